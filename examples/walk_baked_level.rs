@@ -1,0 +1,63 @@
+//! Walks through a level that was baked before: W, A, S, D, Q, E, the right mouse button, and L for lightmaps.
+//!
+//! ```text
+//! cargo bake assets/level.glb -o level.baked
+//! cargo run --release --features viewer --example walk_baked_level -- level.glb level.baked
+//! cargo run --release --features gltf --example walk_baked_level -- level.glb level.baked --screenshot level.png
+//! ```
+//!
+//! The file is an asset path, the folder a path of the file system.
+
+use bevy::prelude::*;
+use bevy::world_serialization::WorldAssetRoot;
+use bevy_radiosity::plugin::{Baked, BakedLevelLoaded, TakeScreenshot, ViewerPlugin};
+use bevy_radiosity::prelude::*;
+
+#[derive(Resource)]
+struct Level {
+    file: String,
+    folder: String,
+}
+
+fn main() -> AppExit {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let screenshot = arguments.iter().position(|argument| argument == "--screenshot").map(|flag| {
+        let path = arguments.get(flag + 1).cloned().unwrap_or_else(|| "level.png".to_owned());
+        arguments.drain(flag..(flag + 2).min(arguments.len()));
+        path.into()
+    });
+    let [file, folder] = arguments.as_slice() else {
+        eprintln!("usage: walk_baked_level FILE.glb FOLDER [--screenshot FILE.png]");
+        return AppExit::from_code(2);
+    };
+    let viewer = ViewerPlugin {
+        eye: Vec3::new(0.0, 1.7, 0.0),
+        target: Vec3::new(0.0, 1.5, -1.0),
+        ev100: 6.0,
+        screenshot,
+        ..default()
+    };
+
+    App::new()
+        .add_plugins((viewer.default_plugins(), RadiosityPlugins))
+        .add_plugins(viewer)
+        .insert_resource(Level { file: file.clone(), folder: folder.clone() })
+        .add_systems(Startup, spawn_level)
+        .add_systems(Update, take_screenshot_when_lit)
+        .add_observer(|loaded: On<BakedLevelLoaded>| {
+            info!("read light for {} surfaces in {:.0} ms", loaded.surfaces, loaded.seconds * 1000.0);
+        })
+        .run()
+}
+
+/// The level and its light come independently of each other; surfaces are lit as they appear.
+fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServer>) {
+    let scene = assets.load(GltfAssetLabel::Scene(0).from_asset(level.file.clone()));
+    commands.spawn((WorldAssetRoot(scene), BakedLevel::new(&level.folder)));
+}
+
+fn take_screenshot_when_lit(mut commands: Commands, lit: Query<(), Added<Baked>>, mut is_taken: Local<bool>) {
+    if !lit.is_empty() && !core::mem::replace(&mut *is_taken, true) {
+        commands.trigger(TakeScreenshot);
+    }
+}

@@ -1,0 +1,236 @@
+//! What survives a killed bake: the solver's partial sums, in the output folder.
+//!
+//! A checkpoint is written to a temporary file, synced, and renamed over the last one, which is kept as a second
+//! generation. Whatever moment a bake dies at, one whole generation remains.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::BakeSettings;
+use crate::scene;
+
+const MAGIC: &[u8; 8] = b"RADBAKE1";
+const HEADER_BYTES: usize = 8 + 32 + 32;
+
+/// A digest of all that a bake's bytes depend on: the scene, the settings, the version of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputsHash([u8; 32]);
+
+impl InputsHash {
+    /// Digests a bake's inputs: the scene's content hash and the settings. Settings that only say when to stop looking
+    /// at the clock do not count.
+    pub fn new(scene: scene::Hash, settings: &BakeSettings) -> Self {
+        let mut settings = *settings;
+        settings.solver.time_seconds = None;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+        // Debug text tells every number exactly, and nothing but this build reads the digest.
+        hasher.update(format!("{settings:?}").as_bytes());
+        hasher.update(&scene.0);
+        Self(*hasher.finalize().as_bytes())
+    }
+}
+
+/// Why a checkpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// It could not be written or read.
+    #[error("cannot use the checkpoint {}: {source}; make room, or bake without --resume", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It belongs to another bake.
+    #[error(
+        "the checkpoint {} is of another scene or other settings; give the same ones again, or bake without --resume",
+        path.display()
+    )]
+    OtherInputs {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Neither generation is whole.
+    #[error("the checkpoint {} is damaged; bake without --resume", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The checkpoint of one output folder, in two generations.
+#[derive(Clone, Debug)]
+pub struct Checkpoints {
+    newest: PathBuf,
+    previous: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Checkpoints {
+    /// The checkpoints in a folder, whether there are any or not.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self {
+            newest: folder.join("checkpoint.bin"),
+            previous: folder.join("checkpoint.previous.bin"),
+            temporary: folder.join("checkpoint.bin.partial"),
+        }
+    }
+
+    /// True when there is something to resume from.
+    pub fn exist(&self) -> bool {
+        self.newest.exists() || self.previous.exists()
+    }
+
+    /// Keeps `payload` as the newest generation.
+    ///
+    /// # Errors
+    /// When the folder cannot be written; the older generations are still there then.
+    pub fn save(&self, inputs: InputsHash, payload: &[u8]) -> Result<(), CheckpointError> {
+        self.write(inputs, payload).map_err(|source| {
+            let _ = fs::remove_file(&self.temporary);
+            CheckpointError::Io { path: self.newest.clone(), source }
+        })
+    }
+
+    fn write(&self, inputs: InputsHash, payload: &[u8]) -> io::Result<()> {
+        let mut file = File::create(&self.temporary)?;
+        file.write_all(MAGIC)?;
+        file.write_all(&inputs.0)?;
+        file.write_all(blake3::hash(payload).as_bytes())?;
+        file.write_all(payload)?;
+        file.sync_all()?;
+        if self.newest.exists() {
+            fs::rename(&self.newest, &self.previous)?;
+        }
+        fs::rename(&self.temporary, &self.newest)?;
+        sync_folder_of(&self.newest)
+    }
+
+    /// The newest whole payload; `None` when there is no checkpoint.
+    ///
+    /// # Errors
+    /// When there is one but it is of another bake, damaged, or cannot be read.
+    pub fn load(&self, inputs: InputsHash) -> Result<Option<Vec<u8>>, CheckpointError> {
+        let mut refusal = None;
+        for path in [&self.newest, &self.previous] {
+            match read(path, inputs) {
+                Ok(payload) => return Ok(Some(payload)),
+                Err(CheckpointError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        refusal.map_or(Ok(None), Err)
+    }
+
+    /// Removes all generations: the bake is done, or starts anew.
+    ///
+    /// # Errors
+    /// When a file is there and cannot be removed.
+    pub fn remove(&self) -> Result<(), CheckpointError> {
+        for path in [&self.newest, &self.previous, &self.temporary] {
+            match fs::remove_file(path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(CheckpointError::Io { path: path.clone(), source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path, inputs: InputsHash) -> Result<Vec<u8>, CheckpointError> {
+    let mut bytes = fs::read(path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
+    if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
+        return Err(CheckpointError::Damaged { path: path.to_owned() });
+    }
+    let payload = bytes.split_off(HEADER_BYTES);
+    if bytes[40..] != *blake3::hash(&payload).as_bytes() {
+        return Err(CheckpointError::Damaged { path: path.to_owned() });
+    }
+    if bytes[8..40] != inputs.0 {
+        return Err(CheckpointError::OtherInputs { path: path.to_owned() });
+    }
+    Ok(payload)
+}
+
+/// Makes renames in a file's folder last through a power cut.
+#[cfg(unix)]
+fn sync_folder_of(file: &Path) -> io::Result<()> {
+    file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Folders cannot be opened as files here; the system orders renames itself.
+#[cfg(not(unix))]
+fn sync_folder_of(_file: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENE: scene::Hash = scene::Hash([1; 32]);
+    const INPUTS: InputsHash = InputsHash([7; 32]);
+
+    #[test]
+    fn the_newest_checkpoint_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        assert_eq!(checkpoints.load(INPUTS).unwrap(), None);
+        checkpoints.save(INPUTS, b"first").unwrap();
+        checkpoints.save(INPUTS, b"second").unwrap();
+        assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"second".as_slice()));
+        checkpoints.remove().unwrap();
+        assert!(!checkpoints.exist());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_torn_newest_generation_gives_way_to_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        checkpoints.save(INPUTS, b"first").unwrap();
+        checkpoints.save(INPUTS, b"second").unwrap();
+        let whole = fs::read(&checkpoints.newest).unwrap();
+        fs::write(&checkpoints.newest, &whole[..whole.len() - 1]).unwrap();
+        assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"first".as_slice()));
+        fs::remove_file(&checkpoints.newest).unwrap();
+        assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"first".as_slice()));
+    }
+
+    #[test]
+    fn a_checkpoint_of_other_inputs_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        checkpoints.save(INPUTS, b"sums").unwrap();
+        let refusal = checkpoints.load(InputsHash([8; 32])).unwrap_err();
+        assert!(matches!(refusal, CheckpointError::OtherInputs { .. }), "{refusal}");
+    }
+
+    #[test]
+    fn all_but_the_time_limit_tells_one_bake_from_another() {
+        let settings = BakeSettings::default();
+        let inputs = InputsHash::new(SCENE, &settings);
+        let mut longer = settings;
+        longer.solver.time_seconds = Some(60.0);
+        assert_eq!(InputsHash::new(SCENE, &longer), inputs);
+        let mut other = settings;
+        other.solver.seed = 1;
+        assert_ne!(InputsHash::new(SCENE, &other), inputs);
+        assert_ne!(InputsHash::new(scene::Hash([2; 32]), &settings), inputs);
+    }
+
+    #[test]
+    fn damage_is_said_and_never_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        checkpoints.save(INPUTS, b"sums").unwrap();
+        for content in [b"".as_slice(), b"RADBAKE1", &[0; 100]] {
+            fs::write(&checkpoints.newest, content).unwrap();
+            assert!(matches!(checkpoints.load(INPUTS), Err(CheckpointError::Damaged { .. })));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Why a bake ended without pages.
+
+use super::{CheckpointError, FolderError, WriteError};
+use crate::lightmap::LayoutError;
+use crate::lightmap::files::LevelError;
+use crate::progress::Cancelled;
+use crate::radiosity::{PartialError, SolveError};
+
+/// Why a bake ended without pages. The text names the thing and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BakeError {
+    /// It was asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A setting means nothing.
+    #[error("the {name} must be {wanted}, not {value}")]
+    Setting {
+        /// Which setting.
+        name: &'static str,
+        /// What it was.
+        value: f32,
+        /// What it may be.
+        wanted: &'static str,
+    },
+    /// The scene has nothing that receives light.
+    #[error("the scene has no surface to bake: give it a mesh whose role is static and whose triangles have an area")]
+    NothingToBake,
+    /// It would need more memory than it may use.
+    #[error(
+        "the bake would need about {needed_mib:.0} MiB for {elements:.0} elements ({area:.0} m2 at {density} texels \
+         per metre) but may use {allowed_mib:.0} MiB: lower the density (--density) to {fitting_density:.2} or allow more \
+         memory (--memory)"
+    )]
+    TooMuchMemory {
+        /// Elements that it would have.
+        elements: f64,
+        /// Square metres of surface.
+        area: f64,
+        /// Texels per metre.
+        density: f64,
+        /// What it would need at least, MiB.
+        needed_mib: f64,
+        /// What it may use, MiB.
+        allowed_mib: f64,
+        /// Texels per metre that would fit.
+        fitting_density: f64,
+    },
+    /// The surfaces cannot be laid out on pages.
+    #[error(transparent)]
+    Layout(LayoutError),
+    /// The output folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The checkpoint cannot be used.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The level cannot be written.
+    #[error(transparent)]
+    Level(#[from] LevelError),
+    /// The report cannot be written.
+    #[error(transparent)]
+    File(#[from] WriteError),
+    /// What the checkpoint holds is no solution half-way.
+    #[error(transparent)]
+    Partial(#[from] PartialError),
+    /// The checkpoint that was resumed from is of other elements.
+    #[error("the checkpoint is of another scene or other settings; bake without --resume")]
+    OtherInputs,
+}
+
+impl From<LayoutError> for BakeError {
+    fn from(error: LayoutError) -> Self {
+        match error {
+            LayoutError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            other => Self::Layout(other),
+        }
+    }
+}
+
+impl From<SolveError> for BakeError {
+    fn from(error: SolveError) -> Self {
+        match error {
+            SolveError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            SolveError::OtherInputs => Self::OtherInputs,
+        }
+    }
+}

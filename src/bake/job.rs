@@ -1,0 +1,224 @@
+//! A bake from scene to pages.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use glam::Vec3;
+
+use super::keeper::{Keeper, SolveWatch};
+use super::stage::StageMonitor;
+use super::whole_file::write_whole;
+use super::{
+    BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, Report, Stage, peak_memory_bytes,
+};
+use crate::kdtree::World;
+use crate::lightmap::files::{Level, LevelContent};
+use crate::lightmap::{Elements, Layout, Page, filter, pages};
+use crate::progress::Monitor;
+use crate::radiosity::{Content, Partial, Solution, SolverSettings, solve};
+use crate::scene::check::darkness;
+use crate::scene::{self, Scene};
+
+/// What a bake ends in.
+#[derive(Clone, Debug)]
+pub struct Bake {
+    /// How it was baked.
+    pub settings: BakeSettings,
+    /// What was baked.
+    pub scene: Arc<Scene>,
+    /// The tree that answered its rays, for whoever asks more of the scene.
+    pub world: Arc<World>,
+    /// Which surface has which rectangle of which page, and the meshes that they are drawn with.
+    pub layout: Layout,
+    /// The lightmaps.
+    pub pages: Vec<Page>,
+    /// How it went.
+    pub report: Report,
+}
+
+/// Bakes a scene that [`repair`](crate::scene::check::repair) has been run on.
+///
+/// # Errors
+/// When a setting means nothing, the scene has nothing to bake or does not fit into memory, or the observer cancels.
+pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) -> Result<Bake, BakeError> {
+    Job::new(settings, observer).run(scene, None)
+}
+
+/// Bakes a scene and keeps checkpoints in a folder, going on from the one that is there if `resume` asks for it.
+///
+/// When the observer cancels, the running pass is finished first and a checkpoint is kept. The caller removes the
+/// checkpoints once the bake has been written.
+///
+/// # Errors
+/// As [`run`]; also when the checkpoint to resume from belongs to another bake or cannot be read.
+pub fn run_with_checkpoints(
+    scene: Arc<Scene>,
+    settings: &BakeSettings,
+    observer: &dyn Observer,
+    folder: &OutputFolder,
+    resume: bool,
+) -> Result<Bake, BakeError> {
+    let mut job = Job::new(settings, observer);
+    let keeper = Keeper::new(folder.checkpoints(), InputsHash::new(scene::hash(&scene), settings));
+    if !resume {
+        keeper.forget()?;
+    } else if !keeper.has_checkpoint() {
+        let folder = folder.path().display();
+        job.report.warnings.push(format!("there is no checkpoint in {folder} to resume from: baked from the start"));
+    }
+    job.run(scene, Some(&keeper))
+}
+
+impl Bake {
+    /// Writes the level and its `report.json` into a folder, each file whole or not at all.
+    ///
+    /// # Errors
+    /// When the folder cannot be written or the disk is full; a level that was there before may be gone then.
+    pub fn write(&mut self, folder: &Path) -> Result<(), BakeError> {
+        let started = Instant::now();
+        let settings = serde_json::to_value(self.settings).unwrap_or_default();
+        let content_hash = scene::hash(&self.scene).to_string();
+        let content = LevelContent {
+            content_hash: &content_hash,
+            settings: &settings,
+            scene: &self.scene,
+            layout: &self.layout,
+            pages: &self.pages,
+        };
+        let written = Level::write(folder, content)?;
+        if written.clamped > 0 {
+            let clamped = written.clamped;
+            self.report.warnings.push(format!("{clamped} texels are brighter than textures can hold and were clamped"));
+        }
+        self.report.add_write_seconds(started.elapsed());
+        let text = serde_json::to_string_pretty(&self.report).unwrap_or_default();
+        Ok(write_whole(&folder.join("report.json"), text.as_bytes())?)
+    }
+}
+
+struct Job<'a> {
+    settings: &'a BakeSettings,
+    observer: &'a dyn Observer,
+    started: Instant,
+    report: Report,
+}
+
+impl<'a> Job<'a> {
+    fn new(settings: &'a BakeSettings, observer: &'a dyn Observer) -> Self {
+        let report = Report { backend: "cpu".to_owned(), ..Report::default() };
+        Self { settings, observer, started: Instant::now(), report }
+    }
+
+    fn run(mut self, scene: Arc<Scene>, keeper: Option<&Keeper>) -> Result<Bake, BakeError> {
+        self.stage(Stage::Check, |job, _| job.check(&scene))?;
+        let resumed = keeper.map_or(Ok(None), Keeper::resume)?;
+        let world =
+            self.stage(Stage::Tree, |job, _| Ok(Arc::new(World::build(scene.clone(), job.settings.tree.preset()))))?;
+        let layout = self.stage(Stage::Unwrap, |job, monitor| {
+            let (layout, warnings) = Layout::build(&scene, &job.settings.layout, monitor)?;
+            job.warn(warnings);
+            Ok(layout)
+        })?;
+        let elements =
+            self.stage(Stage::Elements, |_, monitor| Ok(Elements::build(&scene, &layout, &*world, monitor)?))?;
+        let solution = self.stage(Stage::Solve, |job, monitor| {
+            job.solve(&scene, &world, &elements, resumed, &SolveWatch::new(monitor, keeper))
+        })?;
+        let pages =
+            self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;
+        self.complete_report(&layout, &elements, &solution, keeper);
+        Ok(Bake { settings: *self.settings, scene, world, layout, pages, report: self.report })
+    }
+
+    /// Runs a stage, tells the observer where it is, and notes how long it took.
+    fn stage<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce(&mut Self, &StageMonitor) -> Result<T, BakeError>,
+    ) -> Result<T, BakeError> {
+        let monitor = StageMonitor { observer: self.observer, stage, bake_started: self.started };
+        monitor.check()?;
+        monitor.progress(0.0);
+        let started = Instant::now();
+        let result = work(self, &monitor)?;
+        monitor.progress(1.0);
+        self.report.add_seconds(stage, started.elapsed());
+        Ok(result)
+    }
+
+    fn warn(&mut self, warnings: impl IntoIterator<Item = impl ToString>) {
+        self.report.warnings.extend(warnings.into_iter().map(|warning| warning.to_string()));
+    }
+
+    fn check(&mut self, scene: &Scene) -> Result<(), BakeError> {
+        self.settings.check()?;
+        let in_bake = |&id: &_| scene.surface(id).is_in_bake();
+        self.report.triangles =
+            scene.surface_ids().filter(in_bake).map(|id| scene.mesh_of(id).triangles.len() as u64).sum();
+        let estimate = MemoryEstimate::new(scene, self.settings);
+        if estimate.area == 0.0 {
+            return Err(BakeError::NothingToBake);
+        }
+        self.warn(darkness(scene));
+        estimate.check(self.settings)
+    }
+
+    fn solve(
+        &mut self,
+        scene: &Arc<Scene>,
+        world: &World,
+        elements: &Elements,
+        resumed: Option<Partial>,
+        watch: &SolveWatch,
+    ) -> Result<Solution, BakeError> {
+        let elapsed = self.started.elapsed().as_secs_f32();
+        let time_seconds = self.settings.solver.time_seconds.map(|limit| (limit - elapsed).max(0.0));
+        let settings = SolverSettings { time_seconds, ..self.settings.solver };
+        let solution = solve(scene, world, elements, &settings, resumed, watch)?;
+        self.warn(&solution.warnings);
+        Ok(solution)
+    }
+
+    fn filter(
+        &self,
+        scene: &Scene,
+        world: &World,
+        layout: &Layout,
+        elements: &Elements,
+        solution: &Solution,
+    ) -> Vec<Page> {
+        let irradiance: Vec<Vec3> = match self.settings.solver.content {
+            Content::Full => {
+                solution.direct.iter().zip(&solution.indirect).map(|(direct, indirect)| direct + indirect).collect()
+            }
+            Content::Indirect => solution.indirect.clone(),
+        };
+        let mut pages = pages(layout, elements, &irradiance, &solution.visible_fraction);
+        let filter = self.settings.filter;
+        if filter.dilate {
+            filter::dilate(&mut pages, layout, elements, self.settings.layout.padding);
+        }
+        if filter.stitch_seams {
+            filter::stitch(&mut pages, scene, layout, elements, world);
+        }
+        pages
+    }
+
+    fn complete_report(&mut self, layout: &Layout, elements: &Elements, solution: &Solution, keeper: Option<&Keeper>) {
+        if let Some(failure) = keeper.and_then(Keeper::failure) {
+            self.warn([format!("the bake went on without a checkpoint: {failure}")]);
+        }
+        let report = &mut self.report;
+        report.elements = elements.len() as u64;
+        report.surfaces = layout.placements.iter().flatten().count() as u64;
+        report.pages = layout.pages.len() as u64;
+        report.rays = solution.rays;
+        report.iterations = solution.iterations;
+        report.unshot = solution.unshot;
+        report.error_estimate = solution.error_estimate;
+        report.residual = solution.residual;
+        report.peak_memory_bytes = peak_memory_bytes();
+        report.set_total_seconds(self.started.elapsed());
+    }
+}

@@ -1,0 +1,29 @@
+//! One bake as a job: settings, stages, report; progress, cancel, checkpoint.
+//!
+//! [`run`] goes through the [`Stage`]s in order and tells an [`Observer`] where it is; it ends in a [`Bake`], or in a
+//! [`BakeError`]. [`OutputFolder`] keeps two bakes from writing into one place, and holds the [`Checkpoints`] from which
+//! a killed bake goes on. [`Baked`] reads a
+//! finished bake again.
+
+mod baked;
+mod checkpoint;
+mod error;
+mod folder;
+mod job;
+mod keeper;
+mod memory;
+mod report;
+mod settings;
+mod stage;
+mod whole_file;
+
+pub use baked::Baked;
+pub use checkpoint::{CheckpointError, Checkpoints, InputsHash};
+pub use error::BakeError;
+pub use folder::{FolderError, OutputFolder};
+pub use job::{Bake, run, run_with_checkpoints};
+pub use memory::{MemoryEstimate, peak_memory_bytes};
+pub use report::Report;
+pub use settings::{BakeSettings, FilterSettings, TreeQuality};
+pub use stage::{Observer, Progress, Stage, Unobserved};
+pub use whole_file::{WriteError, write_whole};

@@ -1,0 +1,91 @@
+//! What a bake says about itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Stage;
+
+/// How a bake went: `report.json` beside the pages, and what `radiosity bake --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// Wall-clock seconds by stage, and `total`.
+    pub seconds: BTreeMap<String, f64>,
+    /// Elements that were solved for.
+    pub elements: u64,
+    /// Triangles of the scene that light meets.
+    pub triangles: u64,
+    /// Surfaces that own a lightmap rectangle.
+    pub surfaces: u64,
+    /// Lightmap pages.
+    pub pages: u64,
+    /// Rays traced.
+    pub rays: u64,
+    /// Iterations of the solver until convergence.
+    pub iterations: u32,
+    /// Share of the light's power that was not followed to its end.
+    pub unshot: f32,
+    /// Estimated error: the area-weighted RMS error of irradiance over its mean.
+    pub error_estimate: f32,
+    /// Residual of the radiosity equation, relative, noise removed.
+    pub residual: f32,
+    /// Most memory that the process ever held, bytes; zero where the system does not tell.
+    pub peak_memory_bytes: u64,
+    /// What traced the rays: `cpu` or a GPU's name.
+    pub backend: String,
+    /// What a user should know: repairs, fallbacks, limits reached.
+    pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// Adds the time that a stage took; a stage that runs in several pieces adds up.
+    pub fn add_seconds(&mut self, stage: Stage, duration: Duration) {
+        *self.seconds.entry(stage.name().to_owned()).or_default() += duration.as_secs_f64();
+    }
+
+    /// Adds the time that writing the files took, which no stage counts, to `write` and to the total.
+    pub fn add_write_seconds(&mut self, duration: Duration) {
+        for name in ["write", "total"] {
+            *self.seconds.entry(name.to_owned()).or_default() += duration.as_secs_f64();
+        }
+    }
+
+    /// Sets the time of the whole bake.
+    pub fn set_total_seconds(&mut self, duration: Duration) {
+        self.seconds.insert("total".to_owned(), duration.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_has_the_keys_that_scripts_rely_on() {
+        let mut report = Report::default();
+        report.add_seconds(Stage::Solve, Duration::from_millis(250));
+        report.add_seconds(Stage::Solve, Duration::from_millis(250));
+        report.set_total_seconds(Duration::from_secs(2));
+        let json = serde_json::to_value(&report).unwrap();
+        for key in [
+            "elements",
+            "triangles",
+            "surfaces",
+            "pages",
+            "rays",
+            "iterations",
+            "unshot",
+            "error_estimate",
+            "residual",
+            "peak_memory_bytes",
+            "backend",
+            "warnings",
+        ] {
+            assert!(json.get(key).is_some(), "{key}");
+        }
+        assert_eq!(json["seconds"]["solve"], 0.5);
+        assert_eq!(json["seconds"]["total"], 2.0);
+    }
+}

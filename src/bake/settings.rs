@@ -1,0 +1,101 @@
+//! What a bake is asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::BakeError;
+use crate::kdtree::Preset;
+use crate::lightmap::LayoutSettings;
+use crate::radiosity::SolverSettings;
+
+/// How hard the tree that answers rays is tried for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TreeQuality {
+    /// Built several times faster, a few percent slower to trace: for short bakes of large scenes.
+    Fast,
+    /// The tree that rays like best.
+    #[default]
+    Best,
+}
+
+impl TreeQuality {
+    /// How the tree is built.
+    pub fn preset(self) -> Preset {
+        match self {
+            Self::Fast => Preset::fast(),
+            Self::Best => Preset::best(),
+        }
+    }
+}
+
+/// What is done to pages after the light has been solved for. All of it by default; switch it off to see the bare result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FilterSettings {
+    /// Gives values to buried texels and to those around each chart that linear filtering reads with it.
+    pub dilate: bool,
+    /// Makes both sides of every seam show the same.
+    pub stitch_seams: bool,
+}
+
+impl Default for FilterSettings {
+    fn default() -> Self {
+        Self { dilate: true, stitch_seams: true }
+    }
+}
+
+/// Everything that decides what a bake yields. The defaults suit a room of a game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BakeSettings {
+    /// How finely surfaces are covered with texels, and on what pages.
+    pub layout: LayoutSettings,
+    /// How the light is solved for, how well, and which of it the pages hold.
+    pub solver: SolverSettings,
+    /// How hard the tree that answers rays is tried for. It changes the time, not the light.
+    pub tree: TreeQuality,
+    /// What is done to pages after the light has been solved for.
+    pub filter: FilterSettings,
+}
+
+impl BakeSettings {
+    /// Finds settings that mean nothing, such as a negative density.
+    ///
+    /// # Errors
+    /// Names the setting, its value, and what it may be.
+    pub fn check(&self) -> Result<(), BakeError> {
+        let positive = |name, value: f32| {
+            let usable = value.is_finite() && value > 0.0;
+            if usable { Ok(()) } else { Err(BakeError::Setting { name, value, wanted: "a number above zero" }) }
+        };
+        positive("density", self.layout.texels_per_metre)?;
+        positive("error", self.solver.error)?;
+        if let Some(seconds) = self.solver.time_seconds {
+            positive("time", seconds)?;
+        }
+        if !(64..=16_384).contains(&self.layout.page_size) {
+            let value = self.layout.page_size as f32;
+            return Err(BakeError::Setting { name: "page size", value, wanted: "64 to 16384 texels" });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_negative_and_nonsensical_numbers_are_refused_by_name() {
+        assert!(BakeSettings::default().check().is_ok());
+        for density in [0.0, -4.0, f32::NAN, f32::INFINITY] {
+            let mut settings = BakeSettings::default();
+            settings.layout.texels_per_metre = density;
+            let refusal = settings.check().unwrap_err().to_string();
+            assert!(refusal.contains("density"), "{refusal}");
+        }
+        let mut settings = BakeSettings::default();
+        settings.solver.time_seconds = Some(-1.0);
+        assert!(settings.check().unwrap_err().to_string().contains("time"));
+    }
+}

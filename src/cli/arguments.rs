@@ -1,0 +1,114 @@
+//! Arguments that several commands take.
+
+use std::sync::Arc;
+
+use crate::scene::{self, Scene, Sun};
+
+use super::Failure;
+
+/// Which scene, and what shines on it from outside.
+#[derive(clap::Args)]
+pub struct SceneArguments {
+    /// A .glb, .gltf or .obj file, or builtin:NAME ('radiosity info builtin:' lists them)
+    #[arg(value_name = "SCENE")]
+    scene: String,
+    /// The sun: angles in degrees, azimuth clockwise from north (-Z)
+    #[arg(long, value_name = "AZIMUTH,ELEVATION,LUX[,DIAMETER]", allow_hyphen_values = true)]
+    sun: Option<String>,
+    /// The sky: a colour in cd/m2, or an equirectangular picture whose value one is SCALE cd/m2
+    #[arg(long, value_name = "R,G,B | FILE.hdr[,SCALE]")]
+    sky: Option<String>,
+}
+
+/// A scene that is ready to be used, and what a user should know about it.
+pub struct Opened {
+    pub scene: Arc<Scene>,
+    pub warnings: Vec<String>,
+}
+
+impl SceneArguments {
+    /// What the user called the scene.
+    pub fn name(&self) -> &str {
+        &self.scene
+    }
+
+    /// The scene's name without folder, extension and `builtin:`, for output folders.
+    pub fn stem(&self) -> String {
+        let name = self.scene.strip_prefix("builtin:").unwrap_or(&self.scene);
+        std::path::Path::new(name).file_stem().map_or_else(|| "scene".to_owned(), |stem| stem.to_string_lossy().into())
+    }
+
+    /// The cameras that the scene's file has.
+    #[cfg(feature = "plugin")]
+    pub fn cameras(&self) -> Result<Vec<scene::Camera>, Failure> {
+        Ok(scene::load(&self.scene)?.cameras)
+    }
+
+    /// Loads the scene and adds sun and sky.
+    pub fn open(&self) -> Result<Opened, Failure> {
+        let mut loaded = scene::load(&self.scene)?;
+        if let Some(sun) = &self.sun {
+            loaded.scene.lights.push(sun.parse::<Sun>()?.to_light());
+        }
+        if let Some(sky) = &self.sky {
+            loaded.scene.sky = sky.parse()?;
+        }
+        let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
+        Ok(Opened { scene: Arc::new(loaded.scene), warnings })
+    }
+}
+
+/// How many threads work.
+#[derive(clap::Args)]
+pub struct ThreadArguments {
+    /// Threads to work with; all of the machine's when left out. The result is the same for any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+impl ThreadArguments {
+    /// Sets up the threads, once, before any work.
+    pub fn apply(&self) -> Result<(), Failure> {
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
+        }
+        Ok(())
+    }
+}
+
+/// What traces rays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Backend {
+    /// The best there is
+    #[default]
+    Auto,
+    /// The processor
+    Cpu,
+    /// The graphics card
+    Gpu,
+}
+
+/// The backend argument.
+#[derive(clap::Args)]
+pub struct BackendArguments {
+    /// What does the work
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
+}
+
+impl BackendArguments {
+    /// Refuses a backend that is not there.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.backend {
+            Backend::Auto | Backend::Cpu => Ok(()),
+            Backend::Gpu => Err("the gpu backend is not available yet: use --backend cpu".into()),
+        }
+    }
+}
+
+/// Prints what a user should know, each in a line on standard error.
+pub fn print_warnings(warnings: &[String]) {
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+}

@@ -1,0 +1,158 @@
+//! `radiosity bake`.
+
+use std::path::PathBuf;
+
+use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
+use crate::radiosity::{Content, Method};
+
+use super::arguments::{BackendArguments, SceneArguments, ThreadArguments, print_warnings};
+use super::progress::{Display, duration};
+use super::{Failure, interrupt, say};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// The folder to write into [default: bakes/NAME of the scene]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// How the light is solved for
+    #[arg(long, value_enum, default_value_t)]
+    method: MethodArgument,
+    /// Which light the lightmaps hold
+    #[arg(long, value_enum, default_value_t)]
+    content: ContentArgument,
+    /// Texels per metre; more shows finer shadows at a quadratic cost
+    #[arg(long, value_name = "TEXELS_PER_METRE", allow_negative_numbers = true)]
+    density: Option<f32>,
+    /// Wanted error, area-weighted RMS over the mean: 0.05 is 5 %
+    #[arg(long, value_name = "REL", allow_negative_numbers = true)]
+    error: Option<f32>,
+    /// Most seconds to spend
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    time: Option<f32>,
+    /// Most bounces of indirect light [default: until nothing is left]
+    #[arg(long, value_name = "N")]
+    bounces: Option<u32>,
+    /// Which random numbers; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u32,
+    /// Most memory to use, MiB
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u32>,
+    /// Go on from the checkpoint that an interrupted bake left in the folder
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    threads: ThreadArguments,
+    #[command(flatten)]
+    backend: BackendArguments,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum MethodArgument {
+    /// Stored hits of gather rays, iterated to convergence
+    #[default]
+    Gather,
+    /// Monte Carlo radiosity; for scenes whose hits do not fit into memory
+    Stochastic,
+    /// Progressive refinement (not available yet)
+    Progressive,
+    /// A path tracer (not available yet)
+    Path,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum ContentArgument {
+    /// Direct and indirect light
+    #[default]
+    Full,
+    /// Indirect light alone; the lights stay live
+    Indirect,
+}
+
+impl Arguments {
+    fn settings(&self) -> Result<BakeSettings, Failure> {
+        let mut settings = BakeSettings::default();
+        let solver = &mut settings.solver;
+        solver.method = match self.method {
+            MethodArgument::Gather => Method::Gather,
+            MethodArgument::Stochastic => Method::Stochastic,
+            MethodArgument::Progressive => return Err(not_available("progressive")),
+            MethodArgument::Path => return Err(not_available("path")),
+        };
+        solver.content = match self.content {
+            ContentArgument::Full => Content::Full,
+            ContentArgument::Indirect => Content::Indirect,
+        };
+        solver.error = self.error.unwrap_or(solver.error);
+        solver.time_seconds = self.time;
+        solver.bounces = self.bounces;
+        solver.seed = self.seed;
+        solver.memory_mib = self.memory.unwrap_or(solver.memory_mib);
+        settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
+        Ok(settings)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| PathBuf::from("bakes").join(self.scene.stem()))
+    }
+}
+
+fn not_available(method: &str) -> Failure {
+    format!("--method {method} is not available yet: use gather or stochastic").into()
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.backend.check()?;
+    arguments.threads.apply()?;
+    let settings = arguments.settings()?;
+    settings.check()?;
+    let opened = arguments.scene.open()?;
+    interrupt::listen()?;
+    let folder = OutputFolder::open(arguments.folder())?;
+    let display = Display::new(arguments.json);
+    let baked = bake::run_with_checkpoints(opened.scene, &settings, &display, &folder, arguments.resume);
+    display.finish();
+    let mut bake = baked.map_err(|error| explain(error, &folder))?;
+    bake.report.warnings.splice(0..0, opened.warnings);
+    bake.write(folder.path())?;
+    folder.checkpoints().remove()?;
+    if arguments.json {
+        say(serde_json::to_string(&bake.report)?);
+    } else {
+        summarise(&bake, &folder);
+    }
+    Ok(())
+}
+
+/// Says how to go on after a bake that was stopped.
+fn explain(error: BakeError, folder: &OutputFolder) -> Failure {
+    match error {
+        BakeError::Cancelled(_) if folder.checkpoints().exist() => format!(
+            "stopped; what was done is kept in {}: repeat the command with --resume to go on",
+            folder.path().display()
+        )
+        .into(),
+        BakeError::Cancelled(_) => "stopped before there was anything to keep".into(),
+        error => error.into(),
+    }
+}
+
+fn summarise(bake: &Bake, folder: &OutputFolder) {
+    let report = &bake.report;
+    print_warnings(&report.warnings);
+    say(format_args!(
+        "baked {} elements of {} surfaces on {} page(s) in {} with {:.1} million rays, error about {:.1} %",
+        report.elements,
+        report.surfaces,
+        report.pages,
+        duration(report.seconds.get("total").copied().unwrap_or_default() as f32),
+        report.rays as f64 / 1e6,
+        report.error_estimate * 100.0
+    ));
+    say(format_args!("wrote {}", folder.path().display()));
+}

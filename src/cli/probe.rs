@@ -1,0 +1,129 @@
+//! `radiosity probe`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::arguments::{BackendArguments, Opened, SceneArguments, ThreadArguments, print_warnings};
+use super::progress::{Display, NamedStage};
+use super::{Failure, interrupt, points, say};
+use crate::bake::{Baked, Report, write_whole};
+use crate::kdtree::{Preset, World};
+use crate::pathtrace::{self, PointIrradiance, Receiver};
+use crate::scene::{LightSampler, Scene};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// Where to look: lines of x,y,z,nx,ny,nz
+    #[arg(long, value_name = "FILE.csv")]
+    points: PathBuf,
+    /// Where to write x,y,z,nx,ny,nz,r,g,b,standard_error: irradiance in lux
+    #[arg(short, long, value_name = "FILE.csv")]
+    output: PathBuf,
+    /// Read the lightmaps of a bake in this folder instead of following paths
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Paths a point; more reduce noise, which falls with their square root or faster
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
+    samples: u32,
+    /// Which random numbers; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u32,
+    /// How the light is found; a bake's own methods are probed with --from
+    #[arg(long, value_name = "METHOD", value_parser = ["path"], default_value = "path")]
+    method: String,
+    #[command(flatten)]
+    threads: ThreadArguments,
+    #[command(flatten)]
+    backend: BackendArguments,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    points: usize,
+    seconds: f64,
+    warnings: &'a [String],
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.backend.check()?;
+    arguments.threads.apply()?;
+    interrupt::listen()?;
+    let receivers = points::read(&arguments.points)?;
+    let opened = arguments.scene.open()?;
+    let started = Instant::now();
+    let Opened { scene, mut warnings } = opened;
+    let found = match &arguments.from {
+        Some(folder) => from_bake(folder, &scene, &receivers, &mut warnings)?,
+        None => by_paths(arguments, scene, &receivers)?,
+    };
+    write_whole(&arguments.output, points::format(&receivers, &found).as_bytes())?;
+    let seconds = started.elapsed().as_secs_f64();
+    if arguments.json {
+        let outcome = Outcome { points: receivers.len(), seconds, warnings: &warnings };
+        say(serde_json::to_string(&outcome)?);
+    } else {
+        print_warnings(&warnings);
+        say(format_args!("{} points in {seconds:.2} s, written to {}", receivers.len(), arguments.output.display()));
+    }
+    Ok(())
+}
+
+fn by_paths(arguments: &Arguments, scene: Arc<Scene>, receivers: &[Receiver]) -> Result<Vec<PointIrradiance>, Failure> {
+    let display = Display::new(arguments.json);
+    let world = World::build(scene.clone(), Preset::best());
+    let found = pathtrace::irradiance_at(
+        &scene,
+        &world,
+        &LightSampler::new(&scene),
+        receivers,
+        arguments.samples,
+        arguments.seed,
+        &NamedStage { display: &display, name: "paths" },
+    );
+    display.finish();
+    found.map_err(|_| "stopped; nothing was written".into())
+}
+
+/// Reads lightmaps. The standard error is the bake's own estimate, relative to each point.
+fn from_bake(
+    folder: &Path,
+    scene: &Scene,
+    receivers: &[Receiver],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<PointIrradiance>, Failure> {
+    let baked = Baked::read(folder, scene)?;
+    if !baked.is_current {
+        let folder = folder.display();
+        warnings.push(format!("the scene has changed since {folder} was baked: bake it again"));
+    }
+    let found = baked.irradiance_at(receivers);
+    let missing = found.iter().filter(|irradiance| irradiance.is_none()).count();
+    if missing > 0 {
+        warnings.push(format!("no baked surface faces the way of {missing} points: they are given as black"));
+    }
+    let error = error_estimate(folder).unwrap_or_else(|| {
+        warnings.push(format!(
+            "{} has no report.json, so the standard errors are unknown and given as 0",
+            folder.display()
+        ));
+        0.0
+    });
+    Ok(found
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .map(|irradiance| PointIrradiance { irradiance, standard_error: error * irradiance.max_element() })
+        .collect())
+}
+
+fn error_estimate(folder: &Path) -> Option<f32> {
+    let text = std::fs::read_to_string(folder.join("report.json")).ok()?;
+    Some(serde_json::from_str::<Report>(&text).ok()?.error_estimate)
+}

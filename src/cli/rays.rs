@@ -1,0 +1,196 @@
+//! `radiosity rays`: the tool that benchmarks and comparisons replay ray files with.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::geometry::{Ray, RayQuery};
+use crate::kdtree::{Preset, World};
+
+use super::arguments::{BackendArguments, SceneArguments, ThreadArguments};
+use super::{Failure, say};
+use crate::bake::write_whole;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// Rays: f32 x 8 each (origin, t_near, direction, t_far), little-endian
+    #[arg(long, value_name = "FILE")]
+    rays: PathBuf,
+    /// Where to write what they met: f32 t (-1 for a miss) and u32 triangle in file order, each
+    #[arg(long, value_name = "FILE")]
+    hits: PathBuf,
+    /// Only ask whether anything is in the way, and write f32 1 or 0 each
+    #[arg(long)]
+    any_hit: bool,
+    #[command(flatten)]
+    threads: ThreadArguments,
+    #[command(flatten)]
+    backend: BackendArguments,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(serde::Serialize)]
+struct Outcome {
+    rays: usize,
+    hits: usize,
+    build_seconds: f64,
+    seconds: f64,
+    mrays_per_second: f64,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.backend.check()?;
+    arguments.threads.apply()?;
+    let rays = read_rays(&arguments.rays)?;
+    let opened = arguments.scene.open()?;
+    let started = Instant::now();
+    let world = World::build(opened.scene, Preset::best());
+    let build_seconds = started.elapsed().as_secs_f64();
+
+    let Replay { records, hits, seconds } = if arguments.any_hit {
+        replay(&rays, |ray| any_hit(&world, ray))
+    } else {
+        replay(&rays, |ray| closest_hit(&world, ray))
+    };
+    write_whole(&arguments.hits, &records)?;
+
+    let mrays_per_second = rays.len() as f64 / seconds.max(1e-9) / 1e6;
+    let outcome = Outcome { rays: rays.len(), hits, build_seconds, seconds, mrays_per_second };
+    if arguments.json {
+        say(serde_json::to_string(&outcome)?);
+    } else {
+        say(format_args!(
+            "{} rays, {} hits, {:.3} s, {:.2} million rays a second (tree: {:.3} s)",
+            outcome.rays, outcome.hits, seconds, mrays_per_second, build_seconds
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes of a ray in a file.
+const RAY_BYTES: usize = 32;
+
+fn read_rays(path: &Path) -> Result<Vec<Ray>, Failure> {
+    let name = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|source| format!("cannot read {name}: {source}; check that the file exists and may be read"))?;
+    if bytes.len() % RAY_BYTES != 0 {
+        let length = bytes.len();
+        return Err(format!("{name} has {length} bytes, but rays have {RAY_BYTES} each (8 little-endian f32)").into());
+    }
+    Ok(bytes.chunks_exact(RAY_BYTES).map(parse_ray).collect())
+}
+
+fn parse_ray(bytes: &[u8]) -> Ray {
+    let mut numbers = bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+    let mut number = || numbers.next().unwrap_or(f32::NAN);
+    let origin = Vec3::new(number(), number(), number());
+    let t_min = number();
+    let direction = Vec3::new(number(), number(), number());
+    Ray { origin, direction, t_min, t_max: number() }
+}
+
+fn closest_hit(world: &World, ray: &Ray) -> (bool, [u8; 8]) {
+    let hit = world.closest(ray);
+    let t = hit.map_or(-1.0, |hit| hit.t);
+    let triangle = hit.map_or(u32::MAX, |hit| world.triangle_in_scene(&hit));
+    (hit.is_some(), bytemuck::cast([t.to_bits().to_le(), triangle.to_le()]))
+}
+
+fn any_hit(world: &World, ray: &Ray) -> (bool, [u8; 4]) {
+    let blocked = world.blocked(ray).is_blocked();
+    (blocked, f32::from(u8::from(blocked)).to_le_bytes())
+}
+
+/// What rays met.
+struct Replay {
+    records: Vec<u8>,
+    hits: usize,
+    seconds: f64,
+}
+
+/// Rays that a thread takes at a time.
+const CHUNK: usize = 4096;
+
+/// Traces all rays. One that is none (a NaN, no direction) is a miss, whatever the tree would make of it.
+fn replay<const BYTES: usize>(rays: &[Ray], trace: impl Fn(&Ray) -> (bool, [u8; BYTES]) + Sync) -> Replay {
+    const NOWHERE: Ray = Ray { origin: Vec3::ZERO, direction: Vec3::X, t_min: 1.0, t_max: 0.0 };
+    let started = Instant::now();
+    let traced: Vec<(bool, [u8; BYTES])> =
+        rays.par_iter().with_min_len(CHUNK).map(|ray| trace(if ray.is_valid() { ray } else { &NOWHERE })).collect();
+    let seconds = started.elapsed().as_secs_f64();
+    Replay {
+        records: traced.iter().flat_map(|(_, record)| *record).collect(),
+        hits: traced.iter().filter(|(hit, _)| *hit).count(),
+        seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
+
+    /// Two triangles across the z axis, one at z = 0 and one at z = 2.
+    fn world() -> World {
+        let positions = [0.0, 2.0]
+            .iter()
+            .flat_map(|&z| [Vec3::new(-1.0, -1.0, z), Vec3::new(1.0, -1.0, z), Vec3::new(0.0, 1.0, z)])
+            .collect();
+        let mesh = MeshData { positions, triangles: vec![[0, 1, 2], [3, 4, 5]], ..MeshData::default() };
+        let scene = Scene {
+            meshes: vec![Arc::new(mesh)],
+            surfaces: vec![Surface::new(SurfaceKey("pair".into()), MeshId(0), MaterialId(0))],
+            materials: vec![Material::default()],
+            ..Scene::default()
+        };
+        World::build(Arc::new(scene), Preset::best())
+    }
+
+    fn rays() -> Vec<Ray> {
+        let file: Vec<u8> = [
+            [0.0, 0.0, 5.0, 0.0, 0.0, 0.0, -1.0, 1e30],
+            [0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 1.0, 1e30],
+            [f32::NAN, 0.0, 5.0, 0.0, 0.0, 0.0, -1.0, 1e30],
+            [0.0, 0.0, 5.0, 4.0, 0.0, 0.0, -1.0, 1e30],
+        ]
+        .as_flattened()
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+        file.chunks_exact(RAY_BYTES).map(parse_ray).collect()
+    }
+
+    #[test]
+    fn hits_are_distances_and_triangles_and_misses_minus_one() {
+        let world = world();
+        let replay = replay(&rays(), |ray| closest_hit(&world, ray));
+        let records: Vec<(f32, u32)> = replay
+            .records
+            .chunks_exact(8)
+            .map(|record| {
+                let (t, triangle) = record.split_at(4);
+                (f32::from_le_bytes(t.try_into().unwrap()), u32::from_le_bytes(triangle.try_into().unwrap()))
+            })
+            .collect();
+        assert_eq!(records, [(3.0, 1), (-1.0, u32::MAX), (-1.0, u32::MAX), (5.0, 0)]);
+        assert_eq!(replay.hits, 2);
+    }
+
+    #[test]
+    fn any_hit_says_one_or_zero() {
+        let world = world();
+        let replay = replay(&rays(), |ray| any_hit(&world, ray));
+        let records: Vec<f32> =
+            replay.records.chunks_exact(4).map(|record| f32::from_le_bytes(record.try_into().unwrap())).collect();
+        assert_eq!(records, [1.0, 0.0, 0.0, 1.0]);
+    }
+}

@@ -1,0 +1,163 @@
+//! `radiosity view`.
+
+use std::path::PathBuf;
+
+use super::Failure;
+use super::arguments::SceneArguments;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// The folder of a bake to show the scene with
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Write a picture instead of opening a window
+    #[arg(long, value_name = "FILE.png")]
+    screenshot: Option<PathBuf>,
+    /// Where to look from; the file's first camera when left out
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
+    eye: Option<String>,
+    /// What to look at
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
+    target: Option<String>,
+    /// Exposure (EV100); by the light of the bake when left out
+    #[arg(long, value_name = "EV", allow_hyphen_values = true)]
+    ev: Option<f32>,
+}
+
+#[cfg(not(feature = "plugin"))]
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    Err(without_a_window(arguments))
+}
+
+#[cfg(feature = "plugin")]
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.screenshot.is_none() && !cfg!(feature = "viewer") {
+        return Err(without_a_window(arguments));
+    }
+    window::run(arguments)
+}
+
+fn without_a_window(arguments: &Arguments) -> Failure {
+    let from = arguments.from.as_ref().map(|folder| format!(" --from {}", folder.display())).unwrap_or_default();
+    format!(
+        "this radiosity was built without a window: use 'cargo view {}{from}', which builds one",
+        arguments.scene.name()
+    )
+    .into()
+}
+
+#[cfg(feature = "plugin")]
+mod window {
+    use bevy::prelude::*;
+
+    use super::{Arguments, Failure};
+    use crate::lightmap::files::Level;
+    use crate::plugin::{
+        BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin, spawn_scene,
+    };
+    use crate::scene::{self, luminance};
+
+    /// Frames in which surfaces get their light once it has been read.
+    const FRAMES_TO_LIGHT: u32 = 120;
+
+    pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+        let opened = arguments.scene.open()?;
+        super::super::arguments::print_warnings(&opened.warnings);
+        let viewer = viewer(arguments, &opened.scene)?;
+        let level = arguments.from.clone().map(BakedLevel::new);
+        let mut app = App::new();
+        app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
+        let has_level = level.is_some();
+        let spawn = move |world: &mut World| {
+            let root = spawn_scene(world, &opened.scene);
+            if let Some(level) = &level {
+                world.entity_mut(root).insert(level.clone());
+            }
+        };
+        app.add_systems(Startup, spawn)
+            .insert_resource(Wait { frames: FRAMES_TO_LIGHT, is_running: !has_level })
+            .add_systems(Update, shoot)
+            .add_observer(|_: On<BakedLevelLoaded>, mut wait: ResMut<Wait>| wait.is_running = true)
+            .add_observer(|_: On<BakedLevelFailed>, mut exit: MessageWriter<AppExit>| {
+                exit.write(AppExit::error());
+            });
+        match app.run() {
+            AppExit::Success => Ok(()),
+            AppExit::Error(_) => Err("the viewer ended early; the messages above say why".into()),
+        }
+    }
+
+    /// Frames until the picture is taken.
+    #[derive(Resource)]
+    struct Wait {
+        frames: u32,
+        is_running: bool,
+    }
+
+    fn shoot(mut commands: Commands, mut wait: ResMut<Wait>) {
+        if !wait.is_running {
+            return;
+        }
+        wait.frames -= 1;
+        if wait.frames == 0 {
+            wait.is_running = false;
+            commands.trigger(TakeScreenshot);
+        }
+    }
+
+    fn viewer(arguments: &Arguments, scene: &scene::Scene) -> Result<ViewerPlugin, Failure> {
+        let camera = arguments.scene.cameras()?.into_iter().next();
+        let bounds = scene.bounds();
+        let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
+        let from_corner = middle + size * Vec3::new(0.2, 0.1, 0.35);
+        let eye = match &arguments.eye {
+            Some(eye) => point(eye)?,
+            None => camera.as_ref().map_or(from_corner, |camera| camera.position),
+        };
+        let target = match &arguments.target {
+            Some(target) => point(target)?,
+            None => camera.as_ref().map_or(middle, |camera| camera.position + camera.forward),
+        };
+        Ok(ViewerPlugin {
+            eye,
+            target,
+            vertical_fov: camera.map_or(1.0, |camera| camera.vertical_fov),
+            ev100: match (arguments.ev, &arguments.from) {
+                (Some(ev), _) => ev,
+                (None, Some(folder)) => exposure_of(folder)?,
+                (None, None) => ViewerPlugin::default().ev100,
+            },
+            screenshot: arguments.screenshot.clone(),
+        })
+    }
+
+    fn point(text: &str) -> Result<Vec3, Failure> {
+        let numbers: Result<Vec<f32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+        match numbers.as_deref() {
+            Ok(&[x, y, z]) => Ok(Vec3::new(x, y, z)),
+            _ => Err(format!("'{text}' is no point: give three numbers, such as 0,1.7,4").into()),
+        }
+    }
+
+    /// The exposure under which what is lit by the mean of a bake is middle grey, as a light meter has it.
+    fn exposure_of(folder: &std::path::Path) -> Result<f32, Failure> {
+        let level = Level::read(folder)?;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for page in 0..level.pages.len() {
+            let page = level.read_page(folder, page)?;
+            let lit = page.texels.iter().map(|texel| f64::from(luminance(*texel))).filter(|luminance| *luminance > 0.0);
+            for luminance in lit {
+                sum += luminance.ln();
+                count += 1.0;
+            }
+        }
+        if count == 0.0 {
+            return Ok(ViewerPlugin::default().ev100);
+        }
+        // Geometric mean of cd/m2 off a white surface; half of it is a usual surface's, and 12.5 is the meter's constant.
+        let luminance = (sum / count).exp() * 0.5;
+        Ok((luminance * 100.0 / 12.5).log2() as f32)
+    }
+}

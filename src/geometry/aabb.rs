@@ -1,0 +1,79 @@
+//! Axis-aligned boxes.
+
+use glam::Vec3;
+
+/// A box whose faces are parallel to the axes, in metres. Empty when any `min` exceeds its `max`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aabb {
+    /// The corner with the smallest coordinates.
+    pub min: Vec3,
+    /// The corner with the largest coordinates.
+    pub max: Vec3,
+}
+
+impl Aabb {
+    /// A box around nothing, the neutral element of [`Aabb::union`].
+    pub const EMPTY: Self = Self { min: Vec3::INFINITY, max: Vec3::NEG_INFINITY };
+
+    /// The smallest box around some points.
+    pub fn around(points: impl IntoIterator<Item = Vec3>) -> Self {
+        points.into_iter().fold(Self::EMPTY, Self::including)
+    }
+
+    /// The smallest box around this one and a point.
+    #[inline]
+    pub fn including(self, point: Vec3) -> Self {
+        Self { min: self.min.min(point), max: self.max.max(point) }
+    }
+
+    /// The smallest box around both.
+    #[inline]
+    pub fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// What both boxes share; empty when they do not touch.
+    #[inline]
+    pub fn intersection(self, other: Self) -> Self {
+        Self { min: self.min.max(other.min), max: self.max.min(other.max) }
+    }
+
+    /// True when the box holds no point.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.min.cmpgt(self.max).any()
+    }
+
+    /// True when the point lies in the box or on its faces.
+    #[inline]
+    pub fn contains(self, point: Vec3) -> bool {
+        point.cmpge(self.min).all() && point.cmple(self.max).all()
+    }
+
+    /// Edge lengths in metres.
+    #[inline]
+    pub fn extent(self) -> Vec3 {
+        self.max - self.min
+    }
+
+    /// The middle of the box.
+    #[inline]
+    pub fn centre(self) -> Vec3 {
+        (self.min + self.max) * 0.5
+    }
+
+    /// Length of the diagonal in metres, zero for an empty box.
+    pub fn diagonal(self) -> f32 {
+        if self.is_empty() { 0.0 } else { self.extent().length() }
+    }
+
+    /// Area of the six faces in square metres (`004` equation 2); zero for an empty box.
+    #[inline]
+    pub fn surface_area(self) -> f32 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        let e = self.extent();
+        2.0 * (e.x * e.y + e.y * e.z + e.z * e.x)
+    }
+}

@@ -1,0 +1,107 @@
+//! From numbers in the unit square to points and directions.
+
+use glam::{Vec2, Vec3};
+
+use super::sin_cos_turns;
+
+/// Two unit vectors that complete a unit vector to a right-handed frame (Duff et al. 2017, "Building an orthonormal
+/// basis, revisited"): no branch, no singular direction.
+#[inline]
+pub fn orthonormal_basis(normal: Vec3) -> (Vec3, Vec3) {
+    let sign = 1.0f32.copysign(normal.z);
+    let a = -1.0 / (sign + normal.z);
+    let b = normal.x * normal.y * a;
+    (
+        Vec3::new(1.0 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x),
+        Vec3::new(b, sign + normal.y * normal.y * a, -normal.y),
+    )
+}
+
+/// A direction about `normal` with probability density `cos / pi` per steradian.
+#[inline]
+pub fn cosine_hemisphere(normal: Vec3, u: Vec2) -> Vec3 {
+    let radius = u.x.sqrt();
+    let (sine, cosine) = sin_cos_turns(u.y);
+    let (tangent, bitangent) = orthonormal_basis(normal);
+    tangent * (radius * cosine) + bitangent * (radius * sine) + normal * (1.0 - u.x).max(0.0).sqrt()
+}
+
+/// A direction with equal probability density `1 / (4 pi)` everywhere on the sphere.
+#[inline]
+pub fn uniform_sphere(u: Vec2) -> Vec3 {
+    let z = 1.0 - 2.0 * u.x;
+    let radius = (1.0 - z * z).max(0.0).sqrt();
+    let (sine, cosine) = sin_cos_turns(u.y);
+    Vec3::new(radius * cosine, radius * sine, z)
+}
+
+/// A direction within a cone around the unit vector `axis`, with equal density everywhere in it.
+#[inline]
+pub fn uniform_cone(axis: Vec3, cos_half_angle: f32, u: Vec2) -> Vec3 {
+    let cosine = 1.0 - u.x * (1.0 - cos_half_angle);
+    let radius = (1.0 - cosine * cosine).max(0.0).sqrt();
+    let (sin_phi, cos_phi) = sin_cos_turns(u.y);
+    let (tangent, bitangent) = orthonormal_basis(axis);
+    tangent * (radius * cos_phi) + bitangent * (radius * sin_phi) + axis * cosine
+}
+
+/// Weights of a triangle's second and third corner, uniform in its area.
+///
+/// Folds the square along its diagonal in Heitz's low-distortion way, which keeps stratified points stratified.
+#[inline]
+pub fn uniform_triangle(u: Vec2) -> Vec2 {
+    if u.y > u.x {
+        let x = u.x * 0.5;
+        Vec2::new(x, u.y - x)
+    } else {
+        let y = u.y * 0.5;
+        Vec2::new(u.x - y, y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::sobol::OwenSobol;
+
+    #[test]
+    fn frames_are_orthonormal_and_right_handed_in_every_direction() {
+        let points = OwenSobol::new(3);
+        for index in 0..1_000 {
+            let [x, y, ..] = points.point(index);
+            let normal = uniform_sphere(Vec2::new(x, y));
+            let (tangent, bitangent) = orthonormal_basis(normal);
+            assert!(tangent.dot(bitangent).abs() < 1e-5 && tangent.dot(normal).abs() < 1e-5);
+            assert!((tangent.cross(bitangent) - normal).length() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn cosine_directions_have_a_mean_cosine_of_two_thirds() {
+        let points = OwenSobol::new(9);
+        let normal = Vec3::new(0.6, -0.8, 0.0);
+        let mean: f32 = (0..4096)
+            .map(|index| {
+                let [x, y, ..] = points.point(index);
+                cosine_hemisphere(normal, Vec2::new(x, y)).dot(normal)
+            })
+            .sum::<f32>()
+            / 4096.0;
+        assert!((mean - 2.0 / 3.0).abs() < 1e-3, "{mean}");
+    }
+
+    #[test]
+    fn triangle_points_average_to_the_centroid() {
+        let points = OwenSobol::new(1);
+        let mean = (0..4096)
+            .map(|index| {
+                let [x, y, ..] = points.point(index);
+                let weights = uniform_triangle(Vec2::new(x, y));
+                assert!(weights.x >= 0.0 && weights.y >= 0.0 && weights.x + weights.y <= 1.0 + 1e-6);
+                weights
+            })
+            .sum::<Vec2>()
+            / 4096.0;
+        assert!((mean - Vec2::splat(1.0 / 3.0)).length() < 1e-3, "{mean}");
+    }
+}

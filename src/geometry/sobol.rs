@@ -1,0 +1,160 @@
+//! Owen-scrambled Sobol points by hashing, and the counter-based hash behind every random decision of the crate.
+//!
+//! A point is a pure function of (index, seed): threads, passes and machines draw from the same sequence without
+//! sharing state. Method: Burley 2020, "Practical Hash-based Owen Scrambling", with the permutation constants of
+//! Vegdahl 2021.
+
+/// Mixes a word thoroughly (the output permutation of PCG-RXS-M-XS-32 after one step of its generator).
+#[inline]
+pub const fn hash(value: u32) -> u32 {
+    let state = value.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+    let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
+    (word >> 22) ^ word
+}
+
+/// Mixes two words into one.
+#[inline]
+pub const fn hash2(a: u32, b: u32) -> u32 {
+    hash(hash(a) ^ b.wrapping_mul(0x9E37_79B9))
+}
+
+/// A number in `[0, 1)` from the upper 24 bits of a word.
+#[inline]
+pub fn unit_float(word: u32) -> f32 {
+    (word >> 8) as f32 * (1.0 / 16_777_216.0)
+}
+
+/// Dimensions that the sequence offers; more are had by another seed.
+pub const DIMENSIONS: usize = 4;
+
+/// Sobol direction numbers: column `bit` of dimension `d` is what bit `bit` of the index contributes.
+const DIRECTIONS: [[u32; 32]; DIMENSIONS] = [
+    van_der_corput(),
+    sobol_directions(1, 0, [1, 0, 0]),
+    sobol_directions(2, 1, [1, 3, 0]),
+    sobol_directions(3, 1, [1, 3, 1]),
+];
+
+const fn van_der_corput() -> [u32; 32] {
+    let mut columns = [0; 32];
+    let mut bit = 0;
+    while bit < 32 {
+        columns[bit] = 1 << (31 - bit);
+        bit += 1;
+    }
+    columns
+}
+
+/// Columns from a primitive polynomial of some `degree` with inner coefficients `a` and initial odd numbers `m`
+/// (Joe and Kuo 2008).
+const fn sobol_directions(degree: usize, a: u32, m: [u32; 3]) -> [u32; 32] {
+    let mut columns = [0u32; 32];
+    let mut bit = 0;
+    while bit < 32 {
+        if bit < degree {
+            columns[bit] = m[bit] << (31 - bit);
+        } else {
+            let mut column = columns[bit - degree] ^ (columns[bit - degree] >> degree);
+            let mut term = 1;
+            while term < degree {
+                column ^= ((a >> (degree - 1 - term)) & 1) * columns[bit - term];
+                term += 1;
+            }
+            columns[bit] = column;
+        }
+        bit += 1;
+    }
+    columns
+}
+
+#[inline]
+fn sobol(index: u32) -> [u32; DIMENSIONS] {
+    let mut rest = index;
+    let mut words = [0; DIMENSIONS];
+    while rest != 0 {
+        let bit = rest.trailing_zeros() as usize;
+        for (word, columns) in words.iter_mut().zip(&DIRECTIONS) {
+            *word ^= columns[bit];
+        }
+        rest &= rest - 1;
+    }
+    words
+}
+
+/// An Owen scramble in which each bit's flip depends on the bits above it (Laine and Karras 2011, Vegdahl's constants).
+#[inline]
+const fn owen_scramble(word: u32, seed: u32) -> u32 {
+    let mut x = word.reverse_bits();
+    x ^= x.wrapping_mul(0x3d20_adea);
+    x = x.wrapping_add(seed);
+    x = x.wrapping_mul((seed >> 16) | 1);
+    x ^= x.wrapping_mul(0x0552_6c56);
+    x ^= x.wrapping_mul(0x53a2_2864);
+    x.reverse_bits()
+}
+
+/// A scrambled, shuffled Sobol sequence in four dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct OwenSobol {
+    seed: u32,
+}
+
+impl OwenSobol {
+    /// The sequence of a seed; different seeds are independent.
+    #[inline]
+    pub const fn new(seed: u32) -> Self {
+        Self { seed: hash(seed) }
+    }
+
+    /// The point at `index`, each coordinate in `[0, 1)`.
+    ///
+    /// Any aligned block of 2^k indices is stratified: every coordinate has one point in each of 2^k equal intervals.
+    #[inline]
+    pub fn point(&self, index: u32) -> [f32; DIMENSIONS] {
+        // An Owen scramble of the index moves aligned blocks of 2^k indices as wholes, so they stay stratified.
+        let words = sobol(owen_scramble(index, self.seed));
+        core::array::from_fn(|dimension| {
+            unit_float(owen_scramble(words[dimension], hash2(self.seed, dimension as u32)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_aligned_block_is_stratified_in_every_coordinate() {
+        let points = OwenSobol::new(17);
+        for start in [0, 64, 192, 4096] {
+            for dimension in 0..DIMENSIONS {
+                let mut seen = [false; 64];
+                for index in start..start + 64 {
+                    seen[(points.point(index)[dimension] * 64.0) as usize] = true;
+                }
+                assert!(seen.iter().all(|&hit| hit), "dimension {dimension} from {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_two_coordinates_fill_every_elementary_box() {
+        let points = OwenSobol::new(5);
+        for (columns, rows) in [(1, 256), (4, 64), (16, 16), (64, 4), (256, 1)] {
+            let mut seen = vec![false; 256];
+            for index in 0..256 {
+                let [x, y, ..] = points.point(index);
+                seen[(x * columns as f32) as usize * rows + (y * rows as f32) as usize] = true;
+            }
+            assert!(seen.iter().all(|&hit| hit), "{columns} x {rows}");
+        }
+    }
+
+    #[test]
+    fn different_seeds_give_unrelated_points() {
+        let (a, b) = (OwenSobol::new(1), OwenSobol::new(2));
+        let correlation: f32 =
+            (0..4096).map(|index| (a.point(index)[0] - 0.5) * (b.point(index)[0] - 0.5)).sum::<f32>() / 4096.0;
+        assert!(correlation.abs() < 0.01, "{correlation}");
+    }
+}

@@ -1,0 +1,145 @@
+//! Eight triangles side by side, and one ray against all of them.
+
+use glam::Vec3;
+
+use crate::geometry::{Triangle, TriangleHit, WatertightRay};
+
+use super::build::PADDING;
+use super::lanes::Lanes;
+use super::preset::LEAF_WIDTH;
+
+/// Up to eight triangles of a leaf, one a lane: five cache lines.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Block {
+    /// By corner, then axis, then lane. Lanes without a triangle are not numbers, which no comparison accepts.
+    corners: [[[f32; LEAF_WIDTH]; 3]; 3],
+    /// The references of the triangles.
+    pub references: [u32; LEAF_WIDTH],
+}
+
+impl Block {
+    /// Gathers the triangles of some references.
+    pub fn new(references: &[u32], triangles: &[Triangle], marked: impl Fn(&u32) -> u32) -> Self {
+        let mut block = Self { corners: [[[f32::NAN; LEAF_WIDTH]; 3]; 3], references: [PADDING; LEAF_WIDTH] };
+        for (lane, &reference) in references.iter().enumerate() {
+            block.references[lane] = marked(&reference);
+            if let Some(triangle) = triangles.get(reference as usize) {
+                for (corner, point) in triangle.corners.into_iter().enumerate() {
+                    for axis in 0..3 {
+                        block.corners[corner][axis][lane] = point[axis];
+                    }
+                }
+            }
+        }
+        block
+    }
+
+    /// The triangle of a lane.
+    fn triangle(&self, lane: usize) -> Triangle {
+        Triangle { corners: self.corners.map(|corner| Vec3::from_array(corner.map(|axis| axis[lane]))) }
+    }
+
+    /// Where the ray meets the triangle of a lane.
+    pub fn intersect_lane(&self, lane: usize, ray: &WatertightRay) -> Option<TriangleHit> {
+        self.triangle(lane).intersect(ray)
+    }
+
+    /// Tests all lanes with the arithmetic of [`Triangle::intersect`], bit for bit. Answers a bit for each lane that is
+    /// hit in the ray's interval, and the distances.
+    #[inline(always)]
+    pub fn intersect<L: Lanes>(&self, ray: &BlockRay<L>) -> (u32, [f32; LEAF_WIDTH]) {
+        let [a, b, c] = &self.corners;
+        let (a, b, c) = (ray.sheared(a), ray.sheared(b), ray.sheared(c));
+        let u = c.x.mul(b.y).sub(c.y.mul(b.x));
+        let v = a.x.mul(c.y).sub(a.y.mul(c.x));
+        let w = b.x.mul(a.y).sub(b.y.mul(a.x));
+        let zero = L::splat(0.0);
+        let (least, greatest) = (u.min(v).min(w), u.max(v).max(w));
+        let inside = zero.less(least) | greatest.less(zero);
+        let on_edge = u.equal(zero) | v.equal(zero) | w.equal(zero);
+        if inside | on_edge == 0 {
+            return (0, [0.0; LEAF_WIDTH]);
+        }
+        let determinant = u.add(v).add(w);
+        let t = u.mul(a.z).add(v.mul(b.z)).add(w.mul(c.z)).div(determinant);
+        let mut hits = inside & ray.t_min.at_most(t) & t.at_most(ray.t_max);
+        let mut distances = t.store();
+        if on_edge != 0 {
+            self.retest(on_edge, ray, &mut hits, &mut distances);
+        }
+        (hits, distances)
+    }
+
+    /// Tests some lanes alone, in double precision where it is needed.
+    #[cold]
+    #[inline(never)]
+    fn retest<L: Lanes>(&self, lanes: u32, ray: &BlockRay<L>, hits: &mut u32, distances: &mut [f32; LEAF_WIDTH]) {
+        for lane in set_bits(lanes) {
+            if let Some(place) = self.intersect_lane(lane, &ray.ray) {
+                *hits |= 1 << lane;
+                distances[lane] = place.t;
+            }
+        }
+    }
+}
+
+/// The positions of the ones in a word.
+#[inline(always)]
+pub(super) fn set_bits(mut word: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        bit
+    })
+}
+
+/// Three coordinates in eight lanes.
+struct LaneVector<L> {
+    x: L,
+    y: L,
+    z: L,
+}
+
+/// A ray spread over the lanes.
+pub(super) struct BlockRay<L> {
+    pub ray: WatertightRay,
+    axes: [usize; 3],
+    origin: LaneVector<L>,
+    shear: LaneVector<L>,
+    t_min: L,
+    t_max: L,
+}
+
+impl<L: Lanes> BlockRay<L> {
+    #[inline(always)]
+    pub fn new(ray: WatertightRay) -> Self {
+        let axes = ray.axes();
+        let origin = axes.map(|axis| L::splat(ray.ray().origin[axis]));
+        let shear = ray.shear().to_array().map(L::splat);
+        Self {
+            axes,
+            origin: LaneVector { x: origin[0], y: origin[1], z: origin[2] },
+            shear: LaneVector { x: shear[0], y: shear[1], z: shear[2] },
+            t_min: L::splat(ray.ray().t_min),
+            t_max: L::splat(ray.ray().t_max),
+            ray,
+        }
+    }
+
+    #[inline(always)]
+    pub fn set_t_max(&mut self, t_max: f32) {
+        self.ray.set_t_max(t_max);
+        self.t_max = L::splat(t_max);
+    }
+
+    #[inline(always)]
+    fn sheared(&self, point: &[[f32; LEAF_WIDTH]; 3]) -> LaneVector<L> {
+        let z = L::load(&point[self.axes[2]]).sub(self.origin.z);
+        LaneVector {
+            x: L::load(&point[self.axes[0]]).sub(self.origin.x).sub(self.shear.x.mul(z)),
+            y: L::load(&point[self.axes[1]]).sub(self.origin.y).sub(self.shear.y.mul(z)),
+            z: self.shear.z.mul(z),
+        }
+    }
+}

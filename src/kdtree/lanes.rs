@@ -1,0 +1,166 @@
+//! Eight numbers that are worked on at once.
+
+/// Eight numbers of single precision. Every operation rounds as the scalar one does.
+pub(super) trait Lanes: Copy {
+    /// The same number eight times.
+    fn splat(value: f32) -> Self;
+    /// Eight numbers in a row.
+    fn load(values: &[f32; 8]) -> Self;
+    /// The eight numbers, in a row.
+    fn store(self) -> [f32; 8];
+    /// The sums.
+    fn add(self, other: Self) -> Self;
+    /// The differences.
+    fn sub(self, other: Self) -> Self;
+    /// The products.
+    fn mul(self, other: Self) -> Self;
+    /// The quotients.
+    fn div(self, other: Self) -> Self;
+    /// The lesser numbers; the second where either is not a number.
+    fn min(self, other: Self) -> Self;
+    /// The greater numbers; the second where either is not a number.
+    fn max(self, other: Self) -> Self;
+    /// A bit for each number that is less than the other; none where either is not a number.
+    fn less(self, other: Self) -> u32;
+    /// A bit for each number that is at most the other; none where either is not a number.
+    fn at_most(self, other: Self) -> u32;
+    /// A bit for each number that equals the other.
+    fn equal(self, other: Self) -> u32;
+}
+
+/// Plain loops, for every machine.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Portable([f32; 8]);
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, other: Self, operation: impl Fn(f32, f32) -> f32) -> Self {
+        Self(core::array::from_fn(|lane| operation(self.0[lane], other.0[lane])))
+    }
+
+    #[inline(always)]
+    fn bits(self, other: Self, condition: impl Fn(f32, f32) -> bool) -> u32 {
+        (0..8).fold(0, |bits, lane| bits | u32::from(condition(self.0[lane], other.0[lane])) << lane)
+    }
+}
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        Self([value; 8])
+    }
+    #[inline(always)]
+    fn load(values: &[f32; 8]) -> Self {
+        Self(*values)
+    }
+    #[inline(always)]
+    fn store(self) -> [f32; 8] {
+        self.0
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> u32 {
+        self.bits(other, |a, b| a < b)
+    }
+    #[inline(always)]
+    fn at_most(self, other: Self) -> u32 {
+        self.bits(other, |a, b| a <= b)
+    }
+    #[inline(always)]
+    fn equal(self, other: Self) -> u32 {
+        self.bits(other, |a, b| a == b)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx2::Avx2;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use core::arch::x86_64::*;
+
+    use super::Lanes;
+
+    /// One AVX2 register. Only functions that run after AVX2 was found on the machine may use it.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx2(__m256);
+
+    // SAFETY of every block below: the type is used only where AVX2 is known to exist (see above); loads and stores go
+    // through references to eight floats and need no alignment.
+    impl Lanes for Avx2 {
+        #[inline(always)]
+        fn splat(value: f32) -> Self {
+            Self(unsafe { _mm256_set1_ps(value) })
+        }
+        #[inline(always)]
+        fn load(values: &[f32; 8]) -> Self {
+            Self(unsafe { _mm256_loadu_ps(values.as_ptr()) })
+        }
+        #[inline(always)]
+        fn store(self) -> [f32; 8] {
+            let mut values = [0.0; 8];
+            unsafe { _mm256_storeu_ps(values.as_mut_ptr(), self.0) };
+            values
+        }
+        #[inline(always)]
+        fn add(self, other: Self) -> Self {
+            Self(unsafe { _mm256_add_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn sub(self, other: Self) -> Self {
+            Self(unsafe { _mm256_sub_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn mul(self, other: Self) -> Self {
+            Self(unsafe { _mm256_mul_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn div(self, other: Self) -> Self {
+            Self(unsafe { _mm256_div_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn min(self, other: Self) -> Self {
+            Self(unsafe { _mm256_min_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn max(self, other: Self) -> Self {
+            Self(unsafe { _mm256_max_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn less(self, other: Self) -> u32 {
+            unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0)) as u32 }
+        }
+        #[inline(always)]
+        fn at_most(self, other: Self) -> u32 {
+            unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0)) as u32 }
+        }
+        #[inline(always)]
+        fn equal(self, other: Self) -> u32 {
+            unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0)) as u32 }
+        }
+    }
+}

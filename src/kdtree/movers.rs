@@ -1,0 +1,159 @@
+//! Things that move: a tree for each mesh in its own space, under a small tree over where they stand now.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::{Affine3A, Vec3};
+
+use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
+use crate::scene::{MeshData, MeshId, Scene};
+
+use super::traverse::{Order, walk};
+use super::{Node, Preset, Tracer, TreeHit, build};
+
+/// The movers of one frame. The trees of their meshes are kept from frame to frame.
+#[derive(Clone, Debug)]
+pub(super) struct Movers {
+    meshes: HashMap<MeshId, Arc<ObjectTree>>,
+    instances: Vec<Instance>,
+    bounds: Aabb,
+    nodes: Vec<Node>,
+    references: Vec<u32>,
+}
+
+/// A mesh's tree in the mesh's own space.
+#[derive(Debug)]
+struct ObjectTree {
+    tracer: Tracer,
+    /// Which of the mesh's triangles each of the tree's is.
+    triangles: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Instance {
+    surface: SurfaceId,
+    object: Arc<ObjectTree>,
+    from_world: Affine3A,
+}
+
+impl ObjectTree {
+    fn build(mesh: &MeshData, preset: &Preset, marked: bool) -> Self {
+        let (triangles, indices) = (0..mesh.triangles.len() as u32)
+            .map(|index| {
+                let corners = mesh.triangles[index as usize].map(|vertex| mesh.positions[vertex as usize]);
+                (Triangle { corners }, index)
+            })
+            .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
+            .unzip();
+        Self { tracer: Tracer::build(triangles, preset, |_| marked), triangles: indices }
+    }
+}
+
+impl Default for Movers {
+    fn default() -> Self {
+        Self::over(HashMap::new(), Vec::new(), &[])
+    }
+}
+
+impl Movers {
+    /// The same meshes in other places. Surfaces that their transform makes flat are left out: no ray can be taken to
+    /// their own space.
+    pub fn moved(
+        self,
+        scene: &Scene,
+        movers: impl IntoIterator<Item = (SurfaceId, Affine3A)>,
+        preset: &Preset,
+    ) -> Self {
+        let mut meshes = self.meshes;
+        let mut instances = Vec::new();
+        let mut boxes = Vec::new();
+        for (surface, to_world) in movers {
+            let mesh = scene.surface(surface).mesh;
+            let object = meshes.entry(mesh).or_insert_with(|| {
+                let shown = |id: &SurfaceId| scene.surface(*id).mesh == mesh;
+                let marked = scene.surface_ids().filter(shown).any(|id| scene.material_of(id).can_be_passed());
+                Arc::new(ObjectTree::build(scene.mesh_of(surface), preset, marked))
+            });
+            let bounds = object.tracer.tree().bounds();
+            let from_world = to_world.inverse();
+            if bounds.is_empty() || !from_world.is_finite() {
+                continue;
+            }
+            let corners = (0..8).map(|corner| {
+                Vec3::from_array(core::array::from_fn(|axis| {
+                    if corner >> axis & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] }
+                }))
+            });
+            boxes.push(Aabb::around(corners.map(|corner| to_world.transform_point3(corner))));
+            instances.push(Instance { surface, object: object.clone(), from_world });
+        }
+        Self::over(meshes, instances, &boxes)
+    }
+
+    fn over(meshes: HashMap<MeshId, Arc<ObjectTree>>, instances: Vec<Instance>, boxes: &[Aabb]) -> Self {
+        let bounds = boxes.iter().fold(Aabb::EMPTY, |bounds, other| bounds.union(*other));
+        // One ray into another space costs as much as a few dozen nodes.
+        let preset = Preset { intersection_cost: 30.0, leaf_width: 1, clip: false, ..Preset::best() };
+        let build::Output { nodes, references } = build::build_boxes(boxes.iter().copied(), &[], bounds, &preset);
+        Self { meshes, instances, bounds, nodes, references }
+    }
+
+    /// The nearest hit in the ray's interval; `accept` as in [`Tracer::closest`].
+    pub fn closest(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> Option<Hit> {
+        let mut rest = *ray;
+        let mut best: Option<Hit> = None;
+        walk(&self.nodes, &self.bounds, ray, Order::NearestFirst, |first, count| {
+            for instance in self.instances_of(first, count) {
+                let hit = instance.object.tracer.closest(&instance.ray(&rest), |hit| accept(&instance.hit(hit)));
+                if let Some(hit) = hit.map(|hit| instance.hit(hit)) {
+                    let order = |hit: &Hit| (hit.surface, hit.triangle);
+                    if best.is_none_or(|best| hit.t < best.t || (hit.t == best.t && order(&hit) < order(&best))) {
+                        best = Some(hit);
+                        rest.t_max = hit.t;
+                    }
+                }
+            }
+            rest.t_max
+        });
+        best
+    }
+
+    /// Whether anything lies in the ray's interval; `accept` as in [`Tracer::closest`].
+    pub fn any(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> bool {
+        let mut found = false;
+        walk(&self.nodes, &self.bounds, ray, Order::NearestFirst, |first, count| {
+            found = self
+                .instances_of(first, count)
+                .any(|instance| instance.object.tracer.any(&instance.ray(ray), |hit| accept(&instance.hit(hit))));
+            if found { f32::NEG_INFINITY } else { ray.t_max }
+        });
+        found
+    }
+
+    fn instances_of(&self, first: u32, count: u32) -> impl Iterator<Item = &Instance> {
+        let references = &self.references[first as usize..(first + count) as usize];
+        references.iter().map(|&instance| &self.instances[instance as usize])
+    }
+}
+
+impl Instance {
+    /// The ray in the mesh's space. Its direction is not made a unit vector, so distances keep their meaning.
+    fn ray(&self, ray: &Ray) -> Ray {
+        Ray {
+            origin: self.from_world.transform_point3(ray.origin),
+            direction: self.from_world.transform_vector3(ray.direction),
+            ..*ray
+        }
+    }
+
+    fn hit(&self, hit: TreeHit) -> Hit {
+        Hit {
+            t: hit.place.t,
+            surface: self.surface,
+            triangle: self.object.triangles[hit.triangle as usize],
+            barycentric: hit.place.barycentric,
+            back: hit.place.back,
+            filter: Vec3::ONE,
+        }
+    }
+}

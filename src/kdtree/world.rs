@@ -1,0 +1,171 @@
+//! The scene as rays meet it.
+
+use std::sync::Arc;
+
+use glam::{Affine3A, Vec3};
+
+use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, Transmittance};
+use crate::scene::{Role, Scene};
+
+use super::movers::Movers;
+use super::passage;
+use super::{Preset, Statistics, Tracer, Tree, TreeHit};
+
+/// Answers what rays meet in a scene: one tree over all surfaces that are in the bake, and the movers beside it.
+#[derive(Clone, Debug)]
+pub struct World {
+    scene: Arc<Scene>,
+    pub(super) tracer: Tracer,
+    /// Where each triangle of the tree comes from.
+    sources: Vec<Source>,
+    surfaces: Vec<SurfaceFacts>,
+    movers: Option<Movers>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    surface: SurfaceId,
+    triangle: u32,
+}
+
+/// What every hit asks about its surface.
+#[derive(Clone, Copy, Debug)]
+struct SurfaceFacts {
+    mirrored: bool,
+    passable: bool,
+    first_triangle: u32,
+}
+
+impl World {
+    /// Builds the tree of a scene's static and occluding surfaces; degenerate triangles are left out.
+    pub fn build(scene: Arc<Scene>, preset: Preset) -> Self {
+        let mut first_triangle = 0;
+        let surfaces = scene
+            .surface_ids()
+            .map(|id| {
+                let facts = SurfaceFacts {
+                    mirrored: scene.surface(id).is_mirrored(),
+                    passable: scene.material_of(id).can_be_passed(),
+                    first_triangle,
+                };
+                first_triangle += scene.mesh_of(id).triangles.len() as u32;
+                facts
+            })
+            .collect::<Vec<_>>();
+        let (triangles, sources): (Vec<_>, Vec<Source>) = scene
+            .surface_ids()
+            .filter(|&id| scene.surface(id).is_in_bake())
+            .flat_map(|surface| {
+                (0..scene.mesh_of(surface).triangles.len() as u32).map(move |triangle| Source { surface, triangle })
+            })
+            .map(|source| (scene.triangle(source.surface, source.triangle), source))
+            .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
+            .unzip();
+        let marked = |triangle: u32| surfaces[sources[triangle as usize].surface.index()].passable;
+        Self { tracer: Tracer::build(triangles, &preset, marked), sources, surfaces, movers: None, scene }
+    }
+
+    /// Puts surfaces that are not in the bake somewhere, instead of where movers stood before.
+    ///
+    /// Meant for every frame: trees of meshes are built when first seen and kept, and only the small tree over the
+    /// movers is built again. A surface whose transform flattens it is left out.
+    pub fn set_movers(&mut self, movers: impl IntoIterator<Item = (SurfaceId, Affine3A)>) {
+        let movers = self.movers.take().unwrap_or_default().moved(&self.scene, movers, &Preset::fast());
+        self.movers = Some(movers);
+    }
+
+    /// Adds the scene's movers where the scene has them.
+    pub fn with_movers(mut self) -> Self {
+        let scene = self.scene.clone();
+        let is_mover = |id: &SurfaceId| scene.surface(*id).role == Role::Mover;
+        self.set_movers(scene.surface_ids().filter(is_mover).map(|id| (id, scene.surface(id).to_world)));
+        self
+    }
+
+    /// Size and quality of the tree of all that does not move.
+    pub fn statistics(&self) -> Statistics {
+        self.tracer.statistics()
+    }
+
+    /// The scene that the rays are sent into.
+    pub fn scene(&self) -> &Arc<Scene> {
+        &self.scene
+    }
+
+    /// The tree of all triangles that do not move, in world space.
+    pub fn tree(&self) -> &Tree {
+        self.tracer.tree()
+    }
+
+    /// The surface and the triangle of its mesh that a triangle of the tree is.
+    pub fn source(&self, triangle: u32) -> (SurfaceId, u32) {
+        let source = self.sources[triangle as usize];
+        (source.surface, source.triangle)
+    }
+
+    /// The number of the triangle that was hit when all triangles of all surfaces are counted in order.
+    pub fn triangle_in_scene(&self, hit: &Hit) -> u32 {
+        self.surfaces[hit.surface.index()].first_triangle + hit.triangle
+    }
+
+    fn hit(&self, hit: TreeHit) -> Hit {
+        let source = self.sources[hit.triangle as usize];
+        Hit {
+            t: hit.place.t,
+            surface: source.surface,
+            triangle: source.triangle,
+            barycentric: hit.place.barycentric,
+            back: hit.place.back != self.surfaces[source.surface.index()].mirrored,
+            filter: Vec3::ONE,
+        }
+    }
+}
+
+impl RayQuery for World {
+    fn closest(&self, ray: &Ray) -> Option<Hit> {
+        let mut passed = Passed::default();
+        let mut stops = |hit: &Hit| {
+            let tint = passage::passed(&self.scene, ray, hit);
+            if let Some(tint) = tint {
+                passed.push(*hit, tint);
+            }
+            tint.is_none()
+        };
+        let resting = self.tracer.closest(ray, |candidate| stops(&self.hit(candidate))).map(|hit| self.hit(hit));
+        let t_max = resting.map_or(ray.t_max, |hit| hit.t);
+        let moving = self.movers.as_ref().and_then(|movers| movers.closest(&Ray { t_max, ..*ray }, stops));
+        let stop = moving.or(resting)?;
+        Some(Hit { filter: passed.product(stop.t), ..stop })
+    }
+
+    fn blocked(&self, ray: &Ray) -> Transmittance {
+        let mut passed = Passed::default();
+        let mut stops = |hit: &Hit| {
+            let through = passage::transmittance(&self.scene, hit);
+            passed.push(*hit, through);
+            through == Vec3::ZERO
+        };
+        let blocked = self.tracer.any(ray, |candidate| stops(&self.hit(candidate)))
+            || self.movers.as_ref().is_some_and(|movers| movers.any(ray, stops));
+        if blocked { Transmittance::BLOCKED } else { Transmittance(passed.product(f32::INFINITY)) }
+    }
+}
+
+/// What a ray passed on its way. A triangle may be met in several leaves and counts once.
+#[derive(Default)]
+struct Passed(Vec<(Hit, Vec3)>);
+
+impl Passed {
+    fn push(&mut self, hit: Hit, tint: Vec3) {
+        if tint != Vec3::ONE {
+            self.0.push((hit, tint));
+        }
+    }
+
+    /// The product of all tints up to a distance, in the order of the triangles and so independent of the walk.
+    fn product(mut self, t_max: f32) -> Vec3 {
+        self.0.sort_by_key(|(hit, _)| (hit.surface, hit.triangle));
+        self.0.dedup_by_key(|(hit, _)| (hit.surface, hit.triangle));
+        self.0.iter().filter(|(hit, _)| hit.t <= t_max).fold(Vec3::ONE, |product, (_, tint)| product * *tint)
+    }
+}

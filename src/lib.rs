@@ -1,0 +1,68 @@
+//! Global illumination for Bevy: radiosity lightmaps baked on any machine, with or without a GPU.
+//!
+//! A bake takes a level, finds how much light arrives at every texel of its lightmaps after all bounces, and writes the
+//! pages, the coordinates and a report of how wrong it thinks it is. There are three ways in:
+//!
+//! * **An app** adds `RadiosityPlugins` and triggers `Bake`; see `plugin` (feature `plugin`, on by default).
+//! * **The command line** `radiosity bake level.glb -o folder`; see `cli` (feature `cli`).
+//! * **Rust without Bevy** calls the rooms below; see [`bake`]. Nothing but `plugin` knows Bevy.
+//!
+//! # The rooms
+//!
+//! Each looks only at those above it, and begins with a guide to itself.
+//!
+//! | room | what it is for |
+//! | --- | --- |
+//! | [`geometry`] | rays, boxes, triangles, sampling, and [`RayQuery`](geometry::RayQuery): what a ray meets |
+//! | [`scene`] | what light meets, as plain data; files ([`scene::load`]), built-in scenes, checks |
+//! | [`kdtree`] | the structure that answers rays |
+//! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
+//! | [`radiosity`] | solvers for the light of all elements at once |
+//! | [`pathtrace`] | irradiance at single points by following paths: the truth that bakes are held against |
+//! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
+//! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
+//! | `cli` | the command line |
+//!
+//! ```text
+//! file or Bevy world --> Scene --> kdtree::World ------------------+
+//!                          |                                       v
+//!                          +--> pages, rectangles --> Elements --> solver --> radiosity --> filter --> pages, files
+//! ```
+//!
+//! # Units
+//!
+//! Metres; linear Rec. 709; point and spot lights in candela (lumens / 4 pi), the sun in lux, radiance in cd/m2,
+//! irradiance in lux. A page's texel holds irradiance / pi, without the receiver's own colour and emission, so that
+//! Bevy's `lightmap_exposure = 1.0` shows it as it is.
+//!
+//! # Words
+//!
+//! A *surface* is one instance of a mesh and owns a rectangle on a *page*, a lightmap texture; it is known across runs
+//! by its [`SurfaceKey`](scene::SurfaceKey). An *element* is the footprint of a texel on one side of a surface, the
+//! smallest piece with one radiosity. A *mover* is a surface that moves through the level: no bake holds it.
+
+pub mod bake;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod geometry;
+pub mod kdtree;
+pub mod lightmap;
+pub mod pathtrace;
+#[cfg(feature = "plugin")]
+#[allow(clippy::type_complexity, reason = "Bevy's queries are types")]
+pub mod plugin;
+pub mod progress;
+pub mod radiosity;
+pub mod scene;
+
+/// What an app that bakes needs to name.
+#[cfg(feature = "plugin")]
+pub mod prelude {
+    pub use crate::bake::BakeSettings;
+    pub use crate::plugin::{
+        Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,
+        BakeStatic, BakedLevel, CancelBake, EmissiveUnits, Lightmaps, RadiosityPlugins, RemoveLightmaps, SceneSettings,
+        SceneStatus, VolumeSettings,
+    };
+    pub use crate::radiosity::Content;
+}

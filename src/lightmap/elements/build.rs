@@ -1,0 +1,150 @@
+//! Makes the elements of a scene.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+
+use super::{Elements, OpenSides, Sheet, SurfacePoint, Texel};
+use crate::geometry::{RayQuery, SurfaceId};
+use crate::lightmap::footprint::{Footprints, Fragment};
+use crate::lightmap::{Layout, Placement};
+use crate::progress::{Cancelled, Monitor};
+use crate::scene::Scene;
+
+impl Elements {
+    /// Makes an element for each texel and open side of all surfaces that the layout has placed.
+    ///
+    /// `world` is asked which sides of double-sided surfaces see open space.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when the monitor asks for it.
+    pub fn build(
+        scene: &Scene,
+        layout: &Layout,
+        world: &dyn RayQuery,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, Cancelled> {
+        let done = AtomicUsize::new(0);
+        let parts = (0..scene.surfaces.len())
+            .into_par_iter()
+            .map(|index| {
+                monitor.check()?;
+                let surface = SurfaceId::from_index(index);
+                let part = layout.placement(surface).map(|placement| Part::build(scene, world, surface, placement));
+                let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+                monitor.progress(count as f32 / scene.surfaces.len() as f32);
+                Ok(part)
+            })
+            .collect::<Result<Vec<_>, Cancelled>>()?;
+        let mut elements = Self::default();
+        for (index, part) in parts.into_iter().enumerate() {
+            elements.surface_offsets.push(elements.len() as u32);
+            let sheet = part.map(|part| elements.append(SurfaceId::from_index(index), part));
+            elements.sheets.push(sheet);
+        }
+        elements.surface_offsets.push(elements.len() as u32);
+        Ok(elements)
+    }
+
+    fn append(&mut self, surface: SurfaceId, part: Part) -> Sheet {
+        let Part { sheet, properties } = part;
+        let two_sided = sheet.unwrap.is_two_sided();
+        let turns = [false, true].into_iter().filter(|&turned| match two_sided {
+            true => !turned,
+            false => sheet.sides.index_of(turned).is_some(),
+        });
+        for turned in turns {
+            let side = if turned { -1.0 } else { 1.0 };
+            for (footprint, one) in properties.iter().enumerate() {
+                let [column, row] = sheet.footprints.texel(footprint);
+                self.centre.push(one.centre);
+                self.geometric_normal.push(one.geometric_normal * side);
+                self.shading_normal.push(one.shading_normal * side);
+                self.area.push(one.area);
+                self.reflectance.push(one.reflectance);
+                self.emission.push(one.emission);
+                self.back.push(one.back != turned);
+                self.texel.push(Texel {
+                    page: sheet.page,
+                    x: (sheet.rectangle.x + column) as u16,
+                    y: (sheet.rectangle.y + row) as u16,
+                });
+                self.surface.push(surface);
+            }
+        }
+        sheet
+    }
+}
+
+/// The elements of one surface, those of a side without texels of its own left out.
+struct Part {
+    sheet: Sheet,
+    properties: Vec<Properties>,
+}
+
+struct Properties {
+    centre: Vec3,
+    geometric_normal: Vec3,
+    shading_normal: Vec3,
+    area: f32,
+    reflectance: Vec3,
+    emission: Vec3,
+    back: bool,
+}
+
+impl Part {
+    fn build(scene: &Scene, world: &dyn RayQuery, surface: SurfaceId, placement: &Placement) -> Self {
+        let Placement { unwrap, page, rectangle } = placement;
+        let mut sheet = Sheet {
+            unwrap: unwrap.clone(),
+            rectangle: *rectangle,
+            page: *page,
+            sides: OpenSides::find(scene, world, surface),
+            footprints: Footprints::default(),
+        };
+        sheet.footprints = Footprints::build(unwrap, rectangle.width, rectangle.height, |triangle| {
+            let (triangle, _, back) = unwrap.in_scene(triangle, Vec2::ZERO);
+            // Texels of a side that no light comes to stay empty.
+            let closed = unwrap.is_two_sided() && sheet.sides.index_of(back).is_none();
+            if closed { 0.0 } else { scene.triangle(surface, triangle).area() }
+        });
+        let properties = (0..sheet.footprints.len())
+            .into_par_iter()
+            .with_min_len(256)
+            .map(|footprint| Properties::of(scene, surface, &sheet, footprint))
+            .collect();
+        Self { sheet, properties }
+    }
+}
+
+impl Properties {
+    fn of(scene: &Scene, surface: SurfaceId, sheet: &Sheet, footprint: usize) -> Self {
+        let Sheet { unwrap, footprints, .. } = sheet;
+        let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
+        let (triangle, barycentric) = footprints.centre(unwrap, footprint);
+        let (triangle, barycentric, back) = unwrap.in_scene(triangle, barycentric);
+        let centre = SurfacePoint::new(scene, surface, triangle, barycentric, back);
+        let side = if back { -1.0 } else { 1.0 };
+        let (mut total, mut normal, mut reflectance, mut emission) = (0.0, Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
+        for (Fragment { triangle: drawn, area, .. }, outline) in footprints.outlines(unwrap, footprint) {
+            let corners: Vec<Vec2> = outline.iter().map(|corner| unwrap.in_scene(drawn, *corner).1).collect();
+            let (triangle, ..) = unwrap.in_scene(drawn, Vec2::ZERO);
+            let (reflected, emitted) = material.average_over(scene, mesh, triangle, &corners);
+            normal += scene.geometric_normal(surface, triangle) * (side * area);
+            reflectance += reflected * area;
+            emission += emitted * area;
+            total += f64::from(area);
+        }
+        let area = total as f32;
+        Self {
+            centre: scene.triangle(surface, triangle).at(barycentric),
+            geometric_normal: normal.try_normalize().unwrap_or(centre.geometric_normal),
+            shading_normal: centre.shading_normal,
+            area,
+            reflectance: reflectance / area,
+            emission: emission / area,
+            back,
+        }
+    }
+}

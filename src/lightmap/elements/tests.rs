@@ -1,0 +1,214 @@
+//! What elements promise to solvers.
+
+use glam::{Affine3A, Quat, Vec2, Vec3};
+
+use super::*;
+use crate::geometry::sobol::{OwenSobol, hash};
+use crate::kdtree::BruteForce;
+use crate::lightmap::fixtures::{Fixture, ball, cuboid, merged, quad};
+use crate::progress::Unmonitored;
+use crate::scene::{Light, LightKind, Sides, Sky};
+
+fn build(fixture: &Fixture) -> Elements {
+    let world = BruteForce::new(&fixture.scene);
+    Elements::build(&fixture.scene, &fixture.layout, &world, &Unmonitored).expect("nobody cancels")
+}
+
+fn hit(elements: &Elements, id: ElementId, point: &SurfacePoint) -> Hit {
+    Hit {
+        t: 1.0,
+        surface: elements.surface(id),
+        triangle: point.triangle,
+        barycentric: point.barycentric,
+        back: elements.back[id.index()],
+        filter: Vec3::ONE,
+    }
+}
+
+/// Shapes whose texels are cut in all the ways there are: quads that end on texels' edges, off them, and within one
+/// texel; charts side by side; triangles smaller than texels; stretched, turned and mirrored instances.
+fn shapes() -> Fixture {
+    let mut fixture = Fixture::default();
+    let (x, z) = (Vec3::X * 2.0, Vec3::NEG_Z * 3.0);
+    fixture.add(quad(Vec3::ZERO, x, z), Sides::Front, [16, 24]);
+    let mut skewed = quad(Vec3::ZERO, x, z);
+    skewed.uv1 = vec![Vec2::new(0.11, 0.07), Vec2::new(0.83, 0.2), Vec2::new(0.91, 0.77), Vec2::new(0.3, 0.93)];
+    fixture.add(skewed, Sides::Both, [37, 23]).placed(Affine3A::from_translation(Vec3::Y * 7.0));
+    let mut hidden = quad(Vec3::ZERO, x, z);
+    hidden.uv1 = vec![Vec2::splat(0.5); 4];
+    fixture.add(hidden, Sides::Front, [8, 8]).placed(Affine3A::from_translation(Vec3::Y * 9.0));
+    let (mesh, charts) = merged(&cuboid(Vec3::ZERO, Vec3::ONE));
+    fixture.add_charts(mesh, charts, Sides::Front, [96, 16]).placed(Affine3A::from_scale_rotation_translation(
+        Vec3::new(-1.0, 2.0, 0.3),
+        Quat::from_rotation_y(0.7),
+        Vec3::new(5.0, 0.0, 2.0),
+    ));
+    fixture.add(ball(1.0, 24, 16), Sides::Front, [13, 9]).placed(Affine3A::from_translation(Vec3::X * -5.0));
+    fixture.add(ball(0.5, 12, 8), Sides::Front, [64, 64]).placed(Affine3A::from_translation(Vec3::X * 9.0));
+    let mut leaf = quad(Vec3::ZERO, Vec3::X * 0.7, Vec3::Y);
+    leaf.uv1 = vec![Vec2::new(0.1, 0.1), Vec2::new(0.9, 0.15), Vec2::new(0.8, 0.9), Vec2::new(0.2, 0.8)];
+    fixture.add(leaf, Sides::Both, [13, 11]).two_sided().placed(Affine3A::from_translation(Vec3::Z * 9.0));
+    fixture
+}
+
+#[test]
+fn areas_of_elements_add_up_to_those_of_their_surface() {
+    let fixture = shapes();
+    let elements = build(&fixture);
+    for surface in fixture.scene.surface_ids() {
+        let triangles = fixture.scene.mesh_of(surface).triangles.len() as u32;
+        let wanted: f64 = (0..triangles).map(|index| f64::from(fixture.scene.triangle(surface, index).area())).sum();
+        let range = elements.of_surface(surface);
+        let sides = elements.open_sides(surface);
+        for back in [false, true].iter().filter(|&&back| sides.index_of(back).is_some()) {
+            let sum: f64 =
+                range.clone().filter(|&i| elements.back[i] == *back).map(|i| f64::from(elements.area[i])).sum();
+            assert!((sum / wanted - 1.0).abs() < 1e-5, "{surface:?}: {sum} instead of {wanted}");
+        }
+    }
+}
+
+#[test]
+fn a_quad_that_fills_its_rectangle_has_one_equal_element_a_texel() {
+    let mut fixture = Fixture::default();
+    fixture.add(quad(Vec3::ZERO, Vec3::X * 4.0, Vec3::NEG_Z * 2.0), Sides::Front, [8, 4]);
+    let elements = build(&fixture);
+    assert_eq!(elements.len(), 32);
+    for id in elements.ids() {
+        let Texel { page, x, y } = elements.texel[id.index()];
+        let middle = Vec3::new((f32::from(x) + 0.5) * 0.5, 0.0, (f32::from(y) + 0.5) * -0.5);
+        assert_eq!(page, 0);
+        assert!((elements.centre[id.index()] - middle).length() < 1e-5);
+        assert!((elements.area[id.index()] - 0.25).abs() < 1e-6);
+        assert_eq!(elements.geometric_normal[id.index()], Vec3::Y);
+    }
+}
+
+#[test]
+fn the_element_at_a_sample_is_the_element_that_was_sampled() {
+    let fixture = shapes();
+    let elements = build(&fixture);
+    for id in elements.ids() {
+        let points = OwenSobol::new(hash(id.0));
+        for index in 0..16 {
+            let [x, y, ..] = points.point(index);
+            let sample = elements.sample(&fixture.scene, id, Vec2::new(x, y));
+            let found = elements.element_at(&hit(&elements, id, &sample));
+            assert_eq!(found, Some(id), "{:?} {index}: {sample:?}", elements.surface(id));
+        }
+    }
+}
+
+#[test]
+fn every_hit_on_a_surface_with_area_has_an_element() {
+    let fixture = shapes();
+    let elements = build(&fixture);
+    let points = OwenSobol::new(3);
+    for surface in fixture.scene.surface_ids() {
+        for triangle in 0..fixture.scene.mesh_of(surface).triangles.len() as u32 {
+            let corners = [Vec2::ZERO, Vec2::X, Vec2::Y, Vec2::splat(0.5)];
+            let inside = (0..16).map(|index| {
+                let [x, y, ..] = points.point(index);
+                crate::geometry::sampling::uniform_triangle(Vec2::new(x, y))
+            });
+            for barycentric in corners.into_iter().chain(inside) {
+                let hit = Hit { t: 1.0, surface, triangle, barycentric, back: false, filter: Vec3::ONE };
+                let found = elements.element_at(&hit);
+                assert_eq!(found.is_some(), fixture.scene.triangle(surface, triangle).area() > 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_of_an_element_average_to_its_centroid() {
+    let mut fixture = Fixture::default();
+    let mut skewed = quad(Vec3::ZERO, Vec3::X, Vec3::NEG_Z);
+    skewed.uv1 = vec![Vec2::new(0.1, 0.07), Vec2::new(0.8, 0.1), Vec2::new(0.9, 0.77), Vec2::new(0.2, 0.74)];
+    fixture.add(skewed, Sides::Front, [7, 5]);
+    let elements = build(&fixture);
+    for id in elements.ids() {
+        let points = OwenSobol::new(hash(id.0));
+        let mean = (0..1024)
+            .map(|index| {
+                let [x, y, ..] = points.point(index);
+                elements.sample(&fixture.scene, id, Vec2::new(x, y)).position
+            })
+            .sum::<Vec3>()
+            / 1024.0;
+        let size = elements.area[id.index()].sqrt();
+        assert!((mean - elements.centre[id.index()]).length() < 0.02 * size, "{id:?}");
+    }
+}
+
+#[test]
+fn points_of_a_coarse_ball_are_lifted_outwards_but_those_of_a_cube_are_not() {
+    let mut fixture = Fixture::default();
+    fixture.add(ball(1.0, 24, 16), Sides::Front, [32, 32]);
+    let mut cube = quad(Vec3::ZERO, Vec3::X, Vec3::NEG_Z);
+    cube.normals = cube.positions.iter().map(|p| (*p - Vec3::new(0.5, -0.5, -0.5)).normalize()).collect();
+    fixture.add(cube, Sides::Front, [4, 4]).placed(Affine3A::from_translation(Vec3::X * 4.0));
+    let elements = build(&fixture);
+    let mut highest = 0.0f32;
+    for id in elements.ids() {
+        let surface = elements.surface(id);
+        let sample = elements.sample(&fixture.scene, id, Vec2::new(0.3, 0.6));
+        let flat = fixture.scene.triangle(surface, sample.triangle).at(sample.barycentric);
+        if surface == SurfaceId(0) {
+            assert!((0.999..1.02).contains(&sample.position.length()), "{}", sample.position.length());
+            highest = highest.max(sample.position.length() - flat.length());
+        } else {
+            assert_eq!(sample.position, flat);
+        }
+    }
+    // Half a cell's diagonal spans 9.4 degrees: the flat triangles lie up to 1 - cos(9.4 degrees) = 1.3 % too deep.
+    assert!(highest > 0.013, "{highest}");
+}
+
+#[test]
+fn a_leaf_with_texels_for_each_side_shows_both() {
+    let mut fixture = Fixture::default();
+    fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Both, [8, 8]).two_sided();
+    let elements = build(&fixture);
+    assert_eq!(elements.len(), 128);
+    for id in elements.ids() {
+        let back = elements.texel[id.index()].x >= 8;
+        assert_eq!(elements.back[id.index()], back);
+        assert_eq!(elements.geometric_normal[id.index()], if back { Vec3::NEG_Z } else { Vec3::Z });
+        assert!(elements.is_shown(id));
+    }
+}
+
+#[test]
+fn a_closed_double_sided_solid_has_elements_outside_only() {
+    let mut fixture = Fixture::default();
+    let (mesh, charts) = merged(&cuboid(Vec3::ZERO, Vec3::ONE));
+    fixture.add_charts(mesh, charts, Sides::Both, [48, 8]);
+    fixture.scene.sky = Sky::Uniform(Vec3::ONE);
+    assert_eq!(build(&fixture).open_sides(SurfaceId(0)), OpenSides::Front);
+}
+
+#[test]
+fn a_lamp_inside_opens_the_inside_of_a_box() {
+    let mut fixture = Fixture::default();
+    let (mesh, charts) = merged(&cuboid(Vec3::ZERO, Vec3::ONE));
+    fixture.add_charts(mesh, charts, Sides::Both, [48, 8]);
+    fixture.scene.lights.push(Light {
+        name: "bulb".into(),
+        kind: LightKind::Point { position: Vec3::splat(0.5), intensity: Vec3::ONE, radius: 0.0, range: f32::INFINITY },
+    });
+    assert_eq!(build(&fixture).open_sides(SurfaceId(0)).count(), 2);
+}
+
+#[test]
+fn a_curtain_shows_the_side_that_sees_further() {
+    for (distance, shown) in [(0.1, OpenSides::BothShowFront), (-0.1, OpenSides::BothShowBack)] {
+        let mut fixture = Fixture::default();
+        fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Both, [8, 8]);
+        let (u, v) = if distance > 0.0 { (Vec3::X, Vec3::Y) } else { (Vec3::Y, Vec3::X) };
+        fixture.add(quad(Vec3::Z * -distance - (u + v) * 2.0, u * 5.0, v * 5.0), Sides::Front, [8, 8]);
+        let elements = build(&fixture);
+        assert_eq!(elements.open_sides(SurfaceId(0)), shown);
+        assert_eq!(elements.of_surface(SurfaceId(0)).len(), 128);
+    }
+}

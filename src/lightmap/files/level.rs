@@ -1,0 +1,301 @@
+//! A baked level as a whole.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::staging::Staging;
+use super::{LevelError, LevelMesh, read_exr, read_ktx2, write_exr, write_ktx2};
+use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap};
+use crate::scene::{Scene, SurfaceKey};
+
+/// The file that makes a folder a level.
+pub const LEVEL_FILE: &str = "level.ron";
+
+const FORMAT: u32 = 1;
+/// Bytes beyond which no `level.ron` is believed: a hundred thousand surfaces take a tenth of it.
+const LONGEST: u64 = 256 << 20;
+/// No device has larger textures.
+const LARGEST_PAGE: u32 = 16_384;
+
+/// Which surface shows which part of which page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Version of this file's layout.
+    pub format: u32,
+    /// Hash of what was baked; another one for the scene at hand means that the level is stale.
+    pub content_hash: String,
+    /// The settings of the bake, for whoever wonders.
+    pub settings: serde_json::Value,
+    /// The pages.
+    pub pages: Vec<LevelPage>,
+    /// The surfaces that have a rectangle.
+    pub surfaces: Vec<LevelSurface>,
+}
+
+/// One page's size and files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelPage {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// The texture, beside `level.ron`.
+    pub ktx2: String,
+    /// The same with full precision.
+    pub exr: String,
+}
+
+/// One surface's place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelSurface {
+    /// The surface.
+    pub key: SurfaceKey,
+    /// Its page.
+    pub page: u32,
+    /// Its texels on the page.
+    pub rectangle: Rectangle,
+    /// Its unwrapped mesh, beside `level.ron`; see [`LevelMesh`].
+    pub mesh: String,
+}
+
+/// What becomes a level.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelContent<'a> {
+    /// Hash of what was baked.
+    pub content_hash: &'a str,
+    /// The settings of the bake.
+    pub settings: &'a serde_json::Value,
+    /// What was baked.
+    pub scene: &'a Scene,
+    /// Where its texels lie.
+    pub layout: &'a Layout,
+    /// The layout's pages.
+    pub pages: &'a [Page],
+}
+
+/// What writing a level did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The level.
+    pub level: Level,
+    /// Texels whose value did not fit the textures' range and was clamped.
+    pub clamped: usize,
+}
+
+impl Level {
+    /// Writes a level into a folder: whole or not at all. A level that was there before is replaced.
+    ///
+    /// # Errors
+    /// When the folder cannot be written or the disk is full. The folder then holds no half-written file, and the level
+    /// that was there before unless the new one's files had all been written and only their renaming failed.
+    pub fn write(folder: &Path, content: LevelContent) -> Result<Written, LevelError> {
+        let mut staging = Staging::new(folder)?;
+        let mut clamped = 0;
+        let mut pages = Vec::new();
+        for (number, page) in content.pages.iter().enumerate() {
+            let (ktx2, exr) = (format!("page_{number}.ktx2"), format!("page_{number}.exr"));
+            let (bytes, out_of_range) = write_ktx2(page);
+            clamped += out_of_range;
+            staging.add(&ktx2, &bytes)?;
+            staging.add(&exr, &write_exr(page, &folder.join(&exr))?)?;
+            pages.push(LevelPage { width: page.width, height: page.height, ktx2, exr });
+        }
+        let surfaces = stage_meshes(&mut staging, &content)?;
+        let level = Self {
+            format: FORMAT,
+            content_hash: content.content_hash.to_owned(),
+            settings: content.settings.clone(),
+            pages,
+            surfaces,
+        };
+        let path = folder.join(LEVEL_FILE);
+        let text = ron::ser::to_string_pretty(&level, ron::ser::PrettyConfig::new().depth_limit(3))
+            .map_err(|fault| LevelError::write(&path)(std::io::Error::other(fault)))?;
+        staging.add(LEVEL_FILE, text.as_bytes())?;
+        let previous = remove_previous(folder)?;
+        staging.publish()?;
+        // Files of a larger level before this one.
+        for name in previous.iter().flat_map(Self::files).filter(|name| !level.files().any(|file| file == *name)) {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        Ok(Written { level, clamped })
+    }
+
+    /// Reads and checks a folder's `level.ron`.
+    ///
+    /// # Errors
+    /// When it is missing, from another version, or says something impossible.
+    pub fn read(folder: &Path) -> Result<Self, LevelError> {
+        let path = folder.join(LEVEL_FILE);
+        let mut text = String::new();
+        let file = fs::File::open(&path).map_err(LevelError::read(&path))?;
+        file.take(LONGEST).read_to_string(&mut text).map_err(LevelError::read(&path))?;
+        Self::parse(&text, &path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, LevelError> {
+        /// What every version begins with.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let version: Version = ron::from_str(text).map_err(|fault| LevelError::damaged(path, fault))?;
+        if version.format != FORMAT {
+            return Err(LevelError::Format { path: path.to_owned(), found: version.format, expected: FORMAT });
+        }
+        let level: Self = ron::from_str(text).map_err(|fault| LevelError::damaged(path, fault))?;
+        level.check().map_err(|fault| LevelError::damaged(path, fault))?;
+        Ok(level)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if let Some(name) = self.files().find(|name| !is_plain(name)) {
+            return Err(format!("\"{name}\" is no name of a file beside it"));
+        }
+        let sound = |size: u32| (1..=LARGEST_PAGE).contains(&size);
+        if let Some(page) = self.pages.iter().find(|page| !sound(page.width) || !sound(page.height)) {
+            return Err(format!("a page has {} x {} texels", page.width, page.height));
+        }
+        for LevelSurface { key, page, rectangle, .. } in &self.surfaces {
+            let page =
+                self.pages.get(*page as usize).ok_or_else(|| format!("\"{key}\" is on a page that is missing"))?;
+            let ends = |start: u32, length: u32| u64::from(start) + u64::from(length);
+            let fits = ends(rectangle.x, rectangle.width) <= u64::from(page.width)
+                && ends(rectangle.y, rectangle.height) <= u64::from(page.height);
+            if !fits || rectangle.width == 0 || rectangle.height == 0 {
+                return Err(format!("the rectangle of \"{key}\" is not on its page"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of all files beside `level.ron`; meshes that several surfaces share come several times.
+    fn files(&self) -> impl Iterator<Item = &str> {
+        let pages = self.pages.iter().flat_map(|page| [page.ktx2.as_str(), page.exr.as_str()]);
+        pages.chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
+    }
+
+    /// The texels of a page as `Rgb9e5`, four bytes each, ready for a texture.
+    ///
+    /// # Errors
+    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    pub fn read_texture(&self, folder: &Path, page: usize) -> Result<Vec<u8>, LevelError> {
+        let page = &self.pages[page];
+        let path = folder.join(&page.ktx2);
+        let (size, texels) = read_ktx2(&read_file(&path)?, &path)?;
+        if (size.width, size.height) != (page.width, page.height) {
+            return Err(LevelError::damaged(&path, "it has another size than the level says"));
+        }
+        Ok(texels)
+    }
+
+    /// A page in full precision.
+    ///
+    /// # Errors
+    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    pub fn read_page(&self, folder: &Path, page: usize) -> Result<Page, LevelError> {
+        let page = &self.pages[page];
+        let path = folder.join(&page.exr);
+        read_exr(&read_file(&path)?, PageSize { width: page.width, height: page.height }, &path)
+    }
+
+    /// The unwrapped mesh of a surface.
+    ///
+    /// # Errors
+    /// When the file is missing or damaged.
+    pub fn read_mesh(folder: &Path, surface: &LevelSurface) -> Result<LevelMesh, LevelError> {
+        let path = folder.join(&surface.mesh);
+        LevelMesh::from_bytes(&read_file(&path)?, &path)
+    }
+
+    /// The layout that a scene was baked with; surfaces that the level does not know have no place in it.
+    ///
+    /// # Errors
+    /// When a mesh file is missing or damaged, or belongs to another mesh than the scene's.
+    pub fn layout(&self, folder: &Path, scene: &Scene) -> Result<Layout, LevelError> {
+        let by_key: HashMap<&SurfaceKey, &LevelSurface> =
+            self.surfaces.iter().map(|surface| (&surface.key, surface)).collect();
+        let mut unwraps: HashMap<&str, Arc<Unwrap>> = HashMap::new();
+        let mut placements = Vec::new();
+        for id in scene.surface_ids() {
+            let Some(&placed) = by_key.get(&scene.surface(id).key) else {
+                placements.push(None);
+                continue;
+            };
+            let unwrap = match unwraps.get(placed.mesh.as_str()) {
+                Some(unwrap) => unwrap.clone(),
+                None => {
+                    let other = || LevelError::OtherMesh {
+                        path: folder.join(&placed.mesh),
+                        mesh: scene.mesh_of(id).name.clone(),
+                    };
+                    let unwrap = Self::read_mesh(folder, placed)?.unwrap(scene.mesh_of(id)).ok_or_else(other)?;
+                    unwraps.entry(&placed.mesh).or_insert(Arc::new(unwrap)).clone()
+                }
+            };
+            placements.push(Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle }));
+        }
+        let pages = self.pages.iter().map(|page| PageSize { width: page.width, height: page.height }).collect();
+        Ok(Layout { placements, pages })
+    }
+}
+
+/// Stages one file for each mesh that surfaces share, and says what they show.
+fn stage_meshes(staging: &mut Staging, content: &LevelContent) -> Result<Vec<LevelSurface>, LevelError> {
+    let placed = || {
+        let ids = content.scene.surface_ids();
+        ids.filter_map(|id| Some((id, content.layout.placement(id)?)))
+    };
+    let mut names: HashMap<*const Unwrap, String> = HashMap::new();
+    let mut meshes = Vec::new();
+    for (id, placement) in placed() {
+        names.entry(Arc::as_ptr(&placement.unwrap)).or_insert_with(|| {
+            let name = format!("mesh_{}.uv1", meshes.len());
+            meshes.push((name.clone(), &placement.unwrap, content.scene.mesh_of(id)));
+            name
+        });
+    }
+    let files: Vec<Vec<u8>> =
+        meshes.par_iter().map(|(_, unwrap, source)| LevelMesh::new(unwrap, source).to_bytes()).collect();
+    for ((name, ..), bytes) in meshes.iter().zip(files) {
+        staging.add(name, &bytes)?;
+    }
+    Ok(placed()
+        .map(|(id, placement)| LevelSurface {
+            key: content.scene.surface(id).key.clone(),
+            page: placement.page,
+            rectangle: placement.rectangle,
+            mesh: names[&Arc::as_ptr(&placement.unwrap)].clone(),
+        })
+        .collect())
+}
+
+/// Takes away the `level.ron` of an older level, so that a mixture of two is never taken for one.
+fn remove_previous(folder: &Path) -> Result<Option<Level>, LevelError> {
+    let path = folder.join(LEVEL_FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let level = Level::read(folder).ok();
+    fs::remove_file(&path).map_err(LevelError::write(&path))?;
+    Ok(level)
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, LevelError> {
+    fs::read(path).map_err(LevelError::read(path))
+}
+
+/// True for a name that cannot lead out of the folder.
+fn is_plain(name: &str) -> bool {
+    let mut parts = PathBuf::from(name).components().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    !name.contains(['/', '\\', ':', '\0'])
+        && parts.pop().is_some_and(|part| part == name)
+        && name != ".."
+        && name != "."
+}

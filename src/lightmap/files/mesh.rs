@@ -1,0 +1,158 @@
+//! Lightmap coordinates of a mesh on disk.
+
+use std::path::Path;
+
+use glam::Vec2;
+
+use super::LevelError;
+use crate::lightmap::Unwrap;
+use crate::scene::MeshData;
+
+const MAGIC: [u8; 8] = *b"radmesh1";
+/// Magic, then six numbers.
+const HEADER: usize = 8 + 6 * 4;
+
+/// What an unwrapped mesh adds to the mesh that it was made of.
+///
+/// The file holds, little-endian: the eight letters `radmesh1`; as `u32` the number of vertices V and of triangles T, the
+/// number of vertices and of triangles of the source mesh, and width and height of the rectangle in texels; V source
+/// vertices as `u32`; V pairs of `f32` coordinates; T triples of `u32` vertices; T charts as `u32`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelMesh {
+    /// Vertices of the mesh that it was made of.
+    pub source_vertex_count: u32,
+    /// Triangles of the mesh that it was made of; those after them are backs, see [`Unwrap::reversed_from`].
+    pub source_triangle_count: u32,
+    /// Columns and rows of the rectangle that the coordinates were made for.
+    pub size: [u32; 2],
+    /// The vertex of the source mesh that each vertex was.
+    pub source_vertices: Vec<u32>,
+    /// Lightmap coordinates in the unit square of the surface's rectangle, one a vertex.
+    pub uv1: Vec<Vec2>,
+    /// Vertices of the triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// The chart of each triangle.
+    pub charts: Vec<u32>,
+}
+
+impl LevelMesh {
+    /// What an unwrap adds to its source mesh.
+    pub fn new(unwrap: &Unwrap, source: &MeshData) -> Self {
+        Self {
+            source_vertex_count: source.positions.len() as u32,
+            source_triangle_count: source.triangles.len() as u32,
+            size: [unwrap.width, unwrap.height],
+            source_vertices: unwrap.source_vertices.clone(),
+            uv1: unwrap.mesh.uv1.clone(),
+            triangles: unwrap.mesh.triangles.clone(),
+            charts: unwrap.charts.clone(),
+        }
+    }
+
+    /// The unwrapped mesh, with everything but the coordinates from its source; `None` when `source` is another mesh
+    /// than the one that was baked.
+    pub fn unwrap(&self, source: &MeshData) -> Option<Unwrap> {
+        let counts = (source.positions.len(), source.triangles.len());
+        if counts != (self.source_vertex_count as usize, self.source_triangle_count as usize) {
+            return None;
+        }
+        let mut reversed = vec![false; self.source_vertices.len()];
+        for vertex in self.triangles.iter().skip(counts.1).flatten() {
+            reversed[*vertex as usize] = true;
+        }
+        let mut mesh = MeshData {
+            name: source.name.clone(),
+            uv1: self.uv1.clone(),
+            triangles: self.triangles.clone(),
+            ..MeshData::default()
+        };
+        for (&vertex, reversed) in self.source_vertices.iter().zip(reversed) {
+            let vertex = vertex as usize;
+            mesh.positions.push(source.positions[vertex]);
+            mesh.normals.extend(source.normals.get(vertex).map(|normal| if reversed { -*normal } else { *normal }));
+            mesh.uv0.extend(source.uv0.get(vertex));
+        }
+        Some(Unwrap {
+            mesh,
+            source_vertices: self.source_vertices.clone(),
+            charts: self.charts.clone(),
+            width: self.size[0],
+            height: self.size[1],
+            reversed_from: self.source_triangle_count,
+        })
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let [width, height] = self.size;
+        let (vertices, triangles) = (self.uv1.len() as u32, self.triangles.len() as u32);
+        let numbers = [vertices, triangles, self.source_vertex_count, self.source_triangle_count, width, height];
+        let mut bytes = MAGIC.to_vec();
+        let mut push =
+            |values: &mut dyn Iterator<Item = u32>| values.for_each(|value| bytes.extend(value.to_le_bytes()));
+        push(&mut numbers.into_iter());
+        push(&mut self.source_vertices.iter().copied());
+        push(&mut self.uv1.iter().flat_map(|uv| [uv.x.to_bits(), uv.y.to_bits()]));
+        push(&mut self.triangles.iter().flatten().copied());
+        push(&mut self.charts.iter().copied());
+        bytes
+    }
+
+    /// Reads and checks a file's bytes.
+    ///
+    /// # Errors
+    /// When they are no such file, or an index in it points nowhere; `path` is what the message names.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, LevelError> {
+        let damaged = |fault: &str| LevelError::damaged(path, fault);
+        let (header, body) = bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is too short"))?;
+        if header[..8] != MAGIC {
+            return Err(damaged("it is no unwrapped mesh"));
+        }
+        let mut numbers = words(&header[8..]);
+        let mut number = || numbers.next().unwrap_or(0);
+        let (vertices, triangles) = (number() as usize, number() as usize);
+        let (source_vertex_count, source_triangle_count) = (number(), number());
+        let size = [number(), number()];
+        if body.len() as u64 != vertices as u64 * 12 + triangles as u64 * 16 {
+            return Err(damaged("its length does not fit its counts"));
+        }
+        let mut rest = words(body);
+        let mesh = Self {
+            source_vertex_count,
+            source_triangle_count,
+            size,
+            source_vertices: rest.by_ref().take(vertices).collect(),
+            uv1: tuples(&mut rest, vertices).map(|[x, y]| Vec2::new(f32::from_bits(x), f32::from_bits(y))).collect(),
+            triangles: tuples(&mut rest, triangles).collect(),
+            charts: rest.collect(),
+        };
+        mesh.check().map_err(damaged)?;
+        Ok(mesh)
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        let vertices = self.source_vertices.len() as u32;
+        let source = self.source_triangle_count as usize;
+        if self.triangles.len() != source && self.triangles.len() != 2 * source {
+            return Err("its triangles are neither those of the source nor twice as many");
+        }
+        if self.source_vertices.iter().any(|vertex| *vertex >= self.source_vertex_count) {
+            return Err("a vertex comes from beyond the source mesh");
+        }
+        if self.triangles.iter().flatten().any(|vertex| *vertex >= vertices) {
+            return Err("a triangle has a vertex beyond the last one");
+        }
+        if self.uv1.iter().any(|uv| !(uv.cmpge(Vec2::ZERO).all() && uv.cmple(Vec2::ONE).all())) {
+            return Err("a coordinate lies outside the unit square");
+        }
+        Ok(())
+    }
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word))
+}
+
+fn tuples<const N: usize>(words: &mut impl Iterator<Item = u32>, count: usize) -> impl Iterator<Item = [u32; N]> {
+    (0..count).map(move |_| core::array::from_fn(|_| words.next().unwrap_or(0)))
+}

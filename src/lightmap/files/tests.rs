@@ -1,0 +1,203 @@
+//! What files promise to whoever reads them.
+
+use std::fs;
+use std::path::Path;
+
+use glam::{Vec2, Vec3};
+use tempfile::tempdir;
+
+use super::*;
+use crate::lightmap::fixtures::{Fixture, ball, quad};
+use crate::lightmap::{Page, PageSize};
+use crate::scene::Sides;
+
+fn page(width: u32, height: u32) -> Page {
+    let mut page = Page::new(PageSize { width, height });
+    for (number, texel) in page.texels.iter_mut().enumerate() {
+        *texel = Vec3::new(number as f32 * 0.37, 1.0 / (number + 1) as f32, 1e-3);
+    }
+    page.validity.fill(1.0);
+    page
+}
+
+/// A level of three surfaces, two of which show the same mesh, and one of which has texels for both sides.
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::default();
+    fixture.add(ball(1.0, 8, 6), Sides::Front, [20, 12]);
+    fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Both, [8, 8]).two_sided();
+    let mut again = fixture.scene.surfaces[0].clone();
+    again.key.0.push_str(" again");
+    fixture.scene.surfaces.push(again);
+    let shared = fixture.layout.placements[0].clone();
+    fixture.layout.placements.push(shared);
+    fixture
+}
+
+fn write(fixture: &Fixture, folder: &Path) -> Written {
+    let pages: Vec<Page> = fixture.layout.pages.iter().map(|size| page(size.width, size.height)).collect();
+    let settings = serde_json::json!({ "method": "gather", "texels_per_metre": 16.0, "time": null });
+    let content = LevelContent {
+        content_hash: "0123abcd",
+        settings: &settings,
+        scene: &fixture.scene,
+        layout: &fixture.layout,
+        pages: &pages,
+    };
+    Level::write(folder, content).expect("a fresh folder can be written")
+}
+
+#[test]
+fn a_ktx2_file_opens_with_the_reader_that_bevy_uses() {
+    let page = page(13, 7);
+    let (bytes, clamped) = write_ktx2(&page);
+    assert_eq!(clamped, 0);
+    let reader = ::ktx2::Reader::new(&bytes).expect("a valid file");
+    let header = reader.header();
+    assert_eq!(header.format, Some(::ktx2::Format::E5B9G9R9_UFLOAT_PACK32));
+    assert_eq!((header.pixel_width, header.pixel_height, header.type_size), (13, 7, 4));
+    assert_eq!((header.face_count, header.level_count, header.supercompression_scheme), (1, 1, None));
+    assert_eq!(reader.transfer_function(), Some(::ktx2::TransferFunction::Linear));
+    // Three mantissas of nine bits, each with the exponent in the five highest.
+    let samples: Vec<(u16, u8)> = (reader.basic_dfd().expect("a descriptor").sample_information.iter())
+        .map(|sample| (sample.bit_offset, sample.bit_length.get()))
+        .collect();
+    assert_eq!(samples, [(0, 9), (27, 5), (9, 9), (27, 5), (18, 9), (27, 5)]);
+    let (size, texels) = read_ktx2(&bytes, Path::new("page")).expect("what was written");
+    assert_eq!(size, PageSize { width: 13, height: 7 });
+    for (texel, wanted) in texels.as_chunks::<4>().0.iter().zip(&page.texels) {
+        let read = rgb9e5::decode(u32::from_le_bytes(*texel));
+        assert!((read - *wanted).abs().max_element() <= 0.002 * wanted.max_element());
+    }
+}
+
+#[test]
+fn an_exr_file_gives_back_every_bit() {
+    let page = page(13, 7);
+    let bytes = write_exr(&page, Path::new("page")).expect("a page with texels");
+    assert_eq!(read_exr(&bytes, PageSize { width: 13, height: 7 }, Path::new("page")).expect("what was written"), page);
+    assert!(read_exr(&bytes, PageSize { width: 7, height: 13 }, Path::new("page")).is_err());
+}
+
+#[test]
+fn a_level_is_read_as_it_was_written() {
+    let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
+    let written = write(&fixture, folder.path());
+    assert_eq!(written.clamped, 0);
+    let level = Level::read(folder.path()).expect("a level");
+    assert_eq!(level, written.level);
+    assert_eq!(level.settings["method"], "gather");
+    // Two pages in two formats, two meshes for three surfaces, and the level.
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 7);
+    let layout = level.layout(folder.path(), &fixture.scene).expect("the meshes that were baked");
+    assert_eq!(layout.pages, fixture.layout.pages);
+    for (read, baked) in layout.placements.iter().flatten().zip(fixture.layout.placements.iter().flatten()) {
+        assert_eq!(read.unwrap, baked.unwrap);
+        assert_eq!((read.page, read.rectangle), (baked.page, baked.rectangle));
+    }
+    for number in 0..2 {
+        let read = level.read_page(folder.path(), number).expect("a page");
+        assert_eq!(read, page(read.width, read.height));
+        assert_eq!(level.read_texture(folder.path(), number).expect("a texture").len(), read.texels.len() * 4);
+    }
+}
+
+#[test]
+fn a_smaller_level_leaves_nothing_of_a_larger_one_behind() {
+    let folder = tempdir().expect("a temporary folder");
+    write(&fixture(), folder.path());
+    let mut small = Fixture::default();
+    small.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Front, [8, 8]);
+    write(&small, folder.path());
+    let mut names: Vec<String> = (fs::read_dir(folder.path()).expect("the folder"))
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2"]);
+}
+
+#[test]
+fn a_mesh_that_has_changed_is_refused_by_name() {
+    let (mut fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
+    let level = write(&fixture, folder.path()).level;
+    let changed = std::sync::Arc::make_mut(&mut fixture.scene.meshes[1]);
+    changed.name = "changed leaf".into();
+    changed.positions.push(Vec3::ONE);
+    let error = level.layout(folder.path(), &fixture.scene).expect_err("another mesh");
+    assert!(error.to_string().contains("changed leaf"), "{error}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named_and_stays_as_it_was() {
+    let folder = tempdir().expect("a temporary folder");
+    let file = folder.path().join("taken");
+    fs::write(&file, "not a folder").expect("a file");
+    let content = LevelContent {
+        content_hash: "",
+        settings: &serde_json::Value::Null,
+        scene: &Default::default(),
+        layout: &Default::default(),
+        pages: &[],
+    };
+    let error = Level::write(&file, content).expect_err("a file is no folder");
+    assert!(error.to_string().contains("taken"), "{error}");
+    // A name that is taken by a folder stops the last step; nothing of the first ones stays.
+    fs::create_dir_all(folder.path().join("level/page_1.ktx2/inside")).expect("a folder");
+    let fixture = fixture();
+    let pages: Vec<Page> = fixture.layout.pages.iter().map(|size| page(size.width, size.height)).collect();
+    let content = LevelContent { scene: &fixture.scene, layout: &fixture.layout, pages: &pages, ..content };
+    Level::write(&folder.path().join("level"), content).expect_err("the name of a page is taken");
+    assert_eq!(fs::read_dir(folder.path().join("level")).expect("the folder").count(), 1);
+}
+
+#[test]
+fn truncated_and_corrupted_files_are_errors_and_never_panics() {
+    let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
+    let level = write(&fixture, folder.path()).level;
+    let read_all = |level: &Level| {
+        let _ = level.layout(folder.path(), &fixture.scene);
+        for number in 0..level.pages.len() {
+            let _ = level.read_page(folder.path(), number);
+            let _ = level.read_texture(folder.path(), number);
+        }
+    };
+    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "mesh_0.uv1"] {
+        let path = folder.path().join(name);
+        let good = fs::read(&path).expect("a file of the level");
+        for place in (0..good.len()).step_by(good.len() / 31 + 1) {
+            fs::write(&path, &good[..place]).expect("a shorter file");
+            if name == "level.ron" {
+                assert!(Level::read(folder.path()).is_err(), "{name} cut at {place}");
+            } else {
+                read_all(&level);
+            }
+            let mut bad = good.clone();
+            bad[place] ^= 0x91;
+            fs::write(&path, &bad).expect("a corrupted file");
+            if let Ok(level) = Level::read(folder.path()) {
+                read_all(&level);
+            }
+        }
+        fs::write(&path, &good).expect("the good file");
+    }
+}
+
+#[test]
+fn impossible_levels_are_refused() {
+    let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
+    let level = write(&fixture, folder.path()).level;
+    let mut bad = vec![level.clone(); 5];
+    bad[0].pages[0].ktx2 = "../page_0.ktx2".into();
+    bad[1].pages[0].width = 1 << 30;
+    bad[2].surfaces[0].page = 9;
+    bad[3].surfaces[0].rectangle.x = u32::MAX;
+    bad[4].format = 2;
+    for (number, level) in bad.iter().enumerate() {
+        let text = ron::to_string(level).expect("a level as text");
+        fs::write(folder.path().join(LEVEL_FILE), text).expect("the level's file");
+        assert!(Level::read(folder.path()).is_err(), "{number}");
+    }
+    let mut mesh =
+        LevelMesh::new(&fixture.layout.placements[0].as_ref().expect("placed").unwrap, &fixture.scene.meshes[0]);
+    mesh.uv1[3] = Vec2::new(0.5, f32::NAN);
+    assert!(LevelMesh::from_bytes(&mesh.to_bytes(), Path::new("mesh")).is_err());
+}

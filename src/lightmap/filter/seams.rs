@@ -1,0 +1,293 @@
+//! Makes both sides of a seam show the same.
+//!
+//! Where charts meet on the surface they are apart on the page, so linear filtering shows each side the texels of its
+//! own chart and the seam is seen as a step. Texels near seams are moved as little as possible such that the filtered
+//! values agree along them (Iwanicki 2013, "Lighting technology of The Last of Us"; Sylvan, "Fixing texture seams with
+//! linear least-squares").
+
+use std::collections::HashMap;
+
+use glam::{IVec3, Vec2, Vec3};
+use rayon::prelude::*;
+
+use super::least_squares::{Equation, solve};
+use crate::geometry::{Ray, RayQuery, SurfaceId};
+use crate::lightmap::page::Taps;
+use crate::lightmap::{Elements, Layout, Page, Placement};
+use crate::scene::Scene;
+
+/// Edges of different surfaces coincide when they are this close, metres.
+const TOLERANCE: f32 = 1e-3;
+/// Cosine of ten degrees: seams turn less than that, and edges that coincide are this nearly parallel.
+const STRAIGHT: f32 = 0.984_807_7;
+/// How much a texel with a value of its own resists, against the pull of a pair of points.
+const STIFFNESS: f32 = 0.004;
+/// The same for a texel that was filled in.
+const FILLED_STIFFNESS: f32 = 0.000_4;
+/// Most points along one edge.
+const MOST_POINTS: f32 = 8192.0;
+
+/// What stitching found and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stitched {
+    /// Pairs of points whose values were made to agree.
+    pub pairs: usize,
+    /// Root mean square of their difference before, in the units of the pages.
+    pub before: f32,
+    /// The same afterwards.
+    pub after: f32,
+}
+
+/// Stitches the seams between charts of a surface, and between surfaces whose edges coincide within a millimetre and ten
+/// degrees, wherever a short ray between both sides is clear.
+///
+/// Pages that are equal on both sides of all seams do not change at all.
+pub fn stitch(
+    pages: &mut [Page],
+    scene: &Scene,
+    layout: &Layout,
+    elements: &Elements,
+    world: &dyn RayQuery,
+) -> Stitched {
+    let rims: Vec<Rim> = (layout.placements.par_iter().enumerate())
+        .filter_map(|(index, placement)| Some((SurfaceId::from_index(index), placement.as_ref()?)))
+        .flat_map_iter(|(surface, placement)| rims_of(scene, elements, surface, placement))
+        .collect();
+    let grid = Grid::new(&rims);
+    let read: &[Page] = pages;
+    let pairs: Vec<[Footprint; 2]> = (rims.par_iter().enumerate())
+        .flat_map_iter(|(index, rim)| pairs_along(index, rim, &rims, &grid, read, world))
+        .collect();
+    let before = root_mean_square(read, &pairs);
+    move_texels(pages, &pairs);
+    Stitched { pairs: pairs.len(), before, after: root_mean_square(pages, &pairs) }
+}
+
+/// An edge at the border of a chart.
+struct Rim {
+    page: u32,
+    /// Ends in world space.
+    ends: [Vec3; 2],
+    /// Ends on the page, in texels.
+    spots: [Vec2; 2],
+    /// Interpolated unit normals at the ends, on the side that the texels show.
+    normals: [Vec3; 2],
+    /// Unit vector in the triangle's plane, from the edge to the inside.
+    inward: Vec3,
+    /// Half the width of a texel in metres.
+    half_texel: f32,
+}
+
+impl Rim {
+    fn position(&self, along: f32) -> Vec3 {
+        self.ends[0].lerp(self.ends[1], along)
+    }
+
+    fn spot(&self, along: f32) -> Vec2 {
+        self.spots[0].lerp(self.spots[1], along)
+    }
+
+    fn normal(&self, along: f32) -> Vec3 {
+        self.normals[0].lerp(self.normals[1], along).normalize_or(self.normals[0])
+    }
+
+    /// A point beside the edge, half a texel inside and half a texel above the surface.
+    fn beside(&self, along: f32) -> Vec3 {
+        self.position(along) + (self.inward + self.normal(along)) * self.half_texel
+    }
+
+    /// Where along the edge a point lies, `None` if it does not lie on it.
+    fn locate(&self, point: Vec3) -> Option<f32> {
+        let edge = self.ends[1] - self.ends[0];
+        let along = ((point - self.ends[0]).dot(edge) / edge.length_squared()).clamp(0.0, 1.0);
+        (self.position(along).distance_squared(point) <= TOLERANCE * TOLERANCE).then_some(along)
+    }
+
+    fn is_parallel_to(&self, other: &Self) -> bool {
+        let (a, b) = (self.ends[1] - self.ends[0], other.ends[1] - other.ends[0]);
+        a.dot(b).abs() >= STRAIGHT * a.length() * b.length()
+    }
+
+    /// True when both continue each other at a point that they share: a smooth surface without a wall between.
+    fn continues(&self, along: f32, other: &Self, other_along: f32, world: &dyn RayQuery) -> bool {
+        self.normal(along).dot(other.normal(other_along)) >= STRAIGHT
+            && !world.blocked(&Ray::between(self.beside(along), other.beside(other_along))).is_blocked()
+    }
+}
+
+/// The border edges of a surface's charts: those that belong to one triangle alone once charts are cut apart.
+fn rims_of(scene: &Scene, elements: &Elements, surface: SurfaceId, placement: &Placement) -> Vec<Rim> {
+    let mesh = &placement.unwrap.mesh;
+    let mut uses: HashMap<[u32; 2], u32> = HashMap::new();
+    for edge in mesh.triangles.iter().flat_map(edges) {
+        *uses.entry(undirected(edge)).or_default() += 1;
+    }
+    let placed = scene.surface(surface);
+    let flip = if elements.shows_back(surface) { -1.0 } else { 1.0 };
+    let turn = if placed.is_mirrored() { -flip } else { flip };
+    let corner = Vec2::new(placement.rectangle.x as f32, placement.rectangle.y as f32);
+    let size = Vec2::new(placement.rectangle.width as f32, placement.rectangle.height as f32);
+    let mut rims = Vec::new();
+    for triangle in &mesh.triangles {
+        let [a, b, c] = triangle.map(|vertex| placed.to_world.transform_point3(mesh.positions[vertex as usize]));
+        let facet = (b - a).cross(c - a).normalize_or_zero() * turn;
+        for edge in edges(triangle).filter(|edge| uses[&undirected(*edge)] == 1) {
+            let ends = edge.map(|vertex| placed.to_world.transform_point3(mesh.positions[vertex as usize]));
+            let spots = edge.map(|vertex| corner + mesh.uv1[vertex as usize] * size);
+            let normals = edge.map(|vertex| match mesh.normals.get(vertex as usize) {
+                Some(normal) => placed.normal_to_world(*normal) * flip,
+                None => facet,
+            });
+            let middle = (a + b + c) / 3.0 - ends[0];
+            let (length, texels) = (ends[0].distance(ends[1]), spots[0].distance(spots[1]));
+            let along = (ends[1] - ends[0]) / length;
+            let inward = (middle - along * middle.dot(along)).normalize_or_zero();
+            // An edge without a length in either space has nothing to stitch.
+            if length > TOLERANCE && texels > TOLERANCE && facet != Vec3::ZERO {
+                let half_texel = 0.5 * length / texels;
+                rims.push(Rim { page: placement.page, ends, spots, normals, inward, half_texel });
+            }
+        }
+    }
+    rims
+}
+
+fn edges(&[a, b, c]: &[u32; 3]) -> impl Iterator<Item = [u32; 2]> + use<> {
+    [[a, b], [b, c], [c, a]].into_iter()
+}
+
+fn undirected([a, b]: [u32; 2]) -> [u32; 2] {
+    [a.min(b), a.max(b)]
+}
+
+/// Finds the edges near a point.
+struct Grid {
+    cell: f32,
+    cells: HashMap<IVec3, Vec<u32>>,
+}
+
+impl Grid {
+    fn new(rims: &[Rim]) -> Self {
+        let total: f64 = rims.iter().map(|rim| f64::from(rim.ends[0].distance(rim.ends[1]))).sum();
+        let cell = ((total / rims.len().max(1) as f64) as f32).max(10.0 * TOLERANCE);
+        let mut cells: HashMap<IVec3, Vec<u32>> = HashMap::new();
+        for (index, rim) in rims.iter().enumerate() {
+            let steps = (rim.ends[0].distance(rim.ends[1]) / (0.5 * cell)).ceil().max(1.0) as u32;
+            for step in 0..steps {
+                let (a, b) = (step as f32 / steps as f32, (step + 1) as f32 / steps as f32);
+                let (a, b) = (rim.position(a), rim.position(b));
+                let first = ((a.min(b) - 2.0 * TOLERANCE) / cell).floor().as_ivec3();
+                let last = ((a.max(b) + 2.0 * TOLERANCE) / cell).floor().as_ivec3();
+                for z in first.z..=last.z {
+                    for y in first.y..=last.y {
+                        for x in first.x..=last.x {
+                            let list = cells.entry(IVec3::new(x, y, z)).or_default();
+                            if list.last() != Some(&(index as u32)) {
+                                list.push(index as u32);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Self { cell, cells }
+    }
+
+    fn near(&self, point: Vec3) -> &[u32] {
+        self.cells.get(&(point / self.cell).floor().as_ivec3()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What linear filtering reads at a point of a page.
+#[derive(Clone, Copy)]
+struct Footprint {
+    page: u32,
+    taps: Taps,
+}
+
+impl Footprint {
+    fn new(pages: &[Page], page: u32, spot: Vec2) -> Self {
+        Self { page, taps: pages[page as usize].taps(spot) }
+    }
+
+    fn read(&self, pages: &[Page]) -> Vec3 {
+        self.taps.read(&pages[self.page as usize])
+    }
+
+    /// True when any of the texels has a value of its own.
+    fn is_visible(&self, pages: &[Page]) -> bool {
+        self.taps.texels.iter().any(|&texel| pages[self.page as usize].validity[texel as usize] > 0.0)
+    }
+}
+
+/// Points two to a texel along an edge, each with the point of another edge that it coincides with.
+fn pairs_along(
+    index: usize,
+    rim: &Rim,
+    rims: &[Rim],
+    grid: &Grid,
+    pages: &[Page],
+    world: &dyn RayQuery,
+) -> Vec<[Footprint; 2]> {
+    let count = (2.0 * rim.spots[0].distance(rim.spots[1])).ceil().clamp(1.0, MOST_POINTS);
+    let mut pairs = Vec::new();
+    for point in 0..count as u32 {
+        let along = (point as f32 + 0.5) / count;
+        let own = Footprint::new(pages, rim.page, rim.spot(along));
+        if !own.is_visible(pages) {
+            continue;
+        }
+        let position = rim.position(along);
+        for &near in grid.near(position).iter().filter(|&&near| near as usize != index) {
+            let other = &rims[near as usize];
+            let Some(there) = other.locate(position).filter(|_| rim.is_parallel_to(other)) else { continue };
+            let same_spot = rim.page == other.page && rim.spot(along).distance(other.spot(there)) < TOLERANCE;
+            let footprint = Footprint::new(pages, other.page, other.spot(there));
+            if !same_spot && footprint.is_visible(pages) && rim.continues(along, other, there, world) {
+                pairs.push([own, footprint]);
+            }
+        }
+    }
+    pairs
+}
+
+fn root_mean_square(pages: &[Page], pairs: &[[Footprint; 2]]) -> f32 {
+    let square = |[a, b]: &[Footprint; 2]| f64::from((a.read(pages) - b.read(pages)).length_squared()) / 3.0;
+    let sum = pairs.iter().fold(0.0, |sum, pair| sum + square(pair));
+    (sum / pairs.len().max(1) as f64).sqrt() as f32
+}
+
+/// Solves for the least changes that close all steps, and makes them.
+fn move_texels(pages: &mut [Page], pairs: &[[Footprint; 2]]) {
+    let mut moved: Vec<(u32, u32)> = pairs
+        .iter()
+        .flatten()
+        .flat_map(|footprint| footprint.taps.texels.map(|texel| (footprint.page, texel)))
+        .collect();
+    moved.par_sort_unstable();
+    moved.dedup();
+    let unknown = |page: u32, texel: u32| moved.binary_search(&(page, texel)).map_or(0, |found| found as u32);
+    let equations: Vec<Equation> = pairs
+        .par_iter()
+        .map(|[a, b]| {
+            let terms = |footprint: &Footprint, sign: f32| {
+                let shares = footprint.taps.shares();
+                core::array::from_fn(|k| (unknown(footprint.page, footprint.taps.texels[k]), shares[k] * sign))
+            };
+            let ([p, q, r, s], [t, u, v, w]): ([_; 4], [_; 4]) = (terms(a, 1.0), terms(b, -1.0));
+            Equation { terms: [p, q, r, s, t, u, v, w], right: b.read(pages) - a.read(pages) }
+        })
+        .collect();
+    let stiffness: Vec<f32> = moved
+        .iter()
+        .map(|&(page, texel)| {
+            let validity = pages[page as usize].validity[texel as usize];
+            FILLED_STIFFNESS + (STIFFNESS - FILLED_STIFFNESS) * validity
+        })
+        .collect();
+    for (&(page, texel), change) in moved.iter().zip(solve(&equations, &stiffness)) {
+        let value = &mut pages[page as usize].texels[texel as usize];
+        // Light is never negative, even if a steep gradient at the seam asks for it.
+        *value = (*value + change).max(Vec3::ZERO);
+    }
+}

@@ -1,0 +1,166 @@
+//! What filtering promises to whoever looks at the pages.
+
+use glam::Vec3;
+
+use super::*;
+use crate::kdtree::BruteForce;
+use crate::lightmap::fixtures::{Fixture, merged, quad};
+use crate::lightmap::{ElementId, Elements, Page, pages};
+use crate::progress::Unmonitored;
+use crate::scene::Sides;
+
+fn build(fixture: &Fixture) -> Elements {
+    let world = BruteForce::new(&fixture.scene);
+    Elements::build(&fixture.scene, &fixture.layout, &world, &Unmonitored).expect("nobody cancels")
+}
+
+/// Pages from an irradiance / pi and a visible fraction for each element.
+fn painted(fixture: &Fixture, elements: &Elements, paint: impl Fn(ElementId) -> (Vec3, f32)) -> Vec<Page> {
+    let (values, valid): (Vec<Vec3>, Vec<f32>) =
+        elements.ids().map(paint).map(|(value, valid)| (value * core::f32::consts::PI, valid)).unzip();
+    pages(&fixture.layout, elements, &values, &valid)
+}
+
+fn stitched(fixture: &Fixture, elements: &Elements, pages: &mut [Page]) -> Stitched {
+    stitch(pages, &fixture.scene, &fixture.layout, elements, &BruteForce::new(&fixture.scene))
+}
+
+/// Square floors of 16 by 16 texels, one metre wide, their fronts up.
+fn floors(corners: &[Vec3]) -> Fixture {
+    let mut fixture = Fixture::default();
+    for corner in corners {
+        fixture.add(quad(*corner, Vec3::X, Vec3::NEG_Z), Sides::Front, [16, 16]);
+    }
+    fixture
+}
+
+fn close(a: Vec3, b: Vec3) -> bool {
+    (a - b).abs().max_element() < 1e-5
+}
+
+#[test]
+fn dilation_fills_the_surroundings_of_each_chart_with_its_own_colour_only() {
+    let parts = [0.0, 1.0, 2.0].map(|x| quad(Vec3::X * x, Vec3::X, Vec3::NEG_Z));
+    let (mesh, charts) = merged(&parts);
+    let mut fixture = Fixture::default();
+    fixture.add_charts(mesh, charts, Sides::Front, [48, 16]);
+    let elements = build(&fixture);
+    let colours = [Vec3::X, Vec3::Y, Vec3::Z];
+    let colour = |x: usize| colours[x / 16];
+    let mut pages = painted(&fixture, &elements, |id| (colour(usize::from(elements.texel[id.index()].x)), 1.0));
+    let covered = pages[0].texels.iter().filter(|texel| **texel != Vec3::ZERO).count();
+    assert_eq!(covered, 3 * 12 * 12);
+    dilate(&mut pages, &fixture.layout, &elements, 1);
+    assert_eq!(pages[0].texels.iter().filter(|texel| **texel != Vec3::ZERO).count(), 3 * 14 * 14);
+    dilate(&mut pages, &fixture.layout, &elements, 5);
+    for (texel, value) in pages[0].texels.iter().enumerate() {
+        assert!(close(*value, colour(texel % 48)), "{texel}: {value}");
+    }
+}
+
+#[test]
+fn buried_texels_take_the_value_of_the_nearest_visible_ones_of_their_chart() {
+    let fixture = floors(&[Vec3::ZERO, Vec3::X * 4.0]);
+    let elements = build(&fixture);
+    // A wall seven texels thick stands on the first floor, red light on one side of it and green on the other; the
+    // second floor is wholly buried.
+    let mut pages =
+        painted(&fixture, &elements, |id| match (elements.texel[id.index()].page, elements.texel[id.index()].x) {
+            (0, 0..4) => (Vec3::X, 1.0),
+            (0, 4..11) | (1, _) => (Vec3::ONE * 9.0, 0.0),
+            _ => (Vec3::Y, 1.0),
+        });
+    dilate(&mut pages, &fixture.layout, &elements, 2);
+    for y in 0..16 {
+        for x in 0..16 {
+            let value = pages[0].texels[pages[0].index(x, y)];
+            match x {
+                ..7 => assert!(close(value, Vec3::X), "{x}: {value}"),
+                7 => assert!((value.x - 0.5).abs() < 1e-5 && (value.y - 0.5).abs() < 1e-5),
+                8.. => assert!(close(value, Vec3::Y), "{x}: {value}"),
+            }
+        }
+    }
+    assert!(pages[1].texels.iter().all(|texel| *texel == Vec3::ZERO));
+}
+
+#[test]
+fn no_light_comes_through_a_wall_one_texel_thick() {
+    let fixture = floors(&[Vec3::ZERO]);
+    let elements = build(&fixture);
+    // Light up to the middle of column 4, then the wall up to the end of column 5, then a dark room.
+    let mut pages = painted(&fixture, &elements, |id| match elements.texel[id.index()].x {
+        0..4 => (Vec3::ONE, 1.0),
+        4 => (Vec3::ONE, 0.5),
+        5 => (Vec3::ZERO, 0.0),
+        _ => (Vec3::splat(1e-3), 1.0),
+    });
+    dilate(&mut pages, &fixture.layout, &elements, 2);
+    assert!(close(pages[0].texels[5], Vec3::splat(1e-3)), "{}", pages[0].texels[5]);
+    assert_eq!(pages[0].texels[4], Vec3::ONE);
+}
+
+#[test]
+fn a_step_between_floors_that_continue_each_other_is_closed() {
+    let fixture = floors(&[Vec3::ZERO, Vec3::X]);
+    let elements = build(&fixture);
+    let mut pages = painted(&fixture, &elements, |id| (Vec3::splat(1.0 + elements.texel[id.index()].page as f32), 1.0));
+    let found = stitched(&fixture, &elements, &mut pages);
+    assert_eq!(found.pairs, 64);
+    assert!((found.before - 1.0).abs() < 1e-5);
+    assert!(found.after < 0.01, "{found:?}");
+    // Only the texels at the seam have moved, to the middle.
+    assert!((pages[0].texels[15].x - 1.5).abs() < 0.02 && (pages[1].texels[0].x - 1.5).abs() < 0.02);
+    assert_eq!((pages[0].texels[14].x, pages[1].texels[1].x), (1.0, 2.0));
+}
+
+#[test]
+fn a_step_between_charts_of_one_surface_is_closed() {
+    let parts = [0.0, 1.0].map(|x| quad(Vec3::X * x, Vec3::X, Vec3::NEG_Z));
+    let (mesh, charts) = merged(&parts);
+    let mut fixture = Fixture::default();
+    fixture.add_charts(mesh, charts, Sides::Front, [32, 16]);
+    let elements = build(&fixture);
+    let mut pages = painted(&fixture, &elements, |id| {
+        (Vec3::new(1.0, 2.0, 3.0) * if elements.texel[id.index()].x < 16 { 1.0 } else { 1.2 }, 1.0)
+    });
+    dilate(&mut pages, &fixture.layout, &elements, 2);
+    let found = stitched(&fixture, &elements, &mut pages);
+    assert!(found.pairs > 0 && found.after < 0.01 * found.before, "{found:?}");
+}
+
+#[test]
+fn floors_of_different_size_that_share_part_of_an_edge_are_stitched_along_it() {
+    let mut fixture = floors(&[Vec3::ZERO]);
+    fixture.add(quad(Vec3::new(1.0, 0.0, 0.7), Vec3::X * 2.0, Vec3::NEG_Z * 2.0), Sides::Front, [11, 11]);
+    let elements = build(&fixture);
+    let mut pages = painted(&fixture, &elements, |id| (Vec3::splat(1.0 + elements.texel[id.index()].page as f32), 1.0));
+    let found = stitched(&fixture, &elements, &mut pages);
+    assert!(found.pairs > 40 && found.after < 0.02, "{found:?}");
+}
+
+#[test]
+fn equal_floors_are_left_as_they_are_to_the_last_bit() {
+    let fixture = floors(&[Vec3::ZERO, Vec3::X, Vec3::NEG_Z]);
+    let elements = build(&fixture);
+    let mut pages = painted(&fixture, &elements, |_| (Vec3::new(0.1, 123.4, 1e-6), 1.0));
+    let before = pages.clone();
+    assert!(stitched(&fixture, &elements, &mut pages).pairs > 0);
+    assert_eq!(pages, before);
+}
+
+#[test]
+fn floors_are_not_stitched_through_a_wall_or_around_a_corner() {
+    let mut walled = floors(&[Vec3::ZERO, Vec3::X]);
+    walled.add(quad(Vec3::X, Vec3::Y, Vec3::NEG_Z), Sides::Front, [4, 4]);
+    let mut corner = floors(&[Vec3::ZERO]);
+    corner.add(quad(Vec3::X, Vec3::Y, Vec3::NEG_Z), Sides::Front, [16, 16]);
+    for fixture in [walled, corner] {
+        let elements = build(&fixture);
+        let mut pages =
+            painted(&fixture, &elements, |id| (Vec3::splat(1.0 + elements.texel[id.index()].page as f32), 1.0));
+        let before = pages.clone();
+        assert_eq!(stitched(&fixture, &elements, &mut pages).pairs, 0);
+        assert_eq!(pages, before);
+    }
+}

@@ -1,0 +1,386 @@
+//! Which part of which triangle lies in which texel of a surface's rectangle.
+
+use std::ops::Range;
+
+use glam::{DVec2, Vec2};
+use rayon::prelude::*;
+
+use super::Unwrap;
+use super::polygon::Polygon;
+use crate::geometry::sampling::uniform_triangle;
+
+/// Marks texels without a footprint.
+const NONE: u32 = u32::MAX;
+/// Set in [`Footprints::home`] where one texel holds the whole triangle.
+const WHOLE: u32 = 1 << 31;
+/// Pieces of less area (in texels) are left to their triangle's other pieces: rounding of texture coordinates makes
+/// slivers along every chart that ends on a texel's edge, and a sliver is not worth an element.
+const LEAST_AREA: f64 = 1e-3;
+/// Sample points keep this distance (in texels) from a texel's edge, so that rounding of their barycentric coordinates
+/// does not carry them into the next texel: half a unit in the last place over a rectangle of 4096 texels.
+const INSET: f64 = 2.5e-4;
+
+/// The part of one triangle that lies in one texel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fragment {
+    /// The triangle of the unwrapped mesh.
+    pub triangle: u32,
+    /// Area in square metres.
+    pub area: f32,
+    /// Where its corners start; they end where the next fragment's start. A fragment without corners is the whole
+    /// texel, or the whole triangle where [`Footprints::home`] says so.
+    corners: u32,
+}
+
+/// The footprints of a surface's texels, in rows from the top.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Footprints {
+    width: u32,
+    height: u32,
+    /// Row-major texel of each footprint.
+    texels: Vec<u32>,
+    /// The chart of each footprint; of its first triangle where charts share a texel.
+    charts: Vec<u32>,
+    /// First fragment of each footprint, and the number of fragments at the end.
+    offsets: Vec<u32>,
+    fragments: Vec<Fragment>,
+    /// Corners of fragments within their texel, 65535 to a texel.
+    corners: Vec<[u16; 2]>,
+    /// The footprint of each texel of the rectangle, or [`NONE`].
+    grid: Vec<u32>,
+    /// The footprint that holds most of each triangle, with [`WHOLE`] where it holds all of it.
+    home: Vec<u32>,
+}
+
+/// A piece of a triangle before it has been sorted into its texel.
+struct Piece {
+    texel: u32,
+    triangle: u32,
+    /// Area in texels, then in square metres.
+    area: f64,
+    shape: Shape,
+}
+
+enum Shape {
+    Texel,
+    Triangle,
+    Polygon(Polygon),
+}
+
+impl Footprints {
+    /// Clips every triangle of an unwrapped mesh against the texels of a rectangle.
+    ///
+    /// `area` tells the area of a triangle in square metres; the fragments of each triangle add up to it. Degenerate
+    /// triangles own nothing. A triangle too small to be clipped, or without an extent in texture space, belongs to the
+    /// texel at its centre.
+    pub fn build(unwrap: &Unwrap, width: u32, height: u32, area: impl Fn(u32) -> f32 + Sync) -> Self {
+        let triangles = unwrap.mesh.triangles.len() as u32;
+        let pieces: Vec<Piece> = (0..triangles)
+            .into_par_iter()
+            .with_min_len(64)
+            .flat_map_iter(|triangle| match area(triangle) {
+                area if area > 0.0 => {
+                    pieces_of(texel_corners(unwrap, triangle, width, height), width, height, triangle, f64::from(area))
+                }
+                _ => Vec::new(),
+            })
+            .collect();
+        Self::sorted(unwrap, width, height, pieces)
+    }
+
+    fn sorted(unwrap: &Unwrap, width: u32, height: u32, mut pieces: Vec<Piece>) -> Self {
+        // Stable: within a texel the fragments stay in the order of the triangles.
+        pieces.par_sort_by_key(|piece| piece.texel);
+        let mut footprints = Self {
+            width,
+            height,
+            grid: vec![NONE; width as usize * height as usize],
+            home: vec![NONE; unwrap.mesh.triangles.len()],
+            fragments: Vec::with_capacity(pieces.len()),
+            ..Self::default()
+        };
+        let mut largest = vec![0.0; unwrap.mesh.triangles.len()];
+        for piece in &pieces {
+            let footprint = footprints.footprint_for(piece, unwrap);
+            let triangle = piece.triangle as usize;
+            if piece.area > largest[triangle] {
+                largest[triangle] = piece.area;
+                let whole = if matches!(piece.shape, Shape::Triangle) { WHOLE } else { 0 };
+                footprints.home[triangle] = footprint | whole;
+            }
+            footprints.fragments.push(Fragment {
+                triangle: piece.triangle,
+                area: piece.area as f32,
+                corners: footprints.corners.len() as u32,
+            });
+            if let Shape::Polygon(polygon) = &piece.shape {
+                let origin = footprints.texel_origin(piece.texel);
+                footprints.corners.extend(polygon.corners().iter().map(|&corner| {
+                    ((corner - origin).clamp(DVec2::ZERO, DVec2::ONE) * 65_535.0)
+                        .round()
+                        .as_uvec2()
+                        .to_array()
+                        .map(|value| value as u16)
+                }));
+            }
+        }
+        footprints.offsets.push(footprints.fragments.len() as u32);
+        for list in [&mut footprints.texels, &mut footprints.charts, &mut footprints.offsets] {
+            list.shrink_to_fit();
+        }
+        footprints.corners.shrink_to_fit();
+        footprints
+    }
+
+    /// The footprint of a piece's texel, begun if the piece is its first.
+    fn footprint_for(&mut self, piece: &Piece, unwrap: &Unwrap) -> u32 {
+        let footprint = self.grid[piece.texel as usize];
+        if footprint != NONE {
+            return footprint;
+        }
+        let footprint = self.texels.len() as u32;
+        self.grid[piece.texel as usize] = footprint;
+        self.texels.push(piece.texel);
+        self.charts.push(unwrap.charts[piece.triangle as usize]);
+        self.offsets.push(self.fragments.len() as u32);
+        footprint
+    }
+
+    /// How many texels hold anything.
+    pub fn len(&self) -> usize {
+        self.texels.len()
+    }
+
+    /// Column and row of a footprint in the rectangle.
+    pub fn texel(&self, footprint: usize) -> [u32; 2] {
+        let texel = self.texels[footprint];
+        [texel % self.width, texel / self.width]
+    }
+
+    /// The chart that a footprint belongs to.
+    pub fn chart(&self, footprint: usize) -> u32 {
+        self.charts[footprint]
+    }
+
+    /// What a footprint consists of, each piece with its outline as weights of its triangle's second and third corner.
+    pub fn outlines<'a>(
+        &'a self,
+        unwrap: &'a Unwrap,
+        footprint: usize,
+    ) -> impl Iterator<Item = (Fragment, Vec<Vec2>)> + 'a {
+        let origin = self.texel_origin(self.texels[footprint]);
+        self.range(footprint).map(move |index| {
+            let fragment = self.fragments[index];
+            let weights = |local: DVec2| self.clamped_barycentric(unwrap, index, origin + local);
+            let outline = match self.corners_of(index) {
+                [] if self.is_whole(fragment.triangle) => vec![Vec2::ZERO, Vec2::X, Vec2::Y],
+                [] => [DVec2::ZERO, DVec2::X, DVec2::ONE, DVec2::Y].map(weights).to_vec(),
+                corners => Polygon::from_texel(corners).corners().iter().map(|corner| weights(*corner)).collect(),
+            };
+            (fragment, outline)
+        })
+    }
+
+    /// True when one texel holds all of a triangle.
+    fn is_whole(&self, triangle: u32) -> bool {
+        self.home[triangle as usize] & WHOLE != 0
+    }
+
+    fn range(&self, footprint: usize) -> Range<usize> {
+        self.offsets[footprint] as usize..self.offsets[footprint + 1] as usize
+    }
+
+    fn texel_origin(&self, texel: u32) -> DVec2 {
+        DVec2::new(f64::from(texel % self.width), f64::from(texel / self.width))
+    }
+
+    /// The footprint at a point of a triangle: that of its texel where the triangle's chart covers it, else the nearest
+    /// that the chart covers. `None` only for triangles without area.
+    pub fn at(&self, unwrap: &Unwrap, triangle: u32, barycentric: Vec2) -> Option<usize> {
+        let home = self.home[triangle as usize];
+        if home == NONE {
+            return None;
+        }
+        if home & WHOLE != 0 {
+            return Some((home & !WHOLE) as usize);
+        }
+        let corners = texel_corners(unwrap, triangle, self.width, self.height);
+        let point = from_barycentric(corners, barycentric);
+        let chart = unwrap.charts[triangle as usize];
+        let (x, y) = (point.x as i64, point.y as i64);
+        Some(self.covered(x, y, chart).or_else(|| self.nearest(point, chart)).unwrap_or(home) as usize)
+    }
+
+    fn covered(&self, x: i64, y: i64, chart: u32) -> Option<u32> {
+        let x = x.clamp(0, i64::from(self.width) - 1);
+        let y = y.clamp(0, i64::from(self.height) - 1);
+        let footprint = self.grid[(y * i64::from(self.width) + x) as usize];
+        (footprint != NONE && self.charts[footprint as usize] == chart).then_some(footprint)
+    }
+
+    /// The nearest of the chart's texels around a point whose own texel is not the chart's.
+    fn nearest(&self, point: DVec2, chart: u32) -> Option<u32> {
+        let (x, y) = (point.x as i64, point.y as i64);
+        let around = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
+        around
+            .iter()
+            .map(|&(dx, dy)| (x + dx, y + dy))
+            .filter_map(|(x, y)| {
+                let corner = DVec2::new(x as f64, y as f64);
+                let distance = point.distance_squared(point.clamp(corner, corner + 1.0));
+                Some((distance, self.covered(x, y, chart)?))
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, footprint)| footprint)
+    }
+
+    /// A point of a footprint, uniform in area for a uniform `u`: the triangle and the weights of its second and third
+    /// corner. A texel that one triangle fills takes the square as it is, so stratified numbers stay stratified.
+    pub fn sample(&self, unwrap: &Unwrap, footprint: usize, u: Vec2) -> (u32, Vec2) {
+        let range = self.range(footprint);
+        let fragments = &self.fragments[range.clone()];
+        let (chosen, x) = choose(fragments.iter().map(|fragment| fragment.area), u.x);
+        (fragments[chosen].triangle, self.point(unwrap, footprint, range.start + chosen, Vec2::new(x, u.y)))
+    }
+
+    /// The centroid of a footprint in texture space, taken to the triangle that covers it, or else to the fragment that
+    /// is nearest.
+    pub fn centre(&self, unwrap: &Unwrap, footprint: usize) -> (u32, Vec2) {
+        let middles: Vec<(u32, f32, DVec2, Vec2)> = self
+            .range(footprint)
+            .map(|index| {
+                let Fragment { triangle, area, .. } = self.fragments[index];
+                let barycentric = self.fragment_centre(unwrap, footprint, index);
+                let corners = texel_corners(unwrap, triangle, self.width, self.height);
+                (triangle, area, from_barycentric(corners, barycentric), barycentric)
+            })
+            .collect();
+        let total: f64 = middles.iter().map(|middle| f64::from(middle.1)).sum();
+        let centroid = middles.iter().map(|middle| middle.2 * f64::from(middle.1)).sum::<DVec2>() / total;
+        let covering = middles.iter().find_map(|&(triangle, ..)| {
+            let barycentric = to_barycentric(texel_corners(unwrap, triangle, self.width, self.height), centroid)?;
+            let inside = barycentric.min_element() >= 0.0 && barycentric.element_sum() <= 1.0;
+            inside.then(|| (triangle, barycentric.as_vec2()))
+        });
+        let distance = |middle: &(u32, f32, DVec2, Vec2)| middle.2.distance_squared(centroid);
+        covering.unwrap_or_else(|| {
+            let nearest = middles.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            nearest.map_or((0, Vec2::ZERO), |middle| (middle.0, middle.3))
+        })
+    }
+
+    fn fragment_centre(&self, unwrap: &Unwrap, footprint: usize, fragment: usize) -> Vec2 {
+        match self.corners_of(fragment) {
+            [] => self.point(unwrap, footprint, fragment, Vec2::splat(0.5)),
+            corners => {
+                let origin = self.texel_origin(self.texels[footprint]);
+                self.clamped_barycentric(unwrap, fragment, origin + Polygon::from_texel(corners).centroid())
+            }
+        }
+    }
+
+    fn corners_of(&self, fragment: usize) -> &[[u16; 2]] {
+        let end = self.fragments.get(fragment + 1).map_or(self.corners.len(), |next| next.corners as usize);
+        &self.corners[self.fragments[fragment].corners as usize..end]
+    }
+
+    /// The point of a fragment that stands for a point of the unit square.
+    fn point(&self, unwrap: &Unwrap, footprint: usize, fragment: usize, u: Vec2) -> Vec2 {
+        let local = match self.corners_of(fragment) {
+            [] if self.is_whole(self.fragments[fragment].triangle) => return uniform_triangle(u),
+            [] => u.as_dvec2(),
+            corners => Polygon::from_texel(corners).sample(u),
+        };
+        let inset = INSET + local * (1.0 - 2.0 * INSET);
+        self.clamped_barycentric(unwrap, fragment, self.texel_origin(self.texels[footprint]) + inset)
+    }
+
+    fn clamped_barycentric(&self, unwrap: &Unwrap, fragment: usize, point: DVec2) -> Vec2 {
+        let triangle = self.fragments[fragment].triangle;
+        let corners = texel_corners(unwrap, triangle, self.width, self.height);
+        let third = DVec2::splat(1.0 / 3.0);
+        let weights = to_barycentric(corners, point).unwrap_or(third).max(DVec2::ZERO);
+        (weights / weights.element_sum().max(1.0)).as_vec2()
+    }
+}
+
+/// Which of some weights the number falls on, and where within it.
+fn choose(weights: impl ExactSizeIterator<Item = f32> + Clone, number: f32) -> (usize, f32) {
+    let last = weights.len() - 1;
+    if last == 0 {
+        return (0, number);
+    }
+    let mut rest = number * weights.clone().sum::<f32>();
+    for (index, weight) in weights.enumerate() {
+        if rest < weight || index == last {
+            // The largest number below one: products of `number` may round up to the whole sum.
+            return (index, (rest / weight).clamp(0.0, 1.0 - f32::EPSILON));
+        }
+        rest -= weight;
+    }
+    (last, number)
+}
+
+/// The corners of a triangle in texels of its rectangle.
+fn texel_corners(unwrap: &Unwrap, triangle: u32, width: u32, height: u32) -> [DVec2; 3] {
+    let size = DVec2::new(f64::from(width), f64::from(height));
+    // `max` before `min`: a coordinate that is not a number becomes zero.
+    unwrap.mesh.triangles[triangle as usize]
+        .map(|vertex| (unwrap.mesh.uv1[vertex as usize].as_dvec2() * size).max(DVec2::ZERO).min(size))
+}
+
+fn from_barycentric([a, b, c]: [DVec2; 3], barycentric: Vec2) -> DVec2 {
+    a + (b - a) * f64::from(barycentric.x) + (c - a) * f64::from(barycentric.y)
+}
+
+fn to_barycentric([a, b, c]: [DVec2; 3], point: DVec2) -> Option<DVec2> {
+    let (ab, ac, ap) = (b - a, c - a, point - a);
+    let determinant = ab.perp_dot(ac);
+    (determinant != 0.0).then(|| DVec2::new(ap.perp_dot(ac), ab.perp_dot(ap)) / determinant)
+}
+
+/// Cuts a triangle (corners in texels) into what lies in each texel; the areas add up to `area`.
+fn pieces_of(corners: [DVec2; 3], width: u32, height: u32, triangle: u32, area: f64) -> Vec<Piece> {
+    let mut pieces = clipped(&Polygon::from_triangle(corners), width, height, triangle);
+    pieces.retain(|piece| piece.area >= LEAST_AREA);
+    if pieces.len() <= 1 {
+        let centre = (corners[0] + corners[1] + corners[2]) / 3.0;
+        let at_centre = || texel_number(centre.y, height) * width + texel_number(centre.x, width);
+        let texel = pieces.first().map_or_else(at_centre, |piece| piece.texel);
+        return vec![Piece { texel, triangle, area, shape: Shape::Triangle }];
+    }
+    let scale = area / pieces.iter().map(|piece| piece.area).sum::<f64>();
+    for piece in &mut pieces {
+        piece.area *= scale;
+    }
+    pieces
+}
+
+/// The column or row that a coordinate falls into; the last one at the far edge.
+fn texel_number(coordinate: f64, count: u32) -> u32 {
+    (coordinate as u32).min(count.saturating_sub(1))
+}
+
+fn clipped(polygon: &Polygon, width: u32, height: u32, triangle: u32) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for (y, row) in slices(*polygon, 1, height) {
+        for (x, square) in slices(row, 0, width) {
+            let area = square.area();
+            let shape = if area > 1.0 - 1e-9 { Shape::Texel } else { Shape::Polygon(square) };
+            pieces.push(Piece { texel: y * width + x, triangle, area, shape });
+        }
+    }
+    pieces
+}
+
+/// Cuts a polygon into slices one texel wide.
+fn slices(polygon: Polygon, axis: usize, count: u32) -> impl Iterator<Item = (u32, Polygon)> {
+    let (least, most) = polygon.extent(axis);
+    let (first, last) = (texel_number(least, count), texel_number(most, count));
+    let mut rest = polygon;
+    (first..=last).filter_map(move |number| {
+        let (slice, beyond) = rest.split(axis, f64::from(number + 1));
+        rest = beyond;
+        (!slice.is_empty()).then_some((number, slice))
+    })
+}

@@ -1,0 +1,29 @@
+//! From surfaces to texels and back: unwrap, pack, elements, filter, files.
+//!
+//! ```text
+//! Scene -> unwrap (UV_1 per mesh) -> pack (rectangles on pages) = Layout -> Elements -> solver
+//!                                                                                         |
+//! files <- Page (irradiance / pi) <- filter (dilate, stitch seams) <----------------------+
+//! ```
+//!
+//! [`Layout`] says where each surface's rectangle lies; [`Elements`] are the texels' footprints on the surfaces, what
+//! solvers work on.
+
+mod elements;
+pub mod files;
+pub mod filter;
+#[cfg(test)]
+mod fixtures;
+mod footprint;
+mod layout;
+mod pack;
+mod page;
+mod polygon;
+mod statistics;
+mod unwrap;
+
+pub use elements::{ElementId, Elements, OpenSides, SurfacePoint, Texel};
+pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle, Unwrap};
+pub use page::{Page, irradiance_at, pages};
+pub use statistics::LayoutStatistics;
+pub use unwrap::Uv1Problem;

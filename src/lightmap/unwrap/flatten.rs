@@ -1,0 +1,148 @@
+//! Lays a region flat: projects it on its mean plane, and splits it where the projection overlaps itself.
+
+use std::collections::{HashMap, VecDeque};
+
+use glam::{Vec2, Vec3};
+
+use super::overlap::Occupied;
+use super::topology::Topology;
+
+/// A part of the mesh laid flat without overlap, in texels.
+#[derive(Clone, Debug)]
+pub(super) struct Chart {
+    /// The mesh's triangles, ascending.
+    pub triangles: Vec<u32>,
+    /// Welded vertices of the mesh.
+    pub vertices: Vec<u32>,
+    /// Where each vertex lies.
+    pub points: Vec<Vec2>,
+    /// For each triangle the places of its corners in `vertices`.
+    pub corners: Vec<[u32; 3]>,
+}
+
+impl Chart {
+    /// The chart's triangles in the plane.
+    pub fn flat_triangles(&self) -> impl Iterator<Item = [Vec2; 3]> {
+        self.corners.iter().map(|corners| corners.map(|corner| self.points[corner as usize]))
+    }
+}
+
+/// Smallest and largest coordinates of some points.
+pub(super) fn bounds(points: &[Vec2]) -> (Vec2, Vec2) {
+    points.iter().fold((Vec2::INFINITY, Vec2::NEG_INFINITY), |(min, max), point| (min.min(*point), max.max(*point)))
+}
+
+/// Charts of a region: one, unless it overlaps itself.
+pub(super) fn flatten(topology: &Topology, region: Vec<u32>) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    let mut pending = vec![region];
+    while let Some(triangles) = pending.pop() {
+        let chart = project(topology, triangles);
+        if overlaps_itself(topology, &chart) {
+            pending.extend(split(topology, &chart));
+        } else {
+            charts.push(chart);
+        }
+    }
+    charts
+}
+
+/// Projects along the mean normal, scaled so that the chart has the area of its triangles.
+fn project(topology: &Topology, triangles: Vec<u32>) -> Chart {
+    let (mut normal, mut area) = (Vec3::ZERO, 0.0);
+    for &triangle in &triangles {
+        normal += topology.normals[triangle as usize] * topology.areas[triangle as usize];
+        area += topology.areas[triangle as usize];
+    }
+    let scale = (area / normal.length().max(f32::MIN_POSITIVE)).sqrt().min(2.0);
+    let (tangent, bitangent) = normal.normalize_or(Vec3::Z).any_orthonormal_pair();
+    let mut places = HashMap::with_capacity(triangles.len());
+    let mut vertices = Vec::new();
+    let corners = (triangles.iter())
+        .map(|&triangle| {
+            topology.corners[triangle as usize].map(|vertex| {
+                *places.entry(vertex).or_insert_with(|| {
+                    vertices.push(vertex);
+                    vertices.len() as u32 - 1
+                })
+            })
+        })
+        .collect();
+    let points = (vertices.iter())
+        .map(|&vertex| {
+            let position = topology.positions[vertex as usize];
+            Vec2::new(position.dot(tangent), position.dot(bitangent)) * scale
+        })
+        .collect();
+    Chart { triangles, vertices, points, corners }
+}
+
+fn overlaps_itself(topology: &Topology, chart: &Chart) -> bool {
+    let (min, max) = bounds(&chart.points);
+    let mut occupied = Occupied::new(min, max, chart.triangles.len());
+    (chart.triangles.iter().zip(chart.flat_triangles()))
+        .any(|(&triangle, flat)| !topology.slivers[triangle as usize] && !occupied.insert(flat))
+}
+
+/// Parts of a region of which the first does not overlap itself: grown from the largest triangle, leaving out what
+/// would overlap; the rest, by connected pieces, may need to be split again.
+fn split(topology: &Topology, chart: &Chart) -> Vec<Vec<u32>> {
+    let (min, max) = bounds(&chart.points);
+    let mut occupied = Occupied::new(min, max, chart.triangles.len());
+    let flat: Vec<[Vec2; 3]> = chart.flat_triangles().collect();
+    let place = |triangle: u32| chart.triangles.binary_search(&triangle).ok();
+    let largest = |one: &usize, other: &usize| {
+        let area = |place: usize| topology.areas[chart.triangles[place] as usize];
+        area(*one).total_cmp(&area(*other)).then(other.cmp(one))
+    };
+    let seed = (0..flat.len()).max_by(largest).into_iter();
+    let accepted = connected(topology, chart, seed, &mut vec![false; flat.len()], |place| {
+        topology.slivers[chart.triangles[place] as usize] || occupied.insert(flat[place])
+    });
+    let mut visited = vec![false; flat.len()];
+    for &triangle in accepted.iter().flatten() {
+        if let Some(place) = place(triangle) {
+            visited[place] = true;
+        }
+    }
+    let mut parts = accepted;
+    parts.extend(connected(topology, chart, 0..flat.len(), &mut visited, |_| true));
+    parts
+}
+
+/// Connected groups of a chart's triangles around each seed not yet visited, among those that `accept` takes.
+fn connected(
+    topology: &Topology,
+    chart: &Chart,
+    seeds: impl Iterator<Item = usize>,
+    visited: &mut [bool],
+    mut accept: impl FnMut(usize) -> bool,
+) -> Vec<Vec<u32>> {
+    let mut groups = Vec::new();
+    let mut queue = VecDeque::new();
+    for seed in seeds {
+        let mut group = Vec::new();
+        if !std::mem::replace(&mut visited[seed], true) {
+            queue.push_back(seed);
+        }
+        while let Some(place) = queue.pop_front() {
+            if !accept(place) {
+                continue;
+            }
+            let triangle = chart.triangles[place];
+            group.push(triangle);
+            for neighbour in topology.neighbours[triangle as usize].into_iter().flatten() {
+                if let Ok(next) = chart.triangles.binary_search(&neighbour.triangle)
+                    && !std::mem::replace(&mut visited[next], true)
+                {
+                    queue.push_back(next);
+                }
+            }
+        }
+        if !group.is_empty() {
+            group.sort_unstable();
+            groups.push(group);
+        }
+    }
+    groups
+}

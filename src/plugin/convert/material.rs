@@ -1,0 +1,129 @@
+//! Standard materials, reduced to what diffuse light asks.
+
+use bevy::asset::AssetId;
+use bevy::color::ColorToComponents;
+use bevy::material::AlphaMode as BevyAlphaMode;
+use bevy::mesh::UvChannel as BevyUvChannel;
+use bevy::pbr::StandardMaterial;
+use bevy::prelude::{Handle, Image};
+use bevy::render::render_resource::Face;
+use glam::Vec4;
+
+use super::super::components::{EmissiveUnits, SceneSettings};
+use crate::scene::{AlphaMode, Material, Sides, TextureId, TextureRef, UvChannel};
+
+/// Finds the scene's texture of a Bevy image; `None` where it could not be read.
+pub type MaterialImages<'a> = dyn FnMut(AssetId<Image>) -> Option<TextureId> + 'a;
+
+/// What an emissive colour is multiplied with to give cd/m2.
+///
+/// Bevy draws `emissive * mix(1, exposure, weight)` on top of everything else times `exposure`, so a weight of zero is
+/// a brightness in the picture, and what it takes to be that bright depends on the camera's exposure.
+pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
+    match settings.emissive_units {
+        EmissiveUnits::Nits => 1.0,
+        EmissiveUnits::Bevy => {
+            let per_exposure = 1.2 * settings.reference_ev100.exp2();
+            per_exposure + (1.0 - per_exposure) * exposure_weight
+        }
+    }
+}
+
+/// Reads a standard material.
+///
+/// Glass (specular and diffuse transmission) becomes a blend that lets the transmitted share through.
+pub fn material_from_standard(
+    name: &str,
+    material: &StandardMaterial,
+    settings: &SceneSettings,
+    images: &mut MaterialImages<'_>,
+) -> Material {
+    let mut texture = |handle: &Option<Handle<Image>>, channel: &BevyUvChannel| {
+        let texture = images(handle.as_ref()?.id())?;
+        let channel = match channel {
+            BevyUvChannel::Uv0 => UvChannel::Uv0,
+            BevyUvChannel::Uv1 => UvChannel::Uv1,
+        };
+        Some(TextureRef { texture, channel })
+    };
+    let transmission = 1.0 - (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
+    let mut base_color = Vec4::from(material.base_color.to_linear().to_f32_array());
+    let mut alpha = match material.alpha_mode {
+        BevyAlphaMode::Opaque => AlphaMode::Opaque,
+        BevyAlphaMode::Mask(threshold) => AlphaMode::Mask(threshold),
+        BevyAlphaMode::AlphaToCoverage => AlphaMode::Mask(0.5),
+        BevyAlphaMode::Blend | BevyAlphaMode::Premultiplied | BevyAlphaMode::Add | BevyAlphaMode::Multiply => {
+            AlphaMode::Blend
+        }
+    };
+    if transmission > 0.0 && alpha == AlphaMode::Opaque {
+        alpha = AlphaMode::Blend;
+        base_color.w = 1.0 - transmission;
+    }
+    Material {
+        name: name.to_owned(),
+        base_color,
+        base_color_texture: texture(&material.base_color_texture, &material.base_color_channel),
+        metallic: material.metallic,
+        metallic_texture: texture(&material.metallic_roughness_texture, &material.metallic_roughness_channel),
+        emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
+        emission_texture: texture(&material.emissive_texture, &material.emissive_channel),
+        alpha,
+        uv_transform: material.uv_transform,
+    }
+}
+
+/// Which sides of a surface are seen and reflect.
+///
+/// `bevy_gltf` culls the front of mirrored nodes, because a mirroring transform turns the triangles round: that is a
+/// front like any other. A front culled without a mirror shows the back.
+pub fn sides_of(material: &StandardMaterial, is_mirrored: bool) -> Sides {
+    match material.cull_mode {
+        _ if material.double_sided => Sides::Both,
+        Some(Face::Back) => Sides::Front,
+        Some(Face::Front) if is_mirrored => Sides::Front,
+        Some(Face::Front) | None => Sides::Both,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::prelude::LinearRgba;
+
+    use super::*;
+
+    fn emission(units: EmissiveUnits, weight: f32) -> f32 {
+        let settings = SceneSettings { emissive_units: units, ..Default::default() };
+        let material = StandardMaterial {
+            emissive: LinearRgba::rgb(10.0, 10.0, 10.0),
+            emissive_exposure_weight: weight,
+            ..Default::default()
+        };
+        material_from_standard("lamp", &material, &settings, &mut |_| None).emission.x
+    }
+
+    #[test]
+    fn an_emissive_colour_means_what_bevy_draws() {
+        // At the default EV100 of 9.7 Bevy multiplies radiance with 1 / (1.2 * 2^9.7) = 0.0010019.
+        assert!((emission(EmissiveUnits::Bevy, 0.0) / (10.0 / 0.001_001_9) - 1.0).abs() < 1e-3);
+        assert!((emission(EmissiveUnits::Bevy, 1.0) - 10.0).abs() < 1e-2);
+        assert_eq!(emission(EmissiveUnits::Nits, 0.0), 10.0);
+    }
+
+    #[test]
+    fn mirrored_fronts_are_single_sided_and_unculled_faces_have_two_sides() {
+        let culls = |cull_mode| StandardMaterial { cull_mode, ..Default::default() };
+        assert_eq!(sides_of(&culls(Some(Face::Back)), false), Sides::Front);
+        assert_eq!(sides_of(&culls(Some(Face::Front)), true), Sides::Front);
+        assert_eq!(sides_of(&culls(Some(Face::Front)), false), Sides::Both);
+        assert_eq!(sides_of(&culls(None), false), Sides::Both);
+    }
+
+    #[test]
+    fn clear_glass_lets_its_share_through() {
+        let glass = StandardMaterial { specular_transmission: 0.9, ..Default::default() };
+        let material = material_from_standard("glass", &glass, &SceneSettings::default(), &mut |_| None);
+        assert_eq!(material.alpha, AlphaMode::Blend);
+        assert!((material.base_color.w - 0.1).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,13 @@
+//! From Bevy's assets and components to the scene's plain data, one kind a file.
+//!
+//! Nothing here touches the ECS: each function takes a Bevy value and yields ours, or says why it cannot.
+
+mod image;
+mod light;
+mod material;
+mod mesh;
+
+pub use image::{ImageProblem, texture_from_image};
+pub use light::{directional_light, linear_rgb, point_light, rect_light, spot_light};
+pub use material::{material_from_standard, sides_of};
+pub use mesh::{MeshProblem, mesh_from_bevy};

@@ -1,0 +1,86 @@
+//! What the bake's own thread does: solve, and bring the result into a form that the main thread only has to hand on.
+
+use std::sync::Arc;
+
+use bevy::prelude::{Entity, Handle, Mesh, Rect};
+use glam::Vec2;
+use rayon::prelude::*;
+
+use super::volume::{Voxels, solve_volume};
+use super::{Bake, BakeFailure};
+use crate::bake::{BakeError, Observer, Report};
+use crate::lightmap::{Layout, PageSize, Placement, Rectangle};
+use crate::plugin::sync::WorldScene;
+use crate::plugin::write_back::{PagePixels, Target};
+use crate::progress::Monitor;
+use crate::scene::Severity;
+use crate::scene::check::repair;
+
+/// A bake, ready to be shown.
+pub struct Solved {
+    pub targets: Vec<Target>,
+    pub pages: Vec<PagePixels>,
+    pub report: Report,
+    pub volume: Option<Arc<Voxels>>,
+}
+
+/// Bakes a scene that was read from the Bevy world.
+pub fn solve(bake: &Bake, world: WorldScene, observer: &dyn Observer) -> Result<Solved, BakeFailure> {
+    let WorldScene { mut scene, surfaces, .. } = world;
+    let problems = repair(&mut scene);
+    let mut baked = crate::bake::run(Arc::new(scene), &bake.settings, observer)?;
+    let worth_saying = problems.iter().filter(|problem| problem.severity() == Severity::Warning);
+    baked.report.warnings.splice(0..0, worth_saying.map(ToString::to_string));
+    if let Some(folder) = &bake.folder {
+        baked.write(folder)?;
+    }
+    let targets = baked
+        .scene
+        .surfaces
+        .iter()
+        .zip(&baked.layout.placements)
+        .filter_map(|(surface, placement)| {
+            let (entity, original) = surfaces.get(&surface.key)?;
+            Some(target(*entity, original.clone(), placement.as_ref()?, &baked.layout))
+        })
+        .collect();
+    let pages =
+        baked.pages.par_iter().map(|page| PagePixels::half_float(page.width, page.height, &page.texels)).collect();
+    let volume = match &bake.volume {
+        Some(settings) => {
+            let seed = bake.settings.solver.seed;
+            solve_volume(&baked.scene, &*baked.world, settings, seed, &CancelOnly(observer)).map_err(BakeError::from)?
+        }
+        None => None,
+    };
+    Ok(Solved { targets, pages, report: baked.report, volume: volume.map(Arc::new) })
+}
+
+/// Passes the wish to stop on and keeps progress to itself.
+struct CancelOnly<'a>(&'a dyn Observer);
+
+impl Monitor for CancelOnly<'_> {
+    fn progress(&self, _fraction: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+fn target(entity: Entity, original: Handle<Mesh>, placement: &Placement, layout: &Layout) -> Target {
+    let page = placement.page as usize;
+    Target {
+        entity,
+        original,
+        unwrap: Arc::clone(&placement.unwrap),
+        page,
+        uv_rect: uv_rect(placement.rectangle, layout.pages[page]),
+    }
+}
+
+/// A rectangle of texels as part of its page, from 0 to 1.
+pub fn uv_rect(rectangle: Rectangle, page: PageSize) -> Rect {
+    let Rectangle { x, y, width, height } = rectangle;
+    let size = Vec2::new(page.width as f32, page.height as f32);
+    Rect { min: Vec2::new(x as f32, y as f32) / size, max: Vec2::new((x + width) as f32, (y + height) as f32) / size }
+}

@@ -1,0 +1,64 @@
+//! The Bevy plugin: bakes a game's own world in the background and shows it lit.
+//!
+//! ```no_run
+//! use bevy::prelude::*;
+//! use bevy_radiosity::prelude::*;
+//!
+//! App::new()
+//!     .add_plugins((DefaultPlugins, RadiosityPlugins))
+//!     .add_systems(Startup, |mut commands: Commands| commands.trigger(Bake::default()))
+//!     .add_observer(|done: On<BakeFinished>| info!("lit {} surfaces", done.report.surfaces))
+//!     .run();
+//! ```
+//!
+//! Mesh entities with a `StandardMaterial` are baked as they stand; [`BakeExclude`], [`BakeOccluder`], [`BakeMover`],
+//! [`BakeStatic`], [`BakeResolution`] and [`BakeId`] refine that, on an entity or on an ancestor of it.
+//!
+//! | plugin | what it does |
+//! | --- | --- |
+//! | [`SceneSyncPlugin`] | reads the Bevy world into a scene, watches what changes: [`SceneStatus`], [`SceneSettings`] |
+//! | [`BakePlugin`] | [`Bake`], [`CancelBake`], [`BakeProgress`], [`BakeFinished`], [`BakeFailed`] |
+//! | [`WriteBackPlugin`] | puts lightmaps on entities and keeps them right: [`Lightmaps`], [`RemoveLightmaps`] |
+//! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
+//!
+//! Baked lights have `affects_lightmapped_mesh_diffuse` off while lightmaps are shown. Bevy's deferred renderer ignores
+//! that, and its `RectLight` has no such switch: bake [`Content::Indirect`](crate::radiosity::Content) there.
+
+mod components;
+mod convert;
+#[cfg(feature = "viewer")]
+mod fly;
+mod job;
+mod level;
+mod spawn;
+mod sync;
+mod viewer;
+mod write_back;
+
+use bevy::app::{PluginGroup, PluginGroupBuilder};
+
+pub use components::*;
+pub use job::{
+    Bake, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, BakedVolume, CancelBake,
+    VolumeSettings,
+};
+pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
+pub use spawn::spawn_scene;
+pub use sync::{
+    AssetCache, Moved, Needed, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin, WorldScene,
+};
+pub use viewer::{TakeScreenshot, ViewerPlugin};
+pub use write_back::{Baked, BakedLight, BatchTimes, Lightmaps, RemoveLightmaps, WriteBackPlugin};
+
+/// Everything that baking in an app takes.
+pub struct RadiosityPlugins;
+
+impl PluginGroup for RadiosityPlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>()
+            .add(SceneSyncPlugin)
+            .add(WriteBackPlugin)
+            .add(BakePlugin)
+            .add(BakedLevelPlugin)
+    }
+}

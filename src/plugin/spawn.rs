@@ -1,0 +1,204 @@
+//! A scene's plain data as Bevy entities: what `radiosity view` shows, whatever kind of file it came from.
+
+use std::collections::HashMap;
+
+use bevy::asset::RenderAssetUsages;
+use bevy::image::{ImageAddressMode, ImageSampler, ImageSamplerDescriptor};
+use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight};
+use bevy::mesh::{Indices, PrimitiveTopology};
+use bevy::pbr::StandardMaterial;
+use bevy::prelude::*;
+use bevy::render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat};
+
+use super::components::{BakeExclude, BakeId, BakeMover, BakeOccluder, BakeResolution};
+use super::write_back::half_floats;
+use crate::scene::{
+    AlphaMode as SceneAlpha, LightKind, Material, MeshData, Role, Scene, Sides, Surface, Texels, Texture, UvChannel,
+    Wrap,
+};
+
+/// Spawns a scene's surfaces and lights under a new entity and returns that.
+///
+/// Each surface has its key as [`BakeId`]. Materials are matt, and draw what they emit in cd/m2.
+pub fn spawn_scene(world: &mut World, scene: &Scene) -> Entity {
+    let root = world.spawn((Transform::default(), Visibility::default())).id();
+    let meshes = add_all(world, scene.meshes.iter().map(|mesh| bevy_mesh(mesh)));
+    let images = add_all(world, scene.textures.iter().map(|texture| bevy_image(texture)));
+    let mut materials = HashMap::new();
+    for surface in scene.surfaces.iter().filter(|surface| surface.role != Role::Excluded) {
+        let cull = culled_face(surface);
+        let material = materials
+            .entry((surface.material, cull.is_some(), surface.is_mirrored()))
+            .or_insert_with(|| {
+                let material = standard_material(&scene.materials[surface.material.index()], &images, cull);
+                world.resource_mut::<Assets<StandardMaterial>>().add(material)
+            })
+            .clone();
+        let mut entity = world.spawn((
+            ChildOf(root),
+            Name::new(surface.key.to_string()),
+            BakeId(surface.key.to_string()),
+            BakeResolution(surface.density_scale),
+            Mesh3d(meshes[surface.mesh.index()].clone()),
+            MeshMaterial3d(material),
+            Transform::from_matrix(surface.to_world.into()),
+        ));
+        match surface.role {
+            Role::Occluder => entity.insert(BakeOccluder),
+            Role::Mover => entity.insert(BakeMover),
+            Role::Excluded => entity.insert(BakeExclude),
+            Role::Static => &mut entity,
+        };
+    }
+    for light in &scene.lights {
+        spawn_light(world, root, light.name.clone(), &light.kind);
+    }
+    root
+}
+
+fn add_all<A: Asset>(world: &mut World, values: impl Iterator<Item = A>) -> Vec<Handle<A>> {
+    let mut assets = world.resource_mut::<Assets<A>>();
+    values.map(|value| assets.add(value)).collect()
+}
+
+fn culled_face(surface: &Surface) -> Option<Face> {
+    match surface.sides {
+        Sides::Both => None,
+        // A mirroring transform turns triangles round, and the graphics card does not know it.
+        Sides::Front if surface.is_mirrored() => Some(Face::Front),
+        Sides::Front => Some(Face::Back),
+    }
+}
+
+fn bevy_mesh(mesh: &MeshData) -> Mesh {
+    let arrays = |vectors: &[Vec3]| vectors.iter().map(Vec3::to_array).collect::<Vec<_>>();
+    let pairs = |vectors: &[Vec2]| vectors.iter().map(Vec2::to_array).collect::<Vec<_>>();
+    let mut result = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default())
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, arrays(&mesh.positions))
+        .with_inserted_indices(Indices::U32(mesh.triangles.as_flattened().to_vec()));
+    if mesh.normals.is_empty() {
+        result.compute_smooth_normals();
+    } else {
+        result.insert_attribute(Mesh::ATTRIBUTE_NORMAL, arrays(&mesh.normals));
+    }
+    if !mesh.uv0.is_empty() {
+        result.insert_attribute(Mesh::ATTRIBUTE_UV_0, pairs(&mesh.uv0));
+    }
+    if !mesh.uv1.is_empty() {
+        result.insert_attribute(Mesh::ATTRIBUTE_UV_1, pairs(&mesh.uv1));
+    }
+    result
+}
+
+fn bevy_image(texture: &Texture) -> Image {
+    let (format, data) = match &texture.texels {
+        Texels::Srgb8(texels) => (TextureFormat::Rgba8UnormSrgb, texels.as_flattened().to_vec()),
+        Texels::Linear8(texels) => (TextureFormat::Rgba8Unorm, texels.as_flattened().to_vec()),
+        Texels::Float(texels) => {
+            let colours: Vec<Vec3> = texels.iter().map(|texel| texel.truncate()).collect();
+            (TextureFormat::Rgba16Float, half_floats(&colours))
+        }
+    };
+    let size = Extent3d { width: texture.width, height: texture.height, depth_or_array_layers: 1 };
+    let mut image = Image::new(size, TextureDimension::D2, data, format, RenderAssetUsages::default());
+    let [address_mode_u, address_mode_v] = texture.wrap.map(|wrap| match wrap {
+        Wrap::Repeat => ImageAddressMode::Repeat,
+        Wrap::Mirror => ImageAddressMode::MirrorRepeat,
+        Wrap::Clamp => ImageAddressMode::ClampToEdge,
+    });
+    image.sampler = ImageSampler::Descriptor(ImageSamplerDescriptor {
+        address_mode_u,
+        address_mode_v,
+        ..ImageSamplerDescriptor::linear()
+    });
+    image
+}
+
+fn standard_material(material: &Material, images: &[Handle<Image>], cull_mode: Option<Face>) -> StandardMaterial {
+    let image =
+        |reference: Option<crate::scene::TextureRef>| reference.map(|found| images[found.texture.index()].clone());
+    let channel = |reference: Option<crate::scene::TextureRef>| match reference.map(|found| found.channel) {
+        Some(UvChannel::Uv1) => bevy::mesh::UvChannel::Uv1,
+        _ => bevy::mesh::UvChannel::Uv0,
+    };
+    let [red, green, blue, alpha] = material.base_color.to_array();
+    StandardMaterial {
+        base_color: Color::linear_rgba(red, green, blue, alpha),
+        base_color_texture: image(material.base_color_texture),
+        base_color_channel: channel(material.base_color_texture),
+        metallic: material.metallic,
+        metallic_roughness_texture: image(material.metallic_texture),
+        metallic_roughness_channel: channel(material.metallic_texture),
+        emissive: LinearRgba::from_vec3(material.emission),
+        emissive_texture: image(material.emission_texture),
+        emissive_channel: channel(material.emission_texture),
+        emissive_exposure_weight: 1.0,
+        perceptual_roughness: 1.0,
+        reflectance: 0.0,
+        alpha_mode: match material.alpha {
+            SceneAlpha::Opaque => AlphaMode::Opaque,
+            SceneAlpha::Mask(threshold) => AlphaMode::Mask(threshold),
+            SceneAlpha::Blend => AlphaMode::Blend,
+        },
+        double_sided: cull_mode.is_none(),
+        cull_mode,
+        uv_transform: material.uv_transform,
+        ..default()
+    }
+}
+
+/// A colour whose largest channel is one, and that channel.
+fn split(strength: Vec3) -> (Color, f32) {
+    let largest = strength.max_element().max(f32::MIN_POSITIVE);
+    (Color::LinearRgba(LinearRgba::from_vec3(strength / largest)), largest)
+}
+
+fn spawn_light(world: &mut World, root: Entity, name: String, light: &LightKind) {
+    const SPHERE: f32 = 4.0 * core::f32::consts::PI;
+    // Bevy sorts lights by their range and takes none without an end.
+    let finite = |range: f32| if range.is_finite() { range } else { 1e4 };
+    let facing = |position: Vec3, direction: Vec3| {
+        Transform::from_translation(position).looking_to(direction, direction.any_orthonormal_vector())
+    };
+    let mut entity = world.spawn((ChildOf(root), Name::new(name)));
+    match *light {
+        LightKind::Point { position, intensity, radius, range } => {
+            let (color, candela) = split(intensity);
+            let light = PointLight {
+                color,
+                intensity: candela * SPHERE,
+                radius,
+                range: finite(range),
+                shadow_maps_enabled: true,
+                ..default()
+            };
+            entity.insert((light, Transform::from_translation(position)));
+        }
+        LightKind::Spot { position, direction, intensity, radius, range, inner_angle, outer_angle } => {
+            let (color, candela) = split(intensity);
+            let light = SpotLight {
+                color,
+                intensity: candela * SPHERE,
+                radius,
+                range: finite(range),
+                inner_angle,
+                outer_angle,
+                shadow_maps_enabled: true,
+                ..default()
+            };
+            entity.insert((light, facing(position, direction)));
+        }
+        LightKind::Directional { direction, illuminance, .. } => {
+            let (color, illuminance) = split(illuminance);
+            let light = DirectionalLight { color, illuminance, shadow_maps_enabled: true, ..default() };
+            entity.insert((light, facing(Vec3::ZERO, direction)));
+        }
+        LightKind::Rectangle { centre, half_width, half_height, normal, radiance } => {
+            let (color, radiance) = split(radiance);
+            let (width, height) = (2.0 * half_width.length(), 2.0 * half_height.length());
+            let intensity = radiance * width * height * core::f32::consts::PI;
+            let place = Transform::from_translation(centre).looking_to(normal, half_height);
+            entity.insert((RectLight { color, intensity, width, height, range: 1e4 }, place));
+        }
+    }
+}

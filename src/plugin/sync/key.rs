@@ -1,0 +1,88 @@
+//! What surfaces are called across runs.
+
+use std::collections::HashSet;
+
+use bevy::asset::AssetPath;
+use bevy::ecs::system::SystemParam;
+use bevy::prelude::*;
+use bevy::world_serialization::WorldAssetRoot;
+
+use super::super::components::BakeId;
+use crate::scene::SurfaceKey;
+
+/// Reads the names of entities and of what they hang from.
+#[derive(SystemParam)]
+pub struct Names<'w, 's> {
+    parents: Query<'w, 's, &'static ChildOf>,
+    names: Query<'w, 's, &'static Name>,
+    files: Query<'w, 's, (), With<WorldAssetRoot>>,
+    ids: Query<'w, 's, &'static BakeId>,
+}
+
+impl Names<'_, '_> {
+    /// What messages call an entity.
+    pub fn describe(&self, entity: Entity) -> String {
+        self.names.get(entity).map_or_else(|_| format!("entity {entity}"), |name| format!("'{name}'"))
+    }
+
+    /// The key of a mesh entity.
+    ///
+    /// A [`BakeId`] is taken as it is. What a file spawned is named after the file, the names of its nodes and the
+    /// primitive, as the file's own reader does. Anything else is named after its path of names and where it stands.
+    pub fn surface_key(&self, entity: Entity, mesh: Option<&AssetPath<'_>>, place: Vec3) -> SurfaceKey {
+        if let Ok(id) = self.ids.get(entity) {
+            return SurfaceKey(id.0.clone());
+        }
+        if let Some((path, key)) = mesh.and_then(|path| Some((path, self.file_key(entity, path)?))) {
+            return SurfaceKey::from_node(&file_name(path), &key.0, key.1);
+        }
+        let names = self.path(entity);
+        let at = place.to_array().map(|coordinate| format!("{coordinate:.3}")).join(",");
+        SurfaceKey::from_node("world", &format!("{}@{at}", names.join("/")), 0)
+    }
+
+    /// Node path and primitive of an entity that hangs under a file's root: root, scene, nodes, primitive.
+    fn file_key(&self, entity: Entity, mesh: &AssetPath<'_>) -> Option<(String, usize)> {
+        let primitive = mesh.label()?.rsplit_once("Primitive")?.1.parse().ok()?;
+        let ancestors: Vec<Entity> = self.parents.iter_ancestors(entity).collect();
+        let root = ancestors.iter().position(|&ancestor| self.files.contains(ancestor))?;
+        let nodes = ancestors.get(..root.checked_sub(1)?)?;
+        let names: Vec<&str> = nodes.iter().rev().map(|&node| self.name(node)).collect();
+        Some((names.join("/"), primitive))
+    }
+
+    fn name(&self, entity: Entity) -> &str {
+        self.names.get(entity).map_or("", Name::as_str)
+    }
+
+    /// Names from the outermost ancestor down to the entity itself, as far as they have one.
+    fn path(&self, entity: Entity) -> Vec<&str> {
+        let lineage = core::iter::once(entity).chain(self.parents.iter_ancestors(entity));
+        let mut path: Vec<&str> = lineage.filter_map(|entity| self.names.get(entity).ok()).map(Name::as_str).collect();
+        path.reverse();
+        path
+    }
+}
+
+/// The last part of an asset's path: what files call themselves.
+fn file_name(path: &AssetPath<'_>) -> String {
+    path.path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// A key, and what the second, third and further surfaces of that name are called, as the check of scenes does it.
+pub fn numbered(key: &SurfaceKey) -> impl Iterator<Item = SurfaceKey> + '_ {
+    core::iter::once(key.clone()).chain((2_usize..).map(move |number| SurfaceKey(format!("{key}~{number}"))))
+}
+
+/// Makes keys unique in the order in which they are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct UniqueKeys(HashSet<SurfaceKey>);
+
+impl UniqueKeys {
+    /// The key itself the first time, with a number after it from the second time on.
+    pub fn claim(&mut self, key: &SurfaceKey) -> SurfaceKey {
+        let free = numbered(key).find(|key| !self.0.contains(key)).unwrap_or_else(|| key.clone());
+        self.0.insert(free.clone());
+        free
+    }
+}

@@ -1,0 +1,51 @@
+//! Things that have moved since they were loaded are no part of a bake.
+
+use bevy::prelude::*;
+
+/// Marks an entity that has moved since it was loaded.
+#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+pub struct Moved;
+
+/// Where an entity was put when it came into the world.
+#[derive(Component, Clone, Copy)]
+pub(in crate::plugin) struct RestPose {
+    transform: GlobalTransform,
+    frames_left: u8,
+}
+
+/// Placing something may take a spawn, a propagation, and a system that puts it where it belongs.
+const FRAMES_TO_SETTLE: u8 = 3;
+
+/// Marks mesh entities whose transform changes after they have settled.
+pub fn note_movement(
+    mut commands: Commands,
+    mut changed: Query<
+        (Entity, &GlobalTransform, Option<&mut RestPose>),
+        (With<Mesh3d>, Without<Moved>, Changed<GlobalTransform>),
+    >,
+) {
+    for (entity, transform, rest) in &mut changed {
+        match rest {
+            None => {
+                commands.entity(entity).try_insert(RestPose { transform: *transform, frames_left: FRAMES_TO_SETTLE });
+            }
+            Some(mut rest) if rest.frames_left > 0 => rest.transform = *transform,
+            Some(rest) => {
+                let apart = rest.transform.to_matrix().abs_diff_eq(transform.to_matrix(), 1e-5);
+                if !apart {
+                    commands.entity(entity).try_insert(Moved);
+                }
+            }
+        }
+    }
+}
+
+/// Lets entities that have just come settle.
+pub fn settle(mut resting: Query<&mut RestPose>) {
+    for mut rest in &mut resting {
+        if rest.frames_left > 0 {
+            rest.frames_left -= 1;
+        }
+    }
+}

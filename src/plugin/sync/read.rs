@@ -1,0 +1,399 @@
+//! The Bevy world as a [`Scene`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bevy::asset::UntypedAssetId;
+use bevy::ecs::query::QueryData;
+use bevy::ecs::system::SystemParam;
+use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight, SunDisk};
+use bevy::mesh::skinning::SkinnedMesh;
+use bevy::pbr::{MeshMaterial3d, StandardMaterial};
+use bevy::prelude::*;
+
+use super::cache::AssetCache;
+use super::key::{Names, UniqueKeys};
+use super::movers::Moved;
+use crate::plugin::components::*;
+use crate::plugin::convert;
+use crate::plugin::write_back::Baked;
+use crate::scene::{Light, LightKind, MaterialId, MeshId, Role, Scene, Sky, Surface, SurfaceKey, TextureId};
+
+/// A scene and where its parts come from.
+#[derive(Clone, Debug, Default)]
+pub struct WorldScene {
+    /// What light meets.
+    pub scene: Scene,
+    /// The entity of each surface and the mesh asset that it was read from, by the surface's key.
+    pub surfaces: HashMap<SurfaceKey, (Entity, Handle<Mesh>)>,
+    /// The entities of the scene's lights.
+    pub lights: Vec<Entity>,
+    /// What was left out or could not be read, by name.
+    pub warnings: Vec<String>,
+}
+
+/// A mesh entity, as far as a bake asks.
+#[derive(QueryData)]
+pub struct SurfaceEntity {
+    entity: Entity,
+    mesh: &'static Mesh3d,
+    material: &'static MeshMaterial3d<StandardMaterial>,
+    transform: &'static GlobalTransform,
+    visibility: Option<&'static InheritedVisibility>,
+    baked: Option<&'static Baked>,
+    is_skinned: Has<SkinnedMesh>,
+    has_moved: Has<Moved>,
+    casts_no_shadow: Has<NotShadowCaster>,
+}
+
+impl SurfaceEntityItem<'_, '_> {
+    /// The mesh as the app knows it, not the unwrapped copy that a bake put in its place.
+    fn source_mesh(&self) -> &Handle<Mesh> {
+        match self.baked {
+            Some(baked) if baked.mesh == self.mesh.0 => &baked.original,
+            _ => &self.mesh.0,
+        }
+    }
+
+    /// The material as the app knows it.
+    fn source_material(&self) -> AssetId<StandardMaterial> {
+        let original = self.baked.and_then(|baked| baked.original_material.as_ref());
+        original.unwrap_or(&self.material.0).id()
+    }
+}
+
+/// What an entity's own components and those of its ancestors say about the bake.
+#[derive(SystemParam)]
+pub struct Wishes<'w, 's> {
+    parents: Query<'w, 's, &'static ChildOf>,
+    roles: Query<'w, 's, (Has<BakeExclude>, Has<BakeOccluder>, Has<BakeMover>, Has<BakeStatic>)>,
+    resolutions: Query<'w, 's, &'static BakeResolution>,
+}
+
+impl Wishes<'_, '_> {
+    fn lineage(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
+        core::iter::once(entity).chain(self.parents.iter_ancestors(entity))
+    }
+
+    /// The role that the nearest of the entity and its ancestors asks for.
+    fn role(&self, entity: Entity) -> Option<Role> {
+        self.lineage(entity).find_map(|entity| match self.roles.get(entity).ok()? {
+            (true, ..) => Some(Role::Excluded),
+            (_, true, ..) => Some(Role::Occluder),
+            (_, _, true, _) => Some(Role::Mover),
+            (.., true) => Some(Role::Static),
+            _ => None,
+        })
+    }
+
+    fn density_scale(&self, entity: Entity) -> f32 {
+        self.lineage(entity).find_map(|entity| self.resolutions.get(entity).ok()).map_or(1.0, |resolution| resolution.0)
+    }
+}
+
+/// Lights of a kind: entity, light, place, and whether they are shown.
+type Lights<'w, 's, L, Extra = ()> =
+    Query<'w, 's, (Entity, &'static L, &'static GlobalTransform, Option<&'static InheritedVisibility>, Extra)>;
+
+/// Reads the Bevy world.
+#[derive(SystemParam)]
+pub struct SceneReader<'w, 's> {
+    surfaces: Query<'w, 's, SurfaceEntity>,
+    strangers: Query<'w, 's, Entity, (With<Mesh3d>, Without<MeshMaterial3d<StandardMaterial>>)>,
+    points: Lights<'w, 's, PointLight>,
+    spots: Lights<'w, 's, SpotLight>,
+    suns: Lights<'w, 's, DirectionalLight, Option<&'static SunDisk>>,
+    rectangles: Lights<'w, 's, RectLight>,
+    ambient: Option<Res<'w, GlobalAmbientLight>>,
+    wishes: Wishes<'w, 's>,
+    names: Names<'w, 's>,
+    assets: Res<'w, AssetServer>,
+    meshes: Res<'w, Assets<Mesh>>,
+    images: Res<'w, Assets<Image>>,
+    materials: Res<'w, Assets<StandardMaterial>>,
+    settings: Res<'w, SceneSettings>,
+}
+
+/// An asset that a scene is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Needed {
+    /// A mesh's triangles.
+    Mesh(AssetId<Mesh>),
+    /// A material's picture.
+    Texture(AssetId<Image>),
+}
+
+impl SceneReader<'_, '_> {
+    /// Every asset that the scene is made of.
+    pub fn needed(&self) -> Vec<Needed> {
+        let mut meshes = BTreeSet::new();
+        let mut materials = BTreeSet::new();
+        for surface in &self.surfaces {
+            if self.role(&surface) != Role::Excluded {
+                meshes.insert(surface.source_mesh().id());
+                materials.insert(surface.source_material());
+            }
+        }
+        let images: BTreeSet<AssetId<Image>> = materials
+            .into_iter()
+            .filter_map(|id| self.materials.get(id))
+            .flat_map(|material| {
+                [&material.base_color_texture, &material.metallic_roughness_texture, &material.emissive_texture]
+            })
+            .flatten()
+            .map(Handle::id)
+            .collect();
+        meshes.into_iter().map(Needed::Mesh).chain(images.into_iter().map(Needed::Texture)).collect()
+    }
+
+    /// True when the scene's sky is Bevy's ambient light.
+    pub fn has_baked_ambient(&self) -> bool {
+        self.settings.ambient_is_sky && self.ambient.is_some()
+    }
+
+    /// Brings one asset into the cache: whether it had to be read, or `None` while it is still being loaded.
+    pub fn read(&self, needed: Needed, cache: &mut AssetCache) -> Option<bool> {
+        let (id, is_there): (UntypedAssetId, bool) = match needed {
+            Needed::Mesh(id) => (id.untyped(), self.meshes.contains(id)),
+            Needed::Texture(id) => (id.untyped(), self.images.contains(id)),
+        };
+        if !is_there {
+            let is_loading = self.assets.get_load_state(id).is_some_and(|state| state.is_loading());
+            return (!is_loading).then_some(false);
+        }
+        Some(match needed {
+            Needed::Mesh(id) => cache.read_mesh(id, || self.asset_name(id), &self.meshes),
+            Needed::Texture(id) => cache.read_texture(id, || self.asset_name(id), &self.images),
+        })
+    }
+
+    fn asset_name(&self, id: impl Into<UntypedAssetId> + Copy + core::fmt::Display) -> String {
+        self.assets.get_path(id.into()).map_or_else(|| id.to_string(), |path| path.to_string())
+    }
+
+    fn role(&self, surface: &SurfaceEntityItem<'_, '_>) -> Role {
+        if surface.visibility.is_some_and(|visibility| !visibility.get()) {
+            return Role::Excluded;
+        }
+        let wish = self.wishes.role(surface.entity);
+        let natural = || {
+            if surface.is_skinned || surface.has_moved || self.is_morphed(surface) {
+                Role::Mover
+            } else if surface.casts_no_shadow {
+                Role::Excluded
+            } else {
+                Role::Static
+            }
+        };
+        wish.unwrap_or_else(natural)
+    }
+
+    fn is_morphed(&self, surface: &SurfaceEntityItem<'_, '_>) -> bool {
+        self.meshes.get(surface.source_mesh()).is_some_and(|mesh| mesh.try_has_morph_targets().unwrap_or(false))
+    }
+
+    /// The scene, of what has been read so far.
+    pub fn assemble(&self, cache: &AssetCache) -> WorldScene {
+        let mut assembly = Assembly::new(self, cache);
+        let mut surfaces: Vec<_> = self
+            .surfaces
+            .iter()
+            .map(|surface| {
+                let path = self.assets.get_path(surface.source_mesh().id());
+                let key = self.names.surface_key(surface.entity, path.as_ref(), surface.transform.translation());
+                (key, surface)
+            })
+            .collect();
+        // The order of archetypes is nobody's wish; the same level gives the same scene.
+        surfaces.sort_by(|(a, first), (b, second)| a.cmp(b).then(first.entity.cmp(&second.entity)));
+        for (key, surface) in surfaces {
+            assembly.add_surface(key, &surface);
+        }
+        assembly.add_lights();
+        assembly.finish()
+    }
+}
+
+/// A scene in the making.
+struct Assembly<'r, 'w, 's> {
+    reader: &'r SceneReader<'w, 's>,
+    cache: &'r AssetCache,
+    result: WorldScene,
+    keys: UniqueKeys,
+    meshes: HashMap<AssetId<Mesh>, MeshId>,
+    materials: HashMap<AssetId<StandardMaterial>, MaterialId>,
+    textures: HashMap<AssetId<Image>, Option<TextureId>>,
+    moved: usize,
+}
+
+impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
+    fn new(reader: &'r SceneReader<'w, 's>, cache: &'r AssetCache) -> Self {
+        Self {
+            reader,
+            cache,
+            result: WorldScene::default(),
+            keys: UniqueKeys::default(),
+            meshes: HashMap::new(),
+            materials: HashMap::new(),
+            textures: HashMap::new(),
+            moved: 0,
+        }
+    }
+
+    fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
+        let role = self.reader.role(surface);
+        if role == Role::Excluded {
+            return;
+        }
+        let who = self.reader.names.describe(surface.entity);
+        let mesh = match self.mesh(surface.source_mesh().id()) {
+            Ok(mesh) => mesh,
+            Err(reason) => {
+                self.result.warnings.push(format!("the mesh of {who} is left out: {reason}"));
+                return;
+            }
+        };
+        let Some(standard) = self.reader.materials.get(surface.source_material()) else {
+            self.result.warnings.push(format!("{who} is left out: its material is not loaded"));
+            return;
+        };
+        if surface.has_moved && role == Role::Mover {
+            self.moved += 1;
+        }
+        let unique = self.keys.claim(&key);
+        if unique != key {
+            self.result.warnings.push(format!(
+                "more than one surface is called '{key}': {who} is known as '{unique}', which may change from run to \
+                 run; give it a `BakeId`"
+            ));
+        }
+        let to_world = surface.transform.affine();
+        let mut placed = Surface {
+            to_world,
+            role,
+            density_scale: self.reader.wishes.density_scale(surface.entity),
+            ..Surface::new(unique.clone(), mesh, self.material(surface.source_material(), standard))
+        };
+        placed.sides = convert::sides_of(standard, placed.is_mirrored());
+        self.result.scene.surfaces.push(placed);
+        self.result.surfaces.insert(unique, (surface.entity, surface.source_mesh().clone()));
+    }
+
+    fn mesh(&mut self, id: AssetId<Mesh>) -> Result<MeshId, String> {
+        if let Some(&known) = self.meshes.get(&id) {
+            return Ok(known);
+        }
+        let mesh = match self.cache.mesh(id) {
+            Some(Ok(mesh)) => Arc::clone(mesh),
+            Some(Err(problem)) => return Err(problem.to_string()),
+            None => return Err("it is not loaded".to_owned()),
+        };
+        let meshes = &mut self.result.scene.meshes;
+        meshes.push(mesh);
+        let new = MeshId::from_index(meshes.len() - 1);
+        self.meshes.insert(id, new);
+        Ok(new)
+    }
+
+    fn material(&mut self, id: AssetId<StandardMaterial>, standard: &StandardMaterial) -> MaterialId {
+        if let Some(&known) = self.materials.get(&id) {
+            return known;
+        }
+        let name = self.reader.asset_name(id);
+        let settings = *self.reader.settings;
+        let material =
+            convert::material_from_standard(&name, standard, &settings, &mut |image| self.texture(image, &name));
+        let materials = &mut self.result.scene.materials;
+        materials.push(material);
+        let new = MaterialId::from_index(materials.len() - 1);
+        self.materials.insert(id, new);
+        new
+    }
+
+    fn texture(&mut self, id: AssetId<Image>, material: &str) -> Option<TextureId> {
+        if let Some(&known) = self.textures.get(&id) {
+            return known;
+        }
+        let read = match self.cache.texture(id) {
+            Some(Ok(texture)) => Ok(Arc::clone(texture)),
+            Some(Err(problem)) => Err(problem.to_string()),
+            None => Err("it is not loaded".to_owned()),
+        };
+        let new = match read {
+            Ok(texture) => {
+                let textures = &mut self.result.scene.textures;
+                textures.push(texture);
+                Some(TextureId::from_index(textures.len() - 1))
+            }
+            Err(reason) => {
+                self.result.warnings.push(format!(
+                    "texture {} of material {material} cannot be read ({reason}): its factor alone is used",
+                    self.reader.asset_name(id)
+                ));
+                None
+            }
+        };
+        self.textures.insert(id, new);
+        new
+    }
+
+    fn add_lights(&mut self) {
+        let reader = self.reader;
+        let diameter = reader.settings.sun_diameter_degrees.to_radians();
+        let mut found: Vec<(Entity, LightKind)> = Vec::new();
+        let mut add = |entity, visibility: Option<&InheritedVisibility>, kind| {
+            let is_hidden = visibility.is_some_and(|visibility| !visibility.get());
+            if !is_hidden && reader.wishes.role(entity) != Some(Role::Excluded) {
+                found.push((entity, kind));
+            }
+        };
+        for (entity, light, transform, visibility, ()) in &reader.points {
+            add(entity, visibility, convert::point_light(light, transform));
+        }
+        for (entity, light, transform, visibility, ()) in &reader.spots {
+            add(entity, visibility, convert::spot_light(light, transform));
+        }
+        for (entity, light, transform, visibility, disk) in &reader.suns {
+            let diameter = disk.map_or(diameter, |disk| disk.angular_size);
+            add(entity, visibility, convert::directional_light(light, transform, diameter));
+        }
+        for (entity, light, transform, visibility, ()) in &reader.rectangles {
+            add(entity, visibility, convert::rect_light(light, transform));
+        }
+        let mut named: Vec<_> =
+            found.into_iter().map(|(entity, kind)| (reader.names.describe(entity), entity, kind)).collect();
+        named.sort_by(|(a, first, _), (b, second, _)| a.cmp(b).then(first.cmp(second)));
+        for (name, entity, kind) in named {
+            self.result.scene.lights.push(Light { name, kind });
+            self.result.lights.push(entity);
+        }
+        if reader.settings.ambient_is_sky
+            && let Some(ambient) = &reader.ambient
+        {
+            self.result.scene.sky = Sky::Uniform(convert::linear_rgb(ambient.color) * ambient.brightness);
+        }
+    }
+
+    fn finish(mut self) -> WorldScene {
+        let strangers: Vec<String> =
+            self.reader.strangers.iter().map(|entity| self.reader.names.describe(entity)).collect();
+        if !strangers.is_empty() {
+            self.result.warnings.push(format!(
+                "{} left out, because only StandardMaterial can be read: {}",
+                scene_count(strangers.len(), "mesh", "meshes"),
+                strangers.join(", ")
+            ));
+        }
+        if self.moved > 0 {
+            self.result.warnings.push(format!(
+                "{} moved since they were loaded and are not baked; `BakeStatic` bakes them where they stand",
+                scene_count(self.moved, "surface", "surfaces")
+            ));
+        }
+        self.result
+    }
+}
+
+fn scene_count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

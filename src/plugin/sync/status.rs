@@ -1,0 +1,60 @@
+//! What changed in the Bevy world, and what reading it took.
+
+use std::time::Duration;
+
+use bevy::prelude::*;
+
+/// How many things of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
+#[reflect(Default, Debug, Clone)]
+pub struct SceneCounts {
+    /// Meshes.
+    pub meshes: usize,
+    /// Pictures.
+    pub textures: usize,
+    /// Materials.
+    pub materials: usize,
+    /// Mesh entities.
+    pub surfaces: usize,
+    /// Lights.
+    pub lights: usize,
+}
+
+impl SceneCounts {
+    /// True when nothing is counted.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What one reading of the Bevy world rebuilt.
+#[derive(Clone, Debug, Default, Reflect)]
+#[reflect(Default, Debug, Clone)]
+pub struct SceneRead {
+    /// Meshes and pictures that were read anew, and materials, surfaces and lights, which always are.
+    pub rebuilt: SceneCounts,
+    /// Seconds of the main thread that it took, all frames together.
+    pub seconds: f32,
+    /// The longest that one frame took of it, seconds.
+    pub longest_frame_seconds: f32,
+    /// What was left out or could not be read, by name.
+    pub warnings: Vec<String>,
+}
+
+impl SceneRead {
+    /// Adds what a frame took.
+    pub(in crate::plugin) fn note_frame(&mut self, time: Duration) {
+        self.seconds += time.as_secs_f32();
+        self.longest_frame_seconds = self.longest_frame_seconds.max(time.as_secs_f32());
+    }
+}
+
+/// What changed in the Bevy world since it was read for a bake, and what that reading took.
+#[derive(Resource, Clone, Debug, Default, Reflect)]
+#[reflect(Resource, Default, Debug)]
+pub struct SceneStatus {
+    /// Changes since the last reading. While this is not zero, baked lightmaps are out of date.
+    pub changed: SceneCounts,
+    /// The last reading, if there was one.
+    pub last_read: Option<SceneRead>,
+}

@@ -1,0 +1,148 @@
+//! A camera to look at a level with: in a window, or into a PNG file on a machine that has none.
+
+use std::path::PathBuf;
+
+use bevy::app::{PluginGroupBuilder, ScheduleRunnerPlugin};
+use bevy::camera::{Exposure, Hdr, RenderTarget};
+use bevy::core_pipeline::tonemapping::Tonemapping;
+use bevy::prelude::*;
+use bevy::render::render_resource::{TextureFormat, TextureUsages};
+use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
+use bevy::window::{ExitCondition, WindowPlugin};
+
+/// Where one looks at a level from, and how.
+#[derive(Clone, Debug)]
+pub struct ViewerPlugin {
+    /// Where the camera stands.
+    pub eye: Vec3,
+    /// What is in the middle of the picture.
+    pub target: Vec3,
+    /// Angle in radians from the bottom to the top of the picture.
+    pub vertical_fov: f32,
+    /// Exposure (EV100); a higher one makes the picture darker.
+    pub ev100: f32,
+    /// Where to write a picture, instead of opening a window. It is taken after [`TakeScreenshot`], and the app exits.
+    pub screenshot: Option<PathBuf>,
+}
+
+impl Default for ViewerPlugin {
+    fn default() -> Self {
+        Self {
+            eye: Vec3::new(0.0, 1.7, 4.0),
+            target: Vec3::Y,
+            vertical_fov: 1.0,
+            ev100: Exposure::EV100_BLENDER,
+            screenshot: None,
+        }
+    }
+}
+
+/// Trigger it when everything is there that the picture should show.
+#[derive(Event, Clone, Copy, Debug, Default)]
+pub struct TakeScreenshot;
+
+/// Width and height of pictures.
+const PICTURE_SIZE: UVec2 = UVec2::new(1280, 720);
+
+/// Pipelines compile and textures arrive while these pass.
+const FRAMES_BEFORE_PICTURE: u32 = 30;
+
+impl ViewerPlugin {
+    /// Bevy's default plugins with a window; without one where a picture is asked for or feature `viewer` is off.
+    pub fn default_plugins(&self) -> PluginGroupBuilder {
+        if cfg!(feature = "viewer") && self.screenshot.is_none() {
+            return DefaultPlugins.build();
+        }
+        let no_window = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
+        let plugins = DefaultPlugins.set(no_window);
+        #[cfg(feature = "viewer")]
+        let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
+        plugins.add(ScheduleRunnerPlugin::run_loop(core::time::Duration::ZERO))
+    }
+}
+
+impl Plugin for ViewerPlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(View(self.clone()))
+            .insert_resource(GlobalAmbientLight::NONE)
+            .add_systems(Startup, spawn_camera)
+            .add_systems(Update, take_picture.run_if(resource_exists::<Countdown>))
+            .add_observer(|_: On<TakeScreenshot>, mut commands: Commands| {
+                commands.insert_resource(Countdown(FRAMES_BEFORE_PICTURE));
+            });
+        #[cfg(feature = "viewer")]
+        super::fly::add(app);
+    }
+}
+
+#[derive(Resource)]
+struct View(ViewerPlugin);
+
+/// Frames until the picture is taken.
+#[derive(Resource)]
+struct Countdown(u32);
+
+/// The picture that the camera draws into where there is no window.
+#[derive(Resource)]
+struct Picture(Handle<Image>);
+
+fn spawn_camera(mut commands: Commands, view: Res<View>, mut images: ResMut<Assets<Image>>) {
+    let View(ViewerPlugin { eye, target, vertical_fov, ev100, screenshot }) = &*view;
+    let mut camera = commands.spawn((
+        Camera3d::default(),
+        Hdr,
+        Tonemapping::AcesFitted,
+        Exposure { ev100: *ev100 },
+        Projection::Perspective(PerspectiveProjection { fov: *vertical_fov, near: 0.05, ..default() }),
+        Transform::from_translation(*eye).looking_at(*target, Vec3::Y),
+    ));
+    if screenshot.is_some() {
+        let mut picture =
+            Image::new_target_texture(PICTURE_SIZE.x, PICTURE_SIZE.y, TextureFormat::Rgba8UnormSrgb, None);
+        picture.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+        let picture = images.add(picture);
+        camera.insert(RenderTarget::Image(picture.clone().into()));
+        commands.insert_resource(Picture(picture));
+    }
+}
+
+fn take_picture(
+    mut commands: Commands,
+    mut countdown: ResMut<Countdown>,
+    picture: Option<Res<Picture>>,
+    view: Res<View>,
+    mut exit: MessageWriter<AppExit>,
+) {
+    if countdown.0 > 0 {
+        countdown.0 -= 1;
+        return;
+    }
+    commands.remove_resource::<Countdown>();
+    let (Some(picture), Some(path)) = (picture, view.0.screenshot.clone()) else {
+        if cfg!(not(feature = "viewer")) {
+            info!("there is no window to look at it: build with feature `viewer`, or ask for a picture");
+            exit.write(AppExit::Success);
+        }
+        return;
+    };
+    commands.spawn(Screenshot::image(picture.0.clone())).observe(
+        move |captured: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>| {
+            exit.write(match write_png(&captured.image, &path) {
+                Ok(()) => AppExit::Success,
+                Err(reason) => {
+                    error!("cannot write {}: {reason}", path.display());
+                    AppExit::error()
+                }
+            });
+        },
+    );
+}
+
+fn write_png(picture: &Image, path: &std::path::Path) -> Result<(), String> {
+    let data = picture.data.clone().ok_or("the picture has no data")?;
+    let opaque: Vec<u8> = data.as_chunks().0.iter().flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
+    image::RgbImage::from_raw(picture.width(), picture.height(), opaque)
+        .ok_or("the picture has another size than its data")?
+        .save_with_format(path, image::ImageFormat::Png)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,181 @@
+//! Meshes with lightmap coordinates, made of the app's own.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use bevy::mesh::{Indices, PrimitiveTopology, VertexAttributeValues};
+use bevy::prelude::*;
+
+use crate::lightmap::Unwrap;
+
+/// A mesh of ours that stands in for one of the app's.
+#[derive(Clone, Debug)]
+pub struct MeshCopy {
+    /// The app's mesh.
+    pub original: Handle<Mesh>,
+    /// How it was cut into charts.
+    pub unwrap: Arc<Unwrap>,
+    /// The mesh that is drawn.
+    pub handle: Handle<Mesh>,
+}
+
+/// All meshes of ours that stand in for the app's.
+#[derive(Resource, Default)]
+pub struct MeshCopies(HashMap<AssetId<Mesh>, MeshCopy>);
+
+impl MeshCopies {
+    /// The copy with this id, if it is one of ours.
+    pub fn get(&self, id: AssetId<Mesh>) -> Option<&MeshCopy> {
+        self.0.get(&id)
+    }
+
+    /// All copies of one of the app's meshes.
+    pub fn of(&self, original: AssetId<Mesh>) -> impl Iterator<Item = &MeshCopy> {
+        self.0.values().filter(move |copy| copy.original.id() == original)
+    }
+
+    /// The copy of a mesh for an unwrap, made unless there is one. `None` when the unwrap is of another mesh.
+    pub fn get_or_make(
+        &mut self,
+        original: &Handle<Mesh>,
+        unwrap: &Arc<Unwrap>,
+        meshes: &mut Assets<Mesh>,
+    ) -> Option<Handle<Mesh>> {
+        let known = self.of(original.id()).find(|copy| Arc::ptr_eq(&copy.unwrap, unwrap));
+        if let Some(copy) = known {
+            return Some(copy.handle.clone());
+        }
+        let handle = meshes.add(unwrapped_copy(meshes.get(original)?, unwrap)?);
+        let copy = MeshCopy { original: original.clone(), unwrap: Arc::clone(unwrap), handle: handle.clone() };
+        self.0.insert(handle.id(), copy);
+        Some(handle)
+    }
+
+    /// Drops the copies that nothing shows any more.
+    pub fn keep_only(&mut self, used: &HashSet<AssetId<Mesh>>) {
+        self.0.retain(|id, _| used.contains(id));
+    }
+}
+
+/// The mesh with its vertices split where charts part, its triangles as a list, and UV_1 from the unwrap.
+///
+/// `None` when the mesh is not the one that was unwrapped.
+pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap) -> Option<Mesh> {
+    if !is_unwrap_of(original, unwrap) {
+        return None;
+    }
+    let mut copy = Mesh::new(PrimitiveTopology::TriangleList, original.asset_usage);
+    for (attribute, values) in original.try_attributes().ok()? {
+        copy.insert_attribute(*attribute, values.clone());
+    }
+    // Bevy gathers every kind of attribute by index when it duplicates vertices.
+    copy.insert_indices(Indices::U32(unwrap.source_vertices.clone()));
+    copy.duplicate_vertices();
+    turn_backs(&mut copy, unwrap);
+    copy.insert_attribute(Mesh::ATTRIBUTE_UV_1, lightmap_coordinates(unwrap));
+    copy.insert_indices(indices(unwrap));
+    Some(copy)
+}
+
+/// Where backs have triangles of their own, their normals look the other way.
+fn turn_backs(copy: &mut Mesh, unwrap: &Unwrap) {
+    let backs: HashSet<u32> =
+        unwrap.mesh.triangles.iter().skip(unwrap.reversed_from as usize).flatten().copied().collect();
+    if let Some(VertexAttributeValues::Float32x3(normals)) = copy.attribute_mut(Mesh::ATTRIBUTE_NORMAL) {
+        for &vertex in &backs {
+            normals[vertex as usize] = normals[vertex as usize].map(|coordinate| -coordinate);
+        }
+    }
+    if let Some(VertexAttributeValues::Float32x4(tangents)) = copy.attribute_mut(Mesh::ATTRIBUTE_TANGENT) {
+        for &vertex in &backs {
+            tangents[vertex as usize][3] *= -1.0;
+        }
+    }
+}
+
+/// Gives a copy its UV_1 back. `false` when its vertices are no longer those that were unwrapped.
+pub fn restore_lightmap_coordinates(copy: &mut Mesh, unwrap: &Unwrap) -> bool {
+    let is_same = copy
+        .try_attribute(Mesh::ATTRIBUTE_POSITION)
+        .is_ok_and(|positions| positions.len() == unwrap.mesh.positions.len());
+    if is_same {
+        copy.insert_attribute(Mesh::ATTRIBUTE_UV_1, lightmap_coordinates(unwrap));
+    }
+    is_same
+}
+
+fn is_unwrap_of(original: &Mesh, unwrap: &Unwrap) -> bool {
+    let Ok(VertexAttributeValues::Float32x3(positions)) = original.try_attribute(Mesh::ATTRIBUTE_POSITION) else {
+        return false;
+    };
+    unwrap.source_vertices.len() == unwrap.mesh.positions.len()
+        && unwrap.source_vertices.iter().zip(&unwrap.mesh.positions).all(|(&source, &position)| {
+            positions.get(source as usize).is_some_and(|&original| Vec3::from(original).abs_diff_eq(position, 1e-5))
+        })
+}
+
+fn lightmap_coordinates(unwrap: &Unwrap) -> Vec<[f32; 2]> {
+    unwrap.mesh.uv1.iter().map(|uv| uv.to_array()).collect()
+}
+
+fn indices(unwrap: &Unwrap) -> Indices {
+    let corners = unwrap.mesh.triangles.as_flattened();
+    if unwrap.mesh.positions.len() <= usize::from(u16::MAX) {
+        Indices::U16(corners.iter().map(|&corner| corner as u16).collect())
+    } else {
+        Indices::U32(corners.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::asset::RenderAssetUsages;
+
+    use super::*;
+    use crate::scene::MeshData;
+
+    /// A square as a strip whose two triangles become two charts: four vertices become six.
+    fn square_in_two_charts() -> (Mesh, Unwrap) {
+        let corners = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::new(1.0, 1.0, 0.0)];
+        let original = Mesh::new(PrimitiveTopology::TriangleStrip, RenderAssetUsages::default())
+            .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, corners.map(|corner| corner.to_array()).to_vec())
+            .with_inserted_attribute(Mesh::ATTRIBUTE_COLOR, vec![[0.1; 4], [0.2; 4], [0.3; 4], [0.4; 4]]);
+        let source_vertices = vec![0, 1, 2, 2, 1, 3];
+        let mesh = MeshData {
+            positions: source_vertices.iter().map(|&vertex| corners[vertex as usize]).collect(),
+            uv1: (0..6).map(|vertex| Vec2::new(vertex as f32 / 6.0, 0.5)).collect(),
+            triangles: vec![[0, 1, 2], [3, 4, 5]],
+            ..MeshData::default()
+        };
+        (original, Unwrap { mesh, source_vertices, charts: vec![0, 1], width: 8, height: 8, reversed_from: 2 })
+    }
+
+    #[test]
+    fn a_copy_carries_every_attribute_to_the_split_vertices() {
+        let (original, unwrap) = square_in_two_charts();
+        let copy = unwrapped_copy(&original, &unwrap).unwrap();
+        assert_eq!(copy.count_vertices(), 6);
+        assert_eq!(copy.primitive_topology(), PrimitiveTopology::TriangleList);
+        let Some(VertexAttributeValues::Float32x4(colours)) = copy.attribute(Mesh::ATTRIBUTE_COLOR) else {
+            panic!("colours are lost");
+        };
+        assert_eq!(colours.iter().map(|colour| colour[0]).collect::<Vec<_>>(), [0.1, 0.2, 0.3, 0.3, 0.2, 0.4]);
+        assert!(copy.contains_attribute(Mesh::ATTRIBUTE_UV_1));
+    }
+
+    #[test]
+    fn an_unwrap_of_another_mesh_makes_no_copy() {
+        let (mut original, unwrap) = square_in_two_charts();
+        original.insert_attribute(Mesh::ATTRIBUTE_POSITION, vec![[9.0_f32, 9.0, 9.0]; 4]);
+        assert!(unwrapped_copy(&original, &unwrap).is_none());
+    }
+
+    #[test]
+    fn a_copy_that_lost_its_coordinates_gets_them_back() {
+        let (original, unwrap) = square_in_two_charts();
+        let mut copy = unwrapped_copy(&original, &unwrap).unwrap();
+        copy.remove_attribute(Mesh::ATTRIBUTE_UV_1);
+        assert!(restore_lightmap_coordinates(&mut copy, &unwrap));
+        assert!(copy.contains_attribute(Mesh::ATTRIBUTE_UV_1));
+    }
+}

@@ -1,0 +1,60 @@
+//! Looks after meshes that change while they have a lightmap.
+
+use bevy::prelude::*;
+
+use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
+use super::{Baked, release};
+
+/// Notices meshes that are reloaded or edited.
+///
+/// A copy of ours that loses UV_1 gets it back; one of the app's that is reloaded with the same shape is copied anew; a
+/// mesh of another shape has no use for its lightmap. All of it before the renderer sees the mesh.
+pub fn notice_meshes(
+    mut commands: Commands,
+    mut events: MessageReader<AssetEvent<Mesh>>,
+    mut meshes: ResMut<Assets<Mesh>>,
+    copies: Res<MeshCopies>,
+    baked: Query<(Entity, &Baked)>,
+) {
+    let mut lost: Vec<AssetId<Mesh>> = Vec::new();
+    for event in events.read() {
+        let AssetEvent::Modified { id } = event else {
+            continue;
+        };
+        if let Some(copy) = copies.get(*id) {
+            let has_coordinates =
+                meshes.get(*id).is_some_and(|mesh| mesh.try_contains_attribute(Mesh::ATTRIBUTE_UV_1).unwrap_or(true));
+            let restored = has_coordinates
+                || meshes.get_mut(*id).is_some_and(|mut mesh| restore_lightmap_coordinates(&mut mesh, &copy.unwrap));
+            if !restored {
+                lost.push(*id);
+            }
+        }
+        for copy in copies.of(*id) {
+            let renewed = meshes.get(*id).and_then(|original| unwrapped_copy(original, &copy.unwrap));
+            let is_renewed = renewed.is_some_and(|mesh| meshes.insert(copy.handle.id(), mesh).is_ok());
+            if !is_renewed {
+                lost.push(copy.handle.id());
+            }
+        }
+    }
+    for (entity, _) in baked.iter().filter(|(_, baked)| lost.contains(&baked.mesh.id())) {
+        warn!("the mesh of entity {entity} has changed its shape and lost its lightmap; bake again to light it");
+        commands.queue(move |world: &mut World| {
+            if let Ok(mut entity) = world.get_entity_mut(entity) {
+                release(&mut entity);
+            }
+        });
+    }
+}
+
+/// Notices entities to which the app gives another mesh: it has no lightmap.
+pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, &Baked), Changed<Mesh3d>>) {
+    for (entity, ..) in changed.iter().filter(|(_, mesh, baked)| mesh.0 != baked.mesh) {
+        commands.queue(move |world: &mut World| {
+            if let Ok(mut entity) = world.get_entity_mut(entity) {
+                release(&mut entity);
+            }
+        });
+    }
+}

@@ -1,0 +1,152 @@
+//! What a backend has added up so far: the whole state of a solution, and nothing else.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{Vec3, Vec4};
+
+use crate::lightmap::Elements;
+
+/// How many independent solutions run side by side. Their difference is the error estimate.
+pub const HALVES: usize = 2;
+
+/// Sums of one element. Irradiances are in lux and already divided by the probability of their samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Sums {
+    /// Irradiance found by rays aimed at emitters.
+    pub aimed: Vec3,
+    /// Squares of its luminance.
+    pub aimed_square: f32,
+    /// How many samples aimed at all emitters.
+    pub aimed_count: u32,
+    /// Direct irradiance that gather rays met: sky, and emissive surfaces.
+    pub met: Vec3,
+    /// Indirect irradiance that gather rays brought straight from lights by way of surfaces that own no elements.
+    pub detour: Vec3,
+    /// Indirect irradiance of gather rays whose hits are not stored.
+    pub read: Vec3,
+    /// Gather rays that count.
+    pub valid: u32,
+    /// Those among them whose hits count, in `read` or as stored hits.
+    pub carriers: u32,
+    /// Those that escaped or were absorbed.
+    pub lost: u32,
+    /// Gather rays that started inside other geometry; they do not count.
+    pub buried: u32,
+}
+
+/// Stored hit: the ray counts and brings nothing. The entry after the last element's radiosity, always zero.
+pub(super) const fn brings_nothing(elements: usize) -> u32 {
+    elements as u32
+}
+
+/// Stored hit: the ray does not count.
+pub(super) const fn does_not_count(elements: usize) -> u32 {
+    elements as u32 + 1
+}
+
+/// What a run of gather rays met: a sparse Monte Carlo row of the form-factor matrix for each element.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredHits {
+    /// Rays an element.
+    pub rays: u32,
+    /// Index of the element that was hit, `rays` entries an element.
+    pub hits: Vec<u32>,
+    /// Rays that were coloured on their way, in order of `element`; `hits` says of them that they bring nothing.
+    pub tinted: Vec<TintedHit>,
+}
+
+/// A gather ray that passed a blended surface or bounced off a surface without elements before it hit one.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct TintedHit {
+    /// Where the ray started.
+    pub element: u32,
+    /// What it hit.
+    pub hit: u32,
+    /// Share of the radiosity that arrives, per channel.
+    pub tint: Vec3,
+}
+
+impl StoredHits {
+    /// The coloured rays of a range of elements.
+    pub(super) fn tinted_in(&self, elements: core::ops::Range<usize>) -> &[TintedHit] {
+        let at = |element: usize| self.tinted.partition_point(|tinted| (tinted.element as usize) < element);
+        if self.tinted.is_empty() { &[] } else { &self.tinted[at(elements.start)..at(elements.end)] }
+    }
+}
+
+/// One of the independent solutions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accumulators {
+    /// One an element.
+    pub sums: Vec<Sums>,
+    /// One an executed storing step.
+    pub stored: Vec<StoredHits>,
+    /// Reflected radiosity in lm/m2 that gathering reads, one an element, then two zeros that stored hits point at.
+    pub radiosity: Vec<Vec4>,
+    /// Radiosity in lm/m2 that shooting brought, summed over its runs, one an element; empty before the first.
+    pub shot: Vec<Vec3>,
+    /// How many times all power has been shot.
+    pub shots: u32,
+}
+
+impl Accumulators {
+    /// Nothing gathered yet.
+    pub fn new(elements: usize) -> Self {
+        Self { sums: vec![Sums::default(); elements], radiosity: vec![Vec4::ZERO; elements + 2], ..Self::default() }
+    }
+
+    /// True when the arrays fit a number of elements.
+    pub(super) fn fits(&self, elements: usize) -> bool {
+        self.sums.len() == elements
+            && self.radiosity.len() == elements + 2
+            && (self.shot.is_empty() || self.shot.len() == elements)
+            && self.stored.iter().all(|stored| {
+                stored.hits.len() == elements * stored.rays as usize
+                    && stored.hits.iter().all(|&hit| hit as usize <= elements + 1)
+                    && stored.tinted.iter().all(|tinted| (tinted.element.max(tinted.hit) as usize) < elements)
+            })
+    }
+
+    /// Direct irradiance of an element over its visible part: from aimed rays, and met by gather rays.
+    pub(super) fn direct(&self, element: usize) -> [Vec3; 2] {
+        let sums = &self.sums[element];
+        if sums.valid == 0 {
+            return [Vec3::ZERO; 2];
+        }
+        // A buried point is dark to every light, so only the visible part has brought something.
+        let aimed = sums.aimed / (sums.aimed_count.max(1) as f32 * sums.visible_fraction());
+        [aimed, sums.met / sums.valid as f32]
+    }
+
+    /// Adds what one more run of shooting brought; radiosities become the mean over all runs.
+    pub(super) fn add_shot(&mut self, sources: &[Vec3], brought: &[Vec3]) {
+        self.shot.resize(sources.len(), Vec3::ZERO);
+        self.shots += 1;
+        for (element, (source, brought)) in sources.iter().zip(brought).enumerate() {
+            self.shot[element] += *brought;
+            self.radiosity[element] = (*source + self.shot[element] / self.shots as f32).extend(0.0);
+        }
+    }
+
+    /// What an element reflects of the light that did not come from other elements, lm/m2.
+    pub(super) fn source(&self, elements: &Elements, element: usize) -> Vec3 {
+        let [aimed, met] = self.direct(element);
+        elements.reflectance[element] * (aimed + met + self.sums[element].detour())
+    }
+}
+
+impl Sums {
+    /// Indirect irradiance that came straight from lights by way of surfaces without elements, lux.
+    pub(super) fn detour(&self) -> Vec3 {
+        self.detour / self.valid.max(1) as f32
+    }
+
+    /// How much of the element is open to light.
+    pub fn visible_fraction(&self) -> f32 {
+        match self.valid + self.buried {
+            0 => 0.0,
+            all => self.valid as f32 / all as f32,
+        }
+    }
+}

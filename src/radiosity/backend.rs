@@ -1,0 +1,119 @@
+//! The seam between how a bake is solved and what does the arithmetic.
+//!
+//! A solver decides on [`Step`]s and drives a [`TransportBackend`] through them. What a step adds up stays with the
+//! backend, be it the processor's memory or a graphics card's; only per-element results come back, once a pass.
+
+use core::ops::Range;
+
+use glam::Vec3;
+
+use super::Accumulators;
+use crate::progress::{Cancelled, Monitor};
+
+/// A batch of work over all elements, for both halves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Aims rays at emitters until each element has `samples` of them, and up to sixteen times as many where the
+    /// other half says that the standard error is above `tolerance` lux.
+    Direct {
+        /// Samples an element has afterwards, at least.
+        samples: u32,
+        /// Standard error in lux that more samples are worth.
+        tolerance: f32,
+    },
+    /// Traces gather rays of the given indices.
+    Gather {
+        /// Which points of each element's sequence.
+        rays: Range<u32>,
+        /// What becomes of what they hit.
+        hits: Hits,
+    },
+    /// Iterates the radiosities on stored hits until they stand still.
+    Iterate {
+        /// Stored rays an element that the iteration reads, at least, if there are as many.
+        rays: u32,
+        /// Most bounces of indirect light; `None` follows them until nothing is left.
+        bounces: Option<u32>,
+    },
+    /// Shoots all power until less than `UNSHOT` of it is left (`000` S11). Radiosities are the mean over all times
+    /// that this was done.
+    Shoot {
+        /// Most bounces of indirect light; `None` follows them until nothing is left.
+        bounces: Option<u32>,
+    },
+}
+
+/// What becomes of the hits of gather rays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hits {
+    /// They are stored, for iterations to come.
+    Store,
+    /// Their present radiosity is read, once and for all.
+    Read,
+    /// They are forgotten; only direct light that the ray met is kept.
+    Forget,
+}
+
+/// Shooting stops when this share of the first iteration's power is left.
+pub const UNSHOT: f64 = 1e-3;
+
+/// Iterating stops when what is still to come is this share of the whole.
+pub const CONVERGED: f64 = 1e-5;
+
+/// What a step found out besides sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Rays traced.
+    pub rays: u64,
+    /// Iterations of the radiosities, or of shooting.
+    pub iterations: u32,
+    /// Share of the reflected power that was not followed to its end.
+    pub unshot: f32,
+}
+
+/// What one half says of an element, averaged over the part that light can reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Direct irradiance by rays aimed at emitters, lux.
+    pub aimed: Vec3,
+    /// Direct irradiance met by gather rays, lux.
+    pub met: Vec3,
+    /// Indirect irradiance, lux.
+    pub indirect: Vec3,
+    /// How much of the element is open to light.
+    pub visible_fraction: f32,
+    /// Share of the gather rays that escaped or were absorbed.
+    pub lost: f32,
+}
+
+impl Reading {
+    /// All irradiance, lux.
+    pub fn total(&self) -> Vec3 {
+        self.aimed + self.met + self.indirect
+    }
+}
+
+/// Runs steps on data that stays where it is.
+pub trait TransportBackend {
+    /// Runs a step to its end.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when the monitor asks for it; the sums are then of no further use.
+    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, Cancelled>;
+
+    /// What a half says of each element so far.
+    fn read(&self, half: usize) -> Vec<Reading>;
+
+    /// Reflected radiosity of each element that gathering reads, lm/m2.
+    fn radiosity(&self, half: usize) -> Vec<Vec3>;
+
+    /// Indirect irradiance that the stored hits would bring if the elements had these radiosities, lux: one product
+    /// with the form-factor matrix.
+    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Vec<Vec3>;
+
+    /// Everything that has been added up, for a checkpoint.
+    fn snapshot(&self) -> [Accumulators; super::HALVES];
+
+    /// Goes back to a checkpoint.
+    fn restore(&mut self, accumulators: [Accumulators; super::HALVES]);
+}

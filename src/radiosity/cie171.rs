@@ -1,0 +1,146 @@
+//! CIE 171:2006, "Test cases to assess the accuracy of lighting computer programs", as far as diffuse, opaque light
+//! goes. A room of 4 m by 4 m, 3 m high; measuring points are small black patches. Expected values are exact form
+//! factors where the printed tables round or err.
+
+use core::f32::consts::PI;
+
+use glam::Vec3;
+
+use super::test_scene::{TestScene, grey, mean_over, shining};
+use super::{Content, SolverSettings};
+use crate::geometry::SurfaceId;
+use crate::scene::{Light, LightKind, Sky};
+
+/// Edge of a measuring patch, metres.
+const PATCH: f32 = 0.01;
+
+/// Heights of the wall's measuring points from the top (A to F), on the middle line of the wall `z = 0`.
+const WALL: [f32; 6] = [2.75, 2.25, 1.75, 1.25, 0.75, 0.25];
+/// Distances of the floor's and ceiling's points from that wall (G to J).
+const ALONG: [f32; 4] = [0.25, 0.75, 1.25, 1.75];
+
+/// A measuring patch around a point, facing along `u x v`.
+fn measure(test: &mut TestScene, at: Vec3, u: Vec3, v: Vec3) -> SurfaceId {
+    test.quad(at - (u + v) * (0.5 * PATCH), u * PATCH, v * PATCH, [1; 2], grey(0.0))
+}
+
+fn wall_points(test: &mut TestScene) -> Vec<SurfaceId> {
+    WALL.iter().map(|&height| measure(test, Vec3::new(2.0, height, 0.0), Vec3::X, Vec3::Y)).collect()
+}
+
+fn floor_points(test: &mut TestScene) -> Vec<SurfaceId> {
+    ALONG.iter().map(|&along| measure(test, Vec3::new(2.0, 0.0, along), Vec3::Z, Vec3::X)).collect()
+}
+
+fn ceiling_points(test: &mut TestScene) -> Vec<SurfaceId> {
+    ALONG.iter().map(|&along| measure(test, Vec3::new(2.0, 3.0, along), Vec3::X, Vec3::Z)).collect()
+}
+
+/// Asserts the irradiance at measuring points, in lux, within a relative tolerance.
+fn assert_measured(test: &TestScene, points: &[SurfaceId], expected: &[f32], error: f32, tolerance: f32) {
+    let settings = SolverSettings { error, content: Content::Full, ..SolverSettings::default() };
+    let (elements, solution) = test.solve(&settings);
+    let found: Vec<f32> = points
+        .iter()
+        .map(|&point| mean_over(&elements, point, |element| (solution.direct[element] + solution.indirect[element]).x))
+        .collect();
+    for (&found_here, &expected_here) in found.iter().zip(expected) {
+        let limit = (tolerance * expected_here).max(0.01);
+        assert!((found_here - expected_here).abs() <= limit, "{found:?} instead of {expected:?}");
+    }
+}
+
+fn lamp_in_ceiling(edge: f32, intensity: f32) -> Light {
+    let kind = LightKind::Rectangle {
+        centre: Vec3::new(2.0, 3.0, 2.0),
+        half_width: Vec3::X * (0.5 * edge),
+        half_height: Vec3::Z * (0.5 * edge),
+        normal: Vec3::NEG_Y,
+        radiance: Vec3::splat(intensity / (edge * edge)),
+    };
+    Light { name: "lamp".into(), kind }
+}
+
+#[test]
+fn test_5_2_a_small_lamp() {
+    let mut test = TestScene::default();
+    test.scene.lights.push(lamp_in_ceiling(0.01, 1000.0));
+    let places = [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.5, 0.0), (0.5, 0.5), (1.0, 1.0), (1.5, 1.5)];
+    let points: Vec<_> =
+        places.iter().map(|(x, z)| measure(&mut test, Vec3::new(2.0 + x, 0.0, 2.0 + z), Vec3::Z, Vec3::X)).collect();
+    assert_measured(&test, &points, &[111.11, 105.19, 90.00, 71.11, 99.72, 74.38, 49.38], 0.005, 0.01);
+}
+
+#[test]
+fn test_5_3_an_area_light() {
+    let mut test = TestScene::default();
+    test.scene.lights.push(lamp_in_ceiling(1.0, 1000.0));
+    let mut points = wall_points(&mut test);
+    points.extend(floor_points(&mut test));
+    let expected = [32.68, 75.19, 81.32, 69.06, 53.40, 40.00, 61.42, 79.26, 95.67, 105.78];
+    assert_measured(&test, &points, &expected, 0.005, 0.01);
+}
+
+#[test]
+fn test_5_6_light_reflected_by_a_floor() {
+    let mut test = TestScene::default();
+    let mut points = wall_points(&mut test);
+    points.extend(ceiling_points(&mut test));
+    // Without texels, so that the error is that of the measuring points.
+    test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [0; 2], grey(0.3));
+    let kind =
+        LightKind::Directional { direction: Vec3::NEG_Y, illuminance: Vec3::splat(100.0 / 0.3), angular_diameter: 0.0 };
+    test.scene.lights.push(Light { name: "from above".into(), kind });
+    let expected = [12.97, 16.72, 21.64, 27.99, 35.90, 45.12, 26.80, 30.94, 33.98, 35.57];
+    assert_measured(&test, &points, &expected, 0.002, 0.01);
+}
+
+#[test]
+fn test_5_7_light_of_a_wall_behind_an_obstruction() {
+    let mut test = TestScene::default();
+    let mut points = wall_points(&mut test);
+    points.extend(floor_points(&mut test).into_iter().take(3));
+    test.quad(Vec3::new(4.0, 0.0, 4.0), Vec3::NEG_X * 4.0, Vec3::Y * 3.0, [0; 2], shining(0.0, 100.0 / PI));
+    test.block(Vec3::new(0.0, 0.0, 2.5), Vec3::new(4.0, 1.0, 2.7), 0, &grey(0.0));
+    let expected = [16.07, 16.34, 15.39, 13.32, 10.32, 7.08, 3.38, 3.63, 3.01];
+    assert_measured(&test, &points, &expected, 0.003, 0.01);
+}
+
+/// Black walls up to the roof, and a black floor.
+fn walls(test: &mut TestScene) {
+    let (x, y, z) = (Vec3::X * 4.0, Vec3::Y * 3.0, Vec3::Z * 4.0);
+    // A little outside, so that the patches are not in their planes.
+    test.quad(Vec3::new(0.0, -1e-3, -1e-3), z, x, [0; 2], grey(0.0));
+    for (corner, u, v) in [(Vec3::NEG_Z * 1e-3, x, y), (z + x, -x, y), (z, -z, y), (x, z, y)] {
+        test.quad(corner, u, v, [0; 2], grey(0.0));
+    }
+}
+
+#[test]
+fn test_5_9_an_open_roof_under_an_even_sky() {
+    let mut test = TestScene::default();
+    let mut points = wall_points(&mut test);
+    points.extend(floor_points(&mut test));
+    walls(&mut test);
+    test.scene.sky = Sky::Uniform(Vec3::splat(100.0 / PI));
+    let expected = [45.12, 35.90, 27.99, 21.64, 16.72, 12.97, 26.80, 30.94, 33.98, 35.57];
+    assert_measured(&test, &points, &expected, 0.002, 0.01);
+}
+
+#[test]
+fn test_5_9_a_skylight_under_an_even_sky() {
+    let mut test = TestScene::default();
+    let mut points = wall_points(&mut test);
+    points.extend(floor_points(&mut test));
+    walls(&mut test);
+    let (x, z) = (Vec3::X, Vec3::Z);
+    for (column, row, columns, rows) in
+        [(0.0, 0.0, 4.0, 1.5), (0.0, 2.5, 4.0, 1.5), (0.0, 1.5, 1.5, 1.0), (2.5, 1.5, 1.5, 1.0)]
+    {
+        test.quad(Vec3::new(column, 3.0, row), x * columns, z * rows, [0; 2], grey(0.0));
+    }
+    test.scene.sky = Sky::Uniform(Vec3::splat(100.0 / PI));
+    let expected = [1.04, 2.39, 2.59, 2.20, 1.70, 1.27, 1.96, 2.52, 3.05, 3.37];
+    // One ray in a hundred finds the opening: at the most rays that a texel may get, noise is 2 % here.
+    assert_measured(&test, &points, &expected, 0.004, 0.04);
+}

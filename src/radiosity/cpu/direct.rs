@@ -1,0 +1,103 @@
+//! Direct light by rays aimed at emitters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+
+use super::transport::{Stage, Transport};
+use super::{StepReport, TILE};
+use crate::geometry::sobol::OwenSobol;
+use crate::lightmap::ElementId;
+use crate::progress::{Cancelled, Monitor};
+use crate::radiosity::accumulators::Sums;
+use crate::radiosity::{Accumulators, HALVES};
+use crate::scene::luminance;
+
+/// How many times the samples of its neighbours an element in a penumbra may get.
+const MOST_MORE: u32 = 16;
+
+pub(super) fn run(
+    transport: &Transport,
+    halves: &mut [Accumulators; HALVES],
+    samples: u32,
+    tolerance: f32,
+    monitor: &dyn Monitor,
+) -> Result<StepReport, Cancelled> {
+    if transport.lights.emitters() == 0 {
+        return Ok(StepReport::default());
+    }
+    // How many more an element gets is decided by the other half's spread. Deciding by one's own would prefer samples
+    // that happened to look calm, and bias the mean.
+    let wanted: [Vec<u32>; HALVES] = core::array::from_fn(|half| {
+        halves[1 - half].sums.iter().map(|other| wanted_samples(other, samples, tolerance)).collect()
+    });
+    let rays = AtomicU64::new(0);
+    for (half, accumulators) in halves.iter_mut().enumerate() {
+        let wanted = &wanted[half];
+        accumulators.sums.par_chunks_mut(TILE).enumerate().try_for_each(|(tile, sums)| {
+            monitor.check()?;
+            let mut traced = 0;
+            for (offset, sums) in sums.iter_mut().enumerate() {
+                let element = tile * TILE + offset;
+                traced += sample_element(transport, half, element, wanted[element], sums);
+            }
+            rays.fetch_add(traced, Ordering::Relaxed);
+            Ok(())
+        })?;
+    }
+    Ok(StepReport { rays: rays.into_inner(), ..StepReport::default() })
+}
+
+fn wanted_samples(other: &Sums, samples: u32, tolerance: f32) -> u32 {
+    let count = other.aimed_count as f32;
+    if other.aimed_count < 2 || tolerance <= 0.0 {
+        return samples;
+    }
+    let mean = luminance(other.aimed) / count;
+    let variance = (other.aimed_square / count - mean * mean).max(0.0);
+    // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
+    let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
+    needed.next_power_of_two().clamp(samples, samples * MOST_MORE)
+}
+
+fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
+    let mut rays = 0;
+    for index in sums.aimed_count..wanted {
+        let (light, traced) = sample_once(transport, half, element, index);
+        sums.aimed += light;
+        sums.aimed_square += luminance(light).powi(2);
+        rays += traced;
+    }
+    sums.aimed_count = sums.aimed_count.max(wanted);
+    rays
+}
+
+/// One sample of the light of all emitters.
+fn sample_once(transport: &Transport, half: usize, element: usize, index: u32) -> (Vec3, u64) {
+    let seed = transport.seed(half, Stage::Direct, element);
+    let mut sum = Vec3::ZERO;
+    let mut rays = 0;
+    let mut aim = |emitter: usize, sequence: u32, share: f32| {
+        let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(sequence)).point(index);
+        let point = transport.elements.sample(transport.scene, ElementId::from_index(element), Vec2::new(x, y));
+        let (light, traced) = transport.aimed_light(emitter, &point, [u, v]);
+        sum += light * share;
+        rays += u64::from(traced);
+    };
+    if transport.visits_all_emitters() {
+        for emitter in 0..transport.lights.emitters() {
+            aim(emitter, emitter as u32, 1.0);
+        }
+    } else {
+        let picks = transport.picks();
+        let choices = OwenSobol::new(transport.seed(half, Stage::Pick, element));
+        for pick in 0..picks {
+            let [choice, ..] = choices.point(index * picks as u32 + pick as u32);
+            if let Some((emitter, probability)) = transport.lights.pick(choice) {
+                aim(emitter, pick as u32, 1.0 / (probability * picks as f32));
+            }
+        }
+    }
+    (sum, rays)
+}

@@ -1,0 +1,130 @@
+//! Gather rays: what each element sees.
+
+use core::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
+use rayon::prelude::*;
+
+use super::transport::{End, Stage, Transport};
+use super::{StepReport, TILE};
+use crate::geometry::sampling::cosine_hemisphere;
+use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::lightmap::ElementId;
+use crate::progress::{Cancelled, Monitor};
+use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit, brings_nothing, does_not_count};
+use crate::radiosity::backend::Hits;
+use crate::radiosity::{Accumulators, HALVES};
+
+pub(super) fn run(
+    transport: &Transport,
+    halves: &mut [Accumulators; HALVES],
+    rays: Range<u32>,
+    hits: Hits,
+    monitor: &dyn Monitor,
+) -> Result<StepReport, Cancelled> {
+    let count = transport.elements.len();
+    let traced = AtomicU64::new(0);
+    let tiles_done = AtomicU64::new(0);
+    let tiles = (count.div_ceil(TILE) * HALVES) as f32;
+    for (half, accumulators) in halves.iter_mut().enumerate() {
+        let Accumulators { sums, stored, radiosity, .. } = accumulators;
+        let kept = if hits == Hits::Store { rays.len() } else { 0 };
+        let mut kept_hits = vec![0u32; count * kept];
+        let batch = Batch { transport, half, rays: rays.clone(), hits, radiosity };
+        let work = |(tile, sums, kept): (usize, &mut [Sums], &mut [u32])| {
+            monitor.check()?;
+            let mut tinted = Vec::new();
+            traced.fetch_add(batch.trace_tile(tile * TILE, sums, kept, &mut tinted), Ordering::Relaxed);
+            monitor.progress(tiles_done.fetch_add(1, Ordering::Relaxed) as f32 / tiles);
+            Ok(tinted)
+        };
+        let tinted: Vec<Vec<TintedHit>> = if kept > 0 {
+            sums.par_chunks_mut(TILE)
+                .zip(kept_hits.par_chunks_mut(TILE * kept))
+                .enumerate()
+                .map(|(tile, (sums, kept))| work((tile, sums, kept)))
+                .collect::<Result<_, Cancelled>>()?
+        } else {
+            sums.par_chunks_mut(TILE)
+                .enumerate()
+                .map(|(tile, sums)| work((tile, sums, &mut [])))
+                .collect::<Result<_, Cancelled>>()?
+        };
+        if kept > 0 {
+            stored.push(StoredHits { rays: kept as u32, hits: kept_hits, tinted: tinted.concat() });
+        }
+    }
+    Ok(StepReport { rays: traced.into_inner(), ..StepReport::default() })
+}
+
+/// What all tiles of a gather step share.
+struct Batch<'a> {
+    transport: &'a Transport<'a>,
+    half: usize,
+    rays: Range<u32>,
+    hits: Hits,
+    radiosity: &'a [Vec4],
+}
+
+impl Batch<'_> {
+    fn trace_tile(&self, first: usize, sums: &mut [Sums], kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
+        let mut traced = 0;
+        for (offset, sums) in sums.iter_mut().enumerate() {
+            let element = first + offset;
+            let seed = self.transport.seed(self.half, Stage::Gather, element);
+            let points = OwenSobol::new(seed);
+            for (slot, index) in self.rays.clone().enumerate() {
+                let (hit, rays) = self.trace(element, &points, index, hash2(seed, index), sums, tinted);
+                traced += u64::from(rays);
+                if self.hits == Hits::Store {
+                    kept[offset * self.rays.len() + slot] = hit;
+                }
+            }
+        }
+        traced
+    }
+
+    /// Traces one ray and says what to store of it, and how many rays that took.
+    fn trace(
+        &self,
+        element: usize,
+        points: &OwenSobol,
+        index: u32,
+        seed: u32,
+        sums: &mut Sums,
+        tinted: &mut Vec<TintedHit>,
+    ) -> (u32, u32) {
+        let Transport { scene, elements, .. } = *self.transport;
+        let [x, y, u, v] = points.point(index);
+        let point = elements.sample(scene, ElementId::from_index(element), Vec2::new(x, y));
+        let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
+        let arrival = self.transport.gather(&point, direction, seed);
+        if arrival.end == End::Buried {
+            // A direction below the surface is left out of the mean; it does not make the point a buried one.
+            sums.buried += u32::from(arrival.rays > 0);
+            return (does_not_count(elements.len()), arrival.rays);
+        }
+        sums.valid += 1;
+        sums.met += arrival.direct;
+        sums.detour += arrival.detour;
+        sums.carriers += u32::from(self.hits != Hits::Forget);
+        let End::Element(hit) = arrival.end else {
+            sums.lost += 1;
+            return (brings_nothing(elements.len()), arrival.rays);
+        };
+        let stored = match self.hits {
+            Hits::Store if arrival.tint == Vec3::ONE => hit.0,
+            Hits::Store => {
+                tinted.push(TintedHit { element: element as u32, hit: hit.0, tint: arrival.tint });
+                brings_nothing(elements.len())
+            }
+            Hits::Read => {
+                sums.read += arrival.tint * self.radiosity[hit.index()].xyz();
+                hit.0
+            }
+            Hits::Forget => hit.0,
+        };
+        (stored, arrival.rays)
+    }
+}

@@ -1,0 +1,93 @@
+//! The backend that runs on the processor's cores.
+//!
+//! Elements are worked on in tiles; a tile's sums are written by one thread in a fixed order, so results do not depend
+//! on the number of threads.
+
+mod direct;
+mod gather;
+mod iterate;
+mod shoot;
+mod transport;
+
+use std::sync::Arc;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use self::transport::Transport;
+use super::backend::{Reading, Step, StepReport, TransportBackend};
+use super::{Accumulators, HALVES};
+use crate::geometry::RayQuery;
+use crate::lightmap::Elements;
+use crate::progress::{Cancelled, Monitor};
+use crate::scene::Scene;
+
+/// Elements that a thread takes at a time: a few milliseconds of work, so that a cancelled bake ends soon.
+const TILE: usize = 64;
+
+/// The processor as a [`TransportBackend`].
+pub struct CpuBackend<'a> {
+    transport: Transport<'a>,
+    halves: [Accumulators; HALVES],
+}
+
+impl<'a> CpuBackend<'a> {
+    /// Prepares to solve for the elements of a scene.
+    pub fn new(scene: &'a Arc<Scene>, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
+        let halves = core::array::from_fn(|_| Accumulators::new(elements.len()));
+        Self { transport: Transport::new(scene, world, elements, seed), halves }
+    }
+}
+
+impl TransportBackend for CpuBackend<'_> {
+    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, Cancelled> {
+        monitor.check()?;
+        match step {
+            Step::Direct { samples, tolerance } => {
+                direct::run(&self.transport, &mut self.halves, *samples, *tolerance, monitor)
+            }
+            Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays.clone(), *hits, monitor),
+            Step::Iterate { rays, bounces } => {
+                iterate::run(self.transport.elements, &mut self.halves, *rays, *bounces, monitor)
+            }
+            Step::Shoot { bounces } => shoot::run(&self.transport, &mut self.halves, *bounces, monitor),
+        }
+    }
+
+    fn read(&self, half: usize) -> Vec<Reading> {
+        let half = &self.halves[half];
+        let indirect = iterate::indirect(half, &half.radiosity);
+        indirect
+            .into_par_iter()
+            .enumerate()
+            .map(|(element, indirect)| {
+                let sums = &half.sums[element];
+                let [aimed, met] = half.direct(element);
+                Reading {
+                    aimed,
+                    met,
+                    indirect,
+                    visible_fraction: sums.visible_fraction(),
+                    lost: sums.lost as f32 / sums.valid.max(1) as f32,
+                }
+            })
+            .collect()
+    }
+
+    fn radiosity(&self, half: usize) -> Vec<Vec3> {
+        let elements = self.transport.elements.len();
+        self.halves[half].radiosity[..elements].iter().map(|radiosity| radiosity.truncate()).collect()
+    }
+
+    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Vec<Vec3> {
+        iterate::apply(&self.halves[half], radiosity)
+    }
+
+    fn snapshot(&self) -> [Accumulators; HALVES] {
+        self.halves.clone()
+    }
+
+    fn restore(&mut self, accumulators: [Accumulators; HALVES]) {
+        self.halves = accumulators;
+    }
+}

@@ -1,0 +1,227 @@
+//! Rays between elements and lights, and what they carry.
+
+use core::f32::consts::{FRAC_1_PI, PI};
+
+use glam::{Vec2, Vec3};
+
+use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
+use crate::geometry::{Hit, Ray, RayQuery};
+use crate::lightmap::{ElementId, Elements, SurfacePoint};
+use crate::scene::{LightSampler, Scene, Sides};
+
+/// With at most this many emitters every sample visits all of them; with more it picks some by power.
+const MOST_EMITTERS_VISITED: usize = 8;
+
+/// Bounces off surfaces without elements after which a ray counts as absorbed.
+const MOST_DETOURS: u32 = 8;
+
+/// Slope above the surface at which a point looks around to find out whether it is buried.
+const HORIZON: f32 = 0.1;
+
+/// Everything that rays ask for.
+pub(super) struct Transport<'a> {
+    pub scene: &'a Scene,
+    pub world: &'a dyn RayQuery,
+    pub elements: &'a Elements,
+    pub lights: LightSampler<'a>,
+    seed: u32,
+}
+
+/// What a gather ray found.
+pub(super) struct Arrival {
+    pub end: End,
+    /// Share of the end's radiosity that arrives, per channel.
+    pub tint: Vec3,
+    /// Irradiance that the ray stands for: direct light of what it met.
+    pub direct: Vec3,
+    /// Indirect light that it collected on a detour over surfaces without elements.
+    pub detour: Vec3,
+    /// Rays traced.
+    pub rays: u32,
+}
+
+/// Where a gather ray ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum End {
+    /// On an element.
+    Element(ElementId),
+    /// It escaped or was absorbed.
+    Lost,
+    /// It started inside other geometry, or below its own surface: it does not count.
+    Buried,
+}
+
+/// Which random numbers a stage draws; stages never share any.
+#[derive(Clone, Copy)]
+pub(super) enum Stage {
+    Direct,
+    Pick,
+    Gather,
+    Shoot,
+    Allocate,
+}
+
+/// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`
+/// (the power heuristic of Veach and Guibas 1995). Squares matter: a small lamp that one gather ray in a hundred meets
+/// must not spoil what aimed rays know well.
+fn share(own: f32, other: f32) -> f32 {
+    let (own, other) = (own * own, other * other);
+    if own > 0.0 { own / (own + other) } else { 0.0 }
+}
+
+impl<'a> Transport<'a> {
+    pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
+        Self { scene, world, elements, lights: LightSampler::new(scene), seed }
+    }
+
+    /// The seed of an element's points in a stage of a half.
+    pub fn seed(&self, half: usize, stage: Stage, element: usize) -> u32 {
+        hash2(hash2(self.seed, half as u32 * 16 + stage as u32), element as u32)
+    }
+
+    /// True when each sample visits all emitters instead of picking one.
+    pub fn visits_all_emitters(&self) -> bool {
+        self.lights.emitters() <= MOST_EMITTERS_VISITED
+    }
+
+    /// How many samples a sample of direct light spends on an emitter, in the mean.
+    fn visits(&self, emitter: usize) -> f32 {
+        if self.visits_all_emitters() { 1.0 } else { MOST_EMITTERS_VISITED as f32 * self.lights.probability(emitter) }
+    }
+
+    /// How many picks a sample of direct light makes when it cannot visit all emitters.
+    pub fn picks(&self) -> usize {
+        MOST_EMITTERS_VISITED
+    }
+
+    /// Irradiance that one point of one emitter brings, shadows and the weight of aimed rays included, and whether a
+    /// ray was traced.
+    pub fn aimed_light(&self, emitter: usize, point: &SurfacePoint, u: [f32; 2]) -> (Vec3, bool) {
+        self.light_of(emitter, point, u, self.visits(emitter))
+    }
+
+    fn light_of(&self, emitter: usize, point: &SurfacePoint, u: [f32; 2], visits: f32) -> (Vec3, bool) {
+        let Some(sample) = self.lights.sample_emitter(emitter, point.origin(), point.shading_normal, u) else {
+            return (Vec3::ZERO, false);
+        };
+        if sample.direction.dot(point.geometric_normal) <= 0.0 {
+            return (Vec3::ZERO, false);
+        }
+        let by_chance = point.shading_normal.dot(sample.direction).max(0.0) * FRAC_1_PI;
+        let weight = sample.density.map_or(1.0, |density| share(visits * density, by_chance));
+        (self.world.blocked(&sample.ray).0 * sample.irradiance * weight, true)
+    }
+
+    /// Follows a gather ray from a point, along a direction that was chosen with a density of cosine over pi.
+    pub fn gather(&self, point: &SurfacePoint, direction: Vec3, seed: u32) -> Arrival {
+        let mut arrival = Arrival { end: End::Lost, tint: Vec3::ONE, direct: Vec3::ZERO, detour: Vec3::ZERO, rays: 1 };
+        if direction.dot(point.geometric_normal) <= 0.0 {
+            arrival.end = End::Buried;
+            arrival.rays = 0;
+            return arrival;
+        }
+        let ray = point.ray(direction);
+        let hit = self.world.closest(&ray);
+        if hit.is_some_and(|hit| self.absorbs(&hit)) {
+            if self.is_buried(point, direction) {
+                arrival.end = End::Buried;
+            }
+            arrival.rays += 4;
+            return arrival;
+        }
+        let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
+        let shining = self.radiance(&ray, hit.as_ref(), by_chance, |emitter| self.visits(emitter));
+        let Some(hit) = hit else {
+            arrival.direct = shining;
+            return arrival;
+        };
+        arrival.direct = shining * hit.filter;
+        arrival.tint = hit.filter;
+        match self.elements.element_at(&hit) {
+            Some(element) => arrival.end = End::Element(element),
+            None => self.detour(hit, seed, &mut arrival),
+        }
+        arrival
+    }
+
+    /// True when the surface that was hit is seen from behind and has no back.
+    fn absorbs(&self, hit: &Hit) -> bool {
+        hit.back && self.scene.surface(hit.surface).sides == Sides::Front
+    }
+
+    /// Tells a point inside a solid from one in the open that saw a back by chance: inside, whatever is met shows its
+    /// back. Looks around along the surface, where a lone back overhead does not reach.
+    fn is_buried(&self, point: &SurfacePoint, direction: Vec3) -> bool {
+        let normal = point.geometric_normal;
+        let (tangent, bitangent) = orthonormal_basis(normal);
+        let across = (direction - normal * direction.dot(normal)).normalize_or(tangent);
+        let turned = if across == tangent { bitangent } else { normal.cross(across) };
+        [across, -across, turned, -turned].into_iter().all(|across| {
+            let ray = point.ray(across + normal * HORIZON);
+            self.world.closest(&ray).is_some_and(|hit| self.absorbs(&hit))
+        })
+    }
+
+    /// Irradiance that a ray stands for which met a shining surface or the sky by chance, weighed against rays aimed
+    /// there.
+    fn radiance(&self, ray: &Ray, hit: Option<&Hit>, by_chance: f32, visits: impl Fn(usize) -> f32) -> Vec3 {
+        let (radiance, density, emitter) = match hit {
+            None => (
+                self.scene.sky.radiance(ray.direction),
+                self.lights.sky_density(ray.direction),
+                self.lights.sky_emitter(),
+            ),
+            Some(hit) => match self.lights.emitter_of(hit.surface) {
+                None => return Vec3::ZERO,
+                emitter => (self.lights.hit_radiance(hit), self.lights.hit_density(ray, hit), emitter),
+            },
+        };
+        let aimed = emitter.map_or(0.0, |emitter| visits(emitter) * density);
+        radiance * (PI * share(by_chance, aimed))
+    }
+
+    /// Carries on from a surface without elements as a path tracer does, until an element is hit.
+    fn detour(&self, first: Hit, seed: u32, arrival: &mut Arrival) {
+        let mut hit = first;
+        for bounce in 0..MOST_DETOURS {
+            let mesh = self.scene.mesh_of(hit.surface);
+            let material = self.scene.material_of(hit.surface);
+            arrival.tint *= material.reflectance_at(self.scene, mesh, hit.triangle, hit.barycentric);
+            if arrival.tint.max_element() <= 1e-3 {
+                return;
+            }
+            let point = SurfacePoint::from_hit(self.scene, &hit);
+            let seed = hash2(seed, bounce);
+            let [x, y, u, v] = OwenSobol::new(seed).point(0);
+            if let Some((emitter, probability)) = self.lights.pick(unit_float(hash2(seed, 1))) {
+                let (light, traced) = self.light_of(emitter, &point, [u, v], probability);
+                arrival.detour += arrival.tint * light / probability;
+                arrival.rays += u32::from(traced);
+            }
+            let direction = cosine_hemisphere(point.shading_normal, Vec2::new(x, y));
+            if direction.dot(point.geometric_normal) <= 0.0 {
+                return;
+            }
+            let ray = point.ray(direction);
+            arrival.rays += 1;
+            let next = self.world.closest(&ray);
+            if next.is_some_and(|next| self.absorbs(&next)) {
+                return;
+            }
+            let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
+            let shining = self.radiance(&ray, next.as_ref(), by_chance, |emitter| self.lights.probability(emitter));
+            let Some(next) = next else {
+                arrival.detour += arrival.tint * shining;
+                return;
+            };
+            arrival.tint *= next.filter;
+            arrival.detour += arrival.tint * shining;
+            if let Some(element) = self.elements.element_at(&next) {
+                arrival.end = End::Element(element);
+                return;
+            }
+            hit = next;
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! How wrong a solution is, judged by itself.
+//!
+//! Two halves that share no random number differ by their noise: half their difference is the error of their mean. What
+//! both get wrong alike is the discretisation, one radiosity an element; it is judged by what coarser elements would
+//! change (Richardson's argument: measured errors shrink by a factor of about three when elements halve, so the
+//! step from coarse to fine is about twice the error that remains).
+
+use std::collections::HashMap;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::backend::{Reading, TransportBackend};
+use super::{Content, HALVES};
+use crate::lightmap::Elements;
+use crate::scene::luminance;
+
+/// Errors relative to the mean irradiance: area-weighted root mean squares of luminance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Noise of direct light found by aimed rays.
+    pub aimed: f32,
+    /// Noise of all light that gather rays brought.
+    pub gathered: f32,
+    /// Noise of the whole.
+    pub noise: f32,
+    /// Error of taking elements for evenly bright.
+    pub discretisation: f32,
+    /// Area-weighted mean luminance, lux.
+    pub mean: f32,
+}
+
+impl Estimate {
+    /// The error of the whole.
+    pub fn total(&self) -> f32 {
+        self.noise.hypot(self.discretisation)
+    }
+}
+
+/// The part of a reading that the pages will show.
+pub(super) fn delivered(reading: &Reading, content: Content) -> Vec3 {
+    match content {
+        Content::Full => reading.total(),
+        Content::Indirect => reading.indirect,
+    }
+}
+
+/// Judges the halves by their differences.
+pub(super) fn estimate(areas: &[f32], halves: &[Vec<Reading>; HALVES], content: Content) -> Estimate {
+    let [first, second] = halves;
+    let mut weight_sum = 0.0f64;
+    let mut mean = 0.0f64;
+    let mut squares = [0.0f64; 3];
+    for (area, (a, b)) in areas.iter().zip(first.iter().zip(second)) {
+        let weight = f64::from(area * 0.5 * (a.visible_fraction + b.visible_fraction));
+        weight_sum += weight;
+        mean += weight * f64::from(0.5 * luminance(delivered(a, content) + delivered(b, content)));
+        let aimed = if content == Content::Full { a.aimed - b.aimed } else { Vec3::ZERO };
+        let whole = delivered(a, content) - delivered(b, content);
+        for (square, difference) in squares.iter_mut().zip([aimed, whole - aimed, whole]) {
+            *square += weight * f64::from(0.5 * luminance(difference)).powi(2);
+        }
+    }
+    if mean <= 0.0 {
+        return Estimate::default();
+    }
+    // Few differences tell little, and may happen to be small: about two standard deviations of the estimate are added.
+    let caution = 1.0 + 2.0 / (areas.len() as f64).sqrt();
+    let [aimed, gathered, noise] = squares.map(|square| (caution * (square * weight_sum).sqrt() / mean) as f32);
+    Estimate { aimed, gathered, noise, discretisation: 0.0, mean: (mean / weight_sum) as f32 }
+}
+
+/// Groups elements two by two texels: for each element the number of its group.
+pub(super) struct Groups {
+    of_element: Vec<u32>,
+    count: usize,
+}
+
+impl Groups {
+    pub fn new(elements: &Elements) -> Self {
+        let mut numbers = HashMap::new();
+        let of_element = elements
+            .ids()
+            .map(|id| {
+                let texel = elements.texel[id.index()];
+                let key = (elements.surface(id), elements.back[id.index()], texel.page, texel.x / 2, texel.y / 2);
+                let next = numbers.len() as u32;
+                *numbers.entry(key).or_insert(next)
+            })
+            .collect();
+        Self { of_element, count: numbers.len() }
+    }
+
+    /// Radiosities averaged over each group.
+    fn coarsen(&self, elements: &Elements, radiosity: &[Vec3]) -> Vec<Vec3> {
+        let mut sums = vec![(Vec3::ZERO, 0.0f32); self.count];
+        for ((group, radiosity), area) in self.of_element.iter().zip(radiosity).zip(&elements.area) {
+            let (sum, total) = &mut sums[*group as usize];
+            *sum += *radiosity * *area;
+            *total += *area;
+        }
+        self.of_element
+            .iter()
+            .map(|&group| {
+                let (sum, total) = sums[group as usize];
+                sum / total.max(f32::MIN_POSITIVE)
+            })
+            .collect()
+    }
+}
+
+/// How much of the difference between coarse and fine elements remains as error of the fine ones.
+const REMAINING: f32 = 0.5;
+
+/// Relative error of taking elements for evenly bright, judged by groups of two by two.
+pub(super) fn discretisation(
+    backend: &dyn TransportBackend,
+    elements: &Elements,
+    groups: &Groups,
+    half: &[Reading],
+    mean: f32,
+) -> f32 {
+    let radiosity = backend.radiosity(0);
+    let fine = backend.apply(0, &radiosity);
+    let coarse = backend.apply(0, &groups.coarsen(elements, &radiosity));
+    let (squares, weights) = fine.iter().zip(&coarse).enumerate().fold((0.0f64, 0.0f64), |sums, (element, pair)| {
+        let weight = f64::from(elements.area[element] * half[element].visible_fraction);
+        (sums.0 + weight * f64::from(luminance(*pair.0 - *pair.1)).powi(2), sums.1 + weight)
+    });
+    if mean > 0.0 && weights > 0.0 { REMAINING * ((squares / weights).sqrt() as f32) / mean } else { 0.0 }
+}
+
+/// Residual of the radiosity equation (`000` equation 2.13) and energy balance of the converged radiosities.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Balance {
+    pub residual: f32,
+    pub energy: f32,
+}
+
+/// Checks the halves against the equation that they should solve. The product of both halves' deviations stands for the
+/// square of the residual: their noise is independent and cancels in the mean.
+pub(super) fn balance(backend: &dyn TransportBackend, elements: &Elements, halves: &[Vec<Reading>; HALVES]) -> Balance {
+    let radiosities: [Vec<Vec3>; HALVES] = core::array::from_fn(|half| backend.radiosity(half));
+    let (mut square, mut weights) = (0.0f64, 0.0f64);
+    let (mut emitted, mut arriving, mut leaving) = (0.0f64, 0.0f64, 0.0f64);
+    for element in 0..elements.len() {
+        let area = f64::from(elements.area[element]);
+        let mut product = area;
+        for (half, readings) in halves.iter().enumerate() {
+            let reading = &readings[element];
+            let power = |light: Vec3| area * f64::from(reading.visible_fraction * luminance(light));
+            let (radiosity, reflectance) = (radiosities[half][element], elements.reflectance[element]);
+            product *= f64::from(luminance(radiosity - reflectance * reading.total()));
+            emitted += power(reflectance * (reading.aimed + reading.met));
+            arriving += power(reading.indirect);
+            leaving += power(radiosity) * f64::from(1.0 - reading.lost);
+        }
+        square += product;
+        weights += area;
+    }
+    if emitted <= 0.0 || leaving <= 0.0 {
+        return Balance::default();
+    }
+    let mean_emitted = emitted / (weights * HALVES as f64);
+    Balance {
+        residual: ((square.max(0.0) / weights).sqrt() / mean_emitted) as f32,
+        energy: ((arriving - leaving) / leaving) as f32,
+    }
+}
+
+/// The mean of both halves, weighted by how much of the element each found visible.
+pub(super) fn mean_reading(a: &Reading, b: &Reading) -> Reading {
+    let weight = a.visible_fraction + b.visible_fraction;
+    if weight <= 0.0 {
+        return Reading::default();
+    }
+    let (wa, wb) = (a.visible_fraction / weight, b.visible_fraction / weight);
+    Reading {
+        aimed: a.aimed * wa + b.aimed * wb,
+        met: a.met * wa + b.met * wb,
+        indirect: a.indirect * wa + b.indirect * wb,
+        visible_fraction: 0.5 * weight,
+        lost: a.lost * wa + b.lost * wb,
+    }
+}
+
+/// Means of both halves, and for each element the standard error of its luminance as far as one difference tells.
+pub(super) fn merge(halves: &[Vec<Reading>; HALVES], content: Content) -> (Vec<Reading>, Vec<f32>) {
+    let [first, second] = halves;
+    let merged = first.par_iter().zip(second).map(|(a, b)| mean_reading(a, b)).collect();
+    let error = |(a, b): (&Reading, &Reading)| 0.5 * luminance(delivered(a, content) - delivered(b, content)).abs();
+    (merged, first.par_iter().zip(second).map(error).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_that_agree_have_no_noise_and_unlit_ones_no_nan() {
+        let reading = |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, ..Reading::default() };
+        let lit = estimate(&[1.0; 4], &[vec![reading(2.0); 4], vec![reading(2.0); 4]], Content::Full);
+        assert_eq!((lit.noise, lit.mean), (0.0, 2.0));
+        let unlit = estimate(&[1.0; 4], &[vec![reading(0.0); 4], vec![reading(0.0); 4]], Content::Full);
+        assert_eq!(unlit, Estimate::default());
+    }
+
+    #[test]
+    fn the_noise_of_a_mean_is_half_the_difference() {
+        let reading = |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, ..Reading::default() };
+        let pair = |a, b| [[reading(a), reading(b)]; 5_000].concat();
+        let halves = [pair(9.0, 11.0), pair(11.0, 9.0)];
+        let found = estimate(&[1.0; 10_000], &halves, Content::Full);
+        assert!((found.noise - 0.1).abs() < 2e-3 && (found.aimed - 0.1).abs() < 2e-3, "{found:?}");
+        assert_eq!(found.gathered, 0.0);
+    }
+}

@@ -1,0 +1,39 @@
+//! Solvers over elements: the irradiance of every element, all bounces.
+//!
+//! Start from [`solve`]. It drives a [`TransportBackend`] through [`Step`]s, pass after pass, until the error that it
+//! estimates is the one that was asked for:
+//!
+//! ```text
+//! Direct   shadow rays to lights            -> direct light
+//! Gather   cosine rays from elements        -> sky and emissive surfaces that they meet, and stored hits
+//! Iterate  B = reflectance (E + mean B over hits), to convergence          (Method::Gather)
+//! Shoot    stochastic Jacobi iterations, then gather rays that read B      (Method::Stochastic)
+//! ```
+//!
+//! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
+//! mean the [`Solution`]. Between passes the whole state is a [`Partial`], which is what a checkpoint holds.
+//!
+//! Surfaces without elements (occluders, and backs that no texel shows) reflect too: a ray that meets one goes on from
+//! there as a path tracer's would, until it meets an element.
+
+mod accumulators;
+mod backend;
+mod cpu;
+mod estimate;
+mod partial;
+mod settings;
+mod solve;
+
+pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
+pub use backend::{Hits, Reading, Step, StepReport, TransportBackend};
+pub use cpu::CpuBackend;
+pub use partial::{Partial, PartialError};
+pub use settings::{Content, Method, Solution, SolverSettings};
+pub use solve::{Pass, SolveError, SolveObserver, solve};
+
+#[cfg(test)]
+mod cie171;
+#[cfg(test)]
+mod test_scene;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! A solution half-way: what a checkpoint holds.
+
+use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
+
+use super::accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
+use super::{Method, SolverSettings};
+use crate::lightmap::Elements;
+use crate::scene::Scene;
+
+/// Changes whenever the bytes of a checkpoint change their meaning.
+const FORMAT: u32 = 1;
+
+/// What passes have been done. With the sums it determines all that follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Ledger {
+    /// Rays traced.
+    pub rays: u64,
+    /// Passes finished.
+    pub passes: u32,
+    /// Samples of direct light that each element has at least.
+    pub light_samples: u32,
+    /// Gather rays of each element.
+    pub gather_rays: u32,
+    /// Those among them whose hits are stored.
+    pub stored_rays: u32,
+    /// Standard error in lux that more samples of direct light were worth.
+    pub light_tolerance: f32,
+    /// Most iterations that any pass took.
+    pub iterations: u32,
+    /// Share of the reflected power that was not followed to its end.
+    pub unshot: f32,
+    /// One when the solver shoots, zero when it stores hits.
+    pub shoots: u32,
+}
+
+/// A checkpoint: the state of a solver between two passes.
+///
+/// A solver that starts from it ends with the same bytes as one that was never interrupted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Partial {
+    pub(super) fingerprint: [u8; 32],
+    pub(super) ledger: Ledger,
+    pub(super) halves: [Accumulators; HALVES],
+}
+
+/// Why bytes are not a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the checkpoint is cut short, or of another version of this program; bake without it")]
+pub struct PartialError;
+
+impl Partial {
+    /// How many passes have been done.
+    pub fn passes(&self) -> u32 {
+        self.ledger.passes
+    }
+
+    /// The checkpoint as bytes, little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(&FORMAT.to_le_bytes());
+        bytes.extend_from_slice(&self.fingerprint);
+        bytes.extend_from_slice(bytes_of(&self.ledger));
+        for half in &self.halves {
+            write_slice(&mut bytes, &half.sums);
+            write_slice(&mut bytes, &half.radiosity);
+            write_slice(&mut bytes, &half.shot);
+            bytes.extend_from_slice(&half.shots.to_le_bytes());
+            bytes.extend_from_slice(&(half.stored.len() as u64).to_le_bytes());
+            for stored in &half.stored {
+                bytes.extend_from_slice(&stored.rays.to_le_bytes());
+                write_slice(&mut bytes, &stored.hits);
+                write_slice(&mut bytes, &stored.tinted);
+            }
+        }
+        bytes
+    }
+
+    /// Reads what [`Partial::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no checkpoint of this version, or not a whole one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PartialError> {
+        let mut rest = bytes;
+        if read_one::<u32>(&mut rest)? != FORMAT {
+            return Err(PartialError);
+        }
+        let fingerprint = read_one(&mut rest)?;
+        let ledger = read_one(&mut rest)?;
+        let mut halves: [Accumulators; HALVES] = Default::default();
+        for half in &mut halves {
+            half.sums = read_slice::<Sums>(&mut rest)?;
+            half.radiosity = read_slice(&mut rest)?;
+            half.shot = read_slice(&mut rest)?;
+            half.shots = read_one(&mut rest)?;
+            for _ in 0..read_one::<u64>(&mut rest)? {
+                let rays = read_one(&mut rest)?;
+                let hits = read_slice(&mut rest)?;
+                let tinted = read_slice::<TintedHit>(&mut rest)?;
+                half.stored.push(StoredHits { rays, hits, tinted });
+            }
+            if !half.fits(half.sums.len()) {
+                return Err(PartialError);
+            }
+        }
+        if rest.is_empty() { Ok(Self { fingerprint, ledger, halves }) } else { Err(PartialError) }
+    }
+}
+
+fn write_slice<T: Pod>(bytes: &mut Vec<u8>, slice: &[T]) {
+    bytes.extend_from_slice(&(slice.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(cast_slice(slice));
+}
+
+fn read_one<T: Pod>(rest: &mut &[u8]) -> Result<T, PartialError> {
+    Ok(pod_read_unaligned(take(rest, size_of::<T>() as u64)?))
+}
+
+fn read_slice<T: Pod>(rest: &mut &[u8]) -> Result<Vec<T>, PartialError> {
+    let length = read_one::<u64>(rest)?;
+    let bytes = take(rest, length.checked_mul(size_of::<T>() as u64).ok_or(PartialError)?)?;
+    Ok(bytemuck::pod_collect_to_vec(bytes))
+}
+
+fn take<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8], PartialError> {
+    let length = usize::try_from(length).map_err(|_| PartialError)?;
+    let (taken, after) = rest.split_at_checked(length).ok_or(PartialError)?;
+    *rest = after;
+    Ok(taken)
+}
+
+/// A digest of what the solver's numbers depend on, as far as elements, lights and settings tell.
+pub(super) fn fingerprint(scene: &Scene, elements: &Elements, settings: &SolverSettings) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(cast_slice(&elements.centre));
+    hasher.update(cast_slice(&elements.area));
+    hasher.update(cast_slice(&elements.reflectance));
+    hasher.update(cast_slice(&elements.emission));
+    hasher.update(format!("{:?}", scene.lights).as_bytes());
+    let SolverSettings { method, content, error, time_seconds: _, bounces, seed, memory_mib } = settings;
+    let shoots = *method == Method::Stochastic;
+    hasher.update(format!("{shoots} {content:?} {error} {bounces:?} {seed} {memory_mib}").as_bytes());
+    *hasher.finalize().as_bytes()
+}

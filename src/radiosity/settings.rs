@@ -1,0 +1,89 @@
+//! What a solver is asked, and what it answers.
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+/// How a bake is solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Every element keeps what its gather rays hit and the hits are iterated to convergence. The fastest; its memory
+    /// grows with elements times rays.
+    #[default]
+    Gather,
+    /// Monte Carlo radiosity by incremental stochastic Jacobi iteration, then one gather. Needs no memory for hits.
+    Stochastic,
+}
+
+/// Which light the pages hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Content {
+    /// Direct and indirect light: baked lights can be switched off for lightmapped meshes.
+    #[default]
+    Full,
+    /// Indirect light only: the lights stay live.
+    Indirect,
+}
+
+/// What a solver is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SolverSettings {
+    /// How to solve.
+    pub method: Method,
+    /// Which light to deliver.
+    pub content: Content,
+    /// Wanted error: area-weighted RMS of the irradiance error over the mean irradiance. Lower values reduce noise at
+    /// a cost that grows with the inverse square or a little less.
+    pub error: f32,
+    /// Most seconds to spend; passes stop when they are over.
+    pub time_seconds: Option<f32>,
+    /// Most bounces of indirect light; `None` follows them until nothing is left.
+    pub bounces: Option<u32>,
+    /// Which random numbers. The same seed gives the same bytes.
+    pub seed: u32,
+    /// Most memory for stored hits and the like, MiB.
+    pub memory_mib: u32,
+}
+
+impl Default for SolverSettings {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            content: Content::default(),
+            error: 0.05,
+            time_seconds: None,
+            bounces: None,
+            seed: 0,
+            memory_mib: 4096,
+        }
+    }
+}
+
+/// What a solver found. Irradiance is in lux per channel, averaged over the part of an element that light can reach.
+#[derive(Clone, Debug, Default)]
+pub struct Solution {
+    /// Irradiance that came straight from lights, sky and emissive surfaces, one an element.
+    pub direct: Vec<Vec3>,
+    /// Irradiance that came by way of at least one reflection, one an element.
+    pub indirect: Vec<Vec3>,
+    /// How much of each element is open to light, 0 for one that is wholly buried in other geometry.
+    pub visible_fraction: Vec<f32>,
+    /// Standard error of the sum of both, luminance, lux, one an element.
+    pub standard_error: Vec<f32>,
+    /// Estimated area-weighted RMS error over mean irradiance.
+    pub error_estimate: f32,
+    /// Residual of the radiosity equation (`000` 2.13), noise removed.
+    pub residual: f32,
+    /// How much more indirect light arrives than leaves, relative; it should be zero but for noise and discretisation.
+    pub energy_balance: f32,
+    /// Share of the light's power that was not followed to its end.
+    pub unshot: f32,
+    /// Iterations until convergence.
+    pub iterations: u32,
+    /// Rays traced.
+    pub rays: u64,
+    /// What a user should know: fallbacks, limits reached.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,419 @@
+//! Drives a backend until the error is as small as was asked for.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::backend::{CONVERGED, Hits, Reading, Step, TransportBackend, UNSHOT};
+use super::cpu::CpuBackend;
+use super::estimate::{self, Estimate, Groups};
+use super::partial::{Ledger, Partial, fingerprint};
+use super::{HALVES, Method, Solution, SolverSettings};
+use crate::geometry::RayQuery;
+use crate::lightmap::Elements;
+use crate::progress::{Cancelled, Monitor, Unmonitored};
+use crate::scene::Scene;
+
+/// Why there is no solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SolveError {
+    /// The monitor asked for it.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The checkpoint belongs to another bake.
+    #[error("the checkpoint is of another scene or other settings; bake without it")]
+    OtherInputs,
+}
+
+/// What a pass has come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// How many passes have been done.
+    pub number: u32,
+    /// Estimated area-weighted RMS error over mean irradiance.
+    pub error: f32,
+    /// Gather rays of each element so far.
+    pub gather_rays: u32,
+    /// Rays traced so far.
+    pub rays: u64,
+}
+
+/// Watches a solver.
+pub trait SolveObserver: Monitor {
+    /// Told after each pass. `checkpoint` copies all sums; the solver waits for it.
+    fn pass_finished(&self, _pass: &Pass, _checkpoint: &dyn Fn() -> Partial) {}
+}
+
+impl SolveObserver for Unmonitored {}
+
+/// Solves for the irradiance of all elements on the processor's cores.
+///
+/// # Errors
+/// When the observer cancels, or the checkpoint to resume from belongs to another bake.
+pub fn solve(
+    scene: &Arc<Scene>,
+    world: &dyn RayQuery,
+    elements: &Elements,
+    settings: &SolverSettings,
+    resume: Option<Partial>,
+    observer: &dyn SolveObserver,
+) -> Result<Solution, SolveError> {
+    let mut backend = CpuBackend::new(scene, world, elements, settings.seed);
+    let mut solver = Solver::new(&mut backend, elements, settings, fingerprint(scene, elements, settings));
+    if let Some(partial) = resume {
+        solver.resume(partial)?;
+    }
+    solver.solve(observer)
+}
+
+/// Samples of direct light and gather rays of the first pass, for each half of an element.
+const FIRST_SAMPLES: u32 = 8;
+const FIRST_RAYS: u32 = 16;
+
+/// Gather rays that one pass adds at most, so that it ends soon and error and time are looked at again.
+const MOST_RAYS_A_PASS: u32 = 128;
+
+/// Gather rays of each half of an element after which the solver gives up on the error that was asked for.
+const MOST_RAYS: u32 = 1 << 14;
+
+/// Stored rays that iterations read; more of them would lose nothing but time.
+const ITERATED_RAYS: u32 = 128;
+
+/// Stored rays below which it is better to shoot.
+const FEWEST_STORED_RAYS: u32 = FIRST_RAYS;
+
+/// Elements so few that iterations may read all of their stored rays.
+const FEW_HITS: usize = 1 << 22;
+
+struct Solver<'a> {
+    backend: &'a mut dyn TransportBackend,
+    elements: &'a Elements,
+    settings: &'a SolverSettings,
+    fingerprint: [u8; 32],
+    groups: Groups,
+    ledger: Ledger,
+    /// Most rays of each half of an element whose hits fit into memory.
+    storable_rays: u32,
+    warnings: Vec<String>,
+}
+
+impl<'a> Solver<'a> {
+    fn new(
+        backend: &'a mut dyn TransportBackend,
+        elements: &'a Elements,
+        settings: &'a SolverSettings,
+        fingerprint: [u8; 32],
+    ) -> Self {
+        let storable_rays = storable_rays(elements.len(), settings.memory_mib);
+        let mut warnings = Vec::new();
+        let mut shoots = settings.method == Method::Stochastic;
+        if !shoots && storable_rays < FEWEST_STORED_RAYS {
+            shoots = true;
+            warnings.push(format!(
+                "the hits of {} elements do not fit into {} MiB: solved by shooting instead; allow more memory, or bake \
+                 with fewer texels",
+                elements.len(),
+                settings.memory_mib
+            ));
+        }
+        let ledger = Ledger { shoots: u32::from(shoots), ..Ledger::default() };
+        Self {
+            backend,
+            elements,
+            settings,
+            fingerprint,
+            groups: Groups::new(elements),
+            ledger,
+            storable_rays,
+            warnings,
+        }
+    }
+
+    fn resume(&mut self, partial: Partial) -> Result<(), SolveError> {
+        let fits = partial.halves.iter().all(|half| half.fits(self.elements.len()));
+        if partial.fingerprint != self.fingerprint || !fits || partial.ledger.shoots != self.ledger.shoots {
+            return Err(SolveError::OtherInputs);
+        }
+        self.ledger = partial.ledger;
+        self.backend.restore(partial.halves);
+        Ok(())
+    }
+
+    fn solve(mut self, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
+        if self.elements.is_empty() {
+            return Ok(Solution::default());
+        }
+        let start = Instant::now();
+        let clock = Clock { start, limit: self.settings.time_seconds };
+        let mut progress = ProgressShare { observer, from: 0.0, to: 0.1 };
+        if self.ledger.passes == 0 {
+            self.first_pass(&progress)?;
+        }
+        let mut traced_before = 0;
+        loop {
+            let readings = core::array::from_fn(|half| self.read(half));
+            let estimate = self.estimate(&readings);
+            self.finish_pass(&estimate, observer, traced_before);
+            traced_before = self.ledger.rays;
+            let plan = self.plan(&estimate);
+            if plan.is_empty() || !clock.allows(&self.ledger, plan.rays(self.elements.len())) {
+                self.report_shortfall(&estimate, plan.is_empty());
+                observer.progress(1.0);
+                return Ok(self.finish(&readings, &estimate));
+            }
+            progress = progress.next(self.remaining_share(&estimate));
+            self.run_pass(&plan, &progress)?;
+        }
+    }
+
+    fn first_pass(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: 0.0 }, monitor)?;
+        self.ledger.light_samples = FIRST_SAMPLES;
+        if self.ledger.shoots == 0 {
+            self.gather(FIRST_RAYS, Hits::Store, monitor)?;
+            self.iterate(monitor)?;
+        } else {
+            self.gather(FIRST_RAYS, Hits::Forget, monitor)?;
+            self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+            self.gather(FIRST_RAYS, Hits::Read, monitor)?;
+        }
+        self.ledger.passes = 1;
+        Ok(())
+    }
+
+    fn run_pass(&mut self, plan: &Plan, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        if let Some((samples, tolerance)) = plan.direct {
+            self.run(&Step::Direct { samples, tolerance }, monitor)?;
+            self.ledger.light_samples = samples;
+            self.ledger.light_tolerance = tolerance;
+        }
+        if plan.gather_rays > 0 && self.ledger.shoots == 1 {
+            self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+        }
+        if plan.gather_rays > 0 {
+            let stores = self.ledger.shoots == 0 && self.ledger.stored_rays + plan.gather_rays <= self.storable_rays;
+            self.gather(plan.gather_rays, if stores { Hits::Store } else { Hits::Read }, monitor)?;
+        }
+        if self.ledger.shoots == 0 {
+            self.iterate(monitor)?;
+        }
+        self.ledger.passes += 1;
+        Ok(())
+    }
+
+    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        let report = self.backend.run(step, monitor)?;
+        self.ledger.rays += report.rays;
+        if report.iterations > 0 {
+            self.ledger.iterations = self.ledger.iterations.max(report.iterations);
+            self.ledger.unshot = report.unshot;
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, count: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        let first = self.ledger.gather_rays;
+        self.run(&Step::Gather { rays: first..first + count, hits }, monitor)?;
+        self.ledger.gather_rays += count;
+        if hits == Hits::Store {
+            self.ledger.stored_rays += count;
+        }
+        Ok(())
+    }
+
+    fn iterate(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        let few = (FEW_HITS / self.elements.len()) as u32;
+        let rays = ITERATED_RAYS.max(few);
+        self.run(&Step::Iterate { rays, bounces: self.settings.bounces }, &Silent(monitor))
+    }
+
+    fn read(&self, half: usize) -> Vec<Reading> {
+        let mut readings = self.backend.read(half);
+        if self.settings.bounces == Some(0) {
+            // Light by way of surfaces without elements was found along with the sky; it is one bounce too many.
+            readings.iter_mut().for_each(|reading| reading.indirect = glam::Vec3::ZERO);
+        }
+        readings
+    }
+
+    fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Estimate {
+        let mut estimate = estimate::estimate(&self.elements.area, readings, self.settings.content);
+        if self.ledger.stored_rays > 0 {
+            estimate.discretisation =
+                estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0], estimate.mean);
+        }
+        estimate
+    }
+
+    fn finish_pass(&mut self, estimate: &Estimate, observer: &dyn SolveObserver, traced_before: u64) {
+        if self.ledger.rays == traced_before {
+            return;
+        }
+        let pass = Pass {
+            number: self.ledger.passes,
+            error: estimate.total(),
+            gather_rays: self.ledger.gather_rays * HALVES as u32,
+            rays: self.ledger.rays,
+        };
+        observer.pass_finished(&pass, &|| Partial {
+            fingerprint: self.fingerprint,
+            ledger: self.ledger,
+            halves: self.backend.snapshot(),
+        });
+    }
+
+    /// The noise that leaves the whole error at what was asked for, as far as that can be had.
+    fn noise_goal(&self, estimate: &Estimate) -> f32 {
+        let goal = self.settings.error;
+        (goal * goal - estimate.discretisation * estimate.discretisation).max(0.25 * goal * goal).sqrt()
+    }
+
+    /// What the next pass is to do: nothing when the error is small enough.
+    ///
+    /// Light found by aimed rays and by gather rays may each have half of the noise's square.
+    fn plan(&self, estimate: &Estimate) -> Plan {
+        let goal = self.noise_goal(estimate);
+        let mut plan = Plan::default();
+        if estimate.noise <= goal || self.ledger.gather_rays >= MOST_RAYS {
+            return plan;
+        }
+        let share = goal * core::f32::consts::FRAC_1_SQRT_2;
+        let aimed_is_worse = estimate.aimed > estimate.gathered;
+        if estimate.aimed > share || aimed_is_worse {
+            let tolerance = match self.ledger.light_tolerance {
+                0.0 => goal * estimate.mean,
+                before => 0.5 * before,
+            };
+            plan.direct = Some((self.ledger.light_samples * 2, tolerance));
+        }
+        if estimate.gathered > share || !aimed_is_worse {
+            plan.gather_rays = self.ledger.gather_rays.min(MOST_RAYS_A_PASS);
+        }
+        plan
+    }
+
+    /// The share of what is left to do that the next pass will have done; noise shrinks a little faster than with the
+    /// root of the rays.
+    fn remaining_share(&self, estimate: &Estimate) -> f32 {
+        let more = (estimate.noise / self.noise_goal(estimate)).max(1.0).powf(1.0 / 0.75);
+        (1.0 / (more - 1.0)).clamp(0.02, 0.9)
+    }
+
+    fn report_shortfall(&mut self, estimate: &Estimate, gave_up: bool) {
+        let asked = self.settings.error;
+        if estimate.discretisation > asked {
+            self.warnings.push(format!(
+                "the texels are too coarse for an error of {asked}: evenly bright texels alone cost about {:.3}; raise the \
+                 density",
+                estimate.discretisation
+            ));
+        } else if estimate.total() > asked * 1.05 {
+            let why = if gave_up { "the most rays that a texel may get" } else { "the time limit" };
+            self.warnings
+                .push(format!("the error of {asked} was not reached within {why}: it is {:.3}", estimate.total()));
+        }
+    }
+
+    fn finish(mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Solution {
+        let balance = estimate::balance(&*self.backend, self.elements, readings);
+        let (merged, standard_error) = estimate::merge(readings, self.settings.content);
+        let limit = if self.ledger.shoots == 0 { CONVERGED } else { UNSHOT };
+        if self.settings.bounces.is_none() && f64::from(self.ledger.unshot) > 2.0 * limit {
+            self.warnings.push(format!(
+                "{:.2} % of the light still moved when the iterations ended: reflectances near one in a closed room",
+                self.ledger.unshot * 100.0
+            ));
+        }
+        Solution {
+            direct: merged.iter().map(|reading| reading.aimed + reading.met).collect(),
+            indirect: merged.iter().map(|reading| reading.indirect).collect(),
+            visible_fraction: merged.iter().map(|reading| reading.visible_fraction).collect(),
+            standard_error,
+            error_estimate: estimate.total(),
+            residual: balance.residual,
+            energy_balance: balance.energy,
+            unshot: self.ledger.unshot,
+            iterations: self.ledger.iterations,
+            rays: self.ledger.rays,
+            warnings: self.warnings,
+        }
+    }
+}
+
+/// Rays of each half of an element whose hits fit into half of the memory, a power of two.
+fn storable_rays(elements: usize, memory_mib: u32) -> u32 {
+    let bytes = u64::from(memory_mib) << 19;
+    let rays = bytes / (HALVES * elements.max(1) * size_of::<u32>()) as u64;
+    let rays = u32::try_from(rays).unwrap_or(u32::MAX).min(MOST_RAYS);
+    if rays == 0 { 0 } else { 1 << rays.ilog2() }
+}
+
+/// What a pass adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Plan {
+    /// Samples of direct light that each element has afterwards, and the standard error that more are worth.
+    direct: Option<(u32, f32)>,
+    /// More gather rays for each half of an element.
+    gather_rays: u32,
+}
+
+impl Plan {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// About how many rays the pass will trace.
+    fn rays(&self, elements: usize) -> u64 {
+        let each = self.gather_rays + self.direct.map_or(0, |(samples, _)| samples);
+        u64::from(each) * (elements * HALVES) as u64
+    }
+}
+
+/// Whether there is time for another pass.
+struct Clock {
+    start: Instant,
+    limit: Option<f32>,
+}
+
+impl Clock {
+    /// True when so many more rays will be done before the time is over, going by those that were traced.
+    fn allows(&self, ledger: &Ledger, rays: u64) -> bool {
+        let Some(limit) = self.limit else { return true };
+        let elapsed = self.start.elapsed().as_secs_f32();
+        elapsed * (1.0 + rays as f32 / ledger.rays.max(1) as f32) <= limit
+    }
+}
+
+/// A part of the whole progress.
+struct ProgressShare<'a> {
+    observer: &'a dyn SolveObserver,
+    from: f32,
+    to: f32,
+}
+
+impl ProgressShare<'_> {
+    /// The part after this one, when that will do `share` of the rest.
+    fn next(&self, share: f32) -> Self {
+        Self { observer: self.observer, from: self.to, to: self.to + (1.0 - self.to) * share }
+    }
+}
+
+impl Monitor for ProgressShare<'_> {
+    fn progress(&self, fraction: f32) {
+        self.observer.progress(self.from + (self.to - self.from) * fraction);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.observer.is_cancelled()
+    }
+}
+
+/// Passes on the wish to stop, and no progress.
+struct Silent<'a>(&'a dyn Monitor);
+
+impl Monitor for Silent<'_> {
+    fn progress(&self, _fraction: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

@@ -1,0 +1,122 @@
+//! Scenes of quadrilaterals for the solvers' tests.
+
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+
+use super::{Solution, SolverSettings, solve};
+use crate::geometry::SurfaceId;
+use crate::kdtree::{BruteForce, World};
+use crate::lightmap::{Elements, Layout, PageSize, Placement, Rectangle, Unwrap};
+use crate::progress::Unmonitored;
+use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey};
+
+/// A scene whose surfaces are grids of texels, and where those lie.
+#[derive(Default)]
+pub struct TestScene {
+    pub scene: Scene,
+    pub layout: Layout,
+}
+
+impl TestScene {
+    /// Adds a parallelogram that faces along `u x v`, covered by `texels` texels. Nothing owns texels when that is zero.
+    pub fn quad(&mut self, corner: Vec3, u: Vec3, v: Vec3, texels: [u32; 2], material: Material) -> SurfaceId {
+        let uv = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
+        let mesh = MeshData {
+            name: String::new(),
+            positions: uv.iter().map(|uv| corner + u * uv.x + v * uv.y).collect(),
+            normals: Vec::new(),
+            uv0: uv.to_vec(),
+            uv1: uv.to_vec(),
+            triangles: vec![[0, 1, 2], [0, 2, 3]],
+        };
+        self.mesh(mesh, texels, material)
+    }
+
+    /// Adds a mesh whose `uv1` fills the unit square.
+    pub fn mesh(&mut self, mesh: MeshData, texels: [u32; 2], material: Material) -> SurfaceId {
+        let id = self.scene.surfaces.len();
+        let mut surface = Surface::new(SurfaceKey(format!("{id}")), MeshId(id as u32), MaterialId(id as u32));
+        let [width, height] = texels;
+        let owns_texels = width > 0;
+        surface.role = if owns_texels { Role::Static } else { Role::Occluder };
+        self.scene.surfaces.push(surface);
+        self.scene.materials.push(material);
+        self.layout.placements.push(owns_texels.then(|| Placement {
+            unwrap: Arc::new(Unwrap {
+                reversed_from: mesh.triangles.len() as u32,
+                source_vertices: (0..mesh.positions.len() as u32).collect(),
+                charts: vec![0; mesh.triangles.len()],
+                mesh: mesh.clone(),
+                width,
+                height,
+            }),
+            page: id as u32,
+            rectangle: Rectangle { x: 0, y: 0, width, height },
+        }));
+        self.layout.pages.push(PageSize { width, height });
+        self.scene.meshes.push(Arc::new(mesh));
+        SurfaceId::from_index(id)
+    }
+
+    /// Adds the six faces of a box that is seen from within, `texels` along each edge: floor, ceiling, then walls.
+    pub fn room(&mut self, size: Vec3, texels: u32, material: impl Fn(usize) -> Material) -> [SurfaceId; 6] {
+        let (x, y, z) = (Vec3::X * size.x, Vec3::Y * size.y, Vec3::Z * size.z);
+        let faces = [(Vec3::ZERO, z, x), (y, x, z), (Vec3::ZERO, x, y), (z, y, x), (Vec3::ZERO, y, z), (x, z, y)];
+        core::array::from_fn(|face| {
+            let (corner, u, v) = faces[face];
+            self.quad(corner, u, v, [texels; 2], material(face))
+        })
+    }
+
+    /// Adds the faces of a box that is seen from outside.
+    pub fn block(&mut self, min: Vec3, max: Vec3, texels: u32, material: &Material) -> Vec<SurfaceId> {
+        let (x, y, z) = (Vec3::X * (max.x - min.x), Vec3::Y * (max.y - min.y), Vec3::Z * (max.z - min.z));
+        [(min, x, z), (min + y, z, x), (min, y, x), (min + z, x, y), (min, z, y), (min + x, y, z)]
+            .map(|(corner, u, v)| self.quad(corner, u, v, [texels; 2], material.clone()))
+            .to_vec()
+    }
+
+    pub fn point_light(&mut self, position: Vec3, candela: f32) {
+        let kind = LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: f32::INFINITY };
+        self.scene.lights.push(Light { name: "lamp".into(), kind });
+    }
+
+    /// Solves, and returns the elements with it.
+    pub fn solve(&self, settings: &SolverSettings) -> (Elements, Solution) {
+        let scene = Arc::new(self.scene.clone());
+        let elements = self.elements();
+        let brute_force;
+        let tree;
+        let world: &dyn crate::geometry::RayQuery = if scene.triangle_count() <= 24 {
+            brute_force = BruteForce::new(&scene);
+            &brute_force
+        } else {
+            tree = World::build(scene.clone(), crate::kdtree::Preset::fast());
+            &tree
+        };
+        let solution = solve(&scene, world, &elements, settings, None, &Unmonitored).expect("nobody cancels");
+        (elements, solution)
+    }
+
+    pub fn elements(&self) -> Elements {
+        let world = BruteForce::new(&self.scene);
+        Elements::build(&self.scene, &self.layout, &world, &Unmonitored).expect("nobody cancels")
+    }
+}
+
+/// Area-weighted mean over a surface's elements.
+pub fn mean_over(elements: &Elements, surface: SurfaceId, of: impl Fn(usize) -> f32) -> f32 {
+    let (sum, area) = elements.of_surface(surface).fold((0.0, 0.0), |(sum, area), element| {
+        (sum + of(element) * elements.area[element], area + elements.area[element])
+    });
+    sum / area
+}
+
+pub fn grey(reflectance: f32) -> Material {
+    Material::diffuse("grey", Vec3::splat(reflectance))
+}
+
+pub fn shining(reflectance: f32, radiance: f32) -> Material {
+    Material { emission: Vec3::splat(radiance), ..grey(reflectance) }
+}

@@ -1,0 +1,314 @@
+use core::f32::consts::PI;
+use std::sync::{Arc, Mutex};
+
+use glam::Vec3;
+
+use super::test_scene::{TestScene, grey, mean_over, shining};
+use super::{Method, Partial, Pass, Solution, SolveError, SolveObserver, SolverSettings, solve};
+use crate::kdtree::BruteForce;
+use crate::lightmap::Elements;
+use crate::progress::Monitor;
+use crate::scene::{Sky, luminance};
+
+fn settings(error: f32) -> SolverSettings {
+    SolverSettings { error, ..SolverSettings::default() }
+}
+
+const METHODS: [Method; 2] = [Method::Gather, Method::Stochastic];
+
+#[test]
+fn a_closed_furnace_is_evenly_bright() {
+    for (method, reflectance) in [(Method::Gather, 0.5), (Method::Gather, 0.9), (Method::Stochastic, 0.5)] {
+        let mut test = TestScene::default();
+        let faces = test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(reflectance, 1.0));
+        let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.005) });
+        let expected = PI / (1.0 - reflectance);
+        let relative = |element: usize| (solution.direct[element] + solution.indirect[element]).x / expected;
+        for face in faces {
+            let mean = mean_over(&elements, face, relative);
+            assert!((mean - 1.0).abs() < 0.005, "{method:?} {reflectance}: {mean} times the truth");
+        }
+        for element in 0..elements.len() {
+            assert!((relative(element) - 1.0).abs() < 0.03, "{method:?} {reflectance}: {}", relative(element));
+        }
+        assert!(solution.energy_balance.abs() < 0.005, "{}", solution.energy_balance);
+    }
+}
+
+#[test]
+fn the_unit_cube_under_a_shining_ceiling_matches_converged_radiosities() {
+    // Mean radiosities of a ceiling that emits 1 lm/m2, by deterministic collocation with 45 x 45 patches a face.
+    for (reflectance, floor, ceiling, wall) in
+        [(0.2, 0.0464, 1.0118, 0.0480), (0.5, 0.1712, 1.1043, 0.1811), (0.8, 0.661, 1.587, 0.688)]
+    {
+        for method in METHODS {
+            let mut test = TestScene::default();
+            let faces = test.room(Vec3::ONE, 16, |face| shining(reflectance, if face == 1 { 1.0 / PI } else { 0.0 }));
+            let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.01) });
+            let reflected = |face: usize| {
+                mean_over(&elements, faces[face], |element| {
+                    reflectance * (solution.direct[element] + solution.indirect[element]).x
+                })
+            };
+            for (found, expected) in [(reflected(0), floor), (1.0 + reflected(1), ceiling), (reflected(2), wall)] {
+                assert!(
+                    (found / expected - 1.0).abs() < 0.005,
+                    "{method:?} {reflectance}: {found} instead of {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn indirect_light_of_a_closed_room_follows_its_reflectance() {
+    // CIE 171:2006 test 5.8: a 4 m cube, an isotropic lamp of 10,000 lm in its middle.
+    for reflectance in [0.05, 0.5, 0.8, 0.95] {
+        let mut test = TestScene::default();
+        test.room(Vec3::splat(4.0), 8, |_| grey(reflectance));
+        test.point_light(Vec3::splat(2.0), 10_000.0 / (4.0 * PI));
+        let (elements, solution) = test.solve(&settings(0.02));
+        let all: f32 = elements.area.iter().sum();
+        let mean = |light: &[Vec3]| light.iter().zip(&elements.area).map(|(e, a)| e.x * a).sum::<f32>() / all;
+        let expected = 10_000.0 * reflectance / (96.0 * (1.0 - reflectance));
+        assert!((mean(&solution.direct) / (10_000.0 / 96.0) - 1.0).abs() < 0.005);
+        let found = mean(&solution.indirect);
+        assert!((found / expected - 1.0).abs() < 0.01, "reflectance {reflectance}: {found} instead of {expected}");
+    }
+}
+
+/// A grey room with a lamp and a block in it.
+fn room_with_block() -> TestScene {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 2.0, 2.0), 6, |face| if face == 2 { shining(0.6, 5.0) } else { grey(0.6) });
+    test.block(Vec3::new(0.5, 0.0, 0.6), Vec3::new(1.2, 0.9, 1.3), 4, &grey(0.4));
+    test.point_light(Vec3::new(1.6, 1.7, 1.5), 20.0);
+    test
+}
+
+fn mean_irradiance(elements: &Elements, solution: &Solution) -> f32 {
+    let (sum, area) = (0..elements.len()).fold((0.0, 0.0), |(sum, area), element| {
+        let visible = elements.area[element] * solution.visible_fraction[element];
+        (sum + visible * luminance(solution.direct[element] + solution.indirect[element]), area + visible)
+    });
+    sum / area
+}
+
+#[test]
+fn both_methods_agree() {
+    let test = room_with_block();
+    let [gathered, shot] = METHODS.map(|method| {
+        let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.02) });
+        assert!(solution.unshot < 1e-3, "{method:?}: {}", solution.unshot);
+        let residual_limit = if method == Method::Gather { 1e-3 } else { 0.1 };
+        assert!(solution.residual < residual_limit, "{method:?}: {}", solution.residual);
+        mean_irradiance(&elements, &solution)
+    });
+    assert!((gathered / shot - 1.0).abs() < 0.01, "{gathered} gathered, {shot} shot");
+}
+
+#[test]
+fn parallel_squares_exchange_their_form_factor_and_lose_the_rest() {
+    let mut test = TestScene::default();
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [8; 2], grey(0.0));
+    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [8; 2], shining(0.0, 1.0));
+    let (elements, solution) = test.solve(&settings(0.004));
+    let floor = crate::geometry::SurfaceId(0);
+    let found = mean_over(&elements, floor, |element| solution.direct[element].x) / PI;
+    assert!((found / 0.199_825 - 1.0).abs() < 0.005, "{found}");
+}
+
+#[test]
+fn without_light_all_is_black_and_finite() {
+    for method in METHODS {
+        let mut test = TestScene::default();
+        test.room(Vec3::ONE, 3, |_| grey(0.9));
+        let (_, solution) = test.solve(&SolverSettings { method, ..settings(0.05) });
+        assert!(solution.direct.iter().chain(&solution.indirect).all(|&light| light == Vec3::ZERO));
+        assert_eq!((solution.error_estimate, solution.residual, solution.energy_balance), (0.0, 0.0, 0.0));
+    }
+}
+
+#[test]
+fn an_even_sky_reaches_an_open_floor_whole() {
+    let mut test = TestScene::default();
+    let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.5));
+    test.scene.sky = Sky::Uniform(Vec3::new(1.0, 2.0, 3.0));
+    let (elements, solution) = test.solve(&settings(0.05));
+    for element in elements.of_surface(floor) {
+        assert!((solution.direct[element] - Vec3::new(1.0, 2.0, 3.0) * PI).length() < 1e-4);
+        assert_eq!(solution.indirect[element], Vec3::ZERO);
+    }
+}
+
+#[test]
+fn the_part_of_a_texel_under_a_block_is_left_out() {
+    let mut test = TestScene::default();
+    // Texels of 1 m; the block covers half of one and the whole of its neighbour.
+    let floor = test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [4; 2], grey(0.0));
+    test.block(Vec3::new(1.5, 0.0, 1.0), Vec3::new(3.0, 0.2, 2.0), 0, &grey(0.0));
+    test.scene.sky = Sky::Uniform(Vec3::ONE);
+    let (elements, solution) = test.solve(&settings(0.01));
+    let at = |x: f32, z: f32| {
+        elements
+            .of_surface(floor)
+            .find(|&id| (elements.centre[id] - Vec3::new(x, 0.0, z)).length() < 0.1)
+            .expect("on the grid")
+    };
+    let [open, half, buried] = [at(3.5, 3.5), at(1.5, 1.5), at(2.5, 1.5)];
+    assert_eq!((solution.visible_fraction[open], solution.visible_fraction[buried]), (1.0, 0.0));
+    assert!((solution.visible_fraction[half] - 0.5).abs() < 0.1, "{}", solution.visible_fraction[half]);
+    assert_eq!(solution.direct[buried], Vec3::ZERO);
+    // The open half sees most of the sky: averaged over the whole texel it would have less than half.
+    assert!(solution.direct[half].x > 0.75 * PI, "{}", solution.direct[half]);
+}
+
+#[test]
+fn the_back_of_a_single_sided_surface_absorbs_and_does_not_bury() {
+    let mut test = TestScene::default();
+    let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
+    // A wide ceiling that faces up: from below only its back is seen.
+    let side = 1.0;
+    test.quad(Vec3::new(0.0, 0.5, 0.0), Vec3::Z * side, Vec3::X * side, [2; 2], grey(0.9));
+    test.scene.sky = Sky::Uniform(Vec3::ONE);
+    let (elements, solution) = test.solve(&settings(0.01));
+    // Form factor of two parallel squares of side 1 at a distance of 0.5 (Howell C-11): what the ceiling takes away.
+    let expected = PI * (1.0 - 0.415_253);
+    let found = mean_over(&elements, floor, |element| solution.direct[element].x);
+    let seen = mean_over(&elements, floor, |element| solution.visible_fraction[element]);
+    assert!(seen > 0.999 && (found / expected - 1.0).abs() < 0.01, "{found} instead of {expected}, {seen} visible");
+}
+
+#[test]
+fn surfaces_without_texels_reflect_like_any_other() {
+    let mut test = TestScene::default();
+    test.room(Vec3::ONE, 4, |_| shining(0.5, 1.0));
+    // One wall loses its texels.
+    test.layout.placements[5] = None;
+    test.scene.surfaces[5].role = crate::scene::Role::Occluder;
+    for method in METHODS {
+        let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.005) });
+        let found = mean_irradiance(&elements, &solution);
+        assert!((found / (2.0 * PI) - 1.0).abs() < 0.005, "{method:?}: {found}");
+    }
+}
+
+#[test]
+fn a_bounce_limit_cuts_the_geometric_series() {
+    // In a furnace each bounce brings the reflectance times the one before.
+    for (bounces, expected) in [(0, 0.0), (1, 0.5), (2, 0.75), (3, 0.875)] {
+        for method in METHODS {
+            let mut test = TestScene::default();
+            test.room(Vec3::ONE, 3, |_| shining(0.5, 1.0));
+            let (_, solution) = test.solve(&SolverSettings { method, bounces: Some(bounces), ..settings(0.005) });
+            let found =
+                solution.indirect.iter().map(|light| light.x).sum::<f32>() / solution.indirect.len() as f32 / PI;
+            assert!((found - expected).abs() < 0.01, "{method:?}, {bounces} bounces: {found} instead of {expected}");
+        }
+    }
+}
+
+/// Keeps the checkpoint of one pass, and stops after another.
+#[derive(Default)]
+struct Interrupter {
+    keep_pass: u32,
+    stop_at_once: bool,
+    kept: Mutex<Option<Vec<u8>>>,
+}
+
+impl Monitor for Interrupter {
+    fn progress(&self, fraction: f32) {
+        assert!((0.0..=1.0).contains(&fraction));
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.stop_at_once
+    }
+}
+
+impl SolveObserver for Interrupter {
+    fn pass_finished(&self, pass: &Pass, checkpoint: &dyn Fn() -> Partial) {
+        if pass.number == self.keep_pass {
+            *self.kept.lock().expect("one thread") = Some(checkpoint().to_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_resumed_bake_and_any_number_of_threads_give_the_same_bytes() {
+    let test = room_with_block();
+    let scene = Arc::new(test.scene.clone());
+    let world = BruteForce::new(&scene);
+    let elements = test.elements();
+    for method in METHODS {
+        let settings = SolverSettings { method, seed: 5, ..settings(0.05) };
+        let solve_with = |threads: usize, resume: Option<Partial>, observer: &Interrupter| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| solve(&scene, &world, &elements, &settings, resume, observer)).expect("nobody cancels")
+        };
+        let observer = Interrupter { keep_pass: 2, ..Interrupter::default() };
+        let undisturbed = solve_with(1, None, &observer);
+        let checkpoint = observer.kept.into_inner().expect("one thread").expect("more than two passes");
+        let partial = Partial::from_bytes(&checkpoint).expect("just written");
+        let resumed = solve_with(3, Some(partial), &Interrupter::default());
+        assert_eq!((&undisturbed.direct, &undisturbed.indirect), (&resumed.direct, &resumed.indirect), "{method:?}");
+        assert_eq!(undisturbed.rays, resumed.rays);
+        assert!(Partial::from_bytes(&checkpoint[..checkpoint.len() - 1]).is_err());
+        let other = SolverSettings { seed: 6, ..settings };
+        let partial = Partial::from_bytes(&checkpoint).expect("just written");
+        let refused = solve(&scene, &world, &elements, &other, Some(partial), &Interrupter::default());
+        assert_eq!(refused.expect_err("another seed"), SolveError::OtherInputs);
+    }
+}
+
+#[test]
+fn a_cancelled_bake_ends_without_a_solution() {
+    let test = room_with_block();
+    let scene = Arc::new(test.scene.clone());
+    let world = BruteForce::new(&scene);
+    let observer = Interrupter { stop_at_once: true, ..Interrupter::default() };
+    let ended = solve(&scene, &world, &test.elements(), &settings(1e-4), None, &observer);
+    assert!(matches!(ended, Err(SolveError::Cancelled(_))));
+}
+
+#[test]
+fn hits_that_do_not_fit_into_memory_are_shot_for_with_a_warning() {
+    let test = room_with_block();
+    let (_, solution) = test.solve(&SolverSettings { memory_mib: 0, ..settings(0.1) });
+    assert!(solution.warnings.iter().any(|warning| warning.contains("do not fit")), "{:?}", solution.warnings);
+    assert!(solution.indirect.iter().all(|light| light.is_finite()));
+}
+
+/// Area-weighted RMS difference of luminance over the mean.
+fn true_error(elements: &Elements, solution: &Solution, truth: &Solution) -> f32 {
+    let light = |solution: &Solution, element: usize| luminance(solution.direct[element] + solution.indirect[element]);
+    let (square, weight, sum) = (0..elements.len()).fold((0.0, 0.0, 0.0), |(square, weight, sum), element| {
+        let visible = elements.area[element] * truth.visible_fraction[element];
+        let difference = light(solution, element) - light(truth, element);
+        (square + visible * difference * difference, weight + visible, sum + visible * light(truth, element))
+    });
+    (square / weight).sqrt() / (sum / weight)
+}
+
+#[test]
+fn the_claimed_error_covers_the_true_one() {
+    let mut skylit = TestScene::default();
+    skylit.quad(Vec3::ZERO, Vec3::Z * 3.0, Vec3::X * 3.0, [8; 2], grey(0.6));
+    skylit.block(Vec3::new(1.0, 0.0, 1.0), Vec3::new(1.7, 1.1, 1.6), 4, &grey(0.7));
+    skylit.scene.sky = Sky::Uniform(Vec3::ONE);
+    let mut lamp = TestScene::default();
+    lamp.room(Vec3::new(3.0, 2.0, 2.0), 5, |_| grey(0.8));
+    lamp.point_light(Vec3::new(0.7, 1.5, 0.9), 10.0);
+    let mut panel = TestScene::default();
+    panel.room(Vec3::ONE, 5, |face| if face == 1 { shining(0.5, 1.0) } else { grey(0.5) });
+    for (name, test) in [("skylit", skylit), ("lamp", lamp), ("panel", panel), ("block", room_with_block())] {
+        let (elements, truth) = test.solve(&SolverSettings { seed: 1000, ..settings(0.004) });
+        let covered = (0..20)
+            .filter(|&seed| {
+                let (_, solution) = test.solve(&SolverSettings { seed, ..settings(0.06) });
+                true_error(&elements, &solution, &truth) <= 1.2 * solution.error_estimate
+            })
+            .count();
+        assert!(covered >= 19, "{name}: {covered} of 20");
+    }
+}

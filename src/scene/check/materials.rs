@@ -1,0 +1,64 @@
+//! What surfaces are made of.
+
+use glam::{Affine2, Vec3};
+
+use crate::scene::{AlphaMode, Material, Problem, Scene, TextureRef};
+
+/// Repairs all materials.
+pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
+    let textures = scene.textures.len();
+    for material in &mut scene.materials {
+        repair_numbers(material, problems);
+        repair_references(material, textures, problems);
+    }
+}
+
+fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
+    let name = material.name.clone();
+    let mut unusable = |property, repair| {
+        problems.push(Problem::UnusableMaterial { material: name.clone(), property, repair });
+    };
+    if !material.base_color.is_finite() || material.base_color.min_element() < 0.0 {
+        unusable("the base colour", "what is not a number is one, what is negative zero");
+        let usable = |value: f32| if value.is_finite() { value.max(0.0) } else { 1.0 };
+        material.base_color = material.base_color.to_array().map(usable).into();
+    }
+    if !material.emission.is_finite() || material.emission.min_element() < 0.0 {
+        unusable("the emission", "it does not glow");
+        material.emission = Vec3::ZERO;
+    }
+    if !material.metallic.is_finite() {
+        unusable("the metalness", "it is no metal");
+        material.metallic = 0.0;
+    }
+    if matches!(material.alpha, AlphaMode::Mask(cutoff) if !cutoff.is_finite()) {
+        unusable("the alpha threshold", "0.5 is used");
+        material.alpha = AlphaMode::Mask(0.5);
+    }
+    if !material.uv_transform.is_finite() {
+        unusable("the texture transform", "none is used");
+        material.uv_transform = Affine2::IDENTITY;
+    }
+    material.metallic = material.metallic.clamp(0.0, 1.0);
+    let reflectance = material.base_color.truncate().max_element();
+    if reflectance > 1.0 {
+        problems.push(Problem::ReflectanceAboveOne { material: name, reflectance });
+    }
+    material.base_color = material.base_color.min(glam::Vec4::ONE);
+}
+
+fn repair_references(material: &mut Material, textures: usize, problems: &mut Vec<Problem>) {
+    let slots = [&mut material.base_color_texture, &mut material.metallic_texture, &mut material.emission_texture];
+    for slot in slots {
+        if let Some(TextureRef { texture, .. }) = *slot
+            && texture.index() >= textures
+        {
+            *slot = None;
+            problems.push(Problem::MissingTexture {
+                material: material.name.clone(),
+                texture: format!("number {}", texture.index()),
+                reason: "the scene has no such texture".to_owned(),
+            });
+        }
+    }
+}

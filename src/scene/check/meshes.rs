@@ -1,0 +1,98 @@
+//! Vertices, normals and triangles.
+
+use glam::{DVec3, Vec2, Vec3};
+
+use crate::geometry::Triangle;
+use crate::scene::{MeshData, Problem};
+
+/// Beyond this, products of coordinates overflow single precision, metres.
+const FARTHEST_VERTEX: f32 = 1e9;
+
+/// Repairs one mesh.
+pub fn repair(mesh: &mut MeshData) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let name = mesh.name.clone();
+    let vertices = mesh.positions.len();
+    let count = drop_triangles(mesh, |mesh, corner| (corner as usize) < mesh.positions.len());
+    if count > 0 {
+        problems.push(Problem::IndexOutOfRange { mesh: name.clone(), count });
+    }
+    let count = drop_triangles(mesh, |mesh, corner| is_usable(mesh.positions[corner as usize]));
+    if count > 0 {
+        problems.push(Problem::NonFiniteVertices { mesh: name.clone(), count });
+    }
+    // No triangle needs these any more, but boxes are made around all vertices of a mesh.
+    mesh.positions.iter_mut().filter(|position| !is_usable(**position)).for_each(|position| *position = Vec3::ZERO);
+
+    let lengths = [("normals", mesh.normals.len()), ("UV_0", mesh.uv0.len()), ("UV_1", mesh.uv1.len())];
+    for (attribute, length) in lengths.into_iter().filter(|(_, length)| *length != 0 && *length != vertices) {
+        match attribute {
+            "normals" => mesh.normals.clear(),
+            "UV_0" => mesh.uv0.clear(),
+            _ => mesh.uv1.clear(),
+        }
+        let reason = format!("it has {length} values for {vertices} vertices");
+        problems.push(Problem::IgnoredAttribute { mesh: name.clone(), attribute: attribute.to_owned(), reason });
+    }
+
+    let count = repair_uv(&mut mesh.uv0) + repair_uv(&mut mesh.uv1);
+    if count > 0 {
+        problems.push(Problem::NonFiniteUv { mesh: name.clone(), count });
+    }
+    let count = repair_normals(mesh);
+    if count > 0 {
+        problems.push(Problem::UnusableNormals { mesh: name.clone(), count });
+    }
+    let count = (0..mesh.triangles.len()).filter(|&triangle| corners(mesh, triangle).normal() == Vec3::ZERO).count();
+    if count > 0 {
+        problems.push(Problem::DegenerateTriangles { mesh: name.clone(), count });
+    }
+    if mesh.triangles.is_empty() {
+        problems.push(Problem::EmptyMesh { mesh: name });
+    }
+    problems
+}
+
+fn is_usable(position: Vec3) -> bool {
+    position.abs().cmplt(Vec3::splat(FARTHEST_VERTEX)).all()
+}
+
+fn corners(mesh: &MeshData, triangle: usize) -> Triangle {
+    Triangle { corners: mesh.triangles[triangle].map(|corner| mesh.positions[corner as usize]) }
+}
+
+/// Keeps the triangles all of whose corners are fit, and says how many were not.
+fn drop_triangles(mesh: &mut MeshData, is_fit: impl Fn(&MeshData, u32) -> bool) -> usize {
+    let mut triangles = std::mem::take(&mut mesh.triangles);
+    let before = triangles.len();
+    triangles.retain(|corners| corners.iter().all(|&corner| is_fit(mesh, corner)));
+    mesh.triangles = triangles;
+    before - mesh.triangles.len()
+}
+
+fn repair_uv(coordinates: &mut [Vec2]) -> usize {
+    let unusable = coordinates.iter_mut().filter(|uv| !uv.is_finite());
+    unusable.map(|uv| *uv = Vec2::ZERO).count()
+}
+
+/// Brings normals to unit length; those without a direction get the mean normal of their faces, by area.
+fn repair_normals(mesh: &mut MeshData) -> usize {
+    let has_direction = |normal: &Vec3| normal.is_finite() && normal.length_squared() > f32::MIN_POSITIVE;
+    let unusable = mesh.normals.iter().filter(|normal| !has_direction(normal)).count();
+    if unusable > 0 {
+        let mut sums = vec![DVec3::ZERO; mesh.positions.len()];
+        for corners in &mesh.triangles {
+            let [a, b, c] = corners.map(|corner| mesh.positions[corner as usize].as_dvec3());
+            let scaled_normal = (b - a).cross(c - a);
+            corners.iter().for_each(|&corner| sums[corner as usize] += scaled_normal);
+        }
+        for (normal, sum) in mesh.normals.iter_mut().zip(sums).filter(|(normal, _)| !has_direction(normal)) {
+            // A vertex that no triangle uses may point anywhere.
+            *normal = sum.try_normalize().unwrap_or(DVec3::Y).as_vec3();
+        }
+    }
+    for normal in mesh.normals.iter_mut().filter(|normal| !normal.is_normalized()) {
+        *normal = normal.normalize();
+    }
+    unusable
+}

@@ -1,0 +1,165 @@
+use std::sync::Arc;
+
+use glam::{Affine3A, Vec2, Vec3, Vec4};
+
+use super::*;
+use crate::scene::{
+    Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, builtin, shapes,
+};
+
+/// A scene of one mesh.
+fn scene_of(mesh: MeshData) -> Scene {
+    Scene {
+        meshes: vec![Arc::new(mesh)],
+        surfaces: vec![Surface::new(SurfaceKey("table".into()), MeshId(0), MaterialId(0))],
+        materials: vec![Material::diffuse("wood", Vec3::splat(0.5))],
+        ..Scene::default()
+    }
+}
+
+fn sentences(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
+#[test]
+fn a_sound_scene_is_left_as_it_is() {
+    let mut scene = builtin::build("cornell_box").unwrap();
+    let before = scene.meshes.clone();
+    let problems = repair(&mut scene);
+    assert_eq!(scene.meshes, before);
+    assert!(problems.iter().all(|problem| matches!(problem, Problem::MissingLightmapUv { more: 15, .. })));
+    assert_eq!(darkness(&scene), None);
+}
+
+#[test]
+fn triangles_with_unusable_vertices_go_and_the_others_stay() {
+    let mut mesh = shapes::cuboid("crate", Vec3::ZERO, Vec3::ONE);
+    mesh.positions[0] = Vec3::new(f32::NAN, 0.0, 0.0);
+    mesh.positions[4] = Vec3::new(1e30, 0.0, 0.0);
+    mesh.triangles[11] = [0, 1, 999];
+    let mut scene = scene_of(mesh);
+    let problems = repair(&mut scene);
+    // The first corner of a quad is in both of its triangles.
+    assert!(problems.contains(&Problem::NonFiniteVertices { mesh: "crate".into(), count: 4 }), "{problems:?}");
+    assert!(problems.contains(&Problem::IndexOutOfRange { mesh: "crate".into(), count: 1 }), "{problems:?}");
+    assert_eq!(scene.meshes[0].triangles.len(), 12 - 4 - 1);
+    assert!(scene.meshes[0].positions.iter().all(|position| position.is_finite()));
+}
+
+#[test]
+fn triangles_without_area_are_counted_and_kept() {
+    let mut mesh = shapes::floor("floor", 1.0);
+    mesh.triangles.push([0, 0, 2]);
+    let mut scene = scene_of(mesh);
+    let problems = repair(&mut scene);
+    assert!(problems.contains(&Problem::DegenerateTriangles { mesh: "floor".into(), count: 1 }));
+    assert_eq!(scene.meshes[0].triangles.len(), 3);
+}
+
+#[test]
+fn normals_without_direction_become_those_of_their_faces() {
+    let mut mesh = shapes::floor("floor", 1.0);
+    mesh.normals = vec![Vec3::ZERO, Vec3::NAN, Vec3::X * 7.0, Vec3::Y];
+    let mut scene = scene_of(mesh);
+    let problems = repair(&mut scene);
+    assert!(problems.contains(&Problem::UnusableNormals { mesh: "floor".into(), count: 2 }));
+    assert_eq!(scene.meshes[0].normals, [Vec3::Y, Vec3::Y, Vec3::X, Vec3::Y]);
+}
+
+#[test]
+fn attributes_of_the_wrong_length_are_dropped_by_name() {
+    let mut mesh = shapes::floor("floor", 1.0);
+    mesh.uv0.pop();
+    let mut scene = scene_of(mesh);
+    assert!(sentences(&repair(&mut scene)).contains("UV_0 of mesh 'floor' is ignored"));
+    assert!(scene.meshes[0].uv0.is_empty());
+}
+
+#[test]
+fn a_reflectance_above_one_is_clamped_and_said() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    scene.materials[0].base_color = Vec4::new(0.5, 1.5, 0.2, 2.0);
+    let problems = repair(&mut scene);
+    assert!(problems.contains(&Problem::ReflectanceAboveOne { material: "wood".into(), reflectance: 1.5 }));
+    assert_eq!(scene.materials[0].base_color, Vec4::new(0.5, 1.0, 0.2, 1.0));
+}
+
+#[test]
+fn material_numbers_that_are_none_are_replaced() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    let material = &mut scene.materials[0];
+    material.base_color = Vec4::new(f32::NAN, -1.0, 0.25, 1.0);
+    material.emission = Vec3::new(f32::INFINITY, 1.0, 1.0);
+    material.metallic = f32::NAN;
+    assert_eq!(repair(&mut scene).iter().filter(|p| matches!(p, Problem::UnusableMaterial { .. })).count(), 3);
+    assert_eq!(scene.materials[0].base_color, Vec4::new(1.0, 0.0, 0.25, 1.0));
+    assert!(!scene.materials[0].is_emissive() && scene.materials[0].metallic == 0.0);
+}
+
+#[test]
+fn surfaces_that_stand_nowhere_are_excluded() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    scene.surfaces[0].to_world.translation.x = f32::INFINITY;
+    assert!(sentences(&repair(&mut scene)).contains("'table' has a transform that is not finite"));
+    assert_eq!(scene.surfaces[0].role, Role::Excluded);
+
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    scene.surfaces[0].to_world = Affine3A::from_scale(Vec3::new(1.0, 0.0, 0.0));
+    assert!(sentences(&repair(&mut scene)).contains("scale of zero"));
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    scene.surfaces[0].to_world = Affine3A::from_scale(Vec3::new(1.0, 0.0, 1.0));
+    repair(&mut scene);
+    assert_eq!(scene.surfaces[0].role, Role::Static, "a wall without thickness is one");
+}
+
+#[test]
+fn surfaces_of_one_name_are_told_apart() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    scene.surfaces = vec![scene.surfaces[0].clone(); 3];
+    let problems = repair(&mut scene);
+    let keys: Vec<&str> = scene.surfaces.iter().map(|surface| surface.key.0.as_str()).collect();
+    assert_eq!(keys, ["table", "table~2", "table~3"]);
+    assert_eq!(problems.iter().filter(|problem| matches!(problem, Problem::AmbiguousKey { .. })).count(), 2);
+}
+
+#[test]
+fn lights_that_cannot_shine_are_dropped_by_name() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    let lamp = |intensity| LightKind::Point { position: Vec3::Y, intensity, radius: 0.0, range: f32::INFINITY };
+    scene.lights =
+        vec![Light { name: "good".into(), kind: lamp(Vec3::ONE) }, Light { name: "bad".into(), kind: lamp(Vec3::NAN) }];
+    assert!(sentences(&repair(&mut scene)).contains("light 'bad' is left out"));
+    assert_eq!(scene.lights.len(), 1);
+}
+
+#[test]
+fn a_scene_is_dark_until_something_shines() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    assert_eq!(darkness(&scene), Some(Problem::NoLight));
+    scene.sky = Sky::Uniform(Vec3::ONE);
+    assert_eq!(darkness(&scene), None);
+    scene.sky = Sky::Dark;
+    scene.materials[0].emission = Vec3::ONE;
+    assert_eq!(darkness(&scene), None);
+    scene.surfaces[0].role = Role::Mover;
+    assert_eq!(darkness(&scene), Some(Problem::NoLight), "what moves is not baked");
+}
+
+#[test]
+fn a_scene_in_millimetres_is_asked_about() {
+    let mut scene = scene_of(shapes::floor("floor", 20_000.0));
+    assert!(sentences(&repair(&mut scene)).contains("28284"));
+}
+
+#[test]
+fn lightmap_coordinates_are_inspected() {
+    let unit = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
+    let mut quad = shapes::floor("floor", 1.0);
+    quad.uv1 = unit.clone();
+    assert!(repair(&mut scene_of(quad.clone())).is_empty());
+    quad.uv1[2] = Vec2::new(1.5, 1.0);
+    assert_eq!(repair(&mut scene_of(quad)), [Problem::LightmapUvOutOfRange { mesh: "floor".into() }]);
+    let mut folded = shapes::floor("floor", 1.0);
+    folded.uv1 = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::new(0.9, 0.1)];
+    assert_eq!(repair(&mut scene_of(folded)), [Problem::OverlappingLightmapUv { mesh: "floor".into() }]);
+}

@@ -1,0 +1,137 @@
+//! What a file's author can say about the bake in `extras` (Blender: custom properties).
+//!
+//! Either one object, `"extras": {"radiosity": {"role": "occluder", "density": 2.0}}`, or flat keys as Blender writes
+//! them, `"extras": {"radiosity_role": "occluder", "radiosity_density": 2.0}`:
+//!
+//! | key | on | value |
+//! | --- | --- | --- |
+//! | `role` | node, mesh, material | `"static"`, `"occluder"`, `"mover"` or `"excluded"`, see [`Role`] |
+//! | `density` | node, mesh, material | factor on the bake's texels per metre, above zero |
+//! | `double_sided` | node, mesh, material | `true` or `false`, instead of the material's `doubleSided` |
+//! | `radius` | node, light | radius in metres of a point or spot light's sphere |
+//! | `angular_diameter` | node, light | degrees that a directional light's disc spans |
+//!
+//! A node's keys hold for its descendants too. The nearest node wins over its ancestors, those over the mesh, that over
+//! the material.
+
+use gltf::json::Extras;
+use serde_json::{Map, Value};
+
+use crate::scene::{Problem, Role};
+
+const PREFIX: &str = "radiosity";
+
+/// What extras say; `None` where they are silent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overrides {
+    pub role: Option<Role>,
+    pub density: Option<f32>,
+    pub double_sided: Option<bool>,
+    pub radius: Option<f32>,
+    pub angular_diameter_degrees: Option<f32>,
+}
+
+impl Overrides {
+    /// Reads an owner's extras; a key that cannot be understood is said and ignored.
+    pub fn read(extras: &Extras, owner: &str, warnings: &mut Vec<Problem>) -> Self {
+        let mut overrides = Self::default();
+        for (key, value) in keys_of(extras) {
+            if let Err(reason) = overrides.set(&key, &value) {
+                warnings.push(Problem::BadExtra { owner: owner.to_owned(), key, reason: reason.to_owned() });
+            }
+        }
+        overrides
+    }
+
+    /// These, and where they are silent the others.
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            role: self.role.or(others.role),
+            density: self.density.or(others.density),
+            double_sided: self.double_sided.or(others.double_sided),
+            radius: self.radius.or(others.radius),
+            angular_diameter_degrees: self.angular_diameter_degrees.or(others.angular_diameter_degrees),
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), &'static str> {
+        match key {
+            "role" => self.role = Some(role(value).ok_or("it must be static, occluder, mover or excluded")?),
+            "density" => self.density = Some(positive(value).ok_or("it must be a number above zero")?),
+            // Blender writes 0 and 1 for what its users mean as no and yes.
+            "double_sided" => {
+                let flag = value.as_bool().or_else(|| value.as_f64().map(|number| number != 0.0));
+                self.double_sided = Some(flag.ok_or("it must be true or false")?);
+            }
+            "radius" => self.radius = Some(not_negative(value).ok_or("it must be a length in metres")?),
+            "angular_diameter" => {
+                let degrees = not_negative(value).filter(|&degrees| degrees < 180.0);
+                self.angular_diameter_degrees = Some(degrees.ok_or("it must be an angle in degrees below 180")?);
+            }
+            _ => return Err("there is no such key"),
+        }
+        Ok(())
+    }
+}
+
+fn keys_of(extras: &Extras) -> Vec<(String, Value)> {
+    let parsed = extras.as_ref().and_then(|text| serde_json::from_str::<Map<String, Value>>(text.get()).ok());
+    let mut keys = Vec::new();
+    for (key, value) in parsed.unwrap_or_default() {
+        match (key.strip_prefix(PREFIX), value) {
+            (Some(""), Value::Object(inner)) => keys.extend(inner),
+            (Some(rest), value) if rest.starts_with('_') => keys.push((rest[1..].to_owned(), value)),
+            _ => {}
+        }
+    }
+    keys
+}
+
+fn role(value: &Value) -> Option<Role> {
+    match value.as_str()?.to_ascii_lowercase().as_str() {
+        "static" => Some(Role::Static),
+        "occluder" => Some(Role::Occluder),
+        "mover" => Some(Role::Mover),
+        "excluded" => Some(Role::Excluded),
+        _ => None,
+    }
+}
+
+fn not_negative(value: &Value) -> Option<f32> {
+    value.as_f64().map(|number| number as f32).filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+fn positive(value: &Value) -> Option<f32> {
+    not_negative(value).filter(|&number| number > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> (Overrides, Vec<Problem>) {
+        let extras = Some(serde_json::value::to_raw_value(&serde_json::from_str::<Value>(json).unwrap()).unwrap());
+        let mut warnings = Vec::new();
+        (Overrides::read(&extras, "table", &mut warnings), warnings)
+    }
+
+    #[test]
+    fn nested_and_flat_keys_mean_the_same() {
+        let nested = read(r#"{"radiosity": {"role": "occluder", "density": 2.0, "double_sided": true}}"#);
+        let flat =
+            read(r#"{"radiosity_role": "Occluder", "radiosity_density": 2, "radiosity_double_sided": 1, "x": 3}"#);
+        assert_eq!(nested, flat);
+        assert_eq!(nested.0.role, Some(Role::Occluder));
+        assert_eq!(nested.0.density, Some(2.0));
+        assert_eq!(nested.0.double_sided, Some(true));
+        assert!(nested.1.is_empty());
+    }
+
+    #[test]
+    fn a_key_that_makes_no_sense_is_named() {
+        let (overrides, warnings) = read(r#"{"radiosity": {"density": -1, "rolle": "static"}}"#);
+        assert_eq!(overrides, Overrides::default());
+        let text: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert!(text[0].contains("'density' of 'table'") && text[1].contains("'rolle'"), "{text:?}");
+    }
+}

@@ -1,0 +1,396 @@
+use std::io::Cursor;
+use std::path::Path;
+
+use base64::Engine;
+use glam::{Affine3A, Vec2, Vec3, Vec4};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::scene::{LightKind, Role, SceneError, Sides, UvChannel, Wrap, check};
+
+/// A document and its one buffer.
+struct Asset {
+    json: Value,
+    binary: Vec<u8>,
+}
+
+impl Asset {
+    /// A textured quad in the XY plane, a lamp and a camera.
+    fn quad() -> Self {
+        let mut asset = Self { json: Value::Null, binary: Vec::new() };
+        let corners = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+        let uv = [[0.0f32, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
+        let mut views = Vec::new();
+        let mut add = |bytes: &[u8]| {
+            views.push(json!({"buffer": 0, "byteOffset": asset.binary.len(), "byteLength": bytes.len()}));
+            asset.binary.extend(bytes);
+            asset.binary.resize(asset.binary.len().next_multiple_of(4), 0);
+        };
+        add(bytemuck::cast_slice(&corners));
+        add(bytemuck::cast_slice(&[[0.0f32, 0.0, 1.0]; 4]));
+        add(bytemuck::cast_slice(&uv));
+        add(bytemuck::cast_slice(&[0u16, 1, 2, 0, 2, 3]));
+        add(&red_and_white_png());
+        asset.json = json!({
+            "asset": {"version": "2.0"},
+            "scene": 0,
+            "scenes": [{"nodes": [0]}],
+            "nodes": [
+                {"name": "room", "children": [1, 2, 3]},
+                {"name": "wall", "mesh": 0},
+                {"name": "lamp", "translation": [0, 2, 0], "extensions": {"KHR_lights_punctual": {"light": 0}}},
+                {"name": "eye", "translation": [0, 0, 5], "camera": 0}
+            ],
+            "meshes": [{"name": "panel", "primitives": [{
+                "attributes": {"POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2}, "indices": 3, "material": 0
+            }]}],
+            "accessors": [
+                {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
+                {"bufferView": 1, "componentType": 5126, "count": 4, "type": "VEC3"},
+                {"bufferView": 2, "componentType": 5126, "count": 4, "type": "VEC2"},
+                {"bufferView": 3, "componentType": 5123, "count": 6, "type": "SCALAR"}
+            ],
+            "bufferViews": views,
+            "buffers": [{"byteLength": asset.binary.len()}],
+            "images": [{"bufferView": 4, "mimeType": "image/png", "name": "bricks"}],
+            "samplers": [{"wrapS": 33071, "wrapT": 33648}],
+            "textures": [{"source": 0, "sampler": 0}],
+            "materials": [{
+                "name": "paint",
+                "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "baseColorFactor": [1, 0.5, 1, 1], "metallicFactor": 0},
+                "emissiveFactor": [1, 0.5, 0],
+                "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 20}}
+            }],
+            "cameras": [{"type": "perspective", "perspective": {"yfov": 1.0, "znear": 0.1}}],
+            "extensions": {"KHR_lights_punctual": {"lights": [
+                {"type": "point", "intensity": 50, "color": [1, 0.5, 0.25], "range": 10}
+            ]}},
+            "extensionsUsed": ["KHR_lights_punctual", "KHR_materials_emissive_strength"]
+        });
+        asset
+    }
+
+    /// The same with something of the document replaced or added.
+    fn with(mut self, pointer: &str, value: Value) -> Self {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        match self.json.pointer_mut(parent).unwrap() {
+            Value::Array(items) => items[key.parse::<usize>().unwrap()] = value,
+            parent => parent[key] = value,
+        }
+        self
+    }
+
+    fn glb(&self) -> Vec<u8> {
+        let mut text = self.json.to_string().into_bytes();
+        text.resize(text.len().next_multiple_of(4), b' ');
+        let chunk = |kind: &[u8], content: &[u8]| [&(content.len() as u32).to_le_bytes(), kind, content].concat();
+        let body = [chunk(b"JSON", &text), chunk(b"BIN\0", &self.binary)].concat();
+        let length = (12 + body.len() as u32).to_le_bytes();
+        [b"glTF", &2u32.to_le_bytes()[..], &length, &body].concat()
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let mut json = self.json.clone();
+        let data = base64::engine::general_purpose::STANDARD.encode(&self.binary);
+        json["buffers"][0]["uri"] = format!("data:application/octet-stream;base64,{data}").into();
+        json.to_string().into_bytes()
+    }
+
+    fn load(&self) -> Loaded {
+        read_bytes(&self.glb()).unwrap()
+    }
+}
+
+fn red_and_white_png() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let picture = image::RgbaImage::from_fn(2, 1, |x, _| image::Rgba([255, x as u8 * 255, x as u8 * 255, 255]));
+    picture.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).unwrap();
+    bytes
+}
+
+fn read_bytes(bytes: &[u8]) -> Result<Loaded, SceneError> {
+    read(bytes, &Source::of(Path::new("room.glb")))
+}
+
+fn sentences(loaded: &Loaded) -> String {
+    loaded.warnings.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
+#[test]
+fn both_byte_forms_give_the_same_scene() {
+    let asset = Asset::quad();
+    let (binary, text) = (asset.load(), read_bytes(&asset.text()).unwrap());
+    assert_eq!(crate::scene::hash(&binary.scene), crate::scene::hash(&text.scene));
+    assert_eq!(binary.cameras, text.cameras);
+    assert_eq!(sentences(&binary), "");
+}
+
+#[test]
+fn everything_arrives_where_the_file_puts_it() {
+    let loaded = Asset::quad().load();
+    let scene = &loaded.scene;
+    assert_eq!(scene.surfaces[0].key.0, "room.glb#room/wall:0");
+    assert_eq!(scene.meshes[0].triangles, [[0, 1, 2], [0, 2, 3]]);
+    assert_eq!(scene.meshes[0].normals, [Vec3::Z; 4]);
+    let material = &scene.materials[0];
+    assert_eq!(material.base_color, Vec4::new(1.0, 0.5, 1.0, 1.0));
+    assert_eq!(material.emission, Vec3::new(20.0, 10.0, 0.0), "cd/m2: factor times strength");
+    assert_eq!(scene.textures[0].wrap, [Wrap::Clamp, Wrap::Mirror]);
+    // The left half of the picture is red, the right half white.
+    let (reflectance, _) = material.average_over(scene, &scene.meshes[0], 0, &[Vec2::ZERO, Vec2::X, Vec2::Y]);
+    assert!((reflectance - Vec3::new(1.0, 0.375, 0.75)).length() < 1e-5, "{reflectance}");
+    assert_eq!(
+        scene.lights[0].kind,
+        LightKind::Point {
+            position: Vec3::new(0.0, 2.0, 0.0),
+            intensity: Vec3::new(50.0, 25.0, 12.5),
+            radius: 0.0,
+            range: 10.0
+        }
+    );
+    let eye = &loaded.cameras[0];
+    assert_eq!((eye.position, eye.forward, eye.right, eye.up), (Vec3::Z * 5.0, Vec3::NEG_Z, Vec3::X, Vec3::Y));
+}
+
+#[test]
+fn indices_of_every_width_and_none_at_all_give_the_same_triangles() {
+    let expected = Asset::quad().load().scene.meshes[0].triangles.clone();
+    let wide: Vec<u8> = bytemuck::cast_slice(&[0u32, 1, 2, 0, 2, 3]).to_vec();
+    for (component, bytes) in [(5121, vec![0u8, 1, 2, 0, 2, 3]), (5125, wide)] {
+        let mut asset = Asset::quad();
+        asset.json["accessors"][3]["componentType"] = component.into();
+        asset.json["bufferViews"][3] =
+            json!({"buffer": 0, "byteOffset": asset.binary.len(), "byteLength": bytes.len()});
+        asset.binary.extend(bytes);
+        assert_eq!(asset.load().scene.meshes[0].triangles, expected);
+    }
+    let mut bare = Asset::quad();
+    let primitive = bare.json.pointer_mut("/meshes/0/primitives/0").unwrap().as_object_mut().unwrap();
+    primitive.remove("indices");
+    assert_eq!(bare.load().scene.meshes[0].triangles, [[0, 1, 2]], "the fourth vertex begins no triangle");
+    for (mode, triangles) in [(5, [[0, 1, 2], [1, 3, 2]]), (6, [[1, 2, 0], [2, 3, 0]])] {
+        bare.json["meshes"][0]["primitives"][0]["mode"] = mode.into();
+        assert_eq!(bare.load().scene.meshes[0].triangles, triangles);
+    }
+}
+
+#[test]
+fn interleaved_normalized_and_sparse_accessors_are_read() {
+    let mut asset = Asset::quad();
+    // Texture coordinates as normalized bytes, four bytes apart.
+    asset.json["bufferViews"][2] =
+        json!({"buffer": 0, "byteOffset": asset.binary.len(), "byteLength": 16, "byteStride": 4});
+    asset.json["accessors"][2] =
+        json!({"bufferView": 2, "componentType": 5121, "normalized": true, "count": 4, "type": "VEC2"});
+    asset.binary.extend([0u8, 255, 9, 9, 255, 255, 9, 9, 255, 51, 9, 9, 0, 0, 9, 9]);
+    // The third position is replaced.
+    let at = asset.binary.len();
+    asset.binary.extend([2u8, 0, 0, 0]);
+    asset.binary.extend(bytemuck::cast_slice::<f32, u8>(&[1.0, 1.0, 7.0]));
+    let views = asset.json["bufferViews"].as_array_mut().unwrap();
+    views.push(json!({"buffer": 0, "byteOffset": at, "byteLength": 1}));
+    views.push(json!({"buffer": 0, "byteOffset": at + 4, "byteLength": 12}));
+    asset.json["accessors"][0]["sparse"] = json!({
+        "count": 1, "indices": {"bufferView": 5, "componentType": 5121}, "values": {"bufferView": 6}
+    });
+    let loaded = asset.load();
+    assert_eq!(loaded.scene.meshes[0].uv0, [Vec2::Y, Vec2::ONE, Vec2::new(1.0, 0.2), Vec2::ZERO]);
+    assert_eq!(loaded.scene.meshes[0].positions[2], Vec3::new(1.0, 1.0, 7.0));
+}
+
+#[test]
+fn transforms_multiply_down_the_tree_and_mirrors_keep_their_fronts() {
+    let asset = Asset::quad()
+        .with("/nodes/0", json!({"name": "room", "children": [1, 2, 3], "scale": [-2, 1, 1], "translation": [3, 0, 0]}))
+        .with("/nodes/1", json!({"name": "wall", "mesh": 0, "rotation": [0, 0, 0, 1], "translation": [1, 0, 0]}));
+    let scene = asset.load().scene;
+    let expected = Affine3A::from_cols_array(&[-2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+    assert_eq!(scene.surfaces[0].to_world, expected);
+    assert!(scene.surfaces[0].is_mirrored());
+    assert_eq!(scene.geometric_normal(crate::geometry::SurfaceId(0), 0), Vec3::Z);
+}
+
+#[test]
+fn materials_that_matter_to_diffuse_light_are_translated() {
+    let asset = Asset::quad().with(
+        "/materials/0",
+        json!({
+            "alphaMode": "MASK", "alphaCutoff": 0.25, "doubleSided": true,
+            "pbrMetallicRoughness": {"metallicFactor": 0.5, "metallicRoughnessTexture": {"index": 0}, "baseColorTexture": {
+                "index": 0, "extensions": {"KHR_texture_transform": {"offset": [0.5, 0], "scale": [2, 3], "texCoord": 1}}
+            }}
+        }),
+    );
+    let loaded = asset.load();
+    let material = &loaded.scene.materials[0];
+    assert_eq!(material.alpha, crate::scene::AlphaMode::Mask(0.25));
+    assert_eq!(loaded.scene.surfaces[0].sides, Sides::Both);
+    assert_eq!(material.base_color_texture.unwrap().channel, UvChannel::Uv1);
+    assert_eq!(material.uv_transform.transform_point2(Vec2::ONE), Vec2::new(2.5, 3.0));
+    // One image, read as colours and as numbers.
+    assert_eq!(loaded.scene.textures.len(), 2);
+    assert!(sentences(&loaded).contains("different KHR_texture_transforms"));
+}
+
+#[test]
+fn a_texture_that_cannot_be_had_is_named_and_its_factor_used() {
+    for image in [
+        json!({"uri": "lost.png", "name": "bricks"}),
+        json!({"bufferView": 0, "name": "bricks"}),
+        json!({"name": "bricks"}),
+    ] {
+        let loaded = Asset::quad().with("/images/0", image).load();
+        assert!(sentences(&loaded).contains("texture 'bricks' of material 'paint'"), "{}", sentences(&loaded));
+        assert_eq!(loaded.scene.materials[0].base_color_texture, None);
+    }
+}
+
+#[test]
+fn a_buffer_that_is_not_there_is_an_error_that_names_it() {
+    let asset = Asset::quad().with("/buffers/0", json!({"byteLength": 8, "uri": "room.bin"}));
+    let error = read_bytes(&asset.glb()).unwrap_err().to_string();
+    assert!(error.contains("room.glb needs buffer room.bin"), "{error}");
+}
+
+#[test]
+fn extras_say_what_a_surface_does_and_nodes_outrank_materials() {
+    let asset = Asset::quad()
+        .with("/nodes/0", json!({"children": [1, 2], "extras": {"radiosity": {"density": 4.0}}}))
+        .with("/nodes/1", json!({"name": "wall", "mesh": 0, "extras": {"radiosity": {"role": "occluder"}}}))
+        .with("/nodes/2/extensions/KHR_lights_punctual", json!({"light": 0}))
+        .with(
+            "/extensions/KHR_lights_punctual/lights/0",
+            json!({"type": "spot", "spot": {}, "extras": {"radiosity_radius": 0.5}}),
+        )
+        .with("/materials/0", json!({"extras": {"radiosity": {"role": "excluded", "double_sided": true}}}));
+    let scene = asset.load().scene;
+    let surface = &scene.surfaces[0];
+    assert_eq!((surface.role, surface.density_scale, surface.sides), (Role::Occluder, 4.0, Sides::Both));
+    assert_eq!(surface.key.0, "room.glb#GltfNode0/wall:0");
+    let LightKind::Spot { radius, direction, outer_angle, .. } = scene.lights[0].kind else { panic!() };
+    assert_eq!((radius, direction), (0.5, Vec3::NEG_Z));
+    assert!((outer_angle.to_degrees() - 45.0).abs() < 1e-4);
+}
+
+#[test]
+fn skinned_meshes_count_as_movers_unless_told_otherwise() {
+    let node = |extras: Value| json!({"name": "hero", "mesh": 0, "skin": 0, "extras": extras});
+    let loaded = Asset::quad().with("/nodes/1", node(json!({}))).load();
+    assert_eq!(loaded.scene.surfaces[0].role, Role::Mover);
+    assert!(sentences(&loaded).contains("'hero' is skinned"));
+    let loaded = Asset::quad().with("/nodes/1", node(json!({"radiosity_role": "static"}))).load();
+    assert_eq!(loaded.scene.surfaces[0].role, Role::Static);
+    assert_eq!(sentences(&loaded), "");
+}
+
+#[test]
+fn what_is_not_understood_is_said_and_the_rest_is_read() {
+    let mut asset = Asset::quad();
+    asset.json["extensionsUsed"] = json!(["EXT_mesh_gpu_instancing", "KHR_new"]);
+    asset.json["extensionsRequired"] = json!(["KHR_new"]);
+    let text = sentences(&asset.load());
+    assert!(text.contains("EXT_mesh_gpu_instancing is not known and ignored\n"), "{text}");
+    assert!(text.contains("KHR_new is not known and ignored, though"), "{text}");
+}
+
+#[test]
+fn hostile_numbers_lose_only_what_they_touch() {
+    for (pointer, value, sentence) in [
+        ("/accessors/0/count", json!(u64::MAX), "primitive 0 of mesh 'panel' is left out"),
+        ("/accessors/0/byteOffset", json!(u64::MAX - 7), "primitive 0 of mesh 'panel' is left out"),
+        ("/accessors/0/bufferView", json!(77), "primitive 0 of mesh 'panel' is left out"),
+        ("/accessors/0/componentType", json!(1), "primitive 0 of mesh 'panel' is left out"),
+        ("/bufferViews/0/byteLength", json!(u64::MAX), "primitive 0 of mesh 'panel' is left out"),
+        ("/meshes/0/primitives/0/indices", json!(1), "primitive 0 of mesh 'panel' is left out"),
+        ("/accessors/1/count", json!(3), "NORMAL of mesh 'panel' is ignored: it has 3 values for 4 vertices"),
+        ("/nodes/1/mesh", json!(9), "the file has no mesh 9"),
+        ("/nodes/0/children", json!([1, 1]), "node 'wall' is left out: it is its own ancestor or has two parents"),
+        ("/nodes/0/children", json!([0, 1]), "node 'room' is left out"),
+        ("/nodes/2/translation", json!([1e38, 1e39, 0]), "node 'lamp' is left out: its transform is not finite"),
+        ("/nodes/3/camera", json!(5), "camera 'eye' is left out: the file has no camera 5"),
+        ("/materials/0/pbrMetallicRoughness/baseColorTexture/index", json!(5), "texture 'Texture5'"),
+        ("/extensions/KHR_lights_punctual/lights/0/intensity", json!(-1), "light 'lamp' is left out"),
+    ] {
+        let text = sentences(&Asset::quad().with(pointer, value).load());
+        assert!(text.contains(sentence), "{pointer}: {text}");
+    }
+    // A triangle that refers to a vertex beyond the last.
+    let mut asset = Asset::quad();
+    let at = asset.json["bufferViews"][3]["byteOffset"].as_u64().unwrap() as usize;
+    asset.binary[at] = 9;
+    let loaded = asset.load();
+    assert_eq!(loaded.scene.meshes[0].triangles, [[0, 2, 3]]);
+    assert!(sentences(&loaded).contains("1 triangles of mesh 'panel' refer to vertices"));
+}
+
+#[test]
+fn a_chain_of_ten_thousand_nodes_is_cut() {
+    let nodes: Vec<Value> = (0..10_000).map(|index| json!({"children": [index + 1]})).collect();
+    let text = sentences(&Asset::quad().with("/nodes", nodes.into()).load());
+    assert!(text.contains("the tree of nodes is too deep"), "{text}");
+}
+
+/// Reads and checks whatever it is given; an error is as good as a scene.
+fn survive(bytes: &[u8]) {
+    if let Ok(mut loaded) = read_bytes(bytes) {
+        check::repair(&mut loaded.scene);
+        for surface in loaded.scene.surface_ids() {
+            for triangle in 0..loaded.scene.mesh_of(surface).triangles.len() as u32 {
+                assert!(loaded.scene.triangle(surface, triangle).corners.iter().all(|corner| corner.is_finite()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_off_anywhere_is_an_error() {
+    for bytes in [Asset::quad().glb(), Asset::quad().text()] {
+        for length in (0..bytes.len()).step_by(97).chain([0, 1, 4, 11, 12, 19, 20, bytes.len() - 1]) {
+            assert!(read_bytes(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn corrupted_files_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        is_binary in any::<bool>(),
+    ) {
+        let asset = Asset::quad();
+        let mut bytes = if is_binary { asset.glb() } else { asset.text() };
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        survive(&bytes);
+    }
+
+    #[test]
+    fn wrong_numbers_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::num::f64::ANY, any::<bool>()), 1..6),
+    ) {
+        // Keeps the JSON sound, so that the damage reaches what reads it.
+        let mut asset = Asset::quad();
+        for (place, value, is_whole) in changes {
+            let mut numbers = Vec::new();
+            collect_numbers(&mut asset.json, &mut numbers);
+            let place = place.index(numbers.len());
+            let number = if is_whole { json!(value.to_bits() % 300) } else { json!(value) };
+            *numbers.swap_remove(place) = if number.is_null() { json!(1e300) } else { number };
+        }
+        survive(&asset.glb());
+    }
+}
+
+fn collect_numbers<'a>(value: &'a mut Value, numbers: &mut Vec<&'a mut Value>) {
+    match value {
+        Value::Number(_) => numbers.push(value),
+        Value::Array(items) => items.iter_mut().for_each(|item| collect_numbers(item, numbers)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| collect_numbers(field, numbers)),
+        _ => {}
+    }
+}

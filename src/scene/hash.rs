@@ -1,0 +1,286 @@
+//! What a scene holds, as one number: equal scenes bake to equal pages.
+
+use std::fmt;
+use std::str::FromStr;
+
+use glam::{Affine2, Affine3A, Vec3};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AlphaMode, EnvironmentMap, Light, LightKind, Material, MeshData, Scene, Sky, Surface, Texels, Texture, TextureRef,
+};
+
+/// A BLAKE3 hash, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Hash(pub [u8; 32]);
+
+/// The text is not a hash.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no hash: 64 hexadecimal digits are expected")]
+pub struct NoHash(String);
+
+impl fmt::Display for Hash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(blake3::Hash::from_bytes(self.0).to_hex().as_str())
+    }
+}
+
+impl FromStr for Hash {
+    type Err = NoHash;
+
+    fn from_str(text: &str) -> Result<Self, NoHash> {
+        blake3::Hash::from_hex(text).map(|hash| Self(*hash.as_bytes())).map_err(|_| NoHash(text.to_owned()))
+    }
+}
+
+impl From<Hash> for String {
+    fn from(hash: Hash) -> Self {
+        hash.to_string()
+    }
+}
+
+impl TryFrom<String> for Hash {
+    type Error = NoHash;
+
+    fn try_from(text: String) -> Result<Self, NoHash> {
+        text.parse()
+    }
+}
+
+/// The hash of everything in a scene that influences a bake, in the scene's order.
+///
+/// Names that only messages use do not count; surface keys do, since files refer to surfaces by them.
+pub fn hash(scene: &Scene) -> Hash {
+    let meshes: Vec<Hash> = scene.meshes.par_iter().map(|mesh| hash_mesh(mesh)).collect();
+    let textures: Vec<Hash> = scene.textures.par_iter().map(|texture| hash_texture(texture)).collect();
+    let mut state = State::new("scene");
+    state.list(&meshes, |state, mesh| state.bytes(&mesh.0));
+    state.list(&textures, |state, texture| state.bytes(&texture.0));
+    state.list(&scene.materials, State::material);
+    state.list(&scene.surfaces, State::surface);
+    state.list(&scene.lights, State::light);
+    state.sky(&scene.sky);
+    state.finish()
+}
+
+/// The hash of a mesh's vertices and triangles.
+pub fn hash_mesh(mesh: &MeshData) -> Hash {
+    let mut state = State::new("mesh");
+    state.slice(&mesh.positions);
+    state.slice(&mesh.normals);
+    state.slice(&mesh.uv0);
+    state.slice(&mesh.uv1);
+    state.slice(&mesh.triangles);
+    state.finish()
+}
+
+fn hash_texture(texture: &Texture) -> Hash {
+    let mut state = State::new("texture");
+    state.number(texture.width);
+    state.number(texture.height);
+    texture.wrap.iter().for_each(|wrap| state.number(*wrap as u32));
+    match &texture.texels {
+        Texels::Srgb8(texels) => state.variant(0).slice(texels),
+        Texels::Linear8(texels) => state.variant(1).slice(texels),
+        Texels::Float(texels) => state.variant(2).slice(texels),
+    }
+    state.finish()
+}
+
+/// A hash that is being made. Everything of variable length is preceded by its length, every variant by a number.
+struct State(blake3::Hasher);
+
+impl State {
+    fn new(kind: &str) -> Self {
+        let mut state = Self(blake3::Hasher::new());
+        state.text(kind);
+        state
+    }
+
+    fn finish(self) -> Hash {
+        Hash(*self.0.finalize().as_bytes())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn number(&mut self, number: u32) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    fn variant(&mut self, variant: u32) -> &mut Self {
+        self.number(variant);
+        self
+    }
+
+    fn float(&mut self, value: f32) {
+        self.bytes(&value.to_le_bytes());
+    }
+
+    fn floats(&mut self, values: &[f32]) {
+        values.iter().for_each(|&value| self.float(value));
+    }
+
+    fn vector(&mut self, vector: Vec3) {
+        self.floats(&vector.to_array());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.slice(text.as_bytes());
+    }
+
+    fn slice<T: bytemuck::NoUninit>(&mut self, values: &[T]) {
+        self.bytes(&(values.len() as u64).to_le_bytes());
+        self.bytes(bytemuck::cast_slice(values));
+    }
+
+    fn list<T>(&mut self, items: &[T], each: impl Fn(&mut Self, &T)) {
+        self.bytes(&(items.len() as u64).to_le_bytes());
+        items.iter().for_each(|item| each(self, item));
+    }
+
+    fn texture_reference(&mut self, reference: Option<TextureRef>) {
+        match reference {
+            None => self.number(0),
+            Some(TextureRef { texture, channel }) => {
+                self.variant(1).number(texture.0);
+                self.number(channel as u32);
+            }
+        }
+    }
+
+    fn material(&mut self, material: &Material) {
+        let Material {
+            name: _,
+            base_color,
+            base_color_texture,
+            metallic,
+            metallic_texture,
+            emission,
+            emission_texture,
+            alpha,
+            uv_transform,
+        } = material;
+        self.floats(&base_color.to_array());
+        self.float(*metallic);
+        self.vector(*emission);
+        for reference in [base_color_texture, metallic_texture, emission_texture] {
+            self.texture_reference(*reference);
+        }
+        match alpha {
+            AlphaMode::Opaque => self.number(0),
+            AlphaMode::Mask(cutoff) => self.variant(1).float(*cutoff),
+            AlphaMode::Blend => self.number(2),
+        }
+        self.floats(&Affine2::to_cols_array(uv_transform));
+    }
+
+    fn surface(&mut self, surface: &Surface) {
+        let Surface { key, mesh, to_world, material, role, sides, density_scale } = surface;
+        self.text(&key.0);
+        self.number(mesh.0);
+        self.number(material.0);
+        self.number(*role as u32);
+        self.number(*sides as u32);
+        self.floats(&Affine3A::to_cols_array(to_world));
+        self.float(*density_scale);
+    }
+
+    fn light(&mut self, light: &Light) {
+        match light.kind {
+            LightKind::Point { position, intensity, radius, range } => {
+                self.number(0);
+                self.vector(position);
+                self.vector(intensity);
+                self.floats(&[radius, range]);
+            }
+            LightKind::Spot { position, direction, intensity, radius, range, inner_angle, outer_angle } => {
+                self.number(1);
+                self.vector(position);
+                self.vector(direction);
+                self.vector(intensity);
+                self.floats(&[radius, range, inner_angle, outer_angle]);
+            }
+            LightKind::Directional { direction, illuminance, angular_diameter } => {
+                self.number(2);
+                self.vector(direction);
+                self.vector(illuminance);
+                self.float(angular_diameter);
+            }
+            LightKind::Rectangle { centre, half_width, half_height, normal, radiance } => {
+                self.number(3);
+                [centre, half_width, half_height, normal, radiance].into_iter().for_each(|vector| self.vector(vector));
+            }
+        }
+    }
+
+    fn sky(&mut self, sky: &Sky) {
+        match sky {
+            Sky::Dark => self.number(0),
+            Sky::Uniform(radiance) => self.variant(1).vector(*radiance),
+            Sky::Map(EnvironmentMap { picture, scale, rotation }) => {
+                self.number(2);
+                self.bytes(&hash_texture(picture).0);
+                self.float(*scale);
+                self.floats(&rotation.to_array());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::scene::{Role, builtin};
+
+    #[test]
+    fn the_same_scene_has_the_same_hash_and_names_do_not_matter() {
+        let (a, mut b) = (builtin::build("cornell_box").unwrap(), builtin::build("cornell_box").unwrap());
+        assert_eq!(hash(&a), hash(&b));
+        b.materials[0].name = "other".into();
+        Arc::make_mut(&mut b.meshes[0]).name = "other".into();
+        assert_eq!(hash(&a), hash(&b));
+        assert_ne!(hash(&a), hash(&builtin::build("cornell_empty").unwrap()));
+    }
+
+    #[test]
+    fn every_change_that_a_bake_would_show_changes_the_hash() {
+        let scene = || builtin::build("cornell_empty").unwrap();
+        let changes: [fn(&mut Scene); 9] = [
+            |scene| Arc::make_mut(&mut scene.meshes[0]).positions[0].x += 1e-6,
+            |scene| Arc::make_mut(&mut scene.meshes[0]).triangles.swap(0, 1),
+            |scene| scene.materials[0].base_color.x *= 0.5,
+            |scene| scene.materials[0].emission.x += 1.0,
+            |scene| scene.materials[0].alpha = AlphaMode::Mask(0.5),
+            |scene| scene.surfaces[0].role = Role::Occluder,
+            |scene| scene.surfaces[0].to_world.translation.x += 1.0,
+            |scene| scene.surfaces.swap(0, 1),
+            |scene| scene.sky = Sky::Uniform(Vec3::ONE),
+        ];
+        let mut hashes: Vec<Hash> = changes
+            .into_iter()
+            .map(|change| {
+                let mut scene = scene();
+                change(&mut scene);
+                hash(&scene)
+            })
+            .collect();
+        hashes.push(hash(&scene()));
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), changes.len() + 1);
+    }
+
+    #[test]
+    fn a_hash_survives_being_written_down() {
+        let hash = hash(&builtin::build("furnace").unwrap());
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert_eq!(serde_json::from_str::<Hash>(&serde_json::to_string(&hash).unwrap()).unwrap(), hash);
+        assert!("0123".parse::<Hash>().is_err());
+    }
+}

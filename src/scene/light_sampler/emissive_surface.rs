@@ -1,0 +1,120 @@
+//! A surface that shines, as an area light.
+
+use glam::{Vec2, Vec3};
+
+use super::{Distribution, LightSample, luminance};
+use crate::geometry::sampling::uniform_triangle;
+use crate::geometry::sobol::OwenSobol;
+use crate::geometry::{Hit, Ray, SurfaceId};
+use crate::scene::{AlphaMode, Scene, Sides};
+
+/// The triangles of an emissive surface, chosen by power.
+pub(super) struct EmissiveSurface {
+    surface: SurfaceId,
+    triangles: Distribution,
+    power: f32,
+    both_sides: bool,
+}
+
+impl EmissiveSurface {
+    /// `None` when the surface gives off no light or is not part of a bake.
+    pub fn new(scene: &Scene, surface: SurfaceId) -> Option<Self> {
+        let material = scene.material_of(surface);
+        if !scene.surface(surface).is_in_bake() || !material.is_emissive() {
+            return None;
+        }
+        let both_sides = scene.surface(surface).sides == Sides::Both;
+        let powers: Vec<f32> = (0..scene.mesh_of(surface).triangles.len() as u32)
+            .map(|triangle| scene.triangle(surface, triangle).area() * mean_luminance(scene, surface, triangle))
+            .collect();
+        let sides = if both_sides { 2.0 } else { 1.0 };
+        let power = core::f32::consts::PI * sides * powers.iter().sum::<f32>();
+        (power > 0.0).then(|| Self { surface, triangles: Distribution::new(powers), power, both_sides })
+    }
+
+    /// Emitted luminous flux in lumens.
+    pub fn power(&self) -> f32 {
+        self.power
+    }
+
+    pub fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
+        let choice = self.triangles.sample(u[0]);
+        let index = choice.index as u32;
+        let triangle = scene.triangle(self.surface, index);
+        let barycentric = uniform_triangle(Vec2::new(choice.rest, u[1]));
+        let point = triangle.at(barycentric);
+        let offset = point - at;
+        let direction = offset.try_normalize()?;
+        let cosine = normal.dot(direction);
+        if cosine <= 0.0 {
+            return None;
+        }
+        let density = choice.probability * self.density_on(scene, index, direction, offset.length_squared())?;
+        let radiance = radiance(scene, self.surface, index, barycentric);
+        let irradiance = radiance * (cosine / density);
+        Some(LightSample { ray: Ray::between(at, point), direction, irradiance, density: Some(density) })
+    }
+
+    /// Density per steradian of a direction in which a ray met this surface.
+    pub fn density(&self, scene: &Scene, ray: &Ray, hit: &Hit) -> f32 {
+        let length = ray.direction.length();
+        let distance = hit.t * length;
+        self.density_on(scene, hit.triangle, ray.direction / length, distance * distance)
+            .map_or(0.0, |density| density * self.triangles.probability(hit.triangle as usize))
+    }
+
+    /// Radiance in cd/m2 toward where a ray came from.
+    pub fn radiance(&self, scene: &Scene, hit: &Hit) -> Vec3 {
+        if hit.back && !self.both_sides {
+            return Vec3::ZERO;
+        }
+        emission(scene, self.surface, hit.triangle, hit.barycentric)
+    }
+
+    /// Density per steradian given that the triangle was chosen; `None` where its dark side shows.
+    fn density_on(&self, scene: &Scene, triangle: u32, direction: Vec3, distance_squared: f32) -> Option<f32> {
+        let geometry = scene.triangle(self.surface, triangle);
+        let facing = -direction.dot(scene.geometric_normal(self.surface, triangle));
+        let cosine = if self.both_sides { facing.abs() } else { facing };
+        (cosine > 0.0).then(|| distance_squared / (cosine * geometry.area()))
+    }
+}
+
+fn emission(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
+    scene.material_of(surface).emission_at(scene, scene.mesh_of(surface), triangle, barycentric)
+}
+
+/// Emission times the share of rays that the surface stops there: none at a cut-out texel.
+fn radiance(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
+    let material = scene.material_of(surface);
+    let colour = || material.base_color_at(scene, scene.mesh_of(surface), triangle, barycentric);
+    let coverage = match material.alpha {
+        AlphaMode::Opaque => 1.0,
+        AlphaMode::Mask(threshold) => f32::from(u8::from(colour().w >= threshold)),
+        AlphaMode::Blend => {
+            let colour = colour();
+            1.0 - (colour.truncate() * (1.0 - colour.w)).max_element().clamp(0.0, 1.0)
+        }
+    };
+    emission(scene, surface, triangle, barycentric) * coverage
+}
+
+/// Luminance of the emission, averaged over a triangle.
+fn mean_luminance(scene: &Scene, surface: SurfaceId, triangle: u32) -> f32 {
+    const POINTS: u32 = 16;
+    let material = scene.material_of(surface);
+    let full = luminance(material.emission);
+    if material.emission_texture.is_none() {
+        return full;
+    }
+    let points = OwenSobol::new(triangle);
+    let mean = (0..POINTS)
+        .map(|index| {
+            let [x, y, ..] = points.point(index);
+            luminance(emission(scene, surface, triangle, uniform_triangle(Vec2::new(x, y))))
+        })
+        .sum::<f32>()
+        / POINTS as f32;
+    // The points may have missed a small bright spot; a triangle that is never chosen would lose its light.
+    mean.max(full * 0.01)
+}

@@ -1,0 +1,96 @@
+//! Point, spot and directional lights, as bright as Bevy draws them.
+
+use glam::{Vec2, Vec3};
+
+use super::{LightSample, luminance};
+use crate::geometry::sampling::{orthonormal_basis, uniform_cone};
+use crate::geometry::{Ray, sin_cos_turns};
+use crate::scene::LightKind;
+
+/// A light without a shining surface. Its radius or angular diameter blurs shadows and leaves unblocked irradiance
+/// alone, as in Bevy.
+pub(super) struct Lamp(pub LightKind);
+
+impl Lamp {
+    /// Emitted luminous flux in lumens; for light from far away, what falls on `far_area` square metres.
+    pub fn power(&self, far_area: f32) -> f32 {
+        use core::f32::consts::TAU;
+        match self.0 {
+            LightKind::Point { intensity, .. } => 2.0 * TAU * luminance(intensity),
+            LightKind::Spot { intensity, inner_angle, outer_angle, .. } => {
+                TAU * (1.0 - (0.5 * (inner_angle + outer_angle)).cos()) * luminance(intensity)
+            }
+            LightKind::Directional { illuminance, .. } => far_area * luminance(illuminance),
+            LightKind::Rectangle { .. } => 0.0,
+        }
+    }
+
+    pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
+        match self.0 {
+            LightKind::Point { position, intensity, radius, range } => {
+                Local { position, intensity, radius, range }.sample(at, normal, u, |_| 1.0)
+            }
+            LightKind::Spot { position, direction, intensity, radius, range, inner_angle, outer_angle } => {
+                Local { position, intensity, radius, range }
+                    .sample(at, normal, u, |toward| cone_falloff(-toward.dot(direction), inner_angle, outer_angle))
+            }
+            LightKind::Directional { direction, illuminance, angular_diameter } => {
+                let irradiance = illuminance * normal.dot(-direction).max(0.0);
+                let toward = uniform_cone(-direction, (0.5 * angular_diameter).cos(), Vec2::from_array(u));
+                Some(LightSample { ray: Ray::new(at, toward), direction: toward, irradiance, density: None })
+            }
+            LightKind::Rectangle { .. } => None,
+        }
+    }
+}
+
+/// Where a point or spot light stands and how bright it is.
+struct Local {
+    position: Vec3,
+    intensity: Vec3,
+    radius: f32,
+    range: f32,
+}
+
+impl Local {
+    fn sample(self, at: Vec3, normal: Vec3, u: [f32; 2], falloff: impl Fn(Vec3) -> f32) -> Option<LightSample> {
+        let offset = self.position - at;
+        let distance_squared = offset.length_squared();
+        let toward = offset.try_normalize()?;
+        let strength = normal.dot(toward).max(0.0) * range_window(distance_squared, self.range) * falloff(toward)
+            / distance_squared.max(NEAREST_SQUARED);
+        if strength <= 0.0 {
+            return None;
+        }
+        let target = self.position + disc(toward, u) * self.radius;
+        Some(LightSample {
+            ray: Ray::between(at, target),
+            direction: (target - at).normalize_or(toward),
+            irradiance: self.intensity * strength,
+            density: None,
+        })
+    }
+}
+
+/// Squared distance in metres below which Bevy lets a light grow no brighter.
+const NEAREST_SQUARED: f32 = 1e-4;
+
+/// Bevy's window, which fades a light to zero at its range.
+fn range_window(distance_squared: f32, range: f32) -> f32 {
+    let ratio = distance_squared / (range * range);
+    (1.0 - ratio * ratio).clamp(0.0, 1.0).powi(2)
+}
+
+/// Full within the inner angle, nothing beyond the outer one (Filament's squared ramp over the cosine, as in Bevy).
+fn cone_falloff(cosine: f32, inner_angle: f32, outer_angle: f32) -> f32 {
+    let outer = outer_angle.min(core::f32::consts::FRAC_PI_2).cos();
+    let inner = inner_angle.cos();
+    ((cosine - outer) / (inner - outer).max(1e-4)).clamp(0.0, 1.0).powi(2)
+}
+
+/// A point of the unit disc that faces along `axis`.
+fn disc(axis: Vec3, u: [f32; 2]) -> Vec3 {
+    let (tangent, bitangent) = orthonormal_basis(axis);
+    let (sine, cosine) = sin_cos_turns(u[1]);
+    (tangent * cosine + bitangent * sine) * u[0].sqrt()
+}

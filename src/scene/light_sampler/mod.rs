@@ -1,0 +1,179 @@
+//! How solvers choose points on lights.
+//!
+//! [`LightSampler`] lists everything that shines as [emitters](LightSampler::emitters): the scene's lights, each
+//! emissive surface, and the environment map. [`LightSampler::sample_emitter`] aims one shadow ray at one of them,
+//! [`LightSampler::pick`] chooses an emitter by power where there are too many to visit all.
+//!
+//! Emissive surfaces and the environment map can also be met by chance, by a ray that was not aimed at them. A solver
+//! that counts both kinds of rays weighs them against each other (multiple importance sampling, Veach and Guibas 1995)
+//! with [`LightSample::density`], [`LightSampler::hit_density`] and [`LightSampler::sky_density`]. A uniform sky is no
+//! emitter: rays that escape find it best.
+
+mod distribution;
+mod emissive_surface;
+mod environment;
+mod lamp;
+mod rectangle;
+
+use glam::Vec3;
+
+use self::{
+    distribution::Distribution, emissive_surface::EmissiveSurface, environment::Environment, lamp::Lamp,
+    rectangle::RectangleLight,
+};
+use super::{LightKind, Scene, Sky};
+use crate::geometry::{Hit, Ray, SurfaceId};
+
+/// A point chosen on a light, as seen from a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LightSample {
+    /// The segment that must be clear: from the receiver to just short of the light.
+    pub ray: Ray,
+    /// Unit vector from the receiver to the chosen point.
+    pub direction: Vec3,
+    /// Irradiance in lux per channel if nothing stands in the way, divided by the probability density of the choice.
+    pub irradiance: Vec3,
+    /// Probability density of the direction, per steradian; `None` for lights that a ray cannot meet by chance.
+    pub density: Option<f32>,
+}
+
+/// Relative luminance of a linear Rec. 709 colour: what importance is measured in.
+#[inline]
+pub fn luminance(colour: Vec3) -> f32 {
+    colour.dot(Vec3::new(0.2126, 0.7152, 0.0722))
+}
+
+enum Emitter {
+    Lamp(Lamp),
+    Rectangle(RectangleLight),
+    Surface(EmissiveSurface),
+    Environment(Environment),
+}
+
+/// Chooses points on everything in a scene that shines.
+pub struct LightSampler<'a> {
+    scene: &'a Scene,
+    emitters: Vec<Emitter>,
+    by_power: Distribution,
+    /// Which emitter each surface of the scene is.
+    emitter_of_surface: Vec<Option<usize>>,
+}
+
+impl<'a> LightSampler<'a> {
+    /// Lists the emitters of a scene; those without power are left out.
+    pub fn new(scene: &'a Scene) -> Self {
+        let bounds = scene.bounds();
+        // How large the scene looks to light from far away.
+        let far_area = core::f32::consts::PI * (0.5 * bounds.diagonal()).powi(2).max(1.0);
+        let mut emitters = Vec::new();
+        let mut powers = Vec::new();
+        let mut add = |emitter: Emitter, power: f32| -> Option<usize> {
+            (power > 0.0 && power.is_finite()).then(|| {
+                emitters.push(emitter);
+                powers.push(power);
+                emitters.len() - 1
+            })
+        };
+        for light in &scene.lights {
+            match light.kind {
+                LightKind::Rectangle { .. } => {
+                    if let Some(rectangle) = RectangleLight::new(&light.kind) {
+                        let power = rectangle.power();
+                        add(Emitter::Rectangle(rectangle), power);
+                    }
+                }
+                kind => {
+                    add(Emitter::Lamp(Lamp(kind)), Lamp(kind).power(far_area));
+                }
+            }
+        }
+        let emitter_of_surface = scene
+            .surface_ids()
+            .map(|id| {
+                let surface = EmissiveSurface::new(scene, id)?;
+                let power = surface.power();
+                add(Emitter::Surface(surface), power)
+            })
+            .collect();
+        if let Sky::Map(map) = &scene.sky
+            && let Some(environment) = Environment::new(map)
+        {
+            let power = environment.power() * far_area;
+            add(Emitter::Environment(environment), power);
+        }
+        let by_power = Distribution::new(powers);
+        Self { scene, emitters, by_power, emitter_of_surface }
+    }
+
+    /// How many emitters there are.
+    pub fn emitters(&self) -> usize {
+        self.emitters.len()
+    }
+
+    /// Chooses an emitter with probability in proportion to its power, and says how probable the choice was. `None`
+    /// when there is none.
+    pub fn pick(&self, u: f32) -> Option<(usize, f32)> {
+        (!self.emitters.is_empty()).then(|| {
+            let choice = self.by_power.sample(u);
+            (choice.index, choice.probability)
+        })
+    }
+
+    /// Probability with which [`LightSampler::pick`] chooses an emitter.
+    pub fn probability(&self, emitter: usize) -> f32 {
+        self.by_power.probability(emitter)
+    }
+
+    /// Aims at a point of one emitter, from a receiver at `at` with unit normal `normal`.
+    ///
+    /// `None` when the light of that point cannot reach the receiver even unblocked; it counts as a sample that brought
+    /// nothing.
+    pub fn sample_emitter(&self, emitter: usize, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
+        let sample = match &self.emitters[emitter] {
+            Emitter::Lamp(lamp) => lamp.sample(at, normal, u),
+            Emitter::Rectangle(rectangle) => rectangle.sample(at, normal, u),
+            Emitter::Surface(surface) => surface.sample(self.scene, at, normal, u),
+            Emitter::Environment(environment) => environment.sample(at, normal, u),
+        }?;
+        (sample.irradiance.is_finite() && sample.irradiance.max_element() > 0.0).then_some(sample)
+    }
+
+    /// The emitter that a surface is, if it shines.
+    pub fn emitter_of(&self, surface: SurfaceId) -> Option<usize> {
+        self.emitter_of_surface[surface.index()]
+    }
+
+    /// With what density per steradian [`LightSampler::sample_emitter`] would have chosen the direction of a ray that
+    /// met an emissive surface. Zero when the surface is none or shows its dark side.
+    pub fn hit_density(&self, ray: &Ray, hit: &Hit) -> f32 {
+        match self.emitter_of(hit.surface).map(|emitter| &self.emitters[emitter]) {
+            Some(Emitter::Surface(surface)) => surface.density(self.scene, ray, hit),
+            _ => 0.0,
+        }
+    }
+
+    /// Radiance in cd/m2 that leaves a surface where a ray met it, toward the ray's origin.
+    pub fn hit_radiance(&self, hit: &Hit) -> Vec3 {
+        match self.emitter_of(hit.surface).map(|emitter| &self.emitters[emitter]) {
+            Some(Emitter::Surface(surface)) => surface.radiance(self.scene, hit),
+            _ => Vec3::ZERO,
+        }
+    }
+
+    /// The emitter that the environment map is, if there is one.
+    pub fn sky_emitter(&self) -> Option<usize> {
+        self.emitters.len().checked_sub(1).filter(|&last| matches!(self.emitters[last], Emitter::Environment(_)))
+    }
+
+    /// With what density per steradian [`LightSampler::sample_emitter`] would have chosen a direction (a unit vector)
+    /// of the environment map. Zero when the sky is no map.
+    pub fn sky_density(&self, direction: Vec3) -> f32 {
+        match self.emitters.last() {
+            Some(Emitter::Environment(environment)) => environment.density(direction),
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

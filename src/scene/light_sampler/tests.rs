@@ -1,0 +1,204 @@
+use std::sync::Arc;
+
+use glam::{Quat, Vec2, Vec4};
+
+use super::*;
+use crate::geometry::sobol::OwenSobol;
+use crate::scene::{
+    EnvironmentMap, Light, Material, MaterialId, MeshData, MeshId, Surface, SurfaceKey, Texels, Texture, Wrap,
+};
+
+const COUNT: u32 = 4096;
+
+fn lit_by(kind: LightKind) -> Scene {
+    Scene { lights: vec![Light { name: "lamp".into(), kind }], ..Scene::default() }
+}
+
+/// A shining unit square at `y = height`, facing down.
+fn ceiling(height: f32, emission: Vec3) -> Scene {
+    let mesh = MeshData {
+        positions: [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)].map(|(x, z)| Vec3::new(x, height, z)).to_vec(),
+        triangles: vec![[0, 1, 2], [0, 2, 3]],
+        ..MeshData::default()
+    };
+    Scene {
+        meshes: vec![Arc::new(mesh)],
+        surfaces: vec![Surface::new(SurfaceKey("ceiling".into()), MeshId(0), MaterialId(0))],
+        materials: vec![Material { emission, ..Material::default() }],
+        ..Scene::default()
+    }
+}
+
+fn mean_irradiance(scene: &Scene, at: Vec3, normal: Vec3) -> Vec3 {
+    let lights = LightSampler::new(scene);
+    let points = OwenSobol::new(7);
+    (0..COUNT)
+        .filter_map(|index| {
+            let [x, y, ..] = points.point(index);
+            lights.sample_emitter(0, at, normal, [x, y])
+        })
+        .map(|sample| sample.irradiance)
+        .sum::<Vec3>()
+        / COUNT as f32
+}
+
+/// Form factor from a point that looks up to a unit square whose middle is `height` above it (Lambert's formula).
+fn factor_to_square_above(height: f32) -> f32 {
+    let half = 0.5;
+    let slant = (height * height + half * half).sqrt();
+    4.0 * (half / slant) * (half / slant).atan() / core::f32::consts::PI
+}
+
+#[test]
+fn a_point_light_is_as_bright_as_bevy_draws_it() {
+    let kind = LightKind::Point { position: Vec3::Y * 2.0, intensity: Vec3::splat(100.0), radius: 0.1, range: 4.0 };
+    let expected = 100.0 / 4.0 * (1.0 - 0.0625f32).powi(2);
+    let found = mean_irradiance(&lit_by(kind), Vec3::ZERO, Vec3::Y);
+    assert!((found.x / expected - 1.0).abs() < 2e-4, "{found}");
+    assert_eq!(mean_irradiance(&lit_by(kind), Vec3::Y * -2.5, Vec3::Y), Vec3::ZERO, "beyond the range");
+}
+
+#[test]
+fn a_spot_is_full_inside_fades_between_and_ends_at_its_outer_angle() {
+    let at_angle = |angle: f32| {
+        let kind = LightKind::Spot {
+            position: Vec3::Y,
+            direction: Vec3::new(angle.sin(), -angle.cos(), 0.0),
+            intensity: Vec3::ONE,
+            radius: 0.0,
+            range: f32::INFINITY,
+            inner_angle: 0.2,
+            outer_angle: 0.6,
+        };
+        mean_irradiance(&lit_by(kind), Vec3::ZERO, Vec3::Y).x
+    };
+    assert!((at_angle(0.1) - 1.0).abs() < 1e-5);
+    assert_eq!(at_angle(0.65), 0.0);
+    let ramp = (0.4f32.cos() - 0.6f32.cos()) / (0.2f32.cos() - 0.6f32.cos());
+    assert!((at_angle(0.4) - ramp * ramp).abs() < 1e-4);
+}
+
+#[test]
+fn the_sun_gives_its_illuminance_times_the_cosine() {
+    let kind = LightKind::Directional {
+        direction: Vec3::new(0.6, -0.8, 0.0),
+        illuminance: Vec3::new(1000.0, 500.0, 0.0),
+        angular_diameter: 0.01,
+    };
+    let found = mean_irradiance(&lit_by(kind), Vec3::ZERO, Vec3::Y);
+    assert!((found - Vec3::new(800.0, 400.0, 0.0)).length() < 0.1, "{found}");
+}
+
+#[test]
+fn rectangles_far_and_near_have_lamberts_form_factor() {
+    for (height, tolerance) in [(0.02, 2e-3), (1.0, 2e-4), (200.0, 2e-4)] {
+        let kind = LightKind::Rectangle {
+            centre: Vec3::Y * height,
+            half_width: Vec3::X * 0.5,
+            half_height: Vec3::Z * 0.5,
+            normal: Vec3::NEG_Y,
+            radiance: Vec3::ONE,
+        };
+        let expected = core::f32::consts::PI * factor_to_square_above(height);
+        let found = mean_irradiance(&lit_by(kind), Vec3::ZERO, Vec3::Y).x;
+        assert!((found / expected - 1.0).abs() < tolerance, "{height} m: {found} instead of {expected}");
+        assert_eq!(mean_irradiance(&lit_by(kind), Vec3::Y * height * 2.0, Vec3::NEG_Y), Vec3::ZERO, "its dark side");
+    }
+}
+
+#[test]
+fn an_emissive_surface_has_lamberts_form_factor_and_a_dark_back() {
+    let scene = ceiling(1.0, Vec3::splat(10.0));
+    let expected = 10.0 * core::f32::consts::PI * factor_to_square_above(1.0);
+    let found = mean_irradiance(&scene, Vec3::ZERO, Vec3::Y).x;
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} instead of {expected}");
+    assert_eq!(mean_irradiance(&scene, Vec3::Y * 2.0, Vec3::NEG_Y), Vec3::ZERO);
+}
+
+#[test]
+fn a_ray_that_meets_a_light_has_the_density_of_one_aimed_at_it() {
+    let scene = ceiling(1.0, Vec3::ONE);
+    let lights = LightSampler::new(&scene);
+    let world = crate::kdtree::BruteForce::new(&scene);
+    let points = OwenSobol::new(2);
+    for index in 0..64 {
+        let [x, y, ..] = points.point(index);
+        let sample = lights.sample_emitter(0, Vec3::ZERO, Vec3::Y, [x, y]).expect("in sight");
+        let ray = Ray::new(Vec3::ZERO, sample.direction);
+        let hit = crate::geometry::RayQuery::closest(&world, &ray).expect("aimed at it");
+        let density = lights.hit_density(&ray, &hit);
+        assert!((density / sample.density.expect("can be met") - 1.0).abs() < 1e-3);
+        assert_eq!(lights.hit_radiance(&hit), Vec3::ONE);
+    }
+}
+
+fn sky(paint: impl Fn(usize, usize) -> f32) -> Scene {
+    let (width, height) = (32, 16);
+    let texels = (0..width * height).map(|index| Vec4::splat(paint(index % width, index / width))).collect();
+    let picture = Texture {
+        name: "sky".into(),
+        width: width as u32,
+        height: height as u32,
+        texels: Texels::Float(texels),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Default::default(),
+    };
+    let map = EnvironmentMap { picture: Arc::new(picture), scale: 2.0, rotation: Quat::from_rotation_y(0.3) };
+    Scene { sky: Sky::Map(map), meshes: ceiling(1.0, Vec3::ZERO).meshes, ..ceiling(1.0, Vec3::ZERO) }
+}
+
+#[test]
+fn an_even_environment_brings_pi_times_its_radiance() {
+    let found = mean_irradiance(&sky(|_, _| 3.0), Vec3::ZERO, Vec3::Y).x;
+    assert!((found / (6.0 * core::f32::consts::PI) - 1.0).abs() < 1e-3, "{found}");
+}
+
+#[test]
+fn a_small_bright_spot_in_the_environment_is_found_with_the_density_that_is_claimed() {
+    let scene = sky(|x, y| if (x, y) == (20, 3) { 1000.0 } else { 0.0 });
+    let lights = LightSampler::new(&scene);
+    let emitter = lights.sky_emitter().expect("a map");
+    let points = OwenSobol::new(4);
+    let mut lit = 0;
+    for index in 0..256 {
+        let [x, y, ..] = points.point(index);
+        let Some(sample) = lights.sample_emitter(emitter, Vec3::ZERO, Vec3::Y, [x, y]) else { continue };
+        lit += 1;
+        let density = sample.density.expect("can be met");
+        assert!((lights.sky_density(sample.direction) / density - 1.0).abs() < 1e-3);
+    }
+    assert!(lit > 128, "{lit} of 256 rays went to the spot");
+}
+
+#[test]
+fn emitters_are_picked_by_power() {
+    let lamp = |intensity: f32| Light {
+        name: String::new(),
+        kind: LightKind::Point { position: Vec3::Y, intensity: Vec3::splat(intensity), radius: 0.0, range: 9.0 },
+    };
+    let scene = Scene { lights: vec![lamp(1.0), lamp(0.0), lamp(3.0)], ..Scene::default() };
+    let lights = LightSampler::new(&scene);
+    assert_eq!(lights.emitters(), 2, "the dark one is left out");
+    assert_eq!(lights.pick(0.9), Some((1, 0.75)));
+    assert_eq!(LightSampler::new(&Scene::default()).pick(0.5), None);
+}
+
+#[test]
+fn textured_emission_counts_where_it_shines() {
+    let mut scene = ceiling(1.0, Vec3::ONE);
+    let mesh = Arc::make_mut(&mut scene.meshes[0]);
+    mesh.uv0 = mesh.positions.iter().map(|corner| Vec2::new(corner.x + 0.5, corner.z + 0.5)).collect();
+    scene.textures = vec![Arc::new(Texture {
+        name: "half".into(),
+        width: 2,
+        height: 1,
+        texels: Texels::Float(vec![Vec4::ZERO, Vec4::ONE]),
+        wrap: [Wrap::Clamp; 2],
+        pyramids: Default::default(),
+    })];
+    scene.materials[0].emission_texture =
+        Some(crate::scene::TextureRef { texture: crate::scene::TextureId(0), channel: Default::default() });
+    let found = mean_irradiance(&scene, Vec3::ZERO, Vec3::Y).x;
+    let full = core::f32::consts::PI * factor_to_square_above(1.0);
+    assert!((found / full - 0.5).abs() < 2e-3, "a symmetric ramp is half as bright: {found} of {full}");
+}

@@ -1,0 +1,253 @@
+//! What surfaces are made of, as far as diffuse light asks.
+
+use glam::{Affine2, Vec2, Vec3, Vec4};
+
+use super::{MeshData, Scene, TextureId, Weight};
+
+/// Which texture coordinates a texture is read with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UvChannel {
+    /// [`MeshData::uv0`].
+    #[default]
+    Uv0,
+    /// [`MeshData::uv1`].
+    Uv1,
+}
+
+/// A texture and how it is laid on the surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextureRef {
+    /// The picture.
+    pub texture: TextureId,
+    /// The coordinates it is read with.
+    pub channel: UvChannel,
+}
+
+/// How a material's alpha is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum AlphaMode {
+    /// Alpha is ignored.
+    #[default]
+    Opaque,
+    /// A ray passes where alpha is below the threshold.
+    Mask(f32),
+    /// Lets through `(1 - alpha) * base colour`.
+    Blend,
+}
+
+/// A metallic-roughness material, reduced to what diffuse transport needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Material {
+    /// What messages call the material.
+    pub name: String,
+    /// Factor on the base colour, linear; alpha last.
+    pub base_color: Vec4,
+    /// Base colour picture (sRGB), multiplied by the factor.
+    pub base_color_texture: Option<TextureRef>,
+    /// Factor on metalness: a metal reflects nothing diffusely.
+    pub metallic: f32,
+    /// Metalness in the blue channel, multiplied by the factor.
+    pub metallic_texture: Option<TextureRef>,
+    /// Emitted radiance in cd/m2, after exposure weights have been applied.
+    pub emission: Vec3,
+    /// Emission picture (sRGB), multiplied by the factor.
+    pub emission_texture: Option<TextureRef>,
+    /// How alpha is meant.
+    pub alpha: AlphaMode,
+    /// Applied to the texture coordinates of all the material's textures.
+    pub uv_transform: Affine2,
+}
+
+impl Default for Material {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            base_color: Vec4::ONE,
+            base_color_texture: None,
+            metallic: 0.0,
+            metallic_texture: None,
+            emission: Vec3::ZERO,
+            emission_texture: None,
+            alpha: AlphaMode::Opaque,
+            uv_transform: Affine2::IDENTITY,
+        }
+    }
+}
+
+impl Material {
+    /// A grey or coloured matt material.
+    pub fn diffuse(name: impl Into<String>, reflectance: Vec3) -> Self {
+        Self { name: name.into(), base_color: reflectance.extend(1.0), ..Self::default() }
+    }
+
+    /// True when it gives off light anywhere.
+    pub fn is_emissive(&self) -> bool {
+        self.emission.max_element() > 0.0
+    }
+
+    /// True when rays must ask the material whether it stops them.
+    pub fn can_be_passed(&self) -> bool {
+        self.alpha != AlphaMode::Opaque
+    }
+
+    /// Base colour and alpha at a point of a triangle.
+    pub fn base_color_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec4 {
+        self.base_color * self.read(self.base_color_texture, scene, mesh, triangle, barycentric)
+    }
+
+    /// Diffuse reflectance at a point of a triangle: `base colour * (1 - metallic)`.
+    pub fn reflectance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
+        let metallic = self.metallic * self.read(self.metallic_texture, scene, mesh, triangle, barycentric).z;
+        self.base_color_at(scene, mesh, triangle, barycentric).truncate() * (1.0 - metallic)
+    }
+
+    /// Emitted radiance at a point of a triangle, cd/m2.
+    pub fn emission_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
+        self.emission * self.read(self.emission_texture, scene, mesh, triangle, barycentric).truncate()
+    }
+
+    /// Alpha at a point of a triangle: the base colour's, factor included.
+    #[inline]
+    pub fn alpha_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> f32 {
+        match self.base_color_texture {
+            None => self.base_color.w,
+            Some(_) => self.base_color_at(scene, mesh, triangle, barycentric).w,
+        }
+    }
+
+    /// Mean reflectance and mean emission (cd/m2) over a convex part of a triangle, given by the weights of the
+    /// triangle's second and third corner at the part's corners. What is cut out or blended away does not count.
+    pub fn average_over(&self, scene: &Scene, mesh: &MeshData, triangle: u32, part: &[Vec2]) -> (Vec3, Vec3) {
+        let weight = if self.can_be_passed() { Weight::Alpha } else { Weight::Area };
+        let mean = |reference, weight| self.read_mean(reference, scene, mesh, triangle, part, weight);
+        let base_color = self.base_color.truncate() * mean(self.base_color_texture, weight).truncate();
+        // The mean of a product is not the product of means, but metalness rarely changes within an element.
+        let metallic = self.metallic * mean(self.metallic_texture, Weight::Area).z;
+        let emission = self.emission * mean(self.emission_texture, Weight::Area).truncate();
+        (base_color * (1.0 - metallic), emission)
+    }
+
+    fn read_mean(
+        &self,
+        reference: Option<TextureRef>,
+        scene: &Scene,
+        mesh: &MeshData,
+        triangle: u32,
+        part: &[Vec2],
+        weight: Weight,
+    ) -> Vec4 {
+        /// A triangle clipped to a texel has seven corners; more are rare enough to be read at their centre.
+        const MOST_CORNERS: usize = 16;
+        let Some(TextureRef { texture, channel }) = reference else {
+            return Vec4::ONE;
+        };
+        let centre = || part.iter().sum::<Vec2>() / part.len().max(1) as f32;
+        let Some(coordinates) = self.coordinates(mesh, triangle, channel) else {
+            return Vec4::ONE;
+        };
+        let mut polygon = [Vec2::ZERO; MOST_CORNERS];
+        let Some(polygon) = polygon.get_mut(..part.len()).filter(|polygon| polygon.len() >= 3) else {
+            return scene.texture(texture).sample(coordinates.at(centre()));
+        };
+        for (corner, &barycentric) in polygon.iter_mut().zip(part) {
+            *corner = coordinates.at(barycentric);
+        }
+        scene.texture(texture).average(polygon, weight)
+    }
+
+    fn read(
+        &self,
+        reference: Option<TextureRef>,
+        scene: &Scene,
+        mesh: &MeshData,
+        triangle: u32,
+        barycentric: Vec2,
+    ) -> Vec4 {
+        let Some(TextureRef { texture, channel }) = reference else {
+            return Vec4::ONE;
+        };
+        // A mesh without the coordinates that its texture needs shows the factor alone, as Bevy does.
+        self.coordinates(mesh, triangle, channel)
+            .map_or(Vec4::ONE, |coordinates| scene.texture(texture).sample(coordinates.at(barycentric)))
+    }
+
+    fn coordinates(&self, mesh: &MeshData, triangle: u32, channel: UvChannel) -> Option<Coordinates> {
+        let uv = match channel {
+            UvChannel::Uv0 => &mesh.uv0,
+            UvChannel::Uv1 => &mesh.uv1,
+        };
+        let corner = |vertex: u32| uv.get(vertex as usize).map(|&uv| self.uv_transform.transform_point2(uv));
+        let [a, b, c] = mesh.triangles[triangle as usize].map(corner);
+        let (a, b, c) = (a?, b?, c?);
+        Some(Coordinates { corner: a, edges: [b - a, c - a] })
+    }
+}
+
+/// Transformed texture coordinates of a triangle.
+#[derive(Clone, Copy)]
+struct Coordinates {
+    corner: Vec2,
+    edges: [Vec2; 2],
+}
+
+impl Coordinates {
+    #[inline]
+    fn at(&self, barycentric: Vec2) -> Vec2 {
+        self.corner + self.edges[0] * barycentric.x + self.edges[1] * barycentric.y
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::scene::{Pyramids, Texels, Texture, Wrap, shapes};
+
+    /// A quad whose picture is `left` in its left half and `right` in its right half.
+    fn painted(left: Vec4, right: Vec4) -> (Scene, MeshData) {
+        let picture = Texture {
+            name: "halves".into(),
+            width: 8,
+            height: 8,
+            texels: Texels::Float((0..64).map(|index| if index % 8 < 4 { left } else { right }).collect()),
+            wrap: [Wrap::Clamp; 2],
+            pyramids: Pyramids::default(),
+        };
+        (Scene { textures: vec![Arc::new(picture)], ..Scene::default() }, shapes::floor("floor", 2.0))
+    }
+
+    const TEXTURE: Option<TextureRef> = Some(TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 });
+    const WHOLE: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::Y];
+
+    #[test]
+    fn reflectance_is_the_mean_over_the_part_that_is_asked_for() {
+        let (scene, mesh) = painted(Vec4::ONE, Vec4::new(0.2, 0.4, 0.6, 1.0));
+        let material = Material { base_color_texture: TEXTURE, emission_texture: TEXTURE, ..Material::default() };
+        let material = Material { emission: Vec3::splat(10.0), metallic: 0.5, ..material };
+        // The first triangle of the quad has a quarter of its area in the left half.
+        let (reflectance, emission) = material.average_over(&scene, &mesh, 0, &WHOLE);
+        let mean = Vec3::ONE * 0.25 + Vec3::new(0.2, 0.4, 0.6) * 0.75;
+        assert!((reflectance - mean * 0.5).length() < 1e-5, "{reflectance}");
+        assert!((emission - mean * 10.0).length() < 1e-4, "{emission}");
+    }
+
+    #[test]
+    fn what_is_cut_out_neither_reflects_nor_counts() {
+        let (scene, mesh) = painted(Vec4::new(0.9, 0.1, 0.9, 0.0), Vec4::new(0.2, 0.4, 0.6, 1.0));
+        let alpha = AlphaMode::Mask(0.5);
+        let material = Material { base_color_texture: TEXTURE, alpha, ..Material::default() };
+        let (reflectance, _) = material.average_over(&scene, &mesh, 0, &WHOLE);
+        assert!((reflectance - Vec3::new(0.2, 0.4, 0.6)).length() < 1e-5, "{reflectance}");
+        assert_eq!(material.alpha_at(&scene, &mesh, 0, Vec2::new(0.1, 0.0)), 0.0);
+        assert_eq!(material.alpha_at(&scene, &mesh, 0, Vec2::new(0.9, 0.0)), 1.0);
+    }
+
+    #[test]
+    fn a_mesh_without_texture_coordinates_shows_the_factor() {
+        let (scene, mut mesh) = painted(Vec4::ZERO, Vec4::ZERO);
+        mesh.uv0.clear();
+        let material = Material { base_color_texture: TEXTURE, ..Material::diffuse("red", Vec3::X) };
+        assert_eq!(material.average_over(&scene, &mesh, 0, &WHOLE), (Vec3::X, Vec3::ZERO));
+    }
+}

@@ -1,0 +1,46 @@
+//! Triangles in their own space.
+
+use glam::{Vec2, Vec3};
+
+/// An indexed triangle list.
+///
+/// Whatever a file or a Bevy mesh held (strips, fans, 16-bit indices, none at all) has been brought to this form.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeshData {
+    /// What messages call the mesh.
+    pub name: String,
+    /// Vertex positions in the mesh's own space, metres.
+    pub positions: Vec<Vec3>,
+    /// Unit normals, one a vertex; empty when the mesh has none and its facets are meant.
+    pub normals: Vec<Vec3>,
+    /// First texture coordinates (UV_0), one a vertex; empty when there are none.
+    pub uv0: Vec<Vec2>,
+    /// Second texture coordinates (UV_1), one a vertex; empty when there are none.
+    pub uv1: Vec<Vec2>,
+    /// Vertex indices of the triangles, counter-clockwise seen from the front.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+impl MeshData {
+    /// A vertex attribute at a point of a triangle, `None` when the mesh lacks the attribute.
+    #[inline]
+    pub fn interpolate_uv(&self, uv: &[Vec2], triangle: u32, barycentric: Vec2) -> Option<Vec2> {
+        let [a, b, c] = self.triangles[triangle as usize].map(|vertex| uv.get(vertex as usize).copied());
+        let (a, b, c) = (a?, b?, c?);
+        Some(a + (b - a) * barycentric.x + (c - a) * barycentric.y)
+    }
+
+    /// The interpolated normal in the mesh's own space (not of unit length), `None` when the mesh has no normals.
+    #[inline]
+    pub fn interpolate_normal(&self, triangle: u32, barycentric: Vec2) -> Option<Vec3> {
+        let [a, b, c] = self.corner_normals(triangle)?;
+        Some(a + (b - a) * barycentric.x + (c - a) * barycentric.y)
+    }
+
+    /// The normals of a triangle's vertices in the mesh's own space, `None` when the mesh has no normals.
+    #[inline]
+    pub fn corner_normals(&self, triangle: u32) -> Option<[Vec3; 3]> {
+        let [a, b, c] = self.triangles[triangle as usize].map(|vertex| self.normals.get(vertex as usize).copied());
+        Some([a?, b?, c?])
+    }
+}

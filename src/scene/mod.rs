@@ -1,0 +1,159 @@
+//! The scene as plain data: what light meets.
+//!
+//! A [`Scene`] holds meshes in their own space, [`Surface`]s that place them in the world, [`Material`]s, [`Texture`]s,
+//! [`Light`]s and a [`Sky`]. It comes from a file ([`load`]), from a built-in description ([`builtin`]) or from a Bevy
+//! world (the plugin's sync), and all routes yield the same data. [`check`] finds what is wrong with one and names it.
+//!
+//! [`LightSampler`] is how solvers choose points on lights.
+//!
+//! This room sees only `geometry`.
+
+pub mod builtin;
+mod camera;
+pub mod check;
+mod files;
+mod footprint;
+mod hash;
+mod light;
+mod light_sampler;
+mod material;
+mod mesh;
+mod problem;
+mod pyramid;
+pub mod shapes;
+mod sky;
+mod surface;
+mod texture;
+
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+
+use crate::geometry::{Aabb, SurfaceId, Triangle, define_id};
+
+pub use camera::Camera;
+pub use files::{Loaded, OutdoorsError, SceneError, Sun, load};
+pub use hash::{Hash, NoHash, hash, hash_mesh};
+pub use light::{Light, LightKind};
+pub use light_sampler::{LightSample, LightSampler, luminance};
+pub use material::{AlphaMode, Material, TextureRef, UvChannel};
+pub use mesh::MeshData;
+pub use problem::{Problem, Severity};
+pub use pyramid::{Pyramids, Weight};
+pub use sky::{EnvironmentMap, Sky};
+pub use surface::{Role, Sides, Surface, SurfaceKey};
+pub use texture::{Texels, Texture, Wrap};
+
+define_id! {
+    /// Which mesh of the scene.
+    MeshId
+}
+define_id! {
+    /// Which material of the scene.
+    MaterialId
+}
+define_id! {
+    /// Which texture of the scene.
+    TextureId
+}
+define_id! {
+    /// Which light of the scene.
+    LightId
+}
+
+/// Everything that light meets, in metres and linear Rec. 709.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// Triangles in their own space; several surfaces may show the same mesh.
+    pub meshes: Vec<Arc<MeshData>>,
+    /// Meshes placed in the world.
+    pub surfaces: Vec<Surface>,
+    /// What surfaces are made of.
+    pub materials: Vec<Material>,
+    /// Pictures that materials refer to.
+    pub textures: Vec<Arc<Texture>>,
+    /// Lights that are not surfaces.
+    pub lights: Vec<Light>,
+    /// What rays see that leave the scene.
+    pub sky: Sky,
+}
+
+impl Scene {
+    /// The ids of all surfaces, in order.
+    pub fn surface_ids(&self) -> impl ExactSizeIterator<Item = SurfaceId> + use<> {
+        (0..self.surfaces.len()).map(SurfaceId::from_index)
+    }
+
+    /// A surface by its id.
+    #[inline]
+    pub fn surface(&self, id: SurfaceId) -> &Surface {
+        &self.surfaces[id.index()]
+    }
+
+    /// The mesh that a surface shows.
+    #[inline]
+    pub fn mesh_of(&self, id: SurfaceId) -> &MeshData {
+        &self.meshes[self.surface(id).mesh.index()]
+    }
+
+    /// The material of a surface.
+    #[inline]
+    pub fn material_of(&self, id: SurfaceId) -> &Material {
+        &self.materials[self.surface(id).material.index()]
+    }
+
+    /// A texture by its id.
+    #[inline]
+    pub fn texture(&self, id: TextureId) -> &Texture {
+        &self.textures[id.index()]
+    }
+
+    /// A triangle of a surface in world space, corners in the mesh's order.
+    ///
+    /// Where [`Surface::is_mirrored`], the corners turn clockwise seen from the front; [`Scene::geometric_normal`]
+    /// knows that, [`Triangle::normal`] cannot.
+    #[inline]
+    pub fn triangle(&self, id: SurfaceId, triangle: u32) -> Triangle {
+        let surface = self.surface(id);
+        let mesh = &self.meshes[surface.mesh.index()];
+        Triangle {
+            corners: mesh.triangles[triangle as usize]
+                .map(|vertex| surface.to_world.transform_point3(mesh.positions[vertex as usize])),
+        }
+    }
+
+    /// The unit normal of a triangle's front in world space, zero for a degenerate one.
+    #[inline]
+    pub fn geometric_normal(&self, id: SurfaceId, triangle: u32) -> Vec3 {
+        let normal = self.triangle(id, triangle).normal();
+        if self.surface(id).is_mirrored() { -normal } else { normal }
+    }
+
+    /// The interpolated unit normal of the front in world space; the geometric one where the mesh has none.
+    pub fn shading_normal(&self, id: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
+        let geometric = self.geometric_normal(id, triangle);
+        let Some(normal) = self.mesh_of(id).interpolate_normal(triangle, barycentric) else {
+            return geometric;
+        };
+        facing(self.surface(id).normal_to_world(normal), geometric)
+    }
+
+    /// Triangles of all surfaces together.
+    pub fn triangle_count(&self) -> usize {
+        self.surface_ids().map(|id| self.mesh_of(id).triangles.len()).sum()
+    }
+
+    /// The smallest box around all surfaces.
+    pub fn bounds(&self) -> Aabb {
+        self.surface_ids()
+            .flat_map(|id| (0..self.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
+            .fold(Aabb::EMPTY, |bounds, (id, triangle)| bounds.union(self.triangle(id, triangle).bounds()))
+    }
+}
+
+/// A shading normal, or the geometric one where the shading normal points away from its own face: that is a modelling
+/// fault, and the face is to be trusted.
+#[inline]
+pub(crate) fn facing(shading: Vec3, geometric: Vec3) -> Vec3 {
+    if shading.dot(geometric) > 0.0 { shading } else { geometric }
+}

@@ -1,0 +1,270 @@
+//! What is wrong with a scene, said so that its author can find it.
+
+use super::SurfaceKey;
+
+/// How much a [`Problem`] matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know; the result is as meant.
+    Info,
+    /// The result is not what the author drew.
+    Warning,
+}
+
+/// One thing that is wrong with a scene, and what was done about it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A texture's file or data is not there.
+    #[error("texture '{texture}' of material '{material}' cannot be read ({reason}): its factor alone is used")]
+    MissingTexture {
+        /// The material that wants it.
+        material: String,
+        /// The image's name or file.
+        texture: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A file of materials is not there.
+    #[error("material file {file} cannot be read ({reason}): its materials are light grey")]
+    MissingMaterials {
+        /// The file.
+        file: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A file uses something that this reader does not know.
+    #[error("extension {name} is not known and ignored{}", if *.required { ", though the file requires it" } else { "" })]
+    UnknownExtension {
+        /// The extension's name.
+        name: String,
+        /// The file says that it cannot be understood without.
+        required: bool,
+    },
+    /// Part of a mesh could not be read.
+    #[error("primitive {primitive} of mesh '{mesh}' is left out: {reason}")]
+    SkippedPrimitive {
+        /// The mesh.
+        mesh: String,
+        /// Which primitive of it.
+        primitive: usize,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A vertex attribute could not be read.
+    #[error("{attribute} of mesh '{mesh}' is ignored: {reason}")]
+    IgnoredAttribute {
+        /// The mesh.
+        mesh: String,
+        /// The attribute's name in the file.
+        attribute: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// Triangles refer to vertices that do not exist.
+    #[error("{count} triangles of mesh '{mesh}' refer to vertices that do not exist and are dropped")]
+    IndexOutOfRange {
+        /// The mesh.
+        mesh: String,
+        /// How many triangles.
+        count: usize,
+    },
+    /// Vertices are NaN or infinite.
+    #[error("{count} triangles of mesh '{mesh}' have NaN or infinite vertices and are dropped")]
+    NonFiniteVertices {
+        /// The mesh.
+        mesh: String,
+        /// How many triangles.
+        count: usize,
+    },
+    /// Triangles have no area.
+    #[error("{count} triangles of mesh '{mesh}' have no area: they neither stop nor receive light")]
+    DegenerateTriangles {
+        /// The mesh.
+        mesh: String,
+        /// How many triangles.
+        count: usize,
+    },
+    /// Normals have no direction.
+    #[error("{count} normals of mesh '{mesh}' are zero or not finite: the normals of their faces are used")]
+    UnusableNormals {
+        /// The mesh.
+        mesh: String,
+        /// How many vertices.
+        count: usize,
+    },
+    /// A mesh has no triangles.
+    #[error("mesh '{mesh}' has no triangles")]
+    EmptyMesh {
+        /// The mesh.
+        mesh: String,
+    },
+    /// Texture coordinates are NaN or infinite.
+    #[error("{count} texture coordinates of mesh '{mesh}' are NaN or infinite and are set to zero")]
+    NonFiniteUv {
+        /// The mesh.
+        mesh: String,
+        /// How many vertices.
+        count: usize,
+    },
+    /// Meshes have no lightmap coordinates.
+    #[error("mesh '{mesh}'{} no UV_1: unwrapping makes it", if *.more > 0 { format!(" and {} more have", .more) } else { " has".to_owned() })]
+    MissingLightmapUv {
+        /// The first such mesh.
+        mesh: String,
+        /// How many more.
+        more: usize,
+    },
+    /// Lightmap coordinates leave the unit square.
+    #[error("UV_1 of mesh '{mesh}' leaves the unit square: it is fitted or unwrapped anew")]
+    LightmapUvOutOfRange {
+        /// The mesh.
+        mesh: String,
+    },
+    /// Lightmap coordinates lie on top of each other.
+    #[error("UV_1 of mesh '{mesh}' overlaps itself: it is unwrapped anew")]
+    OverlappingLightmapUv {
+        /// The mesh.
+        mesh: String,
+    },
+    /// A surface stands nowhere.
+    #[error("surface '{surface}' has a transform that is not finite and is left out")]
+    NonFiniteTransform {
+        /// The surface or node.
+        surface: String,
+    },
+    /// A surface is flattened to nothing.
+    #[error("surface '{surface}' has a scale of zero: nothing of it can be seen")]
+    FlattenedSurface {
+        /// The surface.
+        surface: SurfaceKey,
+    },
+    /// A surface's own texel density is of no use.
+    #[error("surface '{surface}' asks for a texel density that is not above zero: the usual one is used")]
+    UnusableDensity {
+        /// The surface.
+        surface: SurfaceKey,
+    },
+    /// Two surfaces would be known by one name.
+    #[error(
+        "more than one surface is called '{key}': one of them is known as '{used}', which may change when the file does; give its node a name of its own"
+    )]
+    AmbiguousKey {
+        /// The name that both have.
+        key: SurfaceKey,
+        /// The name that the later one is given.
+        used: SurfaceKey,
+    },
+    /// A material reflects more light than it receives.
+    #[error("material '{material}' reflects {reflectance} of the light, more than it receives: clamped to one")]
+    ReflectanceAboveOne {
+        /// The material.
+        material: String,
+        /// Its largest channel.
+        reflectance: f32,
+    },
+    /// A material's number is NaN, infinite or negative.
+    #[error("{property} of material '{material}' is negative or not finite: {repair}")]
+    UnusableMaterial {
+        /// The material.
+        material: String,
+        /// What is wrong.
+        property: &'static str,
+        /// What is used instead.
+        repair: &'static str,
+    },
+    /// Textures of one material are laid out differently.
+    #[error(
+        "textures of material '{material}' have different KHR_texture_transforms: that of the base colour is used for all"
+    )]
+    DifferentTextureTransforms {
+        /// The material.
+        material: String,
+    },
+    /// Surfaces have no material.
+    #[error(
+        "{count} primitives have no material: glTF's default is a metal, which reflects nothing diffusely; give them one"
+    )]
+    NoMaterial {
+        /// How many.
+        count: usize,
+    },
+    /// A light's numbers are of no use.
+    #[error("light '{light}' is left out: {reason}")]
+    UnusableLight {
+        /// The light.
+        light: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Nothing in the scene gives off light.
+    #[error("the scene has no light: no lamp, no emissive material, and the sky is dark; a bake of it is black")]
+    NoLight,
+    /// The scene's size suggests wrong units.
+    #[error("the scene is {metres} m across: are its units metres?")]
+    AbsurdSize {
+        /// Diagonal of its bounds, metres.
+        metres: f32,
+    },
+    /// A node is its own ancestor, or has two parents, or lies too deep.
+    #[error("node '{node}' is left out: {reason}")]
+    SkippedNode {
+        /// The node.
+        node: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A camera cannot be used.
+    #[error("camera '{camera}' is left out: {reason}")]
+    SkippedCamera {
+        /// The camera.
+        camera: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A skinned or morphed mesh.
+    #[error(
+        "'{node}' is {how}: it counts as a mover and is not baked; set its extra radiosity.role to bake its rest pose"
+    )]
+    Animated {
+        /// The node.
+        node: String,
+        /// "skinned" or "morphed".
+        how: &'static str,
+    },
+    /// An extra that is meant for the bake cannot be understood.
+    #[error("extra '{key}' of '{owner}' is ignored: {reason}")]
+    BadExtra {
+        /// The node, mesh, material or light.
+        owner: String,
+        /// The extra's key.
+        key: String,
+        /// What is expected.
+        reason: String,
+    },
+    /// A line of a text file cannot be understood.
+    #[error("{file}, line {line}: {reason}{}", if *.more > 0 { format!(" (and {} more lines like it)", .more) } else { String::new() })]
+    BadLine {
+        /// The file.
+        file: String,
+        /// The first such line, from one.
+        line: usize,
+        /// What is wrong and what was done.
+        reason: String,
+        /// How many more lines have the same fault.
+        more: usize,
+    },
+}
+
+impl Problem {
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::MissingLightmapUv { .. }
+            | Self::LightmapUvOutOfRange { .. }
+            | Self::OverlappingLightmapUv { .. }
+            | Self::UnknownExtension { required: false, .. } => Severity::Info,
+            _ => Severity::Warning,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What rays see that leave the scene.
+
+use std::sync::Arc;
+
+use glam::{Quat, Vec2, Vec3};
+
+use super::Texture;
+
+/// Light from everywhere around the scene.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Sky {
+    /// Darkness.
+    #[default]
+    Dark,
+    /// The same radiance from every direction, cd/m2.
+    Uniform(Vec3),
+    /// A picture of the surroundings.
+    Map(EnvironmentMap),
+}
+
+/// An equirectangular picture of the surroundings: its top is up (+Y), its middle column looks along -Z.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnvironmentMap {
+    /// Relative radiance.
+    pub picture: Arc<Texture>,
+    /// Radiance in cd/m2 of a picture value of one.
+    pub scale: f32,
+    /// From the picture's space to the world's.
+    pub rotation: Quat,
+}
+
+impl EnvironmentMap {
+    /// Where in the picture a direction is seen, `(0, 0)` at the top left.
+    pub fn uv(&self, direction: Vec3) -> Vec2 {
+        let d = self.rotation.inverse() * direction;
+        Vec2::new(
+            0.5 + d.x.atan2(-d.z) / core::f32::consts::TAU,
+            d.normalize_or(Vec3::Y).y.clamp(-1.0, 1.0).acos() / core::f32::consts::PI,
+        )
+    }
+
+    /// The direction that a place in the picture shows; the inverse of [`EnvironmentMap::uv`].
+    pub fn direction(&self, uv: Vec2) -> Vec3 {
+        let (sin_polar, cos_polar) = (uv.y * core::f32::consts::PI).sin_cos();
+        let (sine, cosine) = ((uv.x - 0.5) * core::f32::consts::TAU).sin_cos();
+        self.rotation * Vec3::new(sin_polar * sine, cos_polar, -sin_polar * cosine)
+    }
+}
+
+impl Sky {
+    /// Radiance that arrives from a direction (a unit vector away from the scene), cd/m2.
+    pub fn radiance(&self, direction: Vec3) -> Vec3 {
+        match self {
+            Self::Dark => Vec3::ZERO,
+            Self::Uniform(radiance) => *radiance,
+            Self::Map(map) => map.picture.sample(map.uv(direction)).truncate() * map.scale,
+        }
+    }
+
+    /// True when no light comes from it.
+    pub fn is_dark(&self) -> bool {
+        match self {
+            Self::Dark => true,
+            Self::Uniform(radiance) => radiance.max_element() <= 0.0,
+            Self::Map(map) => map.scale <= 0.0,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A mesh placed in the world.
+
+use std::fmt;
+
+use glam::{Affine3A, Mat3, Vec3};
+use serde::{Deserialize, Serialize};
+
+use super::{MaterialId, MeshId};
+
+/// What names a surface across runs: source file, node path and primitive, or a name that the user gave it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SurfaceKey(pub String);
+
+impl SurfaceKey {
+    /// The key of a file's primitive: `level.glb#room/table:0`.
+    pub fn from_node(source: &str, node_path: &str, primitive: usize) -> Self {
+        Self(format!("{source}#{node_path}:{primitive}"))
+    }
+}
+
+impl fmt::Display for SurfaceKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// What a surface does in a bake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// Casts, reflects and receives light; owns a lightmap rectangle.
+    #[default]
+    Static,
+    /// Casts and reflects light but has no lightmap: something whose texels would be wasted.
+    Occluder,
+    /// Moves through the level: not part of a bake.
+    Mover,
+    /// Does not exist for the bake.
+    Excluded,
+}
+
+/// Which sides of a surface's triangles reflect light.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Sides {
+    /// The front only; the back absorbs what reaches it.
+    #[default]
+    Front,
+    /// Both.
+    Both,
+}
+
+/// One mesh instance of the scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    /// Its name across runs.
+    pub key: SurfaceKey,
+    /// The triangles.
+    pub mesh: MeshId,
+    /// From the mesh's own space to the world.
+    pub to_world: Affine3A,
+    /// What it is made of.
+    pub material: MaterialId,
+    /// What it does in a bake.
+    pub role: Role,
+    /// Which sides reflect.
+    pub sides: Sides,
+    /// Factor on the bake's texel density; 1.0 keeps it.
+    pub density_scale: f32,
+}
+
+impl Surface {
+    /// A static, single-sided surface where the mesh stands.
+    pub fn new(key: SurfaceKey, mesh: MeshId, material: MaterialId) -> Self {
+        Self {
+            key,
+            mesh,
+            to_world: Affine3A::IDENTITY,
+            material,
+            role: Role::Static,
+            sides: Sides::Front,
+            density_scale: 1.0,
+        }
+    }
+
+    /// True when the transform turns left into right, so that the corners of triangles seen from the front turn
+    /// clockwise.
+    #[inline]
+    pub fn is_mirrored(&self) -> bool {
+        self.to_world.matrix3.determinant() < 0.0
+    }
+
+    /// Takes normals of the mesh to normals of the world, whose lengths it does not keep.
+    #[inline]
+    pub fn normal_matrix(&self) -> Mat3 {
+        // The cofactor matrix: the inverse transpose times the determinant, but finite for flattened transforms.
+        let m = self.to_world.matrix3;
+        let (x, y, z) = (Vec3::from(m.x_axis), Vec3::from(m.y_axis), Vec3::from(m.z_axis));
+        let cofactors = Mat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
+        if self.is_mirrored() { -cofactors } else { cofactors }
+    }
+
+    /// Takes a normal of the mesh to a unit normal of the world.
+    #[inline]
+    pub fn normal_to_world(&self, normal: Vec3) -> Vec3 {
+        (self.normal_matrix() * normal).normalize_or_zero()
+    }
+
+    /// True when the surface takes part in a bake at all.
+    #[inline]
+    pub fn is_in_bake(&self) -> bool {
+        matches!(self.role, Role::Static | Role::Occluder)
+    }
+}

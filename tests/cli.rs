@@ -1,0 +1,392 @@
+//! What users of the command line rely on: exit codes, one sentence about what went wrong, files whole or not at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+fn radiosity(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_radiosity"));
+    command.current_dir(folder.path()).args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Output {
+    radiosity(folder, arguments).output().unwrap()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What a failed command said, after checking that it was one sentence and that the exit code was 1.
+fn complaint(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+    assert_eq!(text.lines().count(), 1, "{arguments:?}: {text}");
+    assert!(text.starts_with("error: "), "{arguments:?}: {text}");
+    text
+}
+
+/// The JSON object that a command printed, and that it printed nothing else.
+fn json(output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Names of all files in a folder, sorted.
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A glTF file of one triangle in the ground plane, with the given corners and a lamp above it if asked for.
+fn write_triangle(folder: &TempDir, name: &str, corners: [[f32; 3]; 3], lamp: bool) -> PathBuf {
+    let bytes: Vec<u8> = corners.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+    fs::write(folder.path().join(format!("{name}.bin")), bytes).unwrap();
+    let lights = if lamp {
+        r#""extensionsUsed": ["KHR_lights_punctual"],
+           "extensions": {"KHR_lights_punctual": {"lights": [{"type": "point", "intensity": 10}]}},"#
+    } else {
+        ""
+    };
+    let lamp_node = if lamp {
+        r#", {"translation": [0.3, 1, 0.3], "extensions": {"KHR_lights_punctual": {"light": 0}}}"#
+    } else {
+        ""
+    };
+    let nodes = if lamp { "[0, 1]" } else { "[0]" };
+    let path = folder.path().join(format!("{name}.gltf"));
+    let text = format!(
+        r#"{{"asset": {{"version": "2.0"}}, {lights} "scene": 0, "scenes": [{{"nodes": {nodes}}}],
+            "nodes": [{{"mesh": 0, "name": "ground"}}{lamp_node}],
+            "materials": [{{"pbrMetallicRoughness": {{"metallicFactor": 0}}}}],
+            "meshes": [{{"primitives": [{{"attributes": {{"POSITION": 0}}, "material": 0}}]}}],
+            "accessors": [{{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3",
+                           "min": [0, 0, 0], "max": [1, 1, 1]}}],
+            "bufferViews": [{{"buffer": 0, "byteLength": 36}}],
+            "buffers": [{{"uri": "{name}.bin", "byteLength": 36}}]}}"#
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+const GROUND: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]];
+
+/// A short bake.
+fn bake<'a>(scene: &'a str, output: &'a str) -> Vec<&'a str> {
+    vec!["bake", scene, "-o", output, "--error", "0.3", "--density", "4"]
+}
+
+#[test]
+fn a_bake_writes_its_level_and_nothing_else() {
+    let folder = folder();
+    let output = run(&folder, &bake("builtin:cornell_box", "out"));
+    assert!(output.status.success(), "{}", stderr(&output));
+    let names = files(&folder.path().join("out"));
+    for name in ["level.ron", "page_0.exr", "page_0.ktx2", "report.json"] {
+        assert!(names.iter().any(|file| file == name), "{name} in {names:?}");
+    }
+    let known = |name: &&String| ["level.ron", "report.json"].contains(&name.as_str()) || name.contains('_');
+    assert_eq!(names.iter().find(|name| !known(name)), None);
+}
+
+#[test]
+fn without_a_folder_a_bake_is_named_after_its_scene() {
+    let folder = folder();
+    let output = run(&folder, &["bake", "builtin:furnace", "--error", "0.5", "--density", "2"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(folder.path().join("bakes/furnace/level.ron").exists());
+}
+
+#[test]
+fn json_is_one_object_with_the_keys_of_the_contract() {
+    let folder = folder();
+    let mut arguments = bake("builtin:cornell_box", "out");
+    arguments.push("--json");
+    let report = json(&run(&folder, &arguments));
+    for key in ["elements", "triangles", "surfaces", "pages", "rays", "iterations", "unshot", "error_estimate"] {
+        assert!(report[key].as_f64().is_some_and(|value| value > 0.0), "{key} of {report}");
+    }
+    assert!(report["seconds"]["total"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    assert!(report["residual"].is_number() && report["peak_memory_bytes"].is_number());
+    assert_eq!(report["backend"], "cpu");
+    assert_eq!(report["warnings"], serde_json::json!([]));
+    let written = fs::read_to_string(folder.path().join("out/report.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), report);
+}
+
+#[test]
+fn info_says_what_is_in_a_scene() {
+    let folder = folder();
+    let info = json(&run(&folder, &["info", "builtin:furnace", "--json"]));
+    assert_eq!(info["triangles"], 12);
+    assert_eq!(info["surfaces"], 6);
+    assert!((info["area_m2"].as_f64().unwrap() - 24.0).abs() < 1e-6);
+    assert_eq!(info["lights"], 6);
+    for key in ["nodes", "leaves", "references_per_triangle", "depth", "build_seconds"] {
+        assert!(info["kdtree"][key].is_number(), "{key}");
+    }
+    for key in ["kind", "cells", "sigma", "neighbours"] {
+        assert!(info["partition"].get(key).is_some(), "{key}");
+    }
+    let list = run(&folder, &["info", "builtin:"]);
+    assert!(String::from_utf8_lossy(&list.stdout).contains("builtin:cornell_box"));
+}
+
+#[test]
+fn probes_of_a_furnace_find_pi_times_its_radiance_by_paths_and_in_its_bake() {
+    let folder = folder();
+    fs::write(folder.path().join("points.csv"), "x,y,z,nx,ny,nz\n0,-1,0,0,1,0\n1,0.3,0.2,-1,0,0\n").unwrap();
+    let probe = |from: &[&str]| {
+        let mut arguments = vec!["probe", "builtin:furnace", "--points", "points.csv", "-o", "light.csv"];
+        arguments.extend(from);
+        let output = run(&folder, &arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = fs::read_to_string(folder.path().join("light.csv")).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("x,y,z,nx,ny,nz,r,g,b,standard_error"));
+        let points: Vec<Vec<f32>> =
+            lines.map(|line| line.split(',').map(|field| field.parse().unwrap()).collect()).collect();
+        assert_eq!(points.len(), 2);
+        points
+    };
+    assert!(
+        run(&folder, &["bake", "builtin:furnace", "-o", "out", "--error", "0.01", "--density", "4"]).status.success()
+    );
+    for (from, tolerance) in [(["--samples", "4096"], 0.01), (["--from", "out"], 0.02)] {
+        for point in probe(&from) {
+            for channel in &point[6..9] {
+                assert!((channel / std::f32::consts::PI - 1.0).abs() < tolerance, "{from:?}: {point:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rays_are_replayed_from_a_file() {
+    let folder = folder();
+    let rays: [[f32; 8]; 2] = [[0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1e30], [0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.5]];
+    let bytes: Vec<u8> = rays.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+    fs::write(folder.path().join("in.rays"), bytes).unwrap();
+    let arguments = ["rays", "builtin:furnace", "--rays", "in.rays", "--hits", "out.hits", "--json"];
+    let outcome = json(&run(&folder, &arguments));
+    assert_eq!((&outcome["rays"], &outcome["hits"]), (&2.into(), &1.into()));
+    assert!(outcome["mrays_per_second"].is_number() && outcome["build_seconds"].is_number());
+    let hits = fs::read(folder.path().join("out.hits")).unwrap();
+    assert_eq!(hits.len(), 16);
+    assert_eq!(f32::from_le_bytes(hits[..4].try_into().unwrap()), 1.0);
+    assert_eq!(f32::from_le_bytes(hits[8..12].try_into().unwrap()), -1.0);
+}
+
+#[test]
+fn commands_that_are_not_understood_end_with_code_two() {
+    let folder = folder();
+    for arguments in [&["bake"][..], &["fry", "x"], &["bake", "builtin:furnace", "--density", "thick"], &[]] {
+        assert_eq!(run(&folder, arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_does_not_exist_yet_says_so() {
+    let folder = folder();
+    assert!(complaint(&folder, &["render", "builtin:furnace", "-o", "x.png"]).contains("not available yet"));
+    assert!(complaint(&folder, &["bake", "builtin:furnace", "--backend", "gpu"]).contains("--backend cpu"));
+    assert!(complaint(&folder, &["bake", "builtin:furnace", "--method", "path"]).contains("use gather"));
+    assert!(complaint(&folder, &["info", "builtin:furnace", "--partition", "hybrid"]).contains("hybrid"));
+    assert_eq!(files(folder.path()), [] as [&str; 0]);
+}
+
+#[cfg(not(feature = "viewer"))]
+#[test]
+fn view_names_the_command_that_has_a_window() {
+    assert!(complaint(&folder(), &["view", "builtin:furnace"]).contains("cargo view builtin:furnace"));
+}
+
+#[test]
+fn files_that_are_no_scenes_are_named() {
+    let folder = folder();
+    let triangle = write_triangle(&folder, "level", GROUND, true);
+    fs::write(folder.path().join("noise.glb"), [7; 64]).unwrap();
+    let text = fs::read_to_string(&triangle).unwrap();
+    fs::write(folder.path().join("cut.gltf"), &text[..text.len() / 2]).unwrap();
+    fs::write(folder.path().join("orphan.gltf"), text.replace("level.bin", "lost.bin")).unwrap();
+    fs::write(folder.path().join("notes.txt"), "hello").unwrap();
+    fs::write(folder.path().join("empty.gltf"), r#"{"asset": {"version": "2.0"}}"#).unwrap();
+    for (scene, reason) in [
+        ("missing.glb", "missing.glb"),
+        ("noise.glb", "noise.glb"),
+        ("cut.gltf", "cut.gltf"),
+        ("orphan.gltf", "lost.bin"),
+        ("notes.txt", ".glb"),
+        ("empty.gltf", "no triangles"),
+        ("builtin:castle", "cornell_box"),
+    ] {
+        assert!(complaint(&folder, &bake(scene, "out")).contains(reason), "{scene}");
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn geometry_that_cannot_be_baked_is_refused() {
+    let folder = folder();
+    for (name, corners) in [("nan", [[f32::NAN; 3], GROUND[1], GROUND[2]]), ("flat", [GROUND[0]; 3])] {
+        write_triangle(&folder, name, corners, true);
+        complaint(&folder, &bake(&format!("{name}.gltf"), "out"));
+        assert!(!folder.path().join("out").exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_scene_without_light_bakes_black_and_says_so() {
+    let folder = folder();
+    write_triangle(&folder, "dark", GROUND, false);
+    let mut arguments = bake("dark.gltf", "out");
+    arguments.push("--json");
+    let report = json(&run(&folder, &arguments));
+    assert!(report["warnings"].to_string().contains("no light"), "{report}");
+    let lit = run(&folder, &["bake", "dark.gltf", "-o", "lit", "--sky", "1,1,1", "--error", "0.3", "--json"]);
+    assert!(!json(&lit)["warnings"].to_string().contains("no light"));
+}
+
+#[test]
+fn settings_that_mean_nothing_are_refused_with_the_value() {
+    let folder = folder();
+    for (option, value) in [("--density", "0"), ("--density", "-4"), ("--error", "0"), ("--time", "-1")] {
+        let text = complaint(&folder, &["bake", "builtin:furnace", "-o", "out", option, value]);
+        assert!(text.contains(value) && text.contains(&option[2..]), "{text}");
+    }
+    for (option, value) in [("--sun", "1,2"), ("--sky", "bright"), ("--sky", "lost.hdr")] {
+        assert!(complaint(&folder, &["bake", "builtin:furnace", "-o", "out", option, value]).contains(value));
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn ten_kilometres_at_a_hundred_texels_a_metre_are_refused_with_the_numbers() {
+    let folder = folder();
+    write_triangle(&folder, "plain", GROUND.map(|corner| corner.map(|number| number * 10_000.0)), true);
+    let text = complaint(&folder, &["bake", "plain.gltf", "-o", "out", "--density", "100"]);
+    assert!(text.contains("500000000000 elements") && text.contains("MiB") && text.contains("--density"), "{text}");
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_before_the_bake() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "").unwrap();
+    assert!(complaint(&folder, &bake("builtin:furnace", "file/out")).contains("file/out"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_no_half_of_a_level() {
+    let folder = folder();
+    // A limit on the size of files stands in for a full disk: writing fails in the middle of the first large file.
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 4; exec {} bake builtin:cornell_box -o out --error 0.3 --density 16",
+        env!("CARGO_BIN_EXE_radiosity")
+    );
+    let output = Command::new("bash").arg("-c").arg(command).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot write"), "{}", stderr(&output));
+    assert!(!folder.path().join("out").exists(), "{:?}", files(&folder.path().join("out")));
+}
+
+#[test]
+fn bad_points_and_rays_are_named() {
+    let folder = folder();
+    fs::write(folder.path().join("points.csv"), "0,0,0,0,1,0\n1,2,3\n").unwrap();
+    let probe = ["probe", "builtin:furnace", "--points", "points.csv", "-o", "light.csv"];
+    assert!(complaint(&folder, &probe).contains("line 2 of points.csv"));
+    fs::write(folder.path().join("in.rays"), [0; 33]).unwrap();
+    let rays = ["rays", "builtin:furnace", "--rays", "in.rays", "--hits", "out.hits"];
+    assert!(complaint(&folder, &rays).contains("33 bytes"));
+    assert_eq!(files(folder.path()), ["in.rays", "points.csv"]);
+}
+
+/// A bake of many passes, each long enough for a checkpoint.
+#[cfg(unix)]
+const LONG: [&str; 11] =
+    ["bake", "builtin:cornell_box", "-o", "out", "--error", "0.01", "--density", "8", "--threads", "1", "--json"];
+
+#[cfg(unix)]
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    use std::time::{Duration, Instant};
+    let started = Instant::now();
+    while !is_there() {
+        assert!(started.elapsed() < Duration::from_secs(120), "waited two minutes for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The pages of a bake that nobody disturbed, and of the one in `folder`, which must be equal.
+#[cfg(unix)]
+fn assert_resumes_to_the_same_bytes(folder: &TempDir) {
+    let mut resume = LONG.to_vec();
+    resume.push("--resume");
+    let resumed = json(&run(folder, &resume));
+    assert_eq!(resumed["warnings"], serde_json::json!([]));
+    let mut undisturbed = LONG.to_vec();
+    undisturbed[3] = "undisturbed";
+    json(&run(folder, &undisturbed));
+    let (out, undisturbed) = (folder.path().join("out"), folder.path().join("undisturbed"));
+    assert_eq!(files(&out), files(&undisturbed), "the checkpoint is gone");
+    for name in files(&out).iter().filter(|name| *name != "report.json") {
+        assert!(fs::read(out.join(name)).unwrap() == fs::read(undisturbed.join(name)).unwrap(), "{name} differs");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_bake_goes_on_to_the_same_bytes_and_refuses_other_settings() {
+    let folder = folder();
+    let checkpoint = folder.path().join("out/checkpoint.bin");
+    let mut child = radiosity(&folder, &LONG).stdout(Stdio::null()).spawn().unwrap();
+    wait_for("a checkpoint", || checkpoint.exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.path().join("out/level.ron").exists(), "the bake was over before it could be killed");
+
+    let mut other = LONG.to_vec();
+    other.extend(["--resume", "--seed", "5"]);
+    assert!(complaint(&folder, &other).contains("other settings"));
+    assert_resumes_to_the_same_bytes(&folder);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on() {
+    let folder = folder();
+    let child = radiosity(&folder, &LONG).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("a checkpoint", || folder.path().join("out/checkpoint.bin").exists());
+    let second = complaint(&folder, &bake("builtin:cornell_box", "out"));
+    assert!(second.contains("another bake") && second.contains(&child.id().to_string()), "{second}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
+    let left = files(&folder.path().join("out"));
+    assert!(left.iter().all(|name| name.starts_with("checkpoint.") && name.ends_with(".bin")), "{left:?}");
+    assert_resumes_to_the_same_bytes(&folder);
+}
+
+#[test]
+fn threads_do_not_change_the_bytes() {
+    let folder = folder();
+    for threads in ["1", "3"] {
+        let mut arguments = bake("builtin:cornell_box", threads);
+        arguments.extend(["--threads", threads]);
+        assert!(run(&folder, &arguments).status.success());
+    }
+    let page = |threads: &str| fs::read(folder.path().join(threads).join("page_0.exr")).unwrap();
+    assert!(page("1") == page("3"));
+}

@@ -1,0 +1,15 @@
+//! What an app may rely on when it bakes and shows lightmaps.
+//!
+//! Everything runs without a window. `world` needs no graphics adapter; `drawn` looks at pixels and is skipped, saying
+//! so, where there is none, unless `RADIOSITY_REQUIRE_GPU=1` makes that a failure.
+#![cfg(feature = "plugin")]
+
+#[path = "plugin/app.rs"]
+mod app;
+#[path = "plugin/drawn.rs"]
+mod drawn;
+#[cfg(feature = "gltf")]
+#[path = "plugin/files.rs"]
+mod files;
+#[path = "plugin/world.rs"]
+mod world;

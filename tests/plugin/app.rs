@@ -1,0 +1,163 @@
+//! Apps without a window, and what the tests do with them.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use bevy::app::PluginsState;
+use bevy::camera::{Hdr, RenderTarget};
+use bevy::core_pipeline::tonemapping::Tonemapping;
+use bevy::prelude::*;
+use bevy::render::RenderPlugin;
+use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
+use bevy::render::render_resource::{TextureFormat, TextureUsages};
+use bevy::render::settings::WgpuSettings;
+use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
+use bevy::window::{ExitCondition, WindowPlugin};
+use bevy_radiosity::bake::BakeSettings;
+use bevy_radiosity::plugin::BatchTimes;
+use bevy_radiosity::prelude::*;
+
+/// How the last bake ended.
+#[derive(Resource, Clone, Default)]
+pub struct Ended(pub Option<Result<BatchTimes, String>>);
+
+/// An app that draws nothing, since it has no renderer.
+pub fn create_world_app() -> App {
+    create_app(WgpuSettings { backends: None, ..default() })
+}
+
+/// An app that draws, or `None` on a machine without a graphics adapter.
+pub fn create_drawing_app() -> Option<App> {
+    static HAS_ADAPTER: OnceLock<bool> = OnceLock::new();
+    let has_adapter =
+        *HAS_ADAPTER.get_or_init(|| std::panic::catch_unwind(|| drop(create_app(WgpuSettings::default()))).is_ok());
+    if !has_adapter {
+        let required = std::env::var("RADIOSITY_REQUIRE_GPU").is_ok_and(|value| value == "1");
+        assert!(!required, "RADIOSITY_REQUIRE_GPU=1, but there is no graphics adapter");
+        eprintln!("skipped: there is no graphics adapter (RADIOSITY_REQUIRE_GPU=1 makes this a failure)");
+        return None;
+    }
+    Some(create_app(WgpuSettings::default()))
+}
+
+fn create_app(settings: WgpuSettings) -> App {
+    let mut app = App::new();
+    if settings.backends.is_none() {
+        // Bevy's lights cannot be despawned without it, and it comes with the renderer.
+        app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
+    }
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    app.add_plugins(
+        DefaultPlugins
+            .set(WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() })
+            .set(AssetPlugin { file_path: assets.to_string_lossy().into_owned(), ..default() })
+            .set(RenderPlugin { render_creation: settings.into(), synchronous_pipeline_compilation: true, ..default() })
+            .disable::<PipelinedRenderingPlugin>()
+            .disable::<bevy::log::LogPlugin>(),
+    )
+    .add_plugins(RadiosityPlugins)
+    .init_resource::<Ended>()
+    .insert_resource(GlobalAmbientLight::NONE)
+    .add_observer(|done: On<BakeFinished>, mut ended: ResMut<Ended>| ended.0 = Some(Ok(done.times)))
+    .add_observer(|failed: On<BakeFailed>, mut ended: ResMut<Ended>| ended.0 = Some(Err(failed.error.to_string())));
+    while app.plugins_state() == PluginsState::Adding {
+        bevy::tasks::tick_global_task_pools_on_main_thread();
+    }
+    app.finish();
+    app.cleanup();
+    app
+}
+
+/// One frame.
+///
+/// # Panics
+/// When the renderer has given up, as it does after any validation error.
+pub fn tick_app(app: &mut App) {
+    app.update();
+    assert_eq!(app.should_exit(), None, "the renderer gave up");
+}
+
+/// Several frames.
+pub fn tick_app_times(app: &mut App, frames: usize) {
+    (0..frames).for_each(|_| tick_app(app));
+}
+
+/// Frames until something holds.
+pub fn tick_app_until(app: &mut App, what: &str, mut holds: impl FnMut(&mut App) -> bool) {
+    let started = Instant::now();
+    while !holds(app) {
+        assert!(started.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
+        tick_app(app);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Coarse and quick, for what is not about the light itself.
+pub fn quick_bake() -> Bake {
+    let mut settings = BakeSettings::default();
+    settings.layout.texels_per_metre = 4.0;
+    settings.layout.page_size = 256;
+    settings.solver.error = 0.2;
+    Bake { settings, volume: None, threads: Some(1), folder: None }
+}
+
+/// Bakes and waits for the end.
+pub fn bake(app: &mut App, bake: Bake) -> Result<BatchTimes, String> {
+    app.world_mut().resource_mut::<Ended>().0 = None;
+    app.world_mut().trigger(bake);
+    tick_app_until(app, "the bake", |app| app.world().resource::<Ended>().0.is_some());
+    app.world().resource::<Ended>().0.clone().expect("just waited for")
+}
+
+/// A square floor of `size` metres in the ground plane, and a lamp of `candela` two metres above its middle.
+pub fn spawn_lit_floor(app: &mut App, size: f32, candela: f32) -> (Entity, Entity) {
+    let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(size, size));
+    let material = spawn_material(app, Color::linear_rgb(0.5, 0.5, 0.5));
+    let floor = app.world_mut().spawn((Name::new("floor"), Mesh3d(mesh), MeshMaterial3d(material))).id();
+    let lamp = PointLight { intensity: candela * 4.0 * core::f32::consts::PI, range: 1000.0, ..default() };
+    let lamp = app.world_mut().spawn((Name::new("lamp"), lamp, Transform::from_xyz(0.0, 2.0, 0.0))).id();
+    (floor, lamp)
+}
+
+/// A matt material: Bevy's own shine would be added to what is baked.
+pub fn spawn_material(app: &mut App, base_color: Color) -> Handle<StandardMaterial> {
+    let material = StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() };
+    app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(material)
+}
+
+/// A camera that looks down at the origin, and the picture that it draws into: linear, without tone mapping.
+pub fn spawn_camera(app: &mut App, from: Vec3, to: Vec3) -> Handle<Image> {
+    let mut picture = Image::new_target_texture(64, 64, TextureFormat::Rgba16Float, None);
+    picture.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+    let picture = app.world_mut().resource_mut::<Assets<Image>>().add(picture);
+    app.world_mut().spawn((
+        Camera3d::default(),
+        Camera { clear_color: ClearColorConfig::Custom(Color::BLACK), ..default() },
+        RenderTarget::Image(picture.clone().into()),
+        Hdr,
+        Msaa::Off,
+        Tonemapping::None,
+        Transform::from_translation(from).looking_at(to, Vec3::X),
+    ));
+    picture
+}
+
+/// The linear colour in the middle of a camera's picture, after a few frames.
+pub fn middle_of(app: &mut App, picture: &Handle<Image>) -> Vec3 {
+    tick_app_times(app, 3);
+    let seen: Arc<Mutex<Option<Image>>> = Arc::default();
+    let slot = Arc::clone(&seen);
+    app.world_mut().spawn(Screenshot::image(picture.clone())).observe(move |captured: On<ScreenshotCaptured>| {
+        *slot.lock().unwrap() = Some(captured.image.clone());
+    });
+    tick_app_until(app, "the picture", |_| seen.lock().unwrap().is_some());
+    let image = seen.lock().unwrap().take().expect("just waited for");
+    let middle = image.get_color_at(image.width() / 2, image.height() / 2).expect("a readable picture");
+    middle.to_linear().to_vec3()
+}
+
+/// What Bevy multiplies light with before it draws it, at its default exposure.
+pub fn exposure() -> f32 {
+    bevy::camera::Exposure::default().exposure()
+}

@@ -1,0 +1,237 @@
+//! Reading the world, baking it and writing back, as the ECS sees it.
+
+use bevy::pbr::Lightmap;
+use bevy::prelude::*;
+use bevy_radiosity::plugin::{AssetCache, Baked, Moved, SceneReader, WorldScene};
+use bevy_radiosity::prelude::*;
+use bevy_radiosity::scene::{LightKind, Role, Sky};
+
+use crate::app::*;
+
+/// The scene that a bake of the app would see.
+pub fn read_scene(app: &mut App) -> WorldScene {
+    app.world_mut().run_system_once_with_cache(|reader: SceneReader, mut cache: ResMut<AssetCache>| {
+        for needed in reader.needed() {
+            reader.read(needed, &mut cache);
+        }
+        reader.assemble(&cache)
+    })
+}
+
+trait RunOnce {
+    fn run_system_once_with_cache<M>(&mut self, system: impl IntoSystem<(), WorldScene, M>) -> WorldScene;
+}
+
+impl RunOnce for World {
+    fn run_system_once_with_cache<M>(&mut self, system: impl IntoSystem<(), WorldScene, M>) -> WorldScene {
+        use bevy::ecs::system::RunSystemOnce;
+        self.run_system_once(system).expect("the scene can be read")
+    }
+}
+
+fn role_of(scene: &WorldScene, entity: Entity) -> Option<Role> {
+    let (key, _) = scene.surfaces.iter().find(|(_, (owner, _))| *owner == entity)?;
+    scene.scene.surfaces.iter().find(|surface| surface.key == *key).map(|surface| surface.role)
+}
+
+#[test]
+fn plain_entities_are_static_and_wishes_come_from_the_nearest_ancestor() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1.0);
+    let mesh = app.world().get::<Mesh3d>(floor).unwrap().clone();
+    let material = app.world().get::<MeshMaterial3d<StandardMaterial>>(floor).unwrap().clone();
+    let mut child_of = |parent: Entity, extra: fn(&mut EntityWorldMut)| {
+        let mut child = app.world_mut().spawn((mesh.clone(), material.clone(), ChildOf(parent)));
+        extra(&mut child);
+        child.id()
+    };
+    let gone = child_of(floor, |entity| {
+        entity.insert(BakeExclude);
+    });
+    let below_gone = child_of(gone, |_| {});
+    let again_static = child_of(gone, |entity| {
+        entity.insert(BakeStatic);
+    });
+    let clutter = child_of(floor, |entity| {
+        entity.insert((BakeOccluder, BakeResolution(0.5)));
+    });
+    tick_app_times(&mut app, 2);
+    let scene = read_scene(&mut app);
+    assert_eq!(role_of(&scene, floor), Some(Role::Static));
+    assert_eq!(role_of(&scene, gone), None);
+    assert_eq!(role_of(&scene, below_gone), None);
+    assert_eq!(role_of(&scene, again_static), Some(Role::Static));
+    assert_eq!(role_of(&scene, clutter), Some(Role::Occluder));
+    assert_eq!(scene.scene.meshes.len(), 1, "instances share their mesh");
+}
+
+#[test]
+fn lights_are_read_in_bevys_units_and_ambient_light_only_when_asked() {
+    let mut app = create_world_app();
+    spawn_lit_floor(&mut app, 2.0, 100.0);
+    app.world_mut().spawn((DirectionalLight { illuminance: 5000.0, ..default() }, Visibility::Hidden));
+    app.insert_resource(GlobalAmbientLight { brightness: 80.0, ..default() });
+    tick_app_times(&mut app, 2);
+    let scene = read_scene(&mut app).scene;
+    assert_eq!(scene.lights.len(), 1, "hidden lights are off");
+    let LightKind::Point { intensity, .. } = scene.lights[0].kind else {
+        panic!("not a point light");
+    };
+    assert!((intensity.x - 100.0).abs() < 1e-3);
+    assert_eq!(scene.sky, Sky::Dark);
+    app.world_mut().resource_mut::<SceneSettings>().ambient_is_sky = true;
+    assert_eq!(read_scene(&mut app).scene.sky, Sky::Uniform(Vec3::splat(80.0)));
+}
+
+#[test]
+fn what_moves_after_it_was_placed_is_a_mover() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1.0);
+    let mesh = app.world().get::<Mesh3d>(floor).unwrap().clone();
+    let material = app.world().get::<MeshMaterial3d<StandardMaterial>>(floor).unwrap().clone();
+    let walker = app.world_mut().spawn((mesh, material, Transform::default())).id();
+    tick_app(&mut app);
+    app.world_mut().get_mut::<Transform>(walker).unwrap().translation.y = 1.0;
+    tick_app_times(&mut app, 6);
+    assert!(app.world().get::<Moved>(walker).is_none(), "placing is not moving");
+    app.world_mut().get_mut::<Transform>(walker).unwrap().translation.y = 2.0;
+    tick_app_times(&mut app, 2);
+    let scene = read_scene(&mut app);
+    assert_eq!(role_of(&scene, walker), Some(Role::Mover));
+    assert!(scene.warnings.iter().any(|warning| warning.contains("BakeStatic")), "{:?}", scene.warnings);
+    app.world_mut().entity_mut(walker).insert(BakeStatic);
+    assert_eq!(role_of(&read_scene(&mut app), walker), Some(Role::Static));
+}
+
+#[test]
+fn meshes_that_left_the_cpu_are_reported_by_name() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1.0);
+    let mut gone = Plane3d::default().mesh().build();
+    gone.take_gpu_data().unwrap();
+    let gone = app.world_mut().resource_mut::<Assets<Mesh>>().add(gone);
+    app.world_mut().get_mut::<Mesh3d>(floor).unwrap().0 = gone;
+    tick_app(&mut app);
+    let warnings = read_scene(&mut app).warnings;
+    assert!(warnings.iter().any(|text| text.contains("'floor'") && text.contains("MAIN_WORLD")), "{warnings:?}");
+}
+
+#[test]
+fn a_bake_lights_the_floor_and_removing_it_leaves_no_trace() {
+    let mut app = create_world_app();
+    let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 100.0);
+    tick_app_times(&mut app, 2);
+    let original = app.world().get::<Mesh3d>(floor).unwrap().0.clone();
+    bake(&mut app, quick_bake()).unwrap();
+
+    let shown = app.world().get::<Mesh3d>(floor).unwrap().0.clone();
+    assert_ne!(shown, original);
+    let mesh = app.world().resource::<Assets<Mesh>>().get(&shown).unwrap();
+    assert!(mesh.contains_attribute(Mesh::ATTRIBUTE_UV_1));
+    assert!(app.world().get::<Lightmap>(floor).is_some());
+    let affects = |app: &App| app.world().get::<PointLight>(lamp).unwrap().affects_lightmapped_mesh_diffuse;
+    assert!(!affects(&app), "the lamp's light is in the lightmap");
+
+    app.world_mut().resource_mut::<Lightmaps>().enabled = false;
+    tick_app_times(&mut app, 5);
+    assert!(app.world().get::<Lightmap>(floor).is_none() && affects(&app));
+    app.world_mut().resource_mut::<Lightmaps>().enabled = true;
+    tick_app_times(&mut app, 5);
+    assert!(app.world().get::<Lightmap>(floor).is_some() && !affects(&app));
+
+    app.world_mut().trigger(RemoveLightmaps);
+    tick_app_times(&mut app, 2);
+    assert_eq!(app.world().get::<Mesh3d>(floor).unwrap().0, original);
+    assert!(app.world().get::<Lightmap>(floor).is_none() && app.world().get::<Baked>(floor).is_none());
+    assert!(affects(&app));
+}
+
+#[test]
+fn changes_are_counted_and_our_own_are_not() {
+    let mut app = create_world_app();
+    let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 100.0);
+    tick_app_times(&mut app, 2);
+    bake(&mut app, quick_bake()).unwrap();
+    tick_app_times(&mut app, 3);
+    let status = app.world().resource::<SceneStatus>().clone();
+    assert!(status.changed.is_zero(), "{:?}", status.changed);
+    assert_eq!(status.last_read.as_ref().unwrap().rebuilt.meshes, 1);
+
+    app.world_mut().get_mut::<PointLight>(lamp).unwrap().intensity *= 2.0;
+    let material = app.world().get::<MeshMaterial3d<StandardMaterial>>(floor).unwrap().0.clone();
+    app.world_mut().resource_mut::<Assets<StandardMaterial>>().get_mut(&material).unwrap().base_color = Color::WHITE;
+    tick_app_times(&mut app, 2);
+    let changed = app.world().resource::<SceneStatus>().changed;
+    assert_eq!((changed.lights, changed.materials, changed.meshes), (1, 1, 0));
+
+    bake(&mut app, quick_bake()).unwrap();
+    let read = app.world().resource::<SceneStatus>().last_read.clone().unwrap();
+    assert_eq!(read.rebuilt.meshes, 0, "an unchanged mesh is not read twice");
+}
+
+#[test]
+fn an_empty_world_and_a_cancelled_bake_fail_with_a_sentence() {
+    let mut app = create_world_app();
+    let failure = bake(&mut app, quick_bake()).unwrap_err();
+    assert!(failure.contains("no surface to bake"), "{failure}");
+
+    spawn_lit_floor(&mut app, 20.0, 100.0);
+    tick_app_times(&mut app, 2);
+    app.world_mut().trigger(Bake { settings: fine_settings(), ..quick_bake() });
+    tick_app_until(&mut app, "the solver", |app| app.world().resource::<BakeProgress>().fraction > 0.0);
+    app.world_mut().trigger(CancelBake);
+    tick_app_until(&mut app, "the end", |app| !app.world().resource::<BakeProgress>().is_baking());
+    let ended = app.world().resource::<Ended>().0.clone();
+    assert!(ended.unwrap().unwrap_err().contains("cancelled"));
+}
+
+/// Takes minutes.
+fn fine_settings() -> bevy_radiosity::bake::BakeSettings {
+    let mut settings = quick_bake().settings;
+    settings.layout.texels_per_metre = 16.0;
+    settings.solver.error = 0.001;
+    settings
+}
+
+#[test]
+fn entities_that_are_despawned_while_baking_are_no_trouble() {
+    let mut app = create_world_app();
+    let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 100.0);
+    tick_app_times(&mut app, 2);
+    app.world_mut().trigger(quick_bake());
+    tick_app_until(&mut app, "the solver", |app| {
+        matches!(app.world().resource::<BakeProgress>().phase, bevy_radiosity::plugin::BakePhase::Solving(_))
+    });
+    app.world_mut().despawn(floor);
+    app.world_mut().despawn(lamp);
+    tick_app_until(&mut app, "the end", |app| app.world().resource::<Ended>().0.is_some());
+    assert!(app.world().resource::<Ended>().0.clone().unwrap().is_ok());
+}
+
+#[test]
+fn a_mesh_that_loses_its_coordinates_gets_them_back_and_one_of_another_shape_loses_its_lightmap() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 100.0);
+    tick_app_times(&mut app, 2);
+    bake(&mut app, quick_bake()).unwrap();
+    let baked = app.world().get::<Baked>(floor).unwrap().clone();
+    let has_coordinates = |app: &App| {
+        let mesh = app.world().resource::<Assets<Mesh>>().get(&baked.mesh).unwrap();
+        mesh.contains_attribute(Mesh::ATTRIBUTE_UV_1)
+    };
+    app.world_mut().resource_mut::<Assets<Mesh>>().get_mut(&baked.mesh).unwrap().remove_attribute(Mesh::ATTRIBUTE_UV_1);
+    assert!(!has_coordinates(&app));
+    tick_app(&mut app);
+    assert!(has_coordinates(&app), "in the same frame");
+
+    let reloaded = Plane3d::default().mesh().size(2.0, 2.0).build();
+    app.world_mut().resource_mut::<Assets<Mesh>>().insert(baked.original.id(), reloaded).unwrap();
+    tick_app_times(&mut app, 2);
+    assert!(app.world().get::<Lightmap>(floor).is_some() && has_coordinates(&app), "the same shape keeps its light");
+
+    let reshaped = Cuboid::default().mesh().build();
+    app.world_mut().resource_mut::<Assets<Mesh>>().insert(baked.original.id(), reshaped).unwrap();
+    tick_app(&mut app);
+    assert!(app.world().get::<Lightmap>(floor).is_none(), "another shape has no use for it");
+    assert_eq!(app.world().get::<Mesh3d>(floor).unwrap().0, baked.original);
+}
