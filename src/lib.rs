@@ -66,3 +66,8 @@ pub mod prelude {
     };
     pub use crate::radiosity::Content;
 }
+
+/// Compiles what the README shows.
+#[cfg(all(doctest, feature = "gltf"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -236,6 +236,20 @@ fn files_that_are_no_scenes_are_named() {
 }
 
 #[test]
+fn a_missing_texture_is_named_and_its_factor_stands_in() {
+    let folder = folder();
+    let file = write_triangle(&folder, "level", GROUND, true);
+    let text = fs::read_to_string(&file).unwrap();
+    let textured = r#""pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "#;
+    let text = text.replace(r#""pbrMetallicRoughness": {"#, textured);
+    let images = r#""textures": [{"source": 0}], "images": [{"uri": "bricks.png"}], "accessors""#;
+    fs::write(&file, text.replace(r#""accessors""#, images)).unwrap();
+    let report = json(&run(&folder, &[&bake("level.gltf", "out")[..], &["--json"]].concat()));
+    assert!(report["warnings"].to_string().contains("bricks.png"), "{report}");
+    assert!(folder.path().join("out/level.ron").exists());
+}
+
+#[test]
 fn geometry_that_cannot_be_baked_is_refused() {
     let folder = folder();
     for (name, corners) in [("nan", [[f32::NAN; 3], GROUND[1], GROUND[2]]), ("flat", [GROUND[0]; 3])] {

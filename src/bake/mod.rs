@@ -27,3 +27,6 @@ pub use report::Report;
 pub use settings::{BakeSettings, FilterSettings, TreeQuality};
 pub use stage::{Observer, Progress, Stage, Unobserved};
 pub use whole_file::{WriteError, write_whole};
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,8 @@ use glam::{Vec2, Vec3};
 use crate::geometry::{Aabb, SurfaceId, Triangle, define_id};
 
 pub use camera::Camera;
+#[cfg(feature = "plugin")]
+pub(crate) use files::Overrides;
 pub use files::{Loaded, OutdoorsError, SceneError, Sun, load};
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};

@@ -12,7 +12,7 @@ use bevy_radiosity::pathtrace::{Receiver, irradiance_at};
 use bevy_radiosity::plugin::{Baked, BakedLevelLoaded};
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::scene::{self, LightSampler, Role, Scene, Surface};
+use bevy_radiosity::scene::{self, LightSampler, Scene, Surface};
 
 use crate::app::*;
 use crate::world::read_scene;
@@ -44,10 +44,7 @@ fn assert_same_scene(file: &str) {
         let twin = expected_surfaces[key];
         assert!(surface.to_world.abs_diff_eq(twin.to_world, 1e-4), "{key}");
         assert_eq!(surface.sides, twin.sides, "{key}");
-        // A role that a node's extras ask for is read from files only; an app asks with components.
-        if twin.role == Role::Static {
-            assert_eq!(surface.role, twin.role, "{key}");
-        }
+        assert_eq!((surface.role, surface.density_scale), (twin.role, twin.density_scale), "{key}");
         let (mesh, other) = (&found.meshes[surface.mesh.index()], &expected.meshes[twin.mesh.index()]);
         assert_eq!(mesh.triangles, other.triangles, "{key}");
         assert_eq!(mesh.positions, other.positions, "{key}");

@@ -133,7 +133,8 @@ impl Plugin for BakePlugin {
         app.register_type::<BakedVolume>()
             .init_resource::<BakeProgress>()
             .init_resource::<Job>()
-            .add_systems(PreUpdate, (read_world, poll_solver).chain())
+            // In this order every bake, however quick, is seen to be solving for a frame.
+            .add_systems(PreUpdate, (poll_solver, read_world).chain())
             .add_observer(start)
             .add_observer(cancel);
     }

@@ -5,6 +5,8 @@
 //! what has changed; [`SceneStatus`] says what that is and what it took.
 
 mod cache;
+#[cfg(feature = "gltf")]
+mod extras;
 mod key;
 mod movers;
 mod read;

@@ -12,12 +12,16 @@ use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::cache::AssetCache;
+#[cfg(feature = "gltf")]
+use super::extras::FileExtras;
 use super::key::{Names, UniqueKeys};
 use super::movers::Moved;
 use crate::plugin::components::*;
 use crate::plugin::convert;
 use crate::plugin::write_back::Baked;
-use crate::scene::{Light, LightKind, MaterialId, MeshId, Role, Scene, Sky, Surface, SurfaceKey, TextureId};
+use crate::scene::{
+    Light, LightKind, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky, Surface, SurfaceKey, TextureId,
+};
 
 /// A scene and where its parts come from.
 #[derive(Clone, Debug, Default)]
@@ -62,17 +66,28 @@ impl SurfaceEntityItem<'_, '_> {
     }
 }
 
-/// What an entity's own components and those of its ancestors say about the bake.
+/// What the components of an entity and its ancestors, and after them its file's extras, say about the bake.
 #[derive(SystemParam)]
 pub struct Wishes<'w, 's> {
     parents: Query<'w, 's, &'static ChildOf>,
     roles: Query<'w, 's, (Has<BakeExclude>, Has<BakeOccluder>, Has<BakeMover>, Has<BakeStatic>)>,
     resolutions: Query<'w, 's, &'static BakeResolution>,
+    #[cfg(feature = "gltf")]
+    extras: FileExtras<'w, 's>,
 }
 
 impl Wishes<'_, '_> {
     fn lineage(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
         core::iter::once(entity).chain(self.parents.iter_ancestors(entity))
+    }
+
+    /// What is wished for an entity; extras that cannot be understood are added to the warnings.
+    fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
+        #[cfg(feature = "gltf")]
+        let by_file = self.extras.of(entity, warnings);
+        #[cfg(not(feature = "gltf"))]
+        let by_file = Overrides::default();
+        Overrides { role: self.role(entity), density: self.density_scale(entity), ..Overrides::default() }.or(by_file)
     }
 
     /// The role that the nearest of the entity and its ancestors asks for.
@@ -86,8 +101,8 @@ impl Wishes<'_, '_> {
         })
     }
 
-    fn density_scale(&self, entity: Entity) -> f32 {
-        self.lineage(entity).find_map(|entity| self.resolutions.get(entity).ok()).map_or(1.0, |resolution| resolution.0)
+    fn density_scale(&self, entity: Entity) -> Option<f32> {
+        self.lineage(entity).find_map(|entity| self.resolutions.get(entity).ok()).map(|resolution| resolution.0)
     }
 }
 
@@ -129,7 +144,8 @@ impl SceneReader<'_, '_> {
         let mut meshes = BTreeSet::new();
         let mut materials = BTreeSet::new();
         for surface in &self.surfaces {
-            if self.role(&surface) != Role::Excluded {
+            let wishes = self.wishes.of(surface.entity, &mut Vec::new());
+            if self.role(&surface, &wishes) != Role::Excluded {
                 meshes.insert(surface.source_mesh().id());
                 materials.insert(surface.source_material());
             }
@@ -171,11 +187,10 @@ impl SceneReader<'_, '_> {
         self.assets.get_path(id.into()).map_or_else(|| id.to_string(), |path| path.to_string())
     }
 
-    fn role(&self, surface: &SurfaceEntityItem<'_, '_>) -> Role {
+    fn role(&self, surface: &SurfaceEntityItem<'_, '_>, wishes: &Overrides) -> Role {
         if surface.visibility.is_some_and(|visibility| !visibility.get()) {
             return Role::Excluded;
         }
-        let wish = self.wishes.role(surface.entity);
         let natural = || {
             if surface.is_skinned || surface.has_moved || self.is_morphed(surface) {
                 Role::Mover
@@ -185,7 +200,7 @@ impl SceneReader<'_, '_> {
                 Role::Static
             }
         };
-        wish.unwrap_or_else(natural)
+        wishes.role.unwrap_or_else(natural)
     }
 
     fn is_morphed(&self, surface: &SurfaceEntityItem<'_, '_>) -> bool {
@@ -241,7 +256,8 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
     }
 
     fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
-        let role = self.reader.role(surface);
+        let wishes = self.wishes(surface.entity);
+        let role = self.reader.role(surface, &wishes);
         if role == Role::Excluded {
             return;
         }
@@ -271,12 +287,29 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let mut placed = Surface {
             to_world,
             role,
-            density_scale: self.reader.wishes.density_scale(surface.entity),
+            density_scale: wishes.density.unwrap_or(1.0),
             ..Surface::new(unique.clone(), mesh, self.material(surface.source_material(), standard))
         };
-        placed.sides = convert::sides_of(standard, placed.is_mirrored());
+        placed.sides = match wishes.double_sided {
+            Some(true) => Sides::Both,
+            Some(false) => Sides::Front,
+            None => convert::sides_of(standard, placed.is_mirrored()),
+        };
         self.result.scene.surfaces.push(placed);
         self.result.surfaces.insert(unique, (surface.entity, surface.source_mesh().clone()));
+    }
+
+    fn wishes(&mut self, entity: Entity) -> Overrides {
+        let mut problems = Vec::new();
+        let wishes = self.reader.wishes.of(entity, &mut problems);
+        for problem in problems {
+            // Whatever hangs under a node says the same of it.
+            let sentence = problem.to_string();
+            if !self.result.warnings.contains(&sentence) {
+                self.result.warnings.push(sentence);
+            }
+        }
+        wishes
     }
 
     fn mesh(&mut self, id: AssetId<Mesh>) -> Result<MeshId, String> {
@@ -341,9 +374,11 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let reader = self.reader;
         let diameter = reader.settings.sun_diameter_degrees.to_radians();
         let mut found: Vec<(Entity, LightKind)> = Vec::new();
-        let mut add = |entity, visibility: Option<&InheritedVisibility>, kind| {
+        let mut add = |entity, visibility: Option<&InheritedVisibility>, mut kind| {
             let is_hidden = visibility.is_some_and(|visibility| !visibility.get());
-            if !is_hidden && reader.wishes.role(entity) != Some(Role::Excluded) {
+            let wishes = self.wishes(entity);
+            if !is_hidden && wishes.role != Some(Role::Excluded) {
+                resize(&mut kind, &wishes);
                 found.push((entity, kind));
             }
         };
@@ -391,6 +426,17 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             ));
         }
         self.result
+    }
+}
+
+/// Gives a light the size that its file's extras ask for.
+fn resize(kind: &mut LightKind, wishes: &Overrides) {
+    match kind {
+        LightKind::Point { radius, .. } | LightKind::Spot { radius, .. } => *radius = wishes.radius.unwrap_or(*radius),
+        LightKind::Directional { angular_diameter, .. } => {
+            *angular_diameter = wishes.angular_diameter_degrees.map_or(*angular_diameter, f32::to_radians);
+        }
+        LightKind::Rectangle { .. } => {}
     }
 }
 

@@ -14,6 +14,8 @@ mod source;
 use std::path::Path;
 
 use super::{Camera, Problem, Scene, builtin, check};
+#[cfg(feature = "plugin")]
+pub use gltf::Overrides;
 pub use outdoors::{OutdoorsError, Sun};
 use source::Source;
 

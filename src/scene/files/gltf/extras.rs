@@ -5,14 +5,14 @@
 //!
 //! | key | on | value |
 //! | --- | --- | --- |
-//! | `role` | node, mesh, material | `"static"`, `"occluder"`, `"mover"` or `"excluded"`, see [`Role`] |
-//! | `density` | node, mesh, material | factor on the bake's texels per metre, above zero |
-//! | `double_sided` | node, mesh, material | `true` or `false`, instead of the material's `doubleSided` |
+//! | `role` | node, primitive, mesh, material | `"static"`, `"occluder"`, `"mover"` or `"excluded"`, see [`Role`] |
+//! | `density` | node, primitive, mesh, material | factor on the bake's texels per metre, above zero |
+//! | `double_sided` | node, primitive, mesh, material | `true` or `false`, instead of the material's `doubleSided` |
 //! | `radius` | node, light | radius in metres of a point or spot light's sphere |
 //! | `angular_diameter` | node, light | degrees that a directional light's disc spans |
 //!
-//! A node's keys hold for its descendants too. The nearest node wins over its ancestors, those over the mesh, that over
-//! the material.
+//! A node's keys hold for its descendants too. The nearest node wins over its ancestors, those over the primitive,
+//! that over the mesh, that over the material.
 
 use gltf::json::Extras;
 use serde_json::{Map, Value};
@@ -34,8 +34,13 @@ pub struct Overrides {
 impl Overrides {
     /// Reads an owner's extras; a key that cannot be understood is said and ignored.
     pub fn read(extras: &Extras, owner: &str, warnings: &mut Vec<Problem>) -> Self {
+        extras.as_ref().map_or_else(Self::default, |text| Self::from_json(text.get(), owner, warnings))
+    }
+
+    /// The same of extras as text.
+    pub fn from_json(text: &str, owner: &str, warnings: &mut Vec<Problem>) -> Self {
         let mut overrides = Self::default();
-        for (key, value) in keys_of(extras) {
+        for (key, value) in keys_of(text) {
             if let Err(reason) = overrides.set(&key, &value) {
                 warnings.push(Problem::BadExtra { owner: owner.to_owned(), key, reason: reason.to_owned() });
             }
@@ -74,10 +79,13 @@ impl Overrides {
     }
 }
 
-fn keys_of(extras: &Extras) -> Vec<(String, Value)> {
-    let parsed = extras.as_ref().and_then(|text| serde_json::from_str::<Map<String, Value>>(text.get()).ok());
+fn keys_of(text: &str) -> Vec<(String, Value)> {
     let mut keys = Vec::new();
-    for (key, value) in parsed.unwrap_or_default() {
+    // Most extras are of no concern here, and need not be parsed for that to be known.
+    if !text.contains(PREFIX) {
+        return keys;
+    }
+    for (key, value) in serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default() {
         match (key.strip_prefix(PREFIX), value) {
             (Some(""), Value::Object(inner)) => keys.extend(inner),
             (Some(rest), value) if rest.starts_with('_') => keys.push((rest[1..].to_owned(), value)),

@@ -14,6 +14,8 @@ mod materials;
 mod nodes;
 mod primitives;
 
+#[cfg(feature = "plugin")]
+pub use extras::Overrides;
 use gltf::json::{Index, Root};
 
 use super::source::Source;

@@ -200,8 +200,10 @@ impl Placement<'_> {
             let mesh = MeshId::from_index(self.loaded.scene.meshes.len());
             self.loaded.scene.meshes.push(Arc::new(data));
             let (material, sides, of_material) = self.material_of(primitive);
+            let of_primitive = Overrides::read(&primitive.extras, &name, &mut self.loaded.warnings);
+            let overrides = of_primitive.or(of_mesh).or(of_material);
             let is_morphed = primitive.targets.as_ref().is_some_and(|targets| !targets.is_empty());
-            parts.push(Part { number, mesh, material, sides, is_morphed, overrides: of_mesh.or(of_material) });
+            parts.push(Part { number, mesh, material, sides, is_morphed, overrides });
         }
         parts
     }
@@ -228,6 +230,9 @@ impl Placement<'_> {
     }
 
     fn place_light(&mut self, index: usize, placed: &Placed) {
+        if placed.overrides.role == Some(Role::Excluded) {
+            return;
+        }
         let extensions = self.document.root.extensions.as_ref();
         let lights = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
         let result = match lights.and_then(|lights| lights.lights.get(index)) {

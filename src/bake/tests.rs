@@ -1,0 +1,66 @@
+//! Whatever a mesh holds, a bake of it ends in pages or in a sentence.
+
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+use proptest::prelude::*;
+
+use super::*;
+use crate::scene::check::repair;
+use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
+
+/// Mostly what a modeller makes, now and then what a broken exporter does.
+fn coordinate() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        80 => -4.0f32..4.0,
+        24 => prop::sample::select(vec![0.0, -0.0, 1.0, -1.0]),
+        1 => any::<f32>(),
+        1 => prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::MAX, f32::MIN_POSITIVE, 1e30, -1e9, 1e-30]),
+    ]
+}
+
+fn vectors(count: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<Vec3>> {
+    prop::collection::vec(prop::array::uniform3(coordinate()).prop_map(Vec3::from_array), count)
+}
+
+fn mesh() -> impl Strategy<Value = MeshData> {
+    let uv = || prop::collection::vec(prop::array::uniform2(coordinate()).prop_map(Vec2::from_array), 0..16);
+    let triangles = prop::collection::vec(prop::array::uniform3(0u32..14), 1..24);
+    (vectors(3..14), vectors(0..16), uv(), uv(), triangles).prop_map(|(positions, normals, uv0, uv1, mut triangles)| {
+        // `mesh_from_bevy` and the files' readers leave out what is beyond the vertices.
+        triangles.retain(|corners| corners.iter().all(|&corner| (corner as usize) < positions.len()));
+        MeshData { name: "hostile".to_owned(), positions, normals, uv0, uv1, triangles }
+    })
+}
+
+fn scene_of(mesh: MeshData) -> Scene {
+    let key = SurfaceKey::from_node("test", "hostile", 0);
+    let lamp = LightKind::Point { position: Vec3::Y, intensity: Vec3::ONE, radius: 0.1, range: f32::INFINITY };
+    Scene {
+        meshes: vec![Arc::new(mesh)],
+        surfaces: vec![Surface::new(key, MeshId::from_index(0), MaterialId::from_index(0))],
+        materials: vec![Material::diffuse("grey", Vec3::splat(0.5))],
+        lights: vec![Light { name: "lamp".to_owned(), kind: lamp }],
+        ..Scene::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mesh_makes_a_bake_panic_or_its_pages_unreal(mesh in mesh()) {
+        let mut scene = scene_of(mesh);
+        repair(&mut scene);
+        let mut settings = BakeSettings::default();
+        settings.solver.memory_mib = 16;
+        settings.layout.texels_per_metre = 1.0;
+        settings.layout.page_size = 256;
+        settings.solver.error = 0.9;
+        if let Ok(baked) = run(Arc::new(scene), &settings, &Unobserved) {
+            for page in &baked.pages {
+                prop_assert!(page.texels.iter().all(|texel| texel.is_finite() && texel.min_element() >= 0.0));
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What a glTF file's `extras` say about the bake, where Bevy's loader has kept them on the entities that it spawned.
+//!
+//! The words, and which go before which, are those of the file's own reader: the nearest node, then its ancestors, then
+//! the primitive or light, the mesh, the material.
+
+use bevy::ecs::system::SystemParam;
+use bevy::gltf::{GltfExtras, GltfMaterialExtras, GltfMeshExtras};
+use bevy::prelude::*;
+
+use super::key::Names;
+use crate::scene::{Overrides, Problem};
+
+/// Reads extras.
+#[derive(SystemParam)]
+pub struct FileExtras<'w, 's> {
+    names: Names<'w, 's>,
+    parents: Query<'w, 's, &'static ChildOf>,
+    nodes: Query<'w, 's, &'static GltfExtras>,
+    meshes: Query<'w, 's, &'static GltfMeshExtras>,
+    materials: Query<'w, 's, &'static GltfMaterialExtras>,
+}
+
+impl FileExtras<'_, '_> {
+    /// What the file says of a mesh or light entity, which hangs under its node's; a key that cannot be understood is
+    /// added to the warnings.
+    pub fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
+        let nodes = self.parents.iter_ancestors(entity).map(|node| (node, self.text(node)));
+        let own = [
+            self.text(entity),
+            self.meshes.get(entity).ok().map(|extras| extras.value.as_str()),
+            self.materials.get(entity).ok().map(|extras| extras.value.as_str()),
+        ];
+        nodes
+            .chain(own.map(|text| (entity, text)))
+            .filter_map(|(owner, text)| Some(Overrides::from_json(text?, &self.names.describe(owner), warnings)))
+            .fold(Overrides::default(), Overrides::or)
+    }
+
+    fn text(&self, entity: Entity) -> Option<&str> {
+        self.nodes.get(entity).ok().map(|extras| extras.value.as_str())
+    }
+}
