@@ -75,6 +75,10 @@ const MOST_RAYS_A_PASS: u32 = 128;
 /// Gather rays of each half of an element after which the solver gives up on the error that was asked for.
 const MOST_RAYS: u32 = 1 << 14;
 
+/// Samples of direct light of each half of an element after which the solver gives up on the error that was asked for:
+/// a lamp that touches a wall is never smooth.
+const MOST_LIGHT_SAMPLES: u32 = 1 << 14;
+
 /// Stored rays that iterations read; more of them would lose nothing but time.
 const ITERATED_RAYS: u32 = 128;
 
@@ -273,19 +277,21 @@ impl<'a> Solver<'a> {
     fn plan(&self, estimate: &Estimate) -> Plan {
         let goal = self.noise_goal(estimate);
         let mut plan = Plan::default();
-        if estimate.noise <= goal || self.ledger.gather_rays >= MOST_RAYS {
+        if estimate.noise <= goal {
             return plan;
         }
         let share = goal * core::f32::consts::FRAC_1_SQRT_2;
         let aimed_is_worse = estimate.aimed > estimate.gathered;
-        if estimate.aimed > share || aimed_is_worse {
+        let can_aim = self.ledger.light_samples < MOST_LIGHT_SAMPLES;
+        let can_gather = self.ledger.gather_rays < MOST_RAYS;
+        if can_aim && (estimate.aimed > share || aimed_is_worse) {
             let tolerance = match self.ledger.light_tolerance {
                 0.0 => goal * estimate.mean,
                 before => 0.5 * before,
             };
             plan.direct = Some((self.ledger.light_samples * 2, tolerance));
         }
-        if estimate.gathered > share || !aimed_is_worse {
+        if can_gather && (estimate.gathered > share || !aimed_is_worse) {
             plan.gather_rays = self.ledger.gather_rays.min(MOST_RAYS_A_PASS);
         }
         plan
