@@ -188,14 +188,17 @@ impl<'a> Job<'a> {
         elements: &Elements,
         solution: &Solution,
     ) -> Vec<Page> {
-        let irradiance: Vec<Vec3> = match self.settings.solver.content {
+        let mut irradiance: Vec<Vec3> = match self.settings.solver.content {
             Content::Full => {
                 solution.direct.iter().zip(&solution.indirect).map(|(direct, indirect)| direct + indirect).collect()
             }
             Content::Indirect => solution.indirect.clone(),
         };
-        let mut pages = pages(layout, elements, &irradiance, &solution.visible_fraction);
         let filter = self.settings.filter;
+        if filter.denoise {
+            filter::denoise(&mut irradiance, elements, &solution.gathered, &solution.visible_fraction);
+        }
+        let mut pages = pages(layout, elements, &irradiance, &solution.visible_fraction);
         if filter.dilate {
             filter::dilate(&mut pages, layout, elements, self.settings.layout.padding);
         }

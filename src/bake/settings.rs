@@ -32,6 +32,8 @@ impl TreeQuality {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FilterSettings {
+    /// Smooths the noise of light that gather rays brought, where texels differ by no more than noise.
+    pub denoise: bool,
     /// Gives values to buried texels and to those around each chart that linear filtering reads with it.
     pub dilate: bool,
     /// Makes both sides of every seam show the same.
@@ -40,7 +42,7 @@ pub struct FilterSettings {
 
 impl Default for FilterSettings {
     fn default() -> Self {
-        Self { dilate: true, stitch_seams: true }
+        Self { denoise: true, dilate: true, stitch_seams: true }
     }
 }
 

@@ -46,7 +46,7 @@ fn scene_of(mesh: MeshData) -> Scene {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_mesh_makes_a_bake_panic_or_its_pages_unreal(mesh in mesh()) {

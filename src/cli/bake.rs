@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Most bounces of indirect light [default: until nothing is left]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
+    /// Leave the noise of a short bake as it is
+    #[arg(long)]
+    no_denoise: bool,
     /// Which random numbers; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u32,
@@ -94,6 +97,7 @@ impl Arguments {
         solver.seed = self.seed;
         solver.memory_mib = self.memory.unwrap_or(solver.memory_mib);
         settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
+        settings.filter.denoise = !self.no_denoise;
         Ok(settings)
     }
 

@@ -55,12 +55,13 @@ mod window {
     use super::{Arguments, Failure};
     use crate::lightmap::files::Level;
     use crate::plugin::{
-        BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin, spawn_scene,
+        Baked, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
+        spawn_scene,
     };
     use crate::scene::{self, luminance};
 
-    /// Frames in which surfaces get their light once it has been read.
-    const FRAMES_TO_LIGHT: u32 = 120;
+    /// Frames without another surface that gets its light, after which all have it.
+    const QUIET_FRAMES: u32 = 8;
 
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let opened = arguments.scene.open()?;
@@ -77,8 +78,8 @@ mod window {
             }
         };
         app.add_systems(Startup, spawn)
-            .insert_resource(Wait { frames: FRAMES_TO_LIGHT, is_running: !has_level })
-            .add_systems(Update, shoot)
+            .insert_resource(Wait { quiet_frames: 0, is_running: !has_level })
+            .add_systems(Update, shoot_when_lit)
             .add_observer(|_: On<BakedLevelLoaded>, mut wait: ResMut<Wait>| wait.is_running = true)
             .add_observer(|_: On<BakedLevelFailed>, mut exit: MessageWriter<AppExit>| {
                 exit.write(AppExit::error());
@@ -89,19 +90,19 @@ mod window {
         }
     }
 
-    /// Frames until the picture is taken.
+    /// Until all surfaces have their light.
     #[derive(Resource)]
     struct Wait {
-        frames: u32,
+        quiet_frames: u32,
         is_running: bool,
     }
 
-    fn shoot(mut commands: Commands, mut wait: ResMut<Wait>) {
+    fn shoot_when_lit(mut commands: Commands, mut wait: ResMut<Wait>, lit: Query<(), Added<Baked>>) {
         if !wait.is_running {
             return;
         }
-        wait.frames -= 1;
-        if wait.frames == 0 {
+        wait.quiet_frames = if lit.is_empty() { wait.quiet_frames + 1 } else { 0 };
+        if wait.quiet_frames == QUIET_FRAMES {
             wait.is_running = false;
             commands.trigger(TakeScreenshot);
         }

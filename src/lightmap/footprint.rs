@@ -79,7 +79,7 @@ impl Footprints {
             .into_par_iter()
             .with_min_len(64)
             .flat_map_iter(|triangle| match area(triangle) {
-                area if area > 0.0 => {
+                area if area > 0.0 && unwrap.charts[triangle as usize] != Unwrap::NO_CHART => {
                     pieces_of(texel_corners(unwrap, triangle, width, height), width, height, triangle, f64::from(area))
                 }
                 _ => Vec::new(),

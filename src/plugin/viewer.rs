@@ -6,6 +6,7 @@ use bevy::app::{PluginGroupBuilder, ScheduleRunnerPlugin};
 use bevy::camera::{Exposure, Hdr, RenderTarget};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
+use bevy::render::RenderPlugin;
 use bevy::render::render_resource::{TextureFormat, TextureUsages};
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::window::{ExitCondition, WindowPlugin};
@@ -44,8 +45,8 @@ pub struct TakeScreenshot;
 /// Width and height of pictures.
 const PICTURE_SIZE: UVec2 = UVec2::new(1280, 720);
 
-/// Pipelines compile and textures arrive while these pass.
-const FRAMES_BEFORE_PICTURE: u32 = 30;
+/// Textures arrive while these pass. Each takes seconds on a machine that draws without a graphics card.
+const FRAMES_BEFORE_PICTURE: u32 = 12;
 
 impl ViewerPlugin {
     /// Bevy's default plugins with a window; without one where a picture is asked for or feature `viewer` is off.
@@ -54,7 +55,8 @@ impl ViewerPlugin {
             return DefaultPlugins.build();
         }
         let no_window = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
-        let plugins = DefaultPlugins.set(no_window);
+        let renderer = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
+        let plugins = DefaultPlugins.set(no_window).set(renderer);
         #[cfg(feature = "viewer")]
         let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
         plugins.add(ScheduleRunnerPlugin::run_loop(core::time::Duration::ZERO))

@@ -1,0 +1,301 @@
+//! Takes noise out of what gather rays brought, by averaging texels that look alike.
+//!
+//! Non-local means with two buffers (Rousselle, Knaus, Zwicker, "Adaptive rendering with non-local means filtering",
+//! SIGGRAPH Asia 2012): the bake has two halves that share no random number. How alike two texels are is judged in one
+//! half, and the average is taken in the other, so that noise is not taken for detail. Differences are measured
+//! against the noise that the halves show; a bake with little noise is left as it is.
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::geometry::SurfaceId;
+use crate::lightmap::{ElementId, Elements};
+use crate::scene::luminance;
+
+/// Texels to each side that may be averaged with one.
+const WINDOW: usize = 5;
+/// Texels to each side that two texels are compared by.
+const PATCH: usize = 1;
+/// Texels to each side over which noise is taken to be even.
+const NOISE: usize = 2;
+/// Room around a surface's texels that spares every loop its bounds.
+const MARGIN: usize = WINDOW + PATCH;
+/// Differences of this many standard deviations are taken for detail. Less keeps more detail and more noise.
+const TOLERANCE: f32 = 0.8;
+/// Nobody's texel.
+const NONE: u32 = u32::MAX;
+/// Texels of which less is visible are no example to others.
+const LEAST_VISIBLE: f32 = 0.5;
+
+/// Smooths the part of the irradiance that two independent halves of a bake found by gather rays.
+///
+/// `irradiance` holds the whole, of which the mean of the halves is a part; light that aimed rays found keeps its
+/// edges. Texels mix with those of their own chart only. `visible` is the part of each element that light can reach.
+pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>; 2], visible: &[f32]) {
+    let surfaces: Vec<SurfaceId> =
+        (0..elements.surface_offsets.len().saturating_sub(1)).map(SurfaceId::from_index).collect();
+    let smoothed: Vec<Vec<(ElementId, Vec3)>> = surfaces
+        .into_par_iter()
+        .filter_map(|surface| Some(Canvas::new(surface, elements, halves, visible)?.smooth()))
+        .collect();
+    for (element, correction) in smoothed.into_iter().flatten() {
+        let value = &mut irradiance[element.index()];
+        *value = (*value + correction).max(Vec3::ZERO);
+    }
+}
+
+/// The texels of one surface, with a margin around them.
+struct Canvas {
+    width: usize,
+    height: usize,
+    element: Vec<Option<ElementId>>,
+    chart: Vec<u32>,
+    halves: [Vec<Vec3>; 2],
+    luminance: [Vec<f32>; 2],
+    /// Variance of either half's luminance.
+    variance: Vec<f32>,
+}
+
+impl Canvas {
+    /// `None` for a surface without texels.
+    fn new(surface: SurfaceId, elements: &Elements, halves: &[Vec<Vec3>; 2], visible: &[f32]) -> Option<Self> {
+        let charts: Vec<([u32; 2], u32)> = elements.charts_of(surface).collect();
+        let least = charts.iter().map(|(texel, _)| *texel).reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])])?;
+        let most = charts.iter().map(|(texel, _)| *texel).reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])])?;
+        let width = (most[0] - least[0]) as usize + 1 + 2 * MARGIN;
+        let height = (most[1] - least[1]) as usize + 1 + 2 * MARGIN;
+        let place = |x: u32, y: u32| (y - least[1]) as usize * width + (x - least[0]) as usize + MARGIN * (width + 1);
+        let mut chart_of = vec![NONE; width * height];
+        for ([x, y], chart) in charts {
+            chart_of[place(x, y)] = chart;
+        }
+        let count = width * height;
+        let mut canvas = Self {
+            width,
+            height,
+            element: vec![None; count],
+            chart: vec![NONE; count],
+            halves: [vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]],
+            luminance: [vec![0.0; count], vec![0.0; count]],
+            variance: vec![0.0; count],
+        };
+        for index in elements.of_surface(surface) {
+            let id = ElementId::from_index(index);
+            if !elements.is_shown(id) || visible[index] < LEAST_VISIBLE {
+                continue;
+            }
+            let texel = elements.texel[index];
+            let at = place(u32::from(texel.x), u32::from(texel.y));
+            canvas.element[at] = Some(id);
+            canvas.chart[at] = chart_of[at];
+            for half in 0..2 {
+                canvas.halves[half][at] = halves[half][index];
+                canvas.luminance[half][at] = luminance(halves[half][index]);
+            }
+        }
+        canvas.measure_noise();
+        Some(canvas)
+    }
+
+    fn texels(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.chart.len()).filter(|&at| self.chart[at] != NONE)
+    }
+
+    /// Half the squared difference of the halves is the variance of each, as badly as one pair tells: the mean over
+    /// the surroundings tells better.
+    fn measure_noise(&mut self) {
+        let [a, b] = &self.luminance;
+        let variance = self.texels().map(|at| {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for y in 0..=2 * NOISE {
+                let first = at + y * self.width - NOISE * (self.width + 1);
+                for near in first..=first + 2 * NOISE {
+                    if self.chart[near] == self.chart[at] {
+                        sum += 0.5 * (a[near] - b[near]) * (a[near] - b[near]);
+                        count += 1.0;
+                    }
+                }
+            }
+            (at, sum / count)
+        });
+        for (at, variance) in variance.collect::<Vec<_>>() {
+            self.variance[at] = variance;
+        }
+    }
+
+    /// What is to be added to each element.
+    fn smooth(&self) -> Vec<(ElementId, Vec3)> {
+        let mut averages = [Averages::new(self.chart.len()), Averages::new(self.chart.len())];
+        let mut comparison = Comparison::new(self.chart.len());
+        for y in 0..=2 * WINDOW {
+            for x in 0..=2 * WINDOW {
+                let shift = (y * self.width + x) as isize - (WINDOW * (self.width + 1)) as isize;
+                comparison.compare(self, shift);
+                for at in self.texels() {
+                    let other = at.wrapping_add_signed(shift);
+                    if self.chart[other] != self.chart[at] {
+                        continue;
+                    }
+                    let [in_first, in_second] = comparison.around(at, self.width);
+                    averages[0].add(at, self.halves[0][other], likeness(in_second));
+                    averages[1].add(at, self.halves[1][other], likeness(in_first));
+                }
+            }
+        }
+        let [first, second] = averages;
+        self.texels()
+            .filter_map(|at| {
+                let change = |half: usize, averages: &Averages| averages.mean(at) - self.halves[half][at];
+                Some((self.element[at]?, 0.5 * (change(0, &first) + change(1, &second))))
+            })
+            .collect()
+    }
+}
+
+/// Weighted sums.
+struct Averages {
+    sums: Vec<Vec3>,
+    weights: Vec<f32>,
+}
+
+impl Averages {
+    fn new(count: usize) -> Self {
+        Self { sums: vec![Vec3::ZERO; count], weights: vec![0.0; count] }
+    }
+
+    fn add(&mut self, at: usize, value: Vec3, weight: f32) {
+        self.sums[at] += value * weight;
+        self.weights[at] += weight;
+    }
+
+    /// A texel is like itself, so there is always something to divide by.
+    fn mean(&self, at: usize) -> Vec3 {
+        self.sums[at] / self.weights[at]
+    }
+}
+
+/// How much each texel differs from the one beside it by a shift, in each half, in units of the noise.
+struct Comparison {
+    differences: Vec<[f32; 2]>,
+    counts: Vec<f32>,
+}
+
+impl Comparison {
+    fn new(count: usize) -> Self {
+        Self { differences: vec![[0.0; 2]; count], counts: vec![0.0; count] }
+    }
+
+    fn compare(&mut self, canvas: &Canvas, shift: isize) {
+        let first = MARGIN * canvas.width;
+        for at in first..canvas.width * (canvas.height - MARGIN) {
+            let other = at.wrapping_add_signed(shift);
+            let is_pair = canvas.chart[at] != NONE && canvas.chart.get(other) == Some(&canvas.chart[at]);
+            self.counts[at] = f32::from(is_pair);
+            self.differences[at] = [0.0; 2];
+            if is_pair {
+                let (here, there) = (canvas.variance[at], canvas.variance[other]);
+                let expected = here + here.min(there);
+                let scale = 1.0 / (TOLERANCE * TOLERANCE * (here + there) + f32::MIN_POSITIVE);
+                self.differences[at] = core::array::from_fn(|half| {
+                    let difference = canvas.luminance[half][at] - canvas.luminance[half][other];
+                    (difference * difference - expected) * scale
+                });
+            }
+        }
+    }
+
+    /// The mean over a texel's surroundings.
+    fn around(&self, at: usize, width: usize) -> [f32; 2] {
+        let (mut sums, mut count) = ([0.0f32; 2], 0.0);
+        for y in 0..=2 * PATCH {
+            let first = at + y * width - PATCH * (width + 1);
+            for near in first..=first + 2 * PATCH {
+                sums[0] += self.differences[near][0];
+                sums[1] += self.differences[near][1];
+                count += self.counts[near];
+            }
+        }
+        sums.map(|sum| sum / count)
+    }
+}
+
+/// How much a texel counts that differs so much: close to `exp(-difference)`, and nothing from four on.
+fn likeness(difference: f32) -> f32 {
+    let rest = (1.0 - 0.25 * difference.max(0.0)).max(0.0);
+    rest * rest * rest * rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::sobol::{hash2, unit_float};
+    use crate::kdtree::BruteForce;
+    use crate::lightmap::fixtures::{Fixture, quad};
+    use crate::progress::Unmonitored;
+    use crate::scene::Sides;
+
+    /// A floor of 48 by 48 texels.
+    fn floor() -> Elements {
+        let mut fixture = Fixture::default();
+        fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::NEG_Z), Sides::Front, [48, 48]);
+        Elements::build(&fixture.scene, &fixture.layout, &BruteForce::new(&fixture.scene), &Unmonitored).unwrap()
+    }
+
+    /// Halves of a truth with even noise of a standard deviation of `noise` each.
+    fn noisy(truth: &[Vec3], noise: f32) -> [Vec<Vec3>; 2] {
+        core::array::from_fn(|half| {
+            let spread = noise * 12.0f32.sqrt();
+            let error = |element: usize| (unit_float(hash2(element as u32, half as u32)) - 0.5) * spread;
+            truth.iter().enumerate().map(|(element, truth)| truth + Vec3::splat(error(element))).collect()
+        })
+    }
+
+    fn mean(halves: &[Vec<Vec3>; 2]) -> Vec<Vec3> {
+        halves[0].iter().zip(&halves[1]).map(|(a, b)| 0.5 * (a + b)).collect()
+    }
+
+    fn error(found: &[Vec3], truth: &[Vec3]) -> f32 {
+        let squares = found.iter().zip(truth).map(|(a, b)| (a.x - b.x) * (a.x - b.x)).sum::<f32>();
+        (squares / truth.len() as f32).sqrt()
+    }
+
+    /// Errors before and after.
+    fn denoised(truth: impl Fn(Vec3) -> f32, noise: f32) -> (f32, f32, Vec<Vec3>, Elements) {
+        let elements = floor();
+        let truth: Vec<Vec3> = elements.centre.iter().map(|&centre| Vec3::splat(truth(centre))).collect();
+        let halves = noisy(&truth, noise);
+        let mut found = mean(&halves);
+        let before = error(&found, &truth);
+        denoise(&mut found, &elements, &halves, &vec![1.0; elements.len()]);
+        (before, error(&found, &truth), found, elements)
+    }
+
+    #[test]
+    fn noise_on_even_light_falls_to_a_fifth() {
+        let (before, after, ..) = denoised(|_| 10.0, 2.0);
+        assert!(after < 0.2 * before, "{before} {after}");
+    }
+
+    #[test]
+    fn light_that_fades_is_followed() {
+        let (before, after, ..) = denoised(|centre| 10.0 * (-3.0 * centre.x).exp(), 0.5);
+        assert!(after < 0.4 * before, "{before} {after}");
+    }
+
+    #[test]
+    fn the_edge_of_a_shadow_stays_where_it_is() {
+        let (_, _, found, elements) = denoised(|centre| if centre.x < 0.5 { 10.0 } else { 2.0 }, 1.0);
+        for (value, centre) in found.iter().zip(&elements.centre) {
+            let (lit, nearly) = (centre.x < 0.5, (centre.x - 0.5).abs() < 3.0 / 48.0);
+            let expected = if lit { 10.0 } else { 2.0 };
+            let tolerance = if nearly { 2.5 } else { 1.2 };
+            assert!((value.x - expected).abs() < tolerance, "{value} at {centre}");
+        }
+    }
+
+    #[test]
+    fn light_without_noise_keeps_every_bit() {
+        let (_, after, ..) = denoised(|centre| 5.0 + centre.x * centre.z, 0.0);
+        assert!(after < 1e-6, "{after}");
+    }
+}
