@@ -101,9 +101,6 @@ fn a_room_of_slabs_that_touch_is_dark() {
     .assert_dark_inside_and_bright_outside(1e-3);
 }
 
-/// Not yet as dark as it should be. A point inside a wall that stands in the floor is not taken for buried by a ray
-/// that meets the floor's front before the wall's back, and so sees the hidden part of a texel that is lit outside: beside
-/// the walls up to 1.1 % of the light outside comes through.
 #[test]
 fn a_room_of_slabs_that_overlap_is_dark() {
     bake(outdoors(
@@ -117,7 +114,7 @@ fn a_room_of_slabs_that_overlap_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(2e-2);
+    .assert_dark_inside_and_bright_outside(1e-3);
 }
 
 #[test]

@@ -67,39 +67,55 @@ struct Batch<'a> {
     radiosity: &'a [Vec4],
 }
 
+/// Where rays start.
+struct Source {
+    element: usize,
+    /// The element is known to have buried points.
+    suspect: bool,
+    seed: u32,
+}
+
 impl Batch<'_> {
     fn trace_tile(&self, first: usize, sums: &mut [Sums], kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
         let mut traced = 0;
+        let each = if self.hits == Hits::Store { self.rays.len() } else { 0 };
         for (offset, sums) in sums.iter_mut().enumerate() {
-            let element = first + offset;
-            let seed = self.transport.seed(self.half, Stage::Gather, element);
-            let points = OwenSobol::new(seed);
-            for (slot, index) in self.rays.clone().enumerate() {
-                let (hit, rays) = self.trace(element, &points, index, hash2(seed, index), sums, tinted);
-                traced += u64::from(rays);
-                if self.hits == Hits::Store {
-                    kept[offset * self.rays.len() + slot] = hit;
-                }
+            let kept = &mut kept[offset * each..][..each];
+            let (before, tinted_before) = (*sums, tinted.len());
+            let seed = self.transport.seed(self.half, Stage::Gather, first + offset);
+            let mut source = Source { element: first + offset, suspect: before.buried > 0, seed };
+            traced += self.trace_element(&source, sums, kept, tinted);
+            if sums.buried > 0 && !source.suspect {
+                // A buried point whose ray met a front first has seen what it should not: all are asked again.
+                *sums = before;
+                tinted.truncate(tinted_before);
+                source.suspect = true;
+                traced += self.trace_element(&source, sums, kept, tinted);
+            }
+        }
+        traced
+    }
+
+    fn trace_element(&self, source: &Source, sums: &mut Sums, kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
+        let mut traced = 0;
+        for (slot, index) in self.rays.clone().enumerate() {
+            let (hit, rays) = self.trace(source, index, sums, tinted);
+            traced += u64::from(rays);
+            if let Some(kept) = kept.get_mut(slot) {
+                *kept = hit;
             }
         }
         traced
     }
 
     /// Traces one ray and says what to store of it, and how many rays that took.
-    fn trace(
-        &self,
-        element: usize,
-        points: &OwenSobol,
-        index: u32,
-        seed: u32,
-        sums: &mut Sums,
-        tinted: &mut Vec<TintedHit>,
-    ) -> (u32, u32) {
+    fn trace(&self, source: &Source, index: u32, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> (u32, u32) {
         let Transport { scene, elements, .. } = *self.transport;
-        let [x, y, u, v] = points.point(index);
+        let Source { element, suspect, seed } = *source;
+        let [x, y, u, v] = OwenSobol::new(seed).point(index);
         let point = elements.sample(scene, ElementId::from_index(element), Vec2::new(x, y));
         let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-        let arrival = self.transport.gather(&point, direction, seed);
+        let arrival = self.transport.gather(&point, direction, hash2(seed, index), suspect);
         if arrival.end == End::Buried {
             // A direction below the surface is left out of the mean; it does not make the point a buried one.
             sums.buried += u32::from(arrival.rays > 0);

@@ -59,6 +59,7 @@ fn shoot_half(
     let sources: Vec<Vec3> = (0..elements.len()).map(|element| accumulators.source(elements, element)).collect();
     let mut unshot: Vec<Vec3> =
         sources.iter().enumerate().map(|(element, source)| source * visible_area(element)).collect();
+    let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
     let mut received = vec![Vec3::ZERO; elements.len()];
     let first_power = total(&unshot);
     let power_of_ray = first_power / first_rays(transport);
@@ -69,7 +70,8 @@ fn shoot_half(
     let mut power = first_power;
     while power > UNSHOT * first_power && report.iterations < most {
         let allotment = allot(&unshot, power, power_of_ray, hash2(seed, report.iterations));
-        let shot = Iteration { transport, half, seed: hash2(seed, !report.iterations), unshot: &unshot, allotment };
+        let seed = hash2(seed, !report.iterations);
+        let shot = Iteration { transport, half, seed, unshot: &unshot, suspect: &suspect, allotment };
         let (arrived, rays) = shot.run(monitor)?;
         report.rays += rays;
         report.iterations += 1;
@@ -138,6 +140,8 @@ struct Iteration<'a> {
     half: usize,
     seed: u32,
     unshot: &'a [Vec3],
+    /// Which elements have buried points.
+    suspect: &'a [bool],
     allotment: Vec<u32>,
 }
 
@@ -179,7 +183,7 @@ impl Iteration<'_> {
             let id = ElementId::from_index(element);
             let point = elements.sample(self.transport.scene, id, Vec2::new(x, y));
             let direction = cosine_hemisphere(point.geometric_normal, Vec2::new(u, v));
-            let arrival = self.transport.gather(&point, direction, hash2(seed, ray));
+            let arrival = self.transport.gather(&point, direction, hash2(seed, ray), self.suspect[element]);
             rays += u64::from(arrival.rays);
             match arrival.end {
                 End::Element(hit) => return (Some((hit, arrival.tint)), rays),

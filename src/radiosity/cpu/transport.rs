@@ -1,14 +1,15 @@
 //! Rays between elements and lights, and what they carry.
 
 use core::f32::consts::{FRAC_1_PI, PI};
+use std::sync::OnceLock;
 
 use glam::{Vec2, Vec3};
 
-use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
-use crate::scene::{LightSampler, Scene, Sides};
+use crate::scene::{LightSampler, Scene};
 
 /// With at most this many emitters every sample visits all of them; with more it picks some by power.
 const MOST_EMITTERS_VISITED: usize = 8;
@@ -16,15 +17,14 @@ const MOST_EMITTERS_VISITED: usize = 8;
 /// Bounces off surfaces without elements after which a ray counts as absorbed.
 const MOST_DETOURS: u32 = 8;
 
-/// Slope above the surface at which a point looks around to find out whether it is buried.
-const HORIZON: f32 = 0.1;
-
 /// Everything that rays ask for.
 pub(super) struct Transport<'a> {
     pub scene: &'a Scene,
     pub world: &'a dyn RayQuery,
     pub elements: &'a Elements,
     pub lights: LightSampler<'a>,
+    /// Which meshes are closed, found out when first asked.
+    pub closed: Vec<OnceLock<bool>>,
     seed: u32,
 }
 
@@ -72,7 +72,8 @@ fn share(own: f32, other: f32) -> f32 {
 
 impl<'a> Transport<'a> {
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
-        Self { scene, world, elements, lights: LightSampler::new(scene), seed }
+        let closed = vec![OnceLock::new(); scene.meshes.len()];
+        Self { scene, world, elements, lights: LightSampler::new(scene), closed, seed }
     }
 
     /// The seed of an element's points in a stage of a half.
@@ -114,20 +115,25 @@ impl<'a> Transport<'a> {
     }
 
     /// Follows a gather ray from a point, along a direction that was chosen with a density of cosine over pi.
-    pub fn gather(&self, point: &SurfacePoint, direction: Vec3, seed: u32) -> Arrival {
-        let mut arrival = Arrival { end: End::Lost, tint: Vec3::ONE, direct: Vec3::ZERO, detour: Vec3::ZERO, rays: 1 };
+    ///
+    /// A point of a `suspect` element, one that has buried points, is asked first whether it is one of them; other
+    /// points only when their ray meets a back that absorbs.
+    pub fn gather(&self, point: &SurfacePoint, direction: Vec3, seed: u32, suspect: bool) -> Arrival {
+        let mut arrival = Arrival { end: End::Lost, tint: Vec3::ONE, direct: Vec3::ZERO, detour: Vec3::ZERO, rays: 0 };
         if direction.dot(point.geometric_normal) <= 0.0 {
             arrival.end = End::Buried;
-            arrival.rays = 0;
+            return arrival;
+        }
+        if suspect && self.buries(point, direction, &mut arrival) {
             return arrival;
         }
         let ray = point.ray(direction);
+        arrival.rays += 1;
         let hit = self.world.closest(&ray);
         if hit.is_some_and(|hit| self.absorbs(&hit)) {
-            if self.is_buried(point, direction) {
-                arrival.end = End::Buried;
+            if !suspect {
+                self.buries(point, direction, &mut arrival);
             }
-            arrival.rays += 4;
             return arrival;
         }
         let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
@@ -145,22 +151,13 @@ impl<'a> Transport<'a> {
         arrival
     }
 
-    /// True when the surface that was hit is seen from behind and has no back.
-    fn absorbs(&self, hit: &Hit) -> bool {
-        hit.back && self.scene.surface(hit.surface).sides == Sides::Front
-    }
-
-    /// Tells a point inside a solid from one in the open that saw a back by chance: inside, whatever is met shows its
-    /// back. Looks around along the surface, where a lone back overhead does not reach.
-    fn is_buried(&self, point: &SurfacePoint, direction: Vec3) -> bool {
-        let normal = point.geometric_normal;
-        let (tangent, bitangent) = orthonormal_basis(normal);
-        let across = (direction - normal * direction.dot(normal)).normalize_or(tangent);
-        let turned = if across == tangent { bitangent } else { normal.cross(across) };
-        [across, -across, turned, -turned].into_iter().all(|across| {
-            let ray = point.ray(across + normal * HORIZON);
-            self.world.closest(&ray).is_some_and(|hit| self.absorbs(&hit))
-        })
+    fn buries(&self, point: &SurfacePoint, direction: Vec3, arrival: &mut Arrival) -> bool {
+        let (buried, rays) = self.is_buried(point, direction);
+        arrival.rays += rays;
+        if buried {
+            arrival.end = End::Buried;
+        }
+        buried
     }
 
     /// Irradiance that a ray stands for which met a shining surface or the sky by chance, weighed against rays aimed
