@@ -12,7 +12,7 @@ use crate::lightmap::ElementId;
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::Sums;
 use crate::radiosity::{Accumulators, HALVES};
-use crate::scene::luminance;
+use crate::scene::{Chances, luminance};
 
 /// How many times the samples of its neighbours an element in a penumbra may get.
 const MOST_MORE: u32 = 16;
@@ -63,8 +63,9 @@ fn wanted_samples(other: &Sums, samples: u32, tolerance: f32) -> u32 {
 
 fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
     let mut rays = 0;
+    let chances = transport.chances(element);
     for index in sums.aimed_count..wanted {
-        let (light, traced) = sample_once(transport, half, element, index);
+        let (light, traced) = sample_once(transport, half, element, &chances, index);
         sums.aimed += light;
         sums.aimed_square += luminance(light).powi(2);
         rays += traced;
@@ -74,30 +75,17 @@ fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u3
 }
 
 /// One sample of the light of all emitters.
-fn sample_once(transport: &Transport, half: usize, element: usize, index: u32) -> (Vec3, u64) {
+fn sample_once(transport: &Transport, half: usize, element: usize, chances: &Chances, index: u32) -> (Vec3, u64) {
     let seed = transport.seed(half, Stage::Direct, element);
+    let [choice, ..] = OwenSobol::new(transport.seed(half, Stage::Pick, element)).point(index);
     let mut sum = Vec3::ZERO;
     let mut rays = 0;
-    let mut aim = |emitter: usize, sequence: u32, share: f32| {
-        let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(sequence)).point(index);
+    for (emitter, chance) in chances.visited(choice) {
+        let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(emitter as u32)).point(index);
         let point = transport.elements.sample(transport.scene, ElementId::from_index(element), Vec2::new(x, y));
-        let (light, traced) = transport.aimed_light(emitter, &point, [u, v]);
-        sum += light * share;
+        let (light, traced) = transport.aimed_light(emitter, chance, &point, [u, v]);
+        sum += light;
         rays += u64::from(traced);
-    };
-    if transport.visits_all_emitters() {
-        for emitter in 0..transport.lights.emitters() {
-            aim(emitter, emitter as u32, 1.0);
-        }
-    } else {
-        let picks = transport.picks();
-        let choices = OwenSobol::new(transport.seed(half, Stage::Pick, element));
-        for pick in 0..picks {
-            let [choice, ..] = choices.point(index * picks as u32 + pick as u32);
-            if let Some((emitter, probability)) = transport.lights.pick(choice) {
-                aim(emitter, pick as u32, 1.0 / (probability * picks as f32));
-            }
-        }
     }
     (sum, rays)
 }

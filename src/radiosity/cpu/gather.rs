@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::transport::{End, Stage, Transport};
+use super::transport::{End, Source, Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -67,14 +67,6 @@ struct Batch<'a> {
     radiosity: &'a [Vec4],
 }
 
-/// Where rays start.
-struct Source {
-    element: usize,
-    /// The element is known to have buried points.
-    suspect: bool,
-    seed: u32,
-}
-
 impl Batch<'_> {
     fn trace_tile(&self, first: usize, sums: &mut [Sums], kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
         let mut traced = 0;
@@ -82,8 +74,9 @@ impl Batch<'_> {
         for (offset, sums) in sums.iter_mut().enumerate() {
             let kept = &mut kept[offset * each..][..each];
             let (before, tinted_before) = (*sums, tinted.len());
-            let seed = self.transport.seed(self.half, Stage::Gather, first + offset);
-            let mut source = Source { element: first + offset, suspect: before.buried > 0, seed };
+            let element = first + offset;
+            let chances = self.transport.chances(element);
+            let mut source = Source { element, suspect: before.buried > 0, chances };
             traced += self.trace_element(&source, sums, kept, tinted);
             if sums.buried > 0 && !source.suspect {
                 // A buried point whose ray met a front first has seen what it should not: all are asked again.
@@ -111,11 +104,12 @@ impl Batch<'_> {
     /// Traces one ray and says what to store of it, and how many rays that took.
     fn trace(&self, source: &Source, index: u32, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> (u32, u32) {
         let Transport { scene, elements, .. } = *self.transport;
-        let Source { element, suspect, seed } = *source;
+        let element = source.element;
+        let seed = self.transport.seed(self.half, Stage::Gather, element);
         let [x, y, u, v] = OwenSobol::new(seed).point(index);
         let point = elements.sample(scene, ElementId::from_index(element), Vec2::new(x, y));
         let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-        let arrival = self.transport.gather(&point, direction, hash2(seed, index), suspect);
+        let arrival = self.transport.gather(source, &point, direction, hash2(seed, index));
         if arrival.end == End::Buried {
             // A direction below the surface is left out of the mean; it does not make the point a buried one.
             sums.buried += u32::from(arrival.rays > 0);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{DVec3, Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::transport::{End, Stage, Transport};
+use super::transport::{End, Source, Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
@@ -18,6 +18,7 @@ use crate::lightmap::ElementId;
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::backend::UNSHOT;
 use crate::radiosity::{Accumulators, HALVES};
+use crate::scene::Chances;
 
 /// Iterations after which shooting gives up on losing its power.
 const MOST_ITERATIONS: u32 = 1_000;
@@ -158,8 +159,10 @@ impl Iteration<'_> {
             monitor.check()?;
             let colour = self.unshot[element] * (3.0 / self.unshot[element].element_sum());
             let seed = hash2(self.transport.seed(self.half, Stage::Shoot, element), self.seed);
+            // Direct light is not asked for.
+            let source = Source { element, suspect: self.suspect[element], chances: Chances::All(0) };
             for ray in 0..rays {
-                let (hit, count) = self.shoot(element, seed, ray);
+                let (hit, count) = self.shoot(&source, seed, ray);
                 traced.fetch_add(count, Ordering::Relaxed);
                 let Some((hit, tint)) = hit else { continue };
                 for (channel, sum) in arrived[hit.index()].iter().enumerate() {
@@ -175,15 +178,15 @@ impl Iteration<'_> {
     }
 
     /// Where a ray lands that leaves an element from a point that is not buried.
-    fn shoot(&self, element: usize, seed: u32, ray: u32) -> (Option<(ElementId, Vec3)>, u64) {
+    fn shoot(&self, source: &Source, seed: u32, ray: u32) -> (Option<(ElementId, Vec3)>, u64) {
         let mut rays = 0;
         for attempt in 0..TRIES {
             let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(attempt)).point(ray);
             let elements = self.transport.elements;
-            let id = ElementId::from_index(element);
+            let id = ElementId::from_index(source.element);
             let point = elements.sample(self.transport.scene, id, Vec2::new(x, y));
             let direction = cosine_hemisphere(point.geometric_normal, Vec2::new(u, v));
-            let arrival = self.transport.gather(&point, direction, hash2(seed, ray), self.suspect[element]);
+            let arrival = self.transport.gather(source, &point, direction, hash2(seed, ray));
             rays += u64::from(arrival.rays);
             match arrival.end {
                 End::Element(hit) => return (Some((hit, arrival.tint)), rays),

@@ -2,10 +2,10 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Distribution, LightSample, luminance};
+use super::{Distribution, LightSample, Place, expected_of_matt, luminance};
 use crate::geometry::sampling::uniform_triangle;
 use crate::geometry::sobol::OwenSobol;
-use crate::geometry::{Hit, Ray, SurfaceId};
+use crate::geometry::{Aabb, Hit, Ray, SurfaceId};
 use crate::scene::{AlphaMode, Scene, Sides};
 
 /// The triangles of an emissive surface, chosen by power.
@@ -13,6 +13,9 @@ pub(super) struct EmissiveSurface {
     surface: SurfaceId,
     triangles: Distribution,
     power: f32,
+    bounds: Aabb,
+    /// Area of all sides in square metres.
+    area: f32,
     both_sides: bool,
 }
 
@@ -24,17 +27,29 @@ impl EmissiveSurface {
             return None;
         }
         let both_sides = scene.surface(surface).sides == Sides::Both;
-        let powers: Vec<f32> = (0..scene.mesh_of(surface).triangles.len() as u32)
-            .map(|triangle| scene.triangle(surface, triangle).area() * mean_luminance(scene, surface, triangle))
-            .collect();
+        let (mut bounds, mut area) = (Aabb::EMPTY, 0.0);
         let sides = if both_sides { 2.0 } else { 1.0 };
+        let powers: Vec<f32> = (0..scene.mesh_of(surface).triangles.len() as u32)
+            .map(|index| {
+                let triangle = scene.triangle(surface, index);
+                bounds = bounds.union(triangle.bounds());
+                area += sides * triangle.area();
+                triangle.area() * mean_luminance(scene, surface, index)
+            })
+            .collect();
         let power = core::f32::consts::PI * sides * powers.iter().sum::<f32>();
-        (power > 0.0).then(|| Self { surface, triangles: Distribution::new(powers), power, both_sides })
+        (power > 0.0).then(|| Self { surface, triangles: Distribution::new(powers), power, bounds, area, both_sides })
     }
 
     /// Emitted luminous flux in lumens.
     pub fn power(&self) -> f32 {
         self.power
+    }
+
+    /// About what illuminance in lux it brings to a place if nothing stands in the way.
+    pub fn expected(&self, place: &Place) -> f32 {
+        let nearest = place.at.clamp(self.bounds.min, self.bounds.max);
+        expected_of_matt(self.power, self.area, place.view_of(nearest))
     }
 
     pub fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
