@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::transport::{Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sobol::OwenSobol;
-use crate::lightmap::ElementId;
+use crate::lightmap::{ElementId, ElementSampler};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::Sums;
 use crate::radiosity::{Accumulators, HALVES};
@@ -62,30 +62,54 @@ fn wanted_samples(other: &Sums, samples: u32, tolerance: f32) -> u32 {
 }
 
 fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
+    if sums.aimed_count >= wanted {
+        return 0;
+    }
+    let seed = transport.seed(half, Stage::Direct, element);
+    let aim = Aim {
+        transport,
+        sampler: transport.elements.sampler(transport.scene, ElementId::from_index(element)),
+        chances: transport.chances(element),
+        choices: OwenSobol::new(transport.seed(half, Stage::Pick, element)),
+        points: (0..transport.lights.emitters() as u32)
+            .map(|emitter| OwenSobol::new(seed.wrapping_add(emitter)))
+            .collect(),
+    };
     let mut rays = 0;
-    let chances = transport.chances(element);
     for index in sums.aimed_count..wanted {
-        let (light, traced) = sample_once(transport, half, element, &chances, index);
+        let (light, traced) = aim.sample(index);
         sums.aimed += light;
         sums.aimed_square += luminance(light).powi(2);
         rays += traced;
     }
-    sums.aimed_count = sums.aimed_count.max(wanted);
+    sums.aimed_count = wanted;
     rays
 }
 
-/// One sample of the light of all emitters.
-fn sample_once(transport: &Transport, half: usize, element: usize, chances: &Chances, index: u32) -> (Vec3, u64) {
-    let seed = transport.seed(half, Stage::Direct, element);
-    let [choice, ..] = OwenSobol::new(transport.seed(half, Stage::Pick, element)).point(index);
-    let mut sum = Vec3::ZERO;
-    let mut rays = 0;
-    for (emitter, chance) in chances.visited(choice) {
-        let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(emitter as u32)).point(index);
-        let point = transport.elements.sample(transport.scene, ElementId::from_index(element), Vec2::new(x, y));
-        let (light, traced) = transport.aimed_light(emitter, chance, &point, [u, v]);
-        sum += light;
-        rays += u64::from(traced);
+/// How one element looks for the light of all emitters.
+struct Aim<'a> {
+    transport: &'a Transport<'a>,
+    sampler: ElementSampler,
+    chances: Chances,
+    /// What decides on the emitters that a sample visits.
+    choices: OwenSobol,
+    /// Points on the element and on each emitter.
+    points: Vec<OwenSobol>,
+}
+
+impl Aim<'_> {
+    /// One sample of the light of all emitters, and how many rays it took.
+    fn sample(&self, index: u32) -> (Vec3, u64) {
+        let [choice, ..] = self.choices.point(index);
+        let mut sum = Vec3::ZERO;
+        let mut rays = 0;
+        for (emitter, chance) in self.chances.visited(choice) {
+            let [x, y, u, v] = self.points[emitter].point(index);
+            let point = self.sampler.sample(Vec2::new(x, y));
+            let (light, traced) = self.transport.aimed_light(emitter, chance, &point, [u, v]);
+            sum += light;
+            rays += u64::from(traced);
+        }
+        (sum, rays)
     }
-    (sum, rays)
 }

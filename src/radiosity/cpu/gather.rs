@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::transport::{End, Source, Stage, Transport};
+use super::transport::{Arrival, End, Source, Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -90,9 +90,17 @@ impl Batch<'_> {
     }
 
     fn trace_element(&self, source: &Source, sums: &mut Sums, kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
+        let Transport { scene, elements, .. } = *self.transport;
+        let seed = self.transport.seed(self.half, Stage::Gather, source.element);
+        let points = OwenSobol::new(seed);
+        let sampler = elements.sampler(scene, ElementId::from_index(source.element));
         let mut traced = 0;
         for (slot, index) in self.rays.clone().enumerate() {
-            let (hit, rays) = self.trace(source, index, sums, tinted);
+            let [x, y, u, v] = points.point(index);
+            let point = sampler.sample(Vec2::new(x, y));
+            let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
+            let arrival = self.transport.gather(source, &point, direction, hash2(seed, index));
+            let (hit, rays) = self.add(source.element, &arrival, sums, tinted);
             traced += u64::from(rays);
             if let Some(kept) = kept.get_mut(slot) {
                 *kept = hit;
@@ -101,15 +109,9 @@ impl Batch<'_> {
         traced
     }
 
-    /// Traces one ray and says what to store of it, and how many rays that took.
-    fn trace(&self, source: &Source, index: u32, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> (u32, u32) {
-        let Transport { scene, elements, .. } = *self.transport;
-        let element = source.element;
-        let seed = self.transport.seed(self.half, Stage::Gather, element);
-        let [x, y, u, v] = OwenSobol::new(seed).point(index);
-        let point = elements.sample(scene, ElementId::from_index(element), Vec2::new(x, y));
-        let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-        let arrival = self.transport.gather(source, &point, direction, hash2(seed, index));
+    /// Adds what a ray brought and says what to store of it, and how many rays that took.
+    fn add(&self, element: usize, arrival: &Arrival, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> (u32, u32) {
+        let elements = self.transport.elements;
         if arrival.end == End::Buried {
             // A direction below the surface is left out of the mean; it does not make the point a buried one.
             sums.buried += u32::from(arrival.rays > 0);

@@ -159,7 +159,7 @@ impl<'a> LightSampler<'a> {
     /// met an emissive surface. Zero when the surface is none or shows its dark side.
     pub fn hit_density(&self, ray: &Ray, hit: &Hit) -> f32 {
         match self.emitter_of(hit.surface).map(|emitter| &self.emitters[emitter]) {
-            Some(Emitter::Surface(surface)) => surface.density(self.scene, ray, hit),
+            Some(Emitter::Surface(surface)) => surface.density(ray, hit),
             _ => 0.0,
         }
     }
