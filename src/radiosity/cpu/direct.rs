@@ -17,6 +17,11 @@ use crate::scene::{Chances, luminance};
 /// How many times the samples of its neighbours an element in a penumbra may get.
 const MOST_MORE: u32 = 16;
 
+/// An element that needs less than a sixteenth of the samples, since all its light or none of it is in sight, gets only a
+/// quarter of them: those before may have missed a shadow's edge.
+const CALM: u32 = 16;
+const LEAST_PART: u32 = 4;
+
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
@@ -58,7 +63,8 @@ fn wanted_samples(other: &Sums, samples: u32, tolerance: f32) -> u32 {
     let variance = (other.aimed_square / count - mean * mean).max(0.0);
     // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
     let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
-    needed.next_power_of_two().clamp(samples, samples * MOST_MORE)
+    let least = if needed < samples / CALM { samples / LEAST_PART } else { samples };
+    needed.next_power_of_two().clamp(least, samples * MOST_MORE)
 }
 
 fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {

@@ -12,7 +12,7 @@ use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::scene::{Chances, LightSampler, Place, Scene};
 
 /// Emitters that a sample of an element's direct light visits: all of them, or with more those that promise most.
-const VISITS: usize = 8;
+const VISITS: usize = 4;
 
 /// The same on a surface without elements.
 const DETOUR_VISITS: usize = 2;
