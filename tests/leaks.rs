@@ -150,3 +150,28 @@ fn the_lawn_under_a_box_of_double_sided_sheets_is_dark_a_texel_from_its_walls() 
     }
     assert!(seen > 100, "{seen}");
 }
+
+#[test]
+fn the_lawn_at_the_feet_of_a_plinth_is_not_dark() {
+    // A low plinth takes little of the sky from what stands beside it, whichever part of a texel it covers.
+    let half = 0.6;
+    for sunk in [0.0, 0.3] {
+        let plinth = cuboid("plinth", Vec3::new(-half, -sunk, -half), Vec3::new(half, 0.02, half));
+        let baked = bake(outdoors(vec![plinth], Sides::Front));
+        let points = OwenSobol::new(3);
+        let mut seen = 0;
+        for index in 0..4000 {
+            let [x, z, ..] = points.point(index);
+            let place = Vec3::new(x * 2.0 - 1.0, 0.0, z * 2.0 - 1.0);
+            // Less than a texel away, but outside the strip that the plinth takes more than a twentieth of the sky from.
+            if !(half + 0.05..half + 0.12).contains(&place.abs().max_element()) {
+                continue;
+            }
+            let hit = baked.world.closest(&Ray::new(place + Vec3::Y, Vec3::NEG_Y)).expect("there is a lawn");
+            let shown = irradiance_at(&baked.layout, &baked.pages, &hit).expect("the lawn has texels");
+            assert!(shown.min_element() > 0.85 * SKY * core::f32::consts::PI, "{shown} at {place}");
+            seen += 1;
+        }
+        assert!(seen > 100, "{seen}");
+    }
+}
