@@ -137,7 +137,7 @@ fn glass_lets_through_its_colour_less_what_its_alpha_stops() {
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     test.scene.lights.push(sun(Vec3::new(0.8, -0.6, 0.0), 100.0));
     for method in METHODS {
-        let (elements, solution) = test.solve(&settings(method, 0.003));
+        let (elements, solution) = test.solve(&settings(method, 0.002));
         let mean = |surface: SurfaceId, light: &[Vec3]| {
             let channel = |channel: usize| mean_over(&elements, surface, |element| light[element][channel]);
             Vec3::new(channel(0), channel(1), channel(2))
