@@ -12,7 +12,7 @@ use crate::radiosity::{Partial, Pass, SolveObserver};
 /// A checkpoint may cost this share of the time since the last one.
 const SHARE_OF_TIME: u32 = 10;
 /// Work that is worth keeping.
-const WORTH_KEEPING: Duration = Duration::from_millis(200);
+const WORTH_KEEPING: Duration = Duration::from_millis(500);
 
 /// Decides when a checkpoint is due, and saves it.
 pub(super) struct Keeper {

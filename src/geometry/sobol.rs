@@ -67,43 +67,63 @@ const fn sobol_directions(degree: usize, a: u32, m: [u32; 3]) -> [u32; 32] {
     columns
 }
 
-#[inline]
-fn sobol(index: u32) -> [u32; DIMENSIONS] {
-    let mut rest = index;
-    let mut words = [0; DIMENSIONS];
-    while rest != 0 {
-        let bit = rest.trailing_zeros() as usize;
-        for (word, columns) in words.iter_mut().zip(&DIRECTIONS) {
-            *word ^= columns[bit];
+/// What each value of each group of four bits of the index contributes to all dimensions. Index and contributions have
+/// their bits reversed, as scrambling wants them.
+static CONTRIBUTIONS: [[[u32; DIMENSIONS]; 16]; 8] = contributions();
+
+const fn contributions() -> [[[u32; DIMENSIONS]; 16]; 8] {
+    let mut table = [[[0; DIMENSIONS]; 16]; 8];
+    let mut entry = 0;
+    while entry < 8 * 16 * DIMENSIONS * 4 {
+        let (group, value) = (entry / (16 * DIMENSIONS * 4), entry / (DIMENSIONS * 4) % 16);
+        let (dimension, bit) = (entry / 4 % DIMENSIONS, entry % 4);
+        if value >> bit & 1 == 1 {
+            table[group][value][dimension] ^= DIRECTIONS[dimension][31 - (4 * group + bit)].reverse_bits();
         }
-        rest &= rest - 1;
+        entry += 1;
+    }
+    table
+}
+
+#[inline]
+fn reversed_sobol(reversed_index: u32) -> [u32; DIMENSIONS] {
+    let mut words = [0; DIMENSIONS];
+    for (group, values) in CONTRIBUTIONS.iter().enumerate() {
+        let contribution = &values[(reversed_index >> (4 * group)) as usize & 15];
+        for (word, contribution) in words.iter_mut().zip(contribution) {
+            *word ^= contribution;
+        }
     }
     words
 }
 
-/// An Owen scramble in which each bit's flip depends on the bits above it (Laine and Karras 2011, Vegdahl's constants).
+/// An Owen scramble of a word with reversed bits, in which each bit's flip depends on the bits above it (Laine and
+/// Karras 2011, Vegdahl's constants).
 #[inline]
-const fn owen_scramble(word: u32, seed: u32) -> u32 {
-    let mut x = word.reverse_bits();
+const fn scramble_reversed(reversed: u32, seed: u32) -> u32 {
+    let mut x = reversed;
     x ^= x.wrapping_mul(0x3d20_adea);
     x = x.wrapping_add(seed);
     x = x.wrapping_mul((seed >> 16) | 1);
     x ^= x.wrapping_mul(0x0552_6c56);
     x ^= x.wrapping_mul(0x53a2_2864);
-    x.reverse_bits()
+    x
 }
 
 /// A scrambled, shuffled Sobol sequence in four dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct OwenSobol {
     seed: u32,
+    /// The seeds of the dimensions' scrambles.
+    scrambles: [u32; DIMENSIONS],
 }
 
 impl OwenSobol {
     /// The sequence of a seed; different seeds are independent.
     #[inline]
     pub const fn new(seed: u32) -> Self {
-        Self { seed: hash(seed) }
+        let seed = hash(seed);
+        Self { seed, scrambles: [hash2(seed, 0), hash2(seed, 1), hash2(seed, 2), hash2(seed, 3)] }
     }
 
     /// The point at `index`, each coordinate in `[0, 1)`.
@@ -112,9 +132,9 @@ impl OwenSobol {
     #[inline]
     pub fn point(&self, index: u32) -> [f32; DIMENSIONS] {
         // An Owen scramble of the index moves aligned blocks of 2^k indices as wholes, so they stay stratified.
-        let words = sobol(owen_scramble(index, self.seed));
+        let words = reversed_sobol(scramble_reversed(index.reverse_bits(), self.seed));
         core::array::from_fn(|dimension| {
-            unit_float(owen_scramble(words[dimension], hash2(self.seed, dimension as u32)))
+            unit_float(scramble_reversed(words[dimension], self.scrambles[dimension]).reverse_bits())
         })
     }
 }

@@ -61,6 +61,7 @@ struct Piece {
     shape: Shape,
 }
 
+#[derive(Clone, Debug)]
 enum Shape {
     Texel,
     Triangle,
@@ -234,13 +235,34 @@ impl Footprints {
             .map(|(_, footprint)| footprint)
     }
 
-    /// A point of a footprint, uniform in area for a uniform `u`: the triangle and the weights of its second and third
-    /// corner. A texel that one triangle fills takes the square as it is, so stratified numbers stay stratified.
-    pub fn sample(&self, unwrap: &Unwrap, footprint: usize, u: Vec2) -> (u32, Vec2) {
-        let range = self.range(footprint);
-        let fragments = &self.fragments[range.clone()];
-        let (chosen, x) = choose(fragments.iter().map(|fragment| fragment.area), u.x);
-        (fragments[chosen].triangle, self.point(unwrap, footprint, range.start + chosen, Vec2::new(x, u.y)))
+    /// What a footprint consists of, ready to choose points on.
+    pub fn samplers<'a>(
+        &'a self,
+        unwrap: &'a Unwrap,
+        footprint: usize,
+    ) -> impl ExactSizeIterator<Item = FragmentSampler> + 'a {
+        self.range(footprint).map(move |fragment| self.sampler(unwrap, footprint, fragment))
+    }
+
+    fn sampler(&self, unwrap: &Unwrap, footprint: usize, fragment: usize) -> FragmentSampler {
+        let Fragment { triangle, area, .. } = self.fragments[fragment];
+        let shape = match self.corners_of(fragment) {
+            [] if self.is_whole(triangle) => Shape::Triangle,
+            [] => Shape::Texel,
+            corners => Shape::Polygon(Polygon::from_texel(corners)),
+        };
+        let corners = texel_corners(unwrap, triangle, self.width, self.height);
+        let corner = self.texel_origin(self.texels[footprint]);
+        let weights = |local: DVec2| to_barycentric(corners, corner + local).unwrap_or(DVec2::splat(1.0 / 3.0));
+        let origin = weights(DVec2::ZERO);
+        FragmentSampler {
+            triangle,
+            area,
+            shape,
+            origin,
+            across: weights(DVec2::X) - origin,
+            down: weights(DVec2::Y) - origin,
+        }
     }
 
     /// The centroid of a footprint in texture space, taken to the triangle that covers it, or else to the fragment that
@@ -271,7 +293,7 @@ impl Footprints {
 
     fn fragment_centre(&self, unwrap: &Unwrap, footprint: usize, fragment: usize) -> Vec2 {
         match self.corners_of(fragment) {
-            [] => self.point(unwrap, footprint, fragment, Vec2::splat(0.5)),
+            [] => self.sampler(unwrap, footprint, fragment).sample(Vec2::splat(0.5)),
             corners => {
                 let origin = self.texel_origin(self.texels[footprint]);
                 self.clamped_barycentric(unwrap, fragment, origin + Polygon::from_texel(corners).centroid())
@@ -284,17 +306,6 @@ impl Footprints {
         &self.corners[self.fragments[fragment].corners as usize..end]
     }
 
-    /// The point of a fragment that stands for a point of the unit square.
-    fn point(&self, unwrap: &Unwrap, footprint: usize, fragment: usize, u: Vec2) -> Vec2 {
-        let local = match self.corners_of(fragment) {
-            [] if self.is_whole(self.fragments[fragment].triangle) => return uniform_triangle(u),
-            [] => u.as_dvec2(),
-            corners => Polygon::from_texel(corners).sample(u),
-        };
-        let inset = INSET + local * (1.0 - 2.0 * INSET);
-        self.clamped_barycentric(unwrap, fragment, self.texel_origin(self.texels[footprint]) + inset)
-    }
-
     fn clamped_barycentric(&self, unwrap: &Unwrap, fragment: usize, point: DVec2) -> Vec2 {
         let triangle = self.fragments[fragment].triangle;
         let corners = texel_corners(unwrap, triangle, self.width, self.height);
@@ -304,21 +315,35 @@ impl Footprints {
     }
 }
 
-/// Which of some weights the number falls on, and where within it.
-fn choose(weights: impl ExactSizeIterator<Item = f32> + Clone, number: f32) -> (usize, f32) {
-    let last = weights.len() - 1;
-    if last == 0 {
-        return (0, number);
+/// Chooses points on one fragment.
+#[derive(Clone, Debug)]
+pub(super) struct FragmentSampler {
+    /// The triangle of the unwrapped mesh.
+    pub triangle: u32,
+    /// Area in square metres.
+    pub area: f32,
+    shape: Shape,
+    /// Weights of the triangle's second and third corner at the texel's corner, and by how much they change over the
+    /// texel's width and height.
+    origin: DVec2,
+    across: DVec2,
+    down: DVec2,
+}
+
+impl FragmentSampler {
+    /// The weights of the triangle's second and third corner at the point that stands for a point of the unit square:
+    /// uniform in area for a uniform `u`. A texel that one triangle fills takes the square as it is, so stratified
+    /// numbers stay stratified.
+    pub fn sample(&self, u: Vec2) -> Vec2 {
+        let local = match &self.shape {
+            Shape::Triangle => return uniform_triangle(u),
+            Shape::Texel => u.as_dvec2(),
+            Shape::Polygon(polygon) => polygon.sample(u),
+        };
+        let inset = INSET + local * (1.0 - 2.0 * INSET);
+        let weights = (self.origin + self.across * inset.x + self.down * inset.y).max(DVec2::ZERO);
+        (weights / weights.element_sum().max(1.0)).as_vec2()
     }
-    let mut rest = number * weights.clone().sum::<f32>();
-    for (index, weight) in weights.enumerate() {
-        if rest < weight || index == last {
-            // The largest number below one: products of `number` may round up to the whole sum.
-            return (index, (rest / weight).clamp(0.0, 1.0 - f32::EPSILON));
-        }
-        rest -= weight;
-    }
-    (last, number)
 }
 
 /// The corners of a triangle in texels of its rectangle.

@@ -22,7 +22,7 @@ mod polygon;
 mod statistics;
 mod unwrap;
 
-pub use elements::{ElementId, Elements, OpenSides, SurfacePoint, Texel};
+pub use elements::{ElementId, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle, Unwrap};
 pub use page::{Page, irradiance_at, pages};
 pub use statistics::LayoutStatistics;

@@ -10,7 +10,7 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{LightSampler, Scene, Sides};
+use crate::scene::{Chances, LightSampler, Place, Scene, Sides};
 
 /// A point and the direction that it faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +124,11 @@ impl Gatherer<'_> {
             let [light_u, light_v, pick, roulette] = OwenSobol::new(hash2(seed, 2 * reflections)).point(sample);
             let [direction_u, direction_v, ..] = OwenSobol::new(hash2(seed, 2 * reflections + 1)).point(sample);
 
-            found += weight * self.aim_at_light(&vertex, pick, [light_u, light_v]);
+            let place = Place { at: vertex.position, normal: vertex.geometric_normal, radius: 0.0 };
+            let chances = self.lights.chances(&place, 1);
+            for (emitter, chance) in chances.visited(pick) {
+                found += weight * self.aim_at_light(&vertex, emitter, chance, [light_u, light_v]);
+            }
 
             let direction = cosine_hemisphere(vertex.shading_normal, Vec2::new(direction_u, direction_v));
             if direction.dot(vertex.geometric_normal) <= 0.0 {
@@ -133,10 +137,10 @@ impl Gatherer<'_> {
             let ray = Ray::new(vertex.position, direction);
             let density = direction.dot(vertex.shading_normal) / PI;
             let Some(hit) = self.world.closest(&ray) else {
-                return found + weight * PI * self.met_sky(direction, density);
+                return found + weight * PI * self.met_sky(direction, density, &chances);
             };
             weight *= hit.filter;
-            found += weight * PI * self.met_emission(&ray, &hit, density);
+            found += weight * PI * self.met_emission(&ray, &hit, density, &chances);
             let Some(reflectance) = self.reflectance(&hit) else {
                 return found;
             };
@@ -154,11 +158,9 @@ impl Gatherer<'_> {
         found
     }
 
-    /// Irradiance that comes straight from one emitter, chosen by power; its share where chance may find it too.
-    fn aim_at_light(&self, vertex: &Vertex, pick: f32, u: [f32; 2]) -> Vec3 {
-        let Some((emitter, probability)) = self.lights.pick(pick) else {
-            return Vec3::ZERO;
-        };
+    /// Irradiance that comes straight from one emitter, which is visited with some chance; its share where chance may
+    /// find it too.
+    fn aim_at_light(&self, vertex: &Vertex, emitter: usize, chance: f32, u: [f32; 2]) -> Vec3 {
         let Some(sample) = self.lights.sample_emitter(emitter, vertex.position, vertex.shading_normal, u) else {
             return Vec3::ZERO;
         };
@@ -166,25 +168,23 @@ impl Gatherer<'_> {
             return Vec3::ZERO;
         }
         let by_chance = sample.direction.dot(vertex.shading_normal).max(0.0) / PI;
-        let share = sample.density.map_or(1.0, |density| share(probability * density, by_chance));
-        share * sample.irradiance * self.world.blocked(&sample.ray).0 / probability
+        let share = sample.density.map_or(1.0, |density| share(chance * density, by_chance));
+        share * sample.irradiance * self.world.blocked(&sample.ray).0 / chance
     }
 
     /// Radiance of the sky that a ray escaped to, or its share.
-    fn met_sky(&self, direction: Vec3, density: f32) -> Vec3 {
-        let aimed = self
-            .lights
-            .sky_emitter()
-            .map_or(0.0, |emitter| self.lights.probability(emitter) * self.lights.sky_density(direction));
+    fn met_sky(&self, direction: Vec3, density: f32, chances: &Chances) -> Vec3 {
+        let aimed =
+            self.lights.sky_emitter().map_or(0.0, |emitter| chances.of(emitter) * self.lights.sky_density(direction));
         self.scene.sky.radiance(direction) * share(density, aimed)
     }
 
     /// The share of the radiance of an emissive surface that a ray met.
-    fn met_emission(&self, ray: &Ray, hit: &Hit, density: f32) -> Vec3 {
+    fn met_emission(&self, ray: &Ray, hit: &Hit, density: f32, chances: &Chances) -> Vec3 {
         let aimed = self
             .lights
             .emitter_of(hit.surface)
-            .map_or(0.0, |emitter| self.lights.probability(emitter) * self.lights.hit_density(ray, hit));
+            .map_or(0.0, |emitter| chances.of(emitter) * self.lights.hit_density(ray, hit));
         self.lights.hit_radiance(hit) * share(density, aimed)
     }
 

@@ -14,9 +14,10 @@ use crate::progress::{Cancelled, Monitor};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Aims rays at emitters until each element has `samples` of them, and up to sixteen times as many where the
-    /// other half says that the standard error is above `tolerance` lux.
+    /// other half says that the standard error is above `tolerance` lux. Elements whose samples are all alike have
+    /// enough with a quarter.
     Direct {
-        /// Samples an element has afterwards, at least.
+        /// Samples most elements have afterwards, at least.
         samples: u32,
         /// Standard error in lux that more samples are worth.
         tolerance: f32,

@@ -34,6 +34,8 @@ pub use solve::{Pass, SolveError, SolveObserver, solve};
 #[cfg(test)]
 mod cie171;
 #[cfg(test)]
+mod closed_forms;
+#[cfg(test)]
 mod test_scene;
 #[cfg(test)]
 mod tests;

@@ -69,11 +69,12 @@ pub fn solve(
 const FIRST_SAMPLES: u32 = 8;
 const FIRST_RAYS: u32 = 16;
 
-/// Gather rays that one pass adds at most, so that it ends soon and error and time are looked at again.
+/// Gather rays that one pass adds at most, so that it ends soon and error and time are looked at again: so many, or a
+/// power of two below a quarter of what there are.
 const MOST_RAYS_A_PASS: u32 = 128;
 
 /// Gather rays of each half of an element after which the solver gives up on the error that was asked for.
-const MOST_RAYS: u32 = 1 << 14;
+const MOST_RAYS: u32 = 1 << 17;
 
 /// Samples of direct light of each half of an element after which the solver gives up on the error that was asked for:
 /// a lamp that touches a wall is never smooth.
@@ -292,7 +293,8 @@ impl<'a> Solver<'a> {
             plan.direct = Some((self.ledger.light_samples * 2, tolerance));
         }
         if can_gather && (estimate.gathered > share || !aimed_is_worse) {
-            plan.gather_rays = self.ledger.gather_rays.min(MOST_RAYS_A_PASS);
+            let rays = self.ledger.gather_rays;
+            plan.gather_rays = rays.min(MOST_RAYS_A_PASS.max(1 << (rays / 4).ilog2()));
         }
         plan
     }

@@ -43,4 +43,38 @@ impl MeshData {
         let [a, b, c] = self.triangles[triangle as usize].map(|vertex| self.normals.get(vertex as usize).copied());
         Some([a?, b?, c?])
     }
+
+    /// True when every edge has as many triangles that run along it one way as the other: the mesh bounds a solid.
+    ///
+    /// Vertices at one place count as one, whatever their normals and texture coordinates. Triangles that are lines or
+    /// points do not count.
+    pub fn is_closed(&self) -> bool {
+        let place = |vertex: u32| (self.positions[vertex as usize] + Vec3::ZERO).to_array().map(f32::to_bits);
+        let mut edges: Vec<_> = self
+            .triangles
+            .iter()
+            .map(|triangle| triangle.map(place))
+            .filter(|[a, b, c]| a != b && b != c && c != a)
+            .flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)])
+            .map(|(from, to)| if from < to { ((from, to), 1) } else { ((to, from), -1) })
+            .collect();
+        edges.sort_unstable();
+        !edges.is_empty()
+            && edges.chunk_by(|a, b| a.0 == b.0).all(|same| same.iter().map(|edge| edge.1).sum::<i32>() == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::shapes;
+
+    #[test]
+    fn a_box_with_hard_edges_is_closed_until_a_triangle_is_missing() {
+        let mut cuboid = shapes::cuboid("box", Vec3::NEG_ONE, Vec3::ONE);
+        assert!(cuboid.is_closed());
+        cuboid.triangles.pop();
+        assert!(!cuboid.is_closed());
+        assert!(!shapes::floor("floor", 1.0).is_closed() && !MeshData::default().is_closed());
+    }
 }

@@ -2,6 +2,7 @@
 
 mod build;
 mod point;
+mod sampler;
 mod sides;
 #[cfg(test)]
 mod tests;
@@ -9,14 +10,14 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
+use glam::Vec3;
 
 use super::footprint::Footprints;
 use super::{Rectangle, Unwrap};
 use crate::geometry::{Hit, SurfaceId, define_id};
-use crate::scene::Scene;
 
 pub use point::SurfacePoint;
+pub use sampler::ElementSampler;
 pub use sides::OpenSides;
 
 define_id! {
@@ -133,21 +134,6 @@ impl Elements {
         let (triangle, barycentric) = sheet.unwrap.drawn(hit.triangle, hit.barycentric, hit.back);
         let footprint = sheet.footprints.at(&sheet.unwrap, triangle, barycentric)?;
         Some(ElementId::from_index(first + sheet.first_of(hit.back)? + footprint))
-    }
-
-    /// A point of an element's footprint: uniform in area for a `u` that is uniform in the unit square, and stratified
-    /// for one that is.
-    pub fn sample(&self, scene: &Scene, id: ElementId, u: Vec2) -> SurfacePoint {
-        let surface = self.surface(id);
-        let (triangle, barycentric) = match self.sheet(surface) {
-            Some(sheet) => {
-                let (triangle, barycentric) = sheet.footprints.sample(&sheet.unwrap, self.footprint(id), u);
-                let (triangle, barycentric, _) = sheet.unwrap.in_scene(triangle, barycentric);
-                (triangle, barycentric)
-            }
-            None => (0, Vec2::ZERO),
-        };
-        SurfacePoint::new(scene, surface, triangle, barycentric, self.back[id.index()])
     }
 
     /// The texels that show a surface, as columns and rows of its page, and the chart that each belongs to.

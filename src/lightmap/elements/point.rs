@@ -27,22 +27,7 @@ pub struct SurfacePoint {
 impl SurfacePoint {
     /// A point of a surface's triangle, seen from its front or its back.
     pub fn new(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2, back: bool) -> Self {
-        let placed = scene.surface(surface);
-        let flat = scene.triangle(surface, triangle);
-        let point = flat.at(barycentric);
-        let front = if placed.is_mirrored() { -flat.normal() } else { flat.normal() };
-        let side = if back { -1.0 } else { 1.0 };
-        let (position, shading_front) = match scene.mesh_of(surface).corner_normals(triangle) {
-            None => (point, front),
-            Some(normals) => {
-                let to_world = placed.normal_matrix();
-                let weights = [1.0 - barycentric.element_sum(), barycentric.x, barycentric.y];
-                let smooth = to_world * (normals[0] * weights[0] + normals[1] * weights[1] + normals[2] * weights[2]);
-                let corners = normals.map(|normal| (to_world * normal).normalize_or_zero());
-                (point + lift(&flat, point, weights, corners, front, side), facing(smooth.normalize_or_zero(), front))
-            }
-        };
-        Self { position, geometric_normal: front * side, shading_normal: shading_front * side, triangle, barycentric }
+        Facet::new(scene, surface, triangle, back).at(barycentric)
     }
 
     /// The point that a ray met, on the side that it came from.
@@ -65,10 +50,62 @@ impl SurfacePoint {
     }
 }
 
+/// One side of a triangle in world space: what all its points share.
+#[derive(Clone, Debug)]
+pub(super) struct Facet {
+    flat: Triangle,
+    triangle: u32,
+    /// The unit normal of the front.
+    front: Vec3,
+    /// One for the front, minus one for the back.
+    side: f32,
+    /// The corners' normals on the front, where they differ from the triangle's: to be interpolated, and of unit length.
+    corners: Option<[[Vec3; 3]; 2]>,
+}
+
+/// Corner normals that lean less than this (a twentieth of a degree) from the face are the face's own.
+const FLAT_COSINE: f32 = 1.0 - 4e-7;
+
+impl Facet {
+    pub fn new(scene: &Scene, surface: SurfaceId, triangle: u32, back: bool) -> Self {
+        let placed = scene.surface(surface);
+        let flat = scene.triangle(surface, triangle);
+        let front = if placed.is_mirrored() { -flat.normal() } else { flat.normal() };
+        let corners = scene.mesh_of(surface).corner_normals(triangle).and_then(|normals| {
+            let to_world = placed.normal_matrix();
+            let normals = normals.map(|normal| to_world * normal);
+            let units = normals.map(Vec3::normalize_or_zero);
+            units.iter().any(|normal| normal.dot(front) < FLAT_COSINE).then_some([normals, units])
+        });
+        Self { flat, triangle, front, side: if back { -1.0 } else { 1.0 }, corners }
+    }
+
+    pub fn at(&self, barycentric: Vec2) -> SurfacePoint {
+        let Self { flat, triangle, front, side, corners } = self;
+        let point = flat.at(barycentric);
+        let (position, shading_front) = match corners {
+            None => (point, *front),
+            Some([normals, units]) => {
+                let weights = [1.0 - barycentric.element_sum(), barycentric.x, barycentric.y];
+                let smooth = normals[0] * weights[0] + normals[1] * weights[1] + normals[2] * weights[2];
+                let lifted = point + lift(flat, point, weights, units, *front, *side);
+                (lifted, facing(smooth.normalize_or_zero(), *front))
+            }
+        };
+        SurfacePoint {
+            position,
+            geometric_normal: *front * *side,
+            shading_normal: shading_front * *side,
+            triangle: *triangle,
+            barycentric,
+        }
+    }
+}
+
 /// How far a point lies below the smooth surface that vertex normals describe: the flat point is projected on the three
 /// vertices' tangent planes and the projections are interpolated (Hanika 2021, "Hacking the shadow terminator"; Bakery
 /// does the same). Points never move inwards.
-fn lift(flat: &Triangle, point: Vec3, weights: [f32; 3], normals: [Vec3; 3], front: Vec3, side: f32) -> Vec3 {
+fn lift(flat: &Triangle, point: Vec3, weights: [f32; 3], normals: &[Vec3; 3], front: Vec3, side: f32) -> Vec3 {
     (0..3)
         .filter(|&corner| normals[corner].dot(front) >= LEAST_SMOOTH_COSINE)
         .map(|corner| {

@@ -90,9 +90,10 @@ fn the_element_at_a_sample_is_the_element_that_was_sampled() {
     let elements = build(&fixture);
     for id in elements.ids() {
         let points = OwenSobol::new(hash(id.0));
+        let sampler = elements.sampler(&fixture.scene, id);
         for index in 0..16 {
             let [x, y, ..] = points.point(index);
-            let sample = elements.sample(&fixture.scene, id, Vec2::new(x, y));
+            let sample = sampler.sample(Vec2::new(x, y));
             let found = elements.element_at(&hit(&elements, id, &sample));
             assert_eq!(found, Some(id), "{:?} {index}: {sample:?}", elements.surface(id));
         }
@@ -129,10 +130,11 @@ fn samples_of_an_element_average_to_its_centroid() {
     let elements = build(&fixture);
     for id in elements.ids() {
         let points = OwenSobol::new(hash(id.0));
+        let sampler = elements.sampler(&fixture.scene, id);
         let mean = (0..1024)
             .map(|index| {
                 let [x, y, ..] = points.point(index);
-                elements.sample(&fixture.scene, id, Vec2::new(x, y)).position
+                sampler.sample(Vec2::new(x, y)).position
             })
             .sum::<Vec3>()
             / 1024.0;
@@ -152,7 +154,7 @@ fn points_of_a_coarse_ball_are_lifted_outwards_but_those_of_a_cube_are_not() {
     let mut highest = 0.0f32;
     for id in elements.ids() {
         let surface = elements.surface(id);
-        let sample = elements.sample(&fixture.scene, id, Vec2::new(0.3, 0.6));
+        let sample = elements.sampler(&fixture.scene, id).sample(Vec2::new(0.3, 0.6));
         let flat = fixture.scene.triangle(surface, sample.triangle).at(sample.barycentric);
         if surface == SurfaceId(0) {
             assert!((0.999..1.02).contains(&sample.position.length()), "{}", sample.position.length());

@@ -8,14 +8,19 @@ use rayon::prelude::*;
 use super::transport::{Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sobol::OwenSobol;
-use crate::lightmap::ElementId;
+use crate::lightmap::{ElementId, ElementSampler};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::Sums;
 use crate::radiosity::{Accumulators, HALVES};
-use crate::scene::luminance;
+use crate::scene::{Chances, luminance};
 
 /// How many times the samples of its neighbours an element in a penumbra may get.
 const MOST_MORE: u32 = 16;
+
+/// An element that needs less than a sixteenth of the samples, since all its light or none of it is in sight, gets only a
+/// quarter of them: those before may have missed a shadow's edge.
+const CALM: u32 = 16;
+const LEAST_PART: u32 = 4;
 
 pub(super) fn run(
     transport: &Transport,
@@ -58,46 +63,59 @@ fn wanted_samples(other: &Sums, samples: u32, tolerance: f32) -> u32 {
     let variance = (other.aimed_square / count - mean * mean).max(0.0);
     // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
     let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
-    needed.next_power_of_two().clamp(samples, samples * MOST_MORE)
+    let least = if needed < samples / CALM { samples / LEAST_PART } else { samples };
+    needed.next_power_of_two().clamp(least, samples * MOST_MORE)
 }
 
 fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
+    if sums.aimed_count >= wanted {
+        return 0;
+    }
+    let seed = transport.seed(half, Stage::Direct, element);
+    let aim = Aim {
+        transport,
+        sampler: transport.elements.sampler(transport.scene, ElementId::from_index(element)),
+        chances: transport.chances(element),
+        choices: OwenSobol::new(transport.seed(half, Stage::Pick, element)),
+        points: (0..transport.lights.emitters() as u32)
+            .map(|emitter| OwenSobol::new(seed.wrapping_add(emitter)))
+            .collect(),
+    };
     let mut rays = 0;
     for index in sums.aimed_count..wanted {
-        let (light, traced) = sample_once(transport, half, element, index);
+        let (light, traced) = aim.sample(index);
         sums.aimed += light;
         sums.aimed_square += luminance(light).powi(2);
         rays += traced;
     }
-    sums.aimed_count = sums.aimed_count.max(wanted);
+    sums.aimed_count = wanted;
     rays
 }
 
-/// One sample of the light of all emitters.
-fn sample_once(transport: &Transport, half: usize, element: usize, index: u32) -> (Vec3, u64) {
-    let seed = transport.seed(half, Stage::Direct, element);
-    let mut sum = Vec3::ZERO;
-    let mut rays = 0;
-    let mut aim = |emitter: usize, sequence: u32, share: f32| {
-        let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(sequence)).point(index);
-        let point = transport.elements.sample(transport.scene, ElementId::from_index(element), Vec2::new(x, y));
-        let (light, traced) = transport.aimed_light(emitter, &point, [u, v]);
-        sum += light * share;
-        rays += u64::from(traced);
-    };
-    if transport.visits_all_emitters() {
-        for emitter in 0..transport.lights.emitters() {
-            aim(emitter, emitter as u32, 1.0);
+/// How one element looks for the light of all emitters.
+struct Aim<'a> {
+    transport: &'a Transport<'a>,
+    sampler: ElementSampler,
+    chances: Chances,
+    /// What decides on the emitters that a sample visits.
+    choices: OwenSobol,
+    /// Points on the element and on each emitter.
+    points: Vec<OwenSobol>,
+}
+
+impl Aim<'_> {
+    /// One sample of the light of all emitters, and how many rays it took.
+    fn sample(&self, index: u32) -> (Vec3, u64) {
+        let [choice, ..] = self.choices.point(index);
+        let mut sum = Vec3::ZERO;
+        let mut rays = 0;
+        for (emitter, chance) in self.chances.visited(choice) {
+            let [x, y, u, v] = self.points[emitter].point(index);
+            let point = self.sampler.sample(Vec2::new(x, y));
+            let (light, traced) = self.transport.aimed_light(emitter, chance, &point, [u, v]);
+            sum += light;
+            rays += u64::from(traced);
         }
-    } else {
-        let picks = transport.picks();
-        let choices = OwenSobol::new(transport.seed(half, Stage::Pick, element));
-        for pick in 0..picks {
-            let [choice, ..] = choices.point(index * picks as u32 + pick as u32);
-            if let Some((emitter, probability)) = transport.lights.pick(choice) {
-                aim(emitter, pick as u32, 1.0 / (probability * picks as f32));
-            }
-        }
+        (sum, rays)
     }
-    (sum, rays)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::transport::{End, Stage, Transport};
+use super::transport::{Arrival, End, Source, Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -70,36 +70,48 @@ struct Batch<'a> {
 impl Batch<'_> {
     fn trace_tile(&self, first: usize, sums: &mut [Sums], kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
         let mut traced = 0;
+        let each = if self.hits == Hits::Store { self.rays.len() } else { 0 };
         for (offset, sums) in sums.iter_mut().enumerate() {
+            let kept = &mut kept[offset * each..][..each];
+            let (before, tinted_before) = (*sums, tinted.len());
             let element = first + offset;
-            let seed = self.transport.seed(self.half, Stage::Gather, element);
-            let points = OwenSobol::new(seed);
-            for (slot, index) in self.rays.clone().enumerate() {
-                let (hit, rays) = self.trace(element, &points, index, hash2(seed, index), sums, tinted);
-                traced += u64::from(rays);
-                if self.hits == Hits::Store {
-                    kept[offset * self.rays.len() + slot] = hit;
-                }
+            let chances = self.transport.chances(element);
+            let mut source = Source { element, suspect: before.buried > 0, chances };
+            traced += self.trace_element(&source, sums, kept, tinted);
+            if sums.buried > 0 && !source.suspect {
+                // A buried point whose ray met a front first has seen what it should not: all are asked again.
+                *sums = before;
+                tinted.truncate(tinted_before);
+                source.suspect = true;
+                traced += self.trace_element(&source, sums, kept, tinted);
             }
         }
         traced
     }
 
-    /// Traces one ray and says what to store of it, and how many rays that took.
-    fn trace(
-        &self,
-        element: usize,
-        points: &OwenSobol,
-        index: u32,
-        seed: u32,
-        sums: &mut Sums,
-        tinted: &mut Vec<TintedHit>,
-    ) -> (u32, u32) {
+    fn trace_element(&self, source: &Source, sums: &mut Sums, kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
         let Transport { scene, elements, .. } = *self.transport;
-        let [x, y, u, v] = points.point(index);
-        let point = elements.sample(scene, ElementId::from_index(element), Vec2::new(x, y));
-        let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-        let arrival = self.transport.gather(&point, direction, seed);
+        let seed = self.transport.seed(self.half, Stage::Gather, source.element);
+        let points = OwenSobol::new(seed);
+        let sampler = elements.sampler(scene, ElementId::from_index(source.element));
+        let mut traced = 0;
+        for (slot, index) in self.rays.clone().enumerate() {
+            let [x, y, u, v] = points.point(index);
+            let point = sampler.sample(Vec2::new(x, y));
+            let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
+            let arrival = self.transport.gather(source, &point, direction, hash2(seed, index));
+            let (hit, rays) = self.add(source.element, &arrival, sums, tinted);
+            traced += u64::from(rays);
+            if let Some(kept) = kept.get_mut(slot) {
+                *kept = hit;
+            }
+        }
+        traced
+    }
+
+    /// Adds what a ray brought and says what to store of it, and how many rays that took.
+    fn add(&self, element: usize, arrival: &Arrival, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> (u32, u32) {
+        let elements = self.transport.elements;
         if arrival.end == End::Buried {
             // A direction below the surface is left out of the mean; it does not make the point a buried one.
             sums.buried += u32::from(arrival.rays > 0);

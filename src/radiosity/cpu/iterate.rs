@@ -56,14 +56,17 @@ fn iterate(
 ) -> Result<Solved, Cancelled> {
     let count = sources.len();
     let operator = Operator::new(half, rays);
-    let mut current = padded(sources.iter().copied());
+    // Where all bounces are followed, the radiosities of the pass before are nearly right already.
+    let followed = bounces.is_none() && half.radiosity.iter().any(|&radiosity| radiosity != Vec4::ZERO);
+    let mut current = if followed { half.radiosity.clone() } else { padded(sources.iter().copied()) };
     let mut previous_change = DVec3::ZERO;
     let mut previous_ratio = DVec3::ZERO;
     // The first gather afterwards is a bounce of its own.
     let most = bounces.map_or(MOST_ITERATIONS, |bounces| bounces.saturating_sub(1));
     let mut solved = Solved { radiosity: Vec::new(), iterations: 0, remaining: 0.0 };
+    let mut next = padded(core::iter::repeat_n(Vec3::ZERO, count));
     while solved.iterations < most {
-        let mut next = vec![Vec4::ZERO; count + 2];
+        next[..count].fill(Vec4::ZERO);
         operator.apply(&current, &mut next[..count], monitor)?;
         let sums: Vec<(DVec3, DVec3)> = next[..count]
             .par_chunks_mut(SWEEP)
@@ -90,7 +93,7 @@ fn iterate(
         solved.remaining = (remaining / total.max(DVec3::splat(f64::MIN_POSITIVE))).max_element();
         let steady = (ratio - previous_ratio).abs().max_element() < 0.01;
         if total == DVec3::ZERO || (solved.iterations > 1 && solved.remaining < CONVERGED) {
-            current = next;
+            core::mem::swap(&mut current, &mut next);
             solved.remaining = solved.remaining.min(CONVERGED);
             break;
         }
@@ -104,7 +107,7 @@ fn iterate(
             previous_change = change;
             previous_ratio = ratio;
         }
-        current = next;
+        core::mem::swap(&mut current, &mut next);
     }
     solved.radiosity = current;
     Ok(solved)

@@ -3,6 +3,7 @@
 //! Elements are worked on in tiles; a tile's sums are written by one thread in a fixed order, so results do not depend
 //! on the number of threads.
 
+mod buried;
 mod direct;
 mod gather;
 mod iterate;

@@ -10,14 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{DVec3, Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::transport::{End, Stage, Transport};
+use super::transport::{End, Source, Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
-use crate::lightmap::ElementId;
+use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::backend::UNSHOT;
 use crate::radiosity::{Accumulators, HALVES};
+use crate::scene::Chances;
 
 /// Iterations after which shooting gives up on losing its power.
 const MOST_ITERATIONS: u32 = 1_000;
@@ -59,6 +60,7 @@ fn shoot_half(
     let sources: Vec<Vec3> = (0..elements.len()).map(|element| accumulators.source(elements, element)).collect();
     let mut unshot: Vec<Vec3> =
         sources.iter().enumerate().map(|(element, source)| source * visible_area(element)).collect();
+    let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
     let mut received = vec![Vec3::ZERO; elements.len()];
     let first_power = total(&unshot);
     let power_of_ray = first_power / first_rays(transport);
@@ -69,7 +71,8 @@ fn shoot_half(
     let mut power = first_power;
     while power > UNSHOT * first_power && report.iterations < most {
         let allotment = allot(&unshot, power, power_of_ray, hash2(seed, report.iterations));
-        let shot = Iteration { transport, half, seed: hash2(seed, !report.iterations), unshot: &unshot, allotment };
+        let seed = hash2(seed, !report.iterations);
+        let shot = Iteration { transport, half, seed, unshot: &unshot, suspect: &suspect, allotment };
         let (arrived, rays) = shot.run(monitor)?;
         report.rays += rays;
         report.iterations += 1;
@@ -138,6 +141,8 @@ struct Iteration<'a> {
     half: usize,
     seed: u32,
     unshot: &'a [Vec3],
+    /// Which elements have buried points.
+    suspect: &'a [bool],
     allotment: Vec<u32>,
 }
 
@@ -154,8 +159,11 @@ impl Iteration<'_> {
             monitor.check()?;
             let colour = self.unshot[element] * (3.0 / self.unshot[element].element_sum());
             let seed = hash2(self.transport.seed(self.half, Stage::Shoot, element), self.seed);
+            // Direct light is not asked for.
+            let source = Source { element, suspect: self.suspect[element], chances: Chances::All(0) };
+            let sampler = self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element));
             for ray in 0..rays {
-                let (hit, count) = self.shoot(element, seed, ray);
+                let (hit, count) = self.shoot(&source, &sampler, seed, ray);
                 traced.fetch_add(count, Ordering::Relaxed);
                 let Some((hit, tint)) = hit else { continue };
                 for (channel, sum) in arrived[hit.index()].iter().enumerate() {
@@ -171,15 +179,17 @@ impl Iteration<'_> {
     }
 
     /// Where a ray lands that leaves an element from a point that is not buried.
-    fn shoot(&self, element: usize, seed: u32, ray: u32) -> (Option<(ElementId, Vec3)>, u64) {
+    fn shoot(
+        &self,
+        source: &Source,
+        sampler: &ElementSampler,
+        seed: u32,
+        ray: u32,
+    ) -> (Option<(ElementId, Vec3)>, u64) {
         let mut rays = 0;
         for attempt in 0..TRIES {
-            let [x, y, u, v] = OwenSobol::new(seed.wrapping_add(attempt)).point(ray);
-            let elements = self.transport.elements;
-            let id = ElementId::from_index(element);
-            let point = elements.sample(self.transport.scene, id, Vec2::new(x, y));
-            let direction = cosine_hemisphere(point.geometric_normal, Vec2::new(u, v));
-            let arrival = self.transport.gather(&point, direction, hash2(seed, ray));
+            let (point, direction) = departure(sampler, seed.wrapping_add(attempt), ray);
+            let arrival = self.transport.gather(source, &point, direction, hash2(seed, ray));
             rays += u64::from(arrival.rays);
             match arrival.end {
                 End::Element(hit) => return (Some((hit, arrival.tint)), rays),
@@ -191,9 +201,61 @@ impl Iteration<'_> {
     }
 }
 
+/// Where a ray leaves an element and in which direction: uniform in area, by the cosine about the face's normal.
+fn departure(sampler: &ElementSampler, seed: u32, ray: u32) -> (SurfacePoint, Vec3) {
+    let [x, y, u, v] = OwenSobol::new(seed).point(ray);
+    let point = sampler.sample(Vec2::new(x, y));
+    let direction = cosine_hemisphere(point.geometric_normal, Vec2::new(u, v));
+    (point, direction)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::sampling::orthonormal_basis;
+    use crate::radiosity::test_scene::{TestScene, grey};
+    use crate::scene::MeshData;
+
+    #[test]
+    fn rays_leave_a_triangle_evenly_and_by_the_cosine() {
+        // One triangle within one texel. A fourth of its edge makes 16 alike triangles, and the direction's squared sine
+        // and azimuth are even: 256 boxes of equal chance.
+        let mut test = TestScene::default();
+        let corners = [Vec2::new(0.1, 0.1), Vec2::new(0.9, 0.1), Vec2::new(0.2, 0.9)];
+        test.mesh(
+            MeshData {
+                positions: vec![Vec3::new(1.0, 2.0, 3.0), Vec3::new(3.0, 2.5, 3.5), Vec3::new(1.5, 1.0, 4.0)],
+                uv1: corners.to_vec(),
+                triangles: vec![[0, 1, 2]],
+                ..MeshData::default()
+            },
+            [1; 2],
+            grey(0.5),
+        );
+        let elements = test.elements();
+        let sampler = elements.sampler(&test.scene, ElementId(0));
+        let normal = elements.geometric_normal[0];
+        let (tangent, bitangent) = orthonormal_basis(normal);
+        let samples = 256 * 100;
+        let mut counts = [0u32; 256];
+        for number in 0..samples {
+            // Every ray by another seed: the points of one seed are more even than chance.
+            let (point, direction) = departure(&sampler, hash2(77, number), number % 8);
+            let fourths = (point.barycentric * 4.0).floor();
+            let upper = (point.barycentric * 4.0 - fourths).element_sum() > 1.0;
+            // Rows of 7, 5, 3 and 1 triangles.
+            let [column, row] = [fourths.x as usize, fourths.y as usize];
+            let triangle = [0, 7, 12, 15][row] + 2 * column + usize::from(upper);
+            let across = Vec2::new(direction.dot(tangent), direction.dot(bitangent));
+            let ring = ((across.length_squared() * 4.0) as usize).min(3);
+            let quarter = usize::from(across.x > 0.0) + 2 * usize::from(across.y > 0.0);
+            counts[triangle * 16 + ring * 4 + quarter] += 1;
+        }
+        let expected = 100.0;
+        let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
+        // 255 degrees of freedom: 99.8 % of fair samples lie between 190 and 330.
+        assert!((190.0..330.0).contains(&chi_square), "{chi_square}");
+    }
 
     #[test]
     fn rays_are_allotted_in_proportion_to_power_and_add_up() {

@@ -1,23 +1,24 @@
 //! Rays between elements and lights, and what they carry.
 
 use core::f32::consts::{FRAC_1_PI, PI};
+use std::sync::OnceLock;
 
 use glam::{Vec2, Vec3};
 
-use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
-use crate::scene::{LightSampler, Scene, Sides};
+use crate::scene::{Chances, LightSampler, Place, Scene};
 
-/// With at most this many emitters every sample visits all of them; with more it picks some by power.
-const MOST_EMITTERS_VISITED: usize = 8;
+/// Emitters that a sample of an element's direct light visits: all of them, or with more those that promise most.
+const VISITS: usize = 4;
+
+/// The same on a surface without elements.
+const DETOUR_VISITS: usize = 2;
 
 /// Bounces off surfaces without elements after which a ray counts as absorbed.
 const MOST_DETOURS: u32 = 8;
-
-/// Slope above the surface at which a point looks around to find out whether it is buried.
-const HORIZON: f32 = 0.1;
 
 /// Everything that rays ask for.
 pub(super) struct Transport<'a> {
@@ -25,7 +26,18 @@ pub(super) struct Transport<'a> {
     pub world: &'a dyn RayQuery,
     pub elements: &'a Elements,
     pub lights: LightSampler<'a>,
+    /// Which meshes are closed, found out when first asked.
+    pub closed: Vec<OnceLock<bool>>,
     seed: u32,
+}
+
+/// What rays know of the element that they leave.
+pub(super) struct Source {
+    pub element: usize,
+    /// It is known to have buried points.
+    pub suspect: bool,
+    /// With what chance its samples of direct light visit each emitter.
+    pub chances: Chances,
 }
 
 /// What a gather ray found.
@@ -72,7 +84,8 @@ fn share(own: f32, other: f32) -> f32 {
 
 impl<'a> Transport<'a> {
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
-        Self { scene, world, elements, lights: LightSampler::new(scene), seed }
+        let closed = vec![OnceLock::new(); scene.meshes.len()];
+        Self { scene, world, elements, lights: LightSampler::new(scene), closed, seed }
     }
 
     /// The seed of an element's points in a stage of a half.
@@ -80,28 +93,15 @@ impl<'a> Transport<'a> {
         hash2(hash2(self.seed, half as u32 * 16 + stage as u32), element as u32)
     }
 
-    /// True when each sample visits all emitters instead of picking one.
-    pub fn visits_all_emitters(&self) -> bool {
-        self.lights.emitters() <= MOST_EMITTERS_VISITED
-    }
-
-    /// How many samples a sample of direct light spends on an emitter, in the mean.
-    fn visits(&self, emitter: usize) -> f32 {
-        if self.visits_all_emitters() { 1.0 } else { MOST_EMITTERS_VISITED as f32 * self.lights.probability(emitter) }
-    }
-
-    /// How many picks a sample of direct light makes when it cannot visit all emitters.
-    pub fn picks(&self) -> usize {
-        MOST_EMITTERS_VISITED
+    /// With what chance a sample of an element's direct light visits each emitter.
+    pub fn chances(&self, element: usize) -> Chances {
+        let (at, normal) = (self.elements.centre[element], self.elements.geometric_normal[element]);
+        self.lights.chances(&Place { at, normal, radius: self.elements.area[element].sqrt() }, VISITS)
     }
 
     /// Irradiance that one point of one emitter brings, shadows and the weight of aimed rays included, and whether a
-    /// ray was traced.
-    pub fn aimed_light(&self, emitter: usize, point: &SurfacePoint, u: [f32; 2]) -> (Vec3, bool) {
-        self.light_of(emitter, point, u, self.visits(emitter))
-    }
-
-    fn light_of(&self, emitter: usize, point: &SurfacePoint, u: [f32; 2], visits: f32) -> (Vec3, bool) {
+    /// ray was traced. `chance` is that of the visit.
+    pub fn aimed_light(&self, emitter: usize, chance: f32, point: &SurfacePoint, u: [f32; 2]) -> (Vec3, bool) {
         let Some(sample) = self.lights.sample_emitter(emitter, point.origin(), point.shading_normal, u) else {
             return (Vec3::ZERO, false);
         };
@@ -109,29 +109,34 @@ impl<'a> Transport<'a> {
             return (Vec3::ZERO, false);
         }
         let by_chance = point.shading_normal.dot(sample.direction).max(0.0) * FRAC_1_PI;
-        let weight = sample.density.map_or(1.0, |density| share(visits * density, by_chance));
-        (self.world.blocked(&sample.ray).0 * sample.irradiance * weight, true)
+        let weight = sample.density.map_or(1.0, |density| share(chance * density, by_chance));
+        (self.world.blocked(&sample.ray).0 * sample.irradiance * (weight / chance), true)
     }
 
     /// Follows a gather ray from a point, along a direction that was chosen with a density of cosine over pi.
-    pub fn gather(&self, point: &SurfacePoint, direction: Vec3, seed: u32) -> Arrival {
-        let mut arrival = Arrival { end: End::Lost, tint: Vec3::ONE, direct: Vec3::ZERO, detour: Vec3::ZERO, rays: 1 };
+    ///
+    /// A point of a suspect element, one that has buried points, is asked first whether it is one of them; other
+    /// points only when their ray meets a back that absorbs.
+    pub fn gather(&self, source: &Source, point: &SurfacePoint, direction: Vec3, seed: u32) -> Arrival {
+        let mut arrival = Arrival { end: End::Lost, tint: Vec3::ONE, direct: Vec3::ZERO, detour: Vec3::ZERO, rays: 0 };
         if direction.dot(point.geometric_normal) <= 0.0 {
             arrival.end = End::Buried;
-            arrival.rays = 0;
+            return arrival;
+        }
+        if source.suspect && self.buries(point, direction, &mut arrival) {
             return arrival;
         }
         let ray = point.ray(direction);
+        arrival.rays += 1;
         let hit = self.world.closest(&ray);
         if hit.is_some_and(|hit| self.absorbs(&hit)) {
-            if self.is_buried(point, direction) {
-                arrival.end = End::Buried;
+            if !source.suspect {
+                self.buries(point, direction, &mut arrival);
             }
-            arrival.rays += 4;
             return arrival;
         }
         let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
-        let shining = self.radiance(&ray, hit.as_ref(), by_chance, |emitter| self.visits(emitter));
+        let shining = self.radiance(&ray, hit.as_ref(), by_chance, &source.chances);
         let Some(hit) = hit else {
             arrival.direct = shining;
             return arrival;
@@ -145,27 +150,18 @@ impl<'a> Transport<'a> {
         arrival
     }
 
-    /// True when the surface that was hit is seen from behind and has no back.
-    fn absorbs(&self, hit: &Hit) -> bool {
-        hit.back && self.scene.surface(hit.surface).sides == Sides::Front
-    }
-
-    /// Tells a point inside a solid from one in the open that saw a back by chance: inside, whatever is met shows its
-    /// back. Looks around along the surface, where a lone back overhead does not reach.
-    fn is_buried(&self, point: &SurfacePoint, direction: Vec3) -> bool {
-        let normal = point.geometric_normal;
-        let (tangent, bitangent) = orthonormal_basis(normal);
-        let across = (direction - normal * direction.dot(normal)).normalize_or(tangent);
-        let turned = if across == tangent { bitangent } else { normal.cross(across) };
-        [across, -across, turned, -turned].into_iter().all(|across| {
-            let ray = point.ray(across + normal * HORIZON);
-            self.world.closest(&ray).is_some_and(|hit| self.absorbs(&hit))
-        })
+    fn buries(&self, point: &SurfacePoint, direction: Vec3, arrival: &mut Arrival) -> bool {
+        let (buried, rays) = self.is_buried(point, direction);
+        arrival.rays += rays;
+        if buried {
+            arrival.end = End::Buried;
+        }
+        buried
     }
 
     /// Irradiance that a ray stands for which met a shining surface or the sky by chance, weighed against rays aimed
     /// there.
-    fn radiance(&self, ray: &Ray, hit: Option<&Hit>, by_chance: f32, visits: impl Fn(usize) -> f32) -> Vec3 {
+    fn radiance(&self, ray: &Ray, hit: Option<&Hit>, by_chance: f32, chances: &Chances) -> Vec3 {
         let (radiance, density, emitter) = match hit {
             None => (
                 self.scene.sky.radiance(ray.direction),
@@ -177,7 +173,7 @@ impl<'a> Transport<'a> {
                 emitter => (self.lights.hit_radiance(hit), self.lights.hit_density(ray, hit), emitter),
             },
         };
-        let aimed = emitter.map_or(0.0, |emitter| visits(emitter) * density);
+        let aimed = emitter.map_or(0.0, |emitter| chances.of(emitter) * density);
         radiance * (PI * share(by_chance, aimed))
     }
 
@@ -194,9 +190,11 @@ impl<'a> Transport<'a> {
             let point = SurfacePoint::from_hit(self.scene, &hit);
             let seed = hash2(seed, bounce);
             let [x, y, u, v] = OwenSobol::new(seed).point(0);
-            if let Some((emitter, probability)) = self.lights.pick(unit_float(hash2(seed, 1))) {
-                let (light, traced) = self.light_of(emitter, &point, [u, v], probability);
-                arrival.detour += arrival.tint * light / probability;
+            let place = Place { at: point.position, normal: point.geometric_normal, radius: 0.0 };
+            let chances = self.lights.chances(&place, DETOUR_VISITS);
+            for (emitter, chance) in chances.visited(unit_float(hash2(seed, 1))) {
+                let (light, traced) = self.aimed_light(emitter, chance, &point, [u, v]);
+                arrival.detour += arrival.tint * light;
                 arrival.rays += u32::from(traced);
             }
             let direction = cosine_hemisphere(point.shading_normal, Vec2::new(x, y));
@@ -210,7 +208,7 @@ impl<'a> Transport<'a> {
                 return;
             }
             let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
-            let shining = self.radiance(&ray, next.as_ref(), by_chance, |emitter| self.lights.probability(emitter));
+            let shining = self.radiance(&ray, next.as_ref(), by_chance, &chances);
             let Some(next) = next else {
                 arrival.detour += arrival.tint * shining;
                 return;

@@ -2,18 +2,30 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Distribution, LightSample, luminance};
+use super::{Distribution, LightSample, Place, expected_of_matt, luminance};
 use crate::geometry::sampling::uniform_triangle;
 use crate::geometry::sobol::OwenSobol;
-use crate::geometry::{Hit, Ray, SurfaceId};
+use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
 use crate::scene::{AlphaMode, Scene, Sides};
 
 /// The triangles of an emissive surface, chosen by power.
 pub(super) struct EmissiveSurface {
     surface: SurfaceId,
+    facets: Vec<Facet>,
     triangles: Distribution,
     power: f32,
+    bounds: Aabb,
+    /// Area of all sides in square metres.
+    area: f32,
     both_sides: bool,
+}
+
+/// A triangle in world space.
+struct Facet {
+    triangle: Triangle,
+    /// The unit normal of its front.
+    normal: Vec3,
+    area: f32,
 }
 
 impl EmissiveSurface {
@@ -24,12 +36,27 @@ impl EmissiveSurface {
             return None;
         }
         let both_sides = scene.surface(surface).sides == Sides::Both;
-        let powers: Vec<f32> = (0..scene.mesh_of(surface).triangles.len() as u32)
-            .map(|triangle| scene.triangle(surface, triangle).area() * mean_luminance(scene, surface, triangle))
-            .collect();
         let sides = if both_sides { 2.0 } else { 1.0 };
+        let facets: Vec<Facet> = (0..scene.mesh_of(surface).triangles.len() as u32)
+            .map(|index| {
+                let triangle = scene.triangle(surface, index);
+                Facet { triangle, normal: scene.geometric_normal(surface, index), area: triangle.area() }
+            })
+            .collect();
+        let bounds = facets.iter().fold(Aabb::EMPTY, |bounds, facet| bounds.union(facet.triangle.bounds()));
+        let area = sides * facets.iter().map(|facet| facet.area).sum::<f32>();
+        let power_of = |(index, facet): (usize, &Facet)| facet.area * mean_luminance(scene, surface, index as u32);
+        let powers: Vec<f32> = facets.iter().enumerate().map(power_of).collect();
         let power = core::f32::consts::PI * sides * powers.iter().sum::<f32>();
-        (power > 0.0).then(|| Self { surface, triangles: Distribution::new(powers), power, both_sides })
+        (power > 0.0).then(|| Self {
+            surface,
+            facets,
+            triangles: Distribution::new(powers),
+            power,
+            bounds,
+            area,
+            both_sides,
+        })
     }
 
     /// Emitted luminous flux in lumens.
@@ -37,29 +64,34 @@ impl EmissiveSurface {
         self.power
     }
 
+    /// About what illuminance in lux it brings to a place if nothing stands in the way.
+    pub fn expected(&self, place: &Place) -> f32 {
+        let nearest = place.at.clamp(self.bounds.min, self.bounds.max);
+        expected_of_matt(self.power, self.area, place.view_of(nearest))
+    }
+
     pub fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         let choice = self.triangles.sample(u[0]);
         let index = choice.index as u32;
-        let triangle = scene.triangle(self.surface, index);
         let barycentric = uniform_triangle(Vec2::new(choice.rest, u[1]));
-        let point = triangle.at(barycentric);
+        let point = self.facets[choice.index].triangle.at(barycentric);
         let offset = point - at;
         let direction = offset.try_normalize()?;
         let cosine = normal.dot(direction);
         if cosine <= 0.0 {
             return None;
         }
-        let density = choice.probability * self.density_on(scene, index, direction, offset.length_squared())?;
+        let density = choice.probability * self.density_on(index, direction, offset.length_squared())?;
         let radiance = radiance(scene, self.surface, index, barycentric);
         let irradiance = radiance * (cosine / density);
         Some(LightSample { ray: Ray::between(at, point), direction, irradiance, density: Some(density) })
     }
 
     /// Density per steradian of a direction in which a ray met this surface.
-    pub fn density(&self, scene: &Scene, ray: &Ray, hit: &Hit) -> f32 {
+    pub fn density(&self, ray: &Ray, hit: &Hit) -> f32 {
         let length = ray.direction.length();
         let distance = hit.t * length;
-        self.density_on(scene, hit.triangle, ray.direction / length, distance * distance)
+        self.density_on(hit.triangle, ray.direction / length, distance * distance)
             .map_or(0.0, |density| density * self.triangles.probability(hit.triangle as usize))
     }
 
@@ -72,11 +104,11 @@ impl EmissiveSurface {
     }
 
     /// Density per steradian given that the triangle was chosen; `None` where its dark side shows.
-    fn density_on(&self, scene: &Scene, triangle: u32, direction: Vec3, distance_squared: f32) -> Option<f32> {
-        let geometry = scene.triangle(self.surface, triangle);
-        let facing = -direction.dot(scene.geometric_normal(self.surface, triangle));
+    fn density_on(&self, triangle: u32, direction: Vec3, distance_squared: f32) -> Option<f32> {
+        let facet = &self.facets[triangle as usize];
+        let facing = -direction.dot(facet.normal);
         let cosine = if self.both_sides { facing.abs() } else { facing };
-        (cosine > 0.0).then(|| distance_squared / (cosine * geometry.area()))
+        (cosine > 0.0).then(|| distance_squared / (cosine * facet.area))
     }
 }
 

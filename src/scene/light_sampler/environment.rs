@@ -2,7 +2,7 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Distribution, LightSample, luminance};
+use super::{Distribution, LightSample, Place, luminance};
 use crate::geometry::Ray;
 use crate::scene::EnvironmentMap;
 
@@ -50,9 +50,15 @@ impl Environment {
         (power > 0.0).then(|| Self { map: map.clone(), columns, rows, cells: Distribution::new(weights), power })
     }
 
-    /// Illuminance in lux that the whole map could bring, for comparison with other lights.
+    /// Luminance integrated over the sphere, cd sr / m2.
     pub fn power(&self) -> f32 {
         self.power
+    }
+
+    /// About what illuminance in lux it brings if nothing stands in the way, whichever way a place faces: a quarter of
+    /// what comes from everywhere, if that is much alike.
+    pub fn expected(&self, _place: &Place) -> f32 {
+        0.25 * self.power
     }
 
     pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {

@@ -2,7 +2,7 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{LightSample, luminance};
+use super::{LightSample, Place, luminance};
 use crate::geometry::sampling::{orthonormal_basis, uniform_cone};
 use crate::geometry::{Ray, sin_cos_turns};
 use crate::scene::LightKind;
@@ -12,15 +12,29 @@ use crate::scene::LightKind;
 pub(super) struct Lamp(pub LightKind);
 
 impl Lamp {
-    /// Emitted luminous flux in lumens; for light from far away, what falls on `far_area` square metres.
-    pub fn power(&self, far_area: f32) -> f32 {
-        use core::f32::consts::TAU;
+    /// How bright it is: illuminance in lux of light from far away, else luminous intensity in candela.
+    pub fn strength(&self) -> f32 {
         match self.0 {
-            LightKind::Point { intensity, .. } => 2.0 * TAU * luminance(intensity),
-            LightKind::Spot { intensity, inner_angle, outer_angle, .. } => {
-                TAU * (1.0 - (0.5 * (inner_angle + outer_angle)).cos()) * luminance(intensity)
+            LightKind::Point { intensity, .. } | LightKind::Spot { intensity, .. } => luminance(intensity),
+            LightKind::Directional { illuminance, .. } => luminance(illuminance),
+            LightKind::Rectangle { .. } => 0.0,
+        }
+    }
+
+    /// About what illuminance in lux it brings to a place if nothing stands in the way.
+    pub fn expected(&self, place: &Place) -> f32 {
+        let local = |position: Vec3, range: f32| {
+            let (distance_squared, facing) = place.view_of(position);
+            let nearest = (distance_squared.sqrt() - place.radius).max(0.0);
+            self.strength() * facing * range_window(nearest * nearest, range) / distance_squared
+        };
+        match self.0 {
+            LightKind::Point { position, range, .. } => local(position, range),
+            LightKind::Spot { position, direction, range, inner_angle, outer_angle, .. } => {
+                let along = (place.at - position).normalize_or(direction).dot(direction);
+                local(position, range) * cone_falloff(along, inner_angle, outer_angle).max(LEAST_IN_CONE)
             }
-            LightKind::Directional { illuminance, .. } => far_area * luminance(illuminance),
+            LightKind::Directional { direction, .. } => self.strength() * place.facing(-direction),
             LightKind::Rectangle { .. } => 0.0,
         }
     }
@@ -71,6 +85,9 @@ impl Local {
         })
     }
 }
+
+/// What a place whose middle is outside a spot's cone may get of it.
+const LEAST_IN_CONE: f32 = 0.05;
 
 /// Squared distance in metres below which Bevy lets a light grow no brighter.
 const NEAREST_SQUARED: f32 = 1e-4;

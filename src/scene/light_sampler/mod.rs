@@ -2,13 +2,14 @@
 //!
 //! [`LightSampler`] lists everything that shines as [emitters](LightSampler::emitters): the scene's lights, each
 //! emissive surface, and the environment map. [`LightSampler::sample_emitter`] aims one shadow ray at one of them,
-//! [`LightSampler::pick`] chooses an emitter by power where there are too many to visit all.
+//! [`LightSampler::chances`] says which of them are worth one where there are too many to visit all.
 //!
 //! Emissive surfaces and the environment map can also be met by chance, by a ray that was not aimed at them. A solver
 //! that counts both kinds of rays weighs them against each other (multiple importance sampling, Veach and Guibas 1995)
 //! with [`LightSample::density`], [`LightSampler::hit_density`] and [`LightSampler::sky_density`]. A uniform sky is no
 //! emitter: rays that escape find it best.
 
+mod choice;
 mod distribution;
 mod emissive_surface;
 mod environment;
@@ -23,6 +24,8 @@ use self::{
 };
 use super::{LightKind, Scene, Sky};
 use crate::geometry::{Hit, Ray, SurfaceId};
+
+pub use self::choice::{Chances, Place};
 
 /// A point chosen on a light, as seen from a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,11 +53,29 @@ enum Emitter {
     Environment(Environment),
 }
 
+impl Emitter {
+    /// About what illuminance in lux it brings to a place if nothing stands in the way.
+    fn expected(&self, place: &Place) -> f32 {
+        match self {
+            Self::Lamp(lamp) => lamp.expected(place),
+            Self::Rectangle(rectangle) => rectangle.expected(place),
+            Self::Surface(surface) => surface.expected(place),
+            Self::Environment(environment) => environment.expected(place),
+        }
+    }
+}
+
+/// About what illuminance in lux a surface brings that shines like a matt one with `power` lumens, when a place sees
+/// its nearest point so: bounded, as radiance is, where the place is near.
+fn expected_of_matt(power: f32, area: f32, (distance_squared, facing): (f32, f32)) -> f32 {
+    use core::f32::consts::PI;
+    power / PI * facing / (distance_squared + area / PI)
+}
+
 /// Chooses points on everything in a scene that shines.
 pub struct LightSampler<'a> {
     scene: &'a Scene,
     emitters: Vec<Emitter>,
-    by_power: Distribution,
     /// Which emitter each surface of the scene is.
     emitter_of_surface: Vec<Option<usize>>,
 }
@@ -62,15 +83,10 @@ pub struct LightSampler<'a> {
 impl<'a> LightSampler<'a> {
     /// Lists the emitters of a scene; those without power are left out.
     pub fn new(scene: &'a Scene) -> Self {
-        let bounds = scene.bounds();
-        // How large the scene looks to light from far away.
-        let far_area = core::f32::consts::PI * (0.5 * bounds.diagonal()).powi(2).max(1.0);
         let mut emitters = Vec::new();
-        let mut powers = Vec::new();
         let mut add = |emitter: Emitter, power: f32| -> Option<usize> {
             (power > 0.0 && power.is_finite()).then(|| {
                 emitters.push(emitter);
-                powers.push(power);
                 emitters.len() - 1
             })
         };
@@ -83,7 +99,7 @@ impl<'a> LightSampler<'a> {
                     }
                 }
                 kind => {
-                    add(Emitter::Lamp(Lamp(kind)), Lamp(kind).power(far_area));
+                    add(Emitter::Lamp(Lamp(kind)), Lamp(kind).strength());
                 }
             }
         }
@@ -98,11 +114,10 @@ impl<'a> LightSampler<'a> {
         if let Sky::Map(map) = &scene.sky
             && let Some(environment) = Environment::new(map)
         {
-            let power = environment.power() * far_area;
+            let power = environment.power();
             add(Emitter::Environment(environment), power);
         }
-        let by_power = Distribution::new(powers);
-        Self { scene, emitters, by_power, emitter_of_surface }
+        Self { scene, emitters, emitter_of_surface }
     }
 
     /// How many emitters there are.
@@ -110,18 +125,15 @@ impl<'a> LightSampler<'a> {
         self.emitters.len()
     }
 
-    /// Chooses an emitter with probability in proportion to its power, and says how probable the choice was. `None`
-    /// when there is none.
-    pub fn pick(&self, u: f32) -> Option<(usize, f32)> {
-        (!self.emitters.is_empty()).then(|| {
-            let choice = self.by_power.sample(u);
-            (choice.index, choice.probability)
-        })
-    }
-
-    /// Probability with which [`LightSampler::pick`] chooses an emitter.
-    pub fn probability(&self, emitter: usize) -> f32 {
-        self.by_power.probability(emitter)
+    /// With what chance a sample of the light at a place is to visit each emitter, when it may make about `visits`
+    /// visits: those that would bring most if nothing stood in the way are visited most, none never.
+    ///
+    /// Takes time in proportion to the number of emitters.
+    pub fn chances(&self, place: &Place, visits: usize) -> Chances {
+        if self.emitters.len() <= visits {
+            return Chances::All(self.emitters.len());
+        }
+        Chances::new(self.emitters.iter().map(|emitter| emitter.expected(place)).collect(), visits)
     }
 
     /// Aims at a point of one emitter, from a receiver at `at` with unit normal `normal`.
@@ -147,7 +159,7 @@ impl<'a> LightSampler<'a> {
     /// met an emissive surface. Zero when the surface is none or shows its dark side.
     pub fn hit_density(&self, ray: &Ray, hit: &Hit) -> f32 {
         match self.emitter_of(hit.surface).map(|emitter| &self.emitters[emitter]) {
-            Some(Emitter::Surface(surface)) => surface.density(self.scene, ray, hit),
+            Some(Emitter::Surface(surface)) => surface.density(ray, hit),
             _ => 0.0,
         }
     }

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{LightSample, luminance};
+use super::{LightSample, Place, expected_of_matt, luminance};
 use crate::geometry::Ray;
 use crate::scene::LightKind;
 
@@ -32,7 +32,19 @@ impl RectangleLight {
 
     /// Emitted luminous flux in lumens.
     pub fn power(&self) -> f32 {
-        core::f32::consts::PI * luminance(self.radiance) * self.width.length() * self.height.length()
+        core::f32::consts::PI * luminance(self.radiance) * self.area()
+    }
+
+    fn area(&self) -> f32 {
+        self.width.length() * self.height.length()
+    }
+
+    /// About what illuminance in lux it brings to a place if nothing stands in the way.
+    pub fn expected(&self, place: &Place) -> f32 {
+        let offset = place.at - self.corner;
+        let along = |edge: Vec3| (offset.dot(edge) / edge.length_squared()).clamp(0.0, 1.0);
+        let nearest = self.corner + self.width * along(self.width) + self.height * along(self.height);
+        expected_of_matt(self.power(), self.area(), place.view_of(nearest))
     }
 
     pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
@@ -90,8 +102,7 @@ impl RectangleLight {
         let offset = at - point;
         let distance_squared = offset.length_squared();
         let cosine = offset.dot(self.normal) / distance_squared.sqrt();
-        let area = self.width.length() * self.height.length();
-        (cosine > 0.0).then(|| (point, area * cosine / distance_squared))
+        (cosine > 0.0).then(|| (point, self.area() * cosine / distance_squared))
     }
 }
 

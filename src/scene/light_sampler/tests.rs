@@ -171,16 +171,30 @@ fn a_small_bright_spot_in_the_environment_is_found_with_the_density_that_is_clai
 }
 
 #[test]
-fn emitters_are_picked_by_power() {
-    let lamp = |intensity: f32| Light {
+fn of_many_lamps_the_near_one_is_visited_and_the_far_ones_now_and_then() {
+    let lamp = |x: f32, intensity: f32| Light {
         name: String::new(),
-        kind: LightKind::Point { position: Vec3::Y, intensity: Vec3::splat(intensity), radius: 0.0, range: 9.0 },
+        kind: LightKind::Point {
+            position: Vec3::new(x, 1.0, 0.0),
+            intensity: Vec3::splat(intensity),
+            radius: 0.0,
+            range: f32::INFINITY,
+        },
     };
-    let scene = Scene { lights: vec![lamp(1.0), lamp(0.0), lamp(3.0)], ..Scene::default() };
+    let lights = vec![lamp(0.0, 1.0), lamp(5.0, 0.0), lamp(30.0, 100.0), lamp(7.0, 1.0)];
+    let scene = Scene { lights, ..Scene::default() };
     let lights = LightSampler::new(&scene);
-    assert_eq!(lights.emitters(), 2, "the dark one is left out");
-    assert_eq!(lights.pick(0.9), Some((1, 0.75)));
-    assert_eq!(LightSampler::new(&Scene::default()).pick(0.5), None);
+    assert_eq!(lights.emitters(), 3, "the dark one is left out");
+    let place = Place { at: Vec3::ZERO, normal: Vec3::Y, radius: 0.0 };
+    let chances = lights.chances(&place, 1);
+    // Facing is counted as 0.1 + 0.9 cos, so the lamp at 7 m and 1 m up is expected to bring
+    // (0.1 + 0.9 / sqrt 50) / 50 lux, and the least is a tenth of one visit in three.
+    let near = 1.0;
+    let far = (0.1 + 0.9 / 901.0f32.sqrt()) * 100.0 / 901.0;
+    let middle = (0.1 + 0.9 / 50.0f32.sqrt()) / 50.0;
+    assert!((chances.of(0) - near / (near + far + middle)).abs() < 1e-5, "{chances:?}");
+    assert!((chances.of(1) - 0.1 / 3.0).abs() < 1e-6 && (chances.of(2) - 0.1 / 3.0).abs() < 1e-6, "{chances:?}");
+    assert_eq!(LightSampler::new(&Scene::default()).chances(&place, 1), Chances::All(0));
 }
 
 #[test]

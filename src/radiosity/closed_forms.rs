@@ -1,0 +1,265 @@
+//! Scenes whose light can be worked out on paper: spheres, sheets with two sides, tinted glass, environment maps, and
+//! many lamps.
+
+use core::f32::consts::{PI, TAU};
+use std::sync::Arc;
+
+use glam::{Quat, Vec2, Vec3};
+
+use super::test_scene::{TestScene, grey, mean_over};
+use super::{Method, Solution, SolverSettings};
+use crate::geometry::SurfaceId;
+use crate::lightmap::Elements;
+use crate::scene::{
+    AlphaMode, EnvironmentMap, Light, LightKind, Material, MeshData, Pyramids, Sides, Sky, Texels, Texture, Wrap,
+};
+
+fn settings(method: Method, error: f32) -> SolverSettings {
+    SolverSettings { method, error, ..SolverSettings::default() }
+}
+
+const METHODS: [Method; 2] = [Method::Gather, Method::Stochastic];
+
+fn sun(direction: Vec3, illuminance: f32) -> Light {
+    let kind = LightKind::Directional {
+        direction: direction.normalize(),
+        illuminance: Vec3::splat(illuminance),
+        angular_diameter: 0.0,
+    };
+    Light { name: "sun".into(), kind }
+}
+
+fn total(solution: &Solution, element: usize) -> Vec3 {
+    solution.direct[element] + solution.indirect[element]
+}
+
+/// Mean over all elements, weighted by area.
+fn mean_of(elements: &Elements, light: &[Vec3]) -> f32 {
+    let area: f32 = elements.area.iter().sum();
+    light.iter().zip(&elements.area).map(|(light, area)| light.x * area).sum::<f32>() / area
+}
+
+/// The inside of a unit sphere, by longitude and latitude.
+fn sphere_interior(columns: u32, rows: u32) -> MeshData {
+    let mut mesh = MeshData::default();
+    for row in 0..=rows {
+        for column in 0..=columns {
+            let uv = Vec2::new(column as f32 / columns as f32, row as f32 / rows as f32);
+            let ((sin_polar, cos_polar), (sine, cosine)) = ((uv.y * PI).sin_cos(), (uv.x * TAU).sin_cos());
+            mesh.positions.push(Vec3::new(sin_polar * cosine, cos_polar, sin_polar * sine));
+            mesh.uv1.push(uv);
+        }
+    }
+    for row in 0..rows {
+        for column in 0..columns {
+            let a = row * (columns + 1) + column;
+            let below = a + columns + 1;
+            mesh.triangles.extend([[a, below, a + 1], [a + 1, below, below + 1]]);
+        }
+    }
+    mesh
+}
+
+#[test]
+fn all_of_a_sphere_gets_the_same_indirect_light() {
+    // Every point of a sphere sees all others alike (the form factor is the area's share), so what bounces is
+    // rho / (1 - rho) of the mean direct light, wherever the lamp hangs.
+    let reflectance = 0.6;
+    for method in METHODS {
+        let mut test = TestScene::default();
+        test.mesh(sphere_interior(48, 24), [48, 24], grey(reflectance));
+        test.point_light(Vec3::new(0.3, 0.4, 0.0), 100.0);
+        let (elements, solution) = test.solve(&settings(method, 0.01));
+        let area: f32 = elements.area.iter().sum();
+        let direct = mean_of(&elements, &solution.direct);
+        assert!((direct * area / (100.0 * 4.0 * PI) - 1.0).abs() < 0.005, "{method:?}: {direct}");
+        let expected = reflectance / (1.0 - reflectance) * 100.0 * 4.0 * PI / area;
+        let found = mean_of(&elements, &solution.indirect);
+        assert!((found / expected - 1.0).abs() < 0.005, "{method:?}: {found} instead of {expected}");
+        let brightest = solution.direct.iter().map(|light| light.x).fold(0.0, f32::max);
+        assert!(brightest > 2.0 * direct, "the lamp is off centre");
+        for element in 0..elements.len() {
+            let relative = solution.indirect[element].x / expected;
+            assert!((relative - 1.0).abs() < 0.05, "{method:?}: {relative} at {}", elements.centre[element]);
+        }
+    }
+}
+
+/// Form factor of two equal rectangles of `x` by `y` that face each other at a distance of one (Howell C-11).
+fn facing_rectangles(x: f32, y: f32) -> f32 {
+    let (x2, y2) = (1.0 + x * x, 1.0 + y * y);
+    let sum = 0.5 * (x2 * y2 / (1.0 + x * x + y * y)).ln()
+        + x * y2.sqrt() * (x / y2.sqrt()).atan()
+        + y * x2.sqrt() * (y / x2.sqrt()).atan()
+        - x * x.atan()
+        - y * y.atan();
+    2.0 * sum / (PI * x * y)
+}
+
+#[test]
+fn the_two_sides_of_a_sheet_are_lit_each_by_its_own_light() {
+    // A sheet at a height of one and a black floor beside it, a unit square each.
+    let mut test = TestScene::default();
+    let sheet = test.quad(Vec3::Y, Vec3::Z, Vec3::X, [8; 2], grey(0.5));
+    let floor = test.quad(Vec3::X, Vec3::Z, Vec3::X, [8; 2], grey(0.0));
+    test.scene.surfaces[sheet.index()].sides = Sides::Both;
+    // The upper one comes from the right and is steep enough to leave the floor in the open; the lower one passes it.
+    test.scene.lights.push(sun(Vec3::new(-0.6, -0.8, 0.0), 1000.0));
+    test.scene.lights.push(sun(Vec3::new(0.6, 0.8, 0.0), 300.0));
+    let (elements, solution) = test.solve(&settings(Method::Gather, 0.003));
+    let mut seen = [0; 2];
+    for element in elements.of_surface(sheet) {
+        let back = elements.back[element];
+        let expected = if back { 300.0 * 0.8 } else { 1000.0 * 0.8 };
+        assert!((solution.direct[element].x - expected).abs() < 0.1, "{back}: {}", solution.direct[element]);
+        assert_eq!(solution.indirect[element], Vec3::ZERO, "the floor is black");
+        seen[usize::from(back)] += 1;
+    }
+    assert_eq!(seen, [64, 64]);
+    // Two squares side by side that face two others: each sees the one that faces it, and that beside it.
+    let beside = facing_rectangles(2.0, 1.0) - facing_rectangles(1.0, 1.0);
+    let expected = 0.5 * 300.0 * 0.8 * beside;
+    let found = mean_over(&elements, floor, |element| solution.indirect[element].x);
+    assert!((found / expected - 1.0).abs() < 0.01, "{found} instead of {expected}");
+}
+
+#[test]
+fn glass_lets_through_its_colour_less_what_its_alpha_stops() {
+    // Two unit squares that face each other, wide glass between them; the lower one is lit through the glass.
+    let colour = Vec3::new(0.2, 0.6, 1.0);
+    let through = colour * 0.75;
+    let mut test = TestScene::default();
+    let lower = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.5));
+    let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], grey(0.0));
+    // Its metalness keeps it from reflecting.
+    let glass = Material { base_color: colour.extend(0.25), metallic: 1.0, alpha: AlphaMode::Blend, ..grey(0.0) };
+    let pane = test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], glass);
+    test.scene.surfaces[pane.index()].sides = Sides::Both;
+    test.scene.lights.push(sun(Vec3::new(0.8, -0.6, 0.0), 100.0));
+    for method in METHODS {
+        let (elements, solution) = test.solve(&settings(method, 0.002));
+        let mean = |surface: SurfaceId, light: &[Vec3]| {
+            let channel = |channel: usize| mean_over(&elements, surface, |element| light[element][channel]);
+            Vec3::new(channel(0), channel(1), channel(2))
+        };
+        let lit = 60.0 * through;
+        let direct = mean(lower, &solution.direct);
+        assert!((direct / lit - 1.0).abs().max_element() < 1e-3, "{method:?}: {direct} instead of {lit}");
+        let expected = 0.5 * lit * facing_rectangles(1.0, 1.0) * through;
+        let found = mean(upper, &solution.indirect);
+        assert!((found / expected - 1.0).abs().max_element() < 0.02, "{method:?}: {found} instead of {expected}");
+    }
+}
+
+#[test]
+fn an_environment_map_brings_its_integral() {
+    // Uneven, with one small patch a thousand times as bright as the rest.
+    let (width, height) = (32, 16);
+    let texel = |index: u32| {
+        let (column, row) = (index % width, index / width);
+        let bright = if (column, row) == (20, 4) { 1000.0 } else { 1.0 };
+        let up = if row < height / 2 { 2.0 } else { 0.1 };
+        (Vec3::new(1.0, 0.5 + column as f32 / width as f32, up) * bright).extend(1.0)
+    };
+    let picture = Texture {
+        name: "surroundings".into(),
+        width,
+        height,
+        texels: Texels::Float((0..width * height).map(texel).collect()),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Pyramids::default(),
+    };
+    let map = EnvironmentMap { picture: Arc::new(picture), scale: 3.0, rotation: Quat::from_rotation_y(0.4) };
+    let mut test = TestScene::default();
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
+    test.scene.sky = Sky::Map(map);
+    // The midpoint rule over azimuth and squared sine, in which a cosine-weighted hemisphere is even.
+    let steps = 1000;
+    let expected = (0..steps * steps)
+        .map(|step| {
+            let [azimuth, square] =
+                [step % steps, step / steps].map(|number: u32| (number as f64 + 0.5) / f64::from(steps));
+            let (sine, cosine) = (azimuth * core::f64::consts::TAU).sin_cos();
+            let (radius, up) = (square.sqrt(), (1.0 - square).sqrt());
+            let direction = glam::DVec3::new(radius * cosine, up, radius * sine).as_vec3();
+            test.scene.sky.radiance(direction).as_dvec3()
+        })
+        .sum::<glam::DVec3>()
+        * core::f64::consts::PI
+        / f64::from(steps * steps);
+    for method in METHODS {
+        let (elements, solution) = test.solve(&settings(method, 0.003));
+        for element in 0..elements.len() {
+            let found = total(&solution, element);
+            let error = (found / expected.as_vec3() - 1.0).abs().max_element();
+            assert!(error < 0.01, "{method:?}: {found} instead of {expected}");
+        }
+    }
+}
+
+/// Twelve lamps of growing strength, near the floor and far from it, between the walls of a room of 4 by 3 by 4 metres.
+fn twelve_lamps() -> Vec<(Vec3, f32)> {
+    (0..12)
+        .map(|number| {
+            let (column, row) = (number % 4, number / 4);
+            let place = Vec3::new(0.5 + column as f32, 0.4 + 0.9 * row as f32, 0.7 + 1.1 * row as f32);
+            (place, 1.0 + 4.0 * number as f32)
+        })
+        .collect()
+}
+
+#[test]
+fn many_lamps_bring_the_sum_of_their_light_past_a_sun_that_outshines_them() {
+    let mut test = TestScene::default();
+    test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [8; 2], grey(0.0));
+    let lamps = twelve_lamps();
+    for &(place, candela) in &lamps {
+        test.point_light(place, candela);
+    }
+    // From below, where the floor's front does not see it.
+    test.scene.lights.push(sun(Vec3::Y, 1e5));
+    let (elements, solution) = test.solve(&settings(Method::Gather, 0.005));
+    let mut sums = Vec2::ZERO;
+    for element in 0..elements.len() {
+        // The texel's mean by the midpoint rule.
+        let steps = 64;
+        let expected: f32 = (0..steps * steps)
+            .map(|step| {
+                let within = Vec3::new((step % steps) as f32, 0.0, (step / steps) as f32) + Vec3::new(0.5, 0.0, 0.5);
+                let at = elements.centre[element] + (within / steps as f32 - Vec3::new(0.5, 0.0, 0.5)) * 0.5;
+                lamps.iter().map(|(place, candela)| candela * place.y / (*place - at).length().powi(3)).sum::<f32>()
+            })
+            .sum::<f32>()
+            / (steps * steps) as f32;
+        let found = total(&solution, element).x;
+        assert!((found / expected - 1.0).abs() < 0.03, "{found} instead of {expected}");
+        sums += Vec2::new(found, expected);
+    }
+    assert!((sums.x / sums.y - 1.0).abs() < 0.005, "{sums}");
+}
+
+#[test]
+fn light_by_way_of_a_white_occluder_is_found_past_a_hidden_sun() {
+    // A white block absorbs nothing, so all lumens end on the grey walls: their mean irradiance is the flux over
+    // area times absorption.
+    let mut test = TestScene::default();
+    test.room(Vec3::new(4.0, 3.0, 4.0), 4, |_| grey(0.5));
+    test.block(Vec3::new(1.2, 1.0, 1.3), Vec3::new(2.8, 1.7, 2.6), 0, &grey(1.0));
+    let lamps = twelve_lamps();
+    let inside =
+        |place: Vec3| place.cmpgt(Vec3::new(1.2, 1.0, 1.3)).all() && place.cmplt(Vec3::new(2.8, 1.7, 2.6)).all();
+    let mut lumens = 0.0;
+    for (place, candela) in lamps.into_iter().filter(|lamp| !inside(lamp.0)) {
+        test.point_light(place, candela);
+        lumens += candela * 4.0 * PI;
+    }
+    test.scene.lights.push(sun(Vec3::NEG_Y, 1e5));
+    for method in METHODS {
+        let (elements, solution) = test.solve(&settings(method, 0.02));
+        let area: f32 = elements.area.iter().sum();
+        let expected = lumens / (area * 0.5);
+        let found = mean_of(&elements, &(0..elements.len()).map(|e| total(&solution, e)).collect::<Vec<_>>());
+        assert!((found / expected - 1.0).abs() < 0.01, "{method:?}: {found} instead of {expected}");
+        assert!(solution.error_estimate < 0.02 && solution.rays < 2_000_000, "{method:?}: {} rays", solution.rays);
+    }
+}

@@ -1,0 +1,77 @@
+//! Which points of surfaces lie inside other geometry.
+
+use glam::Vec3;
+
+use super::transport::Transport;
+use crate::geometry::sampling::orthonormal_basis;
+use crate::geometry::{Hit, Ray, SurfaceId, sin_cos_turns};
+use crate::lightmap::SurfacePoint;
+use crate::scene::Sides;
+
+/// Slope above the surface at which a point looks around.
+const HORIZON: f32 = 0.1;
+
+/// Directions that a point looks in, and how many of them must leave a solid. An odd number has no two opposite
+/// directions: of those, both may go along a wall and leave it where its ends are flush with other faces.
+const DIRECTIONS: u32 = 5;
+const ENOUGH: u32 = 4;
+
+/// Surfaces that one look passes at most.
+const MOST_PASSED: u32 = 16;
+
+impl Transport<'_> {
+    /// True when the surface that was hit is seen from behind and has no back.
+    pub fn absorbs(&self, hit: &Hit) -> bool {
+        hit.back && self.scene.surface(hit.surface).sides == Sides::Front
+    }
+
+    /// Tells a point inside a solid from one in the open: whichever way one leaves a solid, it shows its back in the
+    /// end. Looks around along the surface, where a lone back overhead does not reach; one way may fail, through a
+    /// crack or along an edge. Also says how many rays that took.
+    pub fn is_buried(&self, point: &SurfacePoint, direction: Vec3) -> (bool, u32) {
+        let normal = point.geometric_normal;
+        let across = (direction - normal * direction.dot(normal)).normalize_or(orthonormal_basis(normal).0);
+        let aside = normal.cross(across);
+        let (mut leaving, mut rays) = (0, 0);
+        for looked in 0..DIRECTIONS {
+            let (sine, cosine) = sin_cos_turns(looked as f32 / DIRECTIONS as f32);
+            let ray = point.ray(across * cosine + aside * sine + normal * HORIZON);
+            leaving += u32::from(self.leaves_a_solid(ray, &mut rays));
+            let left = DIRECTIONS - 1 - looked;
+            if leaving >= ENOUGH || leaving + left < ENOUGH {
+                break;
+            }
+        }
+        (leaving >= ENOUGH, rays)
+    }
+
+    /// Follows a ray through fronts, which it enters solids by, and through the backs of those, until it meets the back
+    /// of a solid that it has not entered.
+    fn leaves_a_solid(&self, mut ray: Ray, rays: &mut u32) -> bool {
+        let mut entered = Vec::new();
+        for _ in 0..MOST_PASSED {
+            *rays += 1;
+            let Some(hit) = self.world.closest(&ray) else { return false };
+            let solid = self.solid_of(hit.surface);
+            if !hit.back {
+                entered.push(solid);
+            } else if !self.absorbs(&hit) {
+                return false;
+            } else if let Some(place) = entered.iter().position(|&other| other == solid) {
+                entered.swap_remove(place);
+            } else {
+                return true;
+            }
+            ray.t_min = hit.t.next_up();
+        }
+        false
+    }
+
+    /// The solid that a surface bounds: itself where it is closed. Open surfaces may bound solids together, and count as
+    /// one.
+    fn solid_of(&self, surface: SurfaceId) -> Option<SurfaceId> {
+        let mesh = self.scene.surface(surface).mesh;
+        let closed = self.closed[mesh.index()].get_or_init(|| self.scene.mesh_of(surface).is_closed());
+        closed.then_some(surface)
+    }
+}
