@@ -117,6 +117,8 @@ impl<'a> Transport<'a> {
     ///
     /// A point of a suspect element, one that has buried points, is asked first whether it is one of them; other
     /// points only when their ray meets a back that absorbs.
+    // Every ray comes through here, and what it found need not go through memory.
+    #[inline(always)]
     pub fn gather(&self, source: &Source, point: &SurfacePoint, direction: Vec3, seed: u32) -> Arrival {
         let mut arrival = Arrival { end: End::Lost, tint: Vec3::ONE, direct: Vec3::ZERO, detour: Vec3::ZERO, rays: 0 };
         if direction.dot(point.geometric_normal) <= 0.0 {
@@ -150,6 +152,7 @@ impl<'a> Transport<'a> {
         arrival
     }
 
+    #[cold]
     fn buries(&self, point: &SurfacePoint, direction: Vec3, arrival: &mut Arrival) -> bool {
         let (buried, rays) = self.is_buried(point, direction);
         arrival.rays += rays;
@@ -178,6 +181,7 @@ impl<'a> Transport<'a> {
     }
 
     /// Carries on from a surface without elements as a path tracer does, until an element is hit.
+    #[inline(never)]
     fn detour(&self, first: Hit, seed: u32, arrival: &mut Arrival) {
         let mut hit = first;
         for bounce in 0..MOST_DETOURS {
