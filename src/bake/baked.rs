@@ -1,14 +1,13 @@
 //! Reading a bake again: what its lightmaps say at a point.
 
-use std::f32::consts::PI;
 use std::path::Path;
 
-use glam::{UVec2, Vec2, Vec3};
+use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use crate::geometry::{SurfaceId, Triangle};
+use crate::geometry::{Hit, Triangle};
 use crate::lightmap::files::{Level, LevelError};
-use crate::lightmap::{Layout, Page};
+use crate::lightmap::{Layout, Page, irradiance_at};
 use crate::pathtrace::Receiver;
 use crate::scene::{self, Scene, Sides};
 
@@ -19,15 +18,6 @@ pub struct Baked<'a> {
     pages: Vec<Page>,
     /// False when the scene has changed since it was baked.
     pub is_current: bool,
-}
-
-/// A point of a surface that owns texels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Place {
-    surface: SurfaceId,
-    triangle: u32,
-    barycentric: Vec2,
-    back: bool,
 }
 
 impl<'a> Baked<'a> {
@@ -46,11 +36,17 @@ impl<'a> Baked<'a> {
     /// Irradiance in lux at the point of a surface nearest to each receiver, among those that face its way; `None`
     /// where there is none.
     pub fn irradiance_at(&self, receivers: &[Receiver]) -> Vec<Option<Vec3>> {
-        receivers.par_iter().map(|receiver| Some(self.sample(self.nearest(receiver)?))).collect()
+        receivers.par_iter().map(|receiver| self.irradiance_of(&self.nearest(receiver)?)).collect()
     }
 
-    fn nearest(&self, receiver: &Receiver) -> Option<Place> {
-        let mut best: Option<(f32, Place)> = None;
+    /// Irradiance in lux where a ray met a surface, as Bevy filters it; `None` on a surface without texels.
+    pub fn irradiance_of(&self, hit: &Hit) -> Option<Vec3> {
+        irradiance_at(&self.layout, &self.pages, hit)
+    }
+
+    /// The nearest point of a surface with texels; its `t` is the distance in metres.
+    fn nearest(&self, receiver: &Receiver) -> Option<Hit> {
+        let mut best: Option<Hit> = None;
         for surface in self.scene.surface_ids().filter(|&id| self.layout.placement(id).is_some()) {
             let two_sided = self.scene.surface(surface).sides == Sides::Both;
             for triangle in 0..self.scene.mesh_of(surface).triangles.len() as u32 {
@@ -60,48 +56,14 @@ impl<'a> Baked<'a> {
                 }
                 let corners = self.scene.triangle(surface, triangle);
                 let barycentric = nearest_on_triangle(&corners, receiver.position);
-                let distance = corners.at(barycentric).distance_squared(receiver.position);
-                if best.is_none_or(|(nearest, _)| distance < nearest) {
-                    best = Some((distance, Place { surface, triangle, barycentric, back: facing < 0.0 }));
+                let t = corners.at(barycentric).distance(receiver.position);
+                if best.is_none_or(|best| t < best.t) {
+                    best = Some(Hit { t, surface, triangle, barycentric, back: facing < 0.0, filter: Vec3::ONE });
                 }
             }
         }
-        best.map(|(_, place)| place)
+        best
     }
-
-    /// Irradiance at a place, bilinear between texels as Bevy samples them.
-    fn sample(&self, place: Place) -> Vec3 {
-        let Some(placement) = self.layout.placement(place.surface) else {
-            return Vec3::ZERO;
-        };
-        let unwrap = &placement.unwrap;
-        let (triangle, barycentric) = if place.back && unwrap.is_two_sided() {
-            // Backs have their corners in reverse order.
-            (unwrap.reversed_from + place.triangle, Vec2::new(place.barycentric.y, place.barycentric.x))
-        } else {
-            (place.triangle, place.barycentric)
-        };
-        let uv = unwrap.mesh.interpolate_uv(&unwrap.mesh.uv1, triangle, barycentric).unwrap_or_default();
-        let rectangle = placement.rectangle;
-        let size = Vec2::new(rectangle.width as f32, rectangle.height as f32);
-        let corner = Vec2::new(rectangle.x as f32, rectangle.y as f32);
-        bilinear(&self.pages[placement.page as usize], corner + uv * size) * PI
-    }
-}
-
-/// A page's value at a position in texels from its top left corner.
-fn bilinear(page: &Page, position: Vec2) -> Vec3 {
-    let position = (position - 0.5).max(Vec2::ZERO);
-    let corner = position.floor();
-    let blend = position - corner;
-    let last = UVec2::new(page.width - 1, page.height - 1);
-    let texel = |offset: UVec2| {
-        let at = (corner.as_uvec2() + offset).min(last);
-        page.texels[page.index(at.x, at.y)]
-    };
-    let top = texel(UVec2::ZERO).lerp(texel(UVec2::X), blend.x);
-    let bottom = texel(UVec2::Y).lerp(texel(UVec2::ONE), blend.x);
-    top.lerp(bottom, blend.y)
 }
 
 /// Weights of the second and third corner of the point of a triangle that is nearest to `point` (Ericson 2005, *Real-Time
@@ -135,7 +97,6 @@ fn nearest_on_triangle(triangle: &Triangle, point: Vec3) -> Vec2 {
 mod tests {
     use super::*;
     use crate::geometry::sobol::OwenSobol;
-    use crate::lightmap::PageSize;
 
     #[test]
     fn no_point_of_a_triangle_is_nearer_than_the_nearest() {
@@ -153,14 +114,5 @@ mod tests {
                 assert!(triangle.at(other).distance(point) >= distance - 1e-5);
             }
         }
-    }
-
-    #[test]
-    fn between_two_texels_lies_their_mean() {
-        let mut page = Page::new(PageSize { width: 2, height: 1 });
-        page.texels = vec![Vec3::ZERO, Vec3::splat(4.0)];
-        assert_eq!(bilinear(&page, Vec2::new(0.5, 0.5)), Vec3::ZERO);
-        assert_eq!(bilinear(&page, Vec2::new(1.0, 0.5)), Vec3::splat(2.0));
-        assert_eq!(bilinear(&page, Vec2::new(2.0, 0.9)), Vec3::splat(4.0), "the edge goes on beyond the page");
     }
 }

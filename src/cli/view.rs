@@ -21,7 +21,7 @@ pub struct Arguments {
     /// What to look at
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
     target: Option<String>,
-    /// Exposure (EV100); by the light of the bake when left out
+    /// Exposure (EV100); by what the camera sees of the bake when left out
     #[arg(long, value_name = "EV", allow_hyphen_values = true)]
     ev: Option<f32>,
 }
@@ -50,15 +50,21 @@ fn without_a_window(arguments: &Arguments) -> Failure {
 
 #[cfg(feature = "plugin")]
 mod window {
+    use core::f32::consts::PI;
+    use std::sync::Arc;
+
+    use bevy::camera::Exposure;
     use bevy::prelude::*;
 
     use super::{Arguments, Failure};
-    use crate::lightmap::files::Level;
+    use crate::bake::Baked;
+    use crate::geometry::{Ray, RayQuery};
+    use crate::kdtree::{self, Preset};
     use crate::plugin::{
-        Baked, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
+        self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
         spawn_scene,
     };
-    use crate::scene::{self, luminance};
+    use crate::scene::{Scene, Sky, luminance};
 
     /// Frames without another surface that gets its light, after which all have it.
     const QUIET_FRAMES: u32 = 8;
@@ -67,6 +73,10 @@ mod window {
         let opened = arguments.scene.open()?;
         super::super::arguments::print_warnings(&opened.warnings);
         let viewer = viewer(arguments, &opened.scene)?;
+        let sky = match &opened.scene.sky {
+            Sky::Uniform(radiance) => *radiance * Exposure { ev100: viewer.ev100 }.exposure(),
+            Sky::Dark | Sky::Map(_) => Vec3::ZERO,
+        };
         let level = arguments.from.clone().map(BakedLevel::new);
         let mut app = App::new();
         app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
@@ -77,7 +87,8 @@ mod window {
                 world.entity_mut(root).insert(level.clone());
             }
         };
-        app.add_systems(Startup, spawn)
+        app.insert_resource(ClearColor(Color::LinearRgba(LinearRgba::from_vec3(sky))))
+            .add_systems(Startup, spawn)
             .insert_resource(Wait { quiet_frames: 0, is_running: !has_level })
             .add_systems(Update, shoot_when_lit)
             .add_observer(|_: On<BakedLevelLoaded>, mut wait: ResMut<Wait>| wait.is_running = true)
@@ -90,6 +101,9 @@ mod window {
         }
     }
 
+    /// Width of the part of a picture that is metered, over its height.
+    const ASPECT: f32 = 16.0 / 9.0;
+
     /// Until all surfaces have their light.
     #[derive(Resource)]
     struct Wait {
@@ -97,7 +111,7 @@ mod window {
         is_running: bool,
     }
 
-    fn shoot_when_lit(mut commands: Commands, mut wait: ResMut<Wait>, lit: Query<(), Added<Baked>>) {
+    fn shoot_when_lit(mut commands: Commands, mut wait: ResMut<Wait>, lit: Query<(), Added<plugin::Baked>>) {
         if !wait.is_running {
             return;
         }
@@ -108,7 +122,7 @@ mod window {
         }
     }
 
-    fn viewer(arguments: &Arguments, scene: &scene::Scene) -> Result<ViewerPlugin, Failure> {
+    fn viewer(arguments: &Arguments, scene: &Arc<Scene>) -> Result<ViewerPlugin, Failure> {
         let camera = arguments.scene.cameras()?.into_iter().next();
         let bounds = scene.bounds();
         let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
@@ -121,17 +135,19 @@ mod window {
             Some(target) => point(target)?,
             None => camera.as_ref().map_or(middle, |camera| camera.position + camera.forward),
         };
-        Ok(ViewerPlugin {
+        let mut viewer = ViewerPlugin {
             eye,
             target,
             vertical_fov: camera.map_or(1.0, |camera| camera.vertical_fov),
-            ev100: match (arguments.ev, &arguments.from) {
-                (Some(ev), _) => ev,
-                (None, Some(folder)) => exposure_of(folder)?,
-                (None, None) => ViewerPlugin::default().ev100,
-            },
             screenshot: arguments.screenshot.clone(),
-        })
+            ..ViewerPlugin::default()
+        };
+        viewer.ev100 = match (arguments.ev, &arguments.from) {
+            (Some(ev), _) => ev,
+            (None, Some(folder)) => metered(folder, scene, &viewer)?,
+            (None, None) => viewer.ev100,
+        };
+        Ok(viewer)
     }
 
     fn point(text: &str) -> Result<Vec3, Failure> {
@@ -142,23 +158,33 @@ mod window {
         }
     }
 
-    /// The exposure under which what is lit by the mean of a bake is middle grey, as a light meter has it.
-    fn exposure_of(folder: &std::path::Path) -> Result<f32, Failure> {
-        let level = Level::read(folder)?;
-        let (mut sum, mut count) = (0.0, 0.0);
-        for page in 0..level.pages.len() {
-            let page = level.read_page(folder, page)?;
-            let lit = page.texels.iter().map(|texel| f64::from(luminance(*texel))).filter(|luminance| *luminance > 0.0);
-            for luminance in lit {
-                sum += luminance.ln();
+    /// Rays to each side of the picture's middle that the light meter looks along.
+    const METER_RAYS: i32 = 8;
+
+    /// The exposure (EV100) under which what a camera sees of a bake is middle grey on average, as a light meter has it.
+    fn metered(folder: &std::path::Path, scene: &Arc<Scene>, view: &ViewerPlugin) -> Result<f32, Failure> {
+        let baked = Baked::read(folder, scene)?;
+        let world = kdtree::World::build(Arc::clone(scene), Preset::fast());
+        let forward = (view.target - view.eye).normalize_or(Vec3::NEG_Z);
+        let right = forward.cross(Vec3::Y).normalize_or(Vec3::X);
+        let up = right.cross(forward);
+        let height = (0.5 * view.vertical_fov).tan();
+        let (mut sum, mut count) = (0.0f32, 0.0f32);
+        for (row, column) in (-METER_RAYS..=METER_RAYS)
+            .flat_map(|row| (-METER_RAYS..=METER_RAYS).map(move |column| (row as f32, column as f32)))
+        {
+            let across = right * (column * height * ASPECT) + up * (row * height);
+            let ray = Ray::new(view.eye, (forward + across / METER_RAYS as f32).normalize());
+            let Some(hit) = world.closest(&ray) else { continue };
+            let mesh = scene.mesh_of(hit.surface);
+            let reflectance = scene.material_of(hit.surface).reflectance_at(scene, mesh, hit.triangle, hit.barycentric);
+            let radiance = baked.irradiance_of(&hit).map(|light| luminance(light * reflectance) / PI);
+            if let Some(radiance) = radiance.filter(|radiance| *radiance > 0.0) {
+                sum += radiance.ln();
                 count += 1.0;
             }
         }
-        if count == 0.0 {
-            return Ok(ViewerPlugin::default().ev100);
-        }
-        // Geometric mean of cd/m2 off a white surface; half of it is a usual surface's, and 12.5 is the meter's constant.
-        let luminance = (sum / count).exp() * 0.5;
-        Ok((luminance * 100.0 / 12.5).log2() as f32)
+        // 12.5 is the constant of reflected-light meters (ISO 2720).
+        Ok(if count == 0.0 { view.ev100 } else { ((sum / count).exp() * 100.0 / 12.5).log2() })
     }
 }

@@ -88,9 +88,9 @@ impl Canvas {
             let at = place(u32::from(texel.x), u32::from(texel.y));
             canvas.element[at] = Some(id);
             canvas.chart[at] = chart_of[at];
-            for half in 0..2 {
-                canvas.halves[half][at] = halves[half][index];
-                canvas.luminance[half][at] = luminance(halves[half][index]);
+            for (half, light) in halves.iter().map(|half| half[index]).enumerate() {
+                canvas.halves[half][at] = light;
+                canvas.luminance[half][at] = luminance(light);
             }
         }
         canvas.measure_noise();
