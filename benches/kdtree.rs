@@ -8,7 +8,7 @@ use bevy_radiosity::geometry::sobol::OwenSobol;
 use bevy_radiosity::geometry::{Ray, RayQuery};
 use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use glam::{Vec2, Vec3};
 
 /// A field of hills with a hundred thousand triangles.
@@ -32,7 +32,10 @@ fn hills() -> Scene {
 fn build(criterion: &mut Criterion) {
     let scene = Arc::new(hills());
     let mut group = criterion.benchmark_group("kdtree/build");
-    group.sample_size(10).throughput(Throughput::Elements(scene.triangle_count() as u64));
+    group
+        .sample_size(10)
+        .sampling_mode(SamplingMode::Flat)
+        .throughput(Throughput::Elements(scene.triangle_count() as u64));
     for (name, preset) in [("fast", Preset::fast()), ("best", Preset::best())] {
         group.bench_function(name, |bencher| bencher.iter(|| World::build(scene.clone(), black_box(preset))));
     }
@@ -50,7 +53,7 @@ fn rays(criterion: &mut Criterion) {
         })
         .collect();
     let mut group = criterion.benchmark_group("kdtree/rays");
-    group.throughput(Throughput::Elements(rays.len() as u64));
+    group.sample_size(50).throughput(Throughput::Elements(rays.len() as u64));
     group.bench_function("closest", |bencher| {
         bencher.iter(|| rays.iter().filter(|ray| world.closest(ray).is_some()).count());
     });

@@ -180,6 +180,7 @@ fn rays_are_replayed_from_a_file() {
     let arguments = ["rays", "builtin:furnace", "--rays", "in.rays", "--hits", "out.hits", "--json"];
     let outcome = json(&run(&folder, &arguments));
     assert_eq!((&outcome["rays"], &outcome["hits"]), (&2.into(), &1.into()));
+    assert_eq!(outcome["passes"], 3);
     assert!(outcome["mrays_per_second"].is_number() && outcome["build_seconds"].is_number());
     let hits = fs::read(folder.path().join("out.hits")).unwrap();
     assert_eq!(hits.len(), 16);

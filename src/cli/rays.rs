@@ -26,6 +26,9 @@ pub struct Arguments {
     /// Only ask whether anything is in the way, and write f32 1 or 0 each
     #[arg(long)]
     any_hit: bool,
+    /// How often to trace them all; the fastest pass is reported
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    passes: u32,
     #[command(flatten)]
     threads: ThreadArguments,
     #[command(flatten)]
@@ -40,6 +43,8 @@ struct Outcome {
     rays: usize,
     hits: usize,
     build_seconds: f64,
+    passes: u32,
+    /// Of the fastest pass: the first also fills the caches.
     seconds: f64,
     mrays_per_second: f64,
 }
@@ -54,19 +59,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let build_seconds = started.elapsed().as_secs_f64();
 
     let Replay { records, hits, seconds } = if arguments.any_hit {
-        replay(&rays, |ray| any_hit(&world, ray))
+        replay(&rays, arguments.passes, |ray| any_hit(&world, ray))
     } else {
-        replay(&rays, |ray| closest_hit(&world, ray))
+        replay(&rays, arguments.passes, |ray| closest_hit(&world, ray))
     };
     write_whole(&arguments.hits, &records)?;
 
     let mrays_per_second = rays.len() as f64 / seconds.max(1e-9) / 1e6;
-    let outcome = Outcome { rays: rays.len(), hits, build_seconds, seconds, mrays_per_second };
+    let passes = arguments.passes;
+    let outcome = Outcome { rays: rays.len(), hits, build_seconds, passes, seconds, mrays_per_second };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);
     } else {
         say(format_args!(
-            "{} rays, {} hits, {:.3} s, {:.2} million rays a second (tree: {:.3} s)",
+            "{} rays, {} hits, {:.3} s at best of {passes}, {:.2} million rays a second (tree: {:.3} s)",
             outcome.rays, outcome.hits, seconds, mrays_per_second, build_seconds
         ));
     }
@@ -112,19 +118,24 @@ fn any_hit(world: &World, ray: &Ray) -> (bool, [u8; 4]) {
 struct Replay {
     records: Vec<u8>,
     hits: usize,
+    /// What the fastest pass took.
     seconds: f64,
 }
 
 /// Rays that a thread takes at a time.
 const CHUNK: usize = 4096;
 
-/// Traces all rays. One that is none (a NaN, no direction) is a miss, whatever the tree would make of it.
-fn replay<const BYTES: usize>(rays: &[Ray], trace: impl Fn(&Ray) -> (bool, [u8; BYTES]) + Sync) -> Replay {
+/// Traces all rays, several times. One that is none (a NaN, no direction) is a miss, whatever the tree would make of it.
+fn replay<const BYTES: usize>(rays: &[Ray], passes: u32, trace: impl Fn(&Ray) -> (bool, [u8; BYTES]) + Sync) -> Replay {
     const NOWHERE: Ray = Ray { origin: Vec3::ZERO, direction: Vec3::X, t_min: 1.0, t_max: 0.0 };
-    let started = Instant::now();
-    let traced: Vec<(bool, [u8; BYTES])> =
-        rays.par_iter().with_min_len(CHUNK).map(|ray| trace(if ray.is_valid() { ray } else { &NOWHERE })).collect();
-    let seconds = started.elapsed().as_secs_f64();
+    let mut traced: Vec<(bool, [u8; BYTES])> = Vec::new();
+    let mut seconds = f64::INFINITY;
+    for _ in 0..passes {
+        let started = Instant::now();
+        let rays = rays.par_iter().with_min_len(CHUNK);
+        rays.map(|ray| trace(if ray.is_valid() { ray } else { &NOWHERE })).collect_into_vec(&mut traced);
+        seconds = seconds.min(started.elapsed().as_secs_f64());
+    }
     Replay {
         records: traced.iter().flat_map(|(_, record)| *record).collect(),
         hits: traced.iter().filter(|(hit, _)| *hit).count(),
@@ -172,7 +183,7 @@ mod tests {
     #[test]
     fn hits_are_distances_and_triangles_and_misses_minus_one() {
         let world = world();
-        let replay = replay(&rays(), |ray| closest_hit(&world, ray));
+        let replay = replay(&rays(), 2, |ray| closest_hit(&world, ray));
         let records: Vec<(f32, u32)> = replay
             .records
             .chunks_exact(8)
@@ -188,7 +199,7 @@ mod tests {
     #[test]
     fn any_hit_says_one_or_zero() {
         let world = world();
-        let replay = replay(&rays(), |ray| any_hit(&world, ray));
+        let replay = replay(&rays(), 2, |ray| any_hit(&world, ray));
         let records: Vec<f32> =
             replay.records.chunks_exact(4).map(|record| f32::from_le_bytes(record.try_into().unwrap())).collect();
         assert_eq!(records, [1.0, 0.0, 0.0, 1.0]);

@@ -69,9 +69,10 @@ impl Triangle {
     /// Watertight (Woop, Benthin and Wald 2013): a ray through an edge or corner that triangles share hits at least one
     /// of them. A ray in the triangle's plane misses. A degenerate triangle may be hit by rounding; structures leave
     /// such triangles out.
-    #[inline]
+    #[inline(always)]
     pub fn intersect(&self, ray: &WatertightRay) -> Option<TriangleHit> {
-        let [a, b, c] = self.corners.map(|corner| ray.sheared(corner));
+        let [a, b, c] = self.corners;
+        let (a, b, c) = (ray.sheared(a), ray.sheared(b), ray.sheared(c));
         let mut u = c.x * b.y - c.y * b.x;
         let mut v = a.x * c.y - a.y * c.x;
         let mut w = b.x * a.y - b.y * a.x;

@@ -37,10 +37,13 @@ impl Block {
 
     /// The triangle of a lane.
     fn triangle(&self, lane: usize) -> Triangle {
-        Triangle { corners: self.corners.map(|corner| Vec3::from_array(corner.map(|axis| axis[lane]))) }
+        let corner = |[x, y, z]: &[[f32; LEAF_WIDTH]; 3]| Vec3::new(x[lane], y[lane], z[lane]);
+        let [a, b, c] = &self.corners;
+        Triangle { corners: [corner(a), corner(b), corner(c)] }
     }
 
     /// Where the ray meets the triangle of a lane.
+    #[inline(always)]
     pub fn intersect_lane(&self, lane: usize, ray: &WatertightRay) -> Option<TriangleHit> {
         self.triangle(lane).intersect(ray)
     }
@@ -101,6 +104,13 @@ struct LaneVector<L> {
     z: L,
 }
 
+impl<L: Lanes> LaneVector<L> {
+    #[inline(always)]
+    fn splat(vector: Vec3) -> Self {
+        Self { x: L::splat(vector.x), y: L::splat(vector.y), z: L::splat(vector.z) }
+    }
+}
+
 /// A ray spread over the lanes.
 pub(super) struct BlockRay<L> {
     pub ray: WatertightRay,
@@ -114,13 +124,11 @@ pub(super) struct BlockRay<L> {
 impl<L: Lanes> BlockRay<L> {
     #[inline(always)]
     pub fn new(ray: WatertightRay) -> Self {
-        let axes = ray.axes();
-        let origin = axes.map(|axis| L::splat(ray.ray().origin[axis]));
-        let shear = ray.shear().to_array().map(L::splat);
+        let (axes, origin, shear) = (ray.axes(), ray.ray().origin, ray.shear());
         Self {
             axes,
-            origin: LaneVector { x: origin[0], y: origin[1], z: origin[2] },
-            shear: LaneVector { x: shear[0], y: shear[1], z: shear[2] },
+            origin: LaneVector::splat(Vec3::new(origin[axes[0]], origin[axes[1]], origin[axes[2]])),
+            shear: LaneVector::splat(shear),
             t_min: L::splat(ray.ray().t_min),
             t_max: L::splat(ray.ray().t_max),
             ray,
@@ -135,10 +143,12 @@ impl<L: Lanes> BlockRay<L> {
 
     #[inline(always)]
     fn sheared(&self, point: &[[f32; LEAF_WIDTH]; 3]) -> LaneVector<L> {
-        let z = L::load(&point[self.axes[2]]).sub(self.origin.z);
+        // SAFETY: a watertight ray permutes the three axes.
+        let along = |axis: usize| L::load(unsafe { point.get_unchecked(self.axes[axis]) });
+        let z = along(2).sub(self.origin.z);
         LaneVector {
-            x: L::load(&point[self.axes[0]]).sub(self.origin.x).sub(self.shear.x.mul(z)),
-            y: L::load(&point[self.axes[1]]).sub(self.origin.y).sub(self.shear.y.mul(z)),
+            x: along(0).sub(self.origin.x).sub(self.shear.x.mul(z)),
+            y: along(1).sub(self.origin.y).sub(self.shear.y.mul(z)),
             z: self.shear.z.mul(z),
         }
     }

@@ -14,6 +14,8 @@ pub(super) trait Lanes: Copy {
     fn sub(self, other: Self) -> Self;
     /// The products.
     fn mul(self, other: Self) -> Self;
+    /// The products less another number, rounded once or twice.
+    fn mul_sub(self, factor: Self, less: Self) -> Self;
     /// The quotients.
     fn div(self, other: Self) -> Self;
     /// The lesser numbers; the second where either is not a number.
@@ -24,6 +26,8 @@ pub(super) trait Lanes: Copy {
     fn less(self, other: Self) -> u32;
     /// A bit for each number that is at most the other; none where either is not a number.
     fn at_most(self, other: Self) -> u32;
+    /// The numbers in another order: each of the low eight digits of the hexadecimal word names one.
+    fn permute(self, order: u32) -> Self;
     /// A bit for each number that equals the other.
     fn equal(self, other: Self) -> u32;
 }
@@ -71,6 +75,10 @@ impl Lanes for Portable {
         self.zip(other, |a, b| a * b)
     }
     #[inline(always)]
+    fn mul_sub(self, factor: Self, less: Self) -> Self {
+        self.mul(factor).sub(less)
+    }
+    #[inline(always)]
     fn div(self, other: Self) -> Self {
         self.zip(other, |a, b| a / b)
     }
@@ -89,6 +97,10 @@ impl Lanes for Portable {
     #[inline(always)]
     fn at_most(self, other: Self) -> u32 {
         self.bits(other, |a, b| a <= b)
+    }
+    #[inline(always)]
+    fn permute(self, order: u32) -> Self {
+        Self(core::array::from_fn(|lane| self.0[(order >> (4 * lane)) as usize & 7]))
     }
     #[inline(always)]
     fn equal(self, other: Self) -> u32 {
@@ -139,6 +151,10 @@ mod avx2 {
             Self(unsafe { _mm256_mul_ps(self.0, other.0) })
         }
         #[inline(always)]
+        fn mul_sub(self, factor: Self, less: Self) -> Self {
+            Self(unsafe { _mm256_fmsub_ps(self.0, factor.0, less.0) })
+        }
+        #[inline(always)]
         fn div(self, other: Self) -> Self {
             Self(unsafe { _mm256_div_ps(self.0, other.0) })
         }
@@ -157,6 +173,14 @@ mod avx2 {
         #[inline(always)]
         fn at_most(self, other: Self) -> u32 {
             unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0)) as u32 }
+        }
+        #[inline(always)]
+        fn permute(self, order: u32) -> Self {
+            Self(unsafe {
+                let digits = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+                let order = _mm256_srlv_epi32(_mm256_set1_epi32(order as i32), digits);
+                _mm256_permutevar8x32_ps(self.0, order)
+            })
         }
         #[inline(always)]
         fn equal(self, other: Self) -> u32 {

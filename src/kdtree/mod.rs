@@ -2,8 +2,8 @@
 //!
 //! Start from [`World`]: built from a [`Scene`](crate::scene::Scene), it implements
 //! [`RayQuery`](crate::geometry::RayQuery) with everything that materials let through. Beneath it is [`Tree`], which
-//! knows triangles only: plain arrays, which a GPU can be given too. [`Tracer`] walks one on a CPU, eight triangles of a
-//! leaf at a time. A [`Preset`] says how hard the builder tries and for whom, [`Statistics`] what came of it.
+//! knows triangles only: plain arrays, which a GPU can be given too. [`Tracer`] walks one on a CPU: eight cells at a
+//! time, whose splits it gathers into wide nodes, and eight triangles of a leaf at a time. A [`Preset`] says how hard the builder tries and for whom, [`Statistics`] what came of it.
 //!
 //! [`BruteForce`] gives the same answers without a tree, for tests.
 
@@ -14,12 +14,15 @@ mod lanes;
 mod movers;
 mod node;
 mod passage;
+mod plan;
 mod preset;
 mod statistics;
 mod tracer;
 mod traverse;
 mod tree;
 mod validate;
+mod walk;
+mod wide;
 mod world;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Things that move: a tree for each mesh in its own space, under a small tree over where they stand now.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
@@ -8,16 +9,18 @@ use glam::{Affine3A, Vec3};
 use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
 use crate::scene::{MeshData, MeshId, Scene};
 
-use super::traverse::{Order, walk};
-use super::{Node, Preset, Tracer, TreeHit, build};
+use super::lanes::Portable;
+use super::walk::{Order, walk};
+use super::wide::WideTree;
+use super::{Preset, Tracer, TreeHit, build};
 
 /// The movers of one frame. The trees of their meshes are kept from frame to frame.
 #[derive(Clone, Debug)]
 pub(super) struct Movers {
     meshes: HashMap<MeshId, Arc<ObjectTree>>,
     instances: Vec<Instance>,
-    bounds: Aabb,
-    nodes: Vec<Node>,
+    /// Its leaves hold references, each of which is an instance.
+    tree: WideTree,
     references: Vec<u32>,
 }
 
@@ -94,15 +97,18 @@ impl Movers {
         let bounds = boxes.iter().fold(Aabb::EMPTY, |bounds, other| bounds.union(*other));
         // One ray into another space costs as much as a few dozen nodes.
         let preset = Preset { intersection_cost: 30.0, leaf_width: 1, clip: false, ..Preset::best() };
-        let build::Output { nodes, references } = build::build_boxes(boxes.iter().copied(), &[], bounds, &preset);
-        Self { meshes, instances, bounds, nodes, references }
+        let build::Output { nodes, boxes, references } =
+            build::build_boxes(boxes.iter().copied(), &[], bounds, &preset);
+        let surfaces: Vec<f32> = boxes.iter().map(|bounds| bounds.surface_area()).collect();
+        let tree = WideTree::new(&nodes, &boxes, &surfaces, 1);
+        Self { meshes, instances, tree, references }
     }
 
     /// The nearest hit in the ray's interval; `accept` as in [`Tracer::closest`].
     pub fn closest(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> Option<Hit> {
         let mut rest = *ray;
         let mut best: Option<Hit> = None;
-        walk(&self.nodes, &self.bounds, ray, Order::NearestFirst, |first, count| {
+        walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {
             for instance in self.instances_of(first, count) {
                 let hit = instance.object.tracer.closest(&instance.ray(&rest), |hit| accept(&instance.hit(hit)));
                 if let Some(hit) = hit.map(|hit| instance.hit(hit)) {
@@ -113,7 +119,7 @@ impl Movers {
                     }
                 }
             }
-            rest.t_max
+            ControlFlow::Continue(rest.t_max)
         });
         best
     }
@@ -121,11 +127,11 @@ impl Movers {
     /// Whether anything lies in the ray's interval; `accept` as in [`Tracer::closest`].
     pub fn any(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> bool {
         let mut found = false;
-        walk(&self.nodes, &self.bounds, ray, Order::NearestFirst, |first, count| {
+        walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {
             found = self
                 .instances_of(first, count)
                 .any(|instance| instance.object.tracer.any(&instance.ray(ray), |hit| accept(&instance.hit(hit))));
-            if found { f32::NEG_INFINITY } else { ray.t_max }
+            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(ray.t_max) }
         });
         found
     }

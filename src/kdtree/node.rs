@@ -26,8 +26,7 @@ pub enum NodeKind {
 /// A packed node: the same bytes on CPU and GPU.
 ///
 /// `tag` holds the axis, or 3 for a leaf, in its low two bits and the first child or the number of references above
-/// them; `payload` is the plane's position as `f32` bits, or the first reference. First children are even, so a split
-/// has a bit to spare: 4 is set when the child above holds more surface than the one below.
+/// them; `payload` is the plane's position as `f32` bits, or the first reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
@@ -38,7 +37,6 @@ pub struct Node {
 impl Node {
     /// The low bits of a leaf's tag.
     pub(super) const LEAF: u32 = 3;
-    const MORE_ABOVE: u32 = 4;
 
     pub(super) fn split(axis: usize, position: f32, first: usize) -> Self {
         Self { payload: position.to_bits(), tag: (first as u32) << 2 | axis as u32 }
@@ -56,24 +54,13 @@ impl Node {
         }
     }
 
-    /// The same split with a note which child holds more surface.
-    pub(super) fn with_more_above(self, above: bool) -> Self {
-        Self { tag: self.tag & !Self::MORE_ABOVE | if above { Self::MORE_ABOVE } else { 0 }, ..self }
-    }
-
-    /// 1 when a split's child above holds more surface than the one below, else 0.
-    #[inline]
-    pub fn fuller_child(self) -> u32 {
-        u32::from(self.tag & Self::MORE_ABOVE != 0)
-    }
-
     /// The node, unpacked.
     #[inline]
     pub fn kind(self) -> NodeKind {
         let value = self.tag >> 2;
         match self.tag & 3 {
             Self::LEAF => NodeKind::Leaf { first: self.payload, count: value },
-            axis => NodeKind::Split { axis: axis as usize, position: f32::from_bits(self.payload), first: value & !1 },
+            axis => NodeKind::Split { axis: axis as usize, position: f32::from_bits(self.payload), first: value },
         }
     }
 }
@@ -88,9 +75,6 @@ mod tests {
         assert_eq!(Node::leaf(7, 0).kind(), NodeKind::Leaf { first: 7, count: 0 });
         assert_eq!(Node::leaf(7, 9).shifted(100, 10).kind(), NodeKind::Leaf { first: 17, count: 9 });
         let split = NodeKind::Split { axis: 2, position: -0.5, first: 12 };
-        for above in [false, true] {
-            let node = Node::split(2, -0.5, 12).with_more_above(above);
-            assert_eq!((node.kind(), node.fuller_child()), (split, u32::from(above)));
-        }
+        assert_eq!(Node::split(2, -0.5, 12).kind(), split);
     }
 }

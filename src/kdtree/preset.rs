@@ -28,7 +28,8 @@ impl Preset {
     /// For bakes: the tree that rays like best.
     pub const fn best() -> Self {
         Self {
-            intersection_cost: 1.0,
+            // Measured on Sponza: from 0.7 to 2.0 makes little difference, and less is built sooner.
+            intersection_cost: 0.8,
             empty_bonus: 0.9,
             leaf_width: LEAF_WIDTH as u32,
             exact_below: 65_536,
@@ -39,7 +40,7 @@ impl Preset {
 
     /// For tracers that test triangles one by one, as GPU threads do.
     pub const fn narrow() -> Self {
-        Self { leaf_width: 2, ..Self::best() }
+        Self { intersection_cost: 1.0, leaf_width: 2, ..Self::best() }
     }
 }
 

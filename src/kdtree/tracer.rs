@@ -1,10 +1,13 @@
 //! A tree that a CPU walks.
 
+use std::time::Instant;
+
 use crate::geometry::Triangle;
 
 use super::block::Block;
 use super::preset::LEAF_WIDTH;
-use super::{Preset, Statistics, Tree};
+use super::wide::WideTree;
+use super::{NodeKind, Preset, Statistics, Tree};
 
 /// A tree whose leaves hold their triangles eight side by side, as a CPU tests them.
 ///
@@ -14,6 +17,7 @@ pub struct Tracer {
     pub(super) tree: Tree,
     /// The leaf whose references start at `first` has its blocks from `first / 8` on.
     pub(super) blocks: Vec<Block>,
+    pub(super) wide: WideTree,
     pub(super) instructions: Instructions,
 }
 
@@ -31,7 +35,9 @@ pub(super) enum Instructions {
 impl Instructions {
     pub fn of_this_machine() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1") {
+        if [is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma"), is_x86_feature_detected!("bmi1")]
+            == [true; 3]
+        {
             return Self::Avx2;
         }
         Self::Portable
@@ -42,7 +48,10 @@ impl Tracer {
     /// Builds the tree of some triangles, with leaves of eight whatever the preset says. They must be finite and not
     /// degenerate; those for which `marked` answers yes are asked about.
     pub fn build(triangles: Vec<Triangle>, preset: &Preset, marked: impl Fn(u32) -> bool) -> Self {
-        let tree = Tree::build(triangles, &Preset { leaf_width: LEAF_WIDTH as u32, ..*preset });
+        let start = Instant::now();
+        let preset = Preset { leaf_width: LEAF_WIDTH as u32, ..*preset };
+        let (mut tree, boxes) = Tree::build_with_boxes(triangles, &preset);
+        let wide = WideTree::new(&tree.nodes, &boxes, &surfaces(&tree), LEAF_WIDTH as u32);
         let with_mark = |&reference: &u32| {
             if (reference as usize) < tree.triangles.len() && marked(reference) { reference | MARK } else { reference }
         };
@@ -50,7 +59,8 @@ impl Tracer {
         for references in tree.references.chunks(LEAF_WIDTH) {
             blocks.push(Block::new(references, &tree.triangles, with_mark));
         }
-        Self { tree, blocks, instructions: Instructions::of_this_machine() }
+        tree.build_time = start.elapsed();
+        Self { tree, blocks, wide, instructions: Instructions::of_this_machine() }
     }
 
     /// The tree.
@@ -58,9 +68,25 @@ impl Tracer {
         &self.tree
     }
 
-    /// Size and quality of the tree, with the memory that the leaves' triangles take.
+    /// Size and quality of the tree, with the memory that the wide nodes and the leaves' triangles take.
     pub fn statistics(&self) -> Statistics {
         let statistics = self.tree.statistics();
-        Statistics { bytes: statistics.bytes + size_of_val(&*self.blocks), ..statistics }
+        Statistics { bytes: statistics.bytes + self.wide.bytes() + size_of_val(&*self.blocks), ..statistics }
     }
+}
+
+/// How much surface lies in each node.
+fn surfaces(tree: &Tree) -> Vec<f32> {
+    let areas: Vec<f32> = tree.triangles.iter().map(Triangle::area).collect();
+    let mut surfaces = vec![0.0f32; tree.nodes.len()];
+    // Children stand behind their parents.
+    for index in (0..tree.nodes.len()).rev() {
+        surfaces[index] = match tree.nodes[index].kind() {
+            NodeKind::Leaf { first, count } => {
+                tree.references[first as usize..(first + count) as usize].iter().map(|&held| areas[held as usize]).sum()
+            }
+            NodeKind::Split { first, .. } => surfaces[first as usize] + surfaces[first as usize + 1],
+        };
+    }
+    surfaces
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::geometry::{Aabb, Triangle};
 
-use super::{Node, NodeKind, Preset, build};
+use super::{Node, Preset, build};
 
 /// A KD-tree: plain arrays that a CPU walks and a GPU can be given.
 #[derive(Clone, Debug)]
@@ -20,11 +20,16 @@ pub struct Tree {
 impl Tree {
     /// Builds the tree of some triangles. They must be finite and not degenerate.
     pub fn build(triangles: Vec<Triangle>, preset: &Preset) -> Self {
+        Self::build_with_boxes(triangles, preset).0
+    }
+
+    /// The same, with the boxes around what of the triangles lies in each node.
+    pub(super) fn build_with_boxes(triangles: Vec<Triangle>, preset: &Preset) -> (Self, Vec<Aabb>) {
         let start = Instant::now();
         let bounds = triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()));
-        let build::Output { mut nodes, references } = build::build(&triangles, bounds, preset);
-        note_fuller_children(&mut nodes, &references, &triangles);
-        Self { bounds, nodes, references, triangles, preset: *preset, build_time: start.elapsed() }
+        let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset);
+        let build_time = start.elapsed();
+        (Self { bounds, nodes, references, triangles, preset: *preset, build_time }, boxes)
     }
 
     /// The smallest box around all triangles; empty when there are none.
@@ -46,24 +51,5 @@ impl Tree {
     /// The triangles, in the order in which they were given.
     pub fn triangles(&self) -> &[Triangle] {
         &self.triangles
-    }
-}
-
-/// Notes for each split which child holds more surface: shadow rays look there first (Nah and Manocha 2014, "SATO").
-fn note_fuller_children(nodes: &mut [Node], references: &[u32], triangles: &[Triangle]) {
-    let areas: Vec<f32> = triangles.iter().map(Triangle::area).collect();
-    let mut surface = vec![0.0f32; nodes.len()];
-    // Children stand behind their parents.
-    for index in (0..nodes.len()).rev() {
-        surface[index] = match nodes[index].kind() {
-            NodeKind::Leaf { first, count } => {
-                references[first as usize..(first + count) as usize].iter().map(|&held| areas[held as usize]).sum()
-            }
-            NodeKind::Split { first, .. } => {
-                let (below, above) = (surface[first as usize], surface[first as usize + 1]);
-                nodes[index] = nodes[index].with_more_above(above > below);
-                below + above
-            }
-        };
     }
 }

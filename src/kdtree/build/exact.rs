@@ -65,7 +65,7 @@ impl<'a> Sweeper<'a> {
             .filter(|split| split.cost < leaf_cost);
         let Some(split) = split else {
             let held = events[0].iter().filter(|event| event.kind() != EventKind::End);
-            output.leaf(slot, held.map(|event| self.references[event.reference()].triangle), preset);
+            output.leaf(slot, extent(&events), held.map(|event| self.references[event.reference()].triangle), preset);
             self.spare.extend(events);
             return;
         };
@@ -166,6 +166,17 @@ impl<'a> Sweeper<'a> {
         above.truncate(above_len);
         (below, above)
     }
+}
+
+/// The box around all references of a node.
+fn extent(events: &Events) -> Aabb {
+    let mut extent = Aabb::EMPTY;
+    for (axis, events) in events.iter().enumerate() {
+        if let (Some(first), Some(last)) = (events.first(), events.last()) {
+            (extent.min[axis], extent.max[axis]) = (first.position(), last.position());
+        }
+    }
+    extent
 }
 
 /// The cheapest plane of all axes strictly inside the node.

@@ -12,7 +12,7 @@ mod exact;
 
 use crate::geometry::{Aabb, Triangle};
 
-use super::{Node, Preset};
+use super::{Node, NodeKind, Preset};
 
 /// A triangle as one node sees it: the box holds what of it lies in the node's cell.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,7 @@ pub(super) fn build_boxes(
     let builder = Builder { triangles, preset, depth_limit: depth_limit(references.len()) };
     let mut output = Output::new();
     binned::subtree(&builder, references, Cell { bounds, depth: 0 }, 0, &mut output);
+    output.unite_boxes();
     output
 }
 
@@ -100,16 +101,19 @@ fn halves(cell: Cell, axis: usize, position: f32) -> (Cell, Cell) {
 /// Nodes and references of a tree or a part of one: the root at 0, padding at 1, then siblings in pairs.
 pub(super) struct Output {
     pub nodes: Vec<Node>,
+    /// The boxes around what the nodes hold; those of splits are empty until all is built.
+    pub boxes: Vec<Aabb>,
     pub references: Vec<u32>,
 }
 
 impl Output {
     fn new() -> Self {
-        Self { nodes: vec![Node::leaf(0, 0); 2], references: Vec::new() }
+        Self { nodes: vec![Node::leaf(0, 0); 2], boxes: vec![Aabb::EMPTY; 2], references: Vec::new() }
     }
 
     /// Makes the node in a slot a leaf.
-    fn leaf(&mut self, slot: usize, triangles: impl Iterator<Item = u32>, preset: &Preset) {
+    fn leaf(&mut self, slot: usize, bounds: Aabb, triangles: impl Iterator<Item = u32>, preset: &Preset) {
+        self.boxes[slot] = bounds;
         let first = self.references.len();
         self.references.extend(triangles);
         self.nodes[slot] = Node::leaf(first, self.references.len() - first);
@@ -121,8 +125,19 @@ impl Output {
     fn split(&mut self, slot: usize, axis: usize, position: f32) -> usize {
         let first = self.nodes.len();
         self.nodes.extend([Node::leaf(0, 0); 2]);
+        self.boxes.extend([Aabb::EMPTY; 2]);
         self.nodes[slot] = Node::split(axis, position, first);
         first
+    }
+
+    /// Gives splits the boxes around what both children hold.
+    fn unite_boxes(&mut self) {
+        // Children stand behind their parents.
+        for index in (0..self.nodes.len()).rev() {
+            if let NodeKind::Split { first, .. } = self.nodes[index].kind() {
+                self.boxes[index] = self.boxes[first as usize].union(self.boxes[first as usize + 1]);
+            }
+        }
     }
 
     /// Puts the root of another part into a slot and the rest behind.
@@ -131,6 +146,8 @@ impl Output {
         let (nodes, references) = (self.nodes.len() - 2, self.references.len());
         self.nodes[slot] = other.nodes[0].shifted(nodes, references);
         self.nodes.extend(other.nodes[2..].iter().map(|node| node.shifted(nodes, references)));
+        self.boxes[slot] = other.boxes[0];
+        self.boxes.extend(&other.boxes[2..]);
         self.references.extend(other.references);
     }
 }
