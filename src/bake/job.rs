@@ -196,7 +196,7 @@ impl<'a> Job<'a> {
         };
         let filter = self.settings.filter;
         if filter.denoise {
-            filter::denoise(&mut irradiance, elements, &solution.gathered, &solution.visible_fraction);
+            filter::denoise(&mut irradiance, elements, &solution.halves, &solution.visible_fraction);
         }
         let mut pages = pages(layout, elements, &irradiance, &solution.visible_fraction);
         if filter.dilate {

@@ -32,7 +32,7 @@ impl TreeQuality {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FilterSettings {
-    /// Smooths the noise of light that gather rays brought, where texels differ by no more than noise.
+    /// Smooths noise, where texels differ by no more than that.
     pub denoise: bool,
     /// Gives values to buried texels and to those around each chart that linear filtering reads with it.
     pub dilate: bool,

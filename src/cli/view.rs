@@ -51,6 +51,7 @@ fn without_a_window(arguments: &Arguments) -> Failure {
 #[cfg(feature = "plugin")]
 mod window {
     use core::f32::consts::PI;
+    use std::path::Path;
     use std::sync::Arc;
 
     use bevy::camera::Exposure;
@@ -62,8 +63,9 @@ mod window {
     use crate::kdtree::{self, Preset};
     use crate::plugin::{
         self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
-        spawn_scene,
+        VolumeSettings, solve_volume, spawn_scene, spawn_volume,
     };
+    use crate::progress::Unmonitored;
     use crate::scene::{Scene, Sky, luminance};
 
     /// Frames without another surface that gets its light, after which all have it.
@@ -72,12 +74,18 @@ mod window {
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let opened = arguments.scene.open()?;
         super::super::arguments::print_warnings(&opened.warnings);
-        let viewer = viewer(arguments, &opened.scene)?;
+        let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
+        let viewer = viewer(arguments, &opened.scene, &tree)?;
         let sky = match &opened.scene.sky {
             Sky::Uniform(radiance) => *radiance * Exposure { ev100: viewer.ev100 }.exposure(),
             Sky::Dark | Sky::Map(_) => Vec3::ZERO,
         };
         let level = arguments.from.clone().map(BakedLevel::new);
+        let volume = match &level {
+            Some(_) => solve_volume(&opened.scene, &tree, &VolumeSettings::default(), 0, &Unmonitored)
+                .map_err(|cancelled| cancelled.to_string())?,
+            None => None,
+        };
         let mut app = App::new();
         app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
         let has_level = level.is_some();
@@ -85,6 +93,7 @@ mod window {
             let root = spawn_scene(world, &opened.scene);
             if let Some(level) = &level {
                 world.entity_mut(root).insert(level.clone());
+                spawn_volume(world, volume.clone().map(Arc::new));
             }
         };
         app.insert_resource(ClearColor(Color::LinearRgba(LinearRgba::from_vec3(sky))))
@@ -122,7 +131,7 @@ mod window {
         }
     }
 
-    fn viewer(arguments: &Arguments, scene: &Arc<Scene>) -> Result<ViewerPlugin, Failure> {
+    fn viewer(arguments: &Arguments, scene: &Scene, tree: &kdtree::World) -> Result<ViewerPlugin, Failure> {
         let camera = arguments.scene.cameras()?.into_iter().next();
         let bounds = scene.bounds();
         let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
@@ -144,7 +153,7 @@ mod window {
         };
         viewer.ev100 = match (arguments.ev, &arguments.from) {
             (Some(ev), _) => ev,
-            (None, Some(folder)) => metered(folder, scene, &viewer)?,
+            (None, Some(folder)) => metered(folder, scene, tree, &viewer)?,
             (None, None) => viewer.ev100,
         };
         Ok(viewer)
@@ -162,9 +171,8 @@ mod window {
     const METER_RAYS: i32 = 8;
 
     /// The exposure (EV100) under which what a camera sees of a bake is middle grey on average, as a light meter has it.
-    fn metered(folder: &std::path::Path, scene: &Arc<Scene>, view: &ViewerPlugin) -> Result<f32, Failure> {
+    fn metered(folder: &Path, scene: &Scene, tree: &kdtree::World, view: &ViewerPlugin) -> Result<f32, Failure> {
         let baked = Baked::read(folder, scene)?;
-        let world = kdtree::World::build(Arc::clone(scene), Preset::fast());
         let forward = (view.target - view.eye).normalize_or(Vec3::NEG_Z);
         let right = forward.cross(Vec3::Y).normalize_or(Vec3::X);
         let up = right.cross(forward);
@@ -175,7 +183,7 @@ mod window {
         {
             let across = right * (column * height * ASPECT) + up * (row * height);
             let ray = Ray::new(view.eye, (forward + across / METER_RAYS as f32).normalize());
-            let Some(hit) = world.closest(&ray) else { continue };
+            let Some(hit) = tree.closest(&ray) else { continue };
             let mesh = scene.mesh_of(hit.surface);
             let reflectance = scene.material_of(hit.surface).reflectance_at(scene, mesh, hit.triangle, hit.barycentric);
             let radiance = baked.irradiance_of(&hit).map(|light| luminance(light * reflectance) / PI);

@@ -42,6 +42,8 @@ pub use job::{
     Bake, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, BakedVolume, CancelBake,
     VolumeSettings,
 };
+#[cfg(feature = "cli")]
+pub(crate) use job::{solve_volume, spawn_volume};
 pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
 pub use spawn::spawn_scene;
 pub use sync::{

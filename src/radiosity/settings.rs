@@ -70,8 +70,8 @@ pub struct Solution {
     pub direct: Vec<Vec3>,
     /// Irradiance that came by way of at least one reflection, one an element.
     pub indirect: Vec<Vec3>,
-    /// What gather rays brought of the light that was asked for, by each of two halves that share no random number.
-    pub gathered: [Vec<Vec3>; HALVES],
+    /// Irradiance of the light that was asked for, as each of two halves found it that share no random number.
+    pub halves: [Vec<Vec3>; HALVES],
     /// How much of each element is open to light, 0 for one that is wholly buried in other geometry.
     pub visible_fraction: Vec<f32>,
     /// Standard error of the sum of both, luminance, lux, one an element.

@@ -7,7 +7,7 @@ use super::backend::{CONVERGED, Hits, Reading, Step, TransportBackend, UNSHOT};
 use super::cpu::CpuBackend;
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
-use super::{Content, HALVES, Method, Solution, SolverSettings};
+use super::{HALVES, Method, Solution, SolverSettings};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor, Unmonitored};
@@ -324,12 +324,8 @@ impl<'a> Solver<'a> {
     fn finish(mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Solution {
         let balance = estimate::balance(&*self.backend, self.elements, readings);
         let (merged, standard_error) = estimate::merge(readings, self.settings.content);
-        let content = self.settings.content;
-        let gathered = |reading: &Reading| match content {
-            Content::Full => reading.met + reading.indirect,
-            Content::Indirect => reading.indirect,
-        };
-        let gathered = readings.each_ref().map(|half| half.iter().map(gathered).collect());
+        let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
+        let halves = readings.each_ref().map(|half| half.iter().map(delivered).collect());
         let limit = if self.ledger.shoots == 0 { CONVERGED } else { UNSHOT };
         if self.settings.bounces.is_none() && f64::from(self.ledger.unshot) > 2.0 * limit {
             self.warnings.push(format!(
@@ -340,7 +336,7 @@ impl<'a> Solver<'a> {
         Solution {
             direct: merged.iter().map(|reading| reading.aimed + reading.met).collect(),
             indirect: merged.iter().map(|reading| reading.indirect).collect(),
-            gathered,
+            halves,
             visible_fraction: merged.iter().map(|reading| reading.visible_fraction).collect(),
             standard_error,
             error_estimate: estimate.total(),

@@ -1,4 +1,4 @@
-//! Takes noise out of what gather rays brought, by averaging texels that look alike.
+//! Takes noise out of a bake by averaging texels that look alike.
 //!
 //! Non-local means with two buffers (Rousselle, Knaus, Zwicker, "Adaptive rendering with non-local means filtering",
 //! SIGGRAPH Asia 2012): the bake has two halves that share no random number. How alike two texels are is judged in one
@@ -27,10 +27,10 @@ const NONE: u32 = u32::MAX;
 /// Texels of which less is visible are no example to others.
 const LEAST_VISIBLE: f32 = 0.5;
 
-/// Smooths the part of the irradiance that two independent halves of a bake found by gather rays.
+/// Smooths the irradiance that two independent halves of a bake found.
 ///
-/// `irradiance` holds the whole, of which the mean of the halves is a part; light that aimed rays found keeps its
-/// edges. Texels mix with those of their own chart only. `visible` is the part of each element that light can reach.
+/// `irradiance` is their mean. Texels mix with those of their own chart only. `visible` is the part of each element
+/// that light can reach.
 pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>; 2], visible: &[f32]) {
     let surfaces: Vec<SurfaceId> =
         (0..elements.surface_offsets.len().saturating_sub(1)).map(SurfaceId::from_index).collect();

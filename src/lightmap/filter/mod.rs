@@ -1,6 +1,6 @@
 //! What happens to pages between the solver and the files, so that linear filtering shows no borders.
 //!
-//! Before there are pages, [`denoise`] smooths what gather rays brought to each element. Then [`dilate`] gives values to texels that have none: those buried in other geometry, and those around each chart
+//! Before there are pages, [`denoise`] smooths the elements' noise. Then [`dilate`] gives values to texels that have none: those buried in other geometry, and those around each chart
 //! that the filter reads with it, and [`stitch`] makes both sides of every seam show the same.
 
 mod denoise;
