@@ -3,7 +3,7 @@
 //! ```text
 //! Scene -> unwrap (UV_1 per mesh) -> pack (rectangles on pages) = Layout -> Elements -> solver
 //!                                                                                         |
-//! files <- Page (irradiance / pi) <- filter (dilate, stitch seams) <----------------------+
+//! files <- Page (irradiance / pi) <- filter (denoise, dilate, stitch seams) <-------------+
 //! ```
 //!
 //! [`Layout`] says where each surface's rectangle lies; [`Elements`] are the texels' footprints on the surfaces, what
