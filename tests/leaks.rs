@@ -134,7 +134,7 @@ fn a_room_of_slabs_that_touch_along_edges_only_is_dark() {
 }
 
 #[test]
-fn the_lawn_under_a_box_of_double_sided_sheets_is_dark_a_texel_from_its_walls() {
+fn the_lawn_under_a_box_of_double_sided_sheets_is_dark_two_texels_from_its_walls() {
     let box_of_sheets = cuboid("box", Vec3::new(-1.0, -0.5, -1.0), Vec3::new(1.0, 2.0, 1.0));
     let baked = bake(outdoors(vec![box_of_sheets], Sides::Both));
     let eye = Vec3::Y;

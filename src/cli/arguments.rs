@@ -58,24 +58,6 @@ impl SceneArguments {
     }
 }
 
-/// How many threads work.
-#[derive(clap::Args)]
-pub struct ThreadArguments {
-    /// Threads to work with; all of the machine's when left out. The result is the same for any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
-}
-
-impl ThreadArguments {
-    /// Sets up the threads, once, before any work.
-    pub fn apply(&self) -> Result<(), Failure> {
-        if let Some(threads) = self.threads {
-            rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
-        }
-        Ok(())
-    }
-}
-
 /// What traces rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Backend {
@@ -88,21 +70,28 @@ pub enum Backend {
     Gpu,
 }
 
-/// The backend argument.
+/// What does the work.
 #[derive(clap::Args)]
-pub struct BackendArguments {
+pub struct WorkArguments {
+    /// Threads to work with; all of the machine's when left out. The result is the same for any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
     /// What does the work
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
 }
 
-impl BackendArguments {
-    /// Refuses a backend that is not there.
-    pub fn check(&self) -> Result<(), Failure> {
+impl WorkArguments {
+    /// Refuses a backend that is not there and sets up the threads, once, before any work.
+    pub fn prepare(&self) -> Result<(), Failure> {
         match self.backend {
-            Backend::Auto | Backend::Cpu => Ok(()),
-            Backend::Gpu => Err("the gpu backend is not available yet: use --backend cpu".into()),
+            Backend::Auto | Backend::Cpu => {}
+            Backend::Gpu => return Err("the gpu backend is not available yet: use --backend cpu".into()),
         }
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
+        }
+        Ok(())
     }
 }
 

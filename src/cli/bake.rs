@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
 use crate::radiosity::{Content, Method};
 
-use super::arguments::{BackendArguments, SceneArguments, ThreadArguments, print_warnings};
+use super::arguments::{SceneArguments, WorkArguments, print_warnings};
 use super::progress::{Display, duration};
 use super::{Failure, interrupt, say};
 
@@ -47,9 +47,7 @@ pub struct Arguments {
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
-    threads: ThreadArguments,
-    #[command(flatten)]
-    backend: BackendArguments,
+    work: WorkArguments,
     /// Print the report as one JSON object
     #[arg(long)]
     json: bool,
@@ -111,8 +109,7 @@ fn not_available(method: &str) -> Failure {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.backend.check()?;
-    arguments.threads.apply()?;
+    arguments.work.prepare()?;
     let settings = arguments.settings()?;
     settings.check()?;
     let opened = arguments.scene.open()?;

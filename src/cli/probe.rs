@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::arguments::{BackendArguments, Opened, SceneArguments, ThreadArguments, print_warnings};
+use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings};
 use super::progress::{Display, NamedStage};
 use super::{Failure, interrupt, points, say};
 use crate::bake::{Baked, Report, write_whole};
@@ -37,9 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "METHOD", value_parser = ["path"], default_value = "path")]
     method: String,
     #[command(flatten)]
-    threads: ThreadArguments,
-    #[command(flatten)]
-    backend: BackendArguments,
+    work: WorkArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -53,8 +51,7 @@ struct Outcome<'a> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.backend.check()?;
-    arguments.threads.apply()?;
+    arguments.work.prepare()?;
     interrupt::listen()?;
     let receivers = points::read(&arguments.points)?;
     let opened = arguments.scene.open()?;

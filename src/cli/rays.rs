@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
 
-use super::arguments::{BackendArguments, SceneArguments, ThreadArguments};
+use super::arguments::{SceneArguments, WorkArguments};
 use super::{Failure, say};
 use crate::bake::write_whole;
 
@@ -30,9 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     passes: u32,
     #[command(flatten)]
-    threads: ThreadArguments,
-    #[command(flatten)]
-    backend: BackendArguments,
+    work: WorkArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -50,8 +48,7 @@ struct Outcome {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.backend.check()?;
-    arguments.threads.apply()?;
+    arguments.work.prepare()?;
     let rays = read_rays(&arguments.rays)?;
     let opened = arguments.scene.open()?;
     let started = Instant::now();

@@ -3,7 +3,7 @@
 //! ```text
 //! Scene -> unwrap (UV_1 per mesh) -> pack (rectangles on pages) = Layout -> Elements -> solver
 //!                                                                                         |
-//! files <- Page (irradiance / pi) <- filter (dilate, stitch seams) <----------------------+
+//! files <- Page (irradiance / pi) <- filter (denoise, dilate, stitch seams) <-------------+
 //! ```
 //!
 //! [`Layout`] says where each surface's rectangle lies; [`Elements`] are the texels' footprints on the surfaces, what
@@ -16,14 +16,13 @@ pub mod filter;
 mod fixtures;
 mod footprint;
 mod layout;
-mod pack;
 mod page;
 mod polygon;
 mod statistics;
 mod unwrap;
 
 pub use elements::{ElementId, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
-pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle, Unwrap};
+pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
 pub use page::{Page, irradiance_at, pages};
 pub use statistics::LayoutStatistics;
-pub use unwrap::Uv1Problem;
+pub use unwrap::{Unwrap, Uv1Problem};

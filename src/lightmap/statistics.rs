@@ -6,8 +6,8 @@ use std::sync::Arc;
 use glam::{DVec3, Vec2};
 use serde::{Deserialize, Serialize};
 
-use super::layout::{Layout, Unwrap};
 use super::unwrap::raster::Coverage;
+use super::{Layout, Unwrap};
 use crate::geometry::SurfaceId;
 use crate::scene::Scene;
 

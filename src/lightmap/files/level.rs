@@ -93,7 +93,7 @@ impl Level {
     ///
     /// # Errors
     /// When the folder cannot be written or the disk is full. The folder then holds no half-written file, and the level
-    /// that was there before unless the new one's files had all been written and only their renaming failed.
+    /// that was there before.
     pub fn write(folder: &Path, content: LevelContent) -> Result<Written, LevelError> {
         let mut staging = Staging::new(folder)?;
         let mut clamped = 0;
@@ -118,7 +118,7 @@ impl Level {
         let text = ron::ser::to_string_pretty(&level, ron::ser::PrettyConfig::new().depth_limit(3))
             .map_err(|fault| LevelError::write(&path)(std::io::Error::other(fault)))?;
         staging.add(LEVEL_FILE, text.as_bytes())?;
-        let previous = remove_previous(folder)?;
+        let previous = Self::read(folder).ok();
         staging.publish()?;
         // Files of a larger level before this one.
         for name in previous.iter().flat_map(Self::files).filter(|name| !level.files().any(|file| file == *name)) {
@@ -274,17 +274,6 @@ fn stage_meshes(staging: &mut Staging, content: &LevelContent) -> Result<Vec<Lev
             mesh: names[&Arc::as_ptr(&placement.unwrap)].clone(),
         })
         .collect())
-}
-
-/// Takes away the `level.ron` of an older level, so that a mixture of two is never taken for one.
-fn remove_previous(folder: &Path) -> Result<Option<Level>, LevelError> {
-    let path = folder.join(LEVEL_FILE);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let level = Level::read(folder).ok();
-    fs::remove_file(&path).map_err(LevelError::write(&path))?;
-    Ok(level)
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, LevelError> {

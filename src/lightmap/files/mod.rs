@@ -8,7 +8,8 @@
 //! | `level.ron` | the [`Level`]: which surface has which rectangle of which page, settings, content hash |
 //!
 //! A folder is a level once `level.ron` is in it. Everything else is there before, written under temporary names and
-//! then renamed, so that a bake which dies leaves no half of a level.
+//! then renamed, so that a bake which dies leaves no half of a level. The level that it replaces comes back when a file
+//! cannot be renamed.
 
 mod error;
 mod exr;

@@ -33,7 +33,14 @@ fn fixture() -> Fixture {
     fixture
 }
 
-fn write(fixture: &Fixture, folder: &Path) -> Written {
+/// A level of one surface.
+fn small_fixture() -> Fixture {
+    let mut fixture = Fixture::default();
+    fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Front, [8, 8]);
+    fixture
+}
+
+fn try_to_write(fixture: &Fixture, folder: &Path) -> Result<Written, LevelError> {
     let pages: Vec<Page> = fixture.layout.pages.iter().map(|size| page(size.width, size.height)).collect();
     let settings = serde_json::json!({ "method": "gather", "texels_per_metre": 16.0, "time": null });
     let content = LevelContent {
@@ -43,7 +50,19 @@ fn write(fixture: &Fixture, folder: &Path) -> Written {
         layout: &fixture.layout,
         pages: &pages,
     };
-    Level::write(folder, content).expect("a fresh folder can be written")
+    Level::write(folder, content)
+}
+
+fn write(fixture: &Fixture, folder: &Path) -> Written {
+    try_to_write(fixture, folder).expect("a fresh folder can be written")
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = (fs::read_dir(folder).expect("the folder"))
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
 
 #[test]
@@ -105,14 +124,22 @@ fn a_level_is_read_as_it_was_written() {
 fn a_smaller_level_leaves_nothing_of_a_larger_one_behind() {
     let folder = tempdir().expect("a temporary folder");
     write(&fixture(), folder.path());
-    let mut small = Fixture::default();
-    small.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Front, [8, 8]);
-    write(&small, folder.path());
-    let mut names: Vec<String> = (fs::read_dir(folder.path()).expect("the folder"))
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    assert_eq!(names, ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2"]);
+    write(&small_fixture(), folder.path());
+    assert_eq!(names_in(folder.path()), ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2"]);
+}
+
+#[test]
+fn a_level_that_cannot_be_replaced_stays_whole() {
+    let folder = tempdir().expect("a temporary folder");
+    let small = write(&small_fixture(), folder.path()).level;
+    let first_page = fs::read(folder.path().join("page_0.ktx2")).expect("a page");
+    // The larger level's second page cannot have its name.
+    fs::create_dir_all(folder.path().join("page_1.ktx2/inside")).expect("a folder");
+    let error = try_to_write(&fixture(), folder.path()).expect_err("the name of a page is taken");
+    assert!(error.to_string().contains("page_1.ktx2"), "{error}");
+    assert_eq!(Level::read(folder.path()).expect("the level of before"), small);
+    assert_eq!(fs::read(folder.path().join("page_0.ktx2")).expect("its page"), first_page);
+    assert_eq!(names_in(folder.path()), ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2", "page_1.ktx2"]);
 }
 
 #[test]
@@ -131,22 +158,12 @@ fn a_folder_that_cannot_be_written_is_named_and_stays_as_it_was() {
     let folder = tempdir().expect("a temporary folder");
     let file = folder.path().join("taken");
     fs::write(&file, "not a folder").expect("a file");
-    let content = LevelContent {
-        content_hash: "",
-        settings: &serde_json::Value::Null,
-        scene: &Default::default(),
-        layout: &Default::default(),
-        pages: &[],
-    };
-    let error = Level::write(&file, content).expect_err("a file is no folder");
+    let error = try_to_write(&small_fixture(), &file).expect_err("a file is no folder");
     assert!(error.to_string().contains("taken"), "{error}");
     // A name that is taken by a folder stops the last step; nothing of the first ones stays.
     fs::create_dir_all(folder.path().join("level/page_1.ktx2/inside")).expect("a folder");
-    let fixture = fixture();
-    let pages: Vec<Page> = fixture.layout.pages.iter().map(|size| page(size.width, size.height)).collect();
-    let content = LevelContent { scene: &fixture.scene, layout: &fixture.layout, pages: &pages, ..content };
-    Level::write(&folder.path().join("level"), content).expect_err("the name of a page is taken");
-    assert_eq!(fs::read_dir(folder.path().join("level")).expect("the folder").count(), 1);
+    try_to_write(&fixture(), &folder.path().join("level")).expect_err("the name of a page is taken");
+    assert_eq!(names_in(&folder.path().join("level")), ["page_1.ktx2"]);
 }
 
 #[test]

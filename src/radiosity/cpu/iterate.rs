@@ -25,9 +25,6 @@ pub(super) fn run(
     monitor: &dyn Monitor,
 ) -> Result<StepReport, Cancelled> {
     let mut report = StepReport::default();
-    if bounces == Some(0) {
-        return Ok(report);
-    }
     for half in halves {
         let sources: Vec<Vec3> =
             (0..elements.len()).into_par_iter().map(|element| half.source(elements, element)).collect();

@@ -48,6 +48,7 @@ impl TransportBackend for CpuBackend<'_> {
                 direct::run(&self.transport, &mut self.halves, *samples, *tolerance, monitor)
             }
             Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays.clone(), *hits, monitor),
+            Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0) } => Ok(StepReport::default()),
             Step::Iterate { rays, bounces } => {
                 iterate::run(self.transport.elements, &mut self.halves, *rays, *bounces, monitor)
             }

@@ -36,9 +36,6 @@ pub(super) fn run(
     monitor: &dyn Monitor,
 ) -> Result<StepReport, Cancelled> {
     let mut report = StepReport::default();
-    if bounces == Some(0) {
-        return Ok(report);
-    }
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let one = shoot_half(transport, half, accumulators, bounces, monitor)?;
         report.rays += one.rays;

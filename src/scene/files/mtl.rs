@@ -8,6 +8,9 @@ use glam::Vec3;
 
 use crate::scene::{AlphaMode, Material};
 
+/// Reflectance where a file says none.
+pub(super) const DEFAULT_REFLECTANCE: Vec3 = Vec3::splat(0.8);
+
 /// A material and the pictures that it wants, by file name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MtlMaterial {
@@ -43,7 +46,7 @@ pub fn read(text: &str) -> Vec<MtlMaterial> {
         let rest = rest.trim();
         if keyword == "newmtl" {
             current = Some(*known.entry(rest.to_owned()).or_insert_with(|| {
-                let material = Material::diffuse(rest, super::obj::DEFAULT_REFLECTANCE);
+                let material = Material::diffuse(rest, DEFAULT_REFLECTANCE);
                 materials.push(MtlMaterial { material, base_color_file: None, emission_file: None });
                 materials.len() - 1
             }));
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn lines_that_make_no_sense_change_nothing() {
         let materials = read("Kd 1 1 1\nnewmtl a\nKd x y\nd nan\nmap_Kd -s\nKe\n");
-        assert_eq!(materials[0].material, Material::diffuse("a", super::super::obj::DEFAULT_REFLECTANCE));
+        assert_eq!(materials[0].material, Material::diffuse("a", DEFAULT_REFLECTANCE));
         assert_eq!(materials[0].base_color_file, None);
     }
 }

@@ -8,16 +8,13 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::mtl::{self, MtlMaterial};
+use super::mtl::{self, DEFAULT_REFLECTANCE, MtlMaterial};
 use super::pictures::{self, ColorSpace};
 use super::source::Source;
 use super::{Loaded, SceneError};
 use crate::scene::{
     Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey, TextureId, TextureRef, UvChannel, Wrap,
 };
-
-/// Reflectance of faces that have no material.
-pub const DEFAULT_REFLECTANCE: Vec3 = Vec3::splat(0.8);
 
 /// Reads an `.obj` file's bytes.
 pub fn read(bytes: &[u8], source: &Source) -> Result<Loaded, SceneError> {

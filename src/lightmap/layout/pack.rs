@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crunch::{Item, PackedItem, Rect, Rotation};
 
-use super::layout::{Layout, PageSize, Placement, Rectangle, Unwrap};
+use super::{Layout, PageSize, Placement, Rectangle};
+use crate::lightmap::Unwrap;
 
 /// Edges of pages are multiples of this, the block of compressed texture formats.
 const BLOCK: u32 = 4;

@@ -1,0 +1,58 @@
+//! From a scene to its layout.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::pack::pack_pages;
+use super::resolution_class::{Fitted, resolution_classes};
+use super::size::check;
+use super::{Layout, LayoutError, LayoutSettings, LayoutWarning};
+use crate::geometry::SurfaceId;
+use crate::lightmap::Unwrap;
+use crate::progress::{Cancelled, Monitor};
+use crate::scene::Scene;
+
+impl Layout {
+    /// Unwraps all static surfaces and packs their rectangles on pages; both sides of a surface share texels.
+    pub fn build(
+        scene: &Scene,
+        settings: &LayoutSettings,
+        monitor: &dyn Monitor,
+    ) -> Result<(Self, Vec<LayoutWarning>), LayoutError> {
+        Self::build_with_sides(scene, settings, |_| false, monitor)
+    }
+
+    /// [`Layout::build`] where the sides of surfaces that `two_sided` names have texels of their own.
+    pub fn build_with_sides(
+        scene: &Scene,
+        settings: &LayoutSettings,
+        two_sided: impl Fn(SurfaceId) -> bool,
+        monitor: &dyn Monitor,
+    ) -> Result<(Self, Vec<LayoutWarning>), LayoutError> {
+        check(scene, settings)?;
+        let classes = resolution_classes(scene, settings, two_sided);
+        let done = AtomicUsize::new(0);
+        let unwraps: Vec<Result<Fitted, Cancelled>> = (classes.par_iter())
+            .map(|class| {
+                monitor.check()?;
+                let fitted = class.unwrap(settings);
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                monitor.progress(done as f32 / classes.len() as f32);
+                Ok(fitted)
+            })
+            .collect();
+        let mut unwrap_of: Vec<Option<Arc<Unwrap>>> = vec![None; scene.surfaces.len()];
+        let mut warnings = Vec::new();
+        for (class, fitted) in classes.iter().zip(unwraps) {
+            let Fitted { outcome, shrunk } = fitted?;
+            class.warn(scene, settings, &outcome, shrunk, &mut warnings);
+            let unwrap = outcome.unwrap.map(Arc::new);
+            for &surface in &class.surfaces {
+                unwrap_of[surface.index()].clone_from(&unwrap);
+            }
+        }
+        Ok((pack_pages(unwrap_of, settings.page_size, settings.padding), warnings))
+    }
+}
