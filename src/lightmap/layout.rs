@@ -236,8 +236,8 @@ impl Layout {
         two_sided: impl Fn(SurfaceId) -> bool,
         monitor: &dyn Monitor,
     ) -> Result<(Self, Vec<LayoutWarning>), LayoutError> {
-        check(scene, settings)?;
-        let classes = resolution_classes(scene, settings, two_sided);
+        check(scene, settings, &two_sided)?;
+        let classes = resolution_classes(scene, settings, &two_sided);
         let done = AtomicUsize::new(0);
         let unwraps: Vec<Result<Fitted, Cancelled>> = (classes.par_iter())
             .map(|class| {
@@ -261,9 +261,10 @@ impl Layout {
         Ok((pack_pages(unwrap_of, settings.page_size, settings.padding), warnings))
     }
 
-    /// How many texels a bake of the scene will own, about: what memory grows with. Cheap.
+    /// How many texels a layout of the scene will own, about, where both sides of surfaces share them: what memory grows
+    /// with. Cheap.
     pub fn texel_estimate(scene: &Scene, settings: &LayoutSettings) -> u64 {
-        texels_by_surface(scene, settings).map(|(_, texels)| texels).sum::<f64>() as u64
+        texels_by_surface(scene, settings, &|_| false).map(|(_, texels)| texels).sum::<f64>() as u64
     }
 
     /// Where a surface's texels lie, `None` when it owns none.
@@ -272,7 +273,7 @@ impl Layout {
     }
 }
 
-fn check(scene: &Scene, settings: &LayoutSettings) -> Result<(), LayoutError> {
+fn check(scene: &Scene, settings: &LayoutSettings, two_sided: &impl Fn(SurfaceId) -> bool) -> Result<(), LayoutError> {
     let sound = |density: f32| density.is_finite() && density > 0.0;
     if !sound(settings.texels_per_metre) {
         return Err(LayoutError::Density(settings.texels_per_metre));
@@ -287,11 +288,11 @@ fn check(scene: &Scene, settings: &LayoutSettings) -> Result<(), LayoutError> {
         let surface = scene.surface(surface);
         return Err(LayoutError::DensityScale { surface: surface.key.to_string(), scale: surface.density_scale });
     }
-    let texels: f64 = texels_by_surface(scene, settings).map(|(_, texels)| texels).sum();
+    let texels: f64 = texels_by_surface(scene, settings, two_sided).map(|(_, texels)| texels).sum();
     if texels <= MAX_TEXELS {
         return Ok(());
     }
-    let largest = texels_by_surface(scene, settings).max_by(|a, b| a.1.total_cmp(&b.1));
+    let largest = texels_by_surface(scene, settings, two_sided).max_by(|a, b| a.1.total_cmp(&b.1));
     Err(LayoutError::TooManyTexels {
         area: static_surfaces(scene).map(|id| area(scene, id)).sum(),
         texels_per_metre: settings.texels_per_metre,
@@ -311,10 +312,15 @@ fn area(scene: &Scene, id: SurfaceId) -> f64 {
     areas.filter(|area| area.is_finite()).map(f64::from).sum()
 }
 
-fn texels_by_surface(scene: &Scene, settings: &LayoutSettings) -> impl Iterator<Item = (SurfaceId, f64)> {
+fn texels_by_surface(
+    scene: &Scene,
+    settings: &LayoutSettings,
+    two_sided: &impl Fn(SurfaceId) -> bool,
+) -> impl Iterator<Item = (SurfaceId, f64)> {
     static_surfaces(scene).map(|id| {
         let density = f64::from(settings.texels_per_metre * scene.surface(id).density_scale);
-        (id, area(scene, id) * density * density)
+        let sides = if two_sided(id) { 2.0 } else { 1.0 };
+        (id, area(scene, id) * sides * density * density)
     })
 }
 
@@ -388,7 +394,7 @@ impl ResolutionClass<'_> {
 fn resolution_classes<'a>(
     scene: &'a Scene,
     settings: &LayoutSettings,
-    two_sided: impl Fn(SurfaceId) -> bool,
+    two_sided: &impl Fn(SurfaceId) -> bool,
 ) -> Vec<ResolutionClass<'a>> {
     let content: Vec<[u8; 32]> = scene.meshes.par_iter().map(|mesh| content_hash(mesh)).collect();
     let mut classes: Vec<ResolutionClass> = Vec::new();
