@@ -12,9 +12,10 @@ use super::whole_file::write_whole;
 use super::{
     BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, Report, Stage, peak_memory_bytes,
 };
+use crate::geometry::SurfaceId;
 use crate::kdtree::World;
 use crate::lightmap::files::{Level, LevelContent};
-use crate::lightmap::{Elements, Layout, Page, filter, pages};
+use crate::lightmap::{Elements, Layout, OpenSides, Page, filter, pages};
 use crate::progress::Monitor;
 use crate::radiosity::{Content, Partial, Solution, SolverSettings, solve};
 use crate::scene::check::darkness;
@@ -116,7 +117,9 @@ impl<'a> Job<'a> {
         let world =
             self.stage(Stage::Tree, |job, _| Ok(Arc::new(World::build(scene.clone(), job.settings.tree.preset()))))?;
         let layout = self.stage(Stage::Unwrap, |job, monitor| {
-            let (layout, warnings) = Layout::build(&scene, &job.settings.layout, monitor)?;
+            let two_sided = OpenSides::deserving_texels_each(&scene, &*world);
+            let two_sided = |surface: SurfaceId| two_sided[surface.index()];
+            let (layout, warnings) = Layout::build_with_sides(&scene, &job.settings.layout, two_sided, monitor)?;
             job.warn(warnings);
             Ok(layout)
         })?;

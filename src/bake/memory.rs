@@ -28,7 +28,6 @@ impl MemoryEstimate {
     pub fn new(scene: &Scene, settings: &BakeSettings) -> Self {
         let density = f64::from(settings.layout.texels_per_metre);
         let mut estimate = Self { elements: 0.0, area: 0.0, bytes: 0.0 };
-        let mut texels = 0.0;
         for id in scene.surface_ids() {
             let surface = scene.surface(id);
             if surface.role != Role::Static {
@@ -36,14 +35,12 @@ impl MemoryEstimate {
             }
             let triangles = scene.mesh_of(id).triangles.len() as u32;
             let area: f64 = (0..triangles).map(|triangle| f64::from(scene.triangle(id, triangle).area())).sum();
-            let texels_here = area * (density * f64::from(surface.density_scale)).powi(2);
+            // Which sides will have elements, and texels of their own, is not known before the tree is built.
             let sides = if surface.sides == Sides::Both { 2.0 } else { 1.0 };
             estimate.area += area;
-            estimate.elements += texels_here * sides;
-            texels += texels_here;
+            estimate.elements += area * sides * (density * f64::from(surface.density_scale)).powi(2);
         }
-        estimate.bytes = estimate.elements * BYTES_PER_ELEMENT
-            + texels * BYTES_PER_TEXEL
+        estimate.bytes = estimate.elements * (BYTES_PER_ELEMENT + BYTES_PER_TEXEL)
             + scene.triangle_count() as f64 * BYTES_PER_TRIANGLE;
         estimate
     }
@@ -118,6 +115,18 @@ mod tests {
         let estimate = MemoryEstimate::new(&square(3.0), &at_density(10.0));
         assert!((estimate.area - 9.0).abs() < 1e-6);
         assert!((estimate.elements - 900.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_surface_with_two_sides_is_counted_as_two() {
+        let mut scene = square(3.0);
+        let one = MemoryEstimate::new(&scene, &at_density(10.0));
+        scene.surfaces[0].sides = Sides::Both;
+        let both = MemoryEstimate::new(&scene, &at_density(10.0));
+        // 900 texels with an element each; two triangles, which 1.2 kB are for.
+        assert!((both.elements - 1800.0).abs() < 1e-3);
+        assert!((both.bytes - 1200.0 - 2.0 * (one.bytes - 1200.0)).abs() < 1e-3);
+        assert_eq!(both.area, one.area);
     }
 
     #[test]

@@ -30,3 +30,5 @@ pub use whole_file::{WriteError, write_whole};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod two_sides;

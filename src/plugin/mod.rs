@@ -50,7 +50,7 @@ pub use sync::{
     AssetCache, Moved, Needed, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin, WorldScene,
 };
 pub use viewer::{TakeScreenshot, ViewerPlugin};
-pub use write_back::{Baked, BakedLight, BatchTimes, Lightmaps, RemoveLightmaps, WriteBackPlugin};
+pub use write_back::{Baked, BakedLight, BatchTimes, Lightmaps, RemoveLightmaps, StandInMaterial, WriteBackPlugin};
 
 /// Everything that baking in an app takes.
 pub struct RadiosityPlugins;

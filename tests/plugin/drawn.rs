@@ -44,6 +44,30 @@ fn a_lightmap_on_a_mesh_that_is_being_drawn_is_as_bright_as_physics_says() {
 }
 
 #[test]
+fn a_sheet_below_a_lamp_is_bright_from_above_and_black_from_below() {
+    for scale in [Vec3::ONE, Vec3::new(-1.0, 1.0, 1.0)] {
+        for (eye, expected) in [(Vec3::Y, floor_below_lamp(4000.0)), (Vec3::NEG_Y, 0.0)] {
+            let Some(mut app) = create_drawing_app() else { return };
+            let picture = spawn_camera(&mut app, eye, Vec3::ZERO);
+            let (sheet, _) = spawn_lit_floor(&mut app, 2.0, 4000.0);
+            *app.world_mut().get_mut::<Transform>(sheet).unwrap() = Transform::from_scale(scale);
+            let material = app.world().get::<MeshMaterial3d<StandardMaterial>>(sheet).unwrap().0.clone();
+            let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+            let mut material = materials.get_mut(&material).unwrap();
+            (material.double_sided, material.cull_mode) = (true, None);
+            // What is black is seen by what it glows with.
+            material.emissive = LinearRgba::rgb(0.0, 0.0, 0.25);
+            drop(material);
+            tick_app_times(&mut app, 2);
+            bake(&mut app, fine_bake(8.0)).unwrap();
+            let seen = middle_of(&mut app, &picture);
+            assert!((seen.x - expected).abs() <= 0.03 * expected, "seen {seen}, expected {expected}");
+            assert!(seen.z >= 0.25, "{seen}");
+        }
+    }
+}
+
+#[test]
 fn a_second_bake_shows_on_pages_of_the_same_size_and_of_another() {
     let Some(mut app) = create_drawing_app() else { return };
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);

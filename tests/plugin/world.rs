@@ -2,9 +2,10 @@
 
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
+use bevy::render::render_resource::Face;
 use bevy_radiosity::plugin::{AssetCache, Baked, Moved, SceneReader, WorldScene};
 use bevy_radiosity::prelude::*;
-use bevy_radiosity::scene::{LightKind, Role, Sky};
+use bevy_radiosity::scene::{LightKind, Role, Sides, Sky};
 
 use crate::app::*;
 
@@ -144,6 +145,58 @@ fn a_bake_lights_the_floor_and_removing_it_leaves_no_trace() {
     assert_eq!(app.world().get::<Mesh3d>(floor).unwrap().0, original);
     assert!(app.world().get::<Lightmap>(floor).is_none() && app.world().get::<Baked>(floor).is_none());
     assert!(affects(&app));
+}
+
+#[test]
+fn a_sheet_is_split_for_its_two_sides_and_becomes_whole_again() {
+    let mut app = create_world_app();
+    spawn_lit_floor(&mut app, 4.0, 100.0);
+    let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(1.0, 1.0));
+    let cloth = |base_color| StandardMaterial { base_color, double_sided: true, cull_mode: None, ..default() };
+    let mut add_cloth = |color| app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(cloth(color));
+    let (linen, silk) = (add_cloth(Color::WHITE), add_cloth(Color::BLACK));
+    let mirrored = Vec3::new(-1.0, 1.0, 1.0);
+    let sheets = [(-1.5, Vec3::ONE), (0.0, Vec3::ONE), (1.5, mirrored)].map(|(x, scale)| {
+        let place = Transform::from_xyz(x, 1.0, 0.0).with_scale(scale);
+        app.world_mut().spawn((Mesh3d(mesh.clone()), MeshMaterial3d(linen.clone()), place)).id()
+    });
+    tick_app_times(&mut app, 2);
+    let count = |app: &App| app.world().resource::<Assets<StandardMaterial>>().len();
+    let before = count(&app);
+    bake(&mut app, quick_bake()).unwrap();
+
+    let shown = |app: &App, sheet: Entity| {
+        let handle = app.world().get::<MeshMaterial3d<StandardMaterial>>(sheet).unwrap().0.clone();
+        let material = app.world().resource::<Assets<StandardMaterial>>().get(&handle).unwrap();
+        (handle, material.cull_mode, material.double_sided, material.base_color)
+    };
+    for (sheet, culled) in sheets.into_iter().zip([Face::Back, Face::Back, Face::Front]) {
+        let mesh = &app.world().get::<Mesh3d>(sheet).unwrap().0;
+        let mesh = app.world().resource::<Assets<Mesh>>().get(mesh).unwrap();
+        assert_eq!(mesh.indices().unwrap().len(), 2 * 2 * 3, "two triangles, seen from two sides");
+        let (_, cull_mode, double_sided, _) = shown(&app, sheet);
+        assert_eq!((cull_mode, double_sided), (Some(culled), false));
+    }
+    assert_eq!(shown(&app, sheets[0]).0, shown(&app, sheets[1]).0, "they had the same material");
+    assert_eq!(count(&app), before + 2);
+    assert!(read_scene(&mut app).scene.surfaces.iter().filter(|surface| surface.sides == Sides::Both).count() == 3);
+
+    app.world_mut().resource_mut::<Assets<StandardMaterial>>().get_mut(&linen).unwrap().base_color =
+        Color::srgb(1.0, 0.0, 0.0);
+    app.world_mut().get_mut::<MeshMaterial3d<StandardMaterial>>(sheets[1]).unwrap().0 = silk.clone();
+    tick_app_times(&mut app, 2);
+    let of_linen = shown(&app, sheets[2]);
+    assert_eq!((of_linen.1, of_linen.3), (Some(Face::Front), Color::srgb(1.0, 0.0, 0.0)));
+    let of_silk = shown(&app, sheets[1]);
+    assert_eq!((of_silk.1, of_silk.3), (Some(Face::Back), Color::BLACK));
+
+    app.world_mut().trigger(RemoveLightmaps);
+    tick_app_times(&mut app, 2);
+    for (sheet, material) in sheets.into_iter().zip([&linen, &silk, &linen]) {
+        assert_eq!(app.world().get::<Mesh3d>(sheet).unwrap().0, mesh);
+        assert_eq!(shown(&app, sheet).0, *material);
+    }
+    assert_eq!(count(&app), before);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Which sides of a double-sided surface see open space.
 
 use glam::Vec2;
+use rayon::prelude::*;
 
 use super::SurfacePoint;
 use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Ray, RayQuery, SurfaceId};
-use crate::scene::{LightKind, Scene, Sides};
+use crate::scene::{LightKind, Role, Scene, Sides};
 
 /// Points on each side that are asked what they see.
 const SAMPLES: u32 = 64;
@@ -16,6 +17,8 @@ const BOUNCES: u32 = 8;
 const LIGHTS: usize = 4;
 /// A side is open when at least this share of its points is: less is rounding, or a crack.
 const LEAST_OPEN: f32 = 0.1;
+/// A side that sees less far than two centimetres, as a picture's towards its wall, is one that nobody looks at.
+const LEAST_DEPTH: f32 = 0.02;
 
 /// The sides of a surface that have elements, and which of them its texels show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,20 +61,35 @@ impl OpenSides {
     /// Nearly every file marks closed solids as double-sided, and elements inside them would cost half the rays of a
     /// bake; so a side has elements only if light can come to it. A point is open when a look from it, bounced on at
     /// most a few times, leaves the scene, meets a front or something that shines, or sees a light.
-    ///
-    /// A layout that has asked this before it is built can give both sides of a surface texels of their own.
     pub fn find(scene: &Scene, world: &dyn RayQuery, surface: SurfaceId) -> Self {
         if scene.surface(surface).sides == Sides::Front {
             return Self::Front;
         }
-        let points = AreaPoints::new(scene, surface);
-        let [front, back] = [false, true].map(|back| Openness::measure(scene, world, &points, back));
-        match (front.share >= LEAST_OPEN, back.share >= LEAST_OPEN) {
+        let [front, back] = Openness::of_sides(scene, world, surface);
+        match (front.is_open(), back.is_open()) {
             (_, false) => Self::Front,
             (false, true) => Self::Back,
             (true, true) if back.depth > front.depth => Self::BothShowBack,
             (true, true) => Self::BothShowFront,
         }
+    }
+
+    /// For each surface of a scene, whether its sides are worth texels of their own: both are open, and both may be
+    /// looked at. A page shows one light on both, whichever side it is of.
+    ///
+    /// Two sides of a closed mesh count only if light shines on both: an inside that sees no more than other things
+    /// has solids sticking in it.
+    pub fn deserving_texels_each(scene: &Scene, world: &dyn RayQuery) -> Vec<bool> {
+        let deserves = |surface: SurfaceId| {
+            let placed = scene.surface(surface);
+            if placed.role != Role::Static || placed.sides == Sides::Front {
+                return false;
+            }
+            let sides = Openness::of_sides(scene, world, surface);
+            sides.iter().all(|side| side.is_open() && side.depth >= LEAST_DEPTH)
+                && (sides.iter().all(Openness::is_shone_on) || !scene.mesh_of(surface).is_closed())
+        };
+        (0..scene.surfaces.len()).into_par_iter().map(SurfaceId::from_index).map(deserves).collect()
     }
 }
 
@@ -79,26 +97,55 @@ impl OpenSides {
 struct Openness {
     /// Share of the points that light can come to.
     share: f32,
+    /// Share of the points to which light comes from a light, from something that shines, or from beyond the scene.
+    shone_on: f32,
     /// How far they see, from 0 (nothing) to 1 (to the end of the world), a metre being half way.
     depth: f32,
 }
 
 impl Openness {
+    /// Of the front and of the back.
+    fn of_sides(scene: &Scene, world: &dyn RayQuery, surface: SurfaceId) -> [Self; 2] {
+        let points = AreaPoints::new(scene, surface);
+        [false, true].map(|back| Self::measure(scene, world, &points, back))
+    }
+
     fn measure(scene: &Scene, world: &dyn RayQuery, points: &AreaPoints, back: bool) -> Self {
-        let (mut open, mut depth) = (0, 0.0);
+        let (mut open, mut shone_on, mut depth) = (0, 0, 0.0);
         for index in 0..SAMPLES {
             let look = Look::from(scene, world, points.point(index, back), index);
-            open += u32::from(look.open);
+            open += u32::from(look.end != LookEnd::Lost);
+            shone_on += u32::from(look.end == LookEnd::Source);
             depth += look.depth;
         }
-        Self { share: open as f32 / SAMPLES as f32, depth: depth / SAMPLES as f32 }
+        let share = |count: u32| count as f32 / SAMPLES as f32;
+        Self { share: share(open), shone_on: share(shone_on), depth: depth / SAMPLES as f32 }
+    }
+
+    fn is_open(&self) -> bool {
+        self.share >= LEAST_OPEN
+    }
+
+    fn is_shone_on(&self) -> bool {
+        self.shone_on >= LEAST_OPEN
     }
 }
 
 /// What one point sees.
 struct Look {
-    open: bool,
+    end: LookEnd,
     depth: f32,
+}
+
+/// Where a look ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LookEnd {
+    /// In a closed space, or at the back of something single-sided.
+    Lost,
+    /// At a front, to which light may come.
+    Front,
+    /// At a light, at something that shines, or beyond the scene.
+    Source,
 }
 
 impl Look {
@@ -107,26 +154,29 @@ impl Look {
         let mut depth = 1.0;
         for bounce in 0..BOUNCES {
             if sees_light(scene, world, &point, index * BOUNCES + bounce) {
-                return Self { open: true, depth };
+                return Self { end: LookEnd::Source, depth };
             }
             let [x, y, ..] = OwenSobol::new(hash2(0x51DE, bounce)).point(index);
             let Some(hit) = world.closest(&point.ray(cosine_hemisphere(point.geometric_normal, Vec2::new(x, y))))
             else {
-                return Self { open: true, depth };
+                return Self { end: LookEnd::Source, depth };
             };
             if bounce == 0 {
                 depth = hit.t / (1.0 + hit.t);
             }
             let single_sided = scene.surface(hit.surface).sides == Sides::Front;
             if hit.back && single_sided {
-                return Self { open: false, depth: 0.0 };
+                return Self { end: LookEnd::Lost, depth: 0.0 };
             }
-            if !hit.back || scene.material_of(hit.surface).is_emissive() {
-                return Self { open: true, depth };
+            if scene.material_of(hit.surface).is_emissive() {
+                return Self { end: LookEnd::Source, depth };
+            }
+            if !hit.back {
+                return Self { end: LookEnd::Front, depth };
             }
             point = SurfacePoint::from_hit(scene, &hit);
         }
-        Self { open: false, depth }
+        Self { end: LookEnd::Lost, depth }
     }
 }
 

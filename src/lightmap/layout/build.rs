@@ -31,8 +31,8 @@ impl Layout {
         two_sided: impl Fn(SurfaceId) -> bool,
         monitor: &dyn Monitor,
     ) -> Result<(Self, Vec<LayoutWarning>), LayoutError> {
-        check(scene, settings)?;
-        let classes = resolution_classes(scene, settings, two_sided);
+        check(scene, settings, &two_sided)?;
+        let classes = resolution_classes(scene, settings, &two_sided);
         let done = AtomicUsize::new(0);
         let unwraps: Vec<Result<Fitted, Cancelled>> = (classes.par_iter())
             .map(|class| {

@@ -86,7 +86,7 @@ impl ResolutionClass<'_> {
 pub(super) fn resolution_classes<'a>(
     scene: &'a Scene,
     settings: &LayoutSettings,
-    two_sided: impl Fn(SurfaceId) -> bool,
+    two_sided: &impl Fn(SurfaceId) -> bool,
 ) -> Vec<ResolutionClass<'a>> {
     let content: Vec<[u8; 32]> = scene.meshes.par_iter().map(|mesh| content_hash(mesh)).collect();
     let mut classes: Vec<ResolutionClass> = Vec::new();

@@ -11,14 +11,19 @@ pub(super) const MAX_TEXELS: f64 = (1u64 << 28) as f64;
 const MAX_PAGE_SIZE: u32 = 16_384;
 
 impl Layout {
-    /// How many texels a bake of the scene will own, about: what memory grows with. Cheap.
+    /// How many texels a layout of the scene will own, about, where both sides of surfaces share them: what memory grows
+    /// with. Cheap.
     pub fn texel_estimate(scene: &Scene, settings: &LayoutSettings) -> u64 {
-        texels_by_surface(scene, settings).map(|(_, texels)| texels).sum::<f64>() as u64
+        texels_by_surface(scene, settings, &|_| false).map(|(_, texels)| texels).sum::<f64>() as u64
     }
 }
 
 /// Refuses what no layout can be made of.
-pub(super) fn check(scene: &Scene, settings: &LayoutSettings) -> Result<(), LayoutError> {
+pub(super) fn check(
+    scene: &Scene,
+    settings: &LayoutSettings,
+    two_sided: &impl Fn(SurfaceId) -> bool,
+) -> Result<(), LayoutError> {
     let sound = |density: f32| density.is_finite() && density > 0.0;
     if !sound(settings.texels_per_metre) {
         return Err(LayoutError::Density(settings.texels_per_metre));
@@ -33,11 +38,11 @@ pub(super) fn check(scene: &Scene, settings: &LayoutSettings) -> Result<(), Layo
         let surface = scene.surface(surface);
         return Err(LayoutError::DensityScale { surface: surface.key.to_string(), scale: surface.density_scale });
     }
-    let texels: f64 = texels_by_surface(scene, settings).map(|(_, texels)| texels).sum();
+    let texels: f64 = texels_by_surface(scene, settings, two_sided).map(|(_, texels)| texels).sum();
     if texels <= MAX_TEXELS {
         return Ok(());
     }
-    let largest = texels_by_surface(scene, settings).max_by(|a, b| a.1.total_cmp(&b.1));
+    let largest = texels_by_surface(scene, settings, two_sided).max_by(|a, b| a.1.total_cmp(&b.1));
     Err(LayoutError::TooManyTexels {
         area: static_surfaces(scene).map(|id| area(scene, id)).sum(),
         texels_per_metre: settings.texels_per_metre,
@@ -57,9 +62,14 @@ fn area(scene: &Scene, id: SurfaceId) -> f64 {
     areas.filter(|area| area.is_finite()).map(f64::from).sum()
 }
 
-fn texels_by_surface(scene: &Scene, settings: &LayoutSettings) -> impl Iterator<Item = (SurfaceId, f64)> {
+fn texels_by_surface(
+    scene: &Scene,
+    settings: &LayoutSettings,
+    two_sided: &impl Fn(SurfaceId) -> bool,
+) -> impl Iterator<Item = (SurfaceId, f64)> {
     static_surfaces(scene).map(|id| {
         let density = f64::from(settings.texels_per_metre * scene.surface(id).density_scale);
-        (id, area(scene, id) * density * density)
+        let sides = if two_sided(id) { 2.0 } else { 1.0 };
+        (id, area(scene, id) * sides * density * density)
     })
 }

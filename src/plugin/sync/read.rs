@@ -61,8 +61,7 @@ impl SurfaceEntityItem<'_, '_> {
 
     /// The material as the app knows it.
     fn source_material(&self) -> AssetId<StandardMaterial> {
-        let original = self.baked.and_then(|baked| baked.original_material.as_ref());
-        original.unwrap_or(&self.material.0).id()
+        self.baked.map_or(&self.material.0, |baked| baked.original_material(&self.material.0)).id()
     }
 }
 

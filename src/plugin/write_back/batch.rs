@@ -4,11 +4,10 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::copy::MeshCopies;
-use super::material::OneSidedMaterials;
+use super::material::choose_material;
 use super::page::{PagePixels, Pages};
 use super::{Baked, FRAMES_FOR_THE_RENDERER, Shown, hide, lights, release, show};
 use crate::lightmap::Unwrap;
@@ -186,8 +185,7 @@ impl Batch {
             }
         }
         if self.replaces_all {
-            let used = world.query::<&Baked>().iter(world).map(|baked| baked.mesh.id()).collect();
-            world.resource_mut::<MeshCopies>().keep_only(&used);
+            super::drop_unused_copies(world);
         }
         if let Some(lit) = self.lights.take() {
             lights::restore(world);
@@ -216,42 +214,17 @@ fn attach_one(world: &mut World, target: &Target, copy: &Handle<Mesh>, image: Ha
     if mesh.0 != *copy {
         mesh.0 = copy.clone();
     }
-    let earlier = entity.get::<Baked>().and_then(|baked| baked.original_material.clone());
-    let original_material = choose_material(&mut entity, earlier, target.unwrap.is_two_sided());
+    let material = choose_material(&mut entity, target.unwrap.is_two_sided());
     entity.insert(Baked {
         original: target.original.clone(),
         mesh: copy.clone(),
-        original_material,
+        material,
         image,
         uv_rect: target.uv_rect,
     });
     if is_shown {
         show(&mut entity);
     }
-}
-
-/// Puts a single-sided material on what shows both sides by triangles of their own, and the app's on everything else.
-/// Returns the app's where ours stands in for it.
-fn choose_material(
-    entity: &mut EntityWorldMut<'_>,
-    earlier: Option<Handle<StandardMaterial>>,
-    two_sided: bool,
-) -> Option<Handle<StandardMaterial>> {
-    let shown = entity.get::<MeshMaterial3d<StandardMaterial>>()?.0.clone();
-    let original = earlier.unwrap_or_else(|| shown.clone());
-    let wanted = if two_sided {
-        entity.world_scope(|world| {
-            world.resource_scope(|world, mut copies: Mut<OneSidedMaterials>| {
-                copies.get_or_make(&original, &mut world.resource_mut::<Assets<StandardMaterial>>())
-            })
-        })?
-    } else {
-        original.clone()
-    };
-    if wanted != shown {
-        entity.insert(MeshMaterial3d(wanted));
-    }
-    two_sided.then_some(original)
 }
 
 /// Silences the lights that are in the lightmaps while those are shown, and no others.

@@ -77,7 +77,8 @@ pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap) -> Option<Mesh> {
     Some(copy)
 }
 
-/// Where backs have triangles of their own, their normals look the other way.
+/// Where backs have triangles of their own, their normals look the other way. So do both tangents, since a normal map's
+/// bumps are dents from behind; the second is the product of normal, first tangent and the last coordinate.
 fn turn_backs(copy: &mut Mesh, unwrap: &Unwrap) {
     let backs: HashSet<u32> =
         unwrap.mesh.triangles.iter().skip(unwrap.reversed_from as usize).flatten().copied().collect();
@@ -88,7 +89,7 @@ fn turn_backs(copy: &mut Mesh, unwrap: &Unwrap) {
     }
     if let Some(VertexAttributeValues::Float32x4(tangents)) = copy.attribute_mut(Mesh::ATTRIBUTE_TANGENT) {
         for &vertex in &backs {
-            tangents[vertex as usize][3] *= -1.0;
+            tangents[vertex as usize] = tangents[vertex as usize].map(|coordinate| -coordinate);
         }
     }
 }

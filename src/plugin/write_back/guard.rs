@@ -1,8 +1,10 @@
-//! Looks after meshes that change while they have a lightmap.
+//! Looks after meshes and materials that change while there is a lightmap.
 
+use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
+use super::material::choose_material;
 use super::{Baked, release};
 
 /// Notices meshes that are reloaded or edited.
@@ -54,6 +56,26 @@ pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, 
         commands.queue(move |world: &mut World| {
             if let Ok(mut entity) = world.get_entity_mut(entity) {
                 release(&mut entity);
+            }
+        });
+    }
+}
+
+/// Notices entities to which the app gives another material, where triangles of ours must not be drawn from behind.
+pub fn notice_materials(
+    mut commands: Commands,
+    changed: Query<(Entity, &MeshMaterial3d<StandardMaterial>, &Baked), Changed<MeshMaterial3d<StandardMaterial>>>,
+) {
+    let is_new = |shown: &Handle<StandardMaterial>, baked: &Baked| {
+        baked.material.as_ref().is_some_and(|stand_in| stand_in.shown != *shown)
+    };
+    for (entity, ..) in changed.iter().filter(|(_, material, baked)| is_new(&material.0, baked)) {
+        commands.queue(move |world: &mut World| {
+            if let Ok(mut entity) = world.get_entity_mut(entity) {
+                let chosen = choose_material(&mut entity, true);
+                if let (Some(mut baked), Some(_)) = (entity.get_mut::<Baked>(), &chosen) {
+                    baked.material = chosen;
+                }
             }
         });
     }

@@ -29,6 +29,7 @@ pub use batch::{Batch, BatchTimes, Batches, LitLights, Target, apply_lights};
 use copy::MeshCopies;
 pub use lights::BakedLight;
 use material::OneSidedMaterials;
+pub use material::StandInMaterial;
 pub use page::{PageFormat, PagePixels, Pages, half_floats};
 
 /// Marks a mesh entity that has baked light, whether or not it is being shown.
@@ -39,8 +40,9 @@ pub struct Baked {
     pub original: Handle<Mesh>,
     /// Our copy of it, with lightmap coordinates.
     pub mesh: Handle<Mesh>,
-    /// The app's material, where ours stands in for it.
-    pub original_material: Option<Handle<StandardMaterial>>,
+    /// Our material, where it stands in for the app's: each side has triangles of its own, so neither may be drawn from
+    /// behind.
+    pub material: Option<StandInMaterial>,
     /// The page that holds its light.
     pub image: Handle<Image>,
     /// Its part of the page, from 0 to 1.
@@ -48,6 +50,14 @@ pub struct Baked {
 }
 
 impl Baked {
+    /// The app's material of an entity that shows `shown`.
+    pub(super) fn original_material<'a>(&'a self, shown: &'a Handle<StandardMaterial>) -> &'a Handle<StandardMaterial> {
+        match &self.material {
+            Some(stand_in) if stand_in.shown == *shown => &stand_in.original,
+            _ => shown,
+        }
+    }
+
     fn lightmap(&self) -> Lightmap {
         // Bicubic filtering reads two texels further than charts are padded.
         Lightmap { image: self.image.clone(), uv_rect: self.uv_rect, bicubic_sampling: false }
@@ -93,7 +103,8 @@ impl Plugin for WriteBackPlugin {
             .add_systems(PostUpdate, (toggle, batch::advance).chain().before(AssetEventSystems))
             .add_systems(
                 Last,
-                (guard::notice_meshes, guard::notice_entities, material::follow_originals).after(AssetEventSystems),
+                (guard::notice_meshes, guard::notice_entities, guard::notice_materials, material::follow_originals)
+                    .after(AssetEventSystems),
             )
             .add_observer(remove_lightmaps);
     }
@@ -134,7 +145,7 @@ fn hide(entity: &mut EntityWorldMut<'_>) {
     }
 }
 
-/// Takes an entity's lightmap off and gives it its own mesh back, unless the app has given it another.
+/// Takes an entity's lightmap off and gives it its own mesh and material back, unless the app has given it others.
 fn release(entity: &mut EntityWorldMut<'_>) {
     hide(entity);
     let Some(baked) = entity.take::<Baked>() else {
@@ -145,10 +156,11 @@ fn release(entity: &mut EntityWorldMut<'_>) {
     {
         mesh.0 = baked.original;
     }
-    if let Some(original) = baked.original_material
+    if let Some(stand_in) = baked.material
         && let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>()
+        && material.0 == stand_in.shown
     {
-        material.0 = original;
+        material.0 = stand_in.original;
     }
 }
 
@@ -161,6 +173,15 @@ fn touch_material(entity: &mut EntityWorldMut<'_>) {
 
 fn baked_entities(world: &mut World) -> Vec<Entity> {
     world.query_filtered::<Entity, With<Baked>>().iter(world).collect()
+}
+
+/// Drops the meshes and materials of ours that no entity needs any more.
+fn drop_unused_copies(world: &mut World) {
+    let mut baked = world.query::<&Baked>();
+    let meshes = baked.iter(world).map(|baked| baked.mesh.id()).collect();
+    let materials = baked.iter(world).filter_map(|baked| Some(baked.material.as_ref()?.original.id())).collect();
+    world.resource_mut::<MeshCopies>().keep_only(&meshes);
+    world.resource_mut::<OneSidedMaterials>().keep_only(&materials);
 }
 
 /// Follows [`Lightmaps`]; a change waits until the renderer has seen the one before.
@@ -187,6 +208,6 @@ fn remove_lightmaps(_: On<RemoveLightmaps>, mut commands: Commands) {
         *world.resource_mut::<LitLights>() = LitLights::default();
         *world.resource_mut::<Pages>() = Pages::default();
         batch::apply_lights(world);
-        world.resource_mut::<MeshCopies>().keep_only(&default());
+        drop_unused_copies(world);
     });
 }
