@@ -18,36 +18,38 @@ class TintedPane(mi.BSDF):
 
     def __init__(self, props):
         mi.BSDF.__init__(self, props)
-        self.color = mi.Color3f(props["color"].value if hasattr(props["color"], "value") else list(props["color"]))
-        self.alpha = mi.Float(props["alpha"])
+        self.color = props["color"]
+        self.alpha = props["alpha"]
         sides = mi.BSDFFlags.FrontSide | mi.BSDFFlags.BackSide
         self.m_components = [mi.BSDFFlags.DiffuseReflection | sides, mi.BSDFFlags.Null | sides]
         self.m_flags = self.m_components[0] | self.m_components[1]
 
     def sample(self, ctx, si, sample1, sample2, active=True):
-        reflects = sample1 < self.alpha
+        alpha = self.alpha.eval_1(si, active)
+        reflects = sample1 < alpha
         up = mi.warp.square_to_cosine_hemisphere(sample2)
         up.z = dr.mulsign(up.z, si.wi.z)
         sample = dr.zeros(mi.BSDFSample3f)
         sample.wo = dr.select(reflects, up, -si.wi)
-        sample.pdf = dr.select(reflects, self.alpha * dr.abs(up.z) / dr.pi, 1 - self.alpha)
+        sample.pdf = dr.select(reflects, alpha * dr.abs(up.z) / dr.pi, 1 - alpha)
         sample.eta = 1.0
         sample.sampled_type = dr.select(reflects, mi.UInt32(+mi.BSDFFlags.DiffuseReflection), mi.UInt32(+mi.BSDFFlags.Null))
         sample.sampled_component = dr.select(reflects, mi.UInt32(0), mi.UInt32(1))
-        return sample, self.color & active
+        return sample, self.color.eval(si, active) & active
 
     def eval(self, ctx, si, wo, active=True):
         same_side = wo.z * si.wi.z > 0
-        return dr.select(same_side & active, self.color * self.alpha * dr.abs(wo.z) / dr.pi, 0)
+        reflected = self.color.eval(si, active) * self.alpha.eval_1(si, active) * dr.abs(wo.z) / dr.pi
+        return dr.select(same_side & active, reflected, 0)
 
     def pdf(self, ctx, si, wo, active=True):
-        return dr.select((wo.z * si.wi.z > 0) & active, self.alpha * dr.abs(wo.z) / dr.pi, 0)
+        return dr.select((wo.z * si.wi.z > 0) & active, self.alpha.eval_1(si, active) * dr.abs(wo.z) / dr.pi, 0)
 
     def eval_pdf(self, ctx, si, wo, active=True):
         return self.eval(ctx, si, wo, active), self.pdf(ctx, si, wo, active)
 
     def eval_null_transmission(self, si, active=True):
-        return self.color * (1 - self.alpha)
+        return self.color.eval(si, active) * (1 - self.alpha.eval_1(si, active))
 
     def to_string(self):
         return "TintedPane[]"
@@ -75,7 +77,7 @@ def build(scene, sky=(0, 0, 0), sun=None, with_movers=False, smooth=True):
         toward = [np.cos(elevation) * np.sin(azimuth), np.sin(elevation), -np.cos(elevation) * np.cos(azimuth)]
         parts["sun"] = _sun(np.array(toward), [lux] * 3)
     if max(sky) > 0:
-        parts["sky"] = {"type": "constant", "radiance": _rgb(sky), "sampling_weight": 4.0}
+        parts["sky"] = {"type": "constant", "radiance": _rgb(sky), "sampling_weight": 8.0}
     return mi.load_dict(parts)
 
 
@@ -87,8 +89,12 @@ def _bsdf(scene, material):
     factor = material.base_color
     picture = None if material.base_color_picture is None else scene.pictures[material.base_color_picture]
     reflects = 1 - material.metallic
-    if material.alpha_mode == "BLEND" and picture is None:
-        return {"type": "tinted_pane", "color": _rgb(factor[:3]), "alpha": float(factor[3])}
+    if material.alpha_mode == "BLEND":
+        if picture is None:
+            picture = np.full((1, 1, 4), 255, np.uint8)
+        color = gltf_scene.srgb_to_linear(picture[..., :3]) * factor[:3]
+        alpha = picture[..., 3:].astype(np.float32) / 255 * factor[3]
+        return {"type": "tinted_pane", "color": _texture(color), "alpha": _texture(alpha)}
     if picture is None:
         bsdf = {"type": "diffuse", "reflectance": _rgb(factor[:3] * reflects)}
     else:
@@ -144,7 +150,7 @@ def _mesh(surface, material, bsdf, smooth):
 def _sun(toward, lux):
     # Lights are chosen by these weights; the sun and the sky carry most of the light wherever there are any.
     direction = [float(-value) for value in toward]
-    return {"type": "directional", "direction": direction, "irradiance": _rgb(lux), "sampling_weight": 8.0}
+    return {"type": "directional", "direction": direction, "irradiance": _rgb(lux), "sampling_weight": 32.0}
 
 
 def _light(light):

@@ -52,8 +52,11 @@ def main():
     parser.add_argument("truth")
     parser.add_argument("--ours", nargs="*", default=[], metavar="FOLDER:CPU_SECONDS")
     parser.add_argument("--cycles", nargs="*", default=[])
+    parser.add_argument("--without-edges", action="store_true", help="leave out texels that the edge of a lamp's shadow crosses")
     arguments = parser.parse_args()
     truth = dict(np.load(arguments.truth))
+    if arguments.without_edges:
+        truth["masked"] = truth["masked"] | truth["edge"]
     print("| bake | cpu-s | error | 99th percentile | bias | Cycles' cpu-s at that error | ratio |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     runs = []

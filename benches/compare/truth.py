@@ -3,8 +3,9 @@
     python truth.py SCENE.gltf atlas.npz -o truth.npz [--draws 4000] [--points 16] [--samples 1024] [--sky R,G,B] [--sun A,E,LUX]
 
 Needs mitsuba, numpy, Pillow. Texels are drawn by their area on the surface, so a plain mean over draws is a mean by area. The file holds
-`texel` (page, x, y), `count` (how often it was drawn), `irradiance` (lux, RGB), `standard_error`, and `masked`: a contact edge
-crosses the texel, or part of it is buried in other geometry, so that bakers may rightly differ on what it should show.
+`texel` (page, x, y), `count` (how often it was drawn), `irradiance` (lux, RGB), `standard_error`, `edge` (the edge of a shadow that
+a lamp or the sun casts crosses the texel), and `masked`: a contact edge crosses the texel, surfaces cover it in part only, or
+part of it is buried in other geometry, so that bakers may rightly differ on what it should show.
 Texels of double-sided materials are left out (a page shows one side, and which is the baker's choice), and those of black
 materials (Cycles bakes nothing there).
 """
@@ -21,43 +22,75 @@ from mitsuba_scene import dr, mi
 
 LANES = 1 << 21
 LIFT = 1e-4
+# Metres; no scene is wider.
+FAR = 1e4
+# Points of a texel that are asked whether they lie inside something.
+BURIED_POINTS = 64
 
 
 def irradiance(scene, positions, geometric, shading, samples, seed):
-    """Mean irradiance and its variance at points, `samples` paths each: lights by choosing points on them, the rest by
-    cosine-distributed paths that do not count emission where they meet it directly."""
+    """Mean irradiance and its variance at points, `samples` paths each. Lamps and suns, being points, are summed without noise;
+    areas are found by choosing points on them, the sky and all that is reflected by cosine-distributed paths."""
     count = len(positions)
-    integrator = scene.integrator()
+    integrator, sky = scene.integrator(), scene.environment()
+    exact, _ = from_points(scene, positions, geometric, shading)
     total, squares = np.zeros((count, 3)), np.zeros((count, 3))
     done = 0
     while done < samples:
         batch = min(samples - done, max(1, LANES // count))
         lane = dr.arange(mi.UInt32, count * batch) // batch
-        position = dr.gather(mi.Point3f, mi.Point3f(positions.T), lane)
-        normal = dr.gather(mi.Normal3f, mi.Normal3f(geometric.T), lane)
-        shade = dr.gather(mi.Normal3f, mi.Normal3f(shading.T), lane)
+        here = _interaction(*(dr.gather(mi.Point3f, mi.Point3f(values.T), lane) for values in (positions, geometric, shading)))
         sampler = mi.load_dict({"type": "independent"})
         sampler.seed(dr.opaque(mi.UInt32, (seed * 7919 + done) & 0x7FFFFFFF), count * batch)
-        here = dr.zeros(mi.SurfaceInteraction3f, count * batch)
-        here.p, here.n, here.t, here.wi = position, normal, 1, mi.Vector3f(0, 0, 1)
-        here.sh_frame = mi.Frame3f(shade)
 
         light, weight = scene.sample_emitter_direction(here, sampler.next_2d(), False)
-        cosine = dr.dot(shade, light.d)
-        wanted = (light.pdf > 0) & (cosine > 0) & (dr.dot(normal, light.d) > 0)
-        value = dr.select(wanted, weight * cosine * transmittance(scene, here, light, wanted), 0)
+        is_area = ~light.delta & mi.has_flag(light.emitter.flags(), mi.EmitterFlags.Surface)
+        value = _reflected_by_white(scene, here, light, weight, is_area)
 
         direction = here.sh_frame.to_world(mi.warp.square_to_cosine_hemisphere(sampler.next_2d()))
-        leaves = dr.dot(normal, direction) > 0
+        leaves = dr.dot(here.n, direction) > 0
         radiance, *_ = integrator.sample(scene, sampler, mi.RayDifferential3f(here.spawn_ray(direction)), active=leaves)
         value += dr.select(leaves, mi.Color3f(radiance[0], radiance[1], radiance[2]) * dr.pi, 0)
+        if sky is not None:
+            beyond = dr.zeros(mi.DirectionSample3f, count * batch)
+            beyond.p, beyond.d = here.p + direction * FAR, direction
+            seen = dr.zeros(mi.SurfaceInteraction3f, count * batch)
+            seen.wi = -direction
+            value += dr.select(leaves, sky.eval(seen) * dr.pi * transmittance(scene, here, beyond, leaves), 0)
         for channel in range(3):
             values = np.array(value[channel]).astype(np.float64).reshape(count, batch)
             total[:, channel] += values.sum(1)
             squares[:, channel] += (values * values).sum(1)
         done += batch
     mean = total / done
-    return mean, np.maximum(squares / done - mean * mean, 0) / max(done - 1, 1)
+    return exact + mean, np.maximum(squares / done - mean * mean, 0) / max(done - 1, 1)
+
+
+def _interaction(position, geometric, shading):
+    here = dr.zeros(mi.SurfaceInteraction3f, dr.width(position))
+    here.p, here.n, here.t, here.wi = position, mi.Normal3f(geometric), 1, mi.Vector3f(0, 0, 1)
+    here.sh_frame = mi.Frame3f(mi.Normal3f(shading))
+    return here
+
+
+def from_points(scene, positions, geometric, shading):
+    """Irradiance straight from lights that have no size, and which of them (a column each) light a point."""
+    here = _interaction(*(mi.Point3f(values.T) for values in (positions, geometric, shading)))
+    total, lit = np.zeros((len(positions), 3)), []
+    for emitter in scene.emitters():
+        if mi.has_flag(emitter.flags(), mi.EmitterFlags.Delta):
+            light, weight = emitter.sample_direction(here, mi.Point2f(0.5))
+            value = np.array(_reflected_by_white(scene, here, light, weight, True)).T
+            total += value
+            lit.append(value.max(1) > 0)
+    return total, np.array(lit).reshape(-1, len(positions)).T
+
+
+def _reflected_by_white(scene, here, light, weight, active):
+    """The irradiance that a sample of a light brings."""
+    cosine = dr.dot(here.sh_frame.n, light.d)
+    wanted = (light.pdf > 0) & (cosine > 0) & (dr.dot(here.n, light.d) > 0) & active
+    return dr.select(wanted, weight * cosine * transmittance(scene, here, light, wanted), 0)
 
 
 def transmittance(scene, here, light, active, surfaces=8):
@@ -107,7 +140,7 @@ def main():
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--draws", type=int, default=4000)
     parser.add_argument("--points", type=int, default=16, help="points in a texel, a square number")
-    parser.add_argument("--samples", type=int, default=1024, help="paths for each texel, spread over its points")
+    parser.add_argument("--samples", type=int, default=1024, help="paths for a texel on average, spread over its points: more where it is noisy")
     parser.add_argument("--leave-out", metavar="REGEX", help="surfaces whose key matches are not measured")
     parser.add_argument("--sky", type=_numbers, default=(0, 0, 0))
     parser.add_argument("--sun", type=_numbers)
@@ -141,26 +174,47 @@ def main():
     geometric = _unit(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])).astype(np.float32)
     shading = _unit(atlas_module.at(layout["normals"][triangle], weights)).astype(np.float32)
 
-    bad = buried(scene, position, geometric)
+    bad = np.zeros(len(position), bool)
+    asked = np.flatnonzero(random.random(len(position)) < BURIED_POINTS / side**2)
+    bad[asked] = buried(scene, position[asked], geometric[asked])
     same = owner[1:] == owner[:-1]
     bad[1:][same] |= crossed(scene, position[:-1], position[1:], geometric[:-1])[same]
 
-    per_point = max(1, arguments.samples // (side * side))
-    mean, variance = irradiance(scene, position, geometric, shading, per_point, arguments.seed)
     found = np.bincount(owner, minlength=len(drawn))
     average = lambda values, power: np.stack(  # noqa: E731
-        [np.bincount(owner, values[:, channel], len(drawn)) for channel in range(3)], 1) / np.maximum(found, 1)[:, None] ** power
+        [np.bincount(owner, column, len(drawn)) for column in values.T], 1) / np.maximum(found, 1)[:, None] ** power
+    masked = (np.bincount(owner, bad, len(drawn)) > 0) | (found < side**2)
+    _, lit = from_points(scene, position, geometric, shading)
+    share = average(lit, 1)
+
+    mean, variance = np.zeros(position.shape), np.zeros(position.shape)
+    # A pilot says where paths are wanted. It is thrown away: means of what was kept because it looked sure are biased.
+    for pilot in (True, False):
+        times = np.full(len(drawn), 1 / 8) if pilot else _allotted(np.sqrt(average(variance, 2)).mean(1), ~masked)
+        for amount in np.unique(times[~masked]):
+            chosen = (~masked & (times == amount))[owner]
+            per_point = max(2, round(arguments.samples * amount / side**2))
+            mean[chosen], variance[chosen] = irradiance(
+                scene, position[chosen], geometric[chosen], shading[chosen], per_point, 2 * arguments.seed + pilot)
     result = {
-        "texel": drawn, "count": counts,
+        "texel": drawn, "count": counts, "masked": masked,
         "irradiance": average(mean, 1), "standard_error": np.sqrt(average(variance, 2)),
-        "masked": (np.bincount(owner, bad, len(drawn)) > 0) | (found == 0),
+        "edge": ((share > 0) & (share < 1)).any(1),
     }
     np.savez_compressed(arguments.output, **result)
     kept = ~result["masked"]
     weight = counts[kept] / counts[kept].sum()
     mean_of_all = weight @ result["irradiance"][kept]
     noise = np.sqrt((weight @ result["standard_error"][kept] ** 2).mean()) / mean_of_all.mean()
-    print(f"{len(drawn)} texels, {kept.mean():.1%} kept, mean irradiance {mean_of_all}, noise {noise:.3%} of it")
+    crossed_by_edge = result["edge"][kept].mean()
+    print(f"{len(drawn)} texels, {kept.mean():.1%} kept, {crossed_by_edge:.1%} of those crossed by a shadow's edge, "
+          f"mean irradiance {mean_of_all}, noise {noise:.3%} of it")
+
+
+def _allotted(error, kept):
+    """How many times the asked number of paths a texel gets: as its error wants, in powers of two."""
+    wanted = error / max(error[kept].mean(), 1e-30)
+    return 2.0 ** np.clip(np.round(np.log2(np.maximum(wanted, 1e-30))), -4, 3)
 
 
 def _unit(vectors):
