@@ -45,7 +45,7 @@ fn divided_room() -> Arc<Scene> {
 fn bake_finely(scene: &Arc<Scene>) -> Bake {
     let mut settings = BakeSettings::default();
     settings.layout.texels_per_metre = 8.0;
-    settings.solver.error = 0.01;
+    settings.solver.error = 0.02;
     run(scene.clone(), &settings, &Unobserved).expect("a small room")
 }
 
@@ -72,7 +72,7 @@ fn each_side_of_a_sheet_in_a_room_shows_its_own_light() {
         let shown: Vec<f32> =
             baked.irradiance_at(&receivers).into_iter().map(|found| found.expect("the sheet has texels").x).collect();
         for (shown, truth) in shown.iter().zip(&truth) {
-            let tolerance = 0.05 * truth.irradiance.x + 3.0 * truth.standard_error;
+            let tolerance = 0.06 * truth.irradiance.x + 3.0 * truth.standard_error;
             assert!((shown - truth.irradiance.x).abs() < tolerance, "{normal}: {shown}, not {truth:?}");
         }
         means.push(shown.iter().sum::<f32>() / shown.len() as f32);
