@@ -17,6 +17,6 @@ mod trigonometry;
 
 pub use aabb::Aabb;
 pub(crate) use id::define_id;
-pub use ray::{Hit, Ray, RayQuery, SurfaceId, Transmittance};
+pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
 pub use triangle::{Triangle, TriangleHit, WatertightRay};
 pub use trigonometry::sin_cos_turns;

@@ -74,6 +74,13 @@ pub struct Hit {
     pub filter: Vec3,
 }
 
+/// A ray met nothing that stops it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Escaped {
+    /// What blended surfaces on the way let through, as [`Hit::filter`].
+    pub filter: Vec3,
+}
+
 /// How much light crosses a segment, per channel: one where nothing stands in the way, zero where it is blocked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmittance(pub Vec3);
@@ -97,7 +104,15 @@ pub trait RayQuery: Sync {
     ///
     /// Cut-out texels of masked materials are passed; blended materials are passed by a chance that is a pure function
     /// of the ray and the triangle, with their tint in [`Hit::filter`].
-    fn closest(&self, ray: &Ray) -> Option<Hit>;
+    fn closest(&self, ray: &Ray) -> Option<Hit> {
+        self.trace(ray).ok()
+    }
+
+    /// [`RayQuery::closest`], or what a ray brings from beyond the scene.
+    ///
+    /// # Errors
+    /// [`Escaped`] when nothing stops the ray.
+    fn trace(&self, ray: &Ray) -> Result<Hit, Escaped>;
 
     /// How much light crosses the ray's interval.
     fn blocked(&self, ray: &Ray) -> Transmittance;

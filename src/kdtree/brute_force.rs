@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle, WatertightRay};
+use crate::geometry::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle, WatertightRay};
 use crate::scene::Scene;
 
 use super::passage;
@@ -43,17 +43,18 @@ impl<'a> BruteForce<'a> {
 }
 
 impl RayQuery for BruteForce<'_> {
-    fn closest(&self, ray: &Ray) -> Option<Hit> {
+    fn trace(&self, ray: &Ray) -> Result<Hit, Escaped> {
         let stop = self
             .hits(ray)
             .filter(|hit| passage::passed(self.scene, ray, hit).is_none())
-            .min_by(|a, b| a.t.total_cmp(&b.t))?;
+            .min_by(|a, b| a.t.total_cmp(&b.t));
+        let end = stop.map_or(f32::INFINITY, |stop| stop.t);
         let filter = self
             .hits(ray)
-            .filter(|hit| hit.t <= stop.t)
+            .filter(|hit| hit.t <= end)
             .filter_map(|hit| passage::passed(self.scene, ray, &hit))
             .fold(Vec3::ONE, |product, tint| product * tint);
-        Some(Hit { filter, ..stop })
+        stop.map(|stop| Hit { filter, ..stop }).ok_or(Escaped { filter })
     }
 
     fn blocked(&self, ray: &Ray) -> Transmittance {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
-use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, Transmittance};
+use crate::geometry::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
 use crate::scene::{Role, Scene};
 
 use super::movers::Movers;
@@ -122,7 +122,7 @@ impl World {
 }
 
 impl RayQuery for World {
-    fn closest(&self, ray: &Ray) -> Option<Hit> {
+    fn trace(&self, ray: &Ray) -> Result<Hit, Escaped> {
         let mut passed = Passed::default();
         let mut stops = |hit: &Hit| {
             let tint = passage::passed(&self.scene, ray, hit);
@@ -134,8 +134,10 @@ impl RayQuery for World {
         let resting = self.tracer.closest(ray, |candidate| stops(&self.hit(candidate))).map(|hit| self.hit(hit));
         let t_max = resting.map_or(ray.t_max, |hit| hit.t);
         let moving = self.movers.as_ref().and_then(|movers| movers.closest(&Ray { t_max, ..*ray }, stops));
-        let stop = moving.or(resting)?;
-        Some(Hit { filter: passed.product(stop.t), ..stop })
+        match moving.or(resting) {
+            Some(stop) => Ok(Hit { filter: passed.product(stop.t), ..stop }),
+            None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
+        }
     }
 
     fn blocked(&self, ray: &Ray) -> Transmittance {

@@ -136,8 +136,11 @@ impl Gatherer<'_> {
             }
             let ray = Ray::new(vertex.position, direction);
             let density = direction.dot(vertex.shading_normal) / PI;
-            let Some(hit) = self.world.closest(&ray) else {
-                return found + weight * PI * self.met_sky(direction, density, &chances);
+            let hit = match self.world.trace(&ray) {
+                Ok(hit) => hit,
+                Err(escaped) => {
+                    return found + weight * escaped.filter * PI * self.met_sky(direction, density, &chances);
+                }
             };
             weight *= hit.filter;
             found += weight * PI * self.met_emission(&ray, &hit, density, &chances);

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use crate::geometry::SurfaceId;
 use crate::lightmap::{ElementId, Elements};
-use crate::scene::luminance;
 
 /// Texels to each side that may be averaged with one.
 const WINDOW: usize = 5;
@@ -51,9 +50,8 @@ struct Canvas {
     element: Vec<Option<ElementId>>,
     chart: Vec<u32>,
     halves: [Vec<Vec3>; 2],
-    luminance: [Vec<f32>; 2],
-    /// Variance of either half's luminance.
-    variance: Vec<f32>,
+    /// Variance of either half, per channel.
+    variance: Vec<Vec3>,
 }
 
 impl Canvas {
@@ -76,8 +74,7 @@ impl Canvas {
             element: vec![None; count],
             chart: vec![NONE; count],
             halves: [vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]],
-            luminance: [vec![0.0; count], vec![0.0; count]],
-            variance: vec![0.0; count],
+            variance: vec![Vec3::ZERO; count],
         };
         for index in elements.of_surface(surface) {
             let id = ElementId::from_index(index);
@@ -90,7 +87,6 @@ impl Canvas {
             canvas.chart[at] = chart_of[at];
             for (half, light) in halves.iter().map(|half| half[index]).enumerate() {
                 canvas.halves[half][at] = light;
-                canvas.luminance[half][at] = luminance(light);
             }
         }
         canvas.measure_noise();
@@ -104,9 +100,9 @@ impl Canvas {
     /// Half the squared difference of the halves is the variance of each, as badly as one pair tells: the mean over
     /// the surroundings tells better.
     fn measure_noise(&mut self) {
-        let [a, b] = &self.luminance;
+        let [a, b] = &self.halves;
         let variance = self.texels().map(|at| {
-            let (mut sum, mut count) = (0.0, 0.0);
+            let (mut sum, mut count) = (Vec3::ZERO, 0.0);
             for y in 0..=2 * NOISE {
                 let first = at + y * self.width - NOISE * (self.width + 1);
                 for near in first..=first + 2 * NOISE {
@@ -174,15 +170,15 @@ impl Averages {
     }
 }
 
-/// How much each texel differs from the one beside it by a shift, in each half, in units of the noise.
+/// How much each texel differs from the one beside it by a shift, in each half, per channel, in units of the noise.
 struct Comparison {
-    differences: Vec<[f32; 2]>,
+    differences: Vec<[Vec3; 2]>,
     counts: Vec<f32>,
 }
 
 impl Comparison {
     fn new(count: usize) -> Self {
-        Self { differences: vec![[0.0; 2]; count], counts: vec![0.0; count] }
+        Self { differences: vec![[Vec3::ZERO; 2]; count], counts: vec![0.0; count] }
     }
 
     fn compare(&mut self, canvas: &Canvas, shift: isize) {
@@ -191,22 +187,22 @@ impl Comparison {
             let other = at.wrapping_add_signed(shift);
             let is_pair = canvas.chart[at] != NONE && canvas.chart.get(other) == Some(&canvas.chart[at]);
             self.counts[at] = f32::from(is_pair);
-            self.differences[at] = [0.0; 2];
+            self.differences[at] = [Vec3::ZERO; 2];
             if is_pair {
                 let (here, there) = (canvas.variance[at], canvas.variance[other]);
                 let expected = here + here.min(there);
-                let scale = 1.0 / (TOLERANCE * TOLERANCE * (here + there) + f32::MIN_POSITIVE);
+                let scale = (TOLERANCE * TOLERANCE * (here + there) + f32::MIN_POSITIVE).recip();
                 self.differences[at] = core::array::from_fn(|half| {
-                    let difference = canvas.luminance[half][at] - canvas.luminance[half][other];
+                    let difference = canvas.halves[half][at] - canvas.halves[half][other];
                     (difference * difference - expected) * scale
                 });
             }
         }
     }
 
-    /// The mean over a texel's surroundings.
+    /// The mean over a texel's surroundings, in the channel that differs most: two colours may be equally bright.
     fn around(&self, at: usize, width: usize) -> [f32; 2] {
-        let (mut sums, mut count) = ([0.0f32; 2], 0.0);
+        let (mut sums, mut count) = ([Vec3::ZERO; 2], 0.0);
         for y in 0..=2 * PATCH {
             let first = at + y * width - PATCH * (width + 1);
             for near in first..=first + 2 * PATCH {
@@ -215,7 +211,7 @@ impl Comparison {
                 count += self.counts[near];
             }
         }
-        sums.map(|sum| sum / count)
+        sums.map(|sum| sum.max_element() / count)
     }
 }
 

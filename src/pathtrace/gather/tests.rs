@@ -7,8 +7,8 @@ use super::*;
 use crate::kdtree::{BruteForce, Preset, World};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels,
-    Texture, Wrap, luminance,
+    AlphaMode, EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey,
+    Texels, Texture, Wrap, luminance,
 };
 
 /// A scene of one mesh and one material.
@@ -234,4 +234,16 @@ fn canonical_rooms_are_lit_as_an_outside_renderer_lights_them() {
         let true_mean = truths.iter().map(|(_, truth, _)| luminance(*truth)).sum::<f32>();
         assert!((mean / true_mean - 1.0).abs() < 0.005, "{name}: {mean} for {true_mean}");
     }
+}
+
+#[test]
+fn a_sky_seen_through_tinted_glass_has_its_tint() {
+    let colour = Vec3::new(0.9, 0.5, 0.2);
+    let glass =
+        Material { base_color: colour.extend(0.3), metallic: 1.0, alpha: AlphaMode::Blend, ..Material::default() };
+    let mut scene = scene_of(room(), glass);
+    scene.sky = Sky::Uniform(Vec3::ONE);
+    let found = gather(&scene, &[Receiver { position: Vec3::ZERO, normal: Vec3::Y }], 16_384, 3)[0].irradiance;
+    let expected = colour * 0.7 * PI;
+    assert!((found / expected - 1.0).abs().max_element() < 0.01, "{found} {expected}");
 }

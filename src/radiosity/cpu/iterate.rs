@@ -58,6 +58,8 @@ fn iterate(
     let mut current = if followed { half.radiosity.clone() } else { padded(sources.iter().copied()) };
     let mut previous_change = DVec3::ZERO;
     let mut previous_ratio = DVec3::ZERO;
+    // Change when a series was last added; `None` once that has done no good.
+    let mut change_at_series = Some(DVec3::INFINITY);
     // The first gather afterwards is a bounce of its own.
     let most = bounces.map_or(MOST_ITERATIONS, |bounces| bounces.saturating_sub(1));
     let mut solved = Solved { radiosity: Vec::new(), iterations: 0, remaining: 0.0 };
@@ -94,8 +96,13 @@ fn iterate(
             solved.remaining = solved.remaining.min(CONVERGED);
             break;
         }
-        if steady && bounces.is_none() {
+        // Light that mostly goes to and fro between two sides (negative eigenvalues) is thrown further off by each series.
+        if steady && change_at_series.is_some_and(|before| change.cmpgt(0.5 * before).any()) {
+            change_at_series = None;
+        }
+        if steady && bounces.is_none() && change_at_series.is_some() {
             // The change has taken the shape of the slowest mode: the whole series is added at once.
+            change_at_series = Some(change);
             let series = (ratio / (DVec3::ONE - ratio)).as_vec3().extend(0.0);
             next.par_iter_mut().zip(&current).for_each(|(next, current)| *next += (*next - current) * series);
             previous_change = DVec3::ZERO;

@@ -130,7 +130,8 @@ impl<'a> Transport<'a> {
         }
         let ray = point.ray(direction);
         arrival.rays += 1;
-        let hit = self.world.closest(&ray);
+        let met = self.world.trace(&ray);
+        let hit = met.ok();
         if hit.is_some_and(|hit| self.absorbs(&hit)) {
             if !source.suspect {
                 self.buries(point, direction, &mut arrival);
@@ -139,9 +140,12 @@ impl<'a> Transport<'a> {
         }
         let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
         let shining = self.radiance(&ray, hit.as_ref(), by_chance, &source.chances);
-        let Some(hit) = hit else {
-            arrival.direct = shining;
-            return arrival;
+        let hit = match met {
+            Ok(hit) => hit,
+            Err(escaped) => {
+                arrival.direct = shining * escaped.filter;
+                return arrival;
+            }
         };
         arrival.direct = shining * hit.filter;
         arrival.tint = hit.filter;
@@ -207,15 +211,19 @@ impl<'a> Transport<'a> {
             }
             let ray = point.ray(direction);
             arrival.rays += 1;
-            let next = self.world.closest(&ray);
+            let met = self.world.trace(&ray);
+            let next = met.ok();
             if next.is_some_and(|next| self.absorbs(&next)) {
                 return;
             }
             let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
             let shining = self.radiance(&ray, next.as_ref(), by_chance, &chances);
-            let Some(next) = next else {
-                arrival.detour += arrival.tint * shining;
-                return;
+            let next = match met {
+                Ok(next) => next,
+                Err(escaped) => {
+                    arrival.detour += arrival.tint * escaped.filter * shining;
+                    return;
+                }
             };
             arrival.tint *= next.filter;
             arrival.detour += arrival.tint * shining;
