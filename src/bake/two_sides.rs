@@ -29,7 +29,7 @@ fn divided_room() -> Arc<Scene> {
         upright("picture", Vec3::new(-0.5, 1.0, -1.99), Vec3::new(0.5, 2.0, -1.99)),
         shapes::cuboid("crate", Vec3::new(-1.8, 0.0, -1.5), Vec3::new(-1.2, 0.6, -0.9)),
     ];
-    let mut scene = Scene { materials: vec![Material::diffuse("grey", Vec3::splat(0.5))], ..Scene::default() };
+    let mut scene = Scene { materials: vec![Material::diffuse("grey", Vec3::splat(0.7))], ..Scene::default() };
     for (index, mesh) in meshes.into_iter().enumerate() {
         let key = SurfaceKey::from_node("test", &mesh.name, 0);
         let sides = if index == 0 { Sides::Front } else { Sides::Both };
