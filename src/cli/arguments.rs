@@ -23,6 +23,9 @@ pub struct SceneArguments {
 /// A scene that is ready to be used, and what a user should know about it.
 pub struct Opened {
     pub scene: Arc<Scene>,
+    /// Those that the scene's file has.
+    #[cfg(feature = "plugin")]
+    pub cameras: Vec<scene::Camera>,
     pub warnings: Vec<String>,
 }
 
@@ -38,12 +41,6 @@ impl SceneArguments {
         std::path::Path::new(name).file_stem().map_or_else(|| "scene".to_owned(), |stem| stem.to_string_lossy().into())
     }
 
-    /// The cameras that the scene's file has.
-    #[cfg(feature = "plugin")]
-    pub fn cameras(&self) -> Result<Vec<scene::Camera>, Failure> {
-        Ok(scene::load(&self.scene)?.cameras)
-    }
-
     /// Loads the scene and adds sun and sky.
     pub fn open(&self) -> Result<Opened, Failure> {
         let mut loaded = scene::load(&self.scene)?;
@@ -54,7 +51,12 @@ impl SceneArguments {
             loaded.scene.sky = sky.parse()?;
         }
         let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
-        Ok(Opened { scene: Arc::new(loaded.scene), warnings })
+        Ok(Opened {
+            scene: Arc::new(loaded.scene),
+            #[cfg(feature = "plugin")]
+            cameras: loaded.cameras,
+            warnings,
+        })
     }
 }
 

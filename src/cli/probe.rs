@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let receivers = points::read(&arguments.points)?;
     let opened = arguments.scene.open()?;
     let started = Instant::now();
-    let Opened { scene, mut warnings } = opened;
+    let Opened { scene, mut warnings, .. } = opened;
     let found = match &arguments.from {
         Some(folder) => from_bake(folder, &scene, &receivers, &mut warnings)?,
         None => by_paths(arguments, scene, &receivers)?,

@@ -57,6 +57,7 @@ mod window {
     use bevy::camera::Exposure;
     use bevy::prelude::*;
 
+    use super::super::arguments::Opened;
     use super::{Arguments, Failure};
     use crate::bake::Baked;
     use crate::geometry::{Ray, RayQuery};
@@ -74,17 +75,21 @@ mod window {
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let opened = arguments.scene.open()?;
         super::super::arguments::print_warnings(&opened.warnings);
-        let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
-        let viewer = viewer(arguments, &opened.scene, &tree)?;
+        let mut viewer = viewer(arguments, &opened)?;
+        let level = arguments.from.clone().map(BakedLevel::new);
+        let mut volume = None;
+        if let Some(folder) = &arguments.from {
+            let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
+            if arguments.ev.is_none() {
+                viewer.ev100 = metered(folder, &opened.scene, &tree, &viewer)?;
+            }
+            volume = solve_volume(&opened.scene, &tree, &VolumeSettings::default(), 0, &Unmonitored)
+                .map_err(|cancelled| cancelled.to_string())?
+                .map(Arc::new);
+        }
         let sky = match &opened.scene.sky {
             Sky::Uniform(radiance) => *radiance * Exposure { ev100: viewer.ev100 }.exposure(),
             Sky::Dark | Sky::Map(_) => Vec3::ZERO,
-        };
-        let level = arguments.from.clone().map(BakedLevel::new);
-        let volume = match &level {
-            Some(_) => solve_volume(&opened.scene, &tree, &VolumeSettings::default(), 0, &Unmonitored)
-                .map_err(|cancelled| cancelled.to_string())?,
-            None => None,
         };
         let mut app = App::new();
         app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
@@ -93,7 +98,7 @@ mod window {
             let root = spawn_scene(world, &opened.scene);
             if let Some(level) = &level {
                 world.entity_mut(root).insert(level.clone());
-                spawn_volume(world, volume.clone().map(Arc::new));
+                spawn_volume(world, volume.clone());
             }
         };
         app.insert_resource(ClearColor(Color::LinearRgba(LinearRgba::from_vec3(sky))))
@@ -131,32 +136,26 @@ mod window {
         }
     }
 
-    fn viewer(arguments: &Arguments, scene: &Scene, tree: &kdtree::World) -> Result<ViewerPlugin, Failure> {
-        let camera = arguments.scene.cameras()?.into_iter().next();
-        let bounds = scene.bounds();
+    fn viewer(arguments: &Arguments, opened: &Opened) -> Result<ViewerPlugin, Failure> {
+        let camera = opened.cameras.first();
+        let bounds = opened.scene.bounds();
         let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
         let from_corner = middle + size * Vec3::new(0.2, 0.1, 0.35);
         let eye = match &arguments.eye {
             Some(eye) => point(eye)?,
-            None => camera.as_ref().map_or(from_corner, |camera| camera.position),
+            None => camera.map_or(from_corner, |camera| camera.position),
         };
         let target = match &arguments.target {
             Some(target) => point(target)?,
-            None => camera.as_ref().map_or(middle, |camera| camera.position + camera.forward),
+            None => camera.map_or(middle, |camera| camera.position + camera.forward),
         };
-        let mut viewer = ViewerPlugin {
+        Ok(ViewerPlugin {
             eye,
             target,
             vertical_fov: camera.map_or(1.0, |camera| camera.vertical_fov),
+            ev100: arguments.ev.unwrap_or(ViewerPlugin::default().ev100),
             screenshot: arguments.screenshot.clone(),
-            ..ViewerPlugin::default()
-        };
-        viewer.ev100 = match (arguments.ev, &arguments.from) {
-            (Some(ev), _) => ev,
-            (None, Some(folder)) => metered(folder, scene, tree, &viewer)?,
-            (None, None) => viewer.ev100,
-        };
-        Ok(viewer)
+        })
     }
 
     fn point(text: &str) -> Result<Vec3, Failure> {

@@ -100,3 +100,17 @@ pub fn pages(layout: &Layout, elements: &Elements, irradiance: &[Vec3], valid: &
     }
     pages
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_two_texels_lies_their_mean() {
+        let mut page = Page::new(PageSize { width: 2, height: 1 });
+        page.texels = vec![Vec3::ZERO, Vec3::splat(4.0)];
+        assert_eq!(page.filtered(Vec2::new(0.5, 0.5)), Vec3::ZERO);
+        assert_eq!(page.filtered(Vec2::new(1.0, 0.5)), Vec3::splat(2.0));
+        assert_eq!(page.filtered(Vec2::new(2.0, 0.9)), Vec3::splat(4.0), "the edge goes on beyond the page");
+    }
+}

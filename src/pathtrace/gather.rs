@@ -10,7 +10,7 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{Chances, LightSampler, Place, Scene, Sides};
+use crate::scene::{Chances, LightSampler, Place, Scene};
 
 /// A point and the direction that it faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -193,7 +193,7 @@ impl Gatherer<'_> {
 
     /// What the surface reflects; `None` where its back absorbs everything.
     fn reflectance(&self, hit: &Hit) -> Option<Vec3> {
-        if hit.back && self.scene.surface(hit.surface).sides == Sides::Front {
+        if self.scene.absorbs(hit) {
             return None;
         }
         let material = self.scene.material_of(hit.surface);

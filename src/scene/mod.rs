@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use crate::geometry::{Aabb, SurfaceId, Triangle, define_id};
+use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
 pub use camera::Camera;
 #[cfg(feature = "plugin")]
@@ -96,6 +96,12 @@ impl Scene {
     #[inline]
     pub fn mesh_of(&self, id: SurfaceId) -> &MeshData {
         &self.meshes[self.surface(id).mesh.index()]
+    }
+
+    /// True when a ray met a surface from behind that has no back: it takes all light.
+    #[inline]
+    pub fn absorbs(&self, hit: &Hit) -> bool {
+        hit.back && self.surface(hit.surface).sides == Sides::Front
     }
 
     /// The material of a surface.

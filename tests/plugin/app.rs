@@ -143,9 +143,28 @@ pub fn spawn_camera(app: &mut App, from: Vec3, to: Vec3) -> Handle<Image> {
     picture
 }
 
-/// The linear colour in the middle of a camera's picture, after a few frames.
-pub fn middle_of(app: &mut App, picture: &Handle<Image>) -> Vec3 {
-    tick_app_times(app, 3);
+/// Waits until the linear colour in the middle of a camera's picture is as expected. Bevy uploads meshes, compiles
+/// pipelines and sorts lights over several frames, more of them on a busy machine.
+pub fn assert_shows(app: &mut App, picture: &Handle<Image>, what: &str, expected: impl Fn(Vec3) -> bool) {
+    const MOST_PICTURES: usize = 40;
+    let mut seen = Vec3::NAN;
+    for _ in 0..MOST_PICTURES {
+        tick_app_times(app, 3);
+        seen = middle_of(app, picture);
+        if expected(seen) {
+            return;
+        }
+    }
+    panic!("{what}: {seen} is seen");
+}
+
+/// Waits until the red in the middle of a camera's picture is `expected`, but for a fraction of it.
+pub fn assert_red(app: &mut App, picture: &Handle<Image>, expected: f32, tolerance: f32) {
+    let what = format!("red should be {expected}");
+    assert_shows(app, picture, &what, |seen| (seen.x - expected).abs() <= tolerance * expected);
+}
+
+fn middle_of(app: &mut App, picture: &Handle<Image>) -> Vec3 {
     let seen: Arc<Mutex<Option<Image>>> = Arc::default();
     let slot = Arc::clone(&seen);
     app.world_mut().spawn(Screenshot::image(picture.clone())).observe(move |captured: On<ScreenshotCaptured>| {

@@ -137,6 +137,6 @@ fn the_cornell_box_is_drawn_as_bright_as_paths_say() {
 
     let picture = spawn_camera(&mut app, ray.origin, ray.at(hit.t));
     show_level(&mut app, "cornell_box.glb", folder.path());
-    let seen = middle_of(&mut app, &picture);
-    assert!((seen / expected - 1.0).abs().max_element() < 0.06, "seen {seen}, expected {expected}");
+    let what = format!("paths say {expected}");
+    assert_shows(&mut app, &picture, &what, |seen| (seen / expected - 1.0).abs().max_element() < 0.06);
 }

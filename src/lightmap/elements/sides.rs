@@ -164,8 +164,7 @@ impl Look {
             if bounce == 0 {
                 depth = hit.t / (1.0 + hit.t);
             }
-            let single_sided = scene.surface(hit.surface).sides == Sides::Front;
-            if hit.back && single_sided {
+            if scene.absorbs(&hit) {
                 return Self { end: LookEnd::Lost, depth: 0.0 };
             }
             if scene.material_of(hit.surface).is_emissive() {

@@ -25,8 +25,7 @@ use crate::bake::{BakeError, BakeSettings, Observer, Progress, Report, Stage};
 use crate::radiosity::Content;
 use solve::Solved;
 pub use solve::uv_rect;
-pub use volume::{BakedVolume, VolumeSettings};
-pub use volume::{solve_volume, spawn_volume};
+pub use volume::{BakedVolume, VolumeSettings, solve_volume, spawn_volume};
 
 /// Main thread time that reading the world may take of a frame.
 const READING_BUDGET: Duration = Duration::from_micros(1000);

@@ -14,7 +14,7 @@ use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::pathtrace::{PointIrradiance, Receiver, irradiance_at};
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{LightSampler, Material, Scene, Sides, Sky};
+use crate::scene::{LightSampler, Material, Scene, Sky};
 
 /// How finely a bake's irradiance volume is made.
 #[derive(Clone, Copy, Debug, PartialEq, Reflect)]
@@ -124,10 +124,8 @@ fn lamps_alone(scene: &Scene) -> Scene {
 
 /// False where most rays meet backs of walls: inside of solid things.
 fn is_in_the_open(scene: &Scene, world: &dyn RayQuery, centre: Vec3) -> bool {
-    let sees_back = |direction: Vec3| {
-        let hit = world.closest(&Ray::new(centre, direction));
-        hit.is_some_and(|hit| hit.back && scene.surface(hit.surface).sides == Sides::Front)
-    };
+    let sees_back =
+        |direction: Vec3| world.closest(&Ray::new(centre, direction)).is_some_and(|hit| scene.absorbs(&hit));
     // Slightly turned, so that rays run along no wall.
     let turn = Quat::from_euler(EulerRot::XYZ, 0.37, 0.21, 0.11);
     DIRECTIONS.into_iter().filter(|&direction| sees_back(turn * direction)).count() < 3

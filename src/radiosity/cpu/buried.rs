@@ -4,9 +4,8 @@ use glam::Vec3;
 
 use super::transport::Transport;
 use crate::geometry::sampling::orthonormal_basis;
-use crate::geometry::{Hit, Ray, SurfaceId, sin_cos_turns};
+use crate::geometry::{Ray, SurfaceId, sin_cos_turns};
 use crate::lightmap::SurfacePoint;
-use crate::scene::Sides;
 
 /// Slope above the surface at which a point looks around.
 const HORIZON: f32 = 0.1;
@@ -20,11 +19,6 @@ const ENOUGH: u32 = 4;
 const MOST_PASSED: u32 = 16;
 
 impl Transport<'_> {
-    /// True when the surface that was hit is seen from behind and has no back.
-    pub fn absorbs(&self, hit: &Hit) -> bool {
-        hit.back && self.scene.surface(hit.surface).sides == Sides::Front
-    }
-
     /// Tells a point inside a solid from one in the open: whichever way one leaves a solid, it shows its back in the
     /// end. Looks around along the surface, where a lone back overhead does not reach; one way may fail, through a
     /// crack or along an edge. Also says how many rays that took.
@@ -55,7 +49,7 @@ impl Transport<'_> {
             let solid = self.solid_of(hit.surface);
             if !hit.back {
                 entered.push(solid);
-            } else if !self.absorbs(&hit) {
+            } else if !self.scene.absorbs(&hit) {
                 return false;
             } else if let Some(place) = entered.iter().position(|&other| other == solid) {
                 entered.swap_remove(place);

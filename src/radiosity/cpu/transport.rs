@@ -132,7 +132,7 @@ impl<'a> Transport<'a> {
         arrival.rays += 1;
         let met = self.world.trace(&ray);
         let hit = met.ok();
-        if hit.is_some_and(|hit| self.absorbs(&hit)) {
+        if hit.is_some_and(|hit| self.scene.absorbs(&hit)) {
             if !source.suspect {
                 self.buries(point, direction, &mut arrival);
             }
@@ -213,7 +213,7 @@ impl<'a> Transport<'a> {
             arrival.rays += 1;
             let met = self.world.trace(&ray);
             let next = met.ok();
-            if next.is_some_and(|next| self.absorbs(&next)) {
+            if next.is_some_and(|next| self.scene.absorbs(&next)) {
                 return;
             }
             let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
