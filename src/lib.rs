@@ -18,7 +18,7 @@
 //! | [`kdtree`] | the structure that answers rays |
 //! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
 //! | [`radiosity`] | solvers for the light of all elements at once |
-//! | [`pathtrace`] | irradiance at single points by following paths: the truth that bakes are held against |
+//! | [`pathtrace`] | irradiance at single points by following paths: the truth that bakes are held against, and what lights moving things |
 //! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
 //! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
 //! | `cli` | the command line |
@@ -59,10 +59,11 @@ pub mod scene;
 #[cfg(feature = "plugin")]
 pub mod prelude {
     pub use crate::bake::BakeSettings;
+    pub use crate::pathtrace::VolumeSettings;
     pub use crate::plugin::{
         Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,
         BakeStatic, BakedLevel, CancelBake, EmissiveUnits, Lightmaps, RadiosityPlugins, RemoveLightmaps, SceneSettings,
-        SceneStatus, VolumeSettings,
+        SceneStatus,
     };
     pub use crate::radiosity::Content;
 }

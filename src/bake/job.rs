@@ -15,7 +15,8 @@ use super::{
 use crate::geometry::SurfaceId;
 use crate::kdtree::World;
 use crate::lightmap::files::{Level, LevelContent};
-use crate::lightmap::{Elements, Layout, OpenSides, Page, filter, pages};
+use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels, filter, pages};
+use crate::pathtrace::solve_volume;
 use crate::progress::Monitor;
 use crate::radiosity::{Content, Partial, Solution, SolverSettings, solve};
 use crate::scene::check::darkness;
@@ -34,6 +35,8 @@ pub struct Bake {
     pub layout: Layout,
     /// The lightmaps.
     pub pages: Vec<Page>,
+    /// The irradiance volume, if one was asked for.
+    pub volume: Option<Arc<Voxels>>,
     /// How it went.
     pub report: Report,
 }
@@ -86,6 +89,7 @@ impl Bake {
             scene: &self.scene,
             layout: &self.layout,
             pages: &self.pages,
+            volume: self.volume.as_deref(),
         };
         let written = Level::write(folder, content)?;
         if written.clamped > 0 {
@@ -130,8 +134,15 @@ impl<'a> Job<'a> {
         })?;
         let pages =
             self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;
+        let volume = match &self.settings.volume {
+            Some(settings) => self.stage(Stage::Volume, |job, monitor| {
+                let seed = job.settings.solver.seed;
+                Ok(solve_volume(&scene, &*world, settings, seed, monitor)?.map(Arc::new))
+            })?,
+            None => None,
+        };
         self.complete_report(&layout, &elements, &solution, keeper);
-        Ok(Bake { settings: *self.settings, scene, world, layout, pages, report: self.report })
+        Ok(Bake { settings: *self.settings, scene, world, layout, pages, volume, report: self.report })
     }
 
     /// Runs a stage, tells the observer where it is, and notes how long it took.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::BakeError;
 use crate::kdtree::Preset;
 use crate::lightmap::LayoutSettings;
+use crate::pathtrace::VolumeSettings;
 use crate::radiosity::SolverSettings;
 
 /// How hard the tree that answers rays is tried for.
@@ -47,7 +48,7 @@ impl Default for FilterSettings {
 }
 
 /// Everything that decides what a bake yields. The defaults suit a room of a game.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BakeSettings {
     /// How finely surfaces are covered with texels, and on what pages.
@@ -58,6 +59,20 @@ pub struct BakeSettings {
     pub tree: TreeQuality,
     /// What is done to pages after the light has been solved for.
     pub filter: FilterSettings,
+    /// The irradiance volume that lights what moves; `None` for none.
+    pub volume: Option<VolumeSettings>,
+}
+
+impl Default for BakeSettings {
+    fn default() -> Self {
+        Self {
+            layout: LayoutSettings::default(),
+            solver: SolverSettings::default(),
+            tree: TreeQuality::default(),
+            filter: FilterSettings::default(),
+            volume: Some(VolumeSettings::default()),
+        }
+    }
 }
 
 impl BakeSettings {
@@ -74,6 +89,9 @@ impl BakeSettings {
         positive("error", self.solver.error)?;
         if let Some(seconds) = self.solver.time_seconds {
             positive("time", seconds)?;
+        }
+        if let Some(volume) = self.volume {
+            positive("volume", volume.spacing)?;
         }
         if !(64..=16_384).contains(&self.layout.page_size) {
             let value = self.layout.page_size as f32;

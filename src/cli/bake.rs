@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
+use crate::pathtrace::VolumeSettings;
 use crate::radiosity::{Content, Method};
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings};
@@ -34,6 +35,12 @@ pub struct Arguments {
     /// Most bounces of indirect light [default: until nothing is left]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
+    /// Metres between the voxels of the irradiance volume that lights what moves
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true, conflicts_with = "no_volume")]
+    volume: Option<f32>,
+    /// Bake no irradiance volume
+    #[arg(long)]
+    no_volume: bool,
     /// Leave the noise of a short bake as it is
     #[arg(long)]
     no_denoise: bool,
@@ -96,6 +103,10 @@ impl Arguments {
         solver.memory_mib = self.memory.unwrap_or(solver.memory_mib);
         settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
         settings.filter.denoise = !self.no_denoise;
+        settings.volume = (!self.no_volume).then(|| {
+            let default = VolumeSettings::default();
+            VolumeSettings { spacing: self.volume.unwrap_or(default.spacing), ..default }
+        });
         Ok(settings)
     }
 

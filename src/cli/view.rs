@@ -64,9 +64,8 @@ mod window {
     use crate::kdtree::{self, Preset};
     use crate::plugin::{
         self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
-        VolumeSettings, solve_volume, spawn_scene, spawn_volume,
+        spawn_scene,
     };
-    use crate::progress::Unmonitored;
     use crate::scene::{Scene, Sky, luminance};
 
     /// Frames without another surface that gets its light, after which all have it.
@@ -77,15 +76,9 @@ mod window {
         super::super::arguments::print_warnings(&opened.warnings);
         let mut viewer = viewer(arguments, &opened)?;
         let level = arguments.from.clone().map(BakedLevel::new);
-        let mut volume = None;
-        if let Some(folder) = &arguments.from {
+        if let (Some(folder), None) = (&arguments.from, arguments.ev) {
             let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
-            if arguments.ev.is_none() {
-                viewer.ev100 = metered(folder, &opened.scene, &tree, &viewer)?;
-            }
-            volume = solve_volume(&opened.scene, &tree, &VolumeSettings::default(), 0, &Unmonitored)
-                .map_err(|cancelled| cancelled.to_string())?
-                .map(Arc::new);
+            viewer.ev100 = metered(folder, &opened.scene, &tree, &viewer)?;
         }
         let sky = match &opened.scene.sky {
             Sky::Uniform(radiance) => *radiance * Exposure { ev100: viewer.ev100 }.exposure(),
@@ -98,7 +91,6 @@ mod window {
             let root = spawn_scene(world, &opened.scene);
             if let Some(level) = &level {
                 world.entity_mut(root).insert(level.clone());
-                spawn_volume(world, volume.clone());
             }
         };
         app.insert_resource(ClearColor(Color::LinearRgba(LinearRgba::from_vec3(sky))))

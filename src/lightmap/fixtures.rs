@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec2, Vec3};
 
-use super::{Layout, PageSize, Placement, Rectangle, Unwrap};
+use super::{Layout, PageSize, Placement, Rectangle, Unwrap, Voxels};
 use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey};
 
 /// A quad from a corner along two edges, its front where `u x v` points, with texture coordinates over the whole
@@ -81,6 +81,7 @@ pub fn ball(radius: f32, columns: u32, rows: u32) -> MeshData {
 pub struct Fixture {
     pub scene: Scene,
     pub layout: Layout,
+    pub volume: Option<Voxels>,
 }
 
 impl Fixture {

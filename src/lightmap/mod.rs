@@ -20,9 +20,11 @@ mod page;
 mod polygon;
 mod statistics;
 mod unwrap;
+mod voxels;
 
 pub use elements::{ElementId, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
 pub use page::{Page, irradiance_at, pages};
 pub use statistics::LayoutStatistics;
 pub use unwrap::{Unwrap, Uv1Problem};
+pub use voxels::Voxels;

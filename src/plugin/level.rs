@@ -19,11 +19,11 @@ use super::convert::mesh_from_bevy;
 use super::job::{BakeFinished, uv_rect};
 use super::sync::{Names, numbered};
 use super::write_back::{
-    Baked, Batch, Batches, LitLights, PageFormat, PagePixels, RemoveLightmaps, Target, apply_lights,
+    Baked, Batch, Batches, LitLights, PageFormat, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
 };
 use crate::bake::BakeSettings;
 use crate::lightmap::files::{Level, LevelError, LevelMesh};
-use crate::lightmap::{PageSize, Unwrap};
+use crate::lightmap::{PageSize, Unwrap, Voxels};
 use crate::radiosity::Content;
 use crate::scene::{SurfaceKey, hash, load};
 
@@ -105,6 +105,7 @@ struct Files {
     pages: Vec<PagePixels>,
     meshes: Vec<LevelMesh>,
     surfaces: HashMap<SurfaceKey, Place>,
+    volume: Option<Voxels>,
     content: Content,
     seconds: f32,
 }
@@ -183,11 +184,12 @@ fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
         let place = Place { mesh, page, uv_rect: uv_rect(surface.rectangle, size) };
         surfaces.insert(surface.key.clone(), place);
     }
+    let volume = level.read_volume(folder)?;
     // What a later version may have written is no reason to show nothing.
     let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
     let seconds = started.elapsed().as_secs_f32();
     let content = settings.solver.content;
-    Ok((Files { pages, meshes, surfaces, content, seconds }, level.content_hash))
+    Ok((Files { pages, meshes, surfaces, volume, content, seconds }, level.content_hash))
 }
 
 /// Says once when a file is not what was baked.
@@ -222,8 +224,9 @@ fn receive(
             continue;
         };
         match read {
-            Ok(Files { pages, meshes, surfaces: places, content, seconds }) => {
+            Ok(Files { pages, meshes, surfaces: places, volume, content, seconds }) => {
                 commands.trigger(BakedLevelLoaded { entity, surfaces: places.len(), seconds });
+                commands.queue(move |world: &mut World| exchange_volume(world, volume.as_ref()));
                 batches.push(Batch::bake(Vec::new(), pages, LitLights::default()));
                 shown.level = Some(ShownLevel {
                     surfaces: places,

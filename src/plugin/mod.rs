@@ -38,19 +38,16 @@ mod write_back;
 use bevy::app::{PluginGroup, PluginGroupBuilder};
 
 pub use components::*;
-pub use job::{
-    Bake, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, BakedVolume, CancelBake,
-    VolumeSettings,
-};
-#[cfg(feature = "cli")]
-pub(crate) use job::{solve_volume, spawn_volume};
+pub use job::{Bake, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, CancelBake};
 pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
 pub use spawn::spawn_scene;
 pub use sync::{
     AssetCache, Moved, Needed, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin, WorldScene,
 };
 pub use viewer::{TakeScreenshot, ViewerPlugin};
-pub use write_back::{Baked, BakedLight, BatchTimes, Lightmaps, RemoveLightmaps, StandInMaterial, WriteBackPlugin};
+pub use write_back::{
+    Baked, BakedLight, BakedVolume, BatchTimes, Lightmaps, RemoveLightmaps, StandInMaterial, WriteBackPlugin,
+};
 
 /// Everything that baking in an app takes.
 pub struct RadiosityPlugins;

@@ -99,7 +99,8 @@ pub fn quick_bake() -> Bake {
     settings.layout.texels_per_metre = 4.0;
     settings.layout.page_size = 256;
     settings.solver.error = 0.2;
-    Bake { settings, volume: None, threads: Some(1), folder: None }
+    settings.volume = None;
+    Bake { settings, threads: Some(1), folder: None }
 }
 
 /// Bakes and waits for the end.

@@ -107,8 +107,22 @@ fn what_moves_is_lit_by_the_volume() {
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
     tick_app_times(&mut app, 2);
     assert_shows(&mut app, &picture, "nothing lights the mover yet", |seen| seen.x == 0.0);
-    bake(&mut app, Bake { volume: Some(VolumeSettings::default()), ..quick_bake() }).unwrap();
-    assert_red(&mut app, &picture, 0.5 * 100.0 * exposure(), 0.05);
+    let folder = tempfile::tempdir().unwrap();
+    let mut with_volume = Bake { folder: Some(folder.path().to_owned()), ..quick_bake() };
+    with_volume.settings.volume = Some(VolumeSettings::default());
+    bake(&mut app, with_volume).unwrap();
+    let lit = 0.5 * 100.0 * exposure();
+    assert_red(&mut app, &picture, lit, 0.05);
+
+    app.world_mut().resource_mut::<Lightmaps>().enabled = false;
+    assert_shows(&mut app, &picture, "baked light is switched off", |seen| seen.x == 0.0);
+    app.world_mut().resource_mut::<Lightmaps>().enabled = true;
+    assert_red(&mut app, &picture, lit, 0.05);
+
+    app.world_mut().trigger(RemoveLightmaps);
+    assert_shows(&mut app, &picture, "baked light is gone", |seen| seen.x == 0.0);
+    app.world_mut().spawn(BakedLevel::new(folder.path()));
+    assert_red(&mut app, &picture, lit, 0.05);
 }
 
 #[test]

@@ -6,16 +6,20 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use glam::{UVec3, Vec3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::staging::Staging;
 use super::{LevelError, LevelMesh, read_exr, read_ktx2, write_exr, write_ktx2};
-use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap};
+use crate::geometry::Aabb;
+use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
 use crate::scene::{Scene, SurfaceKey};
 
 /// The file that makes a folder a level.
 pub const LEVEL_FILE: &str = "level.ron";
+
+const VOLUME_FILE: &str = "volume.exr";
 
 const FORMAT: u32 = 1;
 /// Bytes beyond which no `level.ron` is believed: a hundred thousand surfaces take a tenth of it.
@@ -36,6 +40,9 @@ pub struct Level {
     pub pages: Vec<LevelPage>,
     /// The surfaces that have a rectangle.
     pub surfaces: Vec<LevelSurface>,
+    /// The irradiance volume, if there is one.
+    #[serde(default)]
+    pub volume: Option<LevelVolume>,
 }
 
 /// One page's size and files.
@@ -64,6 +71,19 @@ pub struct LevelSurface {
     pub mesh: String,
 }
 
+/// The irradiance volume's place and file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelVolume {
+    /// The least coordinates of its box, world space, metres.
+    pub minimum: [f32; 3],
+    /// The greatest coordinates of its box, world space, metres.
+    pub maximum: [f32; 3],
+    /// Voxels along each axis.
+    pub count: [u32; 3],
+    /// Its voxels, beside `level.ron`.
+    pub exr: String,
+}
+
 /// What becomes a level.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelContent<'a> {
@@ -77,6 +97,8 @@ pub struct LevelContent<'a> {
     pub layout: &'a Layout,
     /// The layout's pages.
     pub pages: &'a [Page],
+    /// The irradiance volume, if there is one.
+    pub volume: Option<&'a Voxels>,
 }
 
 /// What writing a level did.
@@ -106,6 +128,10 @@ impl Level {
             staging.add(&exr, &write_exr(page, &folder.join(&exr))?)?;
             pages.push(LevelPage { width: page.width, height: page.height, ktx2, exr });
         }
+        let volume = match content.volume {
+            Some(voxels) => stage_volume(&mut staging, voxels, folder)?,
+            None => None,
+        };
         let surfaces = stage_meshes(&mut staging, &content)?;
         let level = Self {
             format: FORMAT,
@@ -113,6 +139,7 @@ impl Level {
             settings: content.settings.clone(),
             pages,
             surfaces,
+            volume,
         };
         let path = folder.join(LEVEL_FILE);
         let text = ron::ser::to_string_pretty(&level, ron::ser::PrettyConfig::new().depth_limit(3))
@@ -162,6 +189,16 @@ impl Level {
         if let Some(page) = self.pages.iter().find(|page| !sound(page.width) || !sound(page.height)) {
             return Err(format!("a page has {} x {} texels", page.width, page.height));
         }
+        if let Some(LevelVolume { minimum, maximum, count, .. }) = &self.volume {
+            let fits = |size: PageSize| sound(size.width) && sound(size.height);
+            if !Voxels::page_size(UVec3::from_array(*count)).is_some_and(fits) {
+                return Err(format!("the volume has {} x {} x {} voxels", count[0], count[1], count[2]));
+            }
+            if !minimum.iter().zip(maximum).all(|(minimum, maximum)| minimum < maximum && maximum - minimum < f32::MAX)
+            {
+                return Err("the volume's box has no inside".to_owned());
+            }
+        }
         for LevelSurface { key, page, rectangle, .. } in &self.surfaces {
             let page =
                 self.pages.get(*page as usize).ok_or_else(|| format!("\"{key}\" is on a page that is missing"))?;
@@ -178,7 +215,8 @@ impl Level {
     /// Names of all files beside `level.ron`; meshes that several surfaces share come several times.
     fn files(&self) -> impl Iterator<Item = &str> {
         let pages = self.pages.iter().flat_map(|page| [page.ktx2.as_str(), page.exr.as_str()]);
-        pages.chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
+        let volume = self.volume.iter().map(|volume| volume.exr.as_str());
+        pages.chain(volume).chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
     }
 
     /// The texels of a page as `Rgb9e5`, four bytes each, ready for a texture.
@@ -203,6 +241,22 @@ impl Level {
         let page = &self.pages[page];
         let path = folder.join(&page.exr);
         read_exr(&read_file(&path)?, PageSize { width: page.width, height: page.height }, &path)
+    }
+
+    /// The irradiance volume; `None` for a level without one.
+    ///
+    /// # Errors
+    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    pub fn read_volume(&self, folder: &Path) -> Result<Option<Voxels>, LevelError> {
+        let Some(LevelVolume { minimum, maximum, count, exr }) = &self.volume else {
+            return Ok(None);
+        };
+        let path = folder.join(exr);
+        let count = UVec3::from_array(*count);
+        let size = Voxels::page_size(count).ok_or_else(|| LevelError::damaged(&path, "it has no voxels"))?;
+        let page = read_exr(&read_file(&path)?, size, &path)?;
+        let bounds = Aabb { min: Vec3::from_array(*minimum), max: Vec3::from_array(*maximum) };
+        Ok(Some(Voxels::from_page(bounds, count, &page)))
     }
 
     /// The unwrapped mesh of a surface.
@@ -244,6 +298,20 @@ impl Level {
         let pages = self.pages.iter().map(|page| PageSize { width: page.width, height: page.height }).collect();
         Ok(Layout { placements, pages })
     }
+}
+
+/// Stages the irradiance volume, and says where it stands.
+fn stage_volume(staging: &mut Staging, voxels: &Voxels, folder: &Path) -> Result<Option<LevelVolume>, LevelError> {
+    let Some(page) = voxels.page() else {
+        return Ok(None);
+    };
+    staging.add(VOLUME_FILE, &write_exr(&page, &folder.join(VOLUME_FILE))?)?;
+    Ok(Some(LevelVolume {
+        minimum: voxels.bounds.min.to_array(),
+        maximum: voxels.bounds.max.to_array(),
+        count: voxels.count.to_array(),
+        exr: VOLUME_FILE.to_owned(),
+    }))
 }
 
 /// Stages one file for each mesh that surfaces share, and says what they show.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `page_N.ktx2` | the page as Bevy loads it: shared-exponent floats ([`rgb9e5`]) |
 //! | `page_N.exr` | the same in full precision, linear `f32` RGB |
+//! | `volume.exr` | the irradiance volume, if there is one: slices along z from left to right, directions from top to bottom |
 //! | `mesh_N.uv1` | lightmap coordinates of one unwrapped mesh ([`LevelMesh`]) |
 //! | `level.ron` | the [`Level`]: which surface has which rectangle of which page, settings, content hash |
 //!
@@ -24,5 +25,5 @@ mod tests;
 pub use error::LevelError;
 pub use exr::{read_exr, write_exr};
 pub use ktx2::{read_ktx2, write_ktx2};
-pub use level::{LEVEL_FILE, Level, LevelContent, LevelPage, LevelSurface, Written};
+pub use level::{LEVEL_FILE, Level, LevelContent, LevelPage, LevelSurface, LevelVolume, Written};
 pub use mesh::LevelMesh;

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use glam::{Vec2, Vec3};
+use glam::{UVec3, Vec2, Vec3};
 use tempfile::tempdir;
 
 use super::*;
+use crate::geometry::Aabb;
 use crate::lightmap::fixtures::{Fixture, ball, quad};
-use crate::lightmap::{Page, PageSize};
+use crate::lightmap::{Page, PageSize, Voxels};
 use crate::scene::Sides;
 
 fn page(width: u32, height: u32) -> Page {
@@ -20,7 +21,8 @@ fn page(width: u32, height: u32) -> Page {
     page
 }
 
-/// A level of three surfaces, two of which show the same mesh, and one of which has texels for both sides.
+/// A level of three surfaces, two of which show the same mesh, and one of which has texels for both sides, and of an
+/// irradiance volume.
 fn fixture() -> Fixture {
     let mut fixture = Fixture::default();
     fixture.add(ball(1.0, 8, 6), Sides::Front, [20, 12]);
@@ -30,7 +32,15 @@ fn fixture() -> Fixture {
     fixture.scene.surfaces.push(again);
     let shared = fixture.layout.placements[0].clone();
     fixture.layout.placements.push(shared);
+    fixture.volume = Some(voxels());
     fixture
+}
+
+/// Voxels of different values.
+fn voxels() -> Voxels {
+    let value = |index: usize| core::array::from_fn(|direction| Vec3::new(index as f32, direction as f32, 0.5));
+    let bounds = Aabb { min: Vec3::NEG_ONE, max: Vec3::new(1.0, 2.0, 3.0) };
+    Voxels { bounds, count: UVec3::new(2, 3, 4), values: (0..24).map(value).collect() }
 }
 
 /// A level of one surface.
@@ -49,6 +59,7 @@ fn try_to_write(fixture: &Fixture, folder: &Path) -> Result<Written, LevelError>
         scene: &fixture.scene,
         layout: &fixture.layout,
         pages: &pages,
+        volume: fixture.volume.as_ref(),
     };
     Level::write(folder, content)
 }
@@ -105,8 +116,9 @@ fn a_level_is_read_as_it_was_written() {
     let level = Level::read(folder.path()).expect("a level");
     assert_eq!(level, written.level);
     assert_eq!(level.settings["method"], "gather");
-    // Two pages in two formats, two meshes for three surfaces, and the level.
-    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 7);
+    // Two pages in two formats, two meshes for three surfaces, the volume, and the level.
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 8);
+    assert_eq!(level.read_volume(folder.path()).expect("a volume"), Some(voxels()));
     let layout = level.layout(folder.path(), &fixture.scene).expect("the meshes that were baked");
     assert_eq!(layout.pages, fixture.layout.pages);
     for (read, baked) in layout.placements.iter().flatten().zip(fixture.layout.placements.iter().flatten()) {
@@ -176,8 +188,9 @@ fn truncated_and_corrupted_files_are_errors_and_never_panics() {
             let _ = level.read_page(folder.path(), number);
             let _ = level.read_texture(folder.path(), number);
         }
+        let _ = level.read_volume(folder.path());
     };
-    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "mesh_0.uv1"] {
+    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "volume.exr", "mesh_0.uv1"] {
         let path = folder.path().join(name);
         let good = fs::read(&path).expect("a file of the level");
         for place in (0..good.len()).step_by(good.len() / 31 + 1) {
@@ -202,12 +215,14 @@ fn truncated_and_corrupted_files_are_errors_and_never_panics() {
 fn impossible_levels_are_refused() {
     let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
     let level = write(&fixture, folder.path()).level;
-    let mut bad = vec![level.clone(); 5];
+    let mut bad = vec![level.clone(); 7];
     bad[0].pages[0].ktx2 = "../page_0.ktx2".into();
     bad[1].pages[0].width = 1 << 30;
     bad[2].surfaces[0].page = 9;
     bad[3].surfaces[0].rectangle.x = u32::MAX;
     bad[4].format = 2;
+    bad[5].volume.as_mut().expect("a volume").count = [u32::MAX, 2, 3];
+    bad[6].volume.as_mut().expect("a volume").maximum[1] = f32::NAN;
     for (number, level) in bad.iter().enumerate() {
         let text = ron::to_string(level).expect("a level as text");
         fs::write(folder.path().join(LEVEL_FILE), text).expect("the level's file");

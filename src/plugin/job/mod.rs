@@ -7,7 +7,6 @@
 //! The solver's threads are its own and leave the game a core. [`BakeProgress`] says where it is; [`CancelBake`] ends it.
 
 mod solve;
-mod volume;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -20,12 +19,11 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::sync::{AssetCache, Needed, SceneCounts, SceneRead, SceneReader, SceneStatus, WorldScene};
-use super::write_back::{Batch, BatchTimes, Batches, LitLights};
+use super::write_back::{Batch, BatchTimes, Batches, LitLights, exchange_volume};
 use crate::bake::{BakeError, BakeSettings, Observer, Progress, Report, Stage};
 use crate::radiosity::Content;
 use solve::Solved;
 pub use solve::uv_rect;
-pub use volume::{BakedVolume, VolumeSettings, solve_volume, spawn_volume};
 
 /// Main thread time that reading the world may take of a frame.
 const READING_BUDGET: Duration = Duration::from_micros(1000);
@@ -33,22 +31,14 @@ const READING_BUDGET: Duration = Duration::from_micros(1000);
 /// Trigger it to bake the world as it is: `commands.trigger(Bake::default())`.
 ///
 /// It ends in [`BakeFinished`] or [`BakeFailed`]. A bake that is triggered while one is running is refused.
-#[derive(Event, Clone, Debug)]
+#[derive(Event, Clone, Debug, Default)]
 pub struct Bake {
     /// How to bake.
     pub settings: BakeSettings,
-    /// The irradiance volume that lights what moves; `None` for none.
-    pub volume: Option<VolumeSettings>,
     /// Threads that solve; `None` takes all of the machine's but one, which is the game's.
     pub threads: Option<usize>,
     /// Where to write the level as well, for a later [`BakedLevel`](super::BakedLevel). `None` writes nothing.
     pub folder: Option<PathBuf>,
-}
-
-impl Default for Bake {
-    fn default() -> Self {
-        Self { settings: BakeSettings::default(), volume: Some(VolumeSettings::default()), threads: None, folder: None }
-    }
 }
 
 /// Trigger it to end the bake that is running. What has been baked before stays.
@@ -129,8 +119,7 @@ pub struct BakePlugin;
 
 impl Plugin for BakePlugin {
     fn build(&self, app: &mut App) {
-        app.register_type::<BakedVolume>()
-            .init_resource::<BakeProgress>()
+        app.init_resource::<BakeProgress>()
             .init_resource::<Job>()
             // In this order every bake, however quick, is seen to be solving for a frame.
             .add_systems(PreUpdate, (poll_solver, read_world).chain())
@@ -326,7 +315,7 @@ fn poll_solver(
             let Solved { targets, pages, mut report, volume } = solved;
             report.warnings.splice(0..0, warnings);
             batches.push(Batch::bake(targets, pages, lights).on_attached(move |world, times| {
-                spawn_volume(world, volume);
+                exchange_volume(world, volume.as_deref());
                 *world.resource_mut::<Job>() = Job::Idle;
                 *world.resource_mut::<BakeProgress>() = BakeProgress::default();
                 world.trigger(BakeFinished { report, times });

@@ -6,13 +6,11 @@ use bevy::prelude::{Entity, Handle, Mesh, Rect};
 use glam::Vec2;
 use rayon::prelude::*;
 
-use super::volume::{Voxels, solve_volume};
 use super::{Bake, BakeFailure};
-use crate::bake::{BakeError, Observer, Report};
-use crate::lightmap::{Layout, PageSize, Placement, Rectangle};
+use crate::bake::{Observer, Report};
+use crate::lightmap::{Layout, PageSize, Placement, Rectangle, Voxels};
 use crate::plugin::sync::WorldScene;
 use crate::plugin::write_back::{PagePixels, Target};
-use crate::progress::Monitor;
 use crate::scene::Severity;
 use crate::scene::check::repair;
 
@@ -46,25 +44,7 @@ pub fn solve(bake: &Bake, world: WorldScene, observer: &dyn Observer) -> Result<
         .collect();
     let pages =
         baked.pages.par_iter().map(|page| PagePixels::half_float(page.width, page.height, &page.texels)).collect();
-    let volume = match &bake.volume {
-        Some(settings) => {
-            let seed = bake.settings.solver.seed;
-            solve_volume(&baked.scene, &*baked.world, settings, seed, &CancelOnly(observer)).map_err(BakeError::from)?
-        }
-        None => None,
-    };
-    Ok(Solved { targets, pages, report: baked.report, volume: volume.map(Arc::new) })
-}
-
-/// Passes the wish to stop on and keeps progress to itself.
-struct CancelOnly<'a>(&'a dyn Observer);
-
-impl Monitor for CancelOnly<'_> {
-    fn progress(&self, _fraction: f32) {}
-
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
+    Ok(Solved { targets, pages, report: baked.report, volume: baked.volume })
 }
 
 fn target(entity: Entity, original: Handle<Mesh>, placement: &Placement, layout: &Layout) -> Target {

@@ -20,6 +20,7 @@ mod guard;
 mod lights;
 mod material;
 mod page;
+mod volume;
 
 use bevy::asset::AssetEventSystems;
 use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
@@ -31,6 +32,8 @@ pub use lights::BakedLight;
 use material::OneSidedMaterials;
 pub use material::StandInMaterial;
 pub use page::{PageFormat, PagePixels, Pages, half_floats};
+pub use volume::{BakedVolume, exchange_volume};
+use volume::{remove_volume, show_volume};
 
 /// Marks a mesh entity that has baked light, whether or not it is being shown.
 #[derive(Component, Clone, Debug, Reflect)]
@@ -92,6 +95,7 @@ impl Plugin for WriteBackPlugin {
     fn build(&self, app: &mut App) {
         app.register_type::<Baked>()
             .register_type::<BakedLight>()
+            .register_type::<BakedVolume>()
             .register_type::<Lightmaps>()
             .init_resource::<Lightmaps>()
             .init_resource::<Shown>()
@@ -197,6 +201,7 @@ fn toggle(world: &mut World) {
         let mut entity = world.entity_mut(entity);
         if wanted { show(&mut entity) } else { hide(&mut entity) }
     }
+    show_volume(world, wanted);
     batch::apply_lights(world);
 }
 
@@ -205,6 +210,7 @@ fn remove_lightmaps(_: On<RemoveLightmaps>, mut commands: Commands) {
         for entity in baked_entities(world) {
             release(&mut world.entity_mut(entity));
         }
+        remove_volume(world);
         *world.resource_mut::<LitLights>() = LitLights::default();
         *world.resource_mut::<Pages>() = Pages::default();
         batch::apply_lights(world);
