@@ -95,7 +95,8 @@ fn a_bake_writes_its_level_and_nothing_else() {
     for name in ["level.ron", "page_0.exr", "page_0.ktx2", "report.json", "volume.exr"] {
         assert!(names.iter().any(|file| file == name), "{name} in {names:?}");
     }
-    let known = |name: &&String| ["level.ron", "report.json", "volume.exr"].contains(&name.as_str()) || name.contains('_');
+    let known =
+        |name: &&String| ["level.ron", "report.json", "volume.exr"].contains(&name.as_str()) || name.contains('_');
     assert_eq!(names.iter().find(|name| !known(name)), None);
 }
 

@@ -54,7 +54,6 @@ mod window {
     use std::path::Path;
     use std::sync::Arc;
 
-    use bevy::camera::Exposure;
     use bevy::prelude::*;
 
     use super::super::arguments::Opened;
@@ -66,7 +65,7 @@ mod window {
         self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
         spawn_scene,
     };
-    use crate::scene::{Scene, Sky, luminance};
+    use crate::scene::{Scene, luminance};
 
     /// Frames without another surface that gets its light, after which all have it.
     const QUIET_FRAMES: u32 = 8;
@@ -80,10 +79,6 @@ mod window {
             let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
             viewer.ev100 = metered(folder, &opened.scene, &tree, &viewer)?;
         }
-        let sky = match &opened.scene.sky {
-            Sky::Uniform(radiance) => *radiance * Exposure { ev100: viewer.ev100 }.exposure(),
-            Sky::Dark | Sky::Map(_) => Vec3::ZERO,
-        };
         let mut app = App::new();
         app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
         let has_level = level.is_some();
@@ -93,8 +88,7 @@ mod window {
                 world.entity_mut(root).insert(level.clone());
             }
         };
-        app.insert_resource(ClearColor(Color::LinearRgba(LinearRgba::from_vec3(sky))))
-            .add_systems(Startup, spawn)
+        app.add_systems(Startup, spawn)
             .insert_resource(Wait { quiet_frames: 0, is_running: !has_level })
             .add_systems(Update, shoot_when_lit)
             .add_observer(|_: On<BakedLevelLoaded>, mut wait: ResMut<Wait>| wait.is_running = true)
@@ -146,6 +140,7 @@ mod window {
             target,
             vertical_fov: camera.map_or(1.0, |camera| camera.vertical_fov),
             ev100: arguments.ev.unwrap_or(ViewerPlugin::default().ev100),
+            sky: opened.scene.sky.clone(),
             screenshot: arguments.screenshot.clone(),
         })
     }

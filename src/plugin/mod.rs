@@ -30,6 +30,7 @@ mod convert;
 mod fly;
 mod job;
 mod level;
+mod skybox;
 mod spawn;
 mod sync;
 mod viewer;

@@ -11,6 +11,9 @@ use bevy::render::render_resource::{TextureFormat, TextureUsages};
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::window::{ExitCondition, WindowPlugin};
 
+use super::skybox::skybox;
+use crate::scene::Sky;
+
 /// Where one looks at a level from, and how.
 #[derive(Clone, Debug)]
 pub struct ViewerPlugin {
@@ -22,6 +25,8 @@ pub struct ViewerPlugin {
     pub vertical_fov: f32,
     /// Exposure (EV100); a higher one makes the picture darker.
     pub ev100: f32,
+    /// What is behind everything.
+    pub sky: Sky,
     /// Where to write a picture, instead of opening a window. It is taken after [`TakeScreenshot`], and the app exits.
     pub screenshot: Option<PathBuf>,
 }
@@ -33,6 +38,7 @@ impl Default for ViewerPlugin {
             target: Vec3::Y,
             vertical_fov: 1.0,
             ev100: Exposure::EV100_BLENDER,
+            sky: Sky::Dark,
             screenshot: None,
         }
     }
@@ -89,15 +95,24 @@ struct Countdown(u32);
 struct Picture(Handle<Image>);
 
 fn spawn_camera(mut commands: Commands, view: Res<View>, mut images: ResMut<Assets<Image>>) {
-    let View(ViewerPlugin { eye, target, vertical_fov, ev100, screenshot }) = &*view;
+    let View(ViewerPlugin { eye, target, vertical_fov, ev100, sky, screenshot }) = &*view;
+    let exposure = Exposure { ev100: *ev100 };
+    let background = match sky {
+        Sky::Uniform(radiance) => LinearRgba::from_vec3(*radiance * exposure.exposure()),
+        Sky::Dark | Sky::Map(_) => LinearRgba::BLACK,
+    };
     let mut camera = commands.spawn((
         Camera3d::default(),
         Hdr,
         Tonemapping::AcesFitted,
-        Exposure { ev100: *ev100 },
+        exposure,
+        Camera { clear_color: ClearColorConfig::Custom(background.into()), ..default() },
         Projection::Perspective(PerspectiveProjection { fov: *vertical_fov, near: 0.05, ..default() }),
         Transform::from_translation(*eye).looking_at(*target, Vec3::Y),
     ));
+    if let Sky::Map(map) = sky {
+        camera.insert(skybox(map, &mut images));
+    }
     if screenshot.is_some() {
         let mut picture =
             Image::new_target_texture(PICTURE_SIZE.x, PICTURE_SIZE.y, TextureFormat::Rgba8UnormSrgb, None);
