@@ -118,6 +118,14 @@ fn meshes_that_left_the_cpu_are_reported_by_name() {
 }
 
 #[test]
+fn a_bake_that_is_triggered_before_the_first_frame_sees_what_was_spawned() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1000.0);
+    bake(&mut app, quick_bake()).unwrap();
+    assert!(app.world().get::<Baked>(floor).is_some());
+}
+
+#[test]
 fn a_bake_lights_the_floor_and_removing_it_leaves_no_trace() {
     let mut app = create_world_app();
     let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 100.0);

@@ -121,8 +121,9 @@ impl Plugin for BakePlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<BakeProgress>()
             .init_resource::<Job>()
-            // In this order every bake, however quick, is seen to be solving for a frame.
-            .add_systems(PreUpdate, (poll_solver, read_world).chain())
+            // At the end of a frame what was spawned in it has its place and is visible. In this order every bake,
+            // however quick, is seen to be solving for a frame.
+            .add_systems(Last, (poll_solver, read_world).chain())
             .add_observer(start)
             .add_observer(cancel);
     }
@@ -235,6 +236,7 @@ fn read_world(
             *job = Job::Solving(solving);
         }
         Err(error) => {
+            error!("{error}");
             *progress = BakeProgress::default();
             *job = Job::Idle;
             commands.trigger(BakeFailed { error: Arc::new(error) });
@@ -323,6 +325,9 @@ fn poll_solver(
         }
         Err(error) => {
             *progress = BakeProgress::default();
+            if !error.is_cancelled() {
+                error!("{error}");
+            }
             commands.trigger(BakeFailed { error: Arc::new(error) });
         }
     }
