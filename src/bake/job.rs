@@ -75,10 +75,11 @@ pub fn run_with_checkpoints(
 }
 
 impl Bake {
-    /// Writes the level and its `report.json` into a folder, each file whole or not at all.
+    /// Writes the level and its `report.json` into a folder. A level that was there before is replaced in one step:
+    /// whenever the process ends, the folder holds the old level or the new one.
     ///
     /// # Errors
-    /// When the folder cannot be written or the disk is full; a level that was there before may be gone then.
+    /// When the folder cannot be written or the disk is full.
     pub fn write(&mut self, folder: &Path) -> Result<(), BakeError> {
         let started = Instant::now();
         let settings = serde_json::to_value(self.settings).unwrap_or_default();
