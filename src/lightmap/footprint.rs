@@ -73,7 +73,8 @@ struct Piece {
 enum Shape {
     Texel,
     Triangle,
-    Polygon(Polygon),
+    /// Boxed: most pieces are whole texels, and there are millions of them.
+    Polygon(Box<Polygon>),
 }
 
 impl Footprints {
@@ -281,7 +282,7 @@ impl Footprints {
         let shape = match self.corners_of(fragment) {
             [] if self.is_whole(triangle) => Shape::Triangle,
             [] => Shape::Texel,
-            corners => Shape::Polygon(Polygon::from_texel(corners)),
+            corners => Shape::Polygon(Box::new(Polygon::from_texel(corners))),
         };
         let corners = texel_corners(unwrap, triangle, self.width, self.height);
         let corner = texel_origin(self.texels[footprint], self.width);
@@ -429,7 +430,7 @@ fn clipped(polygon: &Polygon, width: u32, height: u32, triangle: u32) -> Vec<Pie
     for (y, row) in slices(*polygon, 1, height) {
         for (x, square) in slices(row, 0, width) {
             let area = square.area();
-            let shape = if area > 1.0 - 1e-9 { Shape::Texel } else { Shape::Polygon(square) };
+            let shape = if area > 1.0 - 1e-9 { Shape::Texel } else { Shape::Polygon(Box::new(square)) };
             pieces.push(Piece { texel: y * width + x, triangle, area, shape });
         }
     }

@@ -246,9 +246,11 @@ impl Monitor for Interrupter {
 }
 
 impl SolveObserver for Interrupter {
-    fn pass_finished(&self, pass: &Pass, checkpoint: &dyn Fn() -> Partial) {
+    fn pass_finished(&self, pass: &Pass, state: &Partial<'_>) {
         if pass.number == self.keep_pass {
-            *self.kept.lock().expect("one thread") = Some(checkpoint().to_bytes());
+            let mut bytes = Vec::new();
+            state.write(&mut bytes).expect("there is room");
+            *self.kept.lock().expect("one thread") = Some(bytes);
         }
     }
 }
@@ -261,7 +263,7 @@ fn a_resumed_bake_and_any_number_of_threads_give_the_same_bytes() {
     let elements = test.elements();
     for method in METHODS {
         let settings = SolverSettings { method, seed: 5, ..settings(0.05) };
-        let solve_with = |threads: usize, resume: Option<Partial>, observer: &Interrupter| {
+        let solve_with = |threads: usize, resume: Option<Partial<'_>>, observer: &Interrupter| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
             pool.install(|| solve(&scene, &world, &elements, &settings, resume, observer)).expect("nobody cancels")
         };

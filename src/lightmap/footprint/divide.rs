@@ -91,7 +91,7 @@ impl Shard {
         let polygon = match &piece.shape {
             Shape::Texel => Polygon::from_corner(super::texel_origin(piece.texel, width)),
             Shape::Triangle => Polygon::from_triangle(texel_corners(unwrap, piece.triangle, width, height)),
-            Shape::Polygon(polygon) => *polygon,
+            Shape::Polygon(polygon) => **polygon,
         };
         Self { piece: piece.clone(), polygon, is_cut: false }
     }
@@ -114,7 +114,7 @@ impl Shard {
 
     fn into_piece(self) -> Piece {
         match self.is_cut {
-            true => Piece { shape: Shape::Polygon(self.polygon.shrunk(INSET)), ..self.piece },
+            true => Piece { shape: Shape::Polygon(Box::new(self.polygon.shrunk(INSET))), ..self.piece },
             false => self.piece,
         }
     }
