@@ -10,8 +10,11 @@ use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page, filter, irradiance_at, pages};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{SolverSettings, solve};
+use bevy_radiosity::scene::shapes::inside_out;
 use bevy_radiosity::scene::shapes::{cuboid, floor};
-use bevy_radiosity::scene::{Material, MaterialId, MeshData, MeshId, Scene, Sides, Sky, Surface, SurfaceKey};
+use bevy_radiosity::scene::{
+    Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Sides, Sky, Surface, SurfaceKey,
+};
 use glam::{Vec2, Vec3};
 
 const SKY: f32 = 1000.0;
@@ -173,5 +176,31 @@ fn the_lawn_at_the_feet_of_a_plinth_is_not_dark() {
             seen += 1;
         }
         assert!(seen > 100, "{seen}");
+    }
+}
+
+#[test]
+fn the_room_behind_a_board_thinner_than_a_texel_is_dark_beside_the_texels_that_it_crosses() {
+    let room = inside_out(cuboid("room", Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0)));
+    let board = cuboid("board", Vec3::new(0.03, -0.1, -2.1), Vec3::new(0.05, 3.1, 2.1));
+    let mut scene = Scene { materials: vec![Material::diffuse("grey", Vec3::splat(0.6))], ..Scene::default() };
+    for (index, mesh) in [room, board].into_iter().enumerate() {
+        let id = MeshId(index as u32);
+        scene.surfaces.push(Surface::new(SurfaceKey(mesh.name.clone()), id, MaterialId(0)));
+        scene.meshes.push(Arc::new(mesh));
+    }
+    let position = Vec3::new(-1.0, 2.0, 0.0);
+    let kind = LightKind::Point { position, intensity: Vec3::splat(100.0), radius: 0.0, range: f32::INFINITY };
+    scene.lights.push(Light { name: "lamp".into(), kind });
+    let baked = bake(scene);
+    let lit = baked.look_around(Vec3::new(-1.0, 1.0, 0.0));
+    let mean = lit.iter().map(|(_, shown)| shown.x).sum::<f32>() / lit.len() as f32;
+    assert!(mean > 20.0, "{mean}");
+    for (hit, shown) in baked.look_around(Vec3::new(1.0, 1.0, 0.0)) {
+        let place = baked.world.scene().triangle(hit.surface, hit.triangle).at(hit.barycentric);
+        // A texel is an eighth of a metre, and filtering reads one more.
+        if hit.surface == SurfaceId(1) || place.x > 0.3 {
+            assert!(shown.x <= 1e-6 * mean, "{shown} at {place}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! generation. Whatever moment a bake dies at, one whole generation remains.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::BakeSettings;
@@ -12,6 +12,8 @@ use crate::scene;
 
 const MAGIC: &[u8; 8] = b"RADBAKE1";
 const HEADER_BYTES: usize = 8 + 32 + 32;
+/// Where the payload's digest stands.
+const DIGEST_START: u64 = 8 + 32;
 
 /// A digest of all that a bake's bytes depend on: the scene, the settings, the version of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,23 +85,31 @@ impl Checkpoints {
         self.newest.exists() || self.previous.exists()
     }
 
-    /// Keeps `payload` as the newest generation.
+    /// Keeps what `payload` writes as the newest generation.
     ///
     /// # Errors
     /// When the folder cannot be written; the older generations are still there then.
-    pub fn save(&self, inputs: InputsHash, payload: &[u8]) -> Result<(), CheckpointError> {
+    pub fn save(
+        &self,
+        inputs: InputsHash,
+        payload: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CheckpointError> {
         self.write(inputs, payload).map_err(|source| {
             let _ = fs::remove_file(&self.temporary);
             CheckpointError::Io { path: self.newest.clone(), source }
         })
     }
 
-    fn write(&self, inputs: InputsHash, payload: &[u8]) -> io::Result<()> {
+    fn write(&self, inputs: InputsHash, payload: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut file = File::create(&self.temporary)?;
         file.write_all(MAGIC)?;
         file.write_all(&inputs.0)?;
-        file.write_all(blake3::hash(payload).as_bytes())?;
-        file.write_all(payload)?;
+        file.write_all(&[0; 32])?;
+        let mut digested = Digested { out: &mut file, hasher: blake3::Hasher::new() };
+        payload(&mut digested)?;
+        let digest = digested.hasher.finalize();
+        file.seek(SeekFrom::Start(DIGEST_START))?;
+        file.write_all(digest.as_bytes())?;
         file.sync_all()?;
         if self.newest.exists() {
             fs::rename(&self.newest, &self.previous)?;
@@ -156,6 +166,24 @@ fn read(path: &Path, inputs: InputsHash) -> Result<Vec<u8>, CheckpointError> {
     Ok(payload)
 }
 
+/// Digests what passes through.
+struct Digested<'a> {
+    out: &'a mut File,
+    hasher: blake3::Hasher,
+}
+
+impl Write for Digested<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Makes renames in a file's folder last through a power cut.
 #[cfg(unix)]
 fn sync_folder_of(file: &Path) -> io::Result<()> {
@@ -175,13 +203,17 @@ mod tests {
     const SCENE: scene::Hash = scene::Hash([1; 32]);
     const INPUTS: InputsHash = InputsHash([7; 32]);
 
+    fn save(checkpoints: &Checkpoints, payload: &[u8]) {
+        checkpoints.save(INPUTS, |out| out.write_all(payload)).unwrap();
+    }
+
     #[test]
     fn the_newest_checkpoint_comes_back() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::in_folder(folder.path());
         assert_eq!(checkpoints.load(INPUTS).unwrap(), None);
-        checkpoints.save(INPUTS, b"first").unwrap();
-        checkpoints.save(INPUTS, b"second").unwrap();
+        save(&checkpoints, b"first");
+        save(&checkpoints, b"second");
         assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"second".as_slice()));
         checkpoints.remove().unwrap();
         assert!(!checkpoints.exist());
@@ -192,8 +224,8 @@ mod tests {
     fn a_torn_newest_generation_gives_way_to_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::in_folder(folder.path());
-        checkpoints.save(INPUTS, b"first").unwrap();
-        checkpoints.save(INPUTS, b"second").unwrap();
+        save(&checkpoints, b"first");
+        save(&checkpoints, b"second");
         let whole = fs::read(&checkpoints.newest).unwrap();
         fs::write(&checkpoints.newest, &whole[..whole.len() - 1]).unwrap();
         assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"first".as_slice()));
@@ -205,7 +237,7 @@ mod tests {
     fn a_checkpoint_of_other_inputs_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::in_folder(folder.path());
-        checkpoints.save(INPUTS, b"sums").unwrap();
+        save(&checkpoints, b"sums");
         let refusal = checkpoints.load(InputsHash([8; 32])).unwrap_err();
         assert!(matches!(refusal, CheckpointError::OtherInputs { .. }), "{refusal}");
     }
@@ -227,7 +259,7 @@ mod tests {
     fn damage_is_said_and_never_believed() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::in_folder(folder.path());
-        checkpoints.save(INPUTS, b"sums").unwrap();
+        save(&checkpoints, b"sums");
         for content in [b"".as_slice(), b"RADBAKE1", &[0; 100]] {
             fs::write(&checkpoints.newest, content).unwrap();
             assert!(matches!(checkpoints.load(INPUTS), Err(CheckpointError::Damaged { .. })));

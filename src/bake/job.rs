@@ -75,10 +75,11 @@ pub fn run_with_checkpoints(
 }
 
 impl Bake {
-    /// Writes the level and its `report.json` into a folder, each file whole or not at all.
+    /// Writes the level and its `report.json` into a folder. A level that was there before is replaced in one step:
+    /// whenever the process ends, the folder holds the old level or the new one.
     ///
     /// # Errors
-    /// When the folder cannot be written or the disk is full; a level that was there before may be gone then.
+    /// When the folder cannot be written or the disk is full.
     pub fn write(&mut self, folder: &Path) -> Result<(), BakeError> {
         let started = Instant::now();
         let settings = serde_json::to_value(self.settings).unwrap_or_default();
@@ -123,6 +124,9 @@ impl<'a> Job<'a> {
         let layout = self.stage(Stage::Unwrap, |job, monitor| {
             let two_sided = OpenSides::deserving_texels_each(&scene, &*world);
             let two_sided = |surface: SurfaceId| two_sided[surface.index()];
+            let estimate = MemoryEstimate::new(&scene, job.settings, two_sided);
+            estimate.check(job.settings)?;
+            job.report.estimated_memory_bytes = estimate.bytes as u64;
             let (layout, warnings) = Layout::build_with_sides(&scene, &job.settings.layout, two_sided, monitor)?;
             job.warn(warnings);
             Ok(layout)
@@ -170,12 +174,12 @@ impl<'a> Job<'a> {
         let in_bake = |&id: &_| scene.surface(id).is_in_bake();
         self.report.triangles =
             scene.surface_ids().filter(in_bake).map(|id| scene.mesh_of(id).triangles.len() as u64).sum();
-        let estimate = MemoryEstimate::new(scene, self.settings);
-        if estimate.area == 0.0 {
+        let least = MemoryEstimate::new(scene, self.settings, |_| false);
+        if least.area == 0.0 {
             return Err(BakeError::NothingToBake);
         }
         self.warn(darkness(scene));
-        estimate.check(self.settings)
+        least.check(self.settings)
     }
 
     fn solve(
@@ -183,7 +187,7 @@ impl<'a> Job<'a> {
         scene: &Arc<Scene>,
         world: &World,
         elements: &Elements,
-        resumed: Option<Partial>,
+        resumed: Option<Partial<'_>>,
         watch: &SolveWatch,
     ) -> Result<Solution, BakeError> {
         let elapsed = self.started.elapsed().as_secs_f32();

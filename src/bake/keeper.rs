@@ -43,7 +43,7 @@ impl Keeper {
     }
 
     /// What to go on from, if there is something.
-    pub fn resume(&self) -> Result<Option<Partial>, BakeError> {
+    pub fn resume(&self) -> Result<Option<Partial<'static>>, BakeError> {
         let payload = self.checkpoints.load(self.inputs)?;
         Ok(payload.map(|payload| Partial::from_bytes(&payload)).transpose()?)
     }
@@ -62,9 +62,9 @@ impl Keeper {
         state.last_saved.elapsed() >= WORTH_KEEPING.max(SHARE_OF_TIME * state.last_cost)
     }
 
-    fn save(&self, partial: &Partial) {
+    fn save(&self, state: &Partial<'_>) {
         let started = Instant::now();
-        let result = self.checkpoints.save(self.inputs, &partial.to_bytes());
+        let result = self.checkpoints.save(self.inputs, |out| state.write(out));
         *self.state() = State { last_saved: Instant::now(), last_cost: started.elapsed(), failure: result.err() };
     }
 }
@@ -93,11 +93,11 @@ impl Monitor for SolveWatch<'_> {
 }
 
 impl SolveObserver for SolveWatch<'_> {
-    fn pass_finished(&self, _pass: &Pass, checkpoint: &dyn Fn() -> Partial) {
+    fn pass_finished(&self, _pass: &Pass, state: &Partial<'_>) {
         let Some(keeper) = self.keeper else { return };
         let asked_to_stop = self.monitor.is_cancelled();
         if asked_to_stop || keeper.is_due() {
-            keeper.save(&checkpoint());
+            keeper.save(state);
         }
         // Only a wish that came before the save is granted now: what is done next is kept first.
         self.may_stop.store(asked_to_stop, Ordering::Relaxed);

@@ -1,18 +1,28 @@
 //! How much memory a bake will need, and how much it had.
 
-use crate::scene::{Role, Scene, Sides};
+use crate::geometry::SurfaceId;
+use crate::radiosity::{Accumulators, Method, SolverSettings};
+use crate::scene::{Role, Scene, Texels};
 
 use super::{BakeError, BakeSettings};
 
-/// What one element costs on the way through a bake: its own properties, footprint, accumulators, solution, and the
-/// fewest stored hits.
+/// What one element costs besides the solver's sums: its own properties, footprint and solution, what solving works with
+/// on the way, and its texel.
 const BYTES_PER_ELEMENT: f64 = 400.0;
 /// What a triangle costs: tree, world-space copy, unwrapped vertices.
-const BYTES_PER_TRIANGLE: f64 = 600.0;
-/// A texel of a page costs its floats twice, and charts fill about 70 % of a page.
-const BYTES_PER_TEXEL: f64 = 24.0 / 0.7;
+const BYTES_PER_TRIANGLE: f64 = 340.0;
+/// Elements that a triangle has beyond its area, in lengths of the edge of a square as large: charts end within texels, and
+/// other geometry cuts texels into several elements.
+const EDGE_ELEMENTS: f64 = 1.3;
+/// Rays of either half of an element whose hits are stored where an error of `USUAL_ERROR` is asked for, and the power by
+/// which their number grows as the error shrinks. Scenes differ: it may be half or twice as many.
+const USUAL_RAYS: f64 = 22.0;
+const USUAL_ERROR: f64 = 0.05;
+const GROWTH: f64 = 1.5;
+/// The solver does without stored hits where there is no room for so many.
+const FEWEST_RAYS: f64 = 16.0;
 
-/// What a bake will need at least, estimated from areas before anything is built.
+/// What a bake will need, estimated from areas before anything but the tree is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryEstimate {
     /// Elements.
@@ -21,35 +31,42 @@ pub struct MemoryEstimate {
     pub area: f64,
     /// Bytes.
     pub bytes: f64,
+    /// Bytes without which it cannot be done at all.
+    pub least_bytes: f64,
+    /// Those of the elements that triangles have beyond their area.
+    edge_elements: f64,
+    /// Bytes that the density does not change.
+    fixed_bytes: f64,
 }
 
 impl MemoryEstimate {
-    /// Estimates what baking a scene takes.
-    pub fn new(scene: &Scene, settings: &BakeSettings) -> Self {
-        let density = f64::from(settings.layout.texels_per_metre);
-        let mut estimate = Self { elements: 0.0, area: 0.0, bytes: 0.0 };
-        for id in scene.surface_ids() {
-            let surface = scene.surface(id);
-            if surface.role != Role::Static {
-                continue;
+    /// Estimates what baking a scene takes. `two_sided` says which surfaces have texels for each side.
+    pub fn new(scene: &Scene, settings: &BakeSettings, two_sided: impl Fn(SurfaceId) -> bool) -> Self {
+        let (mut area, mut elements, mut edge_elements) = (0.0, 0.0, 0.0);
+        for id in scene.surface_ids().filter(|&id| scene.surface(id).role == Role::Static) {
+            let density = f64::from(settings.layout.texels_per_metre * scene.surface(id).density_scale);
+            let sides = if two_sided(id) { 2.0 } else { 1.0 };
+            for triangle in 0..scene.mesh_of(id).triangles.len() as u32 {
+                let of_triangle = f64::from(scene.triangle(id, triangle).area());
+                let beyond = EDGE_ELEMENTS * of_triangle.sqrt() * density;
+                area += of_triangle;
+                elements += sides * (of_triangle * density * density + beyond);
+                edge_elements += sides * beyond;
             }
-            let triangles = scene.mesh_of(id).triangles.len() as u32;
-            let area: f64 = (0..triangles).map(|triangle| f64::from(scene.triangle(id, triangle).area())).sum();
-            // Which sides will have elements, and texels of their own, is not known before the tree is built.
-            let sides = if surface.sides == Sides::Both { 2.0 } else { 1.0 };
-            estimate.area += area;
-            estimate.elements += area * sides * (density * f64::from(surface.density_scale)).powi(2);
         }
-        estimate.bytes = estimate.elements * (BYTES_PER_ELEMENT + BYTES_PER_TEXEL)
-            + scene.triangle_count() as f64 * BYTES_PER_TRIANGLE;
-        estimate
+        let fixed_bytes = scene.triangle_count() as f64 * BYTES_PER_TRIANGLE + bytes_of_textures(scene);
+        let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powf(GROWTH);
+        let bytes = |rays: f64| {
+            let sums = Accumulators::bytes_per_element(stored_rays(rays, &settings.solver, elements));
+            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums)
+        };
+        Self { elements, area, bytes: bytes(usual), least_bytes: bytes(FEWEST_RAYS), edge_elements, fixed_bytes }
     }
 
     /// Refuses a bake that needs more than it may use.
     pub fn check(&self, settings: &BakeSettings) -> Result<(), BakeError> {
-        let needed_mib = self.bytes / MIB;
         let allowed_mib = f64::from(settings.solver.memory_mib);
-        if needed_mib <= allowed_mib {
+        if self.least_bytes <= allowed_mib * MIB {
             return Ok(());
         }
         let density = f64::from(settings.layout.texels_per_metre);
@@ -57,11 +74,36 @@ impl MemoryEstimate {
             elements: self.elements,
             area: self.area,
             density,
-            needed_mib: needed_mib.ceil(),
+            needed_mib: (self.least_bytes / MIB).ceil(),
             allowed_mib,
-            fitting_density: density * (0.95 * allowed_mib / needed_mib).sqrt(),
+            fitting_density: density * self.fitting_scale(allowed_mib * MIB),
         })
     }
+
+    /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
+    fn fitting_scale(&self, allowed: f64) -> f64 {
+        let for_elements = (0.95 * allowed - self.fixed_bytes).max(0.0);
+        let elements = self.elements * for_elements / (self.least_bytes - self.fixed_bytes);
+        // Elements on areas grow with the square of the scale, those at edges with the scale.
+        let (areas, edges) = (self.elements - self.edge_elements, self.edge_elements);
+        2.0 * elements / (edges + (edges * edges + 4.0 * areas * elements).sqrt())
+    }
+}
+
+/// How many rays of each half of an element have their hits stored, where there should be so many: as many as fit into
+/// half of the memory.
+fn stored_rays(wanted: f64, settings: &SolverSettings, elements: f64) -> f64 {
+    let bytes_of_hit = Accumulators::bytes_per_element(1.0) - Accumulators::bytes_per_element(0.0);
+    let storable = 0.5 * f64::from(settings.memory_mib) * MIB / (elements * bytes_of_hit);
+    if settings.method == Method::Gather && storable >= FEWEST_RAYS { wanted.min(storable) } else { 0.0 }
+}
+
+fn bytes_of_textures(scene: &Scene) -> f64 {
+    let bytes = |texels: &Texels| match texels {
+        Texels::Srgb8(texels) | Texels::Linear8(texels) => size_of_val(texels.as_slice()),
+        Texels::Float(texels) => size_of_val(texels.as_slice()),
+    };
+    scene.textures.iter().map(|texture| bytes(&texture.texels) as f64).sum()
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -111,29 +153,42 @@ mod tests {
     }
 
     #[test]
-    fn a_square_metre_has_the_square_of_the_density_in_elements() {
-        let estimate = MemoryEstimate::new(&square(3.0), &at_density(10.0));
+    fn a_square_metre_has_the_square_of_the_density_in_elements_and_some_at_edges() {
+        let estimate = MemoryEstimate::new(&square(3.0), &at_density(10.0), |_| false);
         assert!((estimate.area - 9.0).abs() < 1e-6);
-        assert!((estimate.elements - 900.0).abs() < 1e-3);
+        // Two triangles, each as large as a square of 21.2 texels.
+        let edges = EDGE_ELEMENTS * 2.0 * 450.0f64.sqrt();
+        assert!((estimate.elements - 900.0 - edges).abs() < 1e-3);
     }
 
     #[test]
     fn a_surface_with_two_sides_is_counted_as_two() {
-        let mut scene = square(3.0);
-        let one = MemoryEstimate::new(&scene, &at_density(10.0));
-        scene.surfaces[0].sides = Sides::Both;
-        let both = MemoryEstimate::new(&scene, &at_density(10.0));
-        // 900 texels with an element each; two triangles, which 1.2 kB are for.
-        assert!((both.elements - 1800.0).abs() < 1e-3);
-        assert!((both.bytes - 1200.0 - 2.0 * (one.bytes - 1200.0)).abs() < 1e-3);
+        let [one, both] =
+            [false, true].map(|two_sided| MemoryEstimate::new(&square(3.0), &at_density(10.0), |_| two_sided));
+        let triangles = 2.0 * BYTES_PER_TRIANGLE;
+        assert!((both.elements - 2.0 * one.elements).abs() < 1e-3);
+        assert!((both.bytes - triangles - 2.0 * (one.bytes - triangles)).abs() < 1e-3);
         assert_eq!(both.area, one.area);
+    }
+
+    #[test]
+    fn a_smaller_error_takes_more_memory_until_hits_fill_half_of_what_is_allowed() {
+        let bytes = |error: f32, memory_mib: u32| {
+            let mut settings = at_density(100.0);
+            settings.solver = SolverSettings { error, memory_mib, ..settings.solver };
+            MemoryEstimate::new(&square(10.0), &settings, |_| false).bytes
+        };
+        assert!(bytes(0.01, 4096) > 1.5 * bytes(0.05, 4096));
+        let growth = bytes(1e-4, 4096) - bytes(1e-4, 2048);
+        assert!((growth / (1024.0 * MIB) - 1.0).abs() < 1e-6, "{growth}");
     }
 
     #[test]
     fn a_ten_kilometre_scene_at_a_hundred_texels_a_metre_is_refused_with_the_numbers() {
         let settings = at_density(100.0);
-        let refusal = MemoryEstimate::new(&square(10_000.0), &settings).check(&settings).unwrap_err().to_string();
-        assert!(refusal.contains("1000000000000 elements") && refusal.contains("4096 MiB"), "{refusal}");
+        let refusal =
+            MemoryEstimate::new(&square(10_000.0), &settings, |_| false).check(&settings).unwrap_err().to_string();
+        assert!(refusal.contains("elements") && refusal.contains("4096 MiB"), "{refusal}");
         assert!(refusal.contains("--density"), "{refusal}");
     }
 
@@ -142,12 +197,12 @@ mod tests {
         let scene = square(10_000.0);
         let settings = at_density(100.0);
         let Err(BakeError::TooMuchMemory { fitting_density, .. }) =
-            MemoryEstimate::new(&scene, &settings).check(&settings)
+            MemoryEstimate::new(&scene, &settings, |_| false).check(&settings)
         else {
             panic!("refused for memory")
         };
         let settings = at_density(fitting_density as f32);
-        assert!(MemoryEstimate::new(&scene, &settings).check(&settings).is_ok());
+        assert!(MemoryEstimate::new(&scene, &settings, |_| false).check(&settings).is_ok());
     }
 
     #[test]

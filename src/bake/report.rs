@@ -33,6 +33,8 @@ pub struct Report {
     pub residual: f32,
     /// Most memory that the process ever held, bytes; zero where the system does not tell.
     pub peak_memory_bytes: u64,
+    /// Most memory that the bake was expected to hold, bytes.
+    pub estimated_memory_bytes: u64,
     /// What traced the rays: `cpu` or a GPU's name.
     pub backend: String,
     /// What a user should know: repairs, fallbacks, limits reached.
@@ -80,6 +82,7 @@ mod tests {
             "error_estimate",
             "residual",
             "peak_memory_bytes",
+            "estimated_memory_bytes",
             "backend",
             "warnings",
         ] {

@@ -1,18 +1,23 @@
 //! Which part of which triangle lies in which texel of a surface's rectangle.
 
+mod divide;
+
 use std::ops::Range;
 
 use glam::{DVec2, Vec2};
 use rayon::prelude::*;
 
+use self::divide::{Divided, Division};
 use super::Unwrap;
-use super::polygon::Polygon;
+use super::polygon::{Line, Polygon};
 use crate::geometry::sampling::uniform_triangle;
 
 /// Marks texels without a footprint.
 const NONE: u32 = u32::MAX;
-/// Set in [`Footprints::home`] where one texel holds the whole triangle.
+/// Set in [`Footprints::home`] where one footprint holds the whole triangle.
 const WHOLE: u32 = 1 << 31;
+/// Set in [`Footprints::grid`] where the texel is cut into parts.
+const DIVIDED: u32 = 1 << 31;
 /// Pieces of less area (in texels) are left to their triangle's other pieces: rounding of texture coordinates makes
 /// slivers along every chart that ends on a texel's edge, and a sliver is not worth an element.
 const LEAST_AREA: f64 = 1e-3;
@@ -32,7 +37,7 @@ pub(super) struct Fragment {
     corners: u32,
 }
 
-/// The footprints of a surface's texels, in rows from the top.
+/// The footprints of a surface's texels, in rows from the top. A texel that other geometry crosses has one for each part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Footprints {
     width: u32,
@@ -46,13 +51,16 @@ pub(super) struct Footprints {
     fragments: Vec<Fragment>,
     /// Corners of fragments within their texel, 65535 to a texel.
     corners: Vec<[u16; 2]>,
-    /// The footprint of each texel of the rectangle, or [`NONE`].
+    /// The footprint of each texel of the rectangle, the number of its division with [`DIVIDED`], or [`NONE`].
     grid: Vec<u32>,
+    /// First footprints of the texels that are cut into parts, and which part is where.
+    divisions: Vec<(u32, Division)>,
     /// The footprint that holds most of each triangle, with [`WHOLE`] where it holds all of it.
     home: Vec<u32>,
 }
 
 /// A piece of a triangle before it has been sorted into its texel.
+#[derive(Clone, Debug)]
 struct Piece {
     texel: u32,
     triangle: u32,
@@ -65,7 +73,8 @@ struct Piece {
 enum Shape {
     Texel,
     Triangle,
-    Polygon(Polygon),
+    /// Boxed: most pieces are whole texels, and there are millions of them.
+    Polygon(Box<Polygon>),
 }
 
 impl Footprints {
@@ -73,10 +82,17 @@ impl Footprints {
     ///
     /// `area` tells the area of a triangle in square metres; the fragments of each triangle add up to it. Degenerate
     /// triangles own nothing. A triangle too small to be clipped, or without an extent in texture space, belongs to the
-    /// texel at its centre.
-    pub fn build(unwrap: &Unwrap, width: u32, height: u32, area: impl Fn(u32) -> f32 + Sync) -> Self {
+    /// texel at its centre. `lines` tells where other geometry crosses a polygon of a triangle, both in texels of the
+    /// rectangle: texels are cut along them.
+    pub fn build(
+        unwrap: &Unwrap,
+        width: u32,
+        height: u32,
+        area: impl Fn(u32) -> f32 + Sync,
+        lines: impl Fn(u32, &Polygon) -> Vec<Line> + Sync,
+    ) -> Self {
         let triangles = unwrap.mesh.triangles.len() as u32;
-        let pieces: Vec<Piece> = (0..triangles)
+        let mut pieces: Vec<Piece> = (0..triangles)
             .into_par_iter()
             .with_min_len(64)
             .flat_map_iter(|triangle| match area(triangle) {
@@ -86,12 +102,17 @@ impl Footprints {
                 _ => Vec::new(),
             })
             .collect();
-        Self::sorted(unwrap, width, height, pieces)
-    }
-
-    fn sorted(unwrap: &Unwrap, width: u32, height: u32, mut pieces: Vec<Piece>) -> Self {
         // Stable: within a texel the fragments stay in the order of the triangles.
         pieces.par_sort_by_key(|piece| piece.texel);
+        let divided = pieces
+            .par_chunk_by(|a, b| a.texel == b.texel)
+            .filter_map(|pieces| divide::divided(pieces, unwrap, [width, height], &lines))
+            .collect();
+        Self::sorted(unwrap, width, height, &pieces, divided)
+    }
+
+    /// `divided` holds the parts of texels that are cut, in order of the texels.
+    fn sorted(unwrap: &Unwrap, width: u32, height: u32, pieces: &[Piece], divided: Vec<Divided>) -> Self {
         let mut footprints = Self {
             width,
             height,
@@ -101,22 +122,50 @@ impl Footprints {
             ..Self::default()
         };
         let mut largest = vec![0.0; unwrap.mesh.triangles.len()];
-        for piece in &pieces {
-            let footprint = footprints.footprint_for(piece, unwrap);
+        let mut divided = divided.into_iter().peekable();
+        for pieces in pieces.chunk_by(|a, b| a.texel == b.texel) {
+            let texel = pieces[0].texel;
+            let first = footprints.len() as u32;
+            match divided.next_if(|divided| divided.texel == texel) {
+                None => {
+                    footprints.grid[texel as usize] = first;
+                    footprints.add(pieces, unwrap, &mut largest);
+                }
+                Some(Divided { division, parts, .. }) => {
+                    footprints.grid[texel as usize] = footprints.divisions.len() as u32 | DIVIDED;
+                    footprints.divisions.push((first, division));
+                    parts.iter().for_each(|part| footprints.add(part, unwrap, &mut largest));
+                }
+            }
+        }
+        footprints.offsets.push(footprints.fragments.len() as u32);
+        for list in [&mut footprints.texels, &mut footprints.charts, &mut footprints.offsets] {
+            list.shrink_to_fit();
+        }
+        footprints.fragments.shrink_to_fit();
+        footprints.corners.shrink_to_fit();
+        footprints
+    }
+
+    /// Adds a footprint that consists of the pieces. `largest` is the area of the largest piece of each triangle so far.
+    fn add(&mut self, pieces: &[Piece], unwrap: &Unwrap, largest: &mut [f64]) {
+        let footprint = self.len() as u32;
+        let texel = pieces[0].texel;
+        self.texels.push(texel);
+        self.charts.push(unwrap.charts[pieces[0].triangle as usize]);
+        self.offsets.push(self.fragments.len() as u32);
+        for piece in pieces {
             let triangle = piece.triangle as usize;
             if piece.area > largest[triangle] {
                 largest[triangle] = piece.area;
                 let whole = if matches!(piece.shape, Shape::Triangle) { WHOLE } else { 0 };
-                footprints.home[triangle] = footprint | whole;
+                self.home[triangle] = footprint | whole;
             }
-            footprints.fragments.push(Fragment {
-                triangle: piece.triangle,
-                area: piece.area as f32,
-                corners: footprints.corners.len() as u32,
-            });
+            let corners = self.corners.len() as u32;
+            self.fragments.push(Fragment { triangle: piece.triangle, area: piece.area as f32, corners });
             if let Shape::Polygon(polygon) = &piece.shape {
-                let origin = footprints.texel_origin(piece.texel);
-                footprints.corners.extend(polygon.corners().iter().map(|&corner| {
+                let origin = texel_origin(texel, self.width);
+                self.corners.extend(polygon.corners().iter().map(|&corner| {
                     ((corner - origin).clamp(DVec2::ZERO, DVec2::ONE) * 65_535.0)
                         .round()
                         .as_uvec2()
@@ -125,29 +174,9 @@ impl Footprints {
                 }));
             }
         }
-        footprints.offsets.push(footprints.fragments.len() as u32);
-        for list in [&mut footprints.texels, &mut footprints.charts, &mut footprints.offsets] {
-            list.shrink_to_fit();
-        }
-        footprints.corners.shrink_to_fit();
-        footprints
     }
 
-    /// The footprint of a piece's texel, begun if the piece is its first.
-    fn footprint_for(&mut self, piece: &Piece, unwrap: &Unwrap) -> u32 {
-        let footprint = self.grid[piece.texel as usize];
-        if footprint != NONE {
-            return footprint;
-        }
-        let footprint = self.texels.len() as u32;
-        self.grid[piece.texel as usize] = footprint;
-        self.texels.push(piece.texel);
-        self.charts.push(unwrap.charts[piece.triangle as usize]);
-        self.offsets.push(self.fragments.len() as u32);
-        footprint
-    }
-
-    /// How many texels hold anything.
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.texels.len()
     }
@@ -169,7 +198,7 @@ impl Footprints {
         unwrap: &'a Unwrap,
         footprint: usize,
     ) -> impl Iterator<Item = (Fragment, Vec<Vec2>)> + 'a {
-        let origin = self.texel_origin(self.texels[footprint]);
+        let origin = texel_origin(self.texels[footprint], self.width);
         self.range(footprint).map(move |index| {
             let fragment = self.fragments[index];
             let weights = |local: DVec2| self.clamped_barycentric(unwrap, index, origin + local);
@@ -191,10 +220,6 @@ impl Footprints {
         self.offsets[footprint] as usize..self.offsets[footprint + 1] as usize
     }
 
-    fn texel_origin(&self, texel: u32) -> DVec2 {
-        DVec2::new(f64::from(texel % self.width), f64::from(texel / self.width))
-    }
-
     /// The footprint at a point of a triangle: that of its texel where the triangle's chart covers it, else the nearest
     /// that the chart covers. `None` only for triangles without area.
     pub fn at(&self, unwrap: &Unwrap, triangle: u32, barycentric: Vec2) -> Option<usize> {
@@ -209,14 +234,22 @@ impl Footprints {
         let point = from_barycentric(corners, barycentric);
         let chart = unwrap.charts[triangle as usize];
         let (x, y) = (point.x as i64, point.y as i64);
-        Some(self.covered(x, y, chart).or_else(|| self.nearest(point, chart)).unwrap_or(home) as usize)
+        Some(self.covered(x, y, point, chart).or_else(|| self.nearest(point, chart)).unwrap_or(home) as usize)
     }
 
-    fn covered(&self, x: i64, y: i64, chart: u32) -> Option<u32> {
+    /// The footprint of a texel, or of its part that the point lies in, where the chart covers it.
+    fn covered(&self, x: i64, y: i64, point: DVec2, chart: u32) -> Option<u32> {
         let x = x.clamp(0, i64::from(self.width) - 1);
         let y = y.clamp(0, i64::from(self.height) - 1);
-        let footprint = self.grid[(y * i64::from(self.width) + x) as usize];
-        (footprint != NONE && self.charts[footprint as usize] == chart).then_some(footprint)
+        let footprint = match self.grid[(y * i64::from(self.width) + x) as usize] {
+            NONE => return None,
+            number if number & DIVIDED != 0 => {
+                let (first, division) = &self.divisions[(number & !DIVIDED) as usize];
+                first + division.part_at(point)
+            }
+            footprint => footprint,
+        };
+        (self.charts[footprint as usize] == chart).then_some(footprint)
     }
 
     /// The nearest of the chart's texels around a point whose own texel is not the chart's.
@@ -229,7 +262,7 @@ impl Footprints {
             .filter_map(|(x, y)| {
                 let corner = DVec2::new(x as f64, y as f64);
                 let distance = point.distance_squared(point.clamp(corner, corner + 1.0));
-                Some((distance, self.covered(x, y, chart)?))
+                Some((distance, self.covered(x, y, point, chart)?))
             })
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, footprint)| footprint)
@@ -249,10 +282,10 @@ impl Footprints {
         let shape = match self.corners_of(fragment) {
             [] if self.is_whole(triangle) => Shape::Triangle,
             [] => Shape::Texel,
-            corners => Shape::Polygon(Polygon::from_texel(corners)),
+            corners => Shape::Polygon(Box::new(Polygon::from_texel(corners))),
         };
         let corners = texel_corners(unwrap, triangle, self.width, self.height);
-        let corner = self.texel_origin(self.texels[footprint]);
+        let corner = texel_origin(self.texels[footprint], self.width);
         let weights = |local: DVec2| to_barycentric(corners, corner + local).unwrap_or(DVec2::splat(1.0 / 3.0));
         let origin = weights(DVec2::ZERO);
         FragmentSampler {
@@ -295,7 +328,7 @@ impl Footprints {
         match self.corners_of(fragment) {
             [] => self.sampler(unwrap, footprint, fragment).sample(Vec2::splat(0.5)),
             corners => {
-                let origin = self.texel_origin(self.texels[footprint]);
+                let origin = texel_origin(self.texels[footprint], self.width);
                 self.clamped_barycentric(unwrap, fragment, origin + Polygon::from_texel(corners).centroid())
             }
         }
@@ -346,8 +379,13 @@ impl FragmentSampler {
     }
 }
 
+/// The upper left corner of a texel of a rectangle.
+fn texel_origin(texel: u32, width: u32) -> DVec2 {
+    DVec2::new(f64::from(texel % width), f64::from(texel / width))
+}
+
 /// The corners of a triangle in texels of its rectangle.
-fn texel_corners(unwrap: &Unwrap, triangle: u32, width: u32, height: u32) -> [DVec2; 3] {
+pub(super) fn texel_corners(unwrap: &Unwrap, triangle: u32, width: u32, height: u32) -> [DVec2; 3] {
     let size = DVec2::new(f64::from(width), f64::from(height));
     // `max` before `min`: a coordinate that is not a number becomes zero.
     unwrap.mesh.triangles[triangle as usize]
@@ -358,7 +396,8 @@ fn from_barycentric([a, b, c]: [DVec2; 3], barycentric: Vec2) -> DVec2 {
     a + (b - a) * f64::from(barycentric.x) + (c - a) * f64::from(barycentric.y)
 }
 
-fn to_barycentric([a, b, c]: [DVec2; 3], point: DVec2) -> Option<DVec2> {
+/// Weights of the second and third corner at a point; `None` for a triangle without extent.
+pub(super) fn to_barycentric([a, b, c]: [DVec2; 3], point: DVec2) -> Option<DVec2> {
     let (ab, ac, ap) = (b - a, c - a, point - a);
     let determinant = ab.perp_dot(ac);
     (determinant != 0.0).then(|| DVec2::new(ap.perp_dot(ac), ab.perp_dot(ap)) / determinant)
@@ -391,7 +430,7 @@ fn clipped(polygon: &Polygon, width: u32, height: u32, triangle: u32) -> Vec<Pie
     for (y, row) in slices(*polygon, 1, height) {
         for (x, square) in slices(row, 0, width) {
             let area = square.area();
-            let shape = if area > 1.0 - 1e-9 { Shape::Texel } else { Shape::Polygon(square) };
+            let shape = if area > 1.0 - 1e-9 { Shape::Texel } else { Shape::Polygon(Box::new(square)) };
             pieces.push(Piece { texel: y * width + x, triangle, area, shape });
         }
     }

@@ -4,7 +4,7 @@ use core::f32::consts::FRAC_1_PI;
 
 use glam::{Vec2, Vec3};
 
-use super::{Elements, Layout, PageSize, Texel};
+use super::{ElementId, Elements, Layout, PageSize, Texel};
 use crate::geometry::Hit;
 
 /// One lightmap texture.
@@ -87,16 +87,18 @@ pub fn irradiance_at(layout: &Layout, pages: &[Page], hit: &Hit) -> Option<Vec3>
 
 /// Puts what a solver found on the layout's pages.
 ///
-/// `irradiance` is in lux, the average over the visible part of each element; `valid` is that part, from 0 to 1. Of a
-/// surface that is open on both sides, the side that its texels show is taken.
+/// `irradiance` is in lux, the average over the visible part of each element; `valid` is that part, from 0 to 1. A texel
+/// that is cut into several elements shows the average of what is visible of them. Of a surface that is open on both
+/// sides, the side that its texels show is taken.
 pub fn pages(layout: &Layout, elements: &Elements, irradiance: &[Vec3], valid: &[f32]) -> Vec<Page> {
     let mut pages: Vec<Page> = layout.pages.iter().copied().map(Page::new).collect();
-    for id in elements.ids().filter(|&id| elements.is_shown(id)) {
-        let Texel { page, x, y } = elements.texel[id.index()];
+    for texel in elements.texels().filter(|texel| elements.is_shown(ElementId::from_index(texel.start))) {
+        let Texel { page, x, y } = elements.texel[texel.start];
         let page = &mut pages[page as usize];
-        let texel = page.index(u32::from(x), u32::from(y));
-        page.texels[texel] = irradiance[id.index()] * FRAC_1_PI;
-        page.validity[texel] = valid[id.index()];
+        let at = page.index(u32::from(x), u32::from(y));
+        let (light, visible) = elements.mean_over(texel, irradiance, valid);
+        page.texels[at] = light * FRAC_1_PI;
+        page.validity[at] = visible;
     }
     pages
 }

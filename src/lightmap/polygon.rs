@@ -4,10 +4,26 @@ use glam::{DVec2, Vec2};
 
 use crate::geometry::sampling::uniform_triangle;
 
-/// A triangle clipped by the four sides of a square has at most this many corners.
-const MOST_CORNERS: usize = 7;
+/// A triangle clipped by the four sides of a square has at most seven corners, and three more lines may each add one.
+const MOST_CORNERS: usize = 10;
 
-/// A convex polygon with up to seven corners.
+/// A straight line, and which side of it is which.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line {
+    /// Unit normal: points that it points to lie above.
+    pub normal: DVec2,
+    /// Height of the origin above the line.
+    pub height: f64,
+}
+
+impl Line {
+    /// How far above the line a point lies.
+    pub fn height_of(&self, point: DVec2) -> f64 {
+        self.normal.dot(point) + self.height
+    }
+}
+
+/// A convex polygon with up to ten corners.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Polygon {
     corners: [DVec2; MOST_CORNERS],
@@ -21,6 +37,13 @@ impl Polygon {
     pub fn from_triangle(corners: [DVec2; 3]) -> Self {
         let mut polygon = Self::EMPTY;
         corners.iter().for_each(|&corner| polygon.push(corner));
+        polygon
+    }
+
+    /// The square of one texel.
+    pub fn from_corner(corner: DVec2) -> Self {
+        let mut polygon = Self::EMPTY;
+        [DVec2::ZERO, DVec2::X, DVec2::ONE, DVec2::Y].iter().for_each(|&offset| polygon.push(corner + offset));
         polygon
     }
 
@@ -42,33 +65,63 @@ impl Polygon {
     }
 
     fn push(&mut self, corner: DVec2) {
-        // Rounding may cut a corner off twice; what an eighth corner would add has no area.
+        // Rounding may cut a corner off twice; what one more corner would add has no area.
         if usize::from(self.count) < MOST_CORNERS {
             self.corners[usize::from(self.count)] = corner;
             self.count += 1;
         }
     }
 
-    /// The parts below and above `value` on an axis (Sutherland and Hodgman 1974).
+    /// The parts below and above `value` on an axis.
     pub fn split(&self, axis: usize, value: f64) -> (Self, Self) {
+        self.split_where(|corner| corner[axis] - value, |crossing| crossing[axis] = value)
+    }
+
+    /// The parts below and above a line.
+    pub fn split_along(&self, line: &Line) -> (Self, Self) {
+        self.split_where(|corner| line.height_of(corner), |_| ())
+    }
+
+    /// The parts where a linear function is negative and positive (Sutherland and Hodgman 1974). `settle` rounds a
+    /// point where it is zero.
+    fn split_where(&self, height: impl Fn(DVec2) -> f64, settle: impl Fn(&mut DVec2)) -> (Self, Self) {
         let (mut below, mut above) = (Self::EMPTY, Self::EMPTY);
         let corners = self.corners();
         for (index, &corner) in corners.iter().enumerate() {
             let previous = corners[(index + corners.len() - 1) % corners.len()];
-            if (previous[axis] < value && corner[axis] > value) || (previous[axis] > value && corner[axis] < value) {
-                let mut crossing = previous.lerp(corner, (value - previous[axis]) / (corner[axis] - previous[axis]));
-                crossing[axis] = value;
+            let (before, now) = (height(previous), height(corner));
+            if (before < 0.0 && now > 0.0) || (before > 0.0 && now < 0.0) {
+                let mut crossing = previous.lerp(corner, before / (before - now));
+                settle(&mut crossing);
                 below.push(crossing);
                 above.push(crossing);
             }
-            if corner[axis] <= value {
+            if now <= 0.0 {
                 below.push(corner);
             }
-            if corner[axis] >= value {
+            if now >= 0.0 {
                 above.push(corner);
             }
         }
         (below, above)
+    }
+
+    /// The same shape about the same centre, smaller by so much that every edge moves in by at least `distance`, but by
+    /// no more than half.
+    pub fn shrunk(mut self, distance: f64) -> Self {
+        let centre = self.centroid();
+        let corners = self.corners();
+        let narrowest = (0..corners.len())
+            .filter_map(|index| {
+                let (from, to) = (corners[index], corners[(index + 1) % corners.len()]);
+                let along = (to - from).try_normalize()?;
+                Some(along.perp_dot(centre - from).abs())
+            })
+            .fold(f64::INFINITY, f64::min);
+        let scale = (1.0 - distance / narrowest).max(0.5);
+        let count = usize::from(self.count);
+        self.corners[..count].iter_mut().for_each(|corner| *corner = centre.lerp(*corner, scale));
+        self
     }
 
     /// Smallest and largest coordinate on an axis.
@@ -144,6 +197,24 @@ mod tests {
                 assert!(above.is_empty() || above.extent(axis).0 >= value);
             }
         }
+    }
+
+    #[test]
+    fn a_line_splits_a_square_into_what_lies_below_and_above() {
+        let square = Polygon::from_corner(DVec2::new(3.0, 5.0));
+        let normal = DVec2::new(0.6, 0.8);
+        // Through (3.25, 5), a quarter from the corner: cuts off a triangle with legs of 1/4 and 3/16.
+        let line = Line { normal, height: -normal.dot(DVec2::new(3.25, 5.0)) };
+        let (below, above) = square.split_along(&line);
+        assert!((below.area() - 0.5 * 0.25 * 0.1875).abs() < 1e-12, "{}", below.area());
+        assert!((below.area() + above.area() - 1.0).abs() < 1e-12);
+        assert!(above.corners().iter().all(|&corner| line.height_of(corner) > -1e-12));
+    }
+
+    #[test]
+    fn a_shrunk_square_keeps_its_centre_and_loses_a_rim() {
+        let shrunk = Polygon::from_corner(DVec2::ZERO).shrunk(0.1);
+        assert!((shrunk.area() - 0.64).abs() < 1e-12 && (shrunk.centroid() - 0.5).length() < 1e-12);
     }
 
     #[test]

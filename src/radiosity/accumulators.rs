@@ -91,6 +91,11 @@ pub struct Accumulators {
 }
 
 impl Accumulators {
+    /// Bytes of all halves for each element that stores the hits of so many rays.
+    pub fn bytes_per_element(rays: f64) -> f64 {
+        HALVES as f64 * ((size_of::<Sums>() + size_of::<Vec4>()) as f64 + rays * size_of::<u32>() as f64)
+    }
+
     /// Nothing gathered yet.
     pub fn new(elements: usize) -> Self {
         Self { sums: vec![Sums::default(); elements], radiosity: vec![Vec4::ZERO; elements + 2], ..Self::default() }

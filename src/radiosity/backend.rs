@@ -4,6 +4,7 @@
 //! backend, be it the processor's memory or a graphics card's; only per-element results come back, once a pass.
 
 use core::ops::Range;
+use std::borrow::Cow;
 
 use glam::Vec3;
 
@@ -113,7 +114,7 @@ pub trait TransportBackend {
     fn apply(&self, half: usize, radiosity: &[Vec3]) -> Vec<Vec3>;
 
     /// Everything that has been added up, for a checkpoint.
-    fn snapshot(&self) -> [Accumulators; super::HALVES];
+    fn snapshot(&self) -> Cow<'_, [Accumulators; super::HALVES]>;
 
     /// Goes back to a checkpoint.
     fn restore(&mut self, accumulators: [Accumulators; super::HALVES]);

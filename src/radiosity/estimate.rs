@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::backend::{Reading, TransportBackend};
 use super::{Content, HALVES};
-use crate::lightmap::Elements;
+use crate::lightmap::{ElementId, Elements, Texel};
 use crate::scene::luminance;
 
 /// Errors relative to the mean irradiance: area-weighted root mean squares of luminance.
@@ -70,7 +70,8 @@ pub(super) fn estimate(areas: &[f32], halves: &[Vec<Reading>; HALVES], content: 
     Estimate { aimed, gathered, noise, discretisation: 0.0, mean: (mean / weight_sum) as f32 }
 }
 
-/// Groups elements two by two texels: for each element the number of its group.
+/// Groups elements two by two texels: for each element the number of its group. What is left of texels that other
+/// geometry crosses stands alone: one part may be lit and the other dark, and no coarser elements would mix them.
 pub(super) struct Groups {
     of_element: Vec<u32>,
     count: usize,
@@ -79,25 +80,30 @@ pub(super) struct Groups {
 impl Groups {
     pub fn new(elements: &Elements) -> Self {
         let mut numbers = HashMap::new();
-        let of_element = elements
-            .ids()
-            .map(|id| {
-                let texel = elements.texel[id.index()];
-                let key = (elements.surface(id), elements.back[id.index()], texel.page, texel.x / 2, texel.y / 2);
-                let next = numbers.len() as u32;
-                *numbers.entry(key).or_insert(next)
-            })
-            .collect();
-        Self { of_element, count: numbers.len() }
+        let mut groups = Self { of_element: Vec::with_capacity(elements.len()), count: 0 };
+        for texel in elements.texels() {
+            let first = texel.start;
+            let Texel { page, x, y } = elements.texel[first];
+            let surface = elements.surface(ElementId::from_index(first));
+            let place = (surface, elements.back[first], page, x / 2, y / 2);
+            for _ in texel.clone() {
+                let next = groups.count as u32;
+                let number = if texel.len() == 1 { *numbers.entry(place).or_insert(next) } else { next };
+                groups.count += usize::from(number == next);
+                groups.of_element.push(number);
+            }
+        }
+        groups
     }
 
-    /// Radiosities averaged over each group.
-    fn coarsen(&self, elements: &Elements, radiosity: &[Vec3]) -> Vec<Vec3> {
+    /// Radiosities averaged over the visible part of each group.
+    fn coarsen(&self, elements: &Elements, half: &[Reading], radiosity: &[Vec3]) -> Vec<Vec3> {
         let mut sums = vec![(Vec3::ZERO, 0.0f32); self.count];
-        for ((group, radiosity), area) in self.of_element.iter().zip(radiosity).zip(&elements.area) {
+        for (element, (group, radiosity)) in self.of_element.iter().zip(radiosity).enumerate() {
+            let visible = elements.area[element] * half[element].visible_fraction;
             let (sum, total) = &mut sums[*group as usize];
-            *sum += *radiosity * *area;
-            *total += *area;
+            *sum += *radiosity * visible;
+            *total += visible;
         }
         self.of_element
             .iter()
@@ -122,7 +128,7 @@ pub(super) fn discretisation(
 ) -> f32 {
     let radiosity = backend.radiosity(0);
     let fine = backend.apply(0, &radiosity);
-    let coarse = backend.apply(0, &groups.coarsen(elements, &radiosity));
+    let coarse = backend.apply(0, &groups.coarsen(elements, half, &radiosity));
     let (squares, weights) = fine.iter().zip(&coarse).enumerate().fold((0.0f64, 0.0f64), |sums, (element, pair)| {
         let weight = f64::from(elements.area[element] * half[element].visible_fraction);
         (sums.0 + weight * f64::from(luminance(*pair.0 - *pair.1)).powi(2), sums.1 + weight)

@@ -1,5 +1,8 @@
 //! A solution half-way: what a checkpoint holds.
 
+use std::borrow::Cow;
+use std::io::{self, Write};
+
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
 
 use super::accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
@@ -38,10 +41,11 @@ pub struct Ledger {
 ///
 /// A solver that starts from it ends with the same bytes as one that was never interrupted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Partial {
+pub struct Partial<'a> {
     pub(super) fingerprint: [u8; 32],
     pub(super) ledger: Ledger,
-    pub(super) halves: [Accumulators; HALVES],
+    /// Borrowed from a solver, or read from a checkpoint.
+    pub(super) halves: Cow<'a, [Accumulators; HALVES]>,
 }
 
 /// Why bytes are not a checkpoint.
@@ -49,34 +53,38 @@ pub struct Partial {
 #[error("the checkpoint is cut short, or of another version of this program; bake without it")]
 pub struct PartialError;
 
-impl Partial {
+impl Partial<'_> {
     /// How many passes have been done.
     pub fn passes(&self) -> u32 {
         self.ledger.passes
     }
 
-    /// The checkpoint as bytes, little-endian.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        bytes.extend_from_slice(&FORMAT.to_le_bytes());
-        bytes.extend_from_slice(&self.fingerprint);
-        bytes.extend_from_slice(bytes_of(&self.ledger));
-        for half in &self.halves {
-            write_slice(&mut bytes, &half.sums);
-            write_slice(&mut bytes, &half.radiosity);
-            write_slice(&mut bytes, &half.shot);
-            bytes.extend_from_slice(&half.shots.to_le_bytes());
-            bytes.extend_from_slice(&(half.stored.len() as u64).to_le_bytes());
+    /// Writes the checkpoint as bytes, little-endian, and copies nothing on the way: it is as large as all else.
+    ///
+    /// # Errors
+    /// When the bytes cannot be written.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&FORMAT.to_le_bytes())?;
+        out.write_all(&self.fingerprint)?;
+        out.write_all(bytes_of(&self.ledger))?;
+        for half in self.halves.iter() {
+            write_slice(out, &half.sums)?;
+            write_slice(out, &half.radiosity)?;
+            write_slice(out, &half.shot)?;
+            out.write_all(&half.shots.to_le_bytes())?;
+            out.write_all(&(half.stored.len() as u64).to_le_bytes())?;
             for stored in &half.stored {
-                bytes.extend_from_slice(&stored.rays.to_le_bytes());
-                write_slice(&mut bytes, &stored.hits);
-                write_slice(&mut bytes, &stored.tinted);
+                out.write_all(&stored.rays.to_le_bytes())?;
+                write_slice(out, &stored.hits)?;
+                write_slice(out, &stored.tinted)?;
             }
         }
-        bytes
+        Ok(())
     }
+}
 
-    /// Reads what [`Partial::to_bytes`] wrote.
+impl Partial<'static> {
+    /// Reads what [`Partial::write`] wrote.
     ///
     /// # Errors
     /// When the bytes are no checkpoint of this version, or not a whole one.
@@ -103,13 +111,13 @@ impl Partial {
                 return Err(PartialError);
             }
         }
-        if rest.is_empty() { Ok(Self { fingerprint, ledger, halves }) } else { Err(PartialError) }
+        if rest.is_empty() { Ok(Self { fingerprint, ledger, halves: Cow::Owned(halves) }) } else { Err(PartialError) }
     }
 }
 
-fn write_slice<T: Pod>(bytes: &mut Vec<u8>, slice: &[T]) {
-    bytes.extend_from_slice(&(slice.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(cast_slice(slice));
+fn write_slice<T: Pod>(out: &mut dyn Write, slice: &[T]) -> io::Result<()> {
+    out.write_all(&(slice.len() as u64).to_le_bytes())?;
+    out.write_all(cast_slice(slice))
 }
 
 fn read_one<T: Pod>(rest: &mut &[u8]) -> Result<T, PartialError> {

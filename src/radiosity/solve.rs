@@ -39,8 +39,8 @@ pub struct Pass {
 
 /// Watches a solver.
 pub trait SolveObserver: Monitor {
-    /// Told after each pass. `checkpoint` copies all sums; the solver waits for it.
-    fn pass_finished(&self, _pass: &Pass, _checkpoint: &dyn Fn() -> Partial) {}
+    /// Told after each pass. `state` is all that the solver knows, which waits meanwhile.
+    fn pass_finished(&self, _pass: &Pass, _state: &Partial<'_>) {}
 }
 
 impl SolveObserver for Unmonitored {}
@@ -54,7 +54,7 @@ pub fn solve(
     world: &dyn RayQuery,
     elements: &Elements,
     settings: &SolverSettings,
-    resume: Option<Partial>,
+    resume: Option<Partial<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
     let mut backend = CpuBackend::new(scene, world, elements, settings.seed);
@@ -133,13 +133,13 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn resume(&mut self, partial: Partial) -> Result<(), SolveError> {
+    fn resume(&mut self, partial: Partial<'_>) -> Result<(), SolveError> {
         let fits = partial.halves.iter().all(|half| half.fits(self.elements.len()));
         if partial.fingerprint != self.fingerprint || !fits || partial.ledger.shoots != self.ledger.shoots {
             return Err(SolveError::OtherInputs);
         }
         self.ledger = partial.ledger;
-        self.backend.restore(partial.halves);
+        self.backend.restore(partial.halves.into_owned());
         Ok(())
     }
 
@@ -259,11 +259,8 @@ impl<'a> Solver<'a> {
             gather_rays: self.ledger.gather_rays * HALVES as u32,
             rays: self.ledger.rays,
         };
-        observer.pass_finished(&pass, &|| Partial {
-            fingerprint: self.fingerprint,
-            ledger: self.ledger,
-            halves: self.backend.snapshot(),
-        });
+        let halves = self.backend.snapshot();
+        observer.pass_finished(&pass, &Partial { fingerprint: self.fingerprint, ledger: self.ledger, halves });
     }
 
     /// The noise that leaves the whole error at what was asked for, as far as that can be had.

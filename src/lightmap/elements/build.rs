@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
+use super::contacts::Contacts;
 use super::{Elements, OpenSides, Sheet, SurfacePoint, Texel};
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::footprint::{Footprints, Fragment};
@@ -103,11 +104,15 @@ impl Part {
             sides: OpenSides::find(scene, world, surface),
             footprints: Footprints::default(),
         };
-        sheet.footprints = Footprints::build(unwrap, rectangle.width, rectangle.height, |triangle| {
+        let area = |triangle| {
             let (triangle, _, back) = unwrap.in_scene(triangle, Vec2::ZERO);
             // Texels of a side that no light comes to stay empty.
             let closed = unwrap.is_two_sided() && sheet.sides.index_of(back).is_none();
             if closed { 0.0 } else { scene.triangle(surface, triangle).area() }
+        };
+        let contacts = Contacts { scene, world, surface, placement, sides: sheet.sides };
+        sheet.footprints = Footprints::build(unwrap, rectangle.width, rectangle.height, area, |triangle, polygon| {
+            contacts.lines(triangle, polygon)
         });
         let properties = (0..sheet.footprints.len())
             .into_par_iter()

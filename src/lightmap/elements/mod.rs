@@ -1,6 +1,7 @@
 //! The pieces of surface that have one radiosity each.
 
 mod build;
+mod contacts;
 mod point;
 mod sampler;
 mod sides;
@@ -39,7 +40,9 @@ pub struct Texel {
 /// All elements of a scene, one array a property, sorted by surface.
 ///
 /// An element is the footprint of a texel on one side of one surface: the exact part of the surface's triangles that the
-/// texel covers, so that the areas of a surface's elements add up to the surface's area. A surface that is open on both
+/// texel covers, so that the areas of a surface's elements add up to the surface's area. Where a wall stands on a floor,
+/// or a box on a table, the texels that it crosses are cut along its faces, and each part is an element: one may be lit
+/// and the other dark, or inside of the wall. A surface that is open on both
 /// sides has the elements of its front first and then, in the same order, those of its back; unless its unwrap has texels
 /// for each side, which are elements like any others.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +120,39 @@ impl Elements {
         let surface = self.surface(id);
         let shares_texels = self.sheet(surface).is_some_and(|sheet| !sheet.unwrap.is_two_sided());
         !shares_texels || self.back[id.index()] == self.shows_back(surface)
+    }
+
+    /// The elements of each texel, of one side where both share it: one, or several where other geometry crosses it.
+    pub fn texels(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.texels_in(0..self.len())
+    }
+
+    /// The same of a surface's texels.
+    pub(in crate::lightmap) fn texels_of(&self, surface: SurfaceId) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.texels_in(self.of_surface(surface))
+    }
+
+    fn texels_in(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut start = range.start;
+        core::iter::from_fn(move || {
+            let first = start;
+            let same = |&index: &usize| self.texel[index] == self.texel[first] && self.back[index] == self.back[first];
+            start += (first..range.end).take_while(same).count();
+            (first < start).then_some(first..start)
+        })
+    }
+
+    /// The mean of a property over what is visible of a texel's elements, and the part of the texel that is.
+    ///
+    /// `visible` is the part of each element that light can reach.
+    pub(in crate::lightmap) fn mean_over(&self, texel: Range<usize>, of: &[Vec3], visible: &[f32]) -> (Vec3, f32) {
+        if texel.len() == 1 {
+            return (of[texel.start], visible[texel.start]);
+        }
+        let area: f32 = self.area[texel.clone()].iter().sum();
+        let seen: f32 = texel.clone().map(|index| self.area[index] * visible[index]).sum();
+        let sum: Vec3 = texel.map(|index| of[index] * (self.area[index] * visible[index])).sum();
+        if seen > 0.0 { (sum / seen, seen / area) } else { (Vec3::ZERO, 0.0) }
     }
 
     /// True when the texels of a surface's triangles show their backs.

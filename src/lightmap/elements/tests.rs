@@ -4,6 +4,7 @@ use glam::{Affine3A, Quat, Vec2, Vec3};
 
 use super::*;
 use crate::geometry::sobol::{OwenSobol, hash};
+use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::BruteForce;
 use crate::lightmap::fixtures::{Fixture, ball, cuboid, merged, quad};
 use crate::progress::Unmonitored;
@@ -48,6 +49,11 @@ fn shapes() -> Fixture {
     let mut leaf = quad(Vec3::ZERO, Vec3::X * 0.7, Vec3::Y);
     leaf.uv1 = vec![Vec2::new(0.1, 0.1), Vec2::new(0.9, 0.15), Vec2::new(0.8, 0.9), Vec2::new(0.2, 0.8)];
     fixture.add(leaf, Sides::Both, [13, 11]).two_sided().placed(Affine3A::from_translation(Vec3::Z * 9.0));
+    // A thin board and a slanted one that stand in the first floor and in the ball.
+    for (place, lean) in [(0.53, 0.0), (0.61, 0.0), (1.2, 0.4), (-4.7, 0.0)] {
+        let (along, up) = (Vec3::new(0.3, 0.0, -2.5), Vec3::new(lean, 1.0, 0.0));
+        fixture.add(quad(Vec3::new(place, -0.5, 0.2), along, up), Sides::Both, [11, 5]);
+    }
     fixture
 }
 
@@ -82,6 +88,33 @@ fn a_quad_that_fills_its_rectangle_has_one_equal_element_a_texel() {
         assert!((elements.area[id.index()] - 0.25).abs() < 1e-6);
         assert_eq!(elements.geometric_normal[id.index()], Vec3::Y);
     }
+}
+
+#[test]
+fn texels_that_a_board_stands_on_are_parted_along_it() {
+    let mut fixture = Fixture::default();
+    fixture.add(quad(Vec3::ZERO, Vec3::X * 4.0, Vec3::NEG_Z * 4.0), Sides::Front, [4, 4]);
+    // From the front edge to the middle of the third row.
+    fixture.add(quad(Vec3::new(1.3, -1.0, 1.0), Vec3::NEG_Z * 3.5, Vec3::Y * 2.0), Sides::Both, [2, 2]);
+    let elements = build(&fixture);
+    let floor = |x: f32, z: f32| {
+        let down = Ray::new(Vec3::new(x, 1.0, -z), Vec3::NEG_Y);
+        let hit = BruteForce::new(&fixture.scene).closest(&down).expect("there is a floor");
+        elements.element_at(&hit).expect("it has elements").index()
+    };
+    for row in [0.5, 1.5] {
+        let [left, right] = [1.29, 1.31].map(|x| floor(x, row));
+        assert_ne!(left, right);
+        assert!((elements.area[left] - 0.3).abs() < 1e-5 && (elements.area[right] - 0.7).abs() < 1e-5);
+        assert!((elements.centre[left] - Vec3::new(1.15, 0.0, -row)).length() < 1e-3);
+        assert!((elements.centre[right] - Vec3::new(1.65, 0.0, -row)).length() < 1e-3);
+        assert_eq!((floor(1.01, row), floor(1.99, row)), (left, right));
+        assert_eq!(elements.texel[left], elements.texel[right]);
+    }
+    assert_eq!(floor(1.1, 3.5), floor(1.9, 3.5), "beyond the board's end");
+    let sizes: Vec<usize> = elements.texels_of(SurfaceId(0)).map(|texel| texel.len()).collect();
+    let parted = |size: usize| sizes.iter().filter(|&&found| found == size).count();
+    assert_eq!((sizes.len(), parted(1), parted(2)), (16, 13, 3));
 }
 
 #[test]

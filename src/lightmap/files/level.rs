@@ -111,11 +111,11 @@ pub struct Written {
 }
 
 impl Level {
-    /// Writes a level into a folder: whole or not at all. A level that was there before is replaced.
+    /// Writes a level into a folder: whole or not at all. A level that was there before is replaced in one step: whenever
+    /// the process ends, the folder holds the old level or the new one.
     ///
     /// # Errors
-    /// When the folder cannot be written or the disk is full. The folder then holds no half-written file, and the level
-    /// that was there before.
+    /// When the folder cannot be written or the disk is full.
     pub fn write(folder: &Path, content: LevelContent) -> Result<Written, LevelError> {
         let mut staging = Staging::new(folder)?;
         let mut clamped = 0;
@@ -141,17 +141,30 @@ impl Level {
             surfaces,
             volume,
         };
-        let path = folder.join(LEVEL_FILE);
-        let text = ron::ser::to_string_pretty(&level, ron::ser::PrettyConfig::new().depth_limit(3))
-            .map_err(|fault| LevelError::write(&path)(std::io::Error::other(fault)))?;
-        staging.add(LEVEL_FILE, text.as_bytes())?;
+        let hidden = level.renamed(|name| staging.hidden_name(name).unwrap_or_default());
+        let (first, second) = (hidden.text(folder)?, level.text(folder)?);
         let previous = Self::read(folder).ok();
-        staging.publish()?;
-        // Files of a larger level before this one.
-        for name in previous.iter().flat_map(Self::files).filter(|name| !level.files().any(|file| file == *name)) {
-            let _ = fs::remove_file(folder.join(name));
-        }
+        let before = previous.iter().flat_map(Self::files);
+        let obsolete = before.filter(|name| !level.files().any(|file| file == *name)).map(str::to_owned).collect();
+        staging.publish(LEVEL_FILE, &first, &second, obsolete)?;
         Ok(Written { level, clamped })
+    }
+
+    /// The same with other names for its files.
+    fn renamed(&self, name: impl Fn(&str) -> String) -> Self {
+        let mut level = self.clone();
+        for page in &mut level.pages {
+            page.ktx2 = name(&page.ktx2);
+            page.exr = name(&page.exr);
+        }
+        level.volume.iter_mut().for_each(|volume| volume.exr = name(&volume.exr));
+        level.surfaces.iter_mut().for_each(|surface| surface.mesh = name(&surface.mesh));
+        level
+    }
+
+    fn text(&self, folder: &Path) -> Result<String, LevelError> {
+        ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new().depth_limit(3))
+            .map_err(|fault| LevelError::write(&folder.join(LEVEL_FILE))(std::io::Error::other(fault)))
     }
 
     /// Reads and checks a folder's `level.ron`.

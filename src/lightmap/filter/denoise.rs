@@ -5,11 +5,13 @@
 //! half, and the average is taken in the other, so that noise is not taken for detail. Differences are measured
 //! against the noise that the halves show; a bake with little noise is left as it is.
 
+use std::ops::Range;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::geometry::SurfaceId;
-use crate::lightmap::{ElementId, Elements};
+use crate::lightmap::{ElementId, Elements, Texel};
 
 /// Texels to each side that may be averaged with one.
 const WINDOW: usize = 5;
@@ -28,18 +30,19 @@ const LEAST_VISIBLE: f32 = 0.5;
 
 /// Smooths the irradiance that two independent halves of a bake found.
 ///
-/// `irradiance` is their mean. Texels mix with those of their own chart only. `visible` is the part of each element
+/// `irradiance` is their mean. Texels, not the elements that some are cut into, mix with those of their own chart only. `visible` is the part of each element
 /// that light can reach.
 pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>; 2], visible: &[f32]) {
     let surfaces: Vec<SurfaceId> =
         (0..elements.surface_offsets.len().saturating_sub(1)).map(SurfaceId::from_index).collect();
-    let smoothed: Vec<Vec<(ElementId, Vec3)>> = surfaces
+    let smoothed: Vec<Vec<(Range<usize>, Vec3)>> = surfaces
         .into_par_iter()
         .filter_map(|surface| Some(Canvas::new(surface, elements, halves, visible)?.smooth()))
         .collect();
-    for (element, correction) in smoothed.into_iter().flatten() {
-        let value = &mut irradiance[element.index()];
-        *value = (*value + correction).max(Vec3::ZERO);
+    for (texel, correction) in smoothed.into_iter().flatten() {
+        for value in &mut irradiance[texel] {
+            *value = (*value + correction).max(Vec3::ZERO);
+        }
     }
 }
 
@@ -47,7 +50,8 @@ pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>
 struct Canvas {
     width: usize,
     height: usize,
-    element: Vec<Option<ElementId>>,
+    /// The elements of each texel, none where too little is visible.
+    elements: Vec<Range<usize>>,
     chart: Vec<u32>,
     halves: [Vec<Vec3>; 2],
     /// Variance of either half, per channel.
@@ -71,23 +75,23 @@ impl Canvas {
         let mut canvas = Self {
             width,
             height,
-            element: vec![None; count],
+            elements: vec![0..0; count],
             chart: vec![NONE; count],
             halves: [vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]],
             variance: vec![Vec3::ZERO; count],
         };
-        for index in elements.of_surface(surface) {
-            let id = ElementId::from_index(index);
-            if !elements.is_shown(id) || visible[index] < LEAST_VISIBLE {
+        for texel in elements.texels_of(surface) {
+            let is_shown = elements.is_shown(ElementId::from_index(texel.start));
+            let [(a, seen), (b, _)] = halves.each_ref().map(|half| elements.mean_over(texel.clone(), half, visible));
+            if !is_shown || seen < LEAST_VISIBLE {
                 continue;
             }
-            let texel = elements.texel[index];
-            let at = place(u32::from(texel.x), u32::from(texel.y));
-            canvas.element[at] = Some(id);
+            let Texel { x, y, .. } = elements.texel[texel.start];
+            let at = place(u32::from(x), u32::from(y));
+            canvas.elements[at] = texel;
             canvas.chart[at] = chart_of[at];
-            for (half, light) in halves.iter().map(|half| half[index]).enumerate() {
-                canvas.halves[half][at] = light;
-            }
+            canvas.halves[0][at] = a;
+            canvas.halves[1][at] = b;
         }
         canvas.measure_noise();
         Some(canvas)
@@ -119,8 +123,8 @@ impl Canvas {
         }
     }
 
-    /// What is to be added to each element.
-    fn smooth(&self) -> Vec<(ElementId, Vec3)> {
+    /// What is to be added to the elements of each texel.
+    fn smooth(&self) -> Vec<(Range<usize>, Vec3)> {
         let mut averages = [Averages::new(self.chart.len()), Averages::new(self.chart.len())];
         let mut comparison = Comparison::new(self.chart.len());
         for y in 0..=2 * WINDOW {
@@ -140,9 +144,9 @@ impl Canvas {
         }
         let [first, second] = averages;
         self.texels()
-            .filter_map(|at| {
+            .map(|at| {
                 let change = |half: usize, averages: &Averages| averages.mean(at) - self.halves[half][at];
-                Some((self.element[at]?, 0.5 * (change(0, &first) + change(1, &second))))
+                (self.elements[at].clone(), 0.5 * (change(0, &first) + change(1, &second)))
             })
             .collect()
     }

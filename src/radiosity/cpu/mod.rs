@@ -10,6 +10,7 @@ mod iterate;
 mod shoot;
 mod transport;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -85,8 +86,8 @@ impl TransportBackend for CpuBackend<'_> {
         iterate::apply(&self.halves[half], radiosity)
     }
 
-    fn snapshot(&self) -> [Accumulators; HALVES] {
-        self.halves.clone()
+    fn snapshot(&self) -> Cow<'_, [Accumulators; HALVES]> {
+        Cow::Borrowed(&self.halves)
     }
 
     fn restore(&mut self, accumulators: [Accumulators; HALVES]) {
