@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_pixel_keeps_the_mean_and_the_variance_of_the_mean() {
         let mut pixel = Pixel::default();
-        [1.0, 2.0, 6.0, 7.0].map(|value| pixel.add(&grey(value)));
+        [1.0, 2.0, 6.0, 7.0].into_iter().for_each(|value| pixel.add(&grey(value)));
         // The sample variance of 1, 2, 6 and 7 is 26 / 3.
         assert_eq!((pixel.samples, pixel.radiance), (4, Vec3::splat(4.0)));
         assert!((pixel.variance() - 26.0 / 3.0 / 4.0).abs().max_element() < 1e-5, "{}", pixel.variance());

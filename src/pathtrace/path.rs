@@ -46,10 +46,7 @@ impl<'a> PathTracer<'a> {
         lights: &'a LightSampler<'a>,
         most_bounces: Option<u32>,
     ) -> Self {
-        Self {
-            surroundings: Surroundings { scene, world, lights },
-            most_bounces: most_bounces.unwrap_or(u32::MAX / 4),
-        }
+        Self { surroundings: Surroundings { scene, world, lights }, most_bounces: most_bounces.unwrap_or(u32::MAX / 4) }
     }
 
     /// What one path brings along a ray, whose direction has unit length. A function of the scene, the ray, `sample` and

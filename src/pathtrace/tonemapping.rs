@@ -33,7 +33,8 @@ mod tests {
     fn light_becomes_the_bytes_that_bevys_shader_makes_of_it() {
         // The middle of the scale by hand: v = 0.18 on all channels (the rows of the first matrix sum to one).
         let grey = aces_fitted(Vec3::splat(0.18));
-        let fitted = (0.18f32 * (0.18 + 0.024_578_6) - 0.000_090_537) / (0.18 * (0.983_729 * 0.18 + 0.432_951) + 0.238_081);
+        let fitted =
+            (0.18f32 * (0.18 + 0.024_578_6) - 0.000_090_537) / (0.18 * (0.983_729 * 0.18 + 0.432_951) + 0.238_081);
         assert!((grey - fitted).abs().max_element() < 1e-4, "{grey} {fitted}");
         assert_eq!(aces_fitted(Vec3::ZERO), Vec3::ZERO);
         assert!(aces_fitted(Vec3::splat(1e6)).min_element() > 0.99);

@@ -19,10 +19,7 @@ pub(super) struct Albedo {
 
 impl Albedo {
     fn lerp(self, other: Self, blend: f32) -> Self {
-        Self {
-            white: self.white + (other.white - self.white) * blend,
-            rim: self.rim + (other.rim - self.rim) * blend,
-        }
+        Self { white: self.white + (other.white - self.white) * blend, rim: self.rim + (other.rim - self.rim) * blend }
     }
 }
 
@@ -73,10 +70,7 @@ impl Table {
             // The squared cosine of directions that are weighted by their cosine is uniform.
             let cosine = ((angle as f32 + 0.5) / ANGLES as f32).sqrt();
             let albedo = self.toward(cosine, perceptual_roughness);
-            Albedo {
-                white: sum.white + albedo.white / ANGLES as f32,
-                rim: sum.rim + albedo.rim / ANGLES as f32,
-            }
+            Albedo { white: sum.white + albedo.white / ANGLES as f32, rim: sum.rim + albedo.rim / ANGLES as f32 }
         })
     }
 }
@@ -101,8 +95,8 @@ fn measure(cosine: f32, perceptual_roughness: f32) -> Albedo {
         if incoming.z <= 0.0 {
             continue;
         }
-        let weight = microfacets.evaluate(outgoing, incoming, half) * incoming.z
-            / microfacets.density(outgoing, incoming);
+        let weight =
+            microfacets.evaluate(outgoing, incoming, half) * incoming.z / microfacets.density(outgoing, incoming);
         white += f64::from(weight);
         rim += f64::from(weight * (1.0 - incoming.dot(half)).clamp(0.0, 1.0).powi(5));
     }

@@ -8,8 +8,8 @@ use crate::kdtree::BruteForce;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels, Texture,
-    Wrap, builtin, shapes,
+    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels,
+    Texture, Wrap, builtin, shapes,
 };
 
 fn scene_of(parts: impl IntoIterator<Item = (MeshData, Material)>) -> Scene {
@@ -61,7 +61,7 @@ fn assert_close(found: Vec3, expected: Vec3, tolerance: f32, what: &str) {
 #[test]
 fn a_closed_room_that_glows_holds_its_emission_over_one_minus_its_reflectance() {
     let scene = builtin::build("furnace").unwrap();
-    let found = radiance(&scene, &toward(Vec3::ZERO, Vec3::new(0.3, -1.0, 0.2)), 4096, None);
+    let found = radiance(&scene, &toward(Vec3::ZERO, Vec3::new(0.3, -1.0, 0.2)), 1 << 16, None);
     assert_close(found, Vec3::ONE, 0.005, "furnace");
 }
 
@@ -82,9 +82,10 @@ fn a_lamp_in_a_white_ball_lights_all_of_it_alike() {
 
 #[test]
 fn white_things_vanish_in_white_surroundings() {
-    for material in [0.0, 0.3, 0.7, 1.0].into_iter().flat_map(|roughness| {
-        [white_metal(roughness), Material { base_color: Vec4::ONE, ..plastic(roughness) }]
-    }) {
+    for material in [0.0, 0.3, 0.7, 1.0]
+        .into_iter()
+        .flat_map(|roughness| [white_metal(roughness), Material { base_color: Vec4::ONE, ..plastic(roughness) }])
+    {
         let mut scene = scene_of([(shapes::cuboid("cube", Vec3::NEG_ONE, Vec3::ONE), material.clone())]);
         scene.sky = Sky::Uniform(Vec3::ONE);
         for target in [Vec3::new(1.0, 0.2, 0.1), Vec3::new(0.9, 1.0, 0.3)] {
@@ -139,12 +140,10 @@ fn a_highlight_is_as_bright_as_the_microfacets_say() {
 #[test]
 fn a_mirror_shows_a_lamp_as_bright_as_it_is() {
     let glowing = Material { emission: Vec3::new(50.0, 20.0, 10.0), ..Material::diffuse("glowing", Vec3::ZERO) };
-    let wall = shapes::quad("wall", [
-        Vec3::new(1.0, 0.1, 1.0),
-        Vec3::new(1.0, 0.1, -1.0),
-        Vec3::new(1.0, 2.1, -1.0),
-        Vec3::new(1.0, 2.1, 1.0),
-    ]);
+    let wall = shapes::quad(
+        "wall",
+        [Vec3::new(1.0, 0.1, 1.0), Vec3::new(1.0, 0.1, -1.0), Vec3::new(1.0, 2.1, -1.0), Vec3::new(1.0, 2.1, 1.0)],
+    );
     let mut faces = wall.clone();
     faces.triangles.iter_mut().for_each(|triangle| triangle.swap(1, 2));
     for wall in [wall, faces] {

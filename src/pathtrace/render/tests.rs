@@ -1,4 +1,5 @@
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 use glam::Vec3;
 
@@ -6,7 +7,7 @@ use super::*;
 use crate::kdtree::{BruteForce, Preset, World};
 use crate::pathtrace::PixelFilter;
 use crate::progress::Unmonitored;
-use crate::scene::{Camera, LightSampler, Scene, builtin};
+use crate::scene::{Camera, LightSampler, Scene, builtin, luminance};
 
 /// The Cornell box seen through its open side.
 fn cornell_view(edge: u32) -> View {
@@ -63,14 +64,23 @@ fn a_picture_is_done_when_it_is_as_good_as_was_asked_for() {
     assert_eq!(draw(&scene, &no_time, &Unmonitored).samples(), 1, "the first pass is always drawn");
 }
 
-/// Mean radiance of each square block of a picture that is `edge` pixels wide.
-fn block_means(pixels: &[Vec3], edge: usize, block: usize) -> Vec<Vec3> {
-    let blocks = edge / block;
-    let mut means = vec![Vec3::ZERO; blocks * blocks];
-    for (index, &pixel) in pixels.iter().enumerate() {
-        means[index / edge / block * blocks + index % edge / block] += pixel / (block * block) as f32;
+const EDGE: usize = 256;
+const BLOCK: usize = 16;
+const BLOCKS: usize = EDGE / BLOCK;
+
+/// Mean luminance of each square block of a picture.
+fn block_means(pixels: impl Iterator<Item = Vec3>) -> Vec<f32> {
+    let mut means = vec![0.0; BLOCKS * BLOCKS];
+    for (index, pixel) in pixels.enumerate() {
+        means[index / EDGE / BLOCK * BLOCKS + index % EDGE / BLOCK] += luminance(pixel) / (BLOCK * BLOCK) as f32;
     }
     means
+}
+
+fn mean_and_variance(values: &[f32]) -> (f32, f32) {
+    let mean = values.iter().sum::<f32>() / values.len() as f32;
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f32>();
+    (mean, squares / (values.len() - 1) as f32)
 }
 
 #[test]
@@ -79,25 +89,43 @@ fn the_cornell_box_looks_as_an_outside_renderer_draws_it() {
         println!("skipped: RADIOSITY_TRUTHS does not say where the references are");
         return;
     };
-    const EDGE: u32 = 256;
+    const BATCHES: u32 = 64;
     let truth = exr::prelude::read_first_rgba_layer_from_file(
         format!("{root}/references/cornell_256.exr"),
         |size, _| vec![Vec3::ZERO; size.area()],
-        |pixels, place, (r, g, b, _): (f32, f32, f32, f32)| pixels[place.y() * EDGE as usize + place.x()] = Vec3::new(r, g, b),
+        |pixels, place, (r, g, b, _): (f32, f32, f32, f32)| pixels[place.y() * EDGE + place.x()] = Vec3::new(r, g, b),
     );
     let truth = truth.unwrap().layer_data.channel_data.pixels;
-    let scene = std::sync::Arc::new(crate::scene::load(&format!("{root}/scenes/canonical/cornell.gltf")).unwrap().scene);
+    let scene = Arc::new(crate::scene::load(&format!("{root}/scenes/canonical/cornell.gltf")).unwrap().scene);
     let (world, lights) = (World::build(scene.clone(), Preset::best()), LightSampler::new(&scene));
     let tracer = PathTracer::new(&scene, &world, &lights, None);
-    let film =
-        render(&tracer, &cornell_view(EDGE), &RenderSettings { samples: 16, ..Default::default() }, &Unmonitored);
-    let pixels: Vec<Vec3> = film.pixels().iter().map(|pixel| pixel.radiance).collect();
-    let mean = |pixels: &[Vec3]| pixels.iter().sum::<Vec3>() / pixels.len() as f32;
-    let difference = (mean(&pixels) / mean(&truth) - 1.0).abs().max_element();
-    assert!(difference < 0.003, "means {} and {}", mean(&pixels), mean(&truth));
-    let edge = EDGE as usize;
-    let blocks = block_means(&pixels, edge, 16).into_iter().zip(block_means(&truth, edge, 16));
-    let squared: f32 = blocks.map(|(found, expected)| (found - expected).length_squared()).sum::<f32>() / 256.0;
-    let relative = squared.sqrt() / mean(&truth).length();
-    assert!(relative < 0.02, "blocks of 16 x 16 pixels differ by {relative}");
+    let draw = |seed| {
+        let settings = RenderSettings { samples: 1, seed, ..Default::default() };
+        render(&tracer, &cornell_view(EDGE as u32), &settings, &Unmonitored)
+    };
+    let films: Vec<Film> = (0..BATCHES).map(draw).collect();
+
+    let mean = |pixels: &mut dyn Iterator<Item = Vec3>| pixels.sum::<Vec3>() / (EDGE * EDGE) as f32;
+    let radiance = |film: &Film| mean(&mut film.pixels().iter().map(|pixel| pixel.radiance));
+    let found = films.iter().map(radiance).sum::<Vec3>() / BATCHES as f32;
+    let expected = mean(&mut truth.iter().copied());
+    let difference = (found / expected - 1.0).abs().max_element();
+    println!("mean {found}, wanted {expected}, {:.3} % apart", difference * 100.0);
+    assert!(difference < 0.004);
+
+    let of_batches: Vec<Vec<f32>> =
+        films.iter().map(|film| block_means(film.pixels().iter().map(|pixel| pixel.radiance))).collect();
+    let expected = block_means(truth.into_iter());
+    let deviations: Vec<f32> = (0..BLOCKS * BLOCKS)
+        .map(|block| {
+            let values: Vec<f32> = of_batches.iter().map(|batch| batch[block]).collect();
+            let (mean, variance) = mean_and_variance(&values);
+            (mean - expected[block]) / (variance / BATCHES as f32).sqrt()
+        })
+        .collect();
+    let (mean, variance) = mean_and_variance(&deviations);
+    let largest = deviations.iter().fold(0.0f32, |largest, deviation| largest.max(deviation.abs()));
+    println!("blocks: mean {mean:.3}, variance {variance:.3}, largest {largest:.2} standard errors");
+    // Of 256 blocks: four standard deviations of the mean and of the variance, and the Sidak bound at 0.001.
+    assert!(mean.abs() < 0.25 && (0.65..1.4).contains(&variance) && largest < 5.0);
 }

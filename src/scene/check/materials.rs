@@ -57,7 +57,8 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
 }
 
 fn repair_references(material: &mut Material, textures: usize, problems: &mut Vec<Problem>) {
-    let slots = [&mut material.base_color_texture, &mut material.metallic_roughness_texture, &mut material.emission_texture];
+    let slots =
+        [&mut material.base_color_texture, &mut material.metallic_roughness_texture, &mut material.emission_texture];
     for slot in slots {
         if let Some(TextureRef { texture, .. }) = *slot
             && texture.index() >= textures

@@ -47,7 +47,11 @@ pub fn read(document: &Document, source: &Source, loaded: &mut Loaded) {
         })
         .collect();
     for (mut material, wishes) in materials {
-        let slots = [&mut material.base_color_texture, &mut material.metallic_roughness_texture, &mut material.emission_texture];
+        let slots = [
+            &mut material.base_color_texture,
+            &mut material.metallic_roughness_texture,
+            &mut material.emission_texture,
+        ];
         for (slot, wish) in slots.into_iter().zip(wishes) {
             let (Some(reference), Some(wish)) = (slot.as_mut(), wish) else { continue };
             match &ids[wish] {
@@ -151,8 +155,7 @@ fn convert(
 
 /// Bevy's reflectance: what KHR_materials_specular says, of which one is the four percent of most materials.
 fn reflectance(material: &JsonMaterial) -> Vec3 {
-    let specular =
-        material.extensions.as_ref().and_then(|extensions| extensions.others.get("KHR_materials_specular"));
+    let specular = material.extensions.as_ref().and_then(|extensions| extensions.others.get("KHR_materials_specular"));
     let number = |value: &Value| value.as_f64().map(|number| number as f32);
     let factor = specular.and_then(|specular| number(specular.get("specularFactor")?)).unwrap_or(1.0);
     let tint = specular.and_then(|specular| {
