@@ -15,7 +15,7 @@ pub fn aces_fitted(exposed: Vec3) -> Vec3 {
         [-0.07367, -0.00605, 1.07602],
     ]);
     let v = INTO * exposed.max(Vec3::ZERO);
-    let fitted = (v * (v + 0.024_578_6) - 0.000_090_537) / (v * (0.983_729 * v + 0.432_951_0) + 0.238_081);
+    let fitted = (v * (v + 0.024_578_6) - 0.000_090_537) / (v * (0.983_729 * v + 0.432_951) + 0.238_081);
     (BACK * fitted).clamp(Vec3::ZERO, Vec3::ONE)
 }
 

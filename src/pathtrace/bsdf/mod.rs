@@ -120,6 +120,9 @@ impl Bsdf {
         if incoming.z <= 0.0 {
             return Vec3::ZERO;
         }
+        if self.glossy_chance == 0.0 {
+            return self.base / PI;
+        }
         let glossy = self.fresnel_weighted(incoming);
         let albedo_incoming = energy::table().toward(incoming.z, self.roughness);
         let scattered_often = self.multiple
