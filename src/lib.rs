@@ -18,7 +18,7 @@
 //! | [`kdtree`] | the structure that answers rays |
 //! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
 //! | [`radiosity`] | solvers for the light of all elements at once |
-//! | [`pathtrace`] | irradiance at single points by following paths: the truth that bakes are held against, and what lights moving things |
+//! | [`pathtrace`] | irradiance at points and whole pictures, by following paths: the truth that bakes are held against, and what lights moving things |
 //! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
 //! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
 //! | `cli` | the command line |

@@ -200,10 +200,61 @@ fn commands_that_are_not_understood_end_with_code_two() {
 #[test]
 fn what_does_not_exist_yet_says_so() {
     let folder = folder();
-    assert!(complaint(&folder, &["render", "builtin:furnace", "-o", "x.png"]).contains("not available yet"));
+    for integrator in ["light", "hybrid", "whitted"] {
+        let arguments = ["render", "builtin:furnace", "-o", "x.png", "--integrator", integrator];
+        assert!(complaint(&folder, &arguments).contains(&format!("--integrator {integrator} is not available yet")));
+    }
     assert!(complaint(&folder, &["bake", "builtin:furnace", "--backend", "gpu"]).contains("--backend cpu"));
     assert!(complaint(&folder, &["bake", "builtin:furnace", "--method", "path"]).contains("use gather"));
     assert!(complaint(&folder, &["info", "builtin:furnace", "--partition", "hybrid"]).contains("hybrid"));
+    assert_eq!(files(folder.path()), [] as [&str; 0]);
+}
+
+#[test]
+fn render_draws_what_a_closed_form_says() {
+    let folder = folder();
+    // Inside the furnace everything has a radiance of one.
+    let inside = ["--eye", "0,0,0.5", "--target", "0,0,-1", "--size", "24x16", "--samples", "256"];
+    let arguments =
+        |output: &'static str| [&["render", "builtin:furnace", "-o", output, "--json"][..], &inside].concat();
+    let report = json(&run(&folder, &arguments("x.exr")));
+    assert_eq!([&report["width"], &report["height"], &report["samples"]], [24, 16, 256]);
+    assert_eq!(report["paths"], 24 * 16 * 256);
+    // 100 / 12.5 of a luminance of one is EV 3.
+    assert!((report["ev100"].as_f64().unwrap() - 3.0).abs() < 0.05, "{report}");
+    let image = exr::prelude::read_first_rgba_layer_from_file(
+        folder.path().join("x.exr"),
+        |size, _| vec![(0.0, 0.0, 0.0); size.area()],
+        |pixels, place, (r, g, b, _): (f32, f32, f32, f32)| pixels[place.y() * 24 + place.x()] = (r, g, b),
+    );
+    let pixels = image.unwrap().layer_data.channel_data.pixels;
+    let mean = |of: fn(&(f32, f32, f32)) -> f32| pixels.iter().map(of).sum::<f32>() / pixels.len() as f32;
+    for mean in [mean(|pixel| pixel.0), mean(|pixel| pixel.1), mean(|pixel| pixel.2)] {
+        assert!((mean - 1.0).abs() < 0.01, "{mean}");
+    }
+    json(&run(&folder, &arguments("x.png")));
+    let picture = image::open(folder.path().join("x.png")).unwrap().to_rgb8();
+    assert_eq!(picture.dimensions(), (24, 16));
+    // One over 1.2 * 2^3, through Bevy's ACES fit and sRGB.
+    let centre = picture.get_pixel(12, 8).0;
+    assert!(centre.iter().all(|&byte| byte.abs_diff(60) < 4), "{centre:?}");
+    assert_eq!(files(folder.path()), ["x.exr", "x.png"]);
+}
+
+#[test]
+fn render_says_what_it_cannot_draw() {
+    let folder = folder();
+    let complain = |more: &[&str]| complaint(&folder, &[&["render", "builtin:furnace"][..], more].concat());
+    assert!(complain(&["-o", "x.bmp"]).contains("call it .png or .exr"));
+    assert!(complain(&["-o", "x.png", "--camera", "hall"]).contains("no camera 'hall'"));
+    assert!(complain(&["-o", "x.png", "--eye", "0,1"]).contains("is no point"));
+    assert!(complain(&["-o", "x.png", "--eye", "0,0,0", "--target", "0,0,0"]).contains("cannot look at"));
+    assert!(complain(&["-o", "x.png", "--fov", "200"]).contains("--fov 200"));
+    assert!(complain(&["-o", "x.png", "--error", "0"]).contains("--error"));
+    assert!(complain(&["-o", "x.png", "--lens", "1"]).contains("is no lens"));
+    assert!(complain(&["-o", "nowhere/x.png", "--size", "2x2", "--samples", "1"]).contains("nowhere"));
+    let usage = run(&folder, &["render", "builtin:furnace", "-o", "x.png", "--size", "0x9"]);
+    assert_eq!(usage.status.code(), Some(2));
     assert_eq!(files(folder.path()), [] as [&str; 0]);
 }
 
@@ -393,6 +444,24 @@ fn ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on() {
     let left = files(&folder.path().join("out"));
     assert!(left.iter().all(|name| name.starts_with("checkpoint.") && name.ends_with(".bin")), "{left:?}");
     assert_resumes_to_the_same_bytes(&folder);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_the_picture_as_far_as_it_is() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = folder();
+    let arguments = ["render", "builtin:cornell_box", "-o", "x.png", "--size", "8x8", "--samples", "10000000"];
+    let mut child = radiosity(&folder, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    output.read_line(&mut text).unwrap();
+    assert!(text.starts_with("picture: 0 %"), "{text}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    output.read_to_string(&mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(text.contains("8 x 8 pixels of ") && !text.contains("10000000"), "{text}");
+    assert_eq!(files(folder.path()), ["x.png"]);
 }
 
 #[test]

@@ -24,7 +24,6 @@ pub struct SceneArguments {
 pub struct Opened {
     pub scene: Arc<Scene>,
     /// Those that the scene's file has.
-    #[cfg(feature = "plugin")]
     pub cameras: Vec<scene::Camera>,
     pub warnings: Vec<String>,
 }
@@ -51,12 +50,7 @@ impl SceneArguments {
             loaded.scene.sky = sky.parse()?;
         }
         let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
-        Ok(Opened {
-            scene: Arc::new(loaded.scene),
-            #[cfg(feature = "plugin")]
-            cameras: loaded.cameras,
-            warnings,
-        })
+        Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command line `radiosity`: `bake`, `probe`, `info`, `rays`, `render`, `view`.
 //!
-//! Each command is a file; `arguments` holds what several of them take, `progress` what a user sees meanwhile.
+//! Each command is a file; `arguments` and `look` hold what several of them take, `progress` what a user sees meanwhile.
 //! Results go to standard output, one sentence about what went wrong to standard error; the exit code is 0, 1 when the
 //! work failed, 2 when the command was not understood.
 
@@ -8,6 +8,7 @@ mod arguments;
 mod bake;
 mod info;
 mod interrupt;
+mod look;
 mod points;
 mod probe;
 mod progress;
@@ -35,7 +36,7 @@ struct CommandLine {
 enum Command {
     /// Bake the lightmaps of a scene into a folder
     Bake(bake::Arguments),
-    /// Draw a picture of a scene (not available yet)
+    /// Draw a picture of a scene, path traced
     Render(render::Arguments),
     /// Say how much light arrives at points
     Probe(probe::Arguments),

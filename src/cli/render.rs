@@ -1,24 +1,314 @@
 //! `radiosity render`.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
 
-use super::Failure;
-use super::arguments::SceneArguments;
+use glam::UVec2;
+use image::{ImageFormat, RgbImage};
+use serde::Serialize;
+
+use super::arguments::{SceneArguments, WorkArguments, print_warnings};
+use super::look::LookArguments;
+use super::progress::{Display, NamedStage, duration};
+use super::{Failure, interrupt, say};
+use crate::bake::{peak_memory_bytes, write_whole};
+use crate::geometry::sobol::hash2;
+use crate::kdtree::{Preset, World};
+use crate::pathtrace::{
+    Exposure, Film, Lens, PathTracer, PixelFilter, RenderSettings, View, aces_fitted, meter, render, to_srgb8,
+};
+use crate::scene::{Camera, LightSampler, luminance};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// The picture to write, .png or .exr
+    /// The picture to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
+    /// Columns and rows
+    #[arg(long, value_name = "WxH", default_value = "1280x720")]
+    size: Size,
+    /// Most samples a pixel; four times as many halve the noise
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
+    samples: u32,
+    /// Most seconds to draw
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f32>,
+    /// Noise that is good enough, root mean square over the mean: 0.05 is 5 %
+    #[arg(long, value_name = "REL")]
+    error: Option<f32>,
+    /// Most bounces of light [default: until nothing is left]
+    #[arg(long, value_name = "N")]
+    bounces: Option<u32>,
+    /// How light is found
+    #[arg(long, value_enum, default_value_t)]
+    integrator: Integrator,
+    /// Exposure of a .png (EV100), or auto: as a light meter has it
+    #[arg(long, value_name = "auto|N", default_value = "auto", allow_hyphen_values = true)]
+    ev: Ev,
+    #[command(flatten)]
+    look: LookArguments,
+    /// A lens instead of a pinhole: its radius and the distance that is sharp, metres
+    #[arg(long, value_name = "RADIUS,FOCUS")]
+    lens: Option<String>,
+    /// How pixels weigh what is around their middle
+    #[arg(long, value_enum, default_value_t)]
+    filter: Filter,
+    /// Which random numbers; the same seed gives the same picture
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u32,
+    #[command(flatten)]
+    work: WorkArguments,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
+enum Integrator {
+    /// Paths from the eye: all light
+    #[default]
+    Path,
+    /// Paths from lights (not available yet)
+    Light,
+    /// Both (not available yet)
+    Hybrid,
+    /// Mirrors, glass and shadows alone (not available yet)
+    Whitted,
+    /// Light that comes straight from where it shines
+    Direct,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Filter {
+    /// Only the pixel's own square
+    Box,
+    /// Half of the neighbours too: smoother edges
+    #[default]
+    Tent,
+}
+
+/// Columns and rows, `1280x720`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Size(UVec2);
+
+/// Most columns or rows.
+const LARGEST: u32 = 16_384;
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse().ok().filter(|number| (1..=LARGEST).contains(number));
+        text.split_once(['x', 'X'])
+            .and_then(|(columns, rows)| Some(Self(UVec2::new(number(columns)?, number(rows)?))))
+            .ok_or_else(|| format!("give columns and rows up to {LARGEST}, such as 1280x720"))
+    }
+}
+
+/// An exposure, or none to have it metered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ev(Option<f32>);
+
+impl FromStr for Ev {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self(None));
+        }
+        let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+        number.map(|number| Self(Some(number))).ok_or_else(|| "give a number or auto".to_owned())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Format {
+    Png,
+    Exr,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+        match extension.as_deref() {
+            Some("png") => Ok(Self::Png),
+            Some("exr") => Ok(Self::Exr),
+            _ => Err(format!("{} is no picture that can be written: call it .png or .exr", path.display()).into()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    width: u32,
+    height: u32,
+    samples: u32,
+    paths: u64,
+    paths_per_second: f64,
+    error_estimate: f32,
+    ev100: f32,
+    seconds: BTreeMap<&'static str, f64>,
+    peak_memory_bytes: u64,
+    backend: &'static str,
+    warnings: &'a [String],
+}
+
+impl Arguments {
+    fn most_bounces(&self) -> Result<Option<u32>, Failure> {
+        let name = match self.integrator {
+            Integrator::Path => return Ok(self.bounces),
+            Integrator::Direct => return Ok(Some(self.bounces.unwrap_or(1).min(1))),
+            Integrator::Light => "light",
+            Integrator::Hybrid => "hybrid",
+            Integrator::Whitted => "whitted",
+        };
+        Err(format!("--integrator {name} is not available yet: use path or direct").into())
+    }
+
+    fn settings(&self) -> Result<RenderSettings, Failure> {
+        for (name, value) in [("time", self.time), ("error", self.error)] {
+            if value.is_some_and(|value| !value.is_finite() || value <= 0.0) {
+                return Err(format!("--{name} must be a number above zero").into());
+            }
+        }
+        let Self { samples, time, error, seed, .. } = *self;
+        Ok(RenderSettings { samples, time_seconds: time, error, seed })
+    }
+
+    fn lens(&self) -> Result<Option<Lens>, Failure> {
+        let Some(text) = &self.lens else { return Ok(None) };
+        let parsed = text.split_once(',').and_then(|(radius, focus)| {
+            let number =
+                |text: &str| text.trim().parse().ok().filter(|number: &f32| *number > 0.0 && number.is_finite());
+            Some(Lens { radius: number(radius)?, focus: number(focus)? })
+        });
+        parsed.map(Some).ok_or_else(|| {
+            format!("'{text}' is no lens: give its radius and the distance that is sharp, such as 0.02,3").into()
+        })
+    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    Err(format!(
-        "render is not available yet, so {} was not drawn: bake {} with 'radiosity bake' and look at it with 'radiosity view'",
-        arguments.output.display(),
-        arguments.scene.name(),
-    )
-    .into())
+    let format = Format::of(&arguments.output)?;
+    let (most_bounces, settings, lens) = (arguments.most_bounces()?, arguments.settings()?, arguments.lens()?);
+    arguments.work.prepare()?;
+    interrupt::listen()?;
+    let mut clock = Clock::default();
+    let opened = arguments.scene.open()?;
+    let camera = arguments.look.camera(&opened)?;
+    clock.lap("load");
+    let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
+    clock.lap("tree");
+    let lights = LightSampler::new(&opened.scene);
+    let tracer = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
+    let filter = match arguments.filter {
+        Filter::Box => PixelFilter::Box,
+        Filter::Tent => PixelFilter::Tent,
+    };
+    let view = View { camera, size: arguments.size.0, lens, filter };
+    let display = Display::new(arguments.json);
+    let film = render(&tracer, &view, &settings, &NamedStage { display: &display, name: "picture" });
+    display.finish();
+    if film.samples() == 0 {
+        return Err("stopped before there was anything to write".into());
+    }
+    clock.lap("render");
+    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&tracer, &view.camera).ev100);
+    let bytes = match format {
+        Format::Png => to_png(&film, Exposure { ev100 })?,
+        Format::Exr => film.to_exr()?,
+    };
+    write_whole(&arguments.output, &bytes)?;
+    clock.lap("write");
+
+    let UVec2 { x: width, y: height } = film.size();
+    let paths = u64::from(width) * u64::from(height) * u64::from(film.samples());
+    let outcome = Outcome {
+        width,
+        height,
+        samples: film.samples(),
+        paths,
+        paths_per_second: paths as f64 / clock.seconds["render"].max(f64::MIN_POSITIVE),
+        error_estimate: film.relative_error(),
+        ev100,
+        seconds: clock.with_total(),
+        peak_memory_bytes: peak_memory_bytes(),
+        backend: "cpu",
+        warnings: &opened.warnings,
+    };
+    if arguments.json {
+        say(serde_json::to_string(&outcome)?);
+    } else {
+        print_warnings(&opened.warnings);
+        say(format_args!(
+            "{width} x {height} pixels of {} samples in {}, {:.2} million paths a second, noise at most {:.1} %, EV {ev100:.1}",
+            outcome.samples,
+            duration(outcome.seconds["render"] as f32),
+            outcome.paths_per_second / 1e6,
+            outcome.error_estimate * 100.0,
+        ));
+        say(format_args!("wrote {}", arguments.output.display()));
+    }
+    Ok(())
+}
+
+/// Seconds of each stage.
+struct Clock {
+    started: Instant,
+    lap: Instant,
+    seconds: BTreeMap<&'static str, f64>,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        let now = Instant::now();
+        Self { started: now, lap: now, seconds: BTreeMap::new() }
+    }
+}
+
+impl Clock {
+    fn lap(&mut self, stage: &'static str) {
+        self.seconds.insert(stage, self.lap.elapsed().as_secs_f64());
+        self.lap = Instant::now();
+    }
+
+    fn with_total(mut self) -> BTreeMap<&'static str, f64> {
+        self.seconds.insert("total", self.started.elapsed().as_secs_f64());
+        self.seconds
+    }
+}
+
+/// Paths along each of the light meter's rays.
+const METER_SAMPLES: u32 = 64;
+
+/// The exposure under which the surfaces that a camera sees are middle grey on average.
+fn metered(tracer: &PathTracer, camera: &Camera) -> Exposure {
+    let found = meter(camera, |ray| {
+        let seed = hash2(ray.direction.x.to_bits(), ray.direction.y.to_bits());
+        let (mut sum, mut is_surface) = (0.0, false);
+        for sample in 0..METER_SAMPLES {
+            let seen = tracer.trace(ray, sample, seed);
+            sum += luminance(seen.radiance);
+            is_surface |= seen.surface.is_some();
+        }
+        is_surface.then_some(sum / METER_SAMPLES as f32)
+    });
+    found.unwrap_or(DEFAULT_EXPOSURE)
+}
+
+/// Bevy's, for pictures in which nothing is lit.
+const DEFAULT_EXPOSURE: Exposure = Exposure { ev100: 9.7 };
+
+fn to_png(film: &Film, exposure: Exposure) -> Result<Vec<u8>, Failure> {
+    let factor = exposure.factor();
+    let bytes = film.pixels().iter().flat_map(|pixel| to_srgb8(aces_fitted(pixel.radiance * factor))).collect();
+    let UVec2 { x: width, y: height } = film.size();
+    let picture = RgbImage::from_raw(width, height, bytes).ok_or("the picture has another size than its data")?;
+    let mut encoded = std::io::Cursor::new(Vec::new());
+    picture.write_to(&mut encoded, ImageFormat::Png)?;
+    Ok(encoded.into_inner())
 }

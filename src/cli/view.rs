@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Failure;
 use super::arguments::SceneArguments;
+use super::look::LookArguments;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -15,12 +16,8 @@ pub struct Arguments {
     /// Write a picture instead of opening a window
     #[arg(long, value_name = "FILE.png")]
     screenshot: Option<PathBuf>,
-    /// Where to look from; the file's first camera when left out
-    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
-    eye: Option<String>,
-    /// What to look at
-    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
-    target: Option<String>,
+    #[command(flatten)]
+    look: LookArguments,
     /// Exposure (EV100); by what the camera sees of the bake when left out
     #[arg(long, value_name = "EV", allow_hyphen_values = true)]
     ev: Option<f32>,
@@ -56,16 +53,16 @@ mod window {
 
     use bevy::prelude::*;
 
-    use super::super::arguments::Opened;
     use super::{Arguments, Failure};
     use crate::bake::Baked;
-    use crate::geometry::{Ray, RayQuery};
+    use crate::geometry::RayQuery;
     use crate::kdtree::{self, Preset};
+    use crate::pathtrace;
     use crate::plugin::{
         self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
         spawn_scene,
     };
-    use crate::scene::{Scene, luminance};
+    use crate::scene::{Camera, Scene, luminance};
 
     /// Frames without another surface that gets its light, after which all have it.
     const QUIET_FRAMES: u32 = 8;
@@ -73,12 +70,21 @@ mod window {
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let opened = arguments.scene.open()?;
         super::super::arguments::print_warnings(&opened.warnings);
-        let mut viewer = viewer(arguments, &opened)?;
+        let camera = arguments.look.camera(&opened)?;
+        let mut ev100 = arguments.ev;
         let level = arguments.from.clone().map(BakedLevel::new);
-        if let (Some(folder), None) = (&arguments.from, arguments.ev) {
+        if let (Some(folder), None) = (&arguments.from, ev100) {
             let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
-            viewer.ev100 = metered(folder, &opened.scene, &tree, &viewer)?;
+            ev100 = metered(folder, &opened.scene, &tree, &camera)?;
         }
+        let viewer = ViewerPlugin {
+            eye: camera.position,
+            target: camera.position + camera.forward,
+            vertical_fov: camera.vertical_fov,
+            ev100: ev100.unwrap_or(ViewerPlugin::default().ev100),
+            sky: opened.scene.sky.clone(),
+            screenshot: arguments.screenshot.clone(),
+        };
         let mut app = App::new();
         app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
         let has_level = level.is_some();
@@ -101,9 +107,6 @@ mod window {
         }
     }
 
-    /// Width of the part of a picture that is metered, over its height.
-    const ASPECT: f32 = 16.0 / 9.0;
-
     /// Until all surfaces have their light.
     #[derive(Resource)]
     struct Wait {
@@ -122,63 +125,15 @@ mod window {
         }
     }
 
-    fn viewer(arguments: &Arguments, opened: &Opened) -> Result<ViewerPlugin, Failure> {
-        let camera = opened.cameras.first();
-        let bounds = opened.scene.bounds();
-        let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
-        let from_corner = middle + size * Vec3::new(0.2, 0.1, 0.35);
-        let eye = match &arguments.eye {
-            Some(eye) => point(eye)?,
-            None => camera.map_or(from_corner, |camera| camera.position),
-        };
-        let target = match &arguments.target {
-            Some(target) => point(target)?,
-            None => camera.map_or(middle, |camera| camera.position + camera.forward),
-        };
-        Ok(ViewerPlugin {
-            eye,
-            target,
-            vertical_fov: camera.map_or(1.0, |camera| camera.vertical_fov),
-            ev100: arguments.ev.unwrap_or(ViewerPlugin::default().ev100),
-            sky: opened.scene.sky.clone(),
-            screenshot: arguments.screenshot.clone(),
-        })
-    }
-
-    fn point(text: &str) -> Result<Vec3, Failure> {
-        let numbers: Result<Vec<f32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
-        match numbers.as_deref() {
-            Ok(&[x, y, z]) => Ok(Vec3::new(x, y, z)),
-            _ => Err(format!("'{text}' is no point: give three numbers, such as 0,1.7,4").into()),
-        }
-    }
-
-    /// Rays to each side of the picture's middle that the light meter looks along.
-    const METER_RAYS: i32 = 8;
-
     /// The exposure (EV100) under which what a camera sees of a bake is middle grey on average, as a light meter has it.
-    fn metered(folder: &Path, scene: &Scene, tree: &kdtree::World, view: &ViewerPlugin) -> Result<f32, Failure> {
+    fn metered(folder: &Path, scene: &Scene, tree: &kdtree::World, camera: &Camera) -> Result<Option<f32>, Failure> {
         let baked = Baked::read(folder, scene)?;
-        let forward = (view.target - view.eye).normalize_or(Vec3::NEG_Z);
-        let right = forward.cross(Vec3::Y).normalize_or(Vec3::X);
-        let up = right.cross(forward);
-        let height = (0.5 * view.vertical_fov).tan();
-        let (mut sum, mut count) = (0.0f32, 0.0f32);
-        for (row, column) in (-METER_RAYS..=METER_RAYS)
-            .flat_map(|row| (-METER_RAYS..=METER_RAYS).map(move |column| (row as f32, column as f32)))
-        {
-            let across = right * (column * height * ASPECT) + up * (row * height);
-            let ray = Ray::new(view.eye, (forward + across / METER_RAYS as f32).normalize());
-            let Some(hit) = tree.closest(&ray) else { continue };
+        let exposure = pathtrace::meter(camera, |ray| {
+            let hit = tree.closest(ray)?;
             let mesh = scene.mesh_of(hit.surface);
             let reflectance = scene.material_of(hit.surface).reflectance_at(scene, mesh, hit.triangle, hit.barycentric);
-            let radiance = baked.irradiance_of(&hit).map(|light| luminance(light * reflectance) / PI);
-            if let Some(radiance) = radiance.filter(|radiance| *radiance > 0.0) {
-                sum += radiance.ln();
-                count += 1.0;
-            }
-        }
-        // 12.5 is the constant of reflected-light meters (ISO 2720).
-        Ok(if count == 0.0 { view.ev100 } else { ((sum / count).exp() * 100.0 / 12.5).log2() })
+            baked.irradiance_of(&hit).map(|light| luminance(light * reflectance) / PI)
+        });
+        Ok(exposure.map(|exposure| exposure.ev100))
     }
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
+use super::surroundings::{Chosen, Surroundings, Vertex, roulette};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{Chances, LightSampler, Place, Scene};
+use crate::scene::{LightSampler, Place, Scene};
 
 /// A point and the direction that it faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +38,7 @@ const BATCHES: u32 = 16;
 /// Irradiance at each of some receivers, all bounces, from at least `samples` paths each.
 ///
 /// Each vertex of a path aims at one light and goes on in a random direction. Light that both may find is divided
-/// between them by the balance heuristic (Veach and Guibas 1995), so none counts twice: without the first, small lamps
+/// between them, so none counts twice: without the first, small lamps
 /// would be missed; without the second, light from a nearby wall would be noisy. Paths end by Russian roulette, which
 /// keeps the mean. The result is a function of the scene, the receivers, `samples` and `seed`, whatever the number of
 /// threads.
@@ -53,7 +54,7 @@ pub fn irradiance_at(
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
-    let gatherer = Gatherer { scene, world, lights };
+    let gatherer = Gatherer(Surroundings { scene, world, lights });
     let samples_per_batch = samples.div_ceil(BATCHES).next_power_of_two();
     let batches = receivers.len() * BATCHES as usize;
     let done = AtomicUsize::new(0);
@@ -82,32 +83,7 @@ fn summarise(means: &[Vec3]) -> PointIrradiance {
     PointIrradiance { irradiance, standard_error: variance.sqrt() }
 }
 
-struct Gatherer<'a> {
-    scene: &'a Scene,
-    world: &'a dyn RayQuery,
-    lights: &'a LightSampler<'a>,
-}
-
-/// A point that light reaches: on a surface, or the receiver itself.
-struct Vertex {
-    /// Lifted off its surface.
-    position: Vec3,
-    geometric_normal: Vec3,
-    shading_normal: Vec3,
-}
-
-impl Vertex {
-    fn new(on_surface: Vec3, geometric_normal: Vec3, shading_normal: Vec3) -> Self {
-        // A hundred times what rounding moves a point of the surface by.
-        let lift = 1e-5 * on_surface.abs().max_element().max(1.0);
-        Self { position: on_surface + geometric_normal * lift, geometric_normal, shading_normal }
-    }
-}
-
-/// Reflections that no path is ended before.
-const CERTAIN_REFLECTIONS: u32 = 3;
-/// Most of the paths that roulette lets live, so that paths end between perfect reflectors too.
-const HIGHEST_SURVIVAL: f32 = 0.95;
+struct Gatherer<'a>(Surroundings<'a>);
 
 impl Gatherer<'_> {
     fn mean(&self, receiver: Receiver, samples: u32, seed: u32) -> Vec3 {
@@ -116,18 +92,21 @@ impl Gatherer<'_> {
 
     /// Irradiance that one path finds.
     fn path(&self, receiver: Receiver, sample: u32, seed: u32) -> Vec3 {
+        let Self(surroundings) = self;
         let mut vertex = Vertex::new(receiver.position, receiver.normal, receiver.normal);
         let mut found = Vec3::ZERO;
         // What the irradiance of the current vertex counts at the receiver.
         let mut weight = Vec3::ONE;
         for reflections in 0.. {
-            let [light_u, light_v, pick, roulette] = OwenSobol::new(hash2(seed, 2 * reflections)).point(sample);
+            let [light_u, light_v, pick, end] = OwenSobol::new(hash2(seed, 2 * reflections)).point(sample);
             let [direction_u, direction_v, ..] = OwenSobol::new(hash2(seed, 2 * reflections + 1)).point(sample);
 
+            let density = |direction: Vec3| direction.dot(vertex.shading_normal).max(0.0) / PI;
             let place = Place { at: vertex.position, normal: vertex.geometric_normal, radius: 0.0 };
-            let chances = self.lights.chances(&place, 1);
-            for (emitter, chance) in chances.visited(pick) {
-                found += weight * self.aim_at_light(&vertex, emitter, chance, [light_u, light_v]);
+            let chances = surroundings.lights.chances(&place, 1);
+            for visit in chances.visited(pick) {
+                let aimed = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density);
+                found += weight * aimed.map_or(Vec3::ZERO, |aimed| aimed.irradiance);
             }
 
             let direction = cosine_hemisphere(vertex.shading_normal, Vec2::new(direction_u, direction_v));
@@ -135,87 +114,39 @@ impl Gatherer<'_> {
                 return found;
             }
             let ray = Ray::new(vertex.position, direction);
-            let density = direction.dot(vertex.shading_normal) / PI;
-            let hit = match self.world.trace(&ray) {
+            let chosen = Chosen { density: direction.dot(vertex.shading_normal) / PI, chances };
+            let hit = match surroundings.world.trace(&ray) {
                 Ok(hit) => hit,
                 Err(escaped) => {
-                    return found + weight * escaped.filter * PI * self.met_sky(direction, density, &chances);
+                    return found + weight * escaped.filter * PI * surroundings.met_sky(direction, Some(&chosen));
                 }
             };
             weight *= hit.filter;
-            found += weight * PI * self.met_emission(&ray, &hit, density, &chances);
+            found += weight * PI * surroundings.met_emission(&ray, &hit, Some(&chosen));
             let Some(reflectance) = self.reflectance(&hit) else {
                 return found;
             };
             // Radiance is irradiance * reflectance / pi, and a cosine-distributed direction counts pi times radiance.
-            weight *= reflectance;
-            if reflections >= CERTAIN_REFLECTIONS {
-                let survival = weight.max_element().min(HIGHEST_SURVIVAL);
-                if roulette >= survival {
-                    return found;
-                }
-                weight /= survival;
+            match roulette(weight * reflectance, reflections, end) {
+                Some(survived) => weight = survived,
+                None => return found,
             }
-            vertex = self.vertex(&hit);
+            vertex = surroundings.vertex(&hit);
         }
         found
     }
 
-    /// Irradiance that comes straight from one emitter, which is visited with some chance; its share where chance may
-    /// find it too.
-    fn aim_at_light(&self, vertex: &Vertex, emitter: usize, chance: f32, u: [f32; 2]) -> Vec3 {
-        let Some(sample) = self.lights.sample_emitter(emitter, vertex.position, vertex.shading_normal, u) else {
-            return Vec3::ZERO;
-        };
-        if sample.direction.dot(vertex.geometric_normal) <= 0.0 {
-            return Vec3::ZERO;
-        }
-        let by_chance = sample.direction.dot(vertex.shading_normal).max(0.0) / PI;
-        let share = sample.density.map_or(1.0, |density| share(chance * density, by_chance));
-        share * sample.irradiance * self.world.blocked(&sample.ray).0 / chance
-    }
-
-    /// Radiance of the sky that a ray escaped to, or its share.
-    fn met_sky(&self, direction: Vec3, density: f32, chances: &Chances) -> Vec3 {
-        let aimed =
-            self.lights.sky_emitter().map_or(0.0, |emitter| chances.of(emitter) * self.lights.sky_density(direction));
-        self.scene.sky.radiance(direction) * share(density, aimed)
-    }
-
-    /// The share of the radiance of an emissive surface that a ray met.
-    fn met_emission(&self, ray: &Ray, hit: &Hit, density: f32, chances: &Chances) -> Vec3 {
-        let aimed = self
-            .lights
-            .emitter_of(hit.surface)
-            .map_or(0.0, |emitter| chances.of(emitter) * self.lights.hit_density(ray, hit));
-        self.lights.hit_radiance(hit) * share(density, aimed)
-    }
-
     /// What the surface reflects; `None` where its back absorbs everything.
     fn reflectance(&self, hit: &Hit) -> Option<Vec3> {
-        if self.scene.absorbs(hit) {
+        let scene = self.0.scene;
+        if scene.absorbs(hit) {
             return None;
         }
-        let material = self.scene.material_of(hit.surface);
-        let mesh = self.scene.mesh_of(hit.surface);
-        let reflectance = material.reflectance_at(self.scene, mesh, hit.triangle, hit.barycentric);
+        let material = scene.material_of(hit.surface);
+        let mesh = scene.mesh_of(hit.surface);
+        let reflectance = material.reflectance_at(scene, mesh, hit.triangle, hit.barycentric);
         Some(reflectance.clamp(Vec3::ZERO, Vec3::ONE))
     }
-
-    fn vertex(&self, hit: &Hit) -> Vertex {
-        let side = if hit.back { -1.0 } else { 1.0 };
-        Vertex::new(
-            self.scene.triangle(hit.surface, hit.triangle).at(hit.barycentric),
-            self.scene.geometric_normal(hit.surface, hit.triangle) * side,
-            self.scene.shading_normal(hit.surface, hit.triangle, hit.barycentric) * side,
-        )
-    }
-}
-
-/// What part of the light in a direction counts for the way of choosing directions whose density is `own`, when another
-/// way with density `other` could have chosen it too.
-fn share(own: f32, other: f32) -> f32 {
-    if own > 0.0 { own / (own + other) } else { 0.0 }
 }
 
 #[cfg(test)]

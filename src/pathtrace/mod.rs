@@ -3,9 +3,28 @@
 //! [`irradiance_at`] follows diffuse paths from any points of a scene. It shares nothing with the radiosity solvers but
 //! the scene, the rays and the light sampler, knows neither elements nor lightmaps, and its only error is noise, which
 //! it reports: what a bake is held against. [`solve_volume`] asks it for the light in the air, where things move.
+//!
+//! [`render`] draws a picture: a [`View`] sends rays through a lens, a [`PathTracer`] finds the radiance along each, where
+//! surfaces scatter light as their [`Bsdf`] says, highlights and all, and a [`Film`] keeps the mean and how noisy it is.
+//! [`Exposure`] and [`aces_fitted`] make colours for a screen of it, as Bevy makes them.
 
+mod bsdf;
+mod exposure;
+mod film;
 mod gather;
+mod path;
+mod render;
+mod surroundings;
+mod tonemapping;
+mod view;
 mod volume;
 
+pub use bsdf::Bsdf;
+pub use exposure::{Exposure, meter};
+pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
+pub use path::{PathTracer, Seen, SeenSurface};
+pub use render::{RenderSettings, render};
+pub use tonemapping::{aces_fitted, to_srgb8};
+pub use view::{Lens, PixelFilter, View};
 pub use volume::{VolumeSettings, solve_volume};

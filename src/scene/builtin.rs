@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Quat, Vec3};
 
-use super::shapes::{cuboid_faces, icosphere, inside_out, quad};
-use super::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
+use super::shapes::{bezier_patch, cuboid_faces, icosphere, inside_out, quad, torus};
+use super::{Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey};
 
 const WHITE: Vec3 = Vec3::new(0.885_809, 0.698_859, 0.666_422);
 const GREEN: Vec3 = Vec3::new(0.105_421, 0.377_98, 0.076_425);
@@ -43,7 +43,7 @@ pub fn unit_cube(reflectance: f32) -> Scene {
     builder.scene
 }
 
-type Builders = [(&'static str, &'static str, fn() -> Scene); 8];
+type Builders = [(&'static str, &'static str, fn() -> Scene); 9];
 
 const BUILDERS: Builders = [
     ("cornell_box", "the Cornell box with its two blocks, open to the front", || cornell(true)),
@@ -54,6 +54,7 @@ const BUILDERS: Builders = [
     ("sphere", "the inside of a ball that glows and reflects alike everywhere", || sphere(3, 0.5, 1.0)),
     ("two_rooms", "two rooms and a doorway, a lamp in one of them", two_rooms),
     ("doorless_rooms", "two rooms without a doorway, a lamp in one of them: the other stays black", closed_rooms),
+    ("shining_things", "a golden ball, a plastic ring and a wavy sheet of steel in a lit room", shining_things),
 ];
 
 const ALL_WALLS: [&str; 6] = ["left", "right", "floor", "ceiling", "back", "front"];
@@ -117,6 +118,44 @@ fn add_rooms(builder: &mut Builder, walls: &[&str], reflectance: Vec3) {
     builder.add_panel("lamp", Vec3::new(-2.0, ROOM_HEIGHT - 0.01, 0.0), 0.5, 0.5, Vec3::splat(100.0));
 }
 
+/// A room of 4 by 4 by 2.5 m, open to the front, with things that no lightmap can show.
+fn shining_things() -> Scene {
+    let mut builder = Builder::new("shining_things");
+    let walls = ["left", "right", "floor", "ceiling", "back"];
+    builder.add_room(Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 2.5, 2.0), &walls, |wall| {
+        (red_green_white(wall) * 0.8, Vec3::ZERO)
+    });
+    builder.add_panel("lamp", Vec3::new(0.0, 2.49, 0.0), 0.6, 0.6, Vec3::splat(1000.0));
+    let metal = |name: &str, colour: Vec3, perceptual_roughness: f32| Material {
+        name: name.into(),
+        base_color: colour.extend(1.0),
+        metallic: 1.0,
+        perceptual_roughness,
+        ..Material::default()
+    };
+    let mut ball = icosphere("ball", 0.6, 4);
+    ball.positions.iter_mut().for_each(|position| *position += Vec3::new(-0.9, 0.6, -0.4));
+    builder.add_made_of(ball, metal("gold", Vec3::new(1.0, 0.77, 0.34), 0.25));
+    let mut ring = torus("ring", 0.5, 0.2, 96, 48);
+    ring.positions.iter_mut().for_each(|position| *position += Vec3::new(0.7, 0.2, 0.6));
+    let red = Material { metallic: 0.0, ..metal("plastic", Vec3::new(0.6, 0.03, 0.02), 0.2) };
+    builder.add_made_of(ring, red);
+    builder.add_made_of(wavy_sheet(), metal("steel", Vec3::new(0.66, 0.65, 0.63), 0.45));
+    if let Some(sheet) = builder.scene.surfaces.last_mut() {
+        sheet.sides = Sides::Both;
+    }
+    builder.scene
+}
+
+/// Stands at the back wall on the right, its waves upright.
+fn wavy_sheet() -> MeshData {
+    let depth = [-1.9, -0.7, -1.9, -0.7];
+    let control = core::array::from_fn(|row: usize| {
+        core::array::from_fn(|column: usize| Vec3::new(column as f32 * 0.5, row as f32 * 0.6 + 0.02, depth[column]))
+    });
+    bezier_patch("sheet", control, 32)
+}
+
 fn closed_rooms() -> Scene {
     let mut builder = Builder::new("doorless_rooms");
     add_rooms(&mut builder, &["left", "right"], Vec3::splat(0.7));
@@ -166,12 +205,18 @@ impl Builder {
         Self { source: format!("builtin:{name}"), prefix: String::new(), scene: Scene::default() }
     }
 
-    fn add(&mut self, mut mesh: MeshData, reflectance: Vec3, emission: Vec3) {
+    fn add(&mut self, mesh: MeshData, reflectance: Vec3, emission: Vec3) {
+        let name = format!("{}{}", self.prefix, mesh.name);
+        let material = Material { emission, ..Material::diffuse(name, reflectance) };
+        self.add_made_of(mesh, material);
+    }
+
+    fn add_made_of(&mut self, mut mesh: MeshData, material: Material) {
         mesh.name = format!("{}{}", self.prefix, mesh.name);
         let key = SurfaceKey::from_node(&self.source, &mesh.name, 0);
         let (mesh_id, material_id) =
             (MeshId::from_index(self.scene.meshes.len()), MaterialId::from_index(self.scene.materials.len()));
-        self.scene.materials.push(Material { emission, ..Material::diffuse(mesh.name.clone(), reflectance) });
+        self.scene.materials.push(material);
         self.scene.surfaces.push(Surface::new(key, mesh_id, material_id));
         self.scene.meshes.push(Arc::new(mesh));
     }

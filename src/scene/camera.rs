@@ -1,6 +1,6 @@
 //! Where a scene is looked at from.
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 
 /// A perspective camera as a file describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,4 +17,21 @@ pub struct Camera {
     pub up: Vec3,
     /// Angle in radians from the bottom to the top of its picture.
     pub vertical_fov: f32,
+}
+
+impl Camera {
+    /// A camera that looks from one point at another, upright; `None` when they are one point, or not finite.
+    pub fn looking_at(eye: Vec3, target: Vec3, vertical_fov: f32) -> Option<Self> {
+        let forward = (target - eye).try_normalize()?;
+        let right = forward.cross(Vec3::Y).try_normalize().unwrap_or(Vec3::X);
+        let up = right.cross(forward);
+        Some(Self { name: String::new(), position: eye, forward, right, up, vertical_fov })
+    }
+
+    /// The unit vector toward a place of the picture, measured from its middle in half heights: `(0, 1)` is the middle
+    /// of the top edge.
+    pub fn toward(&self, place: Vec2) -> Vec3 {
+        let half_height = (0.5 * self.vertical_fov).tan();
+        (self.forward + (self.right * place.x + self.up * place.y) * half_height).normalize()
+    }
 }

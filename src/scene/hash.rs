@@ -158,7 +158,10 @@ impl State {
             base_color,
             base_color_texture,
             metallic,
-            metallic_texture,
+            // Matt light does not ask how wide highlights are.
+            perceptual_roughness: _,
+            metallic_roughness_texture,
+            reflectance: _,
             emission,
             emission_texture,
             alpha,
@@ -167,7 +170,7 @@ impl State {
         self.floats(&base_color.to_array());
         self.float(*metallic);
         self.vector(*emission);
-        for reference in [base_color_texture, metallic_texture, emission_texture] {
+        for reference in [base_color_texture, metallic_roughness_texture, emission_texture] {
             self.texture_reference(*reference);
         }
         match alpha {

@@ -1,4 +1,4 @@
-//! What surfaces are made of, as far as diffuse light asks.
+//! What surfaces are made of, in the terms of Bevy's standard material.
 
 use glam::{Affine2, Vec2, Vec3, Vec4};
 
@@ -35,7 +35,9 @@ pub enum AlphaMode {
     Blend,
 }
 
-/// A metallic-roughness material, reduced to what diffuse transport needs.
+/// A metallic-roughness material.
+///
+/// Lightmaps hold matt light: bakes read base colour, metalness, emission and alpha, path tracing all of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// What messages call the material.
@@ -46,8 +48,13 @@ pub struct Material {
     pub base_color_texture: Option<TextureRef>,
     /// Factor on metalness: a metal reflects nothing diffusely.
     pub metallic: f32,
-    /// Metalness in the blue channel, multiplied by the factor.
-    pub metallic_texture: Option<TextureRef>,
+    /// Factor on roughness, which is the square root of the width of highlights: zero is a mirror, one is chalk.
+    pub perceptual_roughness: f32,
+    /// Roughness in the green channel, metalness in the blue one, multiplied by their factors.
+    pub metallic_roughness_texture: Option<TextureRef>,
+    /// How strongly it shines where it is no metal, per channel: light that falls straight on it is reflected by 0.16
+    /// times the square. 0.5 is what plastic, wood and stone have, zero is wholly matt.
+    pub reflectance: Vec3,
     /// Emitted radiance in cd/m2, after exposure weights have been applied.
     pub emission: Vec3,
     /// Emission picture (sRGB), multiplied by the factor.
@@ -58,6 +65,19 @@ pub struct Material {
     pub uv_transform: Affine2,
 }
 
+/// What one point of a surface looks like: a [`Material`] with its pictures read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Appearance {
+    /// Base colour, each channel from zero to one.
+    pub base_color: Vec3,
+    /// Metalness from zero to one.
+    pub metallic: f32,
+    /// [`Material::perceptual_roughness`] from zero to one.
+    pub perceptual_roughness: f32,
+    /// [`Material::reflectance`].
+    pub reflectance: Vec3,
+}
+
 impl Default for Material {
     fn default() -> Self {
         Self {
@@ -65,7 +85,9 @@ impl Default for Material {
             base_color: Vec4::ONE,
             base_color_texture: None,
             metallic: 0.0,
-            metallic_texture: None,
+            perceptual_roughness: 0.5,
+            metallic_roughness_texture: None,
+            reflectance: Vec3::splat(0.5),
             emission: Vec3::ZERO,
             emission_texture: None,
             alpha: AlphaMode::Opaque,
@@ -77,7 +99,24 @@ impl Default for Material {
 impl Material {
     /// A grey or coloured matt material.
     pub fn diffuse(name: impl Into<String>, reflectance: Vec3) -> Self {
-        Self { name: name.into(), base_color: reflectance.extend(1.0), ..Self::default() }
+        Self {
+            name: name.into(),
+            base_color: reflectance.extend(1.0),
+            perceptual_roughness: 1.0,
+            reflectance: Vec3::ZERO,
+            ..Self::default()
+        }
+    }
+
+    /// Lets a part of the light straight through, tinted by the base colour, as a thin pane does.
+    ///
+    /// Where alpha has a meaning already, it keeps it.
+    pub fn with_transmission(mut self, transmission: f32) -> Self {
+        if transmission > 0.0 && self.alpha == AlphaMode::Opaque {
+            self.alpha = AlphaMode::Blend;
+            self.base_color.w = 1.0 - transmission.min(1.0);
+        }
+        self
     }
 
     /// True when it gives off light anywhere.
@@ -97,8 +136,20 @@ impl Material {
 
     /// Diffuse reflectance at a point of a triangle: `base colour * (1 - metallic)`.
     pub fn reflectance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
-        let metallic = self.metallic * self.read(self.metallic_texture, scene, mesh, triangle, barycentric).z;
+        let metallic = self.metallic * self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric).z;
         self.base_color_at(scene, mesh, triangle, barycentric).truncate() * (1.0 - metallic)
+    }
+
+    /// What a point of a triangle looks like.
+    pub fn appearance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Appearance {
+        let picture = self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric);
+        let base_color = self.base_color_at(scene, mesh, triangle, barycentric).truncate();
+        Appearance {
+            base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
+            metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
+            perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
+            reflectance: self.reflectance,
+        }
     }
 
     /// Emitted radiance at a point of a triangle, cd/m2.
@@ -122,7 +173,7 @@ impl Material {
         let mean = |reference, weight| self.read_mean(reference, scene, mesh, triangle, part, weight);
         let base_color = self.base_color.truncate() * mean(self.base_color_texture, weight).truncate();
         // The mean of a product is not the product of means, but metalness rarely changes within an element.
-        let metallic = self.metallic * mean(self.metallic_texture, Weight::Area).z;
+        let metallic = self.metallic * mean(self.metallic_roughness_texture, Weight::Area).z;
         let emission = self.emission * mean(self.emission_texture, Weight::Area).truncate();
         (base_color * (1.0 - metallic), emission)
     }

@@ -38,7 +38,7 @@ pub use files::{Loaded, OutdoorsError, SceneError, Sun, load};
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
 pub use light_sampler::{Chances, LightSample, LightSampler, Place, luminance};
-pub use material::{AlphaMode, Material, TextureRef, UvChannel};
+pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};

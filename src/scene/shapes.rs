@@ -1,12 +1,16 @@
-//! Simple meshes: quads, boxes, balls.
+//! Simple meshes: quads, boxes, balls, rings, Bezier patches.
 //!
 //! All have normals and UV_0 and no UV_1; their fronts are counter-clockwise.
+
+mod curved;
 
 use std::collections::HashMap;
 
 use glam::{Vec2, Vec3};
 
 use super::MeshData;
+
+pub use curved::{bezier_patch, torus};
 
 /// The corners of a quad's UV_0, in the order of its own.
 const QUAD_UV: [Vec2; 4] = [Vec2::new(0.0, 0.0), Vec2::new(1.0, 0.0), Vec2::new(1.0, 1.0), Vec2::new(0.0, 1.0)];

@@ -54,6 +54,8 @@ fn assert_same_scene(file: &str) {
         assert!(material.base_color.abs_diff_eq(other.base_color, 1e-5), "{key}");
         assert!(material.emission.abs_diff_eq(other.emission, 1e-3), "{key}");
         assert_eq!((material.metallic, material.alpha), (other.metallic, other.alpha), "{key}");
+        assert_eq!(material.perceptual_roughness, other.perceptual_roughness, "{key}");
+        assert!(material.reflectance.abs_diff_eq(other.reflectance, 1e-5), "{key}");
         assert!(material.uv_transform.abs_diff_eq(other.uv_transform, 1e-5), "{key}");
         let texture = |scene: &Scene, reference: Option<scene::TextureRef>| {
             reference.map(|reference| {

@@ -110,7 +110,7 @@ pub(super) fn resolution_classes<'a>(
 }
 
 fn reads_uv1(material: &Material) -> bool {
-    [material.base_color_texture, material.metallic_texture, material.emission_texture]
+    [material.base_color_texture, material.metallic_roughness_texture, material.emission_texture]
         .iter()
         .flatten()
         .any(|texture| texture.channel == UvChannel::Uv1)

@@ -1,4 +1,4 @@
-//! Standard materials, reduced to what diffuse light asks.
+//! Standard materials.
 
 use bevy::asset::AssetId;
 use bevy::color::ColorToComponents;
@@ -47,8 +47,7 @@ pub fn material_from_standard(
         Some(TextureRef { texture, channel })
     };
     let transmission = 1.0 - (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
-    let mut base_color = Vec4::from(material.base_color.to_linear().to_f32_array());
-    let mut alpha = match material.alpha_mode {
+    let alpha = match material.alpha_mode {
         BevyAlphaMode::Opaque => AlphaMode::Opaque,
         BevyAlphaMode::Mask(threshold) => AlphaMode::Mask(threshold),
         BevyAlphaMode::AlphaToCoverage => AlphaMode::Mask(0.5),
@@ -56,21 +55,20 @@ pub fn material_from_standard(
             AlphaMode::Blend
         }
     };
-    if transmission > 0.0 && alpha == AlphaMode::Opaque {
-        alpha = AlphaMode::Blend;
-        base_color.w = 1.0 - transmission;
-    }
-    Material {
+    let read = Material {
         name: name.to_owned(),
-        base_color,
+        base_color: Vec4::from(material.base_color.to_linear().to_f32_array()),
         base_color_texture: texture(&material.base_color_texture, &material.base_color_channel),
         metallic: material.metallic,
-        metallic_texture: texture(&material.metallic_roughness_texture, &material.metallic_roughness_channel),
+        perceptual_roughness: material.perceptual_roughness,
+        metallic_roughness_texture: texture(&material.metallic_roughness_texture, &material.metallic_roughness_channel),
+        reflectance: material.specular_tint.to_linear().to_vec3() * material.reflectance,
         emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
         emission_texture: texture(&material.emissive_texture, &material.emissive_channel),
         alpha,
         uv_transform: material.uv_transform,
-    }
+    };
+    read.with_transmission(transmission)
 }
 
 /// Which sides of a surface are seen and reflect.

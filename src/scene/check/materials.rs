@@ -31,6 +31,14 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         unusable("the metalness", "it is no metal");
         material.metallic = 0.0;
     }
+    if !material.perceptual_roughness.is_finite() {
+        unusable("the roughness", "it is rough");
+        material.perceptual_roughness = 1.0;
+    }
+    if !material.reflectance.is_finite() || material.reflectance.min_element() < 0.0 {
+        unusable("the reflectance", "it is matt");
+        material.reflectance = Vec3::ZERO;
+    }
     if matches!(material.alpha, AlphaMode::Mask(cutoff) if !cutoff.is_finite()) {
         unusable("the alpha threshold", "0.5 is used");
         material.alpha = AlphaMode::Mask(0.5);
@@ -40,6 +48,7 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         material.uv_transform = Affine2::IDENTITY;
     }
     material.metallic = material.metallic.clamp(0.0, 1.0);
+    material.perceptual_roughness = material.perceptual_roughness.clamp(0.0, 1.0);
     let reflectance = material.base_color.truncate().max_element();
     if reflectance > 1.0 {
         problems.push(Problem::ReflectanceAboveOne { material: name, reflectance });
@@ -48,7 +57,8 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
 }
 
 fn repair_references(material: &mut Material, textures: usize, problems: &mut Vec<Problem>) {
-    let slots = [&mut material.base_color_texture, &mut material.metallic_texture, &mut material.emission_texture];
+    let slots =
+        [&mut material.base_color_texture, &mut material.metallic_roughness_texture, &mut material.emission_texture];
     for slot in slots {
         if let Some(TextureRef { texture, .. }) = *slot
             && texture.index() >= textures

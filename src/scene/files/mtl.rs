@@ -1,6 +1,7 @@
-//! Materials of `.mtl` files, as far as diffuse light asks: `Kd`, `Ke`, `d`, `Tr`, `map_Kd`, `map_Ke`.
+//! Materials of `.mtl` files: `Kd`, `Ke`, `d`, `Tr`, `Pr`, `Pm`, `map_Kd`, `map_Ke`.
 //!
-//! Colours are taken as linear. `d` below one makes a blended material.
+//! Colours are taken as linear. `d` below one makes a blended material; `Pr` (roughness) or `Pm` (metalness) one that
+//! shines, where others are matt: `Ks` and `Ns` have no meaning that files agree on.
 
 use std::collections::HashMap;
 
@@ -66,6 +67,10 @@ fn set(entry: &mut MtlMaterial, keyword: &str, value: &str) {
             }
         }
         "Ke" => entry.material.emission = color(value).unwrap_or(entry.material.emission),
+        "Pr" => set_shine(&mut entry.material, number(), |material, roughness| {
+            material.perceptual_roughness = roughness;
+        }),
+        "Pm" => set_shine(&mut entry.material, number(), |material, metallic| material.metallic = metallic),
         "d" => set_opacity(&mut entry.material, number()),
         "Tr" => set_opacity(&mut entry.material, number().map(|transparency| 1.0 - transparency)),
         "map_Kd" => entry.base_color_file = picture_file(value),
@@ -78,6 +83,12 @@ fn set_opacity(material: &mut Material, opacity: Option<f32>) {
     let Some(opacity) = opacity.filter(|opacity| opacity.is_finite()) else { return };
     material.base_color.w = opacity.clamp(0.0, 1.0);
     material.alpha = if opacity < 1.0 { AlphaMode::Blend } else { AlphaMode::Opaque };
+}
+
+fn set_shine(material: &mut Material, number: Option<f32>, set: fn(&mut Material, f32)) {
+    let Some(number) = number.filter(|number| number.is_finite()) else { return };
+    set(material, number.clamp(0.0, 1.0));
+    material.reflectance = Material::default().reflectance;
 }
 
 /// Three numbers, or one for all channels.
@@ -131,6 +142,14 @@ mod tests {
         assert_eq!(red.base_color_file.as_deref(), Some("my brick.png"));
         assert_eq!((glass.material.alpha, glass.material.base_color.w), (AlphaMode::Blend, 0.25));
         assert_eq!((grey.material.alpha, grey.material.base_color.x), (AlphaMode::Opaque, 0.5));
+    }
+
+    #[test]
+    fn roughness_and_metalness_make_a_material_shine() {
+        let materials = read("newmtl brass\nKd 0.7 0.5 0.2\nPm 1\nPr 0.3\nnewmtl wall\nKs 1 1 1\nNs 200\n");
+        let [brass, wall] = &materials[..] else { panic!("{materials:?}") };
+        assert_eq!((brass.material.metallic, brass.material.perceptual_roughness), (1.0, 0.3));
+        assert_eq!((brass.material.reflectance, wall.material.reflectance), (Vec3::splat(0.5), Vec3::ZERO));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use gltf::json::material::{AlphaMode as JsonAlphaMode, Material as JsonMaterial}
 use gltf::json::texture::{Info, WrappingMode};
 use gltf::json::validation::Checked;
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::accessors::Accessors;
 use super::container::Document;
@@ -46,7 +47,11 @@ pub fn read(document: &Document, source: &Source, loaded: &mut Loaded) {
         })
         .collect();
     for (mut material, wishes) in materials {
-        let slots = [&mut material.base_color_texture, &mut material.metallic_texture, &mut material.emission_texture];
+        let slots = [
+            &mut material.base_color_texture,
+            &mut material.metallic_roughness_texture,
+            &mut material.emission_texture,
+        ];
         for (slot, wish) in slots.into_iter().zip(wishes) {
             let (Some(reference), Some(wish)) = (slot.as_mut(), wish) else { continue };
             match &ids[wish] {
@@ -67,7 +72,7 @@ pub fn read(document: &Document, source: &Source, loaded: &mut Loaded) {
 
 /// glTF's material for primitives that have none: a metal.
 pub fn default_material() -> Material {
-    Material { name: "glTF default".to_owned(), metallic: 1.0, ..Material::default() }
+    Material { name: "glTF default".to_owned(), metallic: 1.0, perceptual_roughness: 1.0, ..Material::default() }
 }
 
 /// A picture as one material reads it. The same image may be wanted in more than one way.
@@ -109,7 +114,8 @@ fn convert(
         (material.emissive_texture.as_ref(), ColorSpace::Srgb),
     ];
     // A texture that cannot matter is not worth decoding, nor worth a warning when it is missing.
-    let matters = [true, pbr.metallic_factor.0 > 0.0, material.emissive_factor.0 != [0.0; 3]];
+    let has_factors = pbr.metallic_factor.0 > 0.0 || pbr.roughness_factor.0 > 0.0;
+    let matters = [true, has_factors, material.emissive_factor.0 != [0.0; 3]];
     let mut wishes = [None; 3];
     let mut references = [None; 3];
     for (slot, (info, space)) in uses.into_iter().enumerate() {
@@ -126,13 +132,15 @@ fn convert(
     let strength = material.extensions.as_ref().and_then(|extensions| extensions.emissive_strength.as_ref());
     let strength = strength.map_or(1.0, |strength| strength.emissive_strength.0);
     let cutoff = material.alpha_cutoff.map_or(DEFAULT_CUTOFF, |cutoff| cutoff.0);
-    let [base_color_texture, metallic_texture, emission_texture] = references;
+    let [base_color_texture, metallic_roughness_texture, emission_texture] = references;
     let converted = Material {
         name,
         base_color: Vec4::from_array(pbr.base_color_factor.0),
         base_color_texture,
         metallic: pbr.metallic_factor.0,
-        metallic_texture,
+        perceptual_roughness: pbr.roughness_factor.0,
+        metallic_roughness_texture,
+        reflectance: reflectance(material),
         emission: Vec3::from_array(material.emissive_factor.0) * strength,
         emission_texture,
         alpha: match material.alpha_mode {
@@ -142,7 +150,26 @@ fn convert(
         },
         uv_transform,
     };
-    (converted, wishes)
+    (converted.with_transmission(transmission(material)), wishes)
+}
+
+/// Bevy's reflectance: what KHR_materials_specular says, of which one is the four percent of most materials.
+fn reflectance(material: &JsonMaterial) -> Vec3 {
+    let specular = material.extensions.as_ref().and_then(|extensions| extensions.others.get("KHR_materials_specular"));
+    let number = |value: &Value| value.as_f64().map(|number| number as f32);
+    let factor = specular.and_then(|specular| number(specular.get("specularFactor")?)).unwrap_or(1.0);
+    let tint = specular.and_then(|specular| {
+        let channels: Vec<f32> = specular.get("specularColorFactor")?.as_array()?.iter().filter_map(number).collect();
+        <[f32; 3]>::try_from(channels).ok().map(Vec3::from)
+    });
+    tint.unwrap_or(Vec3::ONE) * (0.5 * factor)
+}
+
+/// The part of the light that KHR_materials_transmission lets through. Glass that has no thickness is meant.
+fn transmission(material: &JsonMaterial) -> f32 {
+    let extension = material.extensions.as_ref().and_then(|extensions| extensions.transmission.as_ref());
+    let factor = extension.map_or(0.0, |transmission| transmission.transmission_factor.0);
+    if factor.is_finite() { factor.clamp(0.0, 1.0) } else { 0.0 }
 }
 
 fn channel(info: &Info, material: &str, warnings: &mut Vec<Problem>) -> UvChannel {

@@ -234,6 +234,25 @@ fn materials_that_matter_to_diffuse_light_are_translated() {
 }
 
 #[test]
+fn materials_shine_as_bevy_reads_them() {
+    let plain = Asset::quad().load().scene.materials[0].clone();
+    assert_eq!((plain.perceptual_roughness, plain.reflectance), (1.0, Vec3::splat(0.5)));
+    let asset = Asset::quad().with(
+        "/materials/0",
+        json!({
+            "pbrMetallicRoughness": {"roughnessFactor": 0.3, "baseColorFactor": [0.9, 0.5, 0.2, 1.0]},
+            "extensions": {
+                "KHR_materials_specular": {"specularFactor": 0.5, "specularColorFactor": [1.0, 0.5, 0.0]},
+                "KHR_materials_transmission": {"transmissionFactor": 0.75}
+            }
+        }),
+    );
+    let glass = asset.load().scene.materials[0].clone();
+    assert_eq!((glass.perceptual_roughness, glass.reflectance), (0.3, Vec3::new(0.25, 0.125, 0.0)));
+    assert_eq!((glass.alpha, glass.base_color.w), (crate::scene::AlphaMode::Blend, 0.25));
+}
+
+#[test]
 fn a_texture_that_cannot_be_had_is_named_and_its_factor_used() {
     for image in [
         json!({"uri": "lost.png", "name": "bricks"}),

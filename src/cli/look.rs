@@ -1,0 +1,76 @@
+//! Where `render` and `view` look from.
+
+use glam::Vec3;
+
+use super::Failure;
+use super::arguments::Opened;
+use crate::scene::Camera;
+
+/// A camera of the scene's file, or one that is described.
+#[derive(clap::Args)]
+pub struct LookArguments {
+    /// The camera of the file to look through; its first when left out
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["eye", "target"])]
+    camera: Option<String>,
+    /// Where to look from
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
+    eye: Option<String>,
+    /// What to look at
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
+    target: Option<String>,
+    /// Angle from the bottom to the top of the picture, degrees
+    #[arg(long, value_name = "DEG")]
+    fov: Option<f32>,
+}
+
+/// Radians that are seen from bottom to top where nothing says it.
+const DEFAULT_FOV: f32 = 1.0;
+
+impl LookArguments {
+    /// The camera that was asked for; without one in the file, it stands in a corner and looks to the middle.
+    pub fn camera(&self, opened: &Opened) -> Result<Camera, Failure> {
+        let base = self.base(opened)?;
+        let vertical_fov = match self.fov {
+            Some(degrees) if degrees > 0.0 && degrees < 180.0 => degrees.to_radians(),
+            Some(degrees) => return Err(format!("--fov {degrees} is no angle between 0 and 180 degrees").into()),
+            None => base.map_or(DEFAULT_FOV, |camera| camera.vertical_fov),
+        };
+        if let (Some(camera), None, None) = (base, &self.eye, &self.target) {
+            return Ok(Camera { vertical_fov, ..camera.clone() });
+        }
+        let bounds = opened.scene.bounds();
+        let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
+        let from_corner = middle + size * Vec3::new(0.2, 0.1, 0.35);
+        let eye = match &self.eye {
+            Some(eye) => point(eye)?,
+            None => base.map_or(from_corner, |camera| camera.position),
+        };
+        let target = match &self.target {
+            Some(target) => point(target)?,
+            None => base.map_or(middle, |camera| camera.position + camera.forward),
+        };
+        Camera::looking_at(eye, target, vertical_fov)
+            .ok_or_else(|| format!("a camera at {eye} cannot look at {target}: give another --eye or --target").into())
+    }
+
+    fn base<'a>(&self, opened: &'a Opened) -> Result<Option<&'a Camera>, Failure> {
+        let Some(name) = &self.camera else {
+            return Ok(opened.cameras.first());
+        };
+        let found = opened.cameras.iter().find(|camera| camera.name == *name);
+        found.map(Some).ok_or_else(|| {
+            let names: Vec<&str> = opened.cameras.iter().map(|camera| camera.name.as_str()).collect();
+            let known =
+                if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+            format!("the scene has no camera '{name}': {known}").into()
+        })
+    }
+}
+
+fn point(text: &str) -> Result<Vec3, Failure> {
+    let numbers: Result<Vec<f32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[x, y, z]) if Vec3::new(x, y, z).is_finite() => Ok(Vec3::new(x, y, z)),
+        _ => Err(format!("'{text}' is no point: give three numbers, such as 0,1.7,4").into()),
+    }
+}

@@ -1,0 +1,192 @@
+//! How surfaces scatter light: a matt base under a glossy layer.
+//!
+//! [`Bsdf`] is the metallic-roughness material of Bevy at one point, seen from one direction. Its Fresnel term is
+//! Bevy's; energy is kept where real-time formulas lose or invent some: light that microfacets scatter more than once
+//! is added (Kulla and Conty 2017), and the base gets what the layer above it lets through. A white material in white
+//! surroundings is therefore white at every roughness and angle.
+
+mod energy;
+mod microfacet;
+
+use core::f32::consts::PI;
+
+use glam::{Vec2, Vec3};
+
+use self::energy::Albedo;
+use self::microfacet::Microfacets;
+use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+use crate::scene::{Appearance, luminance};
+
+/// Smallest perceptual roughness. Mirrors have some too, narrower than a pixel, so that every lamp has a highlight and no
+/// light needs to be treated apart.
+const LEAST_ROUGHNESS: f32 = 0.03;
+/// Smallest cosine toward the viewer; shading normals that turn away further are bent.
+const LEAST_COSINE: f32 = 1e-3;
+
+/// How a point of a surface scatters light toward one direction.
+pub struct Bsdf {
+    /// Tangent, bitangent and shading normal.
+    frame: [Vec3; 3],
+    /// Toward the viewer, in the frame.
+    outgoing: Vec3,
+    /// Perceptual roughness.
+    roughness: f32,
+    microfacets: Microfacets,
+    /// Reflectance of a microfacet that light falls on straight, and at a grazing angle.
+    fresnel: Fresnel,
+    /// Colour of light that microfacets have scattered several times.
+    multiple: Vec3,
+    /// Reflectance of the matt base.
+    base: Vec3,
+    /// What share of light the glossy layer reflects: all angles, this angle.
+    albedo: Albedo,
+    albedo_outgoing: Albedo,
+    /// Chance of sampling the microfacets rather than the base.
+    glossy_chance: f32,
+}
+
+/// Schlick's approximation with Bevy's grazing reflectance.
+#[derive(Clone, Copy)]
+struct Fresnel {
+    straight: Vec3,
+    grazing: f32,
+}
+
+impl Fresnel {
+    fn new(appearance: &Appearance) -> Self {
+        let dielectric = 0.16 * appearance.reflectance * appearance.reflectance;
+        let straight = dielectric.lerp(appearance.base_color, appearance.metallic).clamp(Vec3::ZERO, Vec3::ONE);
+        // What reflects next to nothing straight on does not flare up at the rim either (Filament, "Occlusion").
+        let grazing = straight.dot(Vec3::splat(50.0 * 0.33)).min(1.0);
+        Self { straight, grazing }
+    }
+
+    fn at(&self, cosine: f32) -> Vec3 {
+        self.straight + (Vec3::splat(self.grazing) - self.straight) * (1.0 - cosine).clamp(0.0, 1.0).powi(5)
+    }
+
+    /// The mean over all directions, weighted by their cosine.
+    fn mean(&self) -> Vec3 {
+        self.straight + (Vec3::splat(self.grazing) - self.straight) / 21.0
+    }
+
+    /// The share of light that a layer reflects in one go.
+    fn albedo(&self, albedo: Albedo) -> Vec3 {
+        self.straight * (albedo.white - albedo.rim) + self.grazing * albedo.rim
+    }
+}
+
+impl Bsdf {
+    /// What is seen along `outgoing`, a unit vector away from the surface, where it has the unit normal `normal`.
+    pub fn new(appearance: &Appearance, normal: Vec3, outgoing: Vec3) -> Self {
+        let normal = facing_viewer(normal, outgoing);
+        let (tangent, bitangent) = orthonormal_basis(normal);
+        let frame = [tangent, bitangent, normal];
+        let outgoing = to_local(&frame, outgoing);
+        let roughness = appearance.perceptual_roughness.max(LEAST_ROUGHNESS);
+        let fresnel = Fresnel::new(appearance);
+        let energy = energy::table();
+        let (albedo, albedo_outgoing) = (energy.mean(roughness), energy.toward(outgoing.z, roughness));
+        let mean = fresnel.mean();
+        let multiple = mean * mean * albedo.white / (Vec3::ONE - mean * (1.0 - albedo.white));
+        let mut bsdf = Self {
+            frame,
+            outgoing,
+            roughness,
+            microfacets: Microfacets { alpha: roughness * roughness },
+            fresnel,
+            multiple,
+            base: appearance.base_color * (1.0 - appearance.metallic),
+            albedo,
+            albedo_outgoing,
+            glossy_chance: 0.0,
+        };
+        let glossy = luminance(fresnel.albedo(albedo_outgoing));
+        let matt = luminance(
+            bsdf.base * (Vec3::ONE - bsdf.layer_albedo(albedo_outgoing)) + multiple * (1.0 - albedo_outgoing.white),
+        );
+        bsdf.glossy_chance = if glossy + matt > 0.0 { glossy / (glossy + matt) } else { 0.0 };
+        bsdf
+    }
+
+    /// The shading normal that is in effect.
+    pub fn normal(&self) -> Vec3 {
+        self.frame[2]
+    }
+
+    /// Radiance toward the viewer per irradiance from a direction (a unit vector away from the surface), per steradian.
+    pub fn evaluate(&self, incoming: Vec3) -> Vec3 {
+        let incoming = to_local(&self.frame, incoming);
+        if incoming.z <= 0.0 {
+            return Vec3::ZERO;
+        }
+        if self.glossy_chance == 0.0 {
+            return self.base / PI;
+        }
+        let glossy = self.fresnel_weighted(incoming);
+        let albedo_incoming = energy::table().toward(incoming.z, self.roughness);
+        let scattered_often = self.multiple
+            * ((1.0 - self.albedo_outgoing.white) * (1.0 - albedo_incoming.white)
+                / (PI * (1.0 - self.albedo.white).max(1e-6)));
+        let through = (Vec3::ONE - self.layer_albedo(self.albedo_outgoing))
+            * (Vec3::ONE - self.layer_albedo(albedo_incoming))
+            / (Vec3::ONE - self.layer_albedo(self.albedo)).max(Vec3::splat(1e-6));
+        glossy + scattered_often + self.base * through / PI
+    }
+
+    /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction.
+    pub fn density(&self, incoming: Vec3) -> f32 {
+        let incoming = to_local(&self.frame, incoming);
+        if incoming.z <= 0.0 {
+            return 0.0;
+        }
+        let glossy = if self.glossy_chance > 0.0 { self.microfacets.density(self.outgoing, incoming) } else { 0.0 };
+        self.glossy_chance * glossy + (1.0 - self.glossy_chance) * incoming.z / PI
+    }
+
+    /// A direction that light may come from, chosen by three numbers in `[0, 1)`; `None` where it would come from
+    /// within the surface.
+    pub fn sample(&self, u: Vec2, choice: f32) -> Option<Vec3> {
+        let local = if choice < self.glossy_chance {
+            let facet = self.microfacets.visible_normal(self.outgoing, u);
+            facet * (2.0 * self.outgoing.dot(facet)) - self.outgoing
+        } else {
+            cosine_hemisphere(Vec3::Z, u)
+        };
+        let [tangent, bitangent, normal] = self.frame;
+        let direction = tangent * local.x + bitangent * local.y + normal * local.z;
+        (local.z > 0.0).then(|| direction.normalize())
+    }
+
+    /// What the base and the layer reflect together of light that comes alike from everywhere.
+    pub fn albedo(&self) -> Vec3 {
+        let layer = self.layer_albedo(self.albedo_outgoing);
+        layer + self.base * (Vec3::ONE - layer)
+    }
+
+    fn fresnel_weighted(&self, incoming: Vec3) -> Vec3 {
+        let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
+        self.fresnel.at(incoming.dot(half)) * self.microfacets.evaluate(self.outgoing, incoming, half)
+    }
+
+    /// What share the layer reflects, in one go and in several.
+    fn layer_albedo(&self, albedo: Albedo) -> Vec3 {
+        self.fresnel.albedo(albedo) + self.multiple * (1.0 - albedo.white)
+    }
+}
+
+fn to_local([tangent, bitangent, normal]: &[Vec3; 3], direction: Vec3) -> Vec3 {
+    Vec3::new(direction.dot(*tangent), direction.dot(*bitangent), direction.dot(*normal))
+}
+
+/// The normal, or the nearest to it that the viewer is in front of: interpolated normals turn away at silhouettes.
+fn facing_viewer(normal: Vec3, outgoing: Vec3) -> Vec3 {
+    let cosine = normal.dot(outgoing);
+    if cosine >= LEAST_COSINE {
+        return normal;
+    }
+    (normal + outgoing * (LEAST_COSINE - cosine) * 1.01).normalize_or(outgoing)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! What a camera has gathered: mean radiance, how noisy it is, and what surfaces were seen.
+
+use std::io::Cursor;
+
+use exr::prelude::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image, Layer, LayerAttributes, WritableImage};
+use glam::{UVec2, Vec3};
+
+use super::Seen;
+use crate::scene::luminance;
+
+/// A picture of means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Film {
+    size: UVec2,
+    /// Rows from the top.
+    pixels: Vec<Pixel>,
+}
+
+/// What the samples of one pixel say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pixel {
+    /// How many there are.
+    pub samples: u32,
+    /// Mean radiance in cd/m2.
+    pub radiance: Vec3,
+    /// Sum of the squared differences from the mean.
+    squares: Vec3,
+    /// Mean share of light that the surfaces reflect; zero for the sky.
+    pub albedo: Vec3,
+    /// Mean of the surfaces' normals.
+    pub normal: Vec3,
+    /// Distance in metres to the nearest surface; infinite where only the sky was seen.
+    pub depth: f32,
+}
+
+impl Default for Pixel {
+    fn default() -> Self {
+        let (radiance, squares) = (Vec3::ZERO, Vec3::ZERO);
+        Self { samples: 0, radiance, squares, albedo: Vec3::ZERO, normal: Vec3::ZERO, depth: f32::INFINITY }
+    }
+}
+
+impl Pixel {
+    /// Takes one more sample into the means (Welford's way, which keeps small variances of large values).
+    pub(super) fn add(&mut self, seen: &Seen) {
+        self.samples += 1;
+        let part = 1.0 / self.samples as f32;
+        let difference = seen.radiance - self.radiance;
+        self.radiance += difference * part;
+        self.squares += difference * (seen.radiance - self.radiance);
+        let (albedo, normal) = seen.surface.map_or((Vec3::ZERO, Vec3::ZERO), |it| (it.albedo, it.normal));
+        self.albedo += (albedo - self.albedo) * part;
+        self.normal += (normal - self.normal) * part;
+        self.depth = seen.surface.map_or(self.depth, |it| self.depth.min(it.distance));
+    }
+
+    /// Variance of the mean, if the samples were independent. They are stratified, so the true one is lower.
+    pub fn variance(&self) -> Vec3 {
+        let count = self.samples as f32;
+        self.squares / (count * (count - 1.0).max(1.0))
+    }
+}
+
+/// The picture could not be encoded.
+#[derive(Debug, thiserror::Error)]
+#[error("the picture cannot be encoded as OpenEXR: {0}")]
+pub struct FilmFault(String);
+
+impl Film {
+    /// A film that has seen nothing.
+    pub fn new(size: UVec2) -> Self {
+        Self { size, pixels: vec![Pixel::default(); size.x as usize * size.y as usize] }
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> UVec2 {
+        self.size
+    }
+
+    /// All pixels, rows from the top.
+    pub fn pixels(&self) -> &[Pixel] {
+        &self.pixels
+    }
+
+    /// Samples that each pixel has.
+    pub fn samples(&self) -> u32 {
+        self.pixels.first().map_or(0, |pixel| pixel.samples)
+    }
+
+    pub(super) fn rows_mut(&mut self) -> core::slice::ChunksExactMut<'_, Pixel> {
+        self.pixels.chunks_exact_mut(self.size.x as usize)
+    }
+
+    /// Standard error of the pixels' luminance, root mean square over all of them, over the mean luminance: at most, since
+    /// stratified samples are better than they look.
+    pub fn relative_error(&self) -> f32 {
+        let mean_of = |value: &dyn Fn(&Pixel) -> f32| {
+            self.pixels.iter().map(|pixel| f64::from(value(pixel))).sum::<f64>() / self.pixels.len() as f64
+        };
+        let of_luminance = |pixel: &Pixel| luminance(pixel.variance().max(Vec3::ZERO).map(f32::sqrt)).powi(2);
+        let mean = mean_of(&|pixel| luminance(pixel.radiance));
+        if mean > 0.0 { (mean_of(&of_luminance).sqrt() / mean) as f32 } else { 0.0 }
+    }
+
+    /// The bytes of an OpenEXR file: `R`, `G`, `B` in cd/m2, their `variance`, the number of `samples`, and `albedo`,
+    /// `normal` and `depth` (`Z`) of what was seen.
+    ///
+    /// # Errors
+    /// When the encoder refuses the picture.
+    pub fn to_exr(&self) -> Result<Vec<u8>, FilmFault> {
+        let channel = |name: &str, value: &dyn Fn(&Pixel) -> f32| {
+            AnyChannel::new(name, FlatSamples::F32(self.pixels.iter().map(value).collect()))
+        };
+        let samples = FlatSamples::U32(self.pixels.iter().map(|pixel| pixel.samples).collect());
+        let channels = AnyChannels::sort(
+            [
+                channel("R", &|pixel| pixel.radiance.x),
+                channel("G", &|pixel| pixel.radiance.y),
+                channel("B", &|pixel| pixel.radiance.z),
+                channel("variance.R", &|pixel| pixel.variance().x),
+                channel("variance.G", &|pixel| pixel.variance().y),
+                channel("variance.B", &|pixel| pixel.variance().z),
+                channel("albedo.R", &|pixel| pixel.albedo.x),
+                channel("albedo.G", &|pixel| pixel.albedo.y),
+                channel("albedo.B", &|pixel| pixel.albedo.z),
+                channel("normal.X", &|pixel| pixel.normal.x),
+                channel("normal.Y", &|pixel| pixel.normal.y),
+                channel("normal.Z", &|pixel| pixel.normal.z),
+                channel("depth.Z", &|pixel| pixel.depth),
+                AnyChannel::new("samples", samples),
+            ]
+            .into_iter()
+            .collect(),
+        );
+        let size = (self.size.x as usize, self.size.y as usize);
+        let layer = Layer::new(size, LayerAttributes::default(), Encoding::FAST_LOSSLESS, channels);
+        let mut bytes = Cursor::new(Vec::new());
+        let written = Image::from_layer(layer).write().to_buffered(&mut bytes);
+        written.map_err(|fault| FilmFault(fault.to_string()))?;
+        Ok(bytes.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grey(value: f32) -> Seen {
+        Seen { radiance: Vec3::splat(value), surface: None }
+    }
+
+    #[test]
+    fn a_pixel_keeps_the_mean_and_the_variance_of_the_mean() {
+        let mut pixel = Pixel::default();
+        [1.0, 2.0, 6.0, 7.0].into_iter().for_each(|value| pixel.add(&grey(value)));
+        // The sample variance of 1, 2, 6 and 7 is 26 / 3.
+        assert_eq!((pixel.samples, pixel.radiance), (4, Vec3::splat(4.0)));
+        assert!((pixel.variance() - 26.0 / 3.0 / 4.0).abs().max_element() < 1e-5, "{}", pixel.variance());
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_mean_over_the_mean() {
+        let mut film = Film::new(UVec2::new(2, 1));
+        for value in [1.0, 3.0] {
+            film.rows_mut().flatten().for_each(|pixel| pixel.add(&grey(value)));
+        }
+        // Sample variance 2, of the mean of two samples 1, over a mean of 2.
+        assert!((film.relative_error() - 0.5).abs() < 1e-5, "{}", film.relative_error());
+    }
+
+    #[test]
+    fn a_picture_file_holds_the_numbers_of_the_film() {
+        use exr::prelude::{ReadChannels, ReadLayers};
+        let mut film = Film::new(UVec2::new(3, 2));
+        film.pixels[4].add(&Seen { radiance: Vec3::new(1.5, 1e5, 0.25), surface: None });
+        let bytes = film.to_exr().unwrap();
+        let image = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels().first_valid_layer();
+        let image = image.all_attributes().from_buffered(Cursor::new(bytes)).unwrap();
+        let channels = &image.layer_data.channel_data.list;
+        let value = |name: &str| {
+            let channel = channels.iter().find(|channel| channel.name.to_string() == name).unwrap();
+            channel.sample_data.values_as_f32().nth(4).unwrap()
+        };
+        assert_eq!([value("R"), value("G"), value("B"), value("samples")], [1.5, 1e5, 0.25, 1.0]);
+        assert_eq!(value("depth.Z"), f32::INFINITY);
+    }
+}

@@ -1,0 +1,189 @@
+use core::f32::consts::PI;
+use std::sync::Arc;
+
+use glam::{Quat, Vec4};
+
+use super::*;
+use crate::kdtree::BruteForce;
+use crate::pathtrace::{Receiver, irradiance_at};
+use crate::progress::Unmonitored;
+use crate::scene::{
+    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels,
+    Texture, Wrap, builtin, shapes,
+};
+
+fn scene_of(parts: impl IntoIterator<Item = (MeshData, Material)>) -> Scene {
+    let mut scene = Scene::default();
+    for (mesh, material) in parts {
+        let (mesh_id, material_id) =
+            (MeshId::from_index(scene.meshes.len()), MaterialId::from_index(scene.materials.len()));
+        scene.surfaces.push(Surface::new(SurfaceKey(mesh.name.clone()), mesh_id, material_id));
+        scene.meshes.push(Arc::new(mesh));
+        scene.materials.push(material);
+    }
+    scene
+}
+
+fn lamp(position: Vec3, intensity: f32) -> Light {
+    let intensity = Vec3::splat(intensity);
+    Light { name: "lamp".into(), kind: LightKind::Point { position, intensity, radius: 0.0, range: f32::INFINITY } }
+}
+
+fn plastic(perceptual_roughness: f32) -> Material {
+    Material { base_color: Vec4::new(0.0, 0.0, 0.0, 1.0), perceptual_roughness, ..Material::default() }
+}
+
+fn white_metal(perceptual_roughness: f32) -> Material {
+    Material { metallic: 1.0, perceptual_roughness, ..Material::default() }
+}
+
+/// Mean radiance along a ray.
+fn radiance(scene: &Scene, ray: &Ray, samples: u32, most_bounces: Option<u32>) -> Vec3 {
+    let (world, lights) = (BruteForce::new(scene), LightSampler::new(scene));
+    let tracer = PathTracer::new(scene, &world, &lights, most_bounces);
+    (0..samples).map(|sample| tracer.trace(ray, sample, 5).radiance).sum::<Vec3>() / samples as f32
+}
+
+fn toward(origin: Vec3, target: Vec3) -> Ray {
+    Ray::new(origin, (target - origin).normalize())
+}
+
+/// From above the floor's middle at 45 degrees.
+fn onto_floor() -> Ray {
+    toward(Vec3::new(-1.0, 1.0, 0.0), Vec3::ZERO)
+}
+
+fn assert_close(found: Vec3, expected: Vec3, tolerance: f32, what: &str) {
+    let error = ((found - expected) / expected.max_element()).abs().max_element();
+    assert!(error < tolerance, "{what}: {found}, not {expected}");
+}
+
+#[test]
+fn a_closed_room_that_glows_holds_its_emission_over_one_minus_its_reflectance() {
+    let scene = builtin::build("furnace").unwrap();
+    let found = radiance(&scene, &toward(Vec3::ZERO, Vec3::new(0.3, -1.0, 0.2)), 1 << 16, None);
+    assert_close(found, Vec3::ONE, 0.005, "furnace");
+}
+
+#[test]
+fn a_lamp_in_a_white_ball_lights_all_of_it_alike() {
+    let mut scene = builtin::sphere(2, 0.8, 0.0);
+    scene.materials[0].emission = Vec3::ZERO;
+    scene.lights.push(lamp(Vec3::ZERO, 10.0));
+    let area: f32 = (0..scene.triangle_count() as u32)
+        .map(|triangle| scene.triangle(crate::geometry::SurfaceId(0), triangle).area())
+        .sum();
+    let target = Vec3::new(0.3, -0.9, 0.2);
+    let found = radiance(&scene, &toward(Vec3::ZERO, target), 8192, None);
+    // Straight light, and what bounces: rho / (1 - rho) of the mean.
+    let irradiance = 10.0 + 0.8 / 0.2 * 10.0 * 4.0 * PI / area;
+    assert_close(found, Vec3::splat(0.8 / PI * irradiance), 0.03, "ball");
+}
+
+#[test]
+fn white_things_vanish_in_white_surroundings() {
+    for material in [0.0, 0.3, 0.7, 1.0]
+        .into_iter()
+        .flat_map(|roughness| [white_metal(roughness), Material { base_color: Vec4::ONE, ..plastic(roughness) }])
+    {
+        let mut scene = scene_of([(shapes::cuboid("cube", Vec3::NEG_ONE, Vec3::ONE), material.clone())]);
+        scene.sky = Sky::Uniform(Vec3::ONE);
+        for target in [Vec3::new(1.0, 0.2, 0.1), Vec3::new(0.9, 1.0, 0.3)] {
+            let found = radiance(&scene, &toward(Vec3::new(3.0, 2.0, 0.5), target), 4096, None);
+            assert_close(found, Vec3::ONE, 0.015, &format!("{} {:?}", material.perceptual_roughness, target));
+        }
+    }
+}
+
+#[test]
+fn matt_walls_are_as_bright_as_the_irradiance_on_them_says() {
+    let scene = builtin::build("cornell_box").unwrap();
+    let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
+    let eye = Vec3::new(0.0, 0.0, 0.9);
+    for target in [Vec3::new(-1.0, 0.1, 0.3), Vec3::new(0.7, -1.0, -0.5), Vec3::new(0.4, 0.6, -1.0)] {
+        let ray = toward(eye, target);
+        let hit = world.closest(&ray).unwrap();
+        let receiver = Receiver { position: ray.at(hit.t), normal: scene.geometric_normal(hit.surface, hit.triangle) };
+        let truth = irradiance_at(&scene, &world, &lights, &[receiver], 1 << 14, 1, &Unmonitored).unwrap()[0];
+        let reflectance = scene.material_of(hit.surface).base_color.truncate();
+        let found = radiance(&scene, &ray, 1 << 14, None);
+        assert_close(found, truth.irradiance * reflectance / PI, 0.02, "Cornell");
+    }
+}
+
+#[test]
+fn a_lamp_over_a_matt_floor_obeys_the_inverse_square_and_the_cosine() {
+    let mut scene = scene_of([(shapes::floor("floor", 4.0), Material::diffuse("floor", Vec3::splat(0.5)))]);
+    scene.lights.push(lamp(Vec3::new(0.0, 1.5, 2.0), 100.0));
+    let irradiance = 100.0 * 1.5 / (1.5f32 * 1.5 + 4.0).powf(1.5);
+    let found = radiance(&scene, &onto_floor(), 4, Some(1));
+    assert_close(found, Vec3::splat(0.5 / PI * irradiance), 1e-4, "floor");
+}
+
+#[test]
+fn a_highlight_is_as_bright_as_the_microfacets_say() {
+    let roughness = 0.5f32;
+    let mut scene = scene_of([(shapes::floor("floor", 4.0), plastic(roughness))]);
+    // At the mirror image of the eye: the half vector is the normal.
+    scene.lights.push(lamp(Vec3::new(1.0, 1.0, 0.0), 100.0));
+    let alpha = roughness * roughness;
+    let distribution = 1.0 / (PI * alpha * alpha);
+    let cosine = 0.5f32.sqrt();
+    let hidden = 0.5 * ((1.0 + alpha * alpha).sqrt() - 1.0);
+    let fresnel = 0.04 + 0.96 * (1.0 - cosine).powi(5);
+    let scattered = fresnel * distribution / ((1.0 + 2.0 * hidden) * 4.0 * cosine * cosine);
+    let found = radiance(&scene, &onto_floor(), 4, Some(1));
+    // Light that facets scatter twice adds a little.
+    assert_close(found, Vec3::splat(scattered * 100.0 * cosine / 2.0), 0.005, "highlight");
+}
+
+#[test]
+fn a_mirror_shows_a_lamp_as_bright_as_it_is() {
+    let glowing = Material { emission: Vec3::new(50.0, 20.0, 10.0), ..Material::diffuse("glowing", Vec3::ZERO) };
+    let wall = shapes::quad(
+        "wall",
+        [Vec3::new(1.0, 0.1, 1.0), Vec3::new(1.0, 0.1, -1.0), Vec3::new(1.0, 2.1, -1.0), Vec3::new(1.0, 2.1, 1.0)],
+    );
+    let mut faces = wall.clone();
+    faces.triangles.iter_mut().for_each(|triangle| triangle.swap(1, 2));
+    for wall in [wall, faces] {
+        let scene = scene_of([(shapes::floor("floor", 4.0), white_metal(0.0)), (wall, glowing.clone())]);
+        let straight = radiance(&scene, &toward(Vec3::new(0.0, 1.0, 0.0), Vec3::new(1.0, 1.0, 0.0)), 1, None);
+        let mirrored = radiance(&scene, &onto_floor(), 1024, None);
+        assert_close(mirrored + 1e-3, straight + 1e-3, 0.01, "mirrored");
+    }
+}
+
+#[test]
+fn a_picture_of_a_uniform_sky_lights_glossy_things_as_the_sky_does() {
+    let picture = Texture {
+        name: "sky".into(),
+        width: 16,
+        height: 8,
+        texels: Texels::Float(vec![Vec4::ONE; 128]),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Default::default(),
+    };
+    let map = EnvironmentMap { picture: Arc::new(picture), scale: 1.0, rotation: Quat::IDENTITY };
+    for roughness in [0.05, 0.4, 1.0] {
+        let gold = Material { base_color: Vec4::new(1.0, 0.7, 0.3, 1.0), ..white_metal(roughness) };
+        let mut scene = scene_of([(shapes::floor("floor", 4.0), gold)]);
+        scene.sky = Sky::Uniform(Vec3::ONE);
+        let expected = radiance(&scene, &onto_floor(), 1 << 14, None);
+        scene.sky = Sky::Map(map.clone());
+        assert_close(radiance(&scene, &onto_floor(), 1 << 14, None), expected, 0.01, "sky");
+    }
+}
+
+#[test]
+fn one_bounce_is_direct_light_and_none_is_what_shines() {
+    let scene = builtin::build("furnace").unwrap();
+    let ray = toward(Vec3::ZERO, Vec3::new(0.3, -1.0, 0.2));
+    let emission = scene.materials[0].emission;
+    assert_close(radiance(&scene, &ray, 1, Some(0)), emission, 1e-5, "emission");
+    let reflectance = scene.materials[0].base_color.truncate();
+    let direct = emission + reflectance * emission;
+    assert_close(radiance(&scene, &ray, 4096, Some(1)), direct, 0.005, "direct");
+    let back = toward(Vec3::new(0.0, -3.0, 0.0), Vec3::ZERO);
+    assert_eq!(radiance(&scene, &back, 4, None), Vec3::ZERO, "backs are black");
+}

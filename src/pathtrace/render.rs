@@ -1,0 +1,76 @@
+//! Pictures: samples of every pixel, pass by pass.
+
+use std::time::{Duration, Instant};
+
+use glam::UVec2;
+use rayon::prelude::*;
+
+use super::{Film, PathTracer, View};
+use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::progress::Monitor;
+
+/// When a picture is good enough, and which random numbers it is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RenderSettings {
+    /// Most samples of each pixel. Four times as many halve the noise.
+    pub samples: u32,
+    /// Most seconds to spend; the pass that is being drawn is finished.
+    pub time_seconds: Option<f32>,
+    /// The [relative error](Film::relative_error) that is good enough.
+    pub error: Option<f32>,
+    /// Which random numbers; the same seed gives the same picture.
+    pub seed: u32,
+}
+
+impl Default for RenderSettings {
+    fn default() -> Self {
+        Self { samples: 256, time_seconds: None, error: None, seed: 0 }
+    }
+}
+
+/// Samples before which the estimate of the error is not to be trusted.
+const LEAST_SAMPLES_FOR_ERROR: u32 = 16;
+/// The sequence that places samples on the film and on the lens; bounces take those from zero up.
+const CAMERA: u32 = u32::MAX;
+
+/// Draws what a camera sees, one sample of every pixel a pass, until the settings or the monitor say that it is enough.
+///
+/// A film is a function of the scene, the view, the seed and the number of passes, whatever the number of threads.
+pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+    let started = Instant::now();
+    let mut film = Film::new(view.size);
+    for sample in 0..settings.samples {
+        let elapsed = started.elapsed();
+        let fraction = fraction_done(settings, sample, elapsed);
+        let is_good = || {
+            let is_judged = sample >= LEAST_SAMPLES_FOR_ERROR && sample.is_multiple_of(LEAST_SAMPLES_FOR_ERROR);
+            settings.error.is_some_and(|error| is_judged && film.relative_error() <= error)
+        };
+        if monitor.is_cancelled() || (sample > 0 && fraction >= 1.0) || is_good() {
+            break;
+        }
+        monitor.progress(fraction);
+        add_pass(tracer, view, &mut film, sample, settings.seed);
+    }
+    film
+}
+
+fn fraction_done(settings: &RenderSettings, samples: u32, elapsed: Duration) -> f32 {
+    let of_time = settings.time_seconds.map_or(0.0, |seconds| elapsed.as_secs_f32() / seconds.max(f32::MIN_POSITIVE));
+    of_time.max(samples as f32 / settings.samples.max(1) as f32)
+}
+
+fn add_pass(tracer: &PathTracer, view: &View, film: &mut Film, sample: u32, seed: u32) {
+    let rows: Vec<_> = film.rows_mut().collect();
+    rows.into_par_iter().enumerate().for_each(|(y, row)| {
+        for (x, pixel) in row.iter_mut().enumerate() {
+            let place = UVec2::new(x as u32, y as u32);
+            let seed = hash2(hash2(seed, place.y), place.x);
+            let ray = view.ray(place, OwenSobol::new(hash2(seed, CAMERA)).point(sample));
+            pixel.add(&tracer.trace(&ray, sample, seed));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What paths meet: surfaces, lights and the sky, with light that may be found in two ways counted once.
+
+use glam::Vec3;
+
+use crate::geometry::{Hit, Ray, RayQuery};
+use crate::scene::{Chances, LightSampler, Scene};
+
+/// A scene, what its rays meet, and where its light comes from.
+pub(super) struct Surroundings<'a> {
+    pub scene: &'a Scene,
+    pub world: &'a dyn RayQuery,
+    pub lights: &'a LightSampler<'a>,
+}
+
+/// A point that light reaches: on a surface, or of the air.
+pub(super) struct Vertex {
+    /// Lifted off its surface.
+    pub position: Vec3,
+    pub geometric_normal: Vec3,
+    pub shading_normal: Vec3,
+}
+
+impl Vertex {
+    pub fn new(on_surface: Vec3, geometric_normal: Vec3, shading_normal: Vec3) -> Self {
+        // A hundred times what rounding moves a point of the surface by.
+        let lift = 1e-5 * on_surface.abs().max_element().max(1.0);
+        Self { position: on_surface + geometric_normal * lift, geometric_normal, shading_normal }
+    }
+}
+
+/// How a ray was chosen: by chance from some vertex, which also aimed at lights.
+pub(super) struct Chosen {
+    /// Probability density of its direction, per steradian.
+    pub density: f32,
+    /// With what chances the vertex aimed at each light.
+    pub chances: Chances,
+}
+
+/// Light that comes straight from an emitter.
+pub(super) struct Aimed {
+    /// Unit vector toward it.
+    pub direction: Vec3,
+    /// Irradiance in lux, divided by the chance of aiming there.
+    pub irradiance: Vec3,
+}
+
+impl Surroundings<'_> {
+    /// Light that comes straight from one emitter, which is visited with some chance; its share where chance may find
+    /// it too, with a density that depends on the direction.
+    pub fn aim_at_light(
+        &self,
+        vertex: &Vertex,
+        (emitter, chance): (usize, f32),
+        u: [f32; 2],
+        density: impl FnOnce(Vec3) -> f32,
+    ) -> Option<Aimed> {
+        let sample = self.lights.sample_emitter(emitter, vertex.position, vertex.shading_normal, u)?;
+        if sample.direction.dot(vertex.geometric_normal) <= 0.0 {
+            return None;
+        }
+        let share = sample.density.map_or(1.0, |aimed| share(chance * aimed, density(sample.direction)));
+        let irradiance = share * sample.irradiance * self.world.blocked(&sample.ray).0 / chance;
+        Some(Aimed { direction: sample.direction, irradiance })
+    }
+
+    /// Radiance of the sky that a ray escaped to; its share where the ray was chosen.
+    pub fn met_sky(&self, direction: Vec3, chosen: Option<&Chosen>) -> Vec3 {
+        let aimed = |chances: &Chances| {
+            self.lights.sky_emitter().map_or(0.0, |emitter| chances.of(emitter) * self.lights.sky_density(direction))
+        };
+        self.scene.sky.radiance(direction) * share_of(chosen, aimed)
+    }
+
+    /// Radiance of the surface that a ray met; its share where the ray was chosen.
+    pub fn met_emission(&self, ray: &Ray, hit: &Hit, chosen: Option<&Chosen>) -> Vec3 {
+        let Some(emitter) = self.lights.emitter_of(hit.surface) else {
+            return self.emission_of_mover(hit);
+        };
+        let aimed = |chances: &Chances| chances.of(emitter) * self.lights.hit_density(ray, hit);
+        self.lights.hit_radiance(hit) * share_of(chosen, aimed)
+    }
+
+    /// Radiance of a surface that is not in the bake and therefore no emitter to aim at.
+    fn emission_of_mover(&self, hit: &Hit) -> Vec3 {
+        let material = self.scene.material_of(hit.surface);
+        if self.scene.surface(hit.surface).is_in_bake() || !material.is_emissive() || self.scene.absorbs(hit) {
+            return Vec3::ZERO;
+        }
+        material.emission_at(self.scene, self.scene.mesh_of(hit.surface), hit.triangle, hit.barycentric)
+    }
+
+    /// The point that a ray met, on the side that it met.
+    pub fn vertex(&self, hit: &Hit) -> Vertex {
+        let side = if hit.back { -1.0 } else { 1.0 };
+        Vertex::new(
+            self.scene.triangle(hit.surface, hit.triangle).at(hit.barycentric),
+            self.scene.geometric_normal(hit.surface, hit.triangle) * side,
+            self.scene.shading_normal(hit.surface, hit.triangle, hit.barycentric) * side,
+        )
+    }
+}
+
+fn share_of(chosen: Option<&Chosen>, aimed: impl FnOnce(&Chances) -> f32) -> f32 {
+    chosen.map_or(1.0, |chosen| share(chosen.density, aimed(&chosen.chances)))
+}
+
+/// What part of the light in a direction counts for the way of choosing directions whose density is `own`, when another
+/// way with density `other` could have chosen it too: the balance heuristic (Veach and Guibas 1995).
+fn share(own: f32, other: f32) -> f32 {
+    if own > 0.0 { own / (own + other) } else { 0.0 }
+}
+
+/// Reflections that no path is ended before.
+const CERTAIN_REFLECTIONS: u32 = 3;
+/// Most of the paths that roulette lets live, so that paths end between perfect reflectors too.
+const HIGHEST_SURVIVAL: f32 = 0.95;
+
+/// Ends a path by chance, and what goes on counts more, so that the mean stays: the weight to go on with.
+pub(super) fn roulette(weight: Vec3, reflections: u32, u: f32) -> Option<Vec3> {
+    if reflections < CERTAIN_REFLECTIONS {
+        return Some(weight);
+    }
+    let survival = weight.max_element().min(HIGHEST_SURVIVAL);
+    (u < survival).then(|| weight / survival)
+}

@@ -1,0 +1,118 @@
+//! Curved surfaces, as grids of as many quads as are asked for.
+
+use core::f32::consts::TAU;
+
+use glam::{Vec2, Vec3};
+
+use crate::scene::MeshData;
+
+/// A ring about the Y axis: a tube of radius `tube` around a circle of radius `radius`, with smooth normals. Fronts are
+/// outside.
+pub fn torus(name: &str, radius: f32, tube: f32, around: u32, across: u32) -> MeshData {
+    grid(name, around.max(3), across.max(3), |column, row, [columns, rows]| {
+        // The last column is the first one again, to the last bit.
+        let (sin_around, cos_around) = ((column % columns) as f32 / columns as f32 * TAU).sin_cos();
+        let (sin_across, cos_across) = ((row % rows) as f32 / rows as f32 * TAU).sin_cos();
+        let outwards = Vec3::new(cos_around, 0.0, -sin_around);
+        let normal = outwards * cos_across + Vec3::Y * sin_across;
+        (outwards * radius + normal * tube, normal)
+    })
+}
+
+/// A bicubic Bezier patch with `steps` quads along each edge. `control` holds rows of points; the front is where the rows
+/// run to the right and follow each other upwards.
+pub fn bezier_patch(name: &str, control: [[Vec3; 4]; 4], steps: u32) -> MeshData {
+    grid(name, steps.max(1), steps.max(1), |column, row, [columns, rows]| {
+        let uv = Vec2::new(column as f32 / columns as f32, row as f32 / rows as f32);
+        let normal_at = |uv: Vec2| {
+            let along = blend(&control, slopes(uv.x), weights(uv.y));
+            along.cross(blend(&control, weights(uv.x), slopes(uv.y))).try_normalize()
+        };
+        // Where an edge has shrunk to a point, the normal is that of the surroundings.
+        let normal = normal_at(uv).or_else(|| normal_at(uv.lerp(Vec2::splat(0.5), 1e-2)));
+        (blend(&control, weights(uv.x), weights(uv.y)), normal.unwrap_or(Vec3::Y))
+    })
+}
+
+/// What each of four control points counts at `t` (Bernstein's polynomials).
+fn weights(t: f32) -> [f32; 4] {
+    let s = 1.0 - t;
+    [s * s * s, 3.0 * s * s * t, 3.0 * s * t * t, t * t * t]
+}
+
+/// The derivatives of [`weights`].
+fn slopes(t: f32) -> [f32; 4] {
+    let s = 1.0 - t;
+    [-3.0 * s * s, 3.0 * s * s - 6.0 * s * t, 6.0 * s * t - 3.0 * t * t, 3.0 * t * t]
+}
+
+fn blend(control: &[[Vec3; 4]; 4], across: [f32; 4], upward: [f32; 4]) -> Vec3 {
+    let of_row = |row: &[Vec3; 4]| row.iter().zip(across).map(|(&point, weight)| point * weight).sum::<Vec3>();
+    control.iter().zip(upward).map(|(row, weight)| of_row(row) * weight).sum()
+}
+
+/// A sheet of quads; `vertex` gives position and unit normal of a column and a row. UV_0 runs over the unit square.
+fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2]) -> (Vec3, Vec3)) -> MeshData {
+    let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
+    for (row, column) in (0..=rows).flat_map(|row| (0..=columns).map(move |column| (row, column))) {
+        let (position, normal) = vertex(column, row, [columns, rows]);
+        mesh.positions.push(position);
+        mesh.normals.push(normal);
+        mesh.uv0.push(Vec2::new(column as f32 / columns as f32, 1.0 - row as f32 / rows as f32));
+    }
+    let index = |row: u32, column: u32| row * (columns + 1) + column;
+    for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+        let [a, b] = [index(row, column), index(row, column + 1)];
+        let [d, c] = [index(row + 1, column), index(row + 1, column + 1)];
+        mesh.triangles.extend([[a, b, c], [a, c, d]]);
+    }
+    mesh
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Triangle;
+
+    fn triangles(mesh: &MeshData) -> impl Iterator<Item = Triangle> {
+        mesh.triangles.iter().map(|corners| Triangle { corners: corners.map(|corner| mesh.positions[corner as usize]) })
+    }
+
+    #[test]
+    fn a_ring_is_closed_and_approaches_the_volume_and_the_area_of_the_torus() {
+        let mesh = torus("ring", 2.0, 0.5, 96, 48);
+        assert!(mesh.is_closed());
+        let volume: f32 = triangles(&mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum();
+        let area: f32 = triangles(&mesh).map(|triangle| triangle.area()).sum();
+        // Pappus: the circle's area and its edge, times the way of its middle.
+        let way = TAU * 2.0;
+        assert!((volume / (0.25 * TAU * 0.5 * way) - 1.0).abs() < 0.005, "{volume}");
+        assert!((area / (TAU * 0.5 * way) - 1.0).abs() < 0.005, "{area}");
+    }
+
+    #[test]
+    fn a_patch_whose_points_lie_on_a_parabola_is_that_parabola() {
+        // Raising the degree of t squared: 0, 0, 1/3, 1.
+        let height = [0.0, 0.0, 1.0 / 3.0, 1.0];
+        let control = core::array::from_fn(|row: usize| {
+            core::array::from_fn(|column: usize| Vec3::new(column as f32 / 3.0, height[column], -(row as f32) / 3.0))
+        });
+        let mesh = bezier_patch("sheet", control, 8);
+        assert_eq!(mesh.triangles.len(), 2 * 64);
+        for (position, normal) in mesh.positions.iter().zip(&mesh.normals) {
+            assert!((position.y - position.x * position.x).abs() < 1e-6);
+            let expected = Vec3::new(-2.0 * position.x, 1.0, 0.0).normalize();
+            assert!((*normal - expected).length() < 1e-5, "{normal} {expected}");
+        }
+        assert!(triangles(&mesh).all(|triangle| triangle.normal().y > 0.0));
+    }
+
+    #[test]
+    fn a_patch_with_an_edge_that_is_a_point_has_normals_there() {
+        let control = core::array::from_fn(|row: usize| {
+            core::array::from_fn(|column: usize| Vec3::new(column as f32 * row as f32, 0.0, -(row as f32)))
+        });
+        let mesh = bezier_patch("fan", control, 4);
+        assert!(mesh.normals.iter().all(|normal| (*normal - Vec3::Y).length() < 1e-4), "{:?}", mesh.normals);
+    }
+}
