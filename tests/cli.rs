@@ -342,7 +342,10 @@ fn ten_kilometres_at_a_hundred_texels_a_metre_are_refused_with_the_numbers() {
     let folder = folder();
     write_triangle(&folder, "plain", GROUND.map(|corner| corner.map(|number| number * 10_000.0)), true);
     let text = complaint(&folder, &["bake", "plain.gltf", "-o", "out", "--density", "100"]);
-    assert!(text.contains("500000000000 elements") && text.contains("MiB") && text.contains("--density"), "{text}");
+    assert!(
+        text.contains("(50000000 m2 at 100 texels per metre)") && text.contains("MiB") && text.contains("--density"),
+        "{text}"
+    );
     assert!(!folder.path().join("out").exists());
 }
 

@@ -10,15 +10,14 @@ use super::{BakeError, BakeSettings};
 /// on the way, and its texel.
 const BYTES_PER_ELEMENT: f64 = 400.0;
 /// What a triangle costs: tree, world-space copy, unwrapped vertices.
-const BYTES_PER_TRIANGLE: f64 = 340.0;
+const BYTES_PER_TRIANGLE: f64 = 550.0;
 /// Elements that a triangle has beyond its area, in lengths of the edge of a square as large: charts end within texels, and
 /// other geometry cuts texels into several elements.
 const EDGE_ELEMENTS: f64 = 1.3;
-/// Rays of either half of an element whose hits are stored where an error of `USUAL_ERROR` is asked for, and the power by
-/// which their number grows as the error shrinks. Scenes differ: it may be half or twice as many.
-const USUAL_RAYS: f64 = 22.0;
+/// Rays of either half of an element whose hits are stored where an error of `USUAL_ERROR` is asked for. The square of the
+/// error shrinks with their number. Scenes differ: it may be half or twice as many.
+const USUAL_RAYS: f64 = 20.0;
 const USUAL_ERROR: f64 = 0.05;
-const GROWTH: f64 = 1.5;
 /// The solver does without stored hits where there is no room for so many.
 const FEWEST_RAYS: f64 = 16.0;
 
@@ -55,7 +54,7 @@ impl MemoryEstimate {
             }
         }
         let fixed_bytes = scene.triangle_count() as f64 * BYTES_PER_TRIANGLE + bytes_of_textures(scene);
-        let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powf(GROWTH);
+        let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powi(2);
         let bytes = |rays: f64| {
             let sums = Accumulators::bytes_per_element(stored_rays(rays, &settings.solver, elements));
             fixed_bytes + elements * (BYTES_PER_ELEMENT + sums)
@@ -82,8 +81,8 @@ impl MemoryEstimate {
 
     /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
     fn fitting_scale(&self, allowed: f64) -> f64 {
-        let for_elements = (0.95 * allowed - self.fixed_bytes).max(0.0);
-        let elements = self.elements * for_elements / (self.least_bytes - self.fixed_bytes);
+        let bytes_of_element = BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS);
+        let elements = (0.95 * allowed - self.fixed_bytes).max(0.0) / bytes_of_element;
         // Elements on areas grow with the square of the scale, those at edges with the scale.
         let (areas, edges) = (self.elements - self.edge_elements, self.edge_elements);
         2.0 * elements / (edges + (edges * edges + 4.0 * areas * elements).sqrt())
