@@ -20,6 +20,8 @@ pub struct Sums {
     pub aimed_count: u32,
     /// Direct irradiance that gather rays met: sky, and emissive surfaces.
     pub met: Vec3,
+    /// Gather rays traced, which is where the next ones go on in the element's sequence.
+    pub gathered: u32,
     /// Indirect irradiance that gather rays brought straight from lights by way of surfaces that own no elements.
     pub detour: Vec3,
     /// Indirect irradiance of gather rays whose hits are not stored.
@@ -47,9 +49,9 @@ pub(super) const fn does_not_count(elements: usize) -> u32 {
 /// What a run of gather rays met: a sparse Monte Carlo row of the form-factor matrix for each element.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredHits {
-    /// Rays an element.
-    pub rays: u32,
-    /// Index of the element that was hit, `rays` entries an element.
+    /// Where the rays of each element start, and their number at the end.
+    pub offsets: Vec<u32>,
+    /// Index of the element that was hit.
     pub hits: Vec<u32>,
     /// Rays that were coloured on their way, in order of `element`; `hits` says of them that they bring nothing.
     pub tinted: Vec<TintedHit>,
@@ -68,6 +70,33 @@ pub struct TintedHit {
 }
 
 impl StoredHits {
+    /// Room for so many rays of each element.
+    pub(super) fn with_room_for(rays: &[u32]) -> Self {
+        let sums = rays.iter().scan(0, |sum, rays| {
+            *sum += rays;
+            Some(*sum)
+        });
+        let offsets: Vec<u32> = core::iter::once(0).chain(sums).collect();
+        let count = offsets[rays.len()] as usize;
+        Self { offsets, hits: vec![0; count], tinted: Vec::new() }
+    }
+
+    /// Where the rays of an element are.
+    #[inline]
+    pub(super) fn range(&self, element: usize) -> core::ops::Range<usize> {
+        self.offsets[element] as usize..self.offsets[element + 1] as usize
+    }
+
+    /// True when the arrays fit a number of elements.
+    fn fits(&self, elements: usize) -> bool {
+        self.offsets.len() == elements + 1
+            && self.offsets.first() == Some(&0)
+            && self.offsets.is_sorted()
+            && self.offsets.last().is_some_and(|&count| count as usize == self.hits.len())
+            && self.hits.iter().all(|&hit| hit as usize <= elements + 1)
+            && self.tinted.iter().all(|tinted| (tinted.element.max(tinted.hit) as usize) < elements)
+    }
+
     /// The coloured rays of a range of elements.
     pub(super) fn tinted_in(&self, elements: core::ops::Range<usize>) -> &[TintedHit] {
         let at = |element: usize| self.tinted.partition_point(|tinted| (tinted.element as usize) < element);
@@ -93,7 +122,9 @@ pub struct Accumulators {
 impl Accumulators {
     /// Bytes of all halves for each element that stores the hits of so many rays.
     pub fn bytes_per_element(rays: f64) -> f64 {
-        HALVES as f64 * ((size_of::<Sums>() + size_of::<Vec4>()) as f64 + rays * size_of::<u32>() as f64)
+        // The last is where each step's hits start.
+        let fixed = size_of::<Sums>() + size_of::<Vec4>() + 4 * size_of::<u32>();
+        HALVES as f64 * (fixed as f64 + rays * size_of::<u32>() as f64)
     }
 
     /// Nothing gathered yet.
@@ -106,11 +137,7 @@ impl Accumulators {
         self.sums.len() == elements
             && self.radiosity.len() == elements + 2
             && (self.shot.is_empty() || self.shot.len() == elements)
-            && self.stored.iter().all(|stored| {
-                stored.hits.len() == elements * stored.rays as usize
-                    && stored.hits.iter().all(|&hit| hit as usize <= elements + 1)
-                    && stored.tinted.iter().all(|tinted| (tinted.element.max(tinted.hit) as usize) < elements)
-            })
+            && self.stored.iter().all(|stored| stored.fits(elements))
     }
 
     /// Direct irradiance of an element over its visible part: from aimed rays, and met by gather rays.

@@ -3,7 +3,6 @@
 //! A solver decides on [`Step`]s and drives a [`TransportBackend`] through them. What a step adds up stays with the
 //! backend, be it the processor's memory or a graphics card's; only per-element results come back, once a pass.
 
-use core::ops::Range;
 use std::borrow::Cow;
 
 use glam::Vec3;
@@ -23,10 +22,10 @@ pub enum Step {
         /// Standard error in lux that more samples are worth.
         tolerance: f32,
     },
-    /// Traces gather rays of the given indices.
+    /// Traces gather rays.
     Gather {
-        /// Which points of each element's sequence.
-        rays: Range<u32>,
+        /// How many more of them for each half of each element.
+        rays: Vec<u32>,
         /// What becomes of what they hit.
         hits: Hits,
     },
@@ -84,6 +83,8 @@ pub struct Reading {
     pub indirect: Vec3,
     /// How much of the element is open to light.
     pub visible_fraction: f32,
+    /// Gather rays traced.
+    pub gathered: u32,
     /// Share of the gather rays that escaped or were absorbed.
     pub lost: f32,
 }

@@ -106,7 +106,7 @@ fn the_two_sides_of_a_sheet_are_lit_each_by_its_own_light() {
     // The upper one comes from the right and is steep enough to leave the floor in the open; the lower one passes it.
     test.scene.lights.push(sun(Vec3::new(-0.6, -0.8, 0.0), 1000.0));
     test.scene.lights.push(sun(Vec3::new(0.6, 0.8, 0.0), 300.0));
-    let (elements, solution) = test.solve(&settings(Method::Gather, 0.003));
+    let (elements, solution) = test.solve(&settings(Method::Gather, 0.0003));
     let mut seen = [0; 2];
     for element in elements.of_surface(sheet) {
         let back = elements.back[element];

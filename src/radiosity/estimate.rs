@@ -186,6 +186,7 @@ pub(super) fn mean_reading(a: &Reading, b: &Reading) -> Reading {
         met: a.met * wa + b.met * wb,
         indirect: a.indirect * wa + b.indirect * wb,
         visible_fraction: 0.5 * weight,
+        gathered: a.gathered + b.gathered,
         lost: a.lost * wa + b.lost * wb,
     }
 }

@@ -17,7 +17,9 @@
 //! there as a path tracer's would, until it meets an element.
 
 mod accumulators;
+mod allot;
 mod backend;
+mod cells;
 mod cpu;
 mod estimate;
 mod partial;

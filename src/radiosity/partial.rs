@@ -11,7 +11,7 @@ use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -74,7 +74,7 @@ impl Partial<'_> {
             out.write_all(&half.shots.to_le_bytes())?;
             out.write_all(&(half.stored.len() as u64).to_le_bytes())?;
             for stored in &half.stored {
-                out.write_all(&stored.rays.to_le_bytes())?;
+                write_slice(out, &stored.offsets)?;
                 write_slice(out, &stored.hits)?;
                 write_slice(out, &stored.tinted)?;
             }
@@ -102,10 +102,10 @@ impl Partial<'static> {
             half.shot = read_slice(&mut rest)?;
             half.shots = read_one(&mut rest)?;
             for _ in 0..read_one::<u64>(&mut rest)? {
-                let rays = read_one(&mut rest)?;
+                let offsets = read_slice(&mut rest)?;
                 let hits = read_slice(&mut rest)?;
                 let tinted = read_slice::<TintedHit>(&mut rest)?;
-                half.stored.push(StoredHits { rays, hits, tinted });
+                half.stored.push(StoredHits { offsets, hits, tinted });
             }
             if !half.fits(half.sums.len()) {
                 return Err(PartialError);

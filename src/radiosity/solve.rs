@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::allot::Allotment;
 use super::backend::{CONVERGED, Hits, Reading, Step, TransportBackend, UNSHOT};
 use super::cpu::CpuBackend;
 use super::estimate::{self, Estimate, Groups};
@@ -95,6 +96,7 @@ struct Solver<'a> {
     settings: &'a SolverSettings,
     fingerprint: [u8; 32],
     groups: Groups,
+    allotment: Allotment,
     ledger: Ledger,
     /// Most rays of each half of an element whose hits fit into memory.
     storable_rays: u32,
@@ -127,6 +129,7 @@ impl<'a> Solver<'a> {
             settings,
             fingerprint,
             groups: Groups::new(elements),
+            allotment: Allotment::new(elements),
             ledger,
             storable_rays,
             warnings,
@@ -166,7 +169,7 @@ impl<'a> Solver<'a> {
                 return Ok(self.finish(&readings, &estimate));
             }
             progress = progress.next(self.remaining_share(&estimate));
-            self.run_pass(&plan, &progress)?;
+            self.run_pass(&plan, &readings, &progress)?;
         }
     }
 
@@ -174,18 +177,23 @@ impl<'a> Solver<'a> {
         self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: 0.0 }, monitor)?;
         self.ledger.light_samples = FIRST_SAMPLES;
         if self.ledger.shoots == 0 {
-            self.gather(FIRST_RAYS, Hits::Store, monitor)?;
+            self.gather_evenly(FIRST_RAYS, Hits::Store, monitor)?;
             self.iterate(monitor)?;
         } else {
-            self.gather(FIRST_RAYS, Hits::Forget, monitor)?;
+            self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?;
             self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
-            self.gather(FIRST_RAYS, Hits::Read, monitor)?;
+            self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
         }
         self.ledger.passes = 1;
         Ok(())
     }
 
-    fn run_pass(&mut self, plan: &Plan, monitor: &dyn Monitor) -> Result<(), SolveError> {
+    fn run_pass(
+        &mut self,
+        plan: &Plan,
+        readings: &[Vec<Reading>; HALVES],
+        monitor: &dyn Monitor,
+    ) -> Result<(), SolveError> {
         if let Some((samples, tolerance)) = plan.direct {
             self.run(&Step::Direct { samples, tolerance }, monitor)?;
             self.ledger.light_samples = samples;
@@ -196,7 +204,13 @@ impl<'a> Solver<'a> {
         }
         if plan.gather_rays > 0 {
             let stores = self.ledger.shoots == 0 && self.ledger.stored_rays + plan.gather_rays <= self.storable_rays;
-            self.gather(plan.gather_rays, if stores { Hits::Store } else { Hits::Read }, monitor)?;
+            let mean = plan.gather_rays;
+            let rays = match self.ledger.shoots {
+                0 => self.allotment.deal(self.elements, readings, self.settings.content, mean),
+                // What was shot is as noisy for all.
+                _ => vec![mean; self.elements.len()],
+            };
+            self.gather(rays, mean, if stores { Hits::Store } else { Hits::Read }, monitor)?;
         }
         if self.ledger.shoots == 0 {
             self.iterate(monitor)?;
@@ -215,12 +229,16 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    fn gather(&mut self, count: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
-        let first = self.ledger.gather_rays;
-        self.run(&Step::Gather { rays: first..first + count, hits }, monitor)?;
-        self.ledger.gather_rays += count;
+    /// Traces the same number of rays for each element.
+    fn gather_evenly(&mut self, each: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        self.gather(vec![each; self.elements.len()], each, hits, monitor)
+    }
+
+    fn gather(&mut self, rays: Vec<u32>, mean: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        self.run(&Step::Gather { rays, hits }, monitor)?;
+        self.ledger.gather_rays += mean;
         if hits == Hits::Store {
-            self.ledger.stored_rays += count;
+            self.ledger.stored_rays += mean;
         }
         Ok(())
     }

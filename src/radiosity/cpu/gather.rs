@@ -10,133 +10,177 @@ use super::transport::{Arrival, End, Source, Stage, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::lightmap::ElementId;
+use crate::lightmap::{ElementId, ElementSampler};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit, brings_nothing, does_not_count};
 use crate::radiosity::backend::Hits;
 use crate::radiosity::{Accumulators, HALVES};
 
+/// Buried points of an element after which it counts as wholly buried, if none of its points was open.
+const WHOLLY_BURIED: u32 = 16;
+
+/// Traces `rays` more rays of each element.
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
-    rays: Range<u32>,
+    rays: &[u32],
     hits: Hits,
     monitor: &dyn Monitor,
 ) -> Result<StepReport, Cancelled> {
-    let count = transport.elements.len();
     let traced = AtomicU64::new(0);
     let tiles_done = AtomicU64::new(0);
-    let tiles = (count.div_ceil(TILE) * HALVES) as f32;
+    let tiles = (rays.len().div_ceil(TILE) * HALVES) as f32;
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let Accumulators { sums, stored, radiosity, .. } = accumulators;
-        let kept = if hits == Hits::Store { rays.len() } else { 0 };
-        let mut kept_hits = vec![0u32; count * kept];
-        let batch = Batch { transport, half, rays: rays.clone(), hits, radiosity };
-        let work = |(tile, sums, kept): (usize, &mut [Sums], &mut [u32])| {
-            monitor.check()?;
-            let mut tinted = Vec::new();
-            traced.fetch_add(batch.trace_tile(tile * TILE, sums, kept, &mut tinted), Ordering::Relaxed);
-            monitor.progress(tiles_done.fetch_add(1, Ordering::Relaxed) as f32 / tiles);
-            Ok(tinted)
-        };
-        let tinted: Vec<Vec<TintedHit>> = if kept > 0 {
-            sums.par_chunks_mut(TILE)
-                .zip(kept_hits.par_chunks_mut(TILE * kept))
-                .enumerate()
-                .map(|(tile, (sums, kept))| work((tile, sums, kept)))
-                .collect::<Result<_, Cancelled>>()?
-        } else {
-            sums.par_chunks_mut(TILE)
-                .enumerate()
-                .map(|(tile, sums)| work((tile, sums, &mut [])))
-                .collect::<Result<_, Cancelled>>()?
-        };
-        if kept > 0 {
-            stored.push(StoredHits { rays: kept as u32, hits: kept_hits, tinted: tinted.concat() });
+        let mut kept = StoredHits::default();
+        if hits == Hits::Store {
+            kept = StoredHits::with_room_for(rays);
+        }
+        let batch = Batch { transport, half, hits, radiosity };
+        let work = sums.par_chunks_mut(TILE).zip(rays.par_chunks(TILE)).zip(split(&mut kept, rays.len()));
+        let tinted: Vec<Vec<TintedHit>> = work
+            .enumerate()
+            .map(|(tile, ((sums, rays), mut kept))| {
+                monitor.check()?;
+                traced.fetch_add(batch.trace_tile(tile * TILE, rays, sums, &mut kept), Ordering::Relaxed);
+                monitor.progress(tiles_done.fetch_add(1, Ordering::Relaxed) as f32 / tiles);
+                Ok(kept.tinted)
+            })
+            .collect::<Result<_, Cancelled>>()?;
+        if hits == Hits::Store {
+            kept.tinted = tinted.concat();
+            stored.push(kept);
         }
     }
     Ok(StepReport { rays: traced.into_inner(), ..StepReport::default() })
+}
+
+/// Where the hits of one tile go.
+#[derive(Default)]
+struct Kept<'a> {
+    hits: &'a mut [u32],
+    used: usize,
+    tinted: Vec<TintedHit>,
+}
+
+impl Kept<'_> {
+    fn push(&mut self, hit: u32) {
+        if let Some(kept) = self.hits.get_mut(self.used) {
+            *kept = hit;
+        }
+        self.used += 1;
+    }
+}
+
+/// The parts of a step's hits that belong to each tile; empty ones for a step that keeps none.
+fn split<'a>(step: &'a mut StoredHits, elements: usize) -> Vec<Kept<'a>> {
+    let mut hits = &mut step.hits[..];
+    (0..elements)
+        .step_by(TILE)
+        .map(|first| {
+            let last = (first + TILE).min(elements);
+            let count = step.offsets.get(last).map_or(0, |end| (end - step.offsets[first]) as usize);
+            Kept { hits: hits.split_off_mut(..count).unwrap_or_default(), ..Kept::default() }
+        })
+        .collect()
 }
 
 /// What all tiles of a gather step share.
 struct Batch<'a> {
     transport: &'a Transport<'a>,
     half: usize,
-    rays: Range<u32>,
     hits: Hits,
     radiosity: &'a [Vec4],
 }
 
 impl Batch<'_> {
-    fn trace_tile(&self, first: usize, sums: &mut [Sums], kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
+    fn trace_tile(&self, first: usize, rays: &[u32], sums: &mut [Sums], kept: &mut Kept) -> u64 {
         let mut traced = 0;
-        let each = if self.hits == Hits::Store { self.rays.len() } else { 0 };
-        for (offset, sums) in sums.iter_mut().enumerate() {
-            let kept = &mut kept[offset * each..][..each];
-            let (before, tinted_before) = (*sums, tinted.len());
+        for (offset, (sums, &rays)) in sums.iter_mut().zip(rays).enumerate() {
+            if rays == 0 {
+                continue;
+            }
+            if sums.valid == 0 && sums.buried >= WHOLLY_BURIED {
+                (0..rays).for_each(|_| kept.push(does_not_count(self.transport.elements.len())));
+                continue;
+            }
             let element = first + offset;
-            let chances = self.transport.chances(element);
-            let mut source = Source { element, suspect: before.buried > 0, chances };
-            traced += self.trace_element(&source, sums, kept, tinted);
+            let run = Run {
+                batch: self,
+                indices: sums.gathered..sums.gathered + rays,
+                sampler: self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element)),
+            };
+            let mut source = Source { element, suspect: sums.buried > 0, chances: self.transport.chances(element) };
+            let (before, used, tinted) = (*sums, kept.used, kept.tinted.len());
+            traced += run.trace(&source, sums, kept);
             if sums.buried > 0 && !source.suspect {
                 // A buried point whose ray met a front first has seen what it should not: all are asked again.
                 *sums = before;
-                tinted.truncate(tinted_before);
+                kept.used = used;
+                kept.tinted.truncate(tinted);
                 source.suspect = true;
-                traced += self.trace_element(&source, sums, kept, tinted);
+                traced += run.trace(&source, sums, kept);
             }
         }
         traced
     }
+}
 
-    fn trace_element(&self, source: &Source, sums: &mut Sums, kept: &mut [u32], tinted: &mut Vec<TintedHit>) -> u64 {
-        let Transport { scene, elements, .. } = *self.transport;
-        let seed = self.transport.seed(self.half, Stage::Gather, source.element);
+/// The rays that one element gets in a step.
+struct Run<'a> {
+    batch: &'a Batch<'a>,
+    /// Which points of the element's sequences.
+    indices: Range<u32>,
+    sampler: ElementSampler,
+}
+
+impl Run<'_> {
+    fn trace(&self, source: &Source, sums: &mut Sums, kept: &mut Kept) -> u64 {
+        let transport = self.batch.transport;
+        let seed = transport.seed(self.batch.half, Stage::Gather, source.element);
         let points = OwenSobol::new(seed);
-        let sampler = elements.sampler(scene, ElementId::from_index(source.element));
         let mut traced = 0;
-        for (slot, index) in self.rays.clone().enumerate() {
+        for index in self.indices.clone() {
             let [x, y, u, v] = points.point(index);
-            let point = sampler.sample(Vec2::new(x, y));
+            let point = self.sampler.sample(Vec2::new(x, y));
             let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-            let arrival = self.transport.gather(source, &point, direction, hash2(seed, index));
-            let (hit, rays) = self.add(source.element, &arrival, sums, tinted);
-            traced += u64::from(rays);
-            if let Some(kept) = kept.get_mut(slot) {
-                *kept = hit;
-            }
+            let arrival = transport.gather(source, &point, direction, hash2(seed, index));
+            let hit = self.add(source.element, &arrival, sums, &mut kept.tinted);
+            kept.push(hit);
+            traced += u64::from(arrival.rays);
         }
+        sums.gathered += self.indices.len() as u32;
         traced
     }
 
-    /// Adds what a ray brought and says what to store of it, and how many rays that took.
-    fn add(&self, element: usize, arrival: &Arrival, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> (u32, u32) {
-        let elements = self.transport.elements;
+    /// Adds what a ray brought and says what to store of it.
+    fn add(&self, element: usize, arrival: &Arrival, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> u32 {
+        let Batch { transport, hits, radiosity, .. } = *self.batch;
+        let count = transport.elements.len();
         if arrival.end == End::Buried {
             // A direction below the surface is left out of the mean; it does not make the point a buried one.
             sums.buried += u32::from(arrival.rays > 0);
-            return (does_not_count(elements.len()), arrival.rays);
+            return does_not_count(count);
         }
         sums.valid += 1;
         sums.met += arrival.direct;
         sums.detour += arrival.detour;
-        sums.carriers += u32::from(self.hits != Hits::Forget);
+        sums.carriers += u32::from(hits != Hits::Forget);
         let End::Element(hit) = arrival.end else {
             sums.lost += 1;
-            return (brings_nothing(elements.len()), arrival.rays);
+            return brings_nothing(count);
         };
-        let stored = match self.hits {
+        match hits {
             Hits::Store if arrival.tint == Vec3::ONE => hit.0,
             Hits::Store => {
                 tinted.push(TintedHit { element: element as u32, hit: hit.0, tint: arrival.tint });
-                brings_nothing(elements.len())
+                brings_nothing(count)
             }
             Hits::Read => {
-                sums.read += arrival.tint * self.radiosity[hit.index()].xyz();
+                sums.read += arrival.tint * radiosity[hit.index()].xyz();
                 hit.0
             }
             Hits::Forget => hit.0,
-        };
-        (stored, arrival.rays)
+        }
     }
 }

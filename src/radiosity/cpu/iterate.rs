@@ -153,22 +153,19 @@ struct Operator<'a> {
 impl<'a> Operator<'a> {
     /// Reads the fewest storing steps that have `rays` rays together.
     fn new(half: &'a Accumulators, rays: u32) -> Self {
+        let count = half.sums.len();
         let mut have = 0;
         let steps = half.stored.iter().take_while(|stored| {
-            let needed = have < rays;
-            have += stored.rays;
+            let needed = have < rays as usize;
+            have += stored.hits.len() / count;
             needed
         });
         let stored = &half.stored[..steps.count()];
-        let count = half.sums.len();
         let invalid = does_not_count(count);
         let valid = |element: usize| {
             stored
                 .iter()
-                .map(|stored| {
-                    let rays = stored.rays as usize;
-                    stored.hits[element * rays..][..rays].iter().filter(|&&hit| hit != invalid).count()
-                })
+                .map(|stored| stored.hits[stored.range(element)].iter().filter(|&&hit| hit != invalid).count())
                 .sum::<usize>()
         };
         let scale = (0..count).into_par_iter().map(|element| 1.0 / valid(element).max(1) as f32).collect();
@@ -202,9 +199,8 @@ fn add_stored(stored: &StoredHits, radiosity: &[Vec4], sums: &mut [Vec4]) {
 }
 
 fn add_stored_range(stored: &StoredHits, radiosity: &[Vec4], first: usize, sums: &mut [Vec4]) {
-    let rays = stored.rays as usize;
-    let hits = &stored.hits[first * rays..];
-    for (sum, hits) in sums.iter_mut().zip(hits.chunks_exact(rays)) {
+    for (offset, sum) in sums.iter_mut().enumerate() {
+        let hits = &stored.hits[stored.range(first + offset)];
         *sum += hits.iter().map(|&hit| radiosity[hit as usize]).sum::<Vec4>();
     }
     for tinted in stored.tinted_in(first..first + sums.len()) {

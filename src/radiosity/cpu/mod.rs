@@ -48,7 +48,7 @@ impl TransportBackend for CpuBackend<'_> {
             Step::Direct { samples, tolerance } => {
                 direct::run(&self.transport, &mut self.halves, *samples, *tolerance, monitor)
             }
-            Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays.clone(), *hits, monitor),
+            Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays, *hits, monitor),
             Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0) } => Ok(StepReport::default()),
             Step::Iterate { rays, bounces } => {
                 iterate::run(self.transport.elements, &mut self.halves, *rays, *bounces, monitor)
@@ -71,6 +71,7 @@ impl TransportBackend for CpuBackend<'_> {
                     met,
                     indirect,
                     visible_fraction: sums.visible_fraction(),
+                    gathered: sums.gathered,
                     lost: sums.lost as f32 / sums.valid.max(1) as f32,
                 }
             })

@@ -1,0 +1,102 @@
+//! Neighbouring elements that face alike.
+
+use std::collections::HashMap;
+
+use glam::{IVec3, Vec3};
+
+use crate::lightmap::Elements;
+
+/// All elements, put together where they are near each other and face alike.
+pub struct Cells {
+    /// The cell of each element.
+    pub of_element: Vec<u32>,
+    /// Where the members of each cell start, and their number at the end.
+    offsets: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Cells {
+    /// Cells about `texels` texels wide. Those of four times as many texels hold whole ones.
+    pub fn new(elements: &Elements, texels: f32) -> Self {
+        let mut numbers = HashMap::new();
+        let mut of_element = Vec::with_capacity(elements.len());
+        for surface in elements.surface_offsets.windows(2).map(|ends| ends[0] as usize..ends[1] as usize) {
+            let area: f32 = elements.area[surface.clone()].iter().sum();
+            // Surfaces of about the same density share cells: widths are powers of two.
+            let width =
+                (texels * (area / surface.len().max(1) as f32).sqrt()).max(f32::MIN_POSITIVE).log2().round().exp2();
+            for element in surface {
+                let place = (elements.centre[element] / width).floor().as_ivec3();
+                let key: (IVec3, u8, u32) = (place, facing(elements.geometric_normal[element]), width.to_bits());
+                let next = numbers.len() as u32;
+                of_element.push(*numbers.entry(key).or_insert(next));
+            }
+        }
+        let mut offsets = vec![0u32; numbers.len() + 1];
+        of_element.iter().for_each(|&cell| offsets[cell as usize + 1] += 1);
+        for cell in 0..numbers.len() {
+            offsets[cell + 1] += offsets[cell];
+        }
+        let mut next = offsets.clone();
+        let mut members = vec![0u32; of_element.len()];
+        for (element, &cell) in of_element.iter().enumerate() {
+            members[next[cell as usize] as usize] = element as u32;
+            next[cell as usize] += 1;
+        }
+        Self { of_element, offsets, members }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many members each cell has, and the sum of their values.
+    pub fn sums(&self, values: &[f32]) -> Vec<(u32, f32)> {
+        (0..self.len())
+            .map(|cell| {
+                let members = self.members_of(cell);
+                (members.len() as u32, members.iter().map(|&element| values[element as usize]).sum())
+            })
+            .collect()
+    }
+
+    /// The elements of a cell, in ascending order.
+    pub fn members_of(&self, cell: usize) -> &[u32] {
+        &self.members[self.offsets[cell] as usize..self.offsets[cell + 1] as usize]
+    }
+}
+
+/// Which of the six directions of the axes a normal is nearest to.
+fn facing(normal: Vec3) -> u8 {
+    let axis = normal.abs().max_position() as u8;
+    2 * axis + u8::from(normal[axis as usize] < 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::radiosity::test_scene::{TestScene, grey};
+
+    #[test]
+    fn cells_hold_each_element_once_and_neighbours_that_face_alike() {
+        let mut test = TestScene::default();
+        test.room(Vec3::splat(2.0), 16, |_| grey(0.5));
+        let elements = test.elements();
+        let cells = Cells::new(&elements, 4.0);
+        let mut seen = vec![0; elements.len()];
+        for cell in 0..cells.len() {
+            let members = cells.members_of(cell);
+            for &element in members {
+                seen[element as usize] += 1;
+                assert_eq!(cells.of_element[element as usize] as usize, cell);
+                let apart = elements.centre[element as usize] - elements.centre[members[0] as usize];
+                assert!(apart.length() < 0.5 * 2.0f32.sqrt(), "cells are half a metre wide");
+                let aligned =
+                    elements.geometric_normal[element as usize].dot(elements.geometric_normal[members[0] as usize]);
+                assert!(aligned > 0.99);
+            }
+        }
+        assert!(seen.iter().all(|&times| times == 1));
+    }
+}
