@@ -50,7 +50,7 @@ pub(super) const fn does_not_count(elements: usize) -> u32 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredHits {
     /// Where the rays of each element start, and their number at the end.
-    pub offsets: Vec<u32>,
+    pub offsets: Vec<u64>,
     /// Index of the element that was hit.
     pub hits: Vec<u32>,
     /// Rays that were coloured on their way, in order of `element`; `hits` says of them that they bring nothing.
@@ -72,11 +72,11 @@ pub struct TintedHit {
 impl StoredHits {
     /// Room for so many rays of each element.
     pub(super) fn with_room_for(rays: &[u32]) -> Self {
-        let sums = rays.iter().scan(0, |sum, rays| {
-            *sum += rays;
+        let sums = rays.iter().scan(0, |sum, &rays| {
+            *sum += u64::from(rays);
             Some(*sum)
         });
-        let offsets: Vec<u32> = core::iter::once(0).chain(sums).collect();
+        let offsets: Vec<u64> = core::iter::once(0).chain(sums).collect();
         let count = offsets[rays.len()] as usize;
         Self { offsets, hits: vec![0; count], tinted: Vec::new() }
     }
@@ -123,7 +123,7 @@ impl Accumulators {
     /// Bytes of all halves for each element that stores the hits of so many rays.
     pub fn bytes_per_element(rays: f64) -> f64 {
         // The last is where each step's hits start.
-        let fixed = size_of::<Sums>() + size_of::<Vec4>() + 4 * size_of::<u32>();
+        let fixed = size_of::<Sums>() + size_of::<Vec4>() + 4 * size_of::<u64>();
         HALVES as f64 * (fixed as f64 + rays * size_of::<u32>() as f64)
     }
 

@@ -16,8 +16,11 @@ const WIDE_TEXELS: f32 = 16.0;
 /// How many times its rays an element may have after a step: the first few tell little.
 const MOST_GROWTH: u32 = 8;
 
+/// Most rays of an element, however noisy it is.
+const MOST_RAYS: u32 = 1 << 22;
+
 /// Rays are dealt in such bundles, for sequences of points fill space evenly a few at a time.
-const STEP: u32 = 8;
+const BUNDLE: u32 = 8;
 
 /// The share of the mean number of rays that every element gets, however calm its neighbours look: a few differences may
 /// happen to be small, and no texel is to be left behind.
@@ -35,47 +38,24 @@ impl Allotment {
     }
 
     /// How many more rays each half of each element gets, `mean` on average, such that the squared error over all area
-    /// becomes least: in the end, rays in proportion to the spread that one ray has there.
-    ///
-    /// The spread is that of an element's neighbours: deciding by its own would prefer samples that happen to look calm,
-    /// and bias the mean.
+    /// becomes least: in the end, rays in proportion to the spread that one ray has there (Neyman 1934).
     pub fn deal(&self, elements: &Elements, halves: &[Vec<Reading>; HALVES], content: Content, mean: u32) -> Vec<u32> {
         let [first, second] = halves;
-        let gathered = |reading: &Reading| match content {
-            Content::Full => reading.met + reading.indirect,
-            Content::Indirect => reading.indirect,
-        };
-        // Variance of one ray's light, as far as one difference tells.
-        let squares: Vec<f32> = (first.par_iter().zip(second))
-            .map(|(a, b)| luminance(gathered(a) - gathered(b)).powi(2) * a.gathered as f32)
-            .collect();
-        let (near, wide) = (self.near.sums(&squares), self.wide.sums(&squares));
-        let all = squares.iter().map(|&square| f64::from(square)).sum::<f64>() / squares.len().max(1) as f64;
-        let wanted: Vec<f32> = (0..squares.len())
-            .into_par_iter()
-            .map(|element| {
-                let ((near_count, near_sum), (wide_count, wide_sum)) =
-                    (near[self.near.of_element[element] as usize], wide[self.wide.of_element[element] as usize]);
-                let beyond = match wide_count - near_count {
-                    0 => all as f32,
-                    others => (wide_sum - near_sum).max(0.0) / others as f32,
-                };
-                let variance = ((near_sum - squares[element]).max(0.0) + beyond) / near_count as f32;
-                let open = 0.5 * (first[element].visible_fraction + second[element].visible_fraction);
-                (elements.area[element] * open * variance).sqrt()
-            })
+        let open: Vec<f32> =
+            first.iter().zip(second).map(|(a, b)| 0.5 * (a.visible_fraction + b.visible_fraction)).collect();
+        let wanted: Vec<f32> = (self.variances(halves, content).iter().enumerate())
+            .map(|(element, variance)| (elements.area[element] * open[element] * variance).sqrt())
             .collect();
         let have = |element: usize| first[element].gathered;
-        let is_open = |element: usize| first[element].visible_fraction + second[element].visible_fraction > 0.0;
-        let all_rays: u64 = (0..wanted.len()).map(|element| u64::from(have(element))).sum();
+        let all_rays: u64 = first.iter().map(|reading| u64::from(reading.gathered)).sum();
         let least = (all_rays as f32 / wanted.len().max(1) as f32 + mean as f32) * LEAST_SHARE;
         let more = |scale: f32, element: usize| {
-            if !is_open(element) {
+            if open[element] == 0.0 {
                 return 0;
             }
-            let have = have(element);
-            let goal = (wanted[element] * scale).max(least).min((have * MOST_GROWTH) as f32) as u32;
-            goal.saturating_sub(have) / STEP * STEP
+            let most = have(element).saturating_mul(MOST_GROWTH).min(MOST_RAYS);
+            let goal = (wanted[element] * scale).max(least).min(most as f32) as u32;
+            goal.saturating_sub(have(element)) / BUNDLE * BUNDLE
         };
         let total =
             |scale: f32| (0..wanted.len()).into_par_iter().map(|element| u64::from(more(scale, element))).sum::<u64>();
@@ -87,5 +67,68 @@ impl Allotment {
             if total(middle.exp2()) > goal { high = middle } else { low = middle }
         }
         (0..wanted.len()).map(|element| more(low.exp2(), element)).collect()
+    }
+
+    /// The variance of one ray's light at each element, by what the halves of its neighbours differ in. Its own
+    /// difference is left out: deciding by it would prefer samples that happen to look calm, and bias the mean.
+    fn variances(&self, [first, second]: &[Vec<Reading>; HALVES], content: Content) -> Vec<f32> {
+        let gathered = |reading: &Reading| match content {
+            Content::Full => reading.met + reading.indirect,
+            Content::Indirect => reading.indirect,
+        };
+        let squares: Vec<f32> = (first.par_iter().zip(second))
+            .map(|(a, b)| luminance(gathered(a) - gathered(b)).powi(2) * a.gathered as f32)
+            .collect();
+        let (near, wide) = (self.near.sums(&squares), self.wide.sums(&squares));
+        let everywhere = squares.iter().map(|&square| f64::from(square)).sum::<f64>() / squares.len().max(1) as f64;
+        (0..squares.len())
+            .map(|element| {
+                let ((near_count, near_sum), (wide_count, wide_sum)) =
+                    (near[self.near.of_element[element] as usize], wide[self.wide.of_element[element] as usize]);
+                // Counts as one neighbour more.
+                let beyond = match wide_count - near_count {
+                    0 => everywhere as f32,
+                    others => (wide_sum - near_sum).max(0.0) / others as f32,
+                };
+                ((near_sum - squares[element]).max(0.0) + beyond) / near_count as f32
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+
+    use super::*;
+    use crate::radiosity::test_scene::{TestScene, grey};
+
+    #[test]
+    fn rays_go_where_neighbours_are_noisy_and_leave_none_behind() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [16; 2], grey(0.5));
+        test.quad(Vec3::Y, Vec3::Z, Vec3::X, [16; 2], grey(0.5));
+        let elements = test.elements();
+        let count = elements.len() / 2;
+        let reading = |difference: f32| Reading {
+            indirect: Vec3::splat(10.0 + difference),
+            visible_fraction: 1.0,
+            gathered: 64,
+            ..Reading::default()
+        };
+        // The second square's rays spread nine times as much as the first's, and one element of it is buried.
+        let spread = |element: usize| if element < count { 0.1 } else { 0.9 };
+        let half = |sign: f32| {
+            let mut half: Vec<Reading> = (0..elements.len()).map(|element| reading(sign * spread(element))).collect();
+            half[count].visible_fraction = 0.0;
+            half
+        };
+        let halves = [half(1.0), half(-1.0)];
+        let rays = Allotment::new(&elements).deal(&elements, &halves, Content::Full, 64);
+        assert_eq!(rays[count], 0);
+        // At least half of the mean of 128, and nine times as many by their spread but for what the first have already.
+        assert!(rays[..count].iter().all(|&rays| rays == 0), "{:?}", &rays[..4]);
+        assert!(rays[count + 1..].iter().all(|&rays| (120..=128).contains(&rays)), "{:?}", &rays[count..count + 4]);
+        assert!(rays.iter().map(|&rays| u64::from(rays)).sum::<u64>() <= 64 * elements.len() as u64);
     }
 }

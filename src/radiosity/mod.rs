@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! Direct   shadow rays to lights            -> direct light
-//! Gather   cosine rays from elements        -> sky and emissive surfaces that they meet, and stored hits
+//! Gather   cosine rays from elements        -> sky and emissive surfaces that they meet, and stored hits; more of them
+//!                                              where neighbours are noisy
 //! Iterate  B = reflectance (E + mean B over hits), to convergence          (Method::Gather)
 //! Shoot    stochastic Jacobi iterations, then gather rays that read B      (Method::Stochastic)
 //! ```
