@@ -181,8 +181,10 @@ def main():
     bad[1:][same] |= crossed(scene, position[:-1], position[1:], geometric[:-1])[same]
 
     found = np.bincount(owner, minlength=len(drawn))
-    average = lambda values, power: np.stack(  # noqa: E731
-        [np.bincount(owner, column, len(drawn)) for column in values.T], 1) / np.maximum(found, 1)[:, None] ** power
+    # As an array of its own: a scene without lamps has no columns.
+    average = lambda values, power: np.array(  # noqa: E731
+        [np.bincount(owner, column, len(drawn)) for column in values.T]
+    ).reshape(-1, len(drawn)).T / np.maximum(found, 1)[:, None] ** power
     masked = (np.bincount(owner, bad, len(drawn)) > 0) | (found < side**2)
     _, lit = from_points(scene, position, geometric, shading)
     share = average(lit, 1)
