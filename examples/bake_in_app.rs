@@ -13,7 +13,7 @@ fn main() -> AppExit {
     let arguments: Vec<String> = std::env::args().collect();
     let screenshot = arguments.iter().position(|argument| argument == "--screenshot");
     let screenshot = screenshot.and_then(|index| arguments.get(index + 1)).map(Into::into);
-    let viewer = ViewerPlugin { eye: Vec3::new(0.0, 1.5, 4.5), ev100: 6.0, screenshot, ..default() };
+    let viewer = ViewerPlugin { eye: Vec3::new(0.0, 1.5, 4.5), ev100: 4.0, screenshot, ..default() };
 
     // What an app needs: one plugin, one trigger.
     App::new()

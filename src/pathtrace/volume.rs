@@ -25,7 +25,7 @@ pub struct VolumeSettings {
 
 impl Default for VolumeSettings {
     fn default() -> Self {
-        Self { spacing: 1.0, most_voxels: 8192, samples: 64 }
+        Self { spacing: 1.0, most_voxels: 4096, samples: 64 }
     }
 }
 
