@@ -386,7 +386,7 @@ fn bad_points_and_rays_are_named() {
 /// A bake of many passes, each long enough for a checkpoint.
 #[cfg(unix)]
 const LONG: [&str; 11] =
-    ["bake", "builtin:cornell_box", "-o", "out", "--error", "0.008", "--density", "8", "--threads", "1", "--json"];
+    ["bake", "builtin:cornell_box", "-o", "out", "--error", "0.004", "--density", "8", "--threads", "1", "--json"];
 
 #[cfg(unix)]
 fn wait_for(what: &str, is_there: impl Fn() -> bool) {
