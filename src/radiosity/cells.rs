@@ -10,9 +10,8 @@ use crate::lightmap::Elements;
 pub struct Cells {
     /// The cell of each element.
     pub of_element: Vec<u32>,
-    /// Where the members of each cell start, and their number at the end.
-    offsets: Vec<u32>,
-    members: Vec<u32>,
+    /// How many cells there are.
+    count: usize,
 }
 
 impl Cells {
@@ -32,38 +31,18 @@ impl Cells {
                 of_element.push(*numbers.entry(key).or_insert(next));
             }
         }
-        let mut offsets = vec![0u32; numbers.len() + 1];
-        of_element.iter().for_each(|&cell| offsets[cell as usize + 1] += 1);
-        for cell in 0..numbers.len() {
-            offsets[cell + 1] += offsets[cell];
-        }
-        let mut next = offsets.clone();
-        let mut members = vec![0u32; of_element.len()];
-        for (element, &cell) in of_element.iter().enumerate() {
-            members[next[cell as usize] as usize] = element as u32;
-            next[cell as usize] += 1;
-        }
-        Self { of_element, offsets, members }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.offsets.len() - 1
+        Self { count: numbers.len(), of_element }
     }
 
     /// How many members each cell has, and the sum of their values.
     pub fn sums(&self, values: &[f32]) -> Vec<(u32, f32)> {
-        (0..self.len())
-            .map(|cell| {
-                let members = self.members_of(cell);
-                (members.len() as u32, members.iter().map(|&element| values[element as usize]).sum())
-            })
-            .collect()
-    }
-
-    /// The elements of a cell, in ascending order.
-    pub fn members_of(&self, cell: usize) -> &[u32] {
-        &self.members[self.offsets[cell] as usize..self.offsets[cell + 1] as usize]
+        let mut sums = vec![(0, 0.0); self.count];
+        for (&cell, value) in self.of_element.iter().zip(values) {
+            let (members, sum) = &mut sums[cell as usize];
+            *members += 1;
+            *sum += value;
+        }
+        sums
     }
 }
 
@@ -84,16 +63,17 @@ mod tests {
         test.room(Vec3::splat(2.0), 16, |_| grey(0.5));
         let elements = test.elements();
         let cells = Cells::new(&elements, 4.0);
+        let members_of = |cell: usize| -> Vec<usize> {
+            (0..elements.len()).filter(|&element| cells.of_element[element] as usize == cell).collect()
+        };
         let mut seen = vec![0; elements.len()];
-        for cell in 0..cells.len() {
-            let members = cells.members_of(cell);
-            for &element in members {
-                seen[element as usize] += 1;
-                assert_eq!(cells.of_element[element as usize] as usize, cell);
-                let apart = elements.centre[element as usize] - elements.centre[members[0] as usize];
+        for cell in 0..cells.count {
+            let members = members_of(cell);
+            for &element in &members {
+                seen[element] += 1;
+                let apart = elements.centre[element] - elements.centre[members[0]];
                 assert!(apart.length() < 0.5 * 2.0f32.sqrt(), "cells are half a metre wide");
-                let aligned =
-                    elements.geometric_normal[element as usize].dot(elements.geometric_normal[members[0] as usize]);
+                let aligned = elements.geometric_normal[element].dot(elements.geometric_normal[members[0]]);
                 assert!(aligned > 0.99);
             }
         }

@@ -1,5 +1,6 @@
 //! Drives a backend until the error is as small as was asked for.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -96,7 +97,8 @@ struct Solver<'a> {
     settings: &'a SolverSettings,
     fingerprint: [u8; 32],
     groups: Groups,
-    allotment: Allotment,
+    /// Made for the first rays that are dealt out.
+    allotment: OnceCell<Allotment>,
     ledger: Ledger,
     /// Most rays of each half of an element whose hits fit into memory.
     storable_rays: u32,
@@ -129,7 +131,7 @@ impl<'a> Solver<'a> {
             settings,
             fingerprint,
             groups: Groups::new(elements),
-            allotment: Allotment::new(elements),
+            allotment: OnceCell::new(),
             ledger,
             storable_rays,
             warnings,
@@ -206,7 +208,10 @@ impl<'a> Solver<'a> {
             let stores = self.ledger.shoots == 0 && self.ledger.stored_rays + plan.gather_rays <= self.storable_rays;
             let mean = plan.gather_rays;
             let rays = match self.ledger.shoots {
-                0 => self.allotment.deal(self.elements, readings, self.settings.content, mean),
+                0 => {
+                    let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
+                    allotment.deal(self.elements, readings, self.settings.content, mean)
+                }
                 // What was shot is as noisy for all.
                 _ => vec![mean; self.elements.len()],
             };
