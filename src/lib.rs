@@ -19,6 +19,7 @@
 //! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
 //! | [`radiosity`] | solvers for the light of all elements at once |
 //! | [`pathtrace`] | irradiance at points and whole pictures, by following paths: the truth that bakes are held against, and what lights moving things |
+//! | `gpu` | the same kernels as compute shaders (feature `gpu`, which `plugin` has) |
 //! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
 //! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
 //! | `cli` | the command line |
@@ -45,6 +46,8 @@ pub mod bake;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod geometry;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod kdtree;
 pub mod lightmap;
 pub mod pathtrace;

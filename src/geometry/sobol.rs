@@ -85,6 +85,12 @@ const fn contributions() -> [[[u32; DIMENSIONS]; 16]; 8] {
     table
 }
 
+/// The contributions of all groups of four bits, one group after another: what shaders look up.
+#[cfg(feature = "gpu")]
+pub(crate) fn contributions_of_groups() -> &'static [[u32; DIMENSIONS]] {
+    CONTRIBUTIONS.as_flattened()
+}
+
 #[inline]
 fn reversed_sobol(reversed_index: u32) -> [u32; DIMENSIONS] {
     let mut words = [0; DIMENSIONS];

@@ -37,3 +37,5 @@ pub use traverse::TreeHit;
 pub use tree::Tree;
 pub use validate::TreeFault;
 pub use world::World;
+#[cfg(feature = "gpu")]
+pub(crate) use world::all_triangles;

@@ -15,6 +15,8 @@ pub struct Preset {
     pub exact_below: usize,
     /// Bins per axis. More finds better planes and takes longer.
     pub bins: usize,
+    /// Most splits above a leaf, where the number of triangles does not set a lower bound.
+    pub deepest: usize,
     /// Whether references are shrunk to what of their triangle lies in the node, which leaves fewer of them.
     pub clip: bool,
 }
@@ -34,13 +36,14 @@ impl Preset {
             leaf_width: LEAF_WIDTH as u32,
             exact_below: 65_536,
             bins: 128,
+            deepest: usize::MAX,
             clip: true,
         }
     }
 
-    /// For tracers that test triangles one by one, as GPU threads do.
+    /// For tracers that test triangles one by one, as GPU threads do, and remember their way in the bits of a word.
     pub const fn narrow() -> Self {
-        Self { intersection_cost: 1.0, leaf_width: 2, ..Self::best() }
+        Self { intersection_cost: 1.0, leaf_width: 2, deepest: 32, ..Self::best() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
-use crate::geometry::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
+use crate::geometry::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
 use crate::scene::{Role, Scene};
 
 use super::movers::Movers;
@@ -17,15 +17,9 @@ pub struct World {
     scene: Arc<Scene>,
     pub(super) tracer: Tracer,
     /// Where each triangle of the tree comes from.
-    sources: Vec<Source>,
+    sources: Vec<(SurfaceId, u32)>,
     surfaces: Vec<SurfaceFacts>,
     movers: Option<Movers>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    surface: SurfaceId,
-    triangle: u32,
 }
 
 /// What every hit asks about its surface.
@@ -52,16 +46,9 @@ impl World {
                 facts
             })
             .collect::<Vec<_>>();
-        let (triangles, sources): (Vec<_>, Vec<Source>) = scene
-            .surface_ids()
-            .filter(|&id| scene.surface(id).is_in_bake())
-            .flat_map(|surface| {
-                (0..scene.mesh_of(surface).triangles.len() as u32).map(move |triangle| Source { surface, triangle })
-            })
-            .map(|source| (scene.triangle(source.surface, source.triangle), source))
-            .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
-            .unzip();
-        let marked = |triangle: u32| surfaces[sources[triangle as usize].surface.index()].passable;
+        let resting = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake());
+        let (triangles, sources) = triangles_of(&scene, resting);
+        let marked = |triangle: u32| surfaces[sources[triangle as usize].0.index()].passable;
         Self { tracer: Tracer::build(triangles, &preset, marked), sources, surfaces, movers: None, scene }
     }
 
@@ -99,8 +86,7 @@ impl World {
 
     /// The surface and the triangle of its mesh that a triangle of the tree is.
     pub fn source(&self, triangle: u32) -> (SurfaceId, u32) {
-        let source = self.sources[triangle as usize];
-        (source.surface, source.triangle)
+        self.sources[triangle as usize]
     }
 
     /// The number of the triangle that was hit when all triangles of all surfaces are counted in order.
@@ -109,16 +95,40 @@ impl World {
     }
 
     fn hit(&self, hit: TreeHit) -> Hit {
-        let source = self.sources[hit.triangle as usize];
+        let (surface, triangle) = self.sources[hit.triangle as usize];
         Hit {
             t: hit.place.t,
-            surface: source.surface,
-            triangle: source.triangle,
+            surface,
+            triangle,
             barycentric: hit.place.barycentric,
-            back: hit.place.back != self.surfaces[source.surface.index()].mirrored,
+            back: hit.place.back != self.surfaces[surface.index()].mirrored,
             filter: Vec3::ONE,
         }
     }
+}
+
+/// The triangles of some surfaces in world space, and where each comes from; degenerate ones are left out.
+fn triangles_of(
+    scene: &Scene,
+    surfaces: impl Iterator<Item = SurfaceId>,
+) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
+    surfaces
+        .flat_map(|surface| (0..scene.mesh_of(surface).triangles.len() as u32).map(move |triangle| (surface, triangle)))
+        .map(|(surface, triangle)| (scene.triangle(surface, triangle), (surface, triangle)))
+        .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
+        .unzip()
+}
+
+/// The same of everything that a scene shows, movers where they stand.
+#[cfg(feature = "gpu")]
+pub(crate) fn all_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
+    let with_role = |movers: bool| {
+        scene.surface_ids().filter(move |&id| {
+            let surface = scene.surface(id);
+            if movers { surface.role == Role::Mover } else { surface.is_in_bake() }
+        })
+    };
+    triangles_of(scene, with_role(false).chain(with_role(true)))
 }
 
 impl RayQuery for World {

@@ -72,7 +72,7 @@ pub(super) fn build_boxes(
         .zip(0..)
         .map(|(bounds, triangle)| Reference { bounds: without_negative_zero(bounds), triangle })
         .collect();
-    let builder = Builder { triangles, preset, depth_limit: depth_limit(references.len()) };
+    let builder = Builder { triangles, preset, depth_limit: depth_limit(references.len()).min(preset.deepest) };
     let mut output = Output::new();
     binned::subtree(&builder, references, Cell { bounds, depth: 0 }, 0, &mut output);
     output.unite_boxes();

@@ -1,0 +1,190 @@
+// What surfaces are made of: the twin of `scene::Material`.
+
+/// One surface and its material.
+struct Surface {
+    /// Factor on the base colour, linear; alpha last.
+    base_color: vec4<f32>,
+    /// Emitted radiance, cd/m2.
+    emission: vec3<f32>,
+    /// Factor on metalness.
+    metallic: f32,
+    /// How strongly it shines where it is no metal, per channel.
+    reflectance: vec3<f32>,
+    /// Factor on perceptual roughness.
+    roughness: f32,
+    /// From texture coordinates to those of the pictures: the columns of a matrix.
+    uv_matrix: vec4<f32>,
+    uv_offset: vec2<f32>,
+    /// Alpha below which a ray passes.
+    alpha_threshold: f32,
+    /// `OPAQUE`, `MASK` or `BLEND`, `BOTH_SIDES`, `MIRRORED`.
+    flags: u32,
+    /// Pictures of base colour, of roughness and metalness, and of emission.
+    pictures: array<vec4<u32>, 3>,
+    /// The emitter that it is, or `NONE`.
+    emitter: u32,
+    padding_0: u32,
+    padding_1: u32,
+    padding_2: u32,
+}
+
+const ALPHA_MODE: u32 = 3u;
+const MASK: u32 = 1u;
+const BLEND: u32 = 2u;
+/// Its back reflects and shines too.
+const BOTH_SIDES: u32 = 4u;
+/// Its transform turns left into right.
+const MIRRORED: u32 = 8u;
+
+/// Set in the last word of pictures that are read with the second texture coordinates.
+const SECOND_UV: u32 = 16u;
+/// Set where there is a picture at all.
+const IS_PICTURE: u32 = 32u;
+/// Which array it is in, if not that of sRGB: eight linear bits a channel, or floats.
+const IS_LINEAR: u32 = 64u;
+const IS_FLOAT: u32 = 128u;
+
+const BASE_COLOR: u32 = 0u;
+const METALLIC_ROUGHNESS: u32 = 1u;
+const EMISSION: u32 = 2u;
+
+/// Set where a triangle has normals, first and second texture coordinates, in the first word of its attributes.
+const HAS_NORMALS: u32 = 1u;
+const HAS_UV0: u32 = 2u;
+const HAS_UV1: u32 = 4u;
+
+@group(0) @binding(6) var<storage, read> tables: array<u32>;
+@group(0) @binding(7) var<storage, read> surfaces: array<Surface>;
+@group(0) @binding(9) var srgb_pictures: texture_2d_array<f32>;
+@group(0) @binding(10) var linear_pictures: texture_2d_array<f32>;
+@group(0) @binding(11) var float_pictures: texture_2d_array<f32>;
+
+fn table_float(index: u32) -> f32 {
+    return bitcast<f32>(tables[index]);
+}
+
+fn table_vec2(index: u32) -> vec2<f32> {
+    return vec2(table_float(index), table_float(index + 1u));
+}
+
+fn table_vec3(index: u32) -> vec3<f32> {
+    return vec3(table_float(index), table_float(index + 1u), table_float(index + 2u));
+}
+
+fn surface_of(triangle: u32) -> u32 {
+    return triangles[triangle].surface & ~PASSABLE;
+}
+
+/// The texel of a row or column that is seen at an index which may lie beyond it; `wrap` as `scene::Wrap` counts.
+fn wrapped(texel: i32, size: i32, wrap: u32) -> i32 {
+    if texel >= 0 && texel < size {
+        return texel;
+    }
+    if wrap == 2u {
+        return clamp(texel, 0, size - 1);
+    }
+    let period = select(size, 2 * size, wrap == 1u);
+    let folded = ((texel % period) + period) % period;
+    return select(folded, 2 * size - 1 - folded, folded >= size);
+}
+
+fn texel(picture: vec4<u32>, x: i32, y: i32) -> vec4<f32> {
+    let size = vec2<i32>(vec2(picture.z & 0xffffu, picture.z >> 16u));
+    let place = vec2(wrapped(x, size.x, picture.w & 3u), wrapped(y, size.y, (picture.w >> 2u) & 3u))
+        + vec2<i32>(vec2(picture.y & 0xffffu, picture.y >> 16u));
+    if (picture.w & IS_LINEAR) != 0u {
+        return textureLoad(linear_pictures, place, i32(picture.x), 0);
+    }
+    if (picture.w & IS_FLOAT) != 0u {
+        return textureLoad(float_pictures, place, i32(picture.x), 0);
+    }
+    return textureLoad(srgb_pictures, place, i32(picture.x), 0);
+}
+
+/// A picture, bilinearly filtered in linear light. Its words: layer; corner; size; wrapping and flags.
+fn sample_picture(picture: vec4<u32>, uv: vec2<f32>) -> vec4<f32> {
+    let size = vec2<f32>(vec2(picture.z & 0xffffu, picture.z >> 16u));
+    let position = uv * size - 0.5;
+    // Beyond it floats no longer tell texels apart.
+    if !all(abs(position) < vec2(1e9)) {
+        return vec4(1.0);
+    }
+    let corner = floor(position);
+    let blend = position - corner;
+    let x = i32(corner.x);
+    let y = i32(corner.y);
+    let top = mix(texel(picture, x, y), texel(picture, x + 1, y), blend.x);
+    let bottom = mix(texel(picture, x, y + 1), texel(picture, x + 1, y + 1), blend.x);
+    return mix(top, bottom, blend.y);
+}
+
+/// Where the texture coordinates of a channel start in the attributes of a triangle, or `NONE`.
+fn coordinates_of(attributes: u32, second: bool) -> u32 {
+    if attributes == NONE {
+        return NONE;
+    }
+    let present = tables[attributes];
+    if (present & select(HAS_UV0, HAS_UV1, second)) == 0u {
+        return NONE;
+    }
+    let before = select(0u, 9u, (present & HAS_NORMALS) != 0u)
+        + select(0u, 6u, second && (present & HAS_UV0) != 0u);
+    return attributes + 1u + before;
+}
+
+/// A picture of a surface at a point of a triangle; one where there is none.
+fn read_picture(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
+    let picture = surfaces[surface].pictures[which];
+    if (picture.w & IS_PICTURE) == 0u {
+        return vec4(1.0);
+    }
+    let place = coordinates_of(triangles[triangle].attributes, (picture.w & SECOND_UV) != 0u);
+    if place == NONE {
+        return vec4(1.0);
+    }
+    let a = table_vec2(place);
+    let b = table_vec2(place + 2u);
+    let c = table_vec2(place + 4u);
+    let uv = a + (b - a) * barycentric.x + (c - a) * barycentric.y;
+    let columns = surfaces[surface].uv_matrix;
+    return sample_picture(picture, columns.xy * uv.x + columns.zw * uv.y + surfaces[surface].uv_offset);
+}
+
+fn base_color_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
+    return surfaces[surface].base_color * read_picture(surface, BASE_COLOR, triangle, barycentric);
+}
+
+/// Emitted radiance at a point of a triangle, cd/m2.
+fn emission_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec3<f32> {
+    return surfaces[surface].emission * read_picture(surface, EMISSION, triangle, barycentric).xyz;
+}
+
+/// How much of the light crosses a triangle, per channel.
+fn transmittance(triangle: u32, barycentric: vec2<f32>) -> vec3<f32> {
+    let surface = surface_of(triangle);
+    let mode = surfaces[surface].flags & ALPHA_MODE;
+    if mode == 0u {
+        return vec3(0.0);
+    }
+    let colour = base_color_at(surface, triangle, barycentric);
+    if mode == MASK {
+        return select(vec3(0.0), vec3(1.0), colour.w < surfaces[surface].alpha_threshold);
+    }
+    return clamp(colour.xyz * clamp(1.0 - colour.w, 0.0, 1.0), vec3(0.0), vec3(1.0));
+}
+
+/// The tint with which a ray passes a triangle, or minus one where it stops there: chance decides by the largest channel,
+/// as a pure function of the ray and the triangle.
+fn passing_tint(ray: Ray, triangle: u32, hit: TriangleHit) -> vec3<f32> {
+    let through = transmittance(triangle, hit.barycentric);
+    let chance = largest(through);
+    if chance <= 0.0 {
+        return vec3(-1.0);
+    }
+    var word = hash2(surface_of(triangle), triangles[triangle].index);
+    let origin = bitcast<vec3<u32>>(ray.origin);
+    let direction = bitcast<vec3<u32>>(ray.direction);
+    word = hash2(hash2(hash2(word, origin.x), origin.y), origin.z);
+    word = hash2(hash2(hash2(word, direction.x), direction.y), direction.z);
+    return select(vec3(-1.0), through / chance, unit_float(word) < chance);
+}

@@ -1,0 +1,67 @@
+// From numbers in the unit square to points and directions: the twin of `geometry::sampling`.
+
+const PI: f32 = 3.14159265358979;
+const TAU: f32 = 6.28318530717959;
+
+/// Sine and cosine of an angle in turns, by the polynomials of `geometry::sin_cos_turns`.
+fn sin_cos_turns(turns: f32) -> vec2<f32> {
+    let quarters = floor(turns * 4.0 + 0.5);
+    let x = (turns - quarters * 0.25) * TAU;
+    let square = x * x;
+    let sine = x * (1.0 + square * (-1.0 / 6.0 + square * (1.0 / 120.0
+        + square * (-1.0 / 5040.0 + square * (1.0 / 362880.0)))));
+    let cosine = 1.0 + square * (-0.5 + square * (1.0 / 24.0
+        + square * (-1.0 / 720.0 + square * (1.0 / 40320.0 - square * (1.0 / 3628800.0)))));
+    let quarter = i32(quarters);
+    var turned = vec2(sine, cosine);
+    if (quarter & 1) != 0 {
+        turned = vec2(cosine, sine);
+    }
+    if (quarter & 2) != 0 {
+        turned.x = -turned.x;
+    }
+    if ((quarter + 1) & 2) != 0 {
+        turned.y = -turned.y;
+    }
+    return turned;
+}
+
+/// Takes a vector from a frame whose z is `normal` to the world.
+fn from_local(normal: vec3<f32>, local: vec3<f32>) -> vec3<f32> {
+    let frame = orthonormal_basis(normal);
+    return frame[0] * local.x + frame[1] * local.y + normal * local.z;
+}
+
+/// Two unit vectors that complete a unit vector to a right-handed frame, which is the third column.
+fn orthonormal_basis(normal: vec3<f32>) -> mat3x3<f32> {
+    let sign = select(1.0, -1.0, (bitcast<u32>(normal.z) & 0x80000000u) != 0u);
+    let a = -1.0 / (sign + normal.z);
+    let b = normal.x * normal.y * a;
+    return mat3x3(
+        vec3(1.0 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x),
+        vec3(b, sign + normal.y * normal.y * a, -normal.y),
+        normal,
+    );
+}
+
+/// A direction about z with probability density cos / pi per steradian.
+fn cosine_hemisphere(u: vec2<f32>) -> vec3<f32> {
+    return vec3(sin_cos_turns(u.y).yx * sqrt(u.x), sqrt(max(1.0 - u.x, 0.0)));
+}
+
+/// A direction within a cone around the unit vector `axis`, with equal density everywhere in it.
+fn uniform_cone(axis: vec3<f32>, cos_half_angle: f32, u: vec2<f32>) -> vec3<f32> {
+    let cosine = 1.0 - u.x * (1.0 - cos_half_angle);
+    let radius = sqrt(max(1.0 - cosine * cosine, 0.0));
+    return from_local(axis, vec3(sin_cos_turns(u.y).yx * radius, cosine));
+}
+
+/// Weights of a triangle's second and third corner, uniform in its area.
+fn uniform_triangle(u: vec2<f32>) -> vec2<f32> {
+    if u.y > u.x {
+        let x = u.x * 0.5;
+        return vec2(x, u.y - x);
+    }
+    let y = u.y * 0.5;
+    return vec2(u.x - y, y);
+}

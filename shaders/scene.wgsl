@@ -1,0 +1,45 @@
+// The scene as all passes see it: the buffers of `gpu::GpuScene`.
+
+/// What concerns the whole scene.
+struct SceneHeader {
+    /// The corner of the box around all triangles with the smallest coordinates, metres.
+    bounds_min: vec3<f32>,
+    /// How many emitters there are.
+    emitters: u32,
+    /// The corner with the largest coordinates, metres.
+    bounds_max: vec3<f32>,
+    /// The largest absolute coordinate of the box.
+    reach: f32,
+    /// Radiance of a uniform sky, or the factor on its picture, cd/m2.
+    sky_radiance: vec3<f32>,
+    /// The emitter that the environment map is; none is `NONE`.
+    sky_emitter: u32,
+}
+
+/// One triangle of the tree in world space.
+struct TriangleRecord {
+    /// The first corner.
+    a: vec3<f32>,
+    /// The surface that it belongs to; the highest bit is set where rays must ask whether they pass.
+    surface: u32,
+    /// The second corner.
+    b: vec3<f32>,
+    /// Its number in the surface's mesh.
+    index: u32,
+    /// The third corner.
+    c: vec3<f32>,
+    /// Where in `tables` its normals and texture coordinates start; `NONE` without any.
+    attributes: u32,
+}
+
+/// No index.
+const NONE: u32 = 0xffffffffu;
+/// Set in the surface of a triangle that rays may pass.
+const PASSABLE: u32 = 0x80000000u;
+
+@group(0) @binding(0) var<uniform> scene: SceneHeader;
+/// Nodes of the KD-tree, as `kdtree::Node` packs them.
+@group(0) @binding(3) var<storage, read> nodes: array<vec2<u32>>;
+/// Triangles of the leaves.
+@group(0) @binding(4) var<storage, read> references: array<u32>;
+@group(0) @binding(5) var<storage, read> triangles: array<TriangleRecord>;

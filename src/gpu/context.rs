@@ -1,0 +1,135 @@
+//! The device that kernels run on.
+
+use wgpu::{
+    Adapter, AdapterInfo, Device, DeviceDescriptor, DeviceType, Instance, InstanceDescriptor, Limits, PowerPreference,
+    Queue, RequestAdapterOptions,
+};
+
+/// A graphics card, or software that stands in for one.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    pub(super) device: Device,
+    pub(super) queue: Queue,
+    info: AdapterInfo,
+}
+
+/// Why there is nothing to trace on, or no longer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum GpuFault {
+    /// There is no adapter at all.
+    #[error("no graphics adapter was found ({0}): install its driver, or stay with the CPU")]
+    NoAdapter(String),
+    /// An adapter offers less than WebGPU does.
+    #[error("the graphics adapter {adapter} allows only {found} {limit} where {needed} are needed: use the CPU")]
+    TooLimited {
+        /// What the adapter is called.
+        adapter: String,
+        /// What there is too little of.
+        limit: &'static str,
+        /// How much there is.
+        found: u64,
+        /// How much is needed.
+        needed: u64,
+    },
+    /// A scene does not fit into what a shader may see.
+    #[error("{what} take {bytes} bytes, more than the {limit} that {adapter} lets a shader see: use the CPU, or less of them")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        limit: u64,
+        /// What the adapter is called.
+        adapter: String,
+    },
+    /// The device went away while it worked.
+    #[error("the graphics device was lost: {0}")]
+    Lost(String),
+}
+
+/// What every kernel counts on: WebGPU's own limits.
+const STORAGE_BUFFERS: u32 = 8;
+const THREADS_IN_GROUP: u32 = 256;
+
+impl Gpu {
+    /// The fastest adapter there is, in a process that draws nothing. With `WGPU_SETTINGS_PRIO=webgpu` in the environment
+    /// it is asked for no more than WebGPU promises, as Bevy is.
+    ///
+    /// # Errors
+    /// When there is none, or it offers too little.
+    pub fn headless() -> Result<Self, GpuFault> {
+        let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
+        let options = RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
+        let adapter = pollster::block_on(instance.request_adapter(&options))
+            .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
+        let descriptor = DeviceDescriptor {
+            label: Some("radiosity"),
+            required_limits: limits_to_ask_for(&adapter),
+            ..Default::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
+        Self::from_device(device, queue, adapter.get_info())
+    }
+
+    /// A device that someone else has opened, such as Bevy.
+    ///
+    /// # Errors
+    /// When it offers too little.
+    pub fn from_device(device: Device, queue: Queue, info: AdapterInfo) -> Result<Self, GpuFault> {
+        let limits = device.limits();
+        let needs = [
+            ("storage buffers in a shader", limits.max_storage_buffers_per_shader_stage, STORAGE_BUFFERS),
+            ("threads in a workgroup", limits.max_compute_invocations_per_workgroup, THREADS_IN_GROUP),
+        ];
+        for (limit, found, needed) in needs {
+            if found < needed {
+                let (found, needed) = (u64::from(found), u64::from(needed));
+                return Err(GpuFault::TooLimited { adapter: info.name, limit, found, needed });
+            }
+        }
+        Ok(Self { device, queue, info })
+    }
+
+    /// What the adapter is called.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// False where a CPU only stands in for a graphics card.
+    pub fn is_hardware(&self) -> bool {
+        self.info.device_type != DeviceType::Cpu
+    }
+
+    /// The device, for those who record their own commands beside ours.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The queue that all work is submitted to.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+}
+
+fn limits_to_ask_for(adapter: &Adapter) -> Limits {
+    match std::env::var("WGPU_SETTINGS_PRIO").as_deref() {
+        Ok("webgpu") => Limits::default(),
+        _ => adapter.limits(),
+    }
+}
+
+/// The device that tests run on: every one of them says when there is none, and where one is required it must be there.
+#[cfg(test)]
+pub(crate) fn test_device() -> Option<Gpu> {
+    static DEVICE: std::sync::OnceLock<Result<Gpu, GpuFault>> = std::sync::OnceLock::new();
+    match DEVICE.get_or_init(Gpu::headless) {
+        Ok(gpu) => Some(gpu.clone()),
+        Err(fault) if std::env::var_os("RADIOSITY_REQUIRE_GPU").is_some() => panic!("{fault}"),
+        Err(fault) => {
+            eprintln!("skipped: {fault}");
+            None
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A scene in the memory of a device.
+
+mod pictures;
+mod surfaces;
+mod triangles;
+
+use bytemuck::{Pod, Zeroable};
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry,
+    BindingResource, BindingType, Buffer, BufferBindingType, ShaderStages, TextureSampleType, TextureView,
+    TextureViewDimension,
+};
+
+use super::{Gpu, GpuFault};
+use crate::geometry::{SurfaceId, sobol};
+use crate::kdtree::{Preset, Tree, all_triangles};
+use crate::scene::Scene;
+
+use self::pictures::Pictures;
+
+/// No index, in shaders.
+const NONE: u32 = u32::MAX;
+
+/// A scene as shaders see it: the tree and its triangles, materials, pictures and lights, ready to be bound.
+///
+/// It takes at most six of the eight storage buffers that a shader may have; two are left for what a kernel writes.
+pub struct GpuScene {
+    bind_group: BindGroup,
+    sources: Vec<(SurfaceId, u32)>,
+}
+
+/// The twin of `SceneHeader` in `scene.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    bounds_min: [f32; 3],
+    emitters: u32,
+    bounds_max: [f32; 3],
+    reach: f32,
+    sky_radiance: [f32; 3],
+    sky_emitter: u32,
+}
+
+/// What is bound at which place of the first group.
+mod binding {
+    pub const HEADER: u32 = 0;
+    pub const SOBOL: u32 = 1;
+    pub const NODES: u32 = 3;
+    pub const REFERENCES: u32 = 4;
+    pub const TRIANGLES: u32 = 5;
+    pub const TABLES: u32 = 6;
+    pub const SURFACES: u32 = 7;
+    pub const SRGB_PICTURES: u32 = 9;
+    pub const LINEAR_PICTURES: u32 = 10;
+    pub const FLOAT_PICTURES: u32 = 11;
+}
+
+impl GpuScene {
+    /// Builds the tree of a scene, movers included where they stand, and uploads everything.
+    ///
+    /// # Errors
+    /// When a part of the scene is larger than what the device lets a shader see.
+    pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, GpuFault> {
+        let (triangles, sources) = all_triangles(scene);
+        let tree = Tree::build(triangles, &Preset::narrow());
+        let mut tables = Vec::new();
+        let records = triangles::records(scene, &tree, &sources, &mut tables);
+        let pictures = Pictures::new(gpu, scene)?;
+        let surfaces = surfaces::records(scene, &pictures);
+
+        let header = gpu.uniform("scene", &[header(&tree)]);
+        let sobol = gpu.uniform("Sobol points", sobol::contributions_of_groups());
+        let nodes = gpu.storage("the tree's nodes", tree.nodes())?;
+        let references = gpu.storage("the tree's references", tree.references())?;
+        let triangles = gpu.storage("the triangles", &records)?;
+        let tables = gpu.storage("normals, texture coordinates and lights", &tables)?;
+        let surfaces = gpu.storage("the surfaces", &surfaces)?;
+        let buffers: [(u32, &Buffer); 7] = [
+            (binding::HEADER, &header),
+            (binding::SOBOL, &sobol),
+            (binding::NODES, &nodes),
+            (binding::REFERENCES, &references),
+            (binding::TRIANGLES, &triangles),
+            (binding::TABLES, &tables),
+            (binding::SURFACES, &surfaces),
+        ];
+        let views: [(u32, &TextureView); 3] = [
+            (binding::SRGB_PICTURES, &pictures.srgb),
+            (binding::LINEAR_PICTURES, &pictures.linear),
+            (binding::FLOAT_PICTURES, &pictures.float),
+        ];
+        let buffers = buffers.map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() });
+        let views = views.map(|(binding, view)| BindGroupEntry { binding, resource: BindingResource::TextureView(view) });
+        let bind_group = gpu.device.create_bind_group(&BindGroupDescriptor {
+            label: Some("scene"),
+            layout: &Self::layout(gpu),
+            entries: &[&buffers[..], &views[..]].concat(),
+        });
+        Ok(Self { bind_group, sources })
+    }
+
+    /// The surface, and the triangle of its mesh, that a triangle of the device's tree is.
+    pub fn source(&self, triangle: u32) -> Option<(SurfaceId, u32)> {
+        self.sources.get(triangle as usize).copied()
+    }
+
+    pub(super) fn bind_group(&self) -> &BindGroup {
+        &self.bind_group
+    }
+
+    /// What every kernel finds in its first group.
+    pub(super) fn layout(gpu: &Gpu) -> BindGroupLayout {
+        let uniform = |binding| entry(binding, buffer(BufferBindingType::Uniform));
+        let storage = |binding| entry(binding, buffer(BufferBindingType::Storage { read_only: true }));
+        let picture = |binding| {
+            entry(
+                binding,
+                BindingType::Texture {
+                    sample_type: TextureSampleType::Float { filterable: false },
+                    view_dimension: TextureViewDimension::D2Array,
+                    multisampled: false,
+                },
+            )
+        };
+        gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor {
+            label: Some("scene"),
+            entries: &[
+                uniform(binding::HEADER),
+                uniform(binding::SOBOL),
+                storage(binding::NODES),
+                storage(binding::REFERENCES),
+                storage(binding::TRIANGLES),
+                storage(binding::TABLES),
+                storage(binding::SURFACES),
+                picture(binding::SRGB_PICTURES),
+                picture(binding::LINEAR_PICTURES),
+                picture(binding::FLOAT_PICTURES),
+            ],
+        })
+    }
+}
+
+/// Something that a compute shader is given.
+pub(super) fn entry(binding: u32, ty: BindingType) -> BindGroupLayoutEntry {
+    BindGroupLayoutEntry { binding, visibility: ShaderStages::COMPUTE, ty, count: None }
+}
+
+/// A buffer, all of it.
+pub(super) fn buffer(ty: BufferBindingType) -> BindingType {
+    BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None }
+}
+
+fn header(tree: &Tree) -> Header {
+    let bounds = tree.bounds();
+    // An empty box turned inside out would hold infinities, which shaders know nothing of.
+    let (min, max) = if bounds.is_empty() { (glam::Vec3::ONE, glam::Vec3::NEG_ONE) } else { (bounds.min, bounds.max) };
+    Header {
+        bounds_min: min.to_array(),
+        emitters: 0,
+        bounds_max: max.to_array(),
+        reach: min.abs().max(max.abs()).max_element(),
+        sky_radiance: [0.0; 3],
+        sky_emitter: NONE,
+    }
+}

@@ -1,0 +1,208 @@
+//! Pictures in texture arrays, several on a layer.
+//!
+//! Nothing that a shader can bind at once holds any number of textures of any size, without extensions that many
+//! devices lack. So pictures share the layers of three arrays, one for each kind of texel, and shaders wrap and filter
+//! them on their own.
+
+use crunch::{Item, Rect, Rotation};
+use wgpu::{
+    Extent3d, Origin3d, TexelCopyBufferLayout, TexelCopyTextureInfo, Texture as DeviceTexture, TextureAspect,
+    TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, TextureView, TextureViewDescriptor,
+    TextureViewDimension,
+};
+
+use super::super::{Gpu, GpuFault};
+use crate::scene::{Scene, Sky, Texels, Texture, TextureRef, UvChannel, Wrap};
+
+/// A picture as shaders find it: layer; corner; size; how it wraps, and flags.
+pub(super) type PictureWords = [u32; 4];
+
+const SECOND_UV: u32 = 16;
+const IS_PICTURE: u32 = 32;
+const IS_LINEAR: u32 = 64;
+const IS_FLOAT: u32 = 128;
+
+/// All pictures of a scene, on the device.
+pub(super) struct Pictures {
+    pub srgb: TextureView,
+    pub linear: TextureView,
+    pub float: TextureView,
+    /// Where each texture of the scene is; the environment map comes last.
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    layer: u32,
+    x: u32,
+    y: u32,
+}
+
+/// What the texels of an array are.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Srgb,
+    Linear,
+    Float,
+}
+
+impl Kind {
+    fn of(texture: &Texture) -> Self {
+        match texture.texels {
+            Texels::Srgb8(_) => Self::Srgb,
+            Texels::Linear8(_) => Self::Linear,
+            Texels::Float(_) => Self::Float,
+        }
+    }
+
+    fn format(self) -> TextureFormat {
+        match self {
+            Self::Srgb => TextureFormat::Rgba8UnormSrgb,
+            Self::Linear => TextureFormat::Rgba8Unorm,
+            Self::Float => TextureFormat::Rgba32Float,
+        }
+    }
+
+    fn flag(self) -> u32 {
+        match self {
+            Self::Srgb => 0,
+            Self::Linear => IS_LINEAR,
+            Self::Float => IS_FLOAT,
+        }
+    }
+}
+
+/// Layers are at least this wide, so that small pictures share them.
+const SMALLEST_LAYER: u32 = 1024;
+/// WebGPU's own limit.
+const MOST_LAYERS: u32 = 256;
+
+impl Pictures {
+    /// Uploads all pictures.
+    pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, GpuFault> {
+        let environment = match &scene.sky {
+            Sky::Map(map) => Some(&*map.picture),
+            _ => None,
+        };
+        let textures: Vec<&Texture> = scene.textures.iter().map(|texture| &**texture).chain(environment).collect();
+        let mut places = vec![Place::default(); textures.len()];
+        let mut array = |kind| upload_array(gpu, kind, &textures, &mut places);
+        let (srgb, linear, float) = (array(Kind::Srgb)?, array(Kind::Linear)?, array(Kind::Float)?);
+        Ok(Self { srgb, linear, float, places })
+    }
+
+    /// What shaders need to read a picture; all zero for none.
+    pub fn words(&self, scene: &Scene, reference: Option<TextureRef>) -> PictureWords {
+        let Some(TextureRef { texture, channel }) = reference else {
+            return [0; 4];
+        };
+        let mut words = self.words_of(texture.index(), scene.texture(texture));
+        words[3] |= if channel == UvChannel::Uv1 { SECOND_UV } else { 0 };
+        words
+    }
+
+    /// The same for the picture of the surroundings.
+    pub fn words_of_sky(&self, picture: &Texture) -> PictureWords {
+        self.words_of(self.places.len() - 1, picture)
+    }
+
+    fn words_of(&self, index: usize, texture: &Texture) -> PictureWords {
+        let Some(Place { layer, x, y }) = self.places.get(index).copied().filter(|_| texture.width * texture.height > 0)
+        else {
+            return [0; 4];
+        };
+        let wrap = |wrap: Wrap| match wrap {
+            Wrap::Repeat => 0,
+            Wrap::Mirror => 1,
+            Wrap::Clamp => 2,
+        };
+        let wraps = wrap(texture.wrap[0]) | wrap(texture.wrap[1]) << 2;
+        let flags = IS_PICTURE | Kind::of(texture).flag() | wraps;
+        [layer, x | y << 16, texture.width | texture.height << 16, flags]
+    }
+}
+
+/// Puts all pictures of a kind on layers and uploads them.
+fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Place]) -> Result<TextureView, GpuFault> {
+    let of_kind = |&index: &usize| Kind::of(textures[index]) == kind && textures[index].width * textures[index].height > 0;
+    let indices: Vec<usize> = (0..textures.len()).filter(of_kind).collect();
+    let largest = indices.iter().map(|&index| textures[index].width.max(textures[index].height)).max().unwrap_or(1);
+    let limits = gpu.device.limits();
+    let widest = limits.max_texture_dimension_2d;
+    let edge = if indices.is_empty() { 1 } else { largest.max(SMALLEST_LAYER.min(widest)) };
+    let too_large = |bytes: u64, limit: u64| GpuFault::TooLarge {
+        what: "the pictures",
+        bytes,
+        limit,
+        adapter: gpu.name().to_owned(),
+    };
+    let bytes_per_texel = if kind == Kind::Float { 16 } else { 4 };
+    let bytes_of_layer = u64::from(edge) * u64::from(edge) * bytes_per_texel;
+    if largest > widest {
+        return Err(too_large(bytes_of_layer, u64::from(widest) * u64::from(widest) * bytes_per_texel));
+    }
+    let layers = place_on_layers(&indices, textures, edge, places);
+    let most = limits.max_texture_array_layers.min(MOST_LAYERS);
+    if layers > most {
+        return Err(too_large(u64::from(layers) * bytes_of_layer, u64::from(most) * bytes_of_layer));
+    }
+    let array = gpu.device.create_texture(&TextureDescriptor {
+        label: Some("pictures"),
+        size: Extent3d { width: edge, height: edge, depth_or_array_layers: layers.max(1) },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: TextureDimension::D2,
+        format: kind.format(),
+        usage: TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
+        view_formats: &[],
+    });
+    for index in indices {
+        upload(gpu, &array, textures[index], places[index]);
+    }
+    Ok(array.create_view(&TextureViewDescriptor {
+        dimension: Some(TextureViewDimension::D2Array),
+        ..Default::default()
+    }))
+}
+
+/// Finds a place for each picture on square layers, and answers how many layers there are.
+fn place_on_layers(indices: &[usize], textures: &[&Texture], edge: u32, places: &mut [Place]) -> u32 {
+    let mut left: Vec<usize> = indices.to_vec();
+    let mut layer = 0;
+    while !left.is_empty() {
+        let items = left.iter().map(|&index| {
+            let texture = textures[index];
+            Item::new(index, texture.width as usize, texture.height as usize, Rotation::None)
+        });
+        let packed = crunch::pack(Rect::of_size(edge as usize, edge as usize), items).unwrap_or_else(|some| some);
+        if packed.is_empty() {
+            break;
+        }
+        for item in &packed {
+            places[item.data] = Place { layer, x: item.rect.x as u32, y: item.rect.y as u32 };
+        }
+        left.retain(|index| packed.iter().all(|item| item.data != *index));
+        layer += 1;
+    }
+    layer
+}
+
+fn upload(gpu: &Gpu, array: &DeviceTexture, texture: &Texture, place: Place) {
+    let (bytes, bytes_per_texel): (&[u8], u32) = match &texture.texels {
+        Texels::Srgb8(texels) | Texels::Linear8(texels) => (texels.as_flattened(), 4),
+        Texels::Float(texels) => (bytemuck::cast_slice(texels), 16),
+    };
+    let destination = TexelCopyTextureInfo {
+        texture: array,
+        mip_level: 0,
+        origin: Origin3d { x: place.x, y: place.y, z: place.layer },
+        aspect: TextureAspect::All,
+    };
+    let rows = TexelCopyBufferLayout {
+        offset: 0,
+        bytes_per_row: Some(texture.width * bytes_per_texel),
+        rows_per_image: Some(texture.height),
+    };
+    let size = Extent3d { width: texture.width, height: texture.height, depth_or_array_layers: 1 };
+    gpu.queue.write_texture(destination, bytes, rows, size);
+}

@@ -1,0 +1,61 @@
+//! Surfaces with their materials.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::NONE;
+use super::pictures::{PictureWords, Pictures};
+use crate::scene::{AlphaMode, Scene, Sides};
+
+/// The twin of `Surface` in `material.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Record {
+    base_color: [f32; 4],
+    emission: [f32; 3],
+    metallic: f32,
+    reflectance: [f32; 3],
+    roughness: f32,
+    uv_matrix: [f32; 4],
+    uv_offset: [f32; 2],
+    alpha_threshold: f32,
+    flags: u32,
+    pictures: [PictureWords; 3],
+    pub emitter: u32,
+    padding: [u32; 3],
+}
+
+const MASK: u32 = 1;
+const BLEND: u32 = 2;
+const BOTH_SIDES: u32 = 4;
+const MIRRORED: u32 = 8;
+
+/// Describes each surface of a scene; which emitter it is, is left open.
+pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
+    let surfaces = scene.surface_ids().map(|id| {
+        let (surface, material) = (scene.surface(id), scene.material_of(id));
+        let (alpha, alpha_threshold) = match material.alpha {
+            AlphaMode::Opaque => (0, 0.0),
+            AlphaMode::Mask(threshold) => (MASK, threshold),
+            AlphaMode::Blend => (BLEND, 0.0),
+        };
+        let sides = if surface.sides == Sides::Both { BOTH_SIDES } else { 0 };
+        let mirrored = if surface.is_mirrored() { MIRRORED } else { 0 };
+        let transform = material.uv_transform;
+        Record {
+            base_color: material.base_color.to_array(),
+            emission: material.emission.to_array(),
+            metallic: material.metallic,
+            reflectance: material.reflectance.to_array(),
+            roughness: material.perceptual_roughness,
+            uv_matrix: transform.matrix2.to_cols_array(),
+            uv_offset: transform.translation.to_array(),
+            alpha_threshold,
+            flags: alpha | sides | mirrored,
+            pictures: [material.base_color_texture, material.metallic_roughness_texture, material.emission_texture]
+                .map(|reference| pictures.words(scene, reference)),
+            emitter: NONE,
+            padding: [0; 3],
+        }
+    });
+    surfaces.collect()
+}
