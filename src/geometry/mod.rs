@@ -19,4 +19,4 @@ pub use aabb::Aabb;
 pub(crate) use id::define_id;
 pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
 pub use triangle::{Triangle, TriangleHit, WatertightRay};
-pub use trigonometry::sin_cos_turns;
+pub use trigonometry::{arc_cosine, arc_tangent, sin_cos_turns};

@@ -35,14 +35,17 @@ pub fn uniform_sphere(u: Vec2) -> Vec3 {
     Vec3::new(radius * cosine, radius * sine, z)
 }
 
-/// A direction within a cone around the unit vector `axis`, with equal density everywhere in it.
+/// A direction within a cone around the unit vector `axis`, with equal density everywhere in it. The half angle is in
+/// radians, at most half a circle.
 #[inline]
-pub fn uniform_cone(axis: Vec3, cos_half_angle: f32, u: Vec2) -> Vec3 {
-    let cosine = 1.0 - u.x * (1.0 - cos_half_angle);
-    let radius = (1.0 - cosine * cosine).max(0.0).sqrt();
+pub fn uniform_cone(axis: Vec3, half_angle: f32, u: Vec2) -> Vec3 {
+    // One minus a cosine, by the sine of half its angle: precise for narrow cones too.
+    let (sine, _) = sin_cos_turns(half_angle / (2.0 * core::f32::consts::TAU));
+    let depth = u.x * 2.0 * sine * sine;
+    let radius = (depth * (2.0 - depth)).max(0.0).sqrt();
     let (sin_phi, cos_phi) = sin_cos_turns(u.y);
     let (tangent, bitangent) = orthonormal_basis(axis);
-    tangent * (radius * cos_phi) + bitangent * (radius * sin_phi) + axis * cosine
+    tangent * (radius * cos_phi) + bitangent * (radius * sin_phi) + axis * (1.0 - depth)
 }
 
 /// Weights of a triangle's second and third corner, uniform in its area.
@@ -61,6 +64,8 @@ pub fn uniform_triangle(u: Vec2) -> Vec2 {
 
 #[cfg(test)]
 mod tests {
+    use glam::Vec3Swizzles;
+
     use super::*;
     use crate::geometry::sobol::OwenSobol;
 
@@ -74,6 +79,24 @@ mod tests {
             assert!(tangent.dot(bitangent).abs() < 1e-5 && tangent.dot(normal).abs() < 1e-5);
             assert!((tangent.cross(bitangent) - normal).length() < 1e-5);
         }
+    }
+
+    #[test]
+    fn directions_of_a_cone_as_narrow_as_the_sun_fill_its_disc() {
+        let half_angle = 0.004_625f32;
+        let points = OwenSobol::new(2);
+        let count = 4096;
+        let mean_square = (0..count)
+            .map(|index| {
+                let [x, y, ..] = points.point(index);
+                let direction = uniform_cone(Vec3::X, half_angle, Vec2::new(x, y));
+                let off_axis = direction.yz().length() / half_angle;
+                assert!(off_axis < 1.0 + 1e-4);
+                off_axis * off_axis
+            })
+            .sum::<f32>()
+            / count as f32;
+        assert!((mean_square - 0.5).abs() < 1e-3, "{mean_square}");
     }
 
     #[test]

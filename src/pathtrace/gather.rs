@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::surroundings::{Chosen, Surroundings, Vertex, roulette};
+use super::surroundings::{Surroundings, Vertex, roulette};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
@@ -114,15 +114,16 @@ impl Gatherer<'_> {
                 return found;
             }
             let ray = Ray::new(vertex.position, direction);
-            let chosen = Chosen { density: direction.dot(vertex.shading_normal) / PI, chances };
+            let (density, chance_of) = (Some(direction.dot(vertex.shading_normal) / PI), |emitter| chances.of(emitter));
             let hit = match surroundings.world.trace(&ray) {
                 Ok(hit) => hit,
                 Err(escaped) => {
-                    return found + weight * escaped.filter * PI * surroundings.met_sky(direction, Some(&chosen));
+                    let sky = surroundings.met_sky(direction, density, chance_of);
+                    return found + weight * escaped.filter * PI * sky;
                 }
             };
             weight *= hit.filter;
-            found += weight * PI * surroundings.met_emission(&ray, &hit, Some(&chosen));
+            found += weight * PI * surroundings.met_emission(&ray, &hit, density, chance_of);
             let Some(reflectance) = self.reflectance(&hit) else {
                 return found;
             };

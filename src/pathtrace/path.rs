@@ -3,10 +3,10 @@
 use glam::{Vec2, Vec3};
 
 use super::Bsdf;
-use super::surroundings::{Chosen, Surroundings, Vertex, roulette};
+use super::surroundings::{Surroundings, Vertex, roulette};
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
-use crate::scene::{LightSampler, Place, Scene};
+use crate::scene::{LightSampler, Scene};
 
 /// Follows paths from rays to lights.
 ///
@@ -57,17 +57,20 @@ impl<'a> PathTracer<'a> {
         let mut ray = *ray;
         // What radiance along the current ray counts at the eye.
         let mut weight = Vec3::ONE;
-        let mut chosen: Option<Chosen> = None;
+        // With what density the last vertex chose its direction.
+        let mut density = None;
+        let chance_of = |emitter| surroundings.lights.chance_of(emitter);
         for bounces in 0.. {
             let hit = match surroundings.world.trace(&ray) {
                 Ok(hit) => hit,
                 Err(escaped) => {
-                    seen.radiance += weight * escaped.filter * surroundings.met_sky(ray.direction, chosen.as_ref());
+                    let sky = surroundings.met_sky(ray.direction, density, chance_of);
+                    seen.radiance += weight * escaped.filter * sky;
                     return seen;
                 }
             };
             weight *= hit.filter;
-            seen.radiance += weight * surroundings.met_emission(&ray, &hit, chosen.as_ref());
+            seen.radiance += weight * surroundings.met_emission(&ray, &hit, density, chance_of);
             let (vertex, bsdf) = self.scatterer(&hit, -ray.direction);
             if bounces == 0 {
                 let albedo = bsdf.as_ref().map_or(Vec3::ZERO, Bsdf::albedo);
@@ -79,9 +82,7 @@ impl<'a> PathTracer<'a> {
 
             let [light_u, light_v, pick, end] = OwenSobol::new(hash2(seed, 2 * bounces)).point(sample);
             let [u, v, lobe, _] = OwenSobol::new(hash2(seed, 2 * bounces + 1)).point(sample);
-            let place = Place { at: vertex.position, normal: vertex.geometric_normal, radius: 0.0 };
-            let chances = surroundings.lights.chances(&place, 1);
-            for visit in chances.visited(pick) {
+            if let Some(visit) = surroundings.lights.draw(pick) {
                 let density = |direction| bsdf.density(direction);
                 if let Some(aimed) = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density) {
                     seen.radiance += weight * bsdf.evaluate(aimed.direction) * aimed.irradiance;
@@ -92,17 +93,17 @@ impl<'a> PathTracer<'a> {
             let Some(direction) = direction.filter(|direction| direction.dot(vertex.geometric_normal) > 0.0) else {
                 return seen;
             };
-            let density = bsdf.density(direction);
-            if density <= 0.0 {
+            let chosen = bsdf.density(direction);
+            if chosen <= 0.0 {
                 return seen;
             }
-            weight *= bsdf.evaluate(direction) * (direction.dot(vertex.shading_normal) / density);
+            weight *= bsdf.evaluate(direction) * (direction.dot(vertex.shading_normal) / chosen);
             match roulette(weight, bounces, end) {
                 Some(survived) => weight = survived,
                 None => return seen,
             }
             ray = Ray::new(vertex.position, direction);
-            chosen = Some(Chosen { density, chances });
+            density = Some(chosen);
         }
         seen
     }

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use crate::geometry::{Hit, Ray, RayQuery};
-use crate::scene::{Chances, LightSampler, Scene};
+use crate::scene::{LightSampler, Scene};
 
 /// A scene, what its rays meet, and where its light comes from.
 pub(super) struct Surroundings<'a> {
@@ -26,14 +26,6 @@ impl Vertex {
         let lift = 1e-5 * on_surface.abs().max_element().max(1.0);
         Self { position: on_surface + geometric_normal * lift, geometric_normal, shading_normal }
     }
-}
-
-/// How a ray was chosen: by chance from some vertex, which also aimed at lights.
-pub(super) struct Chosen {
-    /// Probability density of its direction, per steradian.
-    pub density: f32,
-    /// With what chances the vertex aimed at each light.
-    pub chances: Chances,
 }
 
 /// Light that comes straight from an emitter.
@@ -63,21 +55,22 @@ impl Surroundings<'_> {
         Some(Aimed { direction: sample.direction, irradiance })
     }
 
-    /// Radiance of the sky that a ray escaped to; its share where the ray was chosen.
-    pub fn met_sky(&self, direction: Vec3, chosen: Option<&Chosen>) -> Vec3 {
-        let aimed = |chances: &Chances| {
-            self.lights.sky_emitter().map_or(0.0, |emitter| chances.of(emitter) * self.lights.sky_density(direction))
-        };
-        self.scene.sky.radiance(direction) * share_of(chosen, aimed)
+    /// Radiance of the sky that a ray escaped to; its share where the ray's direction was chosen with some density by a
+    /// vertex that also aimed at each emitter with some chance.
+    pub fn met_sky(&self, direction: Vec3, density: Option<f32>, chance_of: impl Fn(usize) -> f32) -> Vec3 {
+        let aimed =
+            || self.lights.sky_emitter().map_or(0.0, |emitter| chance_of(emitter) * self.lights.sky_density(direction));
+        self.scene.sky.radiance(direction) * density.map_or(1.0, |density| share(density, aimed()))
     }
 
-    /// Radiance of the surface that a ray met; its share where the ray was chosen.
-    pub fn met_emission(&self, ray: &Ray, hit: &Hit, chosen: Option<&Chosen>) -> Vec3 {
+    /// Radiance of the surface that a ray met; its share where the ray's direction was chosen with some density by a
+    /// vertex that also aimed at each emitter with some chance.
+    pub fn met_emission(&self, ray: &Ray, hit: &Hit, density: Option<f32>, chance_of: impl Fn(usize) -> f32) -> Vec3 {
         let Some(emitter) = self.lights.emitter_of(hit.surface) else {
             return self.emission_of_mover(hit);
         };
-        let aimed = |chances: &Chances| chances.of(emitter) * self.lights.hit_density(ray, hit);
-        self.lights.hit_radiance(hit) * share_of(chosen, aimed)
+        let aimed = || chance_of(emitter) * self.lights.hit_density(ray, hit);
+        self.lights.hit_radiance(hit) * density.map_or(1.0, |density| share(density, aimed()))
     }
 
     /// Radiance of a surface that is not in the bake and therefore no emitter to aim at.
@@ -98,10 +91,6 @@ impl Surroundings<'_> {
             self.scene.shading_normal(hit.surface, hit.triangle, hit.barycentric) * side,
         )
     }
-}
-
-fn share_of(chosen: Option<&Chosen>, aimed: impl FnOnce(&Chances) -> f32) -> f32 {
-    chosen.map_or(1.0, |chosen| share(chosen.density, aimed(&chosen.chances)))
 }
 
 /// What part of the light in a direction counts for the way of choosing directions whose density is `own`, when another

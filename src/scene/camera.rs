@@ -2,6 +2,8 @@
 
 use glam::{Vec2, Vec3};
 
+use crate::geometry::sin_cos_turns;
+
 /// A perspective camera as a file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Camera {
@@ -31,7 +33,8 @@ impl Camera {
     /// The unit vector toward a place of the picture, measured from its middle in half heights: `(0, 1)` is the middle
     /// of the top edge.
     pub fn toward(&self, place: Vec2) -> Vec3 {
-        let half_height = (0.5 * self.vertical_fov).tan();
+        let (sine, cosine) = sin_cos_turns(0.5 * self.vertical_fov / core::f32::consts::TAU);
+        let half_height = sine / cosine;
         (self.forward + (self.right * place.x + self.up * place.y) * half_height).normalize()
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use glam::{Quat, Vec2, Vec3};
+use glam::{Quat, Vec2, Vec3, Vec3Swizzles};
 
 use super::Texture;
+use crate::geometry::{arc_tangent, sin_cos_turns};
 
 /// Light from everywhere around the scene.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,16 +34,14 @@ impl EnvironmentMap {
     /// Where in the picture a direction is seen, `(0, 0)` at the top left.
     pub fn uv(&self, direction: Vec3) -> Vec2 {
         let d = self.rotation.inverse() * direction;
-        Vec2::new(
-            0.5 + d.x.atan2(-d.z) / core::f32::consts::TAU,
-            d.normalize_or(Vec3::Y).y.clamp(-1.0, 1.0).acos() / core::f32::consts::PI,
-        )
+        let (azimuth, polar) = (arc_tangent(d.x, -d.z), arc_tangent(d.xz().length(), d.y));
+        Vec2::new(0.5 + azimuth / core::f32::consts::TAU, polar / core::f32::consts::PI)
     }
 
     /// The direction that a place in the picture shows; the inverse of [`EnvironmentMap::uv`].
     pub fn direction(&self, uv: Vec2) -> Vec3 {
-        let (sin_polar, cos_polar) = (uv.y * core::f32::consts::PI).sin_cos();
-        let (sine, cosine) = ((uv.x - 0.5) * core::f32::consts::TAU).sin_cos();
+        let (sin_polar, cos_polar) = sin_cos_turns(uv.y * 0.5);
+        let (sine, cosine) = sin_cos_turns(uv.x - 0.5);
         self.rotation * Vec3::new(sin_polar * sine, cos_polar, -sin_polar * cosine)
     }
 }

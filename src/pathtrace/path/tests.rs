@@ -112,6 +112,64 @@ fn matt_walls_are_as_bright_as_the_irradiance_on_them_says() {
 }
 
 #[test]
+fn one_light_drawn_at_each_vertex_stands_for_lights_of_every_kind() {
+    let mut scene = builtin::build("cornell_empty").unwrap();
+    let panel = shapes::quad(
+        "panel",
+        [[-0.9, -0.5, -0.3], [-0.9, -0.5, -0.1], [-0.9, 0.5, -0.1], [-0.9, 0.5, -0.3]].map(Vec3::from),
+    );
+    let glow = Material { emission: Vec3::new(0.2, 0.6, 2.0), ..Material::diffuse("glow", Vec3::ZERO) };
+    scene.surfaces.push(Surface::new(
+        SurfaceKey("panel".into()),
+        MeshId(scene.meshes.len() as u32),
+        MaterialId(scene.materials.len() as u32),
+    ));
+    scene.meshes.push(Arc::new(panel));
+    scene.materials.push(glow);
+    scene.lights = vec![
+        lamp(Vec3::new(0.5, 0.3, 0.2), 0.5),
+        Light {
+            name: "sun".into(),
+            kind: LightKind::Directional {
+                direction: Vec3::new(-0.3, -0.4, -0.866).normalize(),
+                illuminance: Vec3::splat(3.0),
+                angular_diameter: 0.01,
+            },
+        },
+        Light {
+            name: "window".into(),
+            kind: LightKind::Rectangle {
+                centre: Vec3::new(0.0, 0.0, 0.99),
+                half_width: Vec3::X * 0.5,
+                half_height: Vec3::Y * 0.5,
+                normal: Vec3::NEG_Z,
+                radiance: Vec3::splat(0.8),
+            },
+        },
+    ];
+    let picture = Texture {
+        name: "sky".into(),
+        width: 8,
+        height: 4,
+        texels: Texels::Float((0..32).map(|index| Vec4::splat((index % 3) as f32)).collect()),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Default::default(),
+    };
+    scene.sky = Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale: 1.0, rotation: Quat::IDENTITY });
+    let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
+    assert_eq!(lights.emitters(), 6);
+    for target in [Vec3::new(0.3, -1.0, 0.3), Vec3::new(0.2, 0.1, -1.0)] {
+        let ray = toward(Vec3::new(0.0, 0.0, 0.9), target);
+        let hit = world.closest(&ray).unwrap();
+        let receiver = Receiver { position: ray.at(hit.t), normal: scene.geometric_normal(hit.surface, hit.triangle) };
+        let truth = irradiance_at(&scene, &world, &lights, &[receiver], 1 << 14, 1, &Unmonitored).unwrap()[0];
+        let reflectance = scene.material_of(hit.surface).base_color.truncate();
+        let found = radiance(&scene, &ray, 1 << 14, None);
+        assert_close(found, truth.irradiance * reflectance / PI, 0.02, "all kinds");
+    }
+}
+
+#[test]
 fn a_lamp_over_a_matt_floor_obeys_the_inverse_square_and_the_cosine() {
     let mut scene = scene_of([(shapes::floor("floor", 4.0), Material::diffuse("floor", Vec3::splat(0.5)))]);
     scene.lights.push(lamp(Vec3::new(0.0, 1.5, 2.0), 100.0));

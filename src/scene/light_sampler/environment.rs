@@ -3,7 +3,7 @@
 use glam::{Vec2, Vec3};
 
 use super::{Distribution, LightSample, Place, luminance};
-use crate::geometry::Ray;
+use crate::geometry::{Ray, arc_cosine, sin_cos_turns};
 use crate::scene::EnvironmentMap;
 
 /// A grid of cells over the picture, chosen by the light that comes from them.
@@ -90,7 +90,7 @@ impl Environment {
 
 /// Cosines of the polar angles that bound a row.
 fn row_cosines(row: usize, rows: usize) -> (f32, f32) {
-    let cosine = |edge: usize| (edge as f32 / rows as f32 * core::f32::consts::PI).cos();
+    let cosine = |edge: usize| sin_cos_turns(0.5 * edge as f32 / rows as f32).1;
     (cosine(row), cosine(row + 1))
 }
 
@@ -103,5 +103,5 @@ fn solid_angle(row: usize, columns: usize, rows: usize) -> f32 {
 /// The picture's v coordinate within a row, uniform on the sphere.
 fn uniform_in_row(row: usize, rows: usize, u: f32) -> f32 {
     let (top, bottom) = row_cosines(row, rows);
-    (top + (bottom - top) * u).clamp(-1.0, 1.0).acos() / core::f32::consts::PI
+    arc_cosine(top + (bottom - top) * u) / core::f32::consts::PI
 }

@@ -21,6 +21,21 @@ impl Lamp {
         }
     }
 
+    /// Luminous flux in lumens that it sends into a scene, which light from far away meets with an area of `disc` m2.
+    pub fn power(&self, disc: impl FnOnce() -> f32) -> f32 {
+        use core::f32::consts::{PI, TAU};
+        match self.0 {
+            LightKind::Point { .. } => 4.0 * PI * self.strength(),
+            LightKind::Spot { inner_angle, outer_angle, .. } => {
+                let [inner, outer] = cone_cosines(inner_angle, outer_angle);
+                // The squared ramp between the two angles lets through a third.
+                TAU * self.strength() * (1.0 - inner + (inner - outer).max(0.0) / 3.0)
+            }
+            LightKind::Directional { .. } => self.strength() * disc(),
+            LightKind::Rectangle { .. } => 0.0,
+        }
+    }
+
     /// About what illuminance in lux it brings to a place if nothing stands in the way.
     pub fn expected(&self, place: &Place) -> f32 {
         let local = |position: Vec3, range: f32| {
@@ -50,7 +65,7 @@ impl Lamp {
             }
             LightKind::Directional { direction, illuminance, angular_diameter } => {
                 let irradiance = illuminance * normal.dot(-direction).max(0.0);
-                let toward = uniform_cone(-direction, (0.5 * angular_diameter).cos(), Vec2::from_array(u));
+                let toward = uniform_cone(-direction, 0.5 * angular_diameter, Vec2::from_array(u));
                 Some(LightSample { ray: Ray::new(at, toward), direction: toward, irradiance, density: None })
             }
             LightKind::Rectangle { .. } => None,
@@ -100,9 +115,14 @@ fn range_window(distance_squared: f32, range: f32) -> f32 {
 
 /// Full within the inner angle, nothing beyond the outer one (Filament's squared ramp over the cosine, as in Bevy).
 fn cone_falloff(cosine: f32, inner_angle: f32, outer_angle: f32) -> f32 {
-    let outer = outer_angle.min(core::f32::consts::FRAC_PI_2).cos();
-    let inner = inner_angle.cos();
+    let [inner, outer] = cone_cosines(inner_angle, outer_angle);
     ((cosine - outer) / (inner - outer).max(1e-4)).clamp(0.0, 1.0).powi(2)
+}
+
+/// The cosines of a spot's two angles, none of which is beyond a right one.
+fn cone_cosines(inner_angle: f32, outer_angle: f32) -> [f32; 2] {
+    [inner_angle, outer_angle]
+        .map(|angle| sin_cos_turns(angle.min(core::f32::consts::FRAC_PI_2) / core::f32::consts::TAU).1)
 }
 
 /// A point of the unit disc that faces along `axis`.

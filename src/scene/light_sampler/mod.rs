@@ -2,19 +2,23 @@
 //!
 //! [`LightSampler`] lists everything that shines as [emitters](LightSampler::emitters): the scene's lights, each
 //! emissive surface, and the environment map. [`LightSampler::sample_emitter`] aims one shadow ray at one of them,
-//! [`LightSampler::chances`] says which of them are worth one where there are too many to visit all.
+//! [`LightSampler::chances`] says which of them are worth one where there are too many to visit all, and
+//! [`LightSampler::draw`] draws a single one by power alone, in constant time.
 //!
 //! Emissive surfaces and the environment map can also be met by chance, by a ray that was not aimed at them. A solver
 //! that counts both kinds of rays weighs them against each other (multiple importance sampling, Veach and Guibas 1995)
 //! with [`LightSample::density`], [`LightSampler::hit_density`] and [`LightSampler::sky_density`]. A uniform sky is no
 //! emitter: rays that escape find it best.
 
+mod alias;
 mod choice;
 mod distribution;
 mod emissive_surface;
 mod environment;
 mod lamp;
 mod rectangle;
+
+use std::cell::LazyCell;
 
 use glam::Vec3;
 
@@ -25,6 +29,7 @@ use self::{
 use super::{LightKind, Scene, Sky};
 use crate::geometry::{Hit, Ray, SurfaceId};
 
+pub use self::alias::{AliasEntry, AliasTable};
 pub use self::choice::{Chances, Place};
 
 /// A point chosen on a light, as seen from a receiver.
@@ -63,6 +68,23 @@ impl Emitter {
             Self::Environment(environment) => environment.expected(place),
         }
     }
+
+    /// Luminous flux in lumens that it sends into a scene, which light from far away meets with an area of `disc` m2.
+    fn power(&self, disc: impl FnOnce() -> f32) -> f32 {
+        match self {
+            Self::Lamp(lamp) => lamp.power(disc),
+            Self::Rectangle(rectangle) => rectangle.power(),
+            Self::Surface(surface) => surface.power(),
+            Self::Environment(environment) => environment.power() * disc(),
+        }
+    }
+}
+
+/// Area in square metres of the disc that the sphere around a scene's bounding box shows from every side.
+fn disc_of(scene: &Scene) -> f32 {
+    let bounds = scene.bounds();
+    let diameter = (bounds.max - bounds.min).max(Vec3::ZERO).length();
+    core::f32::consts::FRAC_PI_4 * diameter * diameter
 }
 
 /// About what illuminance in lux a surface brings that shines like a matt one with `power` lumens, when a place sees
@@ -78,6 +100,7 @@ pub struct LightSampler<'a> {
     emitters: Vec<Emitter>,
     /// Which emitter each surface of the scene is.
     emitter_of_surface: Vec<Option<usize>>,
+    by_power: AliasTable,
 }
 
 impl<'a> LightSampler<'a> {
@@ -117,7 +140,10 @@ impl<'a> LightSampler<'a> {
             let power = environment.power();
             add(Emitter::Environment(environment), power);
         }
-        Self { scene, emitters, emitter_of_surface }
+        let disc = LazyCell::new(|| disc_of(scene));
+        let powers: Vec<f64> =
+            emitters.iter().map(|emitter| f64::from(emitter.power(|| *disc).min(f32::MAX))).collect();
+        Self { scene, emitters, emitter_of_surface, by_power: AliasTable::new(&powers) }
     }
 
     /// How many emitters there are.
@@ -134,6 +160,23 @@ impl<'a> LightSampler<'a> {
             return Chances::All(self.emitters.len());
         }
         Chances::new(self.emitters.iter().map(|emitter| emitter.expected(place)).collect(), visits)
+    }
+
+    /// Draws an emitter by its power, in constant time and wherever the receiver is: which, and with what chance.
+    ///
+    /// The power of a light from far away is what falls on the disc that the scene's bounding sphere shows it.
+    pub fn draw(&self, u: f32) -> Option<(usize, f32)> {
+        self.by_power.draw(u)
+    }
+
+    /// With what chance [`LightSampler::draw`] draws an emitter.
+    pub fn chance_of(&self, emitter: usize) -> f32 {
+        self.by_power.entries()[emitter].chance
+    }
+
+    /// The table that [`LightSampler::draw`] looks into.
+    pub fn by_power(&self) -> &AliasTable {
+        &self.by_power
     }
 
     /// Aims at a point of one emitter, from a receiver at `at` with unit normal `normal`.

@@ -1,0 +1,106 @@
+//! Choosing one of many in constant time: Walker's alias method, with Vose's construction (1991).
+
+use bytemuck::{Pod, Zeroable};
+
+/// A table from which one of many is drawn in proportion to weights, with one look-up whatever their number.
+///
+/// Shaders read the same entries: a number `u` in `[0, 1)` falls into entry `floor(u * n)`, and what is left of it decides
+/// between the entry itself and its alias.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AliasTable {
+    entries: Vec<AliasEntry>,
+}
+
+/// One of the things to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct AliasEntry {
+    /// The part of this entry's interval that draws itself.
+    pub threshold: f32,
+    /// What the rest of the interval draws.
+    pub alias: u32,
+    /// How probable it is to be drawn, from whichever interval.
+    pub chance: f32,
+}
+
+/// The part of all draws that are alike for all, whatever the weights say: weights may be far from what matters.
+const EVEN_SHARE: f64 = 0.25;
+
+impl AliasTable {
+    /// Takes weights that are finite and not negative. Three draws in four go by weight, one may bring anything.
+    pub fn new(weights: &[f64]) -> Self {
+        let count = weights.len();
+        let sum: f64 = weights.iter().sum();
+        let even = 1.0 / count as f64;
+        let chance =
+            |weight: &f64| if sum > 0.0 { EVEN_SHARE * even + (1.0 - EVEN_SHARE) * weight / sum } else { even };
+        let chances: Vec<f64> = weights.iter().map(chance).collect();
+        let mut entries: Vec<AliasEntry> = chances
+            .iter()
+            .enumerate()
+            .map(|(index, &chance)| AliasEntry { threshold: 1.0, alias: index as u32, chance: chance as f32 })
+            .collect();
+        // What each entry has left to give, in units of an interval. Those with less than one take the rest of their
+        // interval from one that has more.
+        let mut left: Vec<f64> = chances.iter().map(|chance| chance * count as f64).collect();
+        let (mut poor, mut rich): (Vec<usize>, Vec<usize>) = (0..count).partition(|&index| left[index] < 1.0);
+        while let (Some(taker), Some(&giver)) = (poor.pop(), rich.last()) {
+            entries[taker].threshold = left[taker] as f32;
+            entries[taker].alias = giver as u32;
+            left[giver] -= 1.0 - left[taker];
+            if left[giver] < 1.0 {
+                rich.pop();
+                poor.push(giver);
+            }
+        }
+        Self { entries }
+    }
+
+    /// All entries, in the order of the weights.
+    pub fn entries(&self) -> &[AliasEntry] {
+        &self.entries
+    }
+
+    /// Draws one by a number in `[0, 1)`: which, and how probable that was; `None` when there is nothing to draw.
+    #[inline]
+    pub fn draw(&self, u: f32) -> Option<(usize, f32)> {
+        let place = u * self.entries.len() as f32;
+        let own = (place as usize).min(self.entries.len().checked_sub(1)?);
+        let entry = self.entries[own];
+        let drawn = if place - (own as f32) < entry.threshold { own } else { entry.alias as usize };
+        Some((drawn, self.entries[drawn].chance))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_drawn_as_often_as_their_weights_say() {
+        const DRAWS: u32 = 1 << 16;
+        let weights = [5.0, 0.0, 1.0, 14.0, 0.001];
+        let sum: f64 = weights.iter().sum();
+        let table = AliasTable::new(&weights);
+        let mut counts = [0u32; 5];
+        for draw in 0..DRAWS {
+            let (drawn, chance) = table.draw(draw as f32 / DRAWS as f32).unwrap();
+            assert_eq!(chance, table.entries()[drawn].chance);
+            counts[drawn] += 1;
+        }
+        for (index, weight) in weights.into_iter().enumerate() {
+            let expected = 0.25 / 5.0 + 0.75 * weight / sum;
+            assert!((f64::from(table.entries()[index].chance) - expected).abs() < 1e-7, "{index}");
+            // Each of the five intervals may be off by one draw.
+            assert!((f64::from(counts[index]) - expected * f64::from(DRAWS)).abs() <= 5.0, "{index}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn things_without_weights_are_alike_and_nothing_gives_nothing() {
+        let table = AliasTable::new(&[0.0; 3]);
+        assert!(table.entries().iter().all(|entry| (entry.chance - 1.0 / 3.0).abs() < 1e-7));
+        assert_eq!(AliasTable::new(&[]).draw(0.5), None);
+        assert_eq!(AliasTable::new(&[2.0]).draw(0.999_999_9), Some((0, 1.0)));
+    }
+}
