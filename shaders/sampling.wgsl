@@ -26,6 +26,29 @@ fn sin_cos_turns(turns: f32) -> vec2<f32> {
     return turned;
 }
 
+/// The angle in radians at which the point (x, y) is seen from the origin, by the polynomial of `geometry::arc_tangent`.
+fn arc_tangent(y: f32, x: f32) -> f32 {
+    let less = min(abs(y), abs(x));
+    let more = max(abs(y), abs(x));
+    if more <= 0.0 {
+        return 0.0;
+    }
+    let is_steep = less > 0.41421357 * more;
+    let ratio = select(less / more, (less - more) / (less + more), is_steep);
+    let square = ratio * ratio;
+    let series = ((8.0537445e-2 * square - 1.3877686e-1) * square + 1.9977711e-1) * square - 3.333295e-1;
+    let eighth = select(0.0, PI / 4.0, is_steep) + (series * square * ratio + ratio);
+    let quarter = select(PI / 2.0 - eighth, eighth, abs(y) < abs(x));
+    let half = select(quarter, PI - quarter, x < 0.0);
+    return select(half, -half, y < 0.0);
+}
+
+/// The angle in radians whose cosine is given; numbers beyond one count as one.
+fn arc_cosine(value: f32) -> f32 {
+    let cosine = clamp(value, -1.0, 1.0);
+    return arc_tangent(sqrt((1.0 - cosine) * (1.0 + cosine)), cosine);
+}
+
 /// Takes a vector from a frame whose z is `normal` to the world.
 fn from_local(normal: vec3<f32>, local: vec3<f32>) -> vec3<f32> {
     let frame = orthonormal_basis(normal);
@@ -50,10 +73,11 @@ fn cosine_hemisphere(u: vec2<f32>) -> vec3<f32> {
 }
 
 /// A direction within a cone around the unit vector `axis`, with equal density everywhere in it.
-fn uniform_cone(axis: vec3<f32>, cos_half_angle: f32, u: vec2<f32>) -> vec3<f32> {
-    let cosine = 1.0 - u.x * (1.0 - cos_half_angle);
-    let radius = sqrt(max(1.0 - cosine * cosine, 0.0));
-    return from_local(axis, vec3(sin_cos_turns(u.y).yx * radius, cosine));
+fn uniform_cone(axis: vec3<f32>, half_angle: f32, u: vec2<f32>) -> vec3<f32> {
+    let sine = sin_cos_turns(half_angle / (2.0 * TAU)).x;
+    let depth = u.x * 2.0 * sine * sine;
+    let radius = sqrt(max(depth * (2.0 - depth), 0.0));
+    return from_local(axis, vec3(sin_cos_turns(u.y).yx * radius, 1.0 - depth));
 }
 
 /// Weights of a triangle's second and third corner, uniform in its area.

@@ -32,7 +32,9 @@ pub enum GpuFault {
         needed: u64,
     },
     /// A scene does not fit into what a shader may see.
-    #[error("{what} take {bytes} bytes, more than the {limit} that {adapter} lets a shader see: use the CPU, or less of them")]
+    #[error(
+        "{what} take {bytes} bytes, more than the {limit} that {adapter} lets a shader see: use the CPU, or less of them"
+    )]
     TooLarge {
         /// What is too large.
         what: &'static str,
@@ -60,7 +62,8 @@ impl Gpu {
     /// When there is none, or it offers too little.
     pub fn headless() -> Result<Self, GpuFault> {
         let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
-        let options = RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
+        let options =
+            RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
         let adapter = pollster::block_on(instance.request_adapter(&options))
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
         let descriptor = DeviceDescriptor {

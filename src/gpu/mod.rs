@@ -3,19 +3,26 @@
 //! A [`Gpu`] is a device, Bevy's or one of our own. A [`GpuScene`] is a [`Scene`](crate::scene::Scene) in its memory:
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
-//! [`RayKernels`] traces rays that are given one by one.
+//! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
+//! draws a whole picture with it.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
 mod buffer;
 mod context;
+mod film;
+mod path;
 mod rays;
+mod render;
 mod scene;
 mod shader;
 #[cfg(test)]
 mod tests;
 
 pub use context::{Gpu, GpuFault};
+pub use film::GpuFilm;
+pub use path::{Pass, PathKernel};
 pub use rays::{Question, RayAnswer, RayKernels};
+pub use render::render;
 pub use scene::GpuScene;
 pub use shader::Stack;

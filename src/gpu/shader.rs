@@ -48,14 +48,17 @@ pub(super) fn tracing_source(stack: Stack, own: &[&str]) -> String {
         piece!("triangle"),
         piece!("kdtree"),
         piece!("material"),
+        piece!("vertex"),
     ];
     core::iter::once(&*sizes).chain(shared).chain(own.iter().copied()).collect::<Vec<_>>().join("\n")
 }
 
 impl Gpu {
     pub(super) fn shader(&self, label: &str, source: String) -> ShaderModule {
-        self.device
-            .create_shader_module(ShaderModuleDescriptor { label: Some(label), source: ShaderSource::Wgsl(source.into()) })
+        self.device.create_shader_module(ShaderModuleDescriptor {
+            label: Some(label),
+            source: ShaderSource::Wgsl(source.into()),
+        })
     }
 
     pub(super) fn compute_pipeline(

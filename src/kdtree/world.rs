@@ -108,10 +108,7 @@ impl World {
 }
 
 /// The triangles of some surfaces in world space, and where each comes from; degenerate ones are left out.
-fn triangles_of(
-    scene: &Scene,
-    surfaces: impl Iterator<Item = SurfaceId>,
-) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
+fn triangles_of(scene: &Scene, surfaces: impl Iterator<Item = SurfaceId>) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
     surfaces
         .flat_map(|surface| (0..scene.mesh_of(surface).triangles.len() as u32).map(move |triangle| (surface, triangle)))
         .map(|(surface, triangle)| (scene.triangle(surface, triangle), (surface, triangle)))

@@ -24,7 +24,7 @@ pub struct Pixel {
     /// Mean radiance in cd/m2.
     pub radiance: Vec3,
     /// Sum of the squared differences from the mean.
-    squares: Vec3,
+    pub(crate) squares: Vec3,
     /// Mean share of light that the surfaces reflect; zero for the sky.
     pub albedo: Vec3,
     /// Mean of the surfaces' normals.
@@ -70,6 +70,13 @@ impl Film {
     /// A film that has seen nothing.
     pub fn new(size: UVec2) -> Self {
         Self { size, pixels: vec![Pixel::default(); size.x as usize * size.y as usize] }
+    }
+
+    /// A film of pixels that were gathered elsewhere, rows from the top.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn from_pixels(size: UVec2, pixels: Vec<Pixel>) -> Self {
+        debug_assert_eq!(pixels.len(), size.x as usize * size.y as usize);
+        Self { size, pixels }
     }
 
     /// Columns and rows.

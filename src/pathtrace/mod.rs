@@ -20,6 +20,8 @@ mod view;
 mod volume;
 
 pub use bsdf::Bsdf;
+#[cfg(feature = "gpu")]
+pub(crate) use bsdf::layer_albedos;
 pub use exposure::{Exposure, meter};
 pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};

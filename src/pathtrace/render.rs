@@ -28,6 +28,19 @@ impl Default for RenderSettings {
     }
 }
 
+impl RenderSettings {
+    /// How much of the samples, or of the time, is behind a picture.
+    pub(crate) fn fraction_done(&self, samples: u32, elapsed: Duration) -> f32 {
+        let of_time = self.time_seconds.map_or(0.0, |seconds| elapsed.as_secs_f32() / seconds.max(f32::MIN_POSITIVE));
+        of_time.max(samples as f32 / self.samples.max(1) as f32)
+    }
+
+    /// The error that is good enough, when it is time to look at it: every few samples, but not too soon.
+    pub(crate) fn error_to_judge(&self, samples: u32) -> Option<f32> {
+        self.error.filter(|_| samples >= LEAST_SAMPLES_FOR_ERROR && samples.is_multiple_of(LEAST_SAMPLES_FOR_ERROR))
+    }
+}
+
 /// Samples before which the estimate of the error is not to be trusted.
 const LEAST_SAMPLES_FOR_ERROR: u32 = 16;
 /// The sequence that places samples on the film and on the lens; bounces take those from zero up.
@@ -40,12 +53,8 @@ pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monit
     let started = Instant::now();
     let mut film = Film::new(view.size);
     for sample in 0..settings.samples {
-        let elapsed = started.elapsed();
-        let fraction = fraction_done(settings, sample, elapsed);
-        let is_good = || {
-            let is_judged = sample >= LEAST_SAMPLES_FOR_ERROR && sample.is_multiple_of(LEAST_SAMPLES_FOR_ERROR);
-            settings.error.is_some_and(|error| is_judged && film.relative_error() <= error)
-        };
+        let fraction = settings.fraction_done(sample, started.elapsed());
+        let is_good = || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error);
         if monitor.is_cancelled() || (sample > 0 && fraction >= 1.0) || is_good() {
             break;
         }
@@ -53,11 +62,6 @@ pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monit
         add_pass(tracer, view, &mut film, sample, settings.seed);
     }
     film
-}
-
-fn fraction_done(settings: &RenderSettings, samples: u32, elapsed: Duration) -> f32 {
-    let of_time = settings.time_seconds.map_or(0.0, |seconds| elapsed.as_secs_f32() / seconds.max(f32::MIN_POSITIVE));
-    of_time.max(samples as f32 / settings.samples.max(1) as f32)
 }
 
 fn add_pass(tracer: &PathTracer, view: &View, film: &mut Film, sample: u32, seed: u32) {

@@ -33,8 +33,12 @@ impl Camera {
     /// The unit vector toward a place of the picture, measured from its middle in half heights: `(0, 1)` is the middle
     /// of the top edge.
     pub fn toward(&self, place: Vec2) -> Vec3 {
+        (self.forward + (self.right * place.x + self.up * place.y) * self.half_height()).normalize()
+    }
+
+    /// Half of the picture's height where it is one metre away.
+    pub fn half_height(&self) -> f32 {
         let (sine, cosine) = sin_cos_turns(0.5 * self.vertical_fov / core::f32::consts::TAU);
-        let half_height = sine / cosine;
-        (self.forward + (self.right * place.x + self.up * place.y) * half_height).normalize()
+        sine / cosine
     }
 }

@@ -37,6 +37,8 @@ pub(crate) use files::Overrides;
 pub use files::{Loaded, OutdoorsError, SceneError, Sun, load};
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
+#[cfg(feature = "gpu")]
+pub(crate) use light_sampler::EmitterDescription;
 pub use light_sampler::{AliasEntry, AliasTable, Chances, LightSample, LightSampler, Place, luminance};
 pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;

@@ -1,5 +1,6 @@
 //! A scene in the memory of a device.
 
+mod emitters;
 mod pictures;
 mod surfaces;
 mod triangles;
@@ -14,8 +15,10 @@ use wgpu::{
 use super::{Gpu, GpuFault};
 use crate::geometry::{SurfaceId, sobol};
 use crate::kdtree::{Preset, Tree, all_triangles};
+use crate::pathtrace::layer_albedos;
 use crate::scene::Scene;
 
+use self::emitters::Emitters;
 use self::pictures::Pictures;
 
 /// No index, in shaders.
@@ -45,11 +48,13 @@ struct Header {
 mod binding {
     pub const HEADER: u32 = 0;
     pub const SOBOL: u32 = 1;
+    pub const LAYER_ALBEDOS: u32 = 2;
     pub const NODES: u32 = 3;
     pub const REFERENCES: u32 = 4;
     pub const TRIANGLES: u32 = 5;
     pub const TABLES: u32 = 6;
     pub const SURFACES: u32 = 7;
+    pub const EMITTERS: u32 = 8;
     pub const SRGB_PICTURES: u32 = 9;
     pub const LINEAR_PICTURES: u32 = 10;
     pub const FLOAT_PICTURES: u32 = 11;
@@ -66,23 +71,28 @@ impl GpuScene {
         let mut tables = Vec::new();
         let records = triangles::records(scene, &tree, &sources, &mut tables);
         let pictures = Pictures::new(gpu, scene)?;
-        let surfaces = surfaces::records(scene, &pictures);
+        let mut surfaces = surfaces::records(scene, &pictures);
+        let emitters = Emitters::new(scene, &sources, &pictures, &mut surfaces, &mut tables);
 
-        let header = gpu.uniform("scene", &[header(&tree)]);
+        let header = gpu.uniform("scene", &[header(&tree, &emitters)]);
+        let layer_albedos = gpu.uniform("albedos of glossy layers", &layer_albedos());
         let sobol = gpu.uniform("Sobol points", sobol::contributions_of_groups());
         let nodes = gpu.storage("the tree's nodes", tree.nodes())?;
         let references = gpu.storage("the tree's references", tree.references())?;
         let triangles = gpu.storage("the triangles", &records)?;
         let tables = gpu.storage("normals, texture coordinates and lights", &tables)?;
         let surfaces = gpu.storage("the surfaces", &surfaces)?;
-        let buffers: [(u32, &Buffer); 7] = [
+        let emitters = gpu.storage("the lights", &emitters.records)?;
+        let buffers: [(u32, &Buffer); 9] = [
             (binding::HEADER, &header),
             (binding::SOBOL, &sobol),
+            (binding::LAYER_ALBEDOS, &layer_albedos),
             (binding::NODES, &nodes),
             (binding::REFERENCES, &references),
             (binding::TRIANGLES, &triangles),
             (binding::TABLES, &tables),
             (binding::SURFACES, &surfaces),
+            (binding::EMITTERS, &emitters),
         ];
         let views: [(u32, &TextureView); 3] = [
             (binding::SRGB_PICTURES, &pictures.srgb),
@@ -90,7 +100,8 @@ impl GpuScene {
             (binding::FLOAT_PICTURES, &pictures.float),
         ];
         let buffers = buffers.map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() });
-        let views = views.map(|(binding, view)| BindGroupEntry { binding, resource: BindingResource::TextureView(view) });
+        let views =
+            views.map(|(binding, view)| BindGroupEntry { binding, resource: BindingResource::TextureView(view) });
         let bind_group = gpu.device.create_bind_group(&BindGroupDescriptor {
             label: Some("scene"),
             layout: &Self::layout(gpu),
@@ -127,11 +138,13 @@ impl GpuScene {
             entries: &[
                 uniform(binding::HEADER),
                 uniform(binding::SOBOL),
+                uniform(binding::LAYER_ALBEDOS),
                 storage(binding::NODES),
                 storage(binding::REFERENCES),
                 storage(binding::TRIANGLES),
                 storage(binding::TABLES),
                 storage(binding::SURFACES),
+                storage(binding::EMITTERS),
                 picture(binding::SRGB_PICTURES),
                 picture(binding::LINEAR_PICTURES),
                 picture(binding::FLOAT_PICTURES),
@@ -150,16 +163,16 @@ pub(super) fn buffer(ty: BufferBindingType) -> BindingType {
     BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None }
 }
 
-fn header(tree: &Tree) -> Header {
+fn header(tree: &Tree, emitters: &Emitters) -> Header {
     let bounds = tree.bounds();
     // An empty box turned inside out would hold infinities, which shaders know nothing of.
     let (min, max) = if bounds.is_empty() { (glam::Vec3::ONE, glam::Vec3::NEG_ONE) } else { (bounds.min, bounds.max) };
     Header {
         bounds_min: min.to_array(),
-        emitters: 0,
+        emitters: emitters.records.len() as u32,
         bounds_max: max.to_array(),
         reach: min.abs().max(max.abs()).max_element(),
-        sky_radiance: [0.0; 3],
-        sky_emitter: NONE,
+        sky_radiance: emitters.sky_radiance.to_array(),
+        sky_emitter: emitters.sky_emitter.unwrap_or(NONE),
     }
 }

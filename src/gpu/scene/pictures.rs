@@ -107,7 +107,8 @@ impl Pictures {
     }
 
     fn words_of(&self, index: usize, texture: &Texture) -> PictureWords {
-        let Some(Place { layer, x, y }) = self.places.get(index).copied().filter(|_| texture.width * texture.height > 0)
+        let Some(Place { layer, x, y }) =
+            self.places.get(index).copied().filter(|_| texture.width * texture.height > 0)
         else {
             return [0; 4];
         };
@@ -124,7 +125,8 @@ impl Pictures {
 
 /// Puts all pictures of a kind on layers and uploads them.
 fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Place]) -> Result<TextureView, GpuFault> {
-    let of_kind = |&index: &usize| Kind::of(textures[index]) == kind && textures[index].width * textures[index].height > 0;
+    let of_kind =
+        |&index: &usize| Kind::of(textures[index]) == kind && textures[index].width * textures[index].height > 0;
     let indices: Vec<usize> = (0..textures.len()).filter(of_kind).collect();
     let largest = indices.iter().map(|&index| textures[index].width.max(textures[index].height)).max().unwrap_or(1);
     let limits = gpu.device.limits();
@@ -159,10 +161,8 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
     for index in indices {
         upload(gpu, &array, textures[index], places[index]);
     }
-    Ok(array.create_view(&TextureViewDescriptor {
-        dimension: Some(TextureViewDimension::D2Array),
-        ..Default::default()
-    }))
+    Ok(array
+        .create_view(&TextureViewDescriptor { dimension: Some(TextureViewDimension::D2Array), ..Default::default() }))
 }
 
 /// Finds a place for each picture on square layers, and answers how many layers there are.

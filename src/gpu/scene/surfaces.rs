@@ -11,7 +11,7 @@ use crate::scene::{AlphaMode, Scene, Sides};
 #[repr(C)]
 pub(super) struct Record {
     base_color: [f32; 4],
-    emission: [f32; 3],
+    pub emission: [f32; 3],
     metallic: f32,
     reflectance: [f32; 3],
     roughness: f32,

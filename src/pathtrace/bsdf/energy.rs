@@ -59,6 +59,12 @@ impl Table {
         at(row).lerp(at(row + 1), down)
     }
 
+    /// All entries, rows of the same roughness one after another, and then the means: what shaders look up.
+    #[cfg(feature = "gpu")]
+    pub fn words(&self) -> Vec<[f32; 2]> {
+        self.entries.as_flattened().iter().chain(&self.means).map(|albedo| [albedo.white, albedo.rim]).collect()
+    }
+
     /// The mean over all directions, weighted by their cosine.
     pub fn mean(&self, perceptual_roughness: f32) -> Albedo {
         let (row, down) = place(perceptual_roughness);

@@ -23,6 +23,12 @@ const LEAST_ROUGHNESS: f32 = 0.03;
 /// Smallest cosine toward the viewer; shading normals that turn away further are bent.
 const LEAST_COSINE: f32 = 1e-3;
 
+/// The table of albedos that shaders look up, as [`energy::Table::words`] lists it.
+#[cfg(feature = "gpu")]
+pub(crate) fn layer_albedos() -> Vec<[f32; 2]> {
+    energy::table().words()
+}
+
 /// How a point of a surface scatters light toward one direction.
 pub struct Bsdf {
     /// Tangent, bitangent and shading normal.

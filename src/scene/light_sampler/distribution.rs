@@ -38,6 +38,12 @@ impl Distribution {
         Choice { index, probability, rest }
     }
 
+    /// For each entry the sum of the probabilities before it, and one at the end.
+    #[cfg(feature = "gpu")]
+    pub fn cumulative(&self) -> &[f32] {
+        &self.cumulative
+    }
+
     /// How probable an entry is.
     pub fn probability(&self, index: usize) -> f32 {
         self.cumulative[index + 1] - self.cumulative[index]

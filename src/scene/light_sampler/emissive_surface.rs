@@ -10,9 +10,9 @@ use crate::scene::{AlphaMode, Scene, Sides};
 
 /// The triangles of an emissive surface, chosen by power.
 pub(super) struct EmissiveSurface {
-    surface: SurfaceId,
+    pub(super) surface: SurfaceId,
     facets: Vec<Facet>,
-    triangles: Distribution,
+    pub(super) triangles: Distribution,
     power: f32,
     bounds: Aabb,
     /// Area of all sides in square metres.

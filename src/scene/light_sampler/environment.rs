@@ -8,10 +8,10 @@ use crate::scene::EnvironmentMap;
 
 /// A grid of cells over the picture, chosen by the light that comes from them.
 pub(super) struct Environment {
-    map: EnvironmentMap,
-    columns: usize,
-    rows: usize,
-    cells: Distribution,
+    pub(super) map: EnvironmentMap,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) cells: Distribution,
     /// Luminance integrated over the sphere, cd sr / m2.
     power: f32,
 }

@@ -12,6 +12,8 @@
 
 mod alias;
 mod choice;
+#[cfg(feature = "gpu")]
+mod description;
 mod distribution;
 mod emissive_surface;
 mod environment;
@@ -31,6 +33,8 @@ use crate::geometry::{Hit, Ray, SurfaceId};
 
 pub use self::alias::{AliasEntry, AliasTable};
 pub use self::choice::{Chances, Place};
+#[cfg(feature = "gpu")]
+pub(crate) use self::description::EmitterDescription;
 
 /// A point chosen on a light, as seen from a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]

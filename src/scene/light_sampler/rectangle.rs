@@ -8,11 +8,11 @@ use crate::scene::LightKind;
 
 /// A rectangle that shines from one side.
 pub(super) struct RectangleLight {
-    corner: Vec3,
-    width: Vec3,
-    height: Vec3,
-    normal: Vec3,
-    radiance: Vec3,
+    pub(super) corner: Vec3,
+    pub(super) width: Vec3,
+    pub(super) height: Vec3,
+    pub(super) normal: Vec3,
+    pub(super) radiance: Vec3,
 }
 
 impl RectangleLight {

@@ -1,0 +1,211 @@
+// How surfaces scatter light, a matt base under a glossy layer: the twin of `pathtrace::Bsdf`.
+
+/// What one point of a surface looks like.
+struct Appearance {
+    base_color: vec3<f32>,
+    metallic: f32,
+    reflectance: vec3<f32>,
+    roughness: f32,
+}
+
+/// How a point scatters light toward one direction.
+struct Bsdf {
+    /// Tangent, bitangent and shading normal.
+    frame: mat3x3<f32>,
+    /// Toward the viewer, in the frame.
+    outgoing: vec3<f32>,
+    /// Perceptual roughness.
+    roughness: f32,
+    /// Reflectance of a microfacet that light falls on straight.
+    straight: vec3<f32>,
+    /// The same at a grazing angle.
+    grazing: f32,
+    /// Colour of light that microfacets have scattered several times.
+    multiple: vec3<f32>,
+    /// Chance of sampling the microfacets rather than the base.
+    glossy_chance: f32,
+    /// Reflectance of the matt base.
+    base: vec3<f32>,
+    /// What share of light white facets reflect, and those that shine only at the rim: all angles.
+    albedo: vec2<f32>,
+    /// The same toward the viewer.
+    albedo_outgoing: vec2<f32>,
+}
+
+/// Smallest perceptual roughness.
+const LEAST_ROUGHNESS: f32 = 0.03;
+/// Smallest cosine toward the viewer.
+const LEAST_COSINE: f32 = 1e-3;
+/// Entries along each axis of the table of albedos.
+const ALBEDO_STEPS: u32 = 32u;
+
+/// Albedos over roughness and the square root of the cosine, then their means over all directions; two to an entry.
+@group(0) @binding(2) var<uniform> layer_albedos: array<vec4<f32>, 528>;
+
+fn luminance(colour: vec3<f32>) -> f32 {
+    return dot(colour, vec3(0.2126, 0.7152, 0.0722));
+}
+
+fn table_albedo(index: u32) -> vec2<f32> {
+    let pair = layer_albedos[index / 2u];
+    return select(pair.xy, pair.zw, (index & 1u) == 1u);
+}
+
+/// The entry before a number between zero and one, and how far beyond it the number is.
+fn table_place(value: f32) -> vec2<f32> {
+    let position = clamp(value, 0.0, 1.0) * f32(ALBEDO_STEPS - 1u);
+    let before = min(floor(position), f32(ALBEDO_STEPS - 2u));
+    return vec2(before, position - before);
+}
+
+fn albedo_in_row(row: u32, column: vec2<f32>) -> vec2<f32> {
+    let entry = row * ALBEDO_STEPS + u32(column.x);
+    return mix(table_albedo(entry), table_albedo(entry + 1u), column.y);
+}
+
+/// What share of light a layer reflects toward a direction with this cosine to the normal.
+fn albedo_toward(cosine: f32, roughness: f32) -> vec2<f32> {
+    let row = table_place(roughness);
+    let column = table_place(sqrt(max(cosine, 0.0)));
+    return mix(albedo_in_row(u32(row.x), column), albedo_in_row(u32(row.x) + 1u, column), row.y);
+}
+
+/// The mean over all directions, weighted by their cosine.
+fn mean_albedo(roughness: f32) -> vec2<f32> {
+    let row = table_place(roughness);
+    let entry = ALBEDO_STEPS * ALBEDO_STEPS + u32(row.x);
+    return mix(table_albedo(entry), table_albedo(entry + 1u), row.y);
+}
+
+/// The normal, or the nearest to it that the viewer is in front of.
+fn facing_viewer(normal: vec3<f32>, outgoing: vec3<f32>) -> vec3<f32> {
+    let cosine = dot(normal, outgoing);
+    if cosine >= LEAST_COSINE {
+        return normal;
+    }
+    return normalize(normal + outgoing * (LEAST_COSINE - cosine) * 1.01);
+}
+
+fn to_local(frame: mat3x3<f32>, direction: vec3<f32>) -> vec3<f32> {
+    return vec3(dot(direction, frame[0]), dot(direction, frame[1]), dot(direction, frame[2]));
+}
+
+/// The share of light that a layer reflects in one go.
+fn single_albedo(bsdf: Bsdf, albedo: vec2<f32>) -> vec3<f32> {
+    return bsdf.straight * (albedo.x - albedo.y) + bsdf.grazing * albedo.y;
+}
+
+/// What share the layer reflects, in one go and in several.
+fn layer_albedo(bsdf: Bsdf, albedo: vec2<f32>) -> vec3<f32> {
+    return single_albedo(bsdf, albedo) + bsdf.multiple * (1.0 - albedo.x);
+}
+
+/// What is seen along `outgoing`, a unit vector away from a surface with this unit normal.
+fn make_bsdf(appearance: Appearance, surface_normal: vec3<f32>, outgoing: vec3<f32>) -> Bsdf {
+    var bsdf: Bsdf;
+    let normal = facing_viewer(surface_normal, outgoing);
+    bsdf.frame = orthonormal_basis(normal);
+    bsdf.outgoing = to_local(bsdf.frame, outgoing);
+    bsdf.roughness = max(appearance.roughness, LEAST_ROUGHNESS);
+    let dielectric = 0.16 * appearance.reflectance * appearance.reflectance;
+    let straight = mix(dielectric, appearance.base_color, appearance.metallic);
+    bsdf.straight = clamp(straight, vec3(0.0), vec3(1.0));
+    bsdf.grazing = min(dot(bsdf.straight, vec3(50.0 * 0.33)), 1.0);
+    bsdf.albedo = mean_albedo(bsdf.roughness);
+    bsdf.albedo_outgoing = albedo_toward(bsdf.outgoing.z, bsdf.roughness);
+    let mean = bsdf.straight + (vec3(bsdf.grazing) - bsdf.straight) / 21.0;
+    bsdf.multiple = mean * mean * bsdf.albedo.x / (vec3(1.0) - mean * (1.0 - bsdf.albedo.x));
+    bsdf.base = appearance.base_color * (1.0 - appearance.metallic);
+    let glossy = luminance(single_albedo(bsdf, bsdf.albedo_outgoing));
+    let matt = luminance(bsdf.base * (vec3(1.0) - layer_albedo(bsdf, bsdf.albedo_outgoing))
+        + bsdf.multiple * (1.0 - bsdf.albedo_outgoing.x));
+    bsdf.glossy_chance = select(0.0, glossy / (glossy + matt), glossy + matt > 0.0);
+    return bsdf;
+}
+
+/// Area of facets per solid angle of their normals and per area of the surface.
+fn facet_distribution(alpha: f32, facet: vec3<f32>) -> f32 {
+    let alpha_squared = alpha * alpha;
+    let spread = dot(facet.xy, facet.xy) + alpha_squared * facet.z * facet.z;
+    return alpha_squared / (PI * spread * spread);
+}
+
+/// Smith's ratio of hidden to visible facets.
+fn hidden_facets(alpha: f32, direction: vec3<f32>) -> f32 {
+    let slope_squared = dot(direction.xy, direction.xy) / (direction.z * direction.z);
+    return 0.5 * (sqrt(1.0 + alpha * alpha * slope_squared) - 1.0);
+}
+
+fn half_way(outgoing: vec3<f32>, incoming: vec3<f32>) -> vec3<f32> {
+    let sum = outgoing + incoming;
+    let squared = dot(sum, sum);
+    return select(vec3(0.0, 0.0, 1.0), sum * inverseSqrt(squared), squared > 0.0);
+}
+
+/// Radiance toward the viewer per irradiance from a direction, per steradian.
+fn evaluate_bsdf(bsdf: Bsdf, direction: vec3<f32>) -> vec3<f32> {
+    let incoming = to_local(bsdf.frame, direction);
+    if incoming.z <= 0.0 {
+        return vec3(0.0);
+    }
+    if bsdf.glossy_chance == 0.0 {
+        return bsdf.base / PI;
+    }
+    let alpha = bsdf.roughness * bsdf.roughness;
+    let facet = half_way(bsdf.outgoing, incoming);
+    let rim = clamp(1.0 - dot(incoming, facet), 0.0, 1.0);
+    let rim_squared = rim * rim;
+    let fresnel = bsdf.straight + (vec3(bsdf.grazing) - bsdf.straight) * (rim_squared * rim_squared * rim);
+    let visible = 1.0 / (1.0 + hidden_facets(alpha, bsdf.outgoing) + hidden_facets(alpha, incoming));
+    let glossy = fresnel * (facet_distribution(alpha, facet) * visible / (4.0 * bsdf.outgoing.z * incoming.z));
+    let albedo_incoming = albedo_toward(incoming.z, bsdf.roughness);
+    let scattered_often = bsdf.multiple * ((1.0 - bsdf.albedo_outgoing.x) * (1.0 - albedo_incoming.x)
+        / (PI * max(1.0 - bsdf.albedo.x, 1e-6)));
+    let through = (vec3(1.0) - layer_albedo(bsdf, bsdf.albedo_outgoing))
+        * (vec3(1.0) - layer_albedo(bsdf, albedo_incoming))
+        / max(vec3(1.0) - layer_albedo(bsdf, bsdf.albedo), vec3(1e-6));
+    return glossy + scattered_often + bsdf.base * through / PI;
+}
+
+/// Probability density per steradian with which `sample_bsdf` chooses a direction.
+fn bsdf_density(bsdf: Bsdf, direction: vec3<f32>) -> f32 {
+    let incoming = to_local(bsdf.frame, direction);
+    if incoming.z <= 0.0 {
+        return 0.0;
+    }
+    var glossy = 0.0;
+    if bsdf.glossy_chance > 0.0 {
+        let alpha = bsdf.roughness * bsdf.roughness;
+        let facet = half_way(bsdf.outgoing, incoming);
+        glossy = facet_distribution(alpha, facet)
+            / ((1.0 + hidden_facets(alpha, bsdf.outgoing)) * 4.0 * bsdf.outgoing.z);
+    }
+    return bsdf.glossy_chance * glossy + (1.0 - bsdf.glossy_chance) * incoming.z / PI;
+}
+
+/// A direction that light may come from; zero where it would come from within the surface.
+fn sample_bsdf(bsdf: Bsdf, u: vec2<f32>, choice: f32) -> vec3<f32> {
+    var local = cosine_hemisphere(u);
+    if choice < bsdf.glossy_chance {
+        let alpha = bsdf.roughness * bsdf.roughness;
+        let stretch = vec3(alpha, alpha, 1.0);
+        let toward = normalize(bsdf.outgoing * stretch);
+        let z = (1.0 - u.x) * (1.0 + toward.z) - toward.z;
+        let radius = sqrt(max(1.0 - z * z, 0.0));
+        let cap = vec3(sin_cos_turns(u.y).yx * radius, z) + toward;
+        let scaled = cap * stretch;
+        let squared = dot(scaled, scaled);
+        let facet = select(vec3(0.0, 0.0, 1.0), scaled * inverseSqrt(squared), squared > 0.0);
+        local = facet * (2.0 * dot(bsdf.outgoing, facet)) - bsdf.outgoing;
+    }
+    if local.z <= 0.0 {
+        return vec3(0.0);
+    }
+    return normalize(bsdf.frame * local);
+}
+
+/// What the base and the layer reflect together of light that comes alike from everywhere.
+fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
+    let layer = layer_albedo(bsdf, bsdf.albedo_outgoing);
+    return layer + bsdf.base * (vec3(1.0) - layer);
+}

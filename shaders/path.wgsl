@@ -1,0 +1,248 @@
+// Pictures by paths with next-event estimation: the twin of `pathtrace::PathTracer`, `View` and `Film`.
+
+/// One sample of some rows of a picture.
+struct Pass {
+    /// Where the camera stands.
+    eye: vec3<f32>,
+    /// The sample's number.
+    sample_index: u32,
+    /// Unit vector that the camera looks along.
+    forward: vec3<f32>,
+    /// Which random numbers.
+    seed: u32,
+    /// From the middle of the picture to its right, where it is as high as wide.
+    right: vec3<f32>,
+    /// Most bounces of a path.
+    most_bounces: u32,
+    /// From the middle of the picture to its top.
+    up: vec3<f32>,
+    /// Radius of the lens in metres; zero for a pinhole.
+    lens_radius: f32,
+    /// Columns and rows of the picture.
+    size: vec2<u32>,
+    /// The first row that is drawn.
+    first_row: u32,
+    /// The row after the last.
+    end_row: u32,
+    /// Distance in metres of what is sharp.
+    focus: f32,
+    /// One for pixels that weigh their neighbourhood by a tent, zero for a box.
+    tent: u32,
+    padding_0: u32,
+    padding_1: u32,
+}
+
+/// What the samples of a pixel say of its light.
+struct RadiancePixel {
+    /// Mean radiance, cd/m2.
+    mean: vec3<f32>,
+    /// How many samples there are.
+    samples: u32,
+    /// Sum of the squared differences from the mean.
+    squares: vec3<f32>,
+    padding: f32,
+}
+
+/// What the samples of a pixel say of the surfaces that it sees.
+struct FeaturePixel {
+    /// Mean share of light that they reflect; zero for the sky.
+    albedo: vec3<f32>,
+    /// Distance in metres to the nearest; `FAR` where only the sky was seen.
+    depth: f32,
+    /// Mean of their normals.
+    normal: vec3<f32>,
+    /// The surface that the latest sample saw, or `NONE`.
+    surface: u32,
+}
+
+/// What a path brought.
+struct Seen {
+    radiance: vec3<f32>,
+    /// What the first surface reflects.
+    albedo: vec3<f32>,
+    normal: vec3<f32>,
+    /// Distance to the first surface.
+    depth: f32,
+    /// The first surface, or `NONE`.
+    surface: u32,
+}
+
+/// The sequence that places samples on the film and on the lens.
+const CAMERA: u32 = 0xffffffffu;
+/// Reflections that no path is ended before.
+const CERTAIN_REFLECTIONS: u32 = 3u;
+/// Most of the paths that roulette lets live.
+const HIGHEST_SURVIVAL: f32 = 0.95;
+
+@group(1) @binding(0) var<uniform> settings: Pass;
+@group(1) @binding(1) var<storage, read_write> film_radiance: array<RadiancePixel>;
+@group(1) @binding(2) var<storage, read_write> film_features: array<FeaturePixel>;
+
+fn tent(u: f32) -> f32 {
+    return select(1.0 - sqrt(max(2.0 - 2.0 * u, 0.0)), sqrt(2.0 * u) - 1.0, u < 0.5);
+}
+
+/// The ray of a sample of a pixel.
+fn camera_ray(pixel: vec2<u32>, u: vec4<f32>) -> Ray {
+    let in_pixel = select(u.xy, vec2(tent(u.x), tent(u.y)) + 0.5, settings.tent == 1u);
+    let size = vec2<f32>(settings.size);
+    let place = ((vec2<f32>(pixel) + in_pixel) * 2.0 - size) / size.y;
+    let direction = normalize(settings.forward + settings.right * place.x - settings.up * place.y);
+    if settings.lens_radius <= 0.0 {
+        return Ray(settings.eye, 0.0, direction, FAR);
+    }
+    let sharp = direction * (settings.focus / dot(direction, settings.forward));
+    let turned = sin_cos_turns(u.w);
+    let across = (normalize(settings.right) * turned.y + normalize(settings.up) * turned.x)
+        * (settings.lens_radius * sqrt(u.z));
+    return Ray(settings.eye + across, 0.0, normalize(sharp - across), FAR);
+}
+
+/// What part of light in a direction counts for the way of choosing it whose density is `own`: the balance heuristic.
+fn share(own: f32, other: f32) -> f32 {
+    return select(0.0, own / (own + other), own > 0.0);
+}
+
+/// Radiance of the sky in a direction; its share where the direction was chosen with some density, above zero.
+fn met_sky(direction: vec3<f32>, density: f32) -> vec3<f32> {
+    let emitter = scene.sky_emitter;
+    if emitter == NONE {
+        return scene.sky_radiance;
+    }
+    let radiance = environment_radiance(emitter, environment_uv(emitter, direction));
+    if density <= 0.0 {
+        return radiance;
+    }
+    return radiance * share(density, emitters[emitter].chance * environment_density(emitter, direction));
+}
+
+/// Radiance of the surface that a ray met; its share where the ray was chosen with some density, above zero.
+fn met_emission(ray: Ray, hit: Hit, density: f32) -> vec3<f32> {
+    let surface = surface_of(hit.triangle);
+    if all(surfaces[surface].emission == vec3(0.0)) {
+        return vec3(0.0);
+    }
+    if is_back(hit) && (surfaces[surface].flags & BOTH_SIDES) == 0u {
+        return vec3(0.0);
+    }
+    let radiance = emission_at(surface, hit.triangle, hit.barycentric);
+    let emitter = surfaces[surface].emitter;
+    if density <= 0.0 || emitter == NONE {
+        return radiance;
+    }
+    return radiance * share(density, emitters[emitter].chance * hit_density(emitter, ray, hit));
+}
+
+/// Radiance toward the viewer of light that comes straight from one emitter.
+fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32>) -> vec3<f32> {
+    if scene.emitters == 0u {
+        return vec3(0.0);
+    }
+    let emitter = draw_emitter(u.z);
+    let chance = emitters[emitter].chance;
+    let light = sample_emitter(emitter, vertex.position, normal, u.xy);
+    if largest(light.irradiance) <= 0.0 || !(largest(light.irradiance) < FAR)
+        || dot(light.direction, vertex.geometric_normal) <= 0.0 {
+        return vec3(0.0);
+    }
+    let scattered = evaluate_bsdf(bsdf, light.direction) * light.irradiance;
+    if all(scattered == vec3(0.0)) {
+        return vec3(0.0);
+    }
+    var part = 1.0 / chance;
+    if light.density >= 0.0 {
+        part *= share(chance * light.density, bsdf_density(bsdf, light.direction));
+    }
+    return scattered * light_through(light.ray) * part;
+}
+
+/// What one path brings along a ray.
+fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
+    var seen = Seen(vec3(0.0), vec3(0.0), vec3(0.0), FAR, NONE);
+    var ray = first;
+    var weight = vec3(1.0);
+    // With what density the last vertex chose its direction; zero for the camera.
+    var density = 0.0;
+    for (var bounces = 0u; bounces <= settings.most_bounces; bounces++) {
+        let hit = closest_hit(ray);
+        weight *= hit.filtered;
+        if hit.triangle == NONE {
+            seen.radiance += weight * met_sky(ray.direction, density);
+            break;
+        }
+        seen.radiance += weight * met_emission(ray, hit, density);
+        let surface = surface_of(hit.triangle);
+        var vertex = vertex_of(hit);
+        let absorbs = is_back(hit) && (surfaces[surface].flags & BOTH_SIDES) == 0u;
+        let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
+        let appearance = Appearance(
+            clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
+            clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
+            surfaces[surface].reflectance,
+            clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
+        );
+        let bsdf = make_bsdf(appearance, vertex.shading_normal, -ray.direction);
+        if bounces == 0u {
+            seen.albedo = select(bsdf_albedo(bsdf), vec3(0.0), absorbs);
+            seen.normal = select(bsdf.frame[2], vertex.shading_normal, absorbs);
+            seen.depth = hit.t;
+            seen.surface = surface;
+        }
+        if absorbs || bounces == settings.most_bounces {
+            break;
+        }
+        let aim = sobol_point(hash2(seed, 2u * bounces), sample_index);
+        let way = sobol_point(hash2(seed, 2u * bounces + 1u), sample_index);
+        seen.radiance += weight * light_from_emitter(vertex, bsdf.frame[2], bsdf, aim.xyz);
+
+        let direction = sample_bsdf(bsdf, way.xy, way.z);
+        if dot(direction, vertex.geometric_normal) <= 0.0 {
+            break;
+        }
+        density = bsdf_density(bsdf, direction);
+        if density <= 0.0 {
+            break;
+        }
+        weight *= evaluate_bsdf(bsdf, direction) * (dot(direction, bsdf.frame[2]) / density);
+        if bounces >= CERTAIN_REFLECTIONS {
+            let survival = min(largest(weight), HIGHEST_SURVIVAL);
+            if aim.w >= survival {
+                break;
+            }
+            weight /= survival;
+        }
+        ray = Ray(vertex.position, 0.0, direction, FAR);
+    }
+    return seen;
+}
+
+/// Adds one sample to each pixel of some rows; the first one starts the means.
+@compute @workgroup_size(8, 8)
+fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
+    let pixel = vec2(id.x, settings.first_row + id.y);
+    if pixel.x >= settings.size.x || pixel.y >= settings.end_row {
+        return;
+    }
+    let seed = hash2(hash2(settings.seed, pixel.y), pixel.x);
+    let ray = camera_ray(pixel, sobol_point(hash2(seed, CAMERA), settings.sample_index));
+    let seen = trace_path(ray, settings.sample_index, seed);
+
+    let index = pixel.y * settings.size.x + pixel.x;
+    var radiance = RadiancePixel(vec3(0.0), 0u, vec3(0.0), 0.0);
+    var features = FeaturePixel(vec3(0.0), FAR, vec3(0.0), NONE);
+    if settings.sample_index > 0u {
+        radiance = film_radiance[index];
+        features = film_features[index];
+    }
+    radiance.samples++;
+    let part = 1.0 / f32(radiance.samples);
+    let difference = seen.radiance - radiance.mean;
+    radiance.mean += difference * part;
+    radiance.squares += difference * (seen.radiance - radiance.mean);
+    features.albedo += (seen.albedo - features.albedo) * part;
+    features.normal += (seen.normal - features.normal) * part;
+    features.depth = min(features.depth, seen.depth);
+    features.surface = seen.surface;
+    film_radiance[index] = radiance;
+    film_features[index] = features;
+}

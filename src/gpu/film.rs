@@ -1,0 +1,85 @@
+//! A picture in the memory of a device.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{UVec2, Vec3};
+use wgpu::Buffer;
+
+use super::{Gpu, GpuFault};
+use crate::pathtrace::{Film, Pixel};
+
+/// What a camera has gathered: the twin of [`Film`].
+///
+/// Two buffers with an entry for each pixel, rows from the top, laid out as `RadiancePixel` and `FeaturePixel` in
+/// `path.wgsl`.
+pub struct GpuFilm {
+    size: UVec2,
+    pub(super) radiance: Buffer,
+    pub(super) features: Buffer,
+}
+
+/// The twin of `RadiancePixel` in `path.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct RadiancePixel {
+    mean: [f32; 3],
+    samples: u32,
+    squares: [f32; 3],
+    padding: f32,
+}
+
+/// The twin of `FeaturePixel` in `path.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct FeaturePixel {
+    albedo: [f32; 3],
+    depth: f32,
+    normal: [f32; 3],
+    surface: u32,
+}
+
+impl GpuFilm {
+    /// A film that has seen nothing yet; its first pass overwrites what is there.
+    ///
+    /// # Errors
+    /// When the device has no room for so many pixels.
+    pub fn new(gpu: &Gpu, size: UVec2) -> Result<Self, GpuFault> {
+        let bytes = u64::from(size.x) * u64::from(size.y) * size_of::<RadiancePixel>() as u64;
+        let radiance = gpu.empty_storage("the picture's light", bytes)?;
+        let features = gpu.empty_storage("the picture's surfaces", bytes)?;
+        Ok(Self { size, radiance, features })
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> UVec2 {
+        self.size
+    }
+
+    /// Mean radiance, number of samples, and squared differences of each pixel.
+    pub fn radiance(&self) -> &Buffer {
+        &self.radiance
+    }
+
+    /// Albedo, depth, normal and surface of each pixel.
+    pub fn features(&self) -> &Buffer {
+        &self.features
+    }
+
+    /// Copies the picture back, when all work on it is done.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn read(&self, gpu: &Gpu) -> Result<Film, GpuFault> {
+        let count = self.size.x as usize * self.size.y as usize;
+        let radiance: Vec<RadiancePixel> = gpu.read(&self.radiance, count)?;
+        let features: Vec<FeaturePixel> = gpu.read(&self.features, count)?;
+        let pixels = radiance.iter().zip(&features).map(|(radiance, features)| Pixel {
+            samples: radiance.samples,
+            radiance: Vec3::from(radiance.mean),
+            squares: Vec3::from(radiance.squares),
+            albedo: Vec3::from(features.albedo),
+            normal: Vec3::from(features.normal),
+            depth: if features.depth < f32::MAX { features.depth } else { f32::INFINITY },
+        });
+        Ok(Film::from_pixels(self.size, pixels.collect()))
+    }
+}

@@ -1,0 +1,160 @@
+//! Everything that shines, and the tables that it is chosen by.
+
+use bytemuck::{Pod, Zeroable};
+use glam::Vec3;
+
+use super::NONE;
+use super::pictures::Pictures;
+use super::surfaces;
+use crate::geometry::{SurfaceId, sin_cos_turns};
+use crate::scene::{AliasEntry, EmitterDescription, LightKind, LightSampler, Scene, Sky};
+
+/// The lights of a scene, and the sky.
+pub(super) struct Emitters {
+    pub records: Vec<Record>,
+    /// Radiance of a uniform sky, or the factor on its picture.
+    pub sky_radiance: Vec3,
+    pub sky_emitter: Option<u32>,
+}
+
+/// The twin of `Emitter` in `light.wgsl`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Record {
+    place: [f32; 3],
+    kind: u32,
+    axis: [f32; 3],
+    range: f32,
+    strength: [f32; 3],
+    radius: f32,
+    width: [f32; 3],
+    inner_cosine: f32,
+    height: [f32; 3],
+    outer_cosine: f32,
+    threshold: f32,
+    alias: u32,
+    chance: f32,
+    table: u32,
+}
+
+const POINT: u32 = 0;
+const SPOT: u32 = 1;
+const SUN: u32 = 2;
+const RECTANGLE: u32 = 3;
+const SURFACE: u32 = 4;
+const ENVIRONMENT: u32 = 5;
+
+/// Ranges are squared in shaders, and have no end there that is not a number.
+const FARTHEST: f32 = 1e18;
+
+impl Emitters {
+    /// Describes all lights; tells each emissive surface which of them it is.
+    pub fn new(
+        scene: &Scene,
+        sources: &[(SurfaceId, u32)],
+        pictures: &Pictures,
+        surfaces: &mut [surfaces::Record],
+        tables: &mut Vec<u32>,
+    ) -> Self {
+        let lights = LightSampler::new(scene);
+        for id in scene.surface_ids() {
+            let record = &mut surfaces[id.index()];
+            match lights.emitter_of(id) {
+                Some(emitter) => record.emitter = emitter as u32,
+                // What is too weak to be an emitter shines on nothing; movers do, but are not aimed at.
+                None if scene.surface(id).is_in_bake() => record.emission = [0.0; 3],
+                None => {}
+            }
+        }
+        let entries = lights.by_power().entries();
+        let records =
+            lights.descriptions().zip(entries).map(|(description, &AliasEntry { threshold, alias, chance })| {
+                let record = match description {
+                    EmitterDescription::Lamp(kind) => of_lamp(kind),
+                    EmitterDescription::Rectangle { corner, width, height, normal, radiance } => Record {
+                        kind: RECTANGLE,
+                        place: corner.to_array(),
+                        width: width.to_array(),
+                        height: height.to_array(),
+                        axis: normal.to_array(),
+                        strength: radiance.to_array(),
+                        ..Record::default()
+                    },
+                    EmitterDescription::Surface { surface, cumulative } => {
+                        let table = tables.len() as u32;
+                        let triangles = cumulative.len() - 1;
+                        tables.push(triangles as u32);
+                        tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
+                        tables.extend(numbers_in_tree(surface, triangles, sources));
+                        Record { kind: SURFACE, table, ..Record::default() }
+                    }
+                    EmitterDescription::Environment { map, columns, rows, cumulative } => {
+                        let table = tables.len() as u32;
+                        tables.extend([columns as u32, rows as u32]);
+                        tables.extend(pictures.words_of_sky(&map.picture));
+                        tables.extend(map.rotation.to_array().map(f32::to_bits));
+                        tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
+                        Record { kind: ENVIRONMENT, table, ..Record::default() }
+                    }
+                };
+                Record { threshold, alias, chance, ..record }
+            });
+        let sky_emitter = lights.sky_emitter().map(|emitter| emitter as u32);
+        let sky_radiance = match &scene.sky {
+            Sky::Uniform(radiance) => *radiance,
+            Sky::Map(map) if sky_emitter.is_some() => Vec3::splat(map.scale),
+            Sky::Dark | Sky::Map(_) => Vec3::ZERO,
+        };
+        Self { records: records.collect(), sky_radiance, sky_emitter }
+    }
+}
+
+fn of_lamp(kind: LightKind) -> Record {
+    match kind {
+        LightKind::Point { position, intensity, radius, range } => Record {
+            kind: POINT,
+            place: position.to_array(),
+            strength: intensity.to_array(),
+            radius,
+            range: range.min(FARTHEST),
+            ..Record::default()
+        },
+        LightKind::Spot { position, direction, intensity, radius, range, inner_angle, outer_angle } => {
+            let [inner_cosine, outer_cosine] = [inner_angle, outer_angle].map(cosine_of_cone);
+            Record {
+                kind: SPOT,
+                place: position.to_array(),
+                axis: direction.to_array(),
+                strength: intensity.to_array(),
+                radius,
+                range: range.min(FARTHEST),
+                inner_cosine,
+                outer_cosine,
+                ..Record::default()
+            }
+        }
+        LightKind::Directional { direction, illuminance, angular_diameter } => Record {
+            kind: SUN,
+            axis: direction.to_array(),
+            strength: illuminance.to_array(),
+            radius: 0.5 * angular_diameter,
+            ..Record::default()
+        },
+        // Rectangles are described apart.
+        LightKind::Rectangle { .. } => Record::default(),
+    }
+}
+
+fn cosine_of_cone(angle: f32) -> f32 {
+    use core::f32::consts::{FRAC_PI_2, TAU};
+    sin_cos_turns(angle.min(FRAC_PI_2) / TAU).1
+}
+
+/// For each triangle of a surface its number in the tree; the tree leaves degenerate ones out.
+fn numbers_in_tree(surface: SurfaceId, triangles: usize, sources: &[(SurfaceId, u32)]) -> Vec<u32> {
+    let mut numbers = vec![NONE; triangles];
+    for (number, &(_, triangle)) in sources.iter().enumerate().filter(|(_, (of, _))| *of == surface) {
+        numbers[triangle as usize] = number as u32;
+    }
+    numbers
+}

@@ -1,0 +1,44 @@
+//! Emitters as plain data, for shaders that sample them on their own.
+
+use glam::Vec3;
+
+use super::{Emitter, LightSampler};
+use crate::geometry::SurfaceId;
+use crate::scene::{EnvironmentMap, LightKind};
+
+/// What a shader needs to know of an emitter.
+pub(crate) enum EmitterDescription<'a> {
+    /// A point or spot light, or the sun.
+    Lamp(LightKind),
+    /// A rectangle that shines from the side that its normal points to.
+    Rectangle { corner: Vec3, width: Vec3, height: Vec3, normal: Vec3, radiance: Vec3 },
+    /// An emissive surface, with the cumulative probabilities of its triangles.
+    Surface { surface: SurfaceId, cumulative: &'a [f32] },
+    /// The environment map, with the cumulative probabilities of its cells, row by row.
+    Environment { map: &'a EnvironmentMap, columns: usize, rows: usize, cumulative: &'a [f32] },
+}
+
+impl LightSampler<'_> {
+    /// All emitters, in the order in which they are numbered.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = EmitterDescription<'_>> {
+        self.emitters.iter().map(|emitter| match emitter {
+            Emitter::Lamp(lamp) => EmitterDescription::Lamp(lamp.0),
+            Emitter::Rectangle(light) => EmitterDescription::Rectangle {
+                corner: light.corner,
+                width: light.width,
+                height: light.height,
+                normal: light.normal,
+                radiance: light.radiance,
+            },
+            Emitter::Surface(light) => {
+                EmitterDescription::Surface { surface: light.surface, cumulative: light.triangles.cumulative() }
+            }
+            Emitter::Environment(light) => EmitterDescription::Environment {
+                map: &light.map,
+                columns: light.columns,
+                rows: light.rows,
+                cumulative: light.cells.cumulative(),
+            },
+        })
+    }
+}
