@@ -69,6 +69,8 @@ struct Seen {
 
 /// The sequence that places samples on the film and on the lens.
 const CAMERA: u32 = 0xffffffffu;
+/// More than any path has: a number that compilers know, since lavapipe fails on a loop that a uniform ends.
+const LONGEST_PATH: u32 = 1025u;
 /// Reflections that no path is ended before.
 const CERTAIN_REFLECTIONS: u32 = 3u;
 /// Most of the paths that roulette lets live.
@@ -88,14 +90,12 @@ fn camera_ray(pixel: vec2<u32>, u: vec4<f32>) -> Ray {
     let size = vec2<f32>(settings.size);
     let place = ((vec2<f32>(pixel) + in_pixel) * 2.0 - size) / size.y;
     let direction = normalize(settings.forward + settings.right * place.x - settings.up * place.y);
-    if settings.lens_radius <= 0.0 {
-        return Ray(settings.eye, 0.0, direction, FAR);
-    }
     let sharp = direction * (settings.focus / dot(direction, settings.forward));
     let turned = sin_cos_turns(u.w);
     let across = (normalize(settings.right) * turned.y + normalize(settings.up) * turned.x)
         * (settings.lens_radius * sqrt(u.z));
-    return Ray(settings.eye + across, 0.0, normalize(sharp - across), FAR);
+    let through_lens = select(direction, normalize(sharp - across), settings.lens_radius > 0.0);
+    return Ray(settings.eye + across, 0.0, through_lens, FAR);
 }
 
 /// What part of light in a direction counts for the way of choosing it whose density is `own`: the balance heuristic.
@@ -105,7 +105,7 @@ fn share(own: f32, other: f32) -> f32 {
 
 /// Radiance of the sky in a direction; its share where the direction was chosen with some density, above zero.
 fn met_sky(direction: vec3<f32>, density: f32) -> vec3<f32> {
-    let emitter = scene.sky_emitter;
+    let emitter = tables[SKY_EMITTER];
     if emitter == NONE {
         return scene.sky_radiance;
     }
@@ -135,9 +135,6 @@ fn met_emission(ray: Ray, hit: Hit, density: f32) -> vec3<f32> {
 
 /// Radiance toward the viewer of light that comes straight from one emitter.
 fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32>) -> vec3<f32> {
-    if scene.emitters == 0u {
-        return vec3(0.0);
-    }
     let emitter = draw_emitter(u.z);
     let chance = emitters[emitter].chance;
     let light = sample_emitter(emitter, vertex.position, normal, u.xy);
@@ -163,7 +160,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
     var weight = vec3(1.0);
     // With what density the last vertex chose its direction; zero for the camera.
     var density = 0.0;
-    for (var bounces = 0u; bounces <= settings.most_bounces; bounces++) {
+    for (var bounces = 0u; bounces < LONGEST_PATH; bounces++) {
         let hit = closest_hit(ray);
         weight *= hit.filtered;
         if hit.triangle == NONE {
@@ -188,7 +185,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
             seen.depth = hit.t;
             seen.surface = surface;
         }
-        if absorbs || bounces == settings.most_bounces {
+        if absorbs || bounces >= settings.most_bounces {
             break;
         }
         let aim = sobol_point(hash2(seed, 2u * bounces), sample_index);
@@ -228,13 +225,16 @@ fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     let seen = trace_path(ray, settings.sample_index, seed);
 
     let index = pixel.y * settings.size.x + pixel.x;
-    var radiance = RadiancePixel(vec3(0.0), 0u, vec3(0.0), 0.0);
-    var features = FeaturePixel(vec3(0.0), FAR, vec3(0.0), NONE);
-    if settings.sample_index > 0u {
-        radiance = film_radiance[index];
-        features = film_features[index];
-    }
-    radiance.samples++;
+    var radiance = film_radiance[index];
+    var features = film_features[index];
+    // No branch: see `scene.wgsl`.
+    let starts = settings.sample_index == 0u;
+    radiance.mean = select(radiance.mean, vec3(0.0), starts);
+    radiance.squares = select(radiance.squares, vec3(0.0), starts);
+    radiance.samples = select(radiance.samples, 0u, starts) + 1u;
+    features.albedo = select(features.albedo, vec3(0.0), starts);
+    features.normal = select(features.normal, vec3(0.0), starts);
+    features.depth = select(features.depth, FAR, starts);
     let part = 1.0 / f32(radiance.samples);
     let difference = seen.radiance - radiance.mean;
     radiance.mean += difference * part;

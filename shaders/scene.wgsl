@@ -1,10 +1,13 @@
 // The scene as all passes see it: the buffers of `gpu::GpuScene`.
+//
+// No branch of any shader may depend on uniforms alone: lavapipe compiles a shader anew, for half a second, whenever one
+// of them may have changed that decides a branch. What must decide one is read from a storage buffer.
 
 /// What concerns the whole scene.
 struct SceneHeader {
     /// The corner of the box around all triangles with the smallest coordinates, metres.
     bounds_min: vec3<f32>,
-    /// How many emitters there are.
+    /// How many emitters there are; one that is dark where there is none.
     emitters: u32,
     /// The corner with the largest coordinates, metres.
     bounds_max: vec3<f32>,
@@ -12,8 +15,7 @@ struct SceneHeader {
     reach: f32,
     /// Radiance of a uniform sky, or the factor on its picture, cd/m2.
     sky_radiance: vec3<f32>,
-    /// The emitter that the environment map is; none is `NONE`.
-    sky_emitter: u32,
+    padding: f32,
 }
 
 /// One triangle of the tree in world space.
@@ -32,6 +34,8 @@ struct TriangleRecord {
     attributes: u32,
 }
 
+/// Where in `tables` the number of the emitter is that the environment map is; `NONE` without.
+const SKY_EMITTER: u32 = 0u;
 /// No index.
 const NONE: u32 = 0xffffffffu;
 /// Set in the surface of a triangle that rays may pass.

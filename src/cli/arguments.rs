@@ -78,16 +78,49 @@ pub struct WorkArguments {
 }
 
 impl WorkArguments {
-    /// Refuses a backend that is not there and sets up the threads, once, before any work.
+    /// Sets up the threads of work that only the processor does, once, before any of it.
     pub fn prepare(&self) -> Result<(), Failure> {
-        match self.backend {
-            Backend::Auto | Backend::Cpu => {}
-            Backend::Gpu => return Err("the gpu backend is not available yet: use --backend cpu".into()),
+        if self.backend == Backend::Gpu {
+            return Err("this cannot be done on a graphics card yet: use --backend cpu".into());
         }
+        self.prepare_threads()
+    }
+
+    /// Sets up the threads, once, before any work; and the graphics card, if it is to work: asked for, or a real one.
+    pub fn prepare_device(&self) -> Result<Option<Device>, Failure> {
+        self.prepare_threads()?;
+        device(self.backend)
+    }
+
+    fn prepare_threads(&self) -> Result<(), Failure> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
         }
         Ok(())
+    }
+}
+
+#[cfg(feature = "gpu")]
+pub use crate::gpu::Gpu as Device;
+
+/// No device: this program was built without.
+#[cfg(not(feature = "gpu"))]
+pub enum Device {}
+
+#[cfg(feature = "gpu")]
+fn device(backend: Backend) -> Result<Option<Device>, Failure> {
+    match backend {
+        Backend::Cpu => Ok(None),
+        Backend::Auto => Ok(Device::headless().ok().filter(Device::is_hardware)),
+        Backend::Gpu => Ok(Some(Device::headless()?)),
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn device(backend: Backend) -> Result<Option<Device>, Failure> {
+    match backend {
+        Backend::Auto | Backend::Cpu => Ok(None),
+        Backend::Gpu => Err("this program was built without the feature gpu: add it, or use --backend cpu".into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `radiosity rays`: the tool that benchmarks and comparisons replay ray files with.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use glam::Vec3;
@@ -8,8 +9,9 @@ use rayon::prelude::*;
 
 use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
+use crate::scene::Scene;
 
-use super::arguments::{SceneArguments, WorkArguments};
+use super::arguments::{Device, SceneArguments, WorkArguments};
 use super::{Failure, say};
 use crate::bake::write_whole;
 
@@ -48,17 +50,12 @@ struct Outcome {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.work.prepare()?;
+    let device = arguments.work.prepare_device()?;
     let rays = read_rays(&arguments.rays)?;
     let opened = arguments.scene.open()?;
-    let started = Instant::now();
-    let world = World::build(opened.scene, Preset::best());
-    let build_seconds = started.elapsed().as_secs_f64();
-
-    let Replay { records, hits, seconds } = if arguments.any_hit {
-        replay(&rays, arguments.passes, |ray| any_hit(&world, ray))
-    } else {
-        replay(&rays, arguments.passes, |ray| closest_hit(&world, ray))
+    let (Replay { records, hits, seconds }, build_seconds) = match device {
+        None => replay_on_cpu(opened.scene, &rays, arguments),
+        Some(device) => replay_on(&device, &opened.scene, &rays, arguments)?,
     };
     write_whole(&arguments.hits, &records)?;
 
@@ -74,6 +71,65 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// What the rays met, and the seconds that the tree took.
+fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
+    let started = Instant::now();
+    let world = World::build(scene, Preset::best());
+    let build_seconds = started.elapsed().as_secs_f64();
+    let replay = if arguments.any_hit {
+        replay(rays, arguments.passes, |ray| any_hit(&world, ray))
+    } else {
+        replay(rays, arguments.passes, |ray| closest_hit(&world, ray))
+    };
+    (replay, build_seconds)
+}
+
+/// The same on a graphics card; the seconds include the way of the rays there and back.
+#[cfg(feature = "gpu")]
+fn replay_on(device: &Device, scene: &Scene, rays: &[Ray], arguments: &Arguments) -> Result<(Replay, f64), Failure> {
+    use crate::gpu::{GpuScene, Question, RayKernels, Stack};
+
+    let started = Instant::now();
+    let on_device = GpuScene::new(device, scene)?;
+    let build_seconds = started.elapsed().as_secs_f64();
+    let kernels = RayKernels::new(device, Stack::default());
+    let question = if arguments.any_hit { Question::Any } else { Question::Closest };
+    let rays: Vec<Ray> = rays.iter().map(|ray| if ray.is_valid() { *ray } else { NOWHERE }).collect();
+    let mut answers = Vec::new();
+    let mut seconds = f64::INFINITY;
+    for _ in 0..arguments.passes {
+        let started = Instant::now();
+        answers = kernels.trace(device, &on_device, &rays, question)?;
+        seconds = seconds.min(started.elapsed().as_secs_f64());
+    }
+    let first_triangles: Vec<u32> = scene
+        .surface_ids()
+        .scan(0, |next, surface| {
+            let first = *next;
+            *next += scene.mesh_of(surface).triangles.len() as u32;
+            Some(first)
+        })
+        .collect();
+    let hits = answers.iter().filter(|answer| answer.triangle != u32::MAX).count();
+    let record = |answer: &crate::gpu::RayAnswer| -> Vec<u8> {
+        if arguments.any_hit {
+            return f32::from(u8::from(answer.t <= 0.0)).to_le_bytes().into();
+        }
+        let (t, triangle) = match on_device.source(answer.triangle) {
+            Some((surface, triangle)) => (answer.t, first_triangles[surface.index()] + triangle),
+            None => (-1.0, u32::MAX),
+        };
+        [t.to_le_bytes(), triangle.to_le_bytes()].concat()
+    };
+    let records = answers.iter().flat_map(record).collect();
+    Ok((Replay { records, hits, seconds }, build_seconds))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn replay_on(device: &Device, _: &Scene, _: &[Ray], _: &Arguments) -> Result<(Replay, f64), Failure> {
+    match *device {}
 }
 
 /// Bytes of a ray in a file.
@@ -122,9 +178,11 @@ struct Replay {
 /// Rays that a thread takes at a time.
 const CHUNK: usize = 4096;
 
+/// Stands for rays that are none.
+const NOWHERE: Ray = Ray { origin: Vec3::ZERO, direction: Vec3::X, t_min: 1.0, t_max: 0.0 };
+
 /// Traces all rays, several times. One that is none (a NaN, no direction) is a miss, whatever the tree would make of it.
 fn replay<const BYTES: usize>(rays: &[Ray], passes: u32, trace: impl Fn(&Ray) -> (bool, [u8; BYTES]) + Sync) -> Replay {
-    const NOWHERE: Ray = Ray { origin: Vec3::ZERO, direction: Vec3::X, t_min: 1.0, t_max: 0.0 };
     let mut traced: Vec<(bool, [u8; BYTES])> = Vec::new();
     let mut seconds = f64::INFINITY;
     for _ in 0..passes {

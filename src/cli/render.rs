@@ -9,17 +9,20 @@ use glam::UVec2;
 use image::{ImageFormat, RgbImage};
 use serde::Serialize;
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings};
+use super::arguments::{Device, SceneArguments, WorkArguments, print_warnings};
 use super::look::LookArguments;
 use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
 use crate::bake::{peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
+#[cfg(feature = "gpu")]
+use crate::gpu;
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{
     Exposure, Film, Lens, PathTracer, PixelFilter, RenderSettings, View, aces_fitted, meter, render, to_srgb8,
 };
-use crate::scene::{Camera, LightSampler, luminance};
+use crate::progress::Monitor;
+use crate::scene::{Camera, LightSampler, Scene, luminance};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -195,23 +198,27 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = Format::of(&arguments.output)?;
     let (most_bounces, settings, lens) = (arguments.most_bounces()?, arguments.settings()?, arguments.lens()?);
-    arguments.work.prepare()?;
+    let device = arguments.work.prepare_device()?;
     interrupt::listen()?;
     let mut clock = Clock::default();
     let opened = arguments.scene.open()?;
     let camera = arguments.look.camera(&opened)?;
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
-    clock.lap("tree");
     let lights = LightSampler::new(&opened.scene);
     let tracer = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
+    clock.lap("tree");
     let filter = match arguments.filter {
         Filter::Box => PixelFilter::Box,
         Filter::Tent => PixelFilter::Tent,
     };
     let view = View { camera, size: arguments.size.0, lens, filter };
     let display = Display::new(arguments.json);
-    let film = render(&tracer, &view, &settings, &NamedStage { display: &display, name: "picture" });
+    let monitor = NamedStage { display: &display, name: "picture" };
+    let film = match &device {
+        None => render(&tracer, &view, &settings, &monitor),
+        Some(device) => render_on(device, &opened.scene, &view, most_bounces, &settings, &monitor)?,
+    };
     display.finish();
     if film.samples() == 0 {
         return Err("stopped before there was anything to write".into());
@@ -237,7 +244,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ev100,
         seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
-        backend: "cpu",
+        backend: if device.is_some() { "gpu" } else { "cpu" },
         warnings: &opened.warnings,
     };
     if arguments.json {
@@ -254,6 +261,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(format_args!("wrote {}", arguments.output.display()));
     }
     Ok(())
+}
+
+#[cfg(feature = "gpu")]
+fn render_on(
+    device: &Device,
+    scene: &Scene,
+    view: &View,
+    most_bounces: Option<u32>,
+    settings: &RenderSettings,
+    monitor: &dyn Monitor,
+) -> Result<Film, Failure> {
+    let scene = gpu::GpuScene::new(device, scene)?;
+    Ok(gpu::render(device, &scene, view, most_bounces, settings, monitor)?)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn render_on(
+    device: &Device,
+    _: &Scene,
+    _: &View,
+    _: Option<u32>,
+    _: &RenderSettings,
+    _: &dyn Monitor,
+) -> Result<Film, Failure> {
+    match *device {}
 }
 
 /// Seconds of each stage.

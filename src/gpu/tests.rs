@@ -59,7 +59,7 @@ fn rays_meet_the_same_triangles_as_on_the_cpu_however_little_a_thread_remembers(
 /// Pictures of a scene with the same random numbers, from the CPU and from the device.
 fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let gpu = test_device()?;
-    let view = View { camera, size: UVec2::splat(64), lens: None, filter: PixelFilter::Box };
+    let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
     let settings = RenderSettings { samples, seed: 3, ..Default::default() };
     let world = World::build(Arc::new(scene.clone()), Preset::best());
     let lights = LightSampler::new(scene);

@@ -11,6 +11,7 @@ use crate::scene::{AliasEntry, EmitterDescription, LightKind, LightSampler, Scen
 
 /// The lights of a scene, and the sky.
 pub(super) struct Emitters {
+    /// All of them; one that is dark where there is none, so that shaders need not ask.
     pub records: Vec<Record>,
     /// Radiance of a uniform sky, or the factor on its picture.
     pub sky_radiance: Vec3,
@@ -105,7 +106,11 @@ impl Emitters {
             Sky::Map(map) if sky_emitter.is_some() => Vec3::splat(map.scale),
             Sky::Dark | Sky::Map(_) => Vec3::ZERO,
         };
-        Self { records: records.collect(), sky_radiance, sky_emitter }
+        let mut records: Vec<Record> = records.collect();
+        if records.is_empty() {
+            records.push(Record { threshold: 1.0, chance: 1.0, range: 1.0, ..Record::default() });
+        }
+        Self { records, sky_radiance, sky_emitter }
     }
 }
 

@@ -21,6 +21,8 @@ use crate::scene::Scene;
 use self::emitters::Emitters;
 use self::pictures::Pictures;
 
+/// Where in the tables the sky's emitter is told.
+const SKY_EMITTER: usize = 0;
 /// No index, in shaders.
 const NONE: u32 = u32::MAX;
 
@@ -41,7 +43,7 @@ struct Header {
     bounds_max: [f32; 3],
     reach: f32,
     sky_radiance: [f32; 3],
-    sky_emitter: u32,
+    padding: f32,
 }
 
 /// What is bound at which place of the first group.
@@ -68,11 +70,12 @@ impl GpuScene {
     pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, GpuFault> {
         let (triangles, sources) = all_triangles(scene);
         let tree = Tree::build(triangles, &Preset::narrow());
-        let mut tables = Vec::new();
+        let mut tables = vec![NONE];
         let records = triangles::records(scene, &tree, &sources, &mut tables);
         let pictures = Pictures::new(gpu, scene)?;
         let mut surfaces = surfaces::records(scene, &pictures);
         let emitters = Emitters::new(scene, &sources, &pictures, &mut surfaces, &mut tables);
+        tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);
 
         let header = gpu.uniform("scene", &[header(&tree, &emitters)]);
         let layer_albedos = gpu.uniform("albedos of glossy layers", &layer_albedos());
@@ -173,6 +176,6 @@ fn header(tree: &Tree, emitters: &Emitters) -> Header {
         bounds_max: max.to_array(),
         reach: min.abs().max(max.abs()).max_element(),
         sky_radiance: emitters.sky_radiance.to_array(),
-        sky_emitter: emitters.sky_emitter.unwrap_or(NONE),
+        padding: 0.0,
     }
 }
