@@ -210,6 +210,26 @@ fn what_does_not_exist_yet_says_so() {
     assert_eq!(files(folder.path()), [] as [&str; 0]);
 }
 
+#[cfg(not(feature = "xatlas"))]
+#[test]
+fn a_build_without_xatlas_says_how_to_get_it() {
+    let folder = folder();
+    let said = complaint(&folder, &["bake", "builtin:furnace", "--unwrap", "xatlas"]);
+    assert!(said.contains("--features cli,xatlas") && said.contains("charts"), "{said}");
+    assert_eq!(files(folder.path()), [] as [&str; 0]);
+}
+
+#[cfg(feature = "xatlas")]
+#[test]
+fn xatlas_unwraps_a_bake_that_says_so_and_prints_nothing() {
+    let folder = folder();
+    let arguments = [&bake("builtin:furnace", "out")[..], &["--unwrap", "xatlas", "--json"]].concat();
+    let report = json(&run(&folder, &arguments));
+    assert!(report["elements"].as_u64().unwrap() > 0, "{report}");
+    let level = fs::read_to_string(folder.path().join("out/level.ron")).unwrap();
+    assert!(level.contains("xatlas"), "{level}");
+}
+
 #[test]
 fn render_draws_what_a_closed_form_says() {
     let folder = folder();

@@ -50,7 +50,7 @@ struct Baked {
 fn bake(scene: Scene) -> Baked {
     let scene = Arc::new(scene);
     let world = World::build(scene.clone(), Preset::fast());
-    let settings = LayoutSettings { texels_per_metre: 8.0, page_size: 256, padding: 2 };
+    let settings = LayoutSettings { texels_per_metre: 8.0, page_size: 256, ..LayoutSettings::default() };
     let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).expect("a small scene fits");
     let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
     let settings = SolverSettings { error: 0.1, ..SolverSettings::default() };

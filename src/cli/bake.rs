@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
+use crate::lightmap::Unwrapper;
 use crate::pathtrace::VolumeSettings;
 use crate::radiosity::{Content, Method};
 
@@ -26,6 +27,9 @@ pub struct Arguments {
     /// Texels per metre; more shows finer shadows at a quadratic cost
     #[arg(long, value_name = "TEXELS_PER_METRE", allow_negative_numbers = true)]
     density: Option<f32>,
+    /// Who unwraps meshes that bring no lightmap coordinates
+    #[arg(long, value_enum, default_value_t)]
+    unwrap: UnwrapArgument,
     /// Wanted error, area-weighted RMS over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     error: Option<f32>,
@@ -82,6 +86,29 @@ enum ContentArgument {
     Indirect,
 }
 
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum UnwrapArgument {
+    /// Straight charts within cones of normals
+    #[default]
+    Charts,
+    /// Conformal charts by xatlas, in builds that have it
+    Xatlas,
+}
+
+impl UnwrapArgument {
+    fn unwrapper(self) -> Result<Unwrapper, Failure> {
+        match self {
+            Self::Charts => Ok(Unwrapper::Charts),
+            #[cfg(feature = "xatlas")]
+            Self::Xatlas => Ok(Unwrapper::Xatlas),
+            #[cfg(not(feature = "xatlas"))]
+            Self::Xatlas => {
+                Err("--unwrap xatlas is not in this build: build with `--features cli,xatlas`, or use charts".into())
+            }
+        }
+    }
+}
+
 impl Arguments {
     fn settings(&self) -> Result<BakeSettings, Failure> {
         let mut settings = BakeSettings::default();
@@ -102,6 +129,7 @@ impl Arguments {
         solver.seed = self.seed;
         solver.memory_mib = self.memory.unwrap_or(solver.memory_mib);
         settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
+        settings.layout.unwrapper = self.unwrap.unwrapper()?;
         settings.filter.denoise = !self.no_denoise;
         settings.volume = (!self.no_volume).then(|| {
             let default = VolumeSettings::default();

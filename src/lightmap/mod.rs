@@ -26,5 +26,5 @@ pub use elements::{ElementId, ElementSampler, Elements, OpenSides, SurfacePoint,
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
 pub use page::{Page, irradiance_at, pages};
 pub use statistics::LayoutStatistics;
-pub use unwrap::{Unwrap, Uv1Problem};
+pub use unwrap::{Unwrap, Unwrapper, Uv1Problem};
 pub use voxels::Voxels;

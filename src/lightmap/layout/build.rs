@@ -11,7 +11,7 @@ use super::size::check;
 use super::{Layout, LayoutError, LayoutSettings, LayoutWarning};
 use crate::geometry::SurfaceId;
 use crate::lightmap::Unwrap;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::Monitor;
 use crate::scene::Scene;
 
 impl Layout {
@@ -34,10 +34,10 @@ impl Layout {
         check(scene, settings, &two_sided)?;
         let classes = resolution_classes(scene, settings, &two_sided);
         let done = AtomicUsize::new(0);
-        let unwraps: Vec<Result<Fitted, Cancelled>> = (classes.par_iter())
+        let unwraps: Vec<Result<Fitted, LayoutError>> = (classes.par_iter())
             .map(|class| {
                 monitor.check()?;
-                let fitted = class.unwrap(settings);
+                let fitted = class.unwrap(settings, monitor)?;
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                 monitor.progress(done as f32 / classes.len() as f32);
                 Ok(fitted)

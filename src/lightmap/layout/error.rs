@@ -41,6 +41,13 @@ pub enum LayoutError {
         /// Key of the surface with the most texels.
         largest: String,
     },
+    /// xatlas gave up on a mesh.
+    #[cfg(feature = "xatlas")]
+    #[error("xatlas cannot unwrap mesh \"{mesh}\": unwrap with charts instead, or check the mesh")]
+    Xatlas {
+        /// The mesh's name.
+        mesh: String,
+    },
     /// The work was asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

@@ -6,9 +6,10 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::size::static_surfaces;
-use super::{LayoutSettings, LayoutWarning};
+use super::{LayoutError, LayoutSettings, LayoutWarning};
 use crate::geometry::SurfaceId;
 use crate::lightmap::unwrap::{Outcome, Request, unwrap};
+use crate::progress::Monitor;
 use crate::scene::{Material, MeshData, Scene, Surface, UvChannel};
 
 /// Instances of a mesh share one unwrap when their scales differ by less than this factor.
@@ -33,19 +34,21 @@ pub(super) struct Fitted {
 
 impl ResolutionClass<'_> {
     /// Unwraps the mesh, at a lower density where it does not fit a page.
-    pub fn unwrap(&self, settings: &LayoutSettings) -> Fitted {
+    pub fn unwrap(&self, settings: &LayoutSettings, monitor: &dyn Monitor) -> Result<Fitted, LayoutError> {
         let mut shrunk = 1.0;
         loop {
-            let outcome = unwrap(&Request {
+            let request = Request {
                 mesh: self.mesh,
                 to_texels: self.to_texels * shrunk,
+                unwrapper: settings.unwrapper,
                 padding: settings.padding,
                 page_size: settings.page_size,
                 two_sided: self.two_sided,
                 uv1_is_read: self.uv1_is_read,
-            });
+            };
+            let outcome = unwrap(&request, monitor)?;
             if outcome.longest_edge <= settings.page_size {
-                return Fitted { outcome, shrunk };
+                return Ok(Fitted { outcome, shrunk });
             }
             // Padding does not shrink, so the step is a little longer than proportion says.
             shrunk *= (0.99 * f64::from(settings.page_size) / f64::from(outcome.longest_edge)).max(0.01);

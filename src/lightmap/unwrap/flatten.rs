@@ -77,7 +77,8 @@ fn project(topology: &Topology, triangles: Vec<u32>) -> Chart {
     Chart { triangles, vertices, points, corners }
 }
 
-fn overlaps_itself(topology: &Topology, chart: &Chart) -> bool {
+/// True when triangles of a chart overlap.
+pub(super) fn overlaps_itself(topology: &Topology, chart: &Chart) -> bool {
     let (min, max) = bounds(&chart.points);
     let mut occupied = Occupied::new(min, max, chart.triangles.len());
     (chart.triangles.iter().zip(chart.flat_triangles()))

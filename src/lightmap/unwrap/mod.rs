@@ -9,7 +9,8 @@
 //!          -> assemble   (split vertices where charts part) -> Unwrap
 //! ```
 //!
-//! A file's own UV_1 is taken instead where it is good (`reuse`).
+//! A file's own UV_1 is taken instead where it is good (`reuse`). With the feature `xatlas`, that library can take the
+//! place of `regions` and `flatten`.
 //!
 //! All lengths are in texels from the first step on, so that a surface's scale, stretched or not, and its density
 //! are one matrix, and small things are small by what a lightmap can show.
@@ -26,16 +27,22 @@ mod straighten;
 mod tests;
 mod topology;
 mod unwrapped;
+mod unwrapper;
+#[cfg(feature = "xatlas")]
+mod xatlas;
 
 use glam::{DMat3, Vec2};
 
 use self::assemble::assemble;
 use self::flatten::Chart;
 use self::topology::Topology;
+use crate::lightmap::LayoutError;
+use crate::progress::Monitor;
 use crate::scene::MeshData;
 
 pub use self::reuse::Uv1Problem;
 pub use self::unwrapped::Unwrap;
+pub use self::unwrapper::Unwrapper;
 
 /// What to unwrap, and how.
 #[derive(Clone, Copy)]
@@ -44,6 +51,8 @@ pub(super) struct Request<'a> {
     pub mesh: &'a MeshData,
     /// From the mesh's space to texels, up to a rotation.
     pub to_texels: DMat3,
+    /// Who makes new charts.
+    pub unwrapper: Unwrapper,
     /// Empty texels between charts.
     pub padding: u32,
     /// Largest edge that the rectangle should have.
@@ -65,7 +74,7 @@ pub(super) struct Outcome {
 }
 
 /// Gives a mesh lightmap coordinates: its own where they are good, new ones otherwise.
-pub(super) fn unwrap(request: &Request) -> Outcome {
+pub(super) fn unwrap(request: &Request, monitor: &dyn Monitor) -> Result<Outcome, LayoutError> {
     let count = request.mesh.triangles.len();
     let doubled = (request.two_sided && !request.uv1_is_read).then(|| with_backs(request.mesh));
     let mesh = doubled.as_ref().unwrap_or(request.mesh);
@@ -80,20 +89,23 @@ pub(super) fn unwrap(request: &Request) -> Outcome {
             }
         }
         if found.is_none() && !request.uv1_is_read {
-            found = Some(new_charts(&topology, request));
+            found = Some(new_charts(&topology, request, monitor)?);
         }
     }
     let longest_edge = found.as_ref().map_or(0, |(_, size)| size[0].max(size[1]));
     let unwrap = found
         .filter(|_| longest_edge <= request.page_size)
         .map(|(charts, size)| assemble(mesh, &topology, &charts, size, count));
-    Outcome { unwrap, longest_edge, problem }
+    Ok(Outcome { unwrap, longest_edge, problem })
 }
 
 /// Charts packed into a rectangle, and its size. Charts larger than a page are not packed.
-fn new_charts(topology: &Topology, request: &Request) -> (Vec<Chart>, [u32; 2]) {
-    let mut charts: Vec<Chart> =
-        (regions::grow(topology).into_iter()).flat_map(|region| flatten::flatten(topology, region)).collect();
+fn new_charts(
+    topology: &Topology,
+    request: &Request,
+    monitor: &dyn Monitor,
+) -> Result<(Vec<Chart>, [u32; 2]), LayoutError> {
+    let mut charts = flat_charts(topology, request, monitor)?;
     let sizes: Vec<[u32; 2]> = charts.iter_mut().map(straighten::straighten).collect();
     let longest = sizes.iter().flatten().copied().max().unwrap_or(0);
     let size = if longest > request.page_size {
@@ -101,7 +113,25 @@ fn new_charts(topology: &Topology, request: &Request) -> (Vec<Chart>, [u32; 2]) 
     } else {
         packing::pack(&mut charts, &sizes, request.padding, request.page_size)
     };
-    (charts, size)
+    Ok((charts, size))
+}
+
+/// Charts laid flat, anywhere, in texels.
+fn flat_charts(topology: &Topology, request: &Request, monitor: &dyn Monitor) -> Result<Vec<Chart>, LayoutError> {
+    monitor.check()?;
+    match request.unwrapper {
+        Unwrapper::Charts => {
+            Ok((regions::grow(topology).into_iter()).flat_map(|region| flatten::flatten(topology, region)).collect())
+        }
+        #[cfg(feature = "xatlas")]
+        Unwrapper::Xatlas => {
+            let refused = |error| match error {
+                xatlas::XatlasError::Cancelled(cancelled) => LayoutError::Cancelled(cancelled),
+                xatlas::XatlasError::Refused => LayoutError::Xatlas { mesh: request.mesh.name.clone() },
+            };
+            xatlas::charts(topology, request.mesh.triangles.len(), monitor).map_err(refused)
+        }
+    }
 }
 
 /// The mesh with every triangle a second time, facing the other way.

@@ -7,6 +7,10 @@ use glam::{DVec3, Vec3};
 
 use super::overlap::Occupied;
 use super::*;
+use crate::progress::Unmonitored;
+
+#[cfg(feature = "xatlas")]
+mod xatlas;
 
 const DENSITY: f64 = 32.0;
 
@@ -42,7 +46,12 @@ fn sphere() -> MeshData {
 
 fn request(mesh: &MeshData) -> Request<'_> {
     let to_texels = DMat3::from_diagonal(DVec3::splat(DENSITY));
-    Request { mesh, to_texels, padding: 2, page_size: 2048, two_sided: false, uv1_is_read: false }
+    let unwrapper = Unwrapper::Charts;
+    Request { mesh, to_texels, unwrapper, padding: 2, page_size: 2048, two_sided: false, uv1_is_read: false }
+}
+
+fn unwrap(request: &Request) -> Outcome {
+    super::unwrap(request, &Unmonitored).expect("nobody cancels")
 }
 
 fn unwrapped(mesh: &MeshData) -> Unwrap {
