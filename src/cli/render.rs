@@ -17,7 +17,8 @@ use crate::bake::{peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{
-    Exposure, Film, Lens, PathTracer, PixelFilter, RenderSettings, View, aces_fitted, meter, render, to_srgb8,
+    Exposure, Film, Integrator, Lens, PathTracer, PixelFilter, RenderSettings, View, WhittedTracer, aces_fitted, meter,
+    render, to_srgb8,
 };
 use crate::scene::{Camera, LightSampler, luminance};
 
@@ -45,7 +46,7 @@ pub struct Arguments {
     bounces: Option<u32>,
     /// How light is found
     #[arg(long, value_enum, default_value_t)]
-    integrator: Integrator,
+    integrator: Method,
     /// Exposure of a .png (EV100), or auto: as a light meter has it
     #[arg(long, value_name = "auto|N", default_value = "auto", allow_hyphen_values = true)]
     ev: Ev,
@@ -68,7 +69,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
-enum Integrator {
+enum Method {
     /// Paths from the eye: all light
     #[default]
     Path,
@@ -76,7 +77,7 @@ enum Integrator {
     Light,
     /// Both (not available yet)
     Hybrid,
-    /// Mirrors, glass and shadows alone (not available yet)
+    /// Mirrors, glass and shadows alone
     Whitted,
     /// Light that comes straight from where it shines
     Direct,
@@ -160,13 +161,18 @@ struct Outcome<'a> {
 impl Arguments {
     fn most_bounces(&self) -> Result<Option<u32>, Failure> {
         let name = match self.integrator {
-            Integrator::Path => return Ok(self.bounces),
-            Integrator::Direct => return Ok(Some(self.bounces.unwrap_or(1).min(1))),
-            Integrator::Light => "light",
-            Integrator::Hybrid => "hybrid",
-            Integrator::Whitted => "whitted",
+            Method::Path => return Ok(self.bounces),
+            Method::Direct => return Ok(Some(self.bounces.unwrap_or(1).min(1))),
+            Method::Whitted if self.bounces.is_some() => {
+                return Err(
+                    "--bounces is not for --integrator whitted, whose rays end when they count too little".into()
+                );
+            }
+            Method::Whitted => return Ok(None),
+            Method::Light => "light",
+            Method::Hybrid => "hybrid",
         };
-        Err(format!("--integrator {name} is not available yet: use path or direct").into())
+        Err(format!("--integrator {name} is not available yet: use path, whitted or direct").into())
     }
 
     fn settings(&self) -> Result<RenderSettings, Failure> {
@@ -198,26 +204,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.work.prepare()?;
     interrupt::listen()?;
     let mut clock = Clock::default();
-    let opened = arguments.scene.open()?;
+    let opened = arguments.scene.open_for_pictures()?;
     let camera = arguments.look.camera(&opened)?;
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
     clock.lap("tree");
     let lights = LightSampler::new(&opened.scene);
-    let tracer = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
+    let paths = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
+    let trees = WhittedTracer::new(&opened.scene, &world, &lights);
+    let tracer: &dyn Integrator = if arguments.integrator == Method::Whitted { &trees } else { &paths };
     let filter = match arguments.filter {
         Filter::Box => PixelFilter::Box,
         Filter::Tent => PixelFilter::Tent,
     };
     let view = View { camera, size: arguments.size.0, lens, filter };
     let display = Display::new(arguments.json);
-    let film = render(&tracer, &view, &settings, &NamedStage { display: &display, name: "picture" });
+    let film = render(tracer, &view, &settings, &NamedStage { display: &display, name: "picture" });
     display.finish();
     if film.samples() == 0 {
         return Err("stopped before there was anything to write".into());
     }
     clock.lap("render");
-    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&tracer, &view.camera).ev100);
+    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(tracer, &view.camera).ev100);
     let bytes = match format {
         Format::Png => to_png(&film, Exposure { ev100 })?,
         Format::Exr => film.to_exr()?,
@@ -286,7 +294,7 @@ impl Clock {
 const METER_SAMPLES: u32 = 64;
 
 /// The exposure under which the surfaces that a camera sees are middle grey on average.
-fn metered(tracer: &PathTracer, camera: &Camera) -> Exposure {
+fn metered(tracer: &dyn Integrator, camera: &Camera) -> Exposure {
     let found = meter(camera, |ray| {
         let seed = hash2(ray.direction.x.to_bits(), ray.direction.y.to_bits());
         let (mut sum, mut is_surface) = (0.0, false);

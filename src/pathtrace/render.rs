@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::UVec2;
 use rayon::prelude::*;
 
-use super::{Film, PathTracer, View};
+use super::{Film, Integrator, View};
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::progress::Monitor;
 
@@ -49,7 +49,7 @@ const CAMERA: u32 = u32::MAX;
 /// Draws what a camera sees, one sample of every pixel a pass, until the settings or the monitor say that it is enough.
 ///
 /// A film is a function of the scene, the view, the seed and the number of passes, whatever the number of threads.
-pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
     let started = Instant::now();
     let mut film = Film::new(view.size);
     for sample in 0..settings.samples {
@@ -64,7 +64,7 @@ pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monit
     film
 }
 
-fn add_pass(tracer: &PathTracer, view: &View, film: &mut Film, sample: u32, seed: u32) {
+fn add_pass(tracer: &dyn Integrator, view: &View, film: &mut Film, sample: u32, seed: u32) {
     let rows: Vec<_> = film.rows_mut().collect();
     rows.into_par_iter().enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {

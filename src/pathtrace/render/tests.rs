@@ -5,7 +5,7 @@ use glam::Vec3;
 
 use super::*;
 use crate::kdtree::{BruteForce, Preset, World};
-use crate::pathtrace::PixelFilter;
+use crate::pathtrace::{PathTracer, PixelFilter};
 use crate::progress::Unmonitored;
 use crate::scene::{Camera, LightSampler, Scene, builtin, luminance};
 
