@@ -17,9 +17,10 @@ use crate::bake::{peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{
-    Exposure, Film, Integrator, Lens, PathTracer, PixelFilter, RenderSettings, View, WhittedTracer, aces_fitted, meter,
-    render, to_srgb8,
+    Exposure, Film, Integrator, Lens, LightTracer, PathTracer, PixelFilter, RenderSettings, View, WhittedTracer,
+    aces_fitted, meter, render, render_from_lights, to_srgb8,
 };
+use crate::progress::Monitor;
 use crate::scene::{Camera, LightSampler, luminance};
 
 #[derive(clap::Args)]
@@ -41,6 +42,9 @@ pub struct Arguments {
     /// Noise that is good enough, root mean square over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL")]
     error: Option<f32>,
+    /// One over the mean number of paths that bring a pixel light which is enough: 0.01 is a hundred paths
+    #[arg(long, value_name = "TOL")]
+    tolerance: Option<f32>,
     /// Most bounces of light [default: until nothing is left]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
@@ -73,9 +77,9 @@ enum Method {
     /// Paths from the eye: all light
     #[default]
     Path,
-    /// Paths from lights (not available yet)
+    /// Paths from lights: all but what mirrors and glass show
     Light,
-    /// Both (not available yet)
+    /// Paths from lights, and from the eye for what mirrors and glass show
     Hybrid,
     /// Mirrors, glass and shadows alone
     Whitted,
@@ -160,29 +164,42 @@ struct Outcome<'a> {
 
 impl Arguments {
     fn most_bounces(&self) -> Result<Option<u32>, Failure> {
-        let name = match self.integrator {
-            Method::Path => return Ok(self.bounces),
-            Method::Direct => return Ok(Some(self.bounces.unwrap_or(1).min(1))),
+        match self.integrator {
+            Method::Path | Method::Light | Method::Hybrid => Ok(self.bounces),
+            Method::Direct => Ok(Some(self.bounces.unwrap_or(1).min(1))),
             Method::Whitted if self.bounces.is_some() => {
-                return Err(
-                    "--bounces is not for --integrator whitted, whose rays end when they count too little".into()
-                );
+                Err("--bounces is not for --integrator whitted, whose rays end when they count too little".into())
             }
-            Method::Whitted => return Ok(None),
-            Method::Light => "light",
-            Method::Hybrid => "hybrid",
-        };
-        Err(format!("--integrator {name} is not available yet: use path, whitted or direct").into())
+            Method::Whitted => Ok(None),
+        }
     }
 
     fn settings(&self) -> Result<RenderSettings, Failure> {
-        for (name, value) in [("time", self.time), ("error", self.error)] {
+        for (name, value) in [("time", self.time), ("error", self.error), ("tolerance", self.tolerance)] {
             if value.is_some_and(|value| !value.is_finite() || value <= 0.0) {
                 return Err(format!("--{name} must be a number above zero").into());
             }
         }
-        let Self { samples, time, error, seed, .. } = *self;
-        Ok(RenderSettings { samples, time_seconds: time, error, seed })
+        let Self { samples, time, error, tolerance, seed, .. } = *self;
+        Ok(RenderSettings { samples, time_seconds: time, error, tolerance, seed })
+    }
+
+    fn draw(
+        &self,
+        paths: &PathTracer,
+        world: &World,
+        lights: &LightSampler,
+        view: &View,
+        settings: &RenderSettings,
+        monitor: &dyn Monitor,
+    ) -> Film {
+        let from_lights = |tracer: &LightTracer| render_from_lights(tracer, view, settings, monitor);
+        match self.integrator {
+            Method::Path | Method::Direct => render(paths, view, settings, monitor),
+            Method::Whitted => render(&WhittedTracer::new(world.scene(), world, lights), view, settings, monitor),
+            Method::Light => from_lights(&LightTracer::new(world.scene(), world, lights, self.bounces)),
+            Method::Hybrid => from_lights(&LightTracer::hybrid(world.scene(), world, lights, self.bounces)),
+        }
     }
 
     fn lens(&self) -> Result<Option<Lens>, Failure> {
@@ -211,21 +228,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     clock.lap("tree");
     let lights = LightSampler::new(&opened.scene);
     let paths = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
-    let trees = WhittedTracer::new(&opened.scene, &world, &lights);
-    let tracer: &dyn Integrator = if arguments.integrator == Method::Whitted { &trees } else { &paths };
     let filter = match arguments.filter {
         Filter::Box => PixelFilter::Box,
         Filter::Tent => PixelFilter::Tent,
     };
     let view = View { camera, size: arguments.size.0, lens, filter };
     let display = Display::new(arguments.json);
-    let film = render(tracer, &view, &settings, &NamedStage { display: &display, name: "picture" });
+    let film =
+        arguments.draw(&paths, &world, &lights, &view, &settings, &NamedStage { display: &display, name: "picture" });
     display.finish();
     if film.samples() == 0 {
         return Err("stopped before there was anything to write".into());
     }
     clock.lap("render");
-    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(tracer, &view.camera).ev100);
+    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera).ev100);
     let bytes = match format {
         Format::Png => to_png(&film, Exposure { ev100 })?,
         Format::Exr => film.to_exr()?,

@@ -54,6 +54,13 @@ impl Pixel {
         self.depth = seen.surface.map_or(self.depth, |it| self.depth.min(it.distance));
     }
 
+    /// The sum of two independent means. What is known of surfaces is this one's.
+    fn plus(&self, other: &Self) -> Self {
+        let variance = self.variance() + other.variance();
+        let count = self.samples as f32;
+        Self { radiance: self.radiance + other.radiance, squares: variance * (count * (count - 1.0).max(1.0)), ..*self }
+    }
+
     /// Variance of the mean, if the samples were independent. They are stratified, so the true one is lower.
     pub fn variance(&self) -> Vec3 {
         let count = self.samples as f32;
@@ -96,6 +103,33 @@ impl Film {
 
     pub(super) fn rows_mut(&mut self) -> core::slice::ChunksExactMut<'_, Pixel> {
         self.pixels.chunks_exact_mut(self.size.x as usize)
+    }
+
+    /// Adds one sample of each pixel.
+    pub(super) fn add(&mut self, radiances: &[Vec3]) {
+        for (pixel, &radiance) in self.pixels.iter_mut().zip(radiances) {
+            pixel.add(&Seen { radiance, surface: None });
+        }
+    }
+
+    /// The sum of two independent pictures of one size.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let pixels = self.pixels.iter().zip(&other.pixels).map(|(one, other)| one.plus(other)).collect();
+        Self { size: self.size, pixels }
+    }
+
+    /// The largest change of any channel of any pixel since an earlier state, cd/m2.
+    pub(super) fn largest_change(&self, before: &Self) -> f32 {
+        let changes = self.pixels.iter().zip(&before.pixels).map(|(now, then)| (now.radiance - then.radiance).abs());
+        changes.fold(0.0, |largest, change| largest.max(change.max_element()))
+    }
+
+    /// How many pixels have got something since an earlier state with one sample less.
+    pub(super) fn brighter_than(&self, before: &Self) -> u64 {
+        let got = |(now, then): &(&Pixel, &Pixel)| {
+            now.radiance.max_element() * now.samples as f32 > then.radiance.max_element() * then.samples as f32
+        };
+        self.pixels.iter().zip(&before.pixels).filter(got).count() as u64
     }
 
     /// Standard error of the pixels' luminance, root mean square over all of them, over the mean luminance: at most, since

@@ -42,7 +42,9 @@ pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::EmitterDescription;
-pub use light_sampler::{AliasEntry, AliasTable, Chances, LightSample, LightSampler, Place, luminance};
+pub use light_sampler::{
+    AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, Place, luminance,
+};
 pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
