@@ -15,7 +15,7 @@ use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
 use crate::bake::{peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
-use crate::kdtree::{Preset, World};
+use crate::kdtree::{Preset, TraversalCost, World};
 use crate::pathtrace::{
     Exposure, Film, Integrator, Lens, LightTracer, PathTracer, PixelFilter, RenderSettings, View, WhittedTracer,
     aces_fitted, meter, render, render_from_lights, to_srgb8,
@@ -27,7 +27,7 @@ use crate::scene::{Camera, LightSampler, luminance};
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// The picture to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth
+    /// The picture to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth and cost
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
     /// Columns and rows
@@ -244,7 +244,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera).ev100);
     let bytes = match format {
         Format::Png => to_png(&film, Exposure { ev100 })?,
-        Format::Exr => film.to_exr()?,
+        Format::Exr => film.to_exr(traversal_costs(&world, &view))?,
     };
     write_whole(&arguments.output, &bytes)?;
     clock.lap("write");
@@ -304,6 +304,15 @@ impl Clock {
         self.seconds.insert("total", self.started.elapsed().as_secs_f64());
         self.seconds
     }
+}
+
+/// What the ray through the middle of each pixel costs, as channels of a picture.
+fn traversal_costs(world: &World, view: &View) -> [(&'static str, Vec<u32>); 2] {
+    let pixels = (0..view.size.y).flat_map(|y| (0..view.size.x).map(move |x| UVec2::new(x, y)));
+    // Half a unit is the middle of a pixel, whatever its filter, and nothing of the lens is to the side at zero.
+    let costs: Vec<_> = pixels.map(|pixel| world.cost(&view.ray(pixel, [0.5, 0.5, 0.0, 0.0]))).collect();
+    let channel = |of: fn(&TraversalCost) -> u32| costs.iter().map(of).collect();
+    [("cost.nodes", channel(|cost| cost.nodes)), ("cost.triangles", channel(|cost| cost.triangles))]
 }
 
 /// Paths along each of the light meter's rays.

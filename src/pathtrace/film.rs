@@ -144,11 +144,11 @@ impl Film {
     }
 
     /// The bytes of an OpenEXR file: `R`, `G`, `B` in cd/m2, their `variance`, the number of `samples`, and `albedo`,
-    /// `normal` and `depth` (`Z`) of what was seen.
+    /// `normal` and `depth` (`Z`) of what was seen. More channels may be added, with a value for each pixel.
     ///
     /// # Errors
     /// When the encoder refuses the picture.
-    pub fn to_exr(&self) -> Result<Vec<u8>, FilmFault> {
+    pub fn to_exr(&self, more: impl IntoIterator<Item = (&'static str, Vec<u32>)>) -> Result<Vec<u8>, FilmFault> {
         let channel = |name: &str, value: &dyn Fn(&Pixel) -> f32| {
             AnyChannel::new(name, FlatSamples::F32(self.pixels.iter().map(value).collect()))
         };
@@ -171,6 +171,7 @@ impl Film {
                 AnyChannel::new("samples", samples),
             ]
             .into_iter()
+            .chain(more.into_iter().map(|(name, values)| AnyChannel::new(name, FlatSamples::U32(values))))
             .collect(),
         );
         let size = (self.size.x as usize, self.size.y as usize);
@@ -214,7 +215,7 @@ mod tests {
         use exr::prelude::{ReadChannels, ReadLayers};
         let mut film = Film::new(UVec2::new(3, 2));
         film.pixels[4].add(&Seen { radiance: Vec3::new(1.5, 1e5, 0.25), surface: None });
-        let bytes = film.to_exr().unwrap();
+        let bytes = film.to_exr([("cost.nodes", (0..6).collect())]).unwrap();
         let image = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels().first_valid_layer();
         let image = image.all_attributes().from_buffered(Cursor::new(bytes)).unwrap();
         let channels = &image.layer_data.channel_data.list;
@@ -223,6 +224,6 @@ mod tests {
             channel.sample_data.values_as_f32().nth(4).unwrap()
         };
         assert_eq!([value("R"), value("G"), value("B"), value("samples")], [1.5, 1e5, 0.25, 1.0]);
-        assert_eq!(value("depth.Z"), f32::INFINITY);
+        assert_eq!((value("depth.Z"), value("cost.nodes")), (f32::INFINITY, 4.0));
     }
 }
