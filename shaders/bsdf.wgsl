@@ -1,4 +1,4 @@
-// How surfaces scatter light, a matt base under a glossy layer: the twin of `pathtrace::Bsdf`.
+// How surfaces scatter light, a matt base under a glossy layer or glass: the twin of `pathtrace::Bsdf`.
 
 /// What one point of a surface looks like.
 struct Appearance {
@@ -6,6 +6,22 @@ struct Appearance {
     metallic: f32,
     reflectance: vec3<f32>,
     roughness: f32,
+    /// The part of the light that goes into glass.
+    transmission: f32,
+    /// Index of refraction beyond the surface over that before it.
+    relative_ior: f32,
+}
+
+/// A direction that light may come from.
+struct Scattered {
+    /// Unit vector away from the surface, on either side of it.
+    direction: vec3<f32>,
+    /// Density of the choice per steradian; zero for light that comes through the surface.
+    density: f32,
+    /// What radiance from there counts toward the viewer, divided by the density; zero where there is none.
+    weight: vec3<f32>,
+    /// It comes through the surface.
+    through: bool,
 }
 
 /// How a point scatters light toward one direction.
@@ -30,12 +46,20 @@ struct Bsdf {
     albedo: vec2<f32>,
     /// The same toward the viewer.
     albedo_outgoing: vec2<f32>,
+    /// Colour of light that goes through the surface.
+    tint: vec3<f32>,
+    /// The share of glass, the rest is as opaque as plastic.
+    glass: f32,
+    /// Index of refraction beyond the surface over that before it.
+    relative_ior: f32,
 }
 
 /// Smallest perceptual roughness.
 const LEAST_ROUGHNESS: f32 = 0.03;
 /// Smallest cosine toward the viewer.
 const LEAST_COSINE: f32 = 1e-3;
+/// Nearest to one that a relative index of refraction comes.
+const LEAST_BEND: f32 = 1e-3;
 /// Entries along each axis of the table of albedos.
 const ALBEDO_STEPS: u32 = 32u;
 
@@ -116,6 +140,10 @@ fn make_bsdf(appearance: Appearance, surface_normal: vec3<f32>, outgoing: vec3<f
     let mean = bsdf.straight + (vec3(bsdf.grazing) - bsdf.straight) / 21.0;
     bsdf.multiple = mean * mean * bsdf.albedo.x / (vec3(1.0) - mean * (1.0 - bsdf.albedo.x));
     bsdf.base = appearance.base_color * (1.0 - appearance.metallic);
+    bsdf.tint = appearance.base_color;
+    bsdf.glass = appearance.transmission * (1.0 - appearance.metallic);
+    let bend = appearance.relative_ior - 1.0;
+    bsdf.relative_ior = select(appearance.relative_ior, 1.0 + select(LEAST_BEND, -LEAST_BEND, bend < 0.0), abs(bend) < LEAST_BEND);
     let glossy = luminance(single_albedo(bsdf, bsdf.albedo_outgoing));
     let matt = luminance(bsdf.base * (vec3(1.0) - layer_albedo(bsdf, bsdf.albedo_outgoing))
         + bsdf.multiple * (1.0 - bsdf.albedo_outgoing.x));
@@ -142,22 +170,53 @@ fn half_way(outgoing: vec3<f32>, incoming: vec3<f32>) -> vec3<f32> {
     return select(vec3(0.0, 0.0, 1.0), sum * inverseSqrt(squared), squared > 0.0);
 }
 
-/// Radiance toward the viewer per irradiance from a direction, per steradian.
-fn evaluate_bsdf(bsdf: Bsdf, direction: vec3<f32>) -> vec3<f32> {
-    let incoming = to_local(bsdf.frame, direction);
-    if incoming.z <= 0.0 {
-        return vec3(0.0);
+/// What perfectly reflecting facets scatter between two directions, per steradian, in one go.
+fn evaluate_facets(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> f32 {
+    let alpha = bsdf.roughness * bsdf.roughness;
+    let visible = 1.0 / (1.0 + hidden_facets(alpha, bsdf.outgoing) + hidden_facets(alpha, incoming));
+    return facet_distribution(alpha, facet) * visible / (4.0 * bsdf.outgoing.z * incoming.z);
+}
+
+/// A facet's normal, chosen as often as facets are seen.
+fn visible_normal(bsdf: Bsdf, u: vec2<f32>) -> vec3<f32> {
+    let alpha = bsdf.roughness * bsdf.roughness;
+    let stretch = vec3(alpha, alpha, 1.0);
+    let toward = normalize(bsdf.outgoing * stretch);
+    let z = (1.0 - u.x) * (1.0 + toward.z) - toward.z;
+    let radius = sqrt(max(1.0 - z * z, 0.0));
+    let cap = vec3(sin_cos_turns(u.y).yx * radius, z) + toward;
+    let scaled = cap * stretch;
+    let squared = dot(scaled, scaled);
+    return select(vec3(0.0, 0.0, 1.0), scaled * inverseSqrt(squared), squared > 0.0);
+}
+
+/// The square of the cosine beyond a border; negative under total reflection.
+fn refracted_square(cosine: f32, relative_ior: f32) -> f32 {
+    return 1.0 - (1.0 - cosine * cosine) / (relative_ior * relative_ior);
+}
+
+/// The part of unpolarised light that a border mirrors.
+fn mirrored_share(cosine_to_border: f32, relative_ior: f32) -> f32 {
+    let cosine = clamp(cosine_to_border, 0.0, 1.0);
+    let square = refracted_square(cosine, relative_ior);
+    if square <= 0.0 {
+        return 1.0;
     }
+    let beyond = sqrt(square);
+    let parallel = (relative_ior * cosine - beyond) / (relative_ior * cosine + beyond);
+    let perpendicular = (cosine - relative_ior * beyond) / (cosine + relative_ior * beyond);
+    return 0.5 * (parallel * parallel + perpendicular * perpendicular);
+}
+
+/// The part that is no glass: light from a direction in the frame.
+fn evaluate_opaque(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> vec3<f32> {
     if bsdf.glossy_chance == 0.0 {
         return bsdf.base / PI;
     }
-    let alpha = bsdf.roughness * bsdf.roughness;
-    let facet = half_way(bsdf.outgoing, incoming);
     let rim = clamp(1.0 - dot(incoming, facet), 0.0, 1.0);
     let rim_squared = rim * rim;
     let fresnel = bsdf.straight + (vec3(bsdf.grazing) - bsdf.straight) * (rim_squared * rim_squared * rim);
-    let visible = 1.0 / (1.0 + hidden_facets(alpha, bsdf.outgoing) + hidden_facets(alpha, incoming));
-    let glossy = fresnel * (facet_distribution(alpha, facet) * visible / (4.0 * bsdf.outgoing.z * incoming.z));
+    let glossy = fresnel * evaluate_facets(bsdf, incoming, facet);
     let albedo_incoming = albedo_toward(incoming.z, bsdf.roughness);
     let scattered_often = bsdf.multiple * ((1.0 - bsdf.albedo_outgoing.x) * (1.0 - albedo_incoming.x)
         / (PI * max(1.0 - bsdf.albedo.x, 1e-6)));
@@ -167,45 +226,80 @@ fn evaluate_bsdf(bsdf: Bsdf, direction: vec3<f32>) -> vec3<f32> {
     return glossy + scattered_often + bsdf.base * through / PI;
 }
 
-/// Probability density per steradian with which `sample_bsdf` chooses a direction.
+/// Radiance toward the viewer per irradiance from a direction, per steradian; without light that comes through.
+fn evaluate_bsdf(bsdf: Bsdf, direction: vec3<f32>) -> vec3<f32> {
+    let incoming = to_local(bsdf.frame, direction);
+    if incoming.z <= 0.0 {
+        return vec3(0.0);
+    }
+    let facet = half_way(bsdf.outgoing, incoming);
+    var sum = vec3(0.0);
+    if bsdf.glass < 1.0 {
+        sum += (1.0 - bsdf.glass) * evaluate_opaque(bsdf, incoming, facet);
+    }
+    if bsdf.glass > 0.0 {
+        let mirrored = mirrored_share(dot(incoming, facet), bsdf.relative_ior);
+        sum += bsdf.glass * mirrored * evaluate_facets(bsdf, incoming, facet);
+    }
+    return sum;
+}
+
+/// Probability density per steradian with which `sample_bsdf` chooses a direction before the surface.
 fn bsdf_density(bsdf: Bsdf, direction: vec3<f32>) -> f32 {
     let incoming = to_local(bsdf.frame, direction);
     if incoming.z <= 0.0 {
         return 0.0;
     }
-    var glossy = 0.0;
-    if bsdf.glossy_chance > 0.0 {
+    let facet = half_way(bsdf.outgoing, incoming);
+    var by_facets = (1.0 - bsdf.glass) * bsdf.glossy_chance;
+    if bsdf.glass > 0.0 {
+        by_facets += bsdf.glass * mirrored_share(dot(incoming, facet), bsdf.relative_ior);
+    }
+    var facets = 0.0;
+    if by_facets > 0.0 {
         let alpha = bsdf.roughness * bsdf.roughness;
-        let facet = half_way(bsdf.outgoing, incoming);
-        glossy = facet_distribution(alpha, facet)
+        facets = facet_distribution(alpha, facet)
             / ((1.0 + hidden_facets(alpha, bsdf.outgoing)) * 4.0 * bsdf.outgoing.z);
     }
-    return bsdf.glossy_chance * glossy + (1.0 - bsdf.glossy_chance) * incoming.z / PI;
+    return by_facets * facets + (1.0 - bsdf.glass) * (1.0 - bsdf.glossy_chance) * incoming.z / PI;
 }
 
-/// A direction that light may come from; zero where it would come from within the surface.
-fn sample_bsdf(bsdf: Bsdf, u: vec2<f32>, choice: f32) -> vec3<f32> {
+/// A direction that light may come from, on either side of the surface.
+fn sample_bsdf(bsdf: Bsdf, u: vec2<f32>, choice: f32) -> Scattered {
+    let nothing = Scattered(vec3(0.0), 0.0, vec3(0.0), false);
     var local = cosine_hemisphere(u);
-    if choice < bsdf.glossy_chance {
-        let alpha = bsdf.roughness * bsdf.roughness;
-        let stretch = vec3(alpha, alpha, 1.0);
-        let toward = normalize(bsdf.outgoing * stretch);
-        let z = (1.0 - u.x) * (1.0 + toward.z) - toward.z;
-        let radius = sqrt(max(1.0 - z * z, 0.0));
-        let cap = vec3(sin_cos_turns(u.y).yx * radius, z) + toward;
-        let scaled = cap * stretch;
-        let squared = dot(scaled, scaled);
-        let facet = select(vec3(0.0, 0.0, 1.0), scaled * inverseSqrt(squared), squared > 0.0);
-        local = facet * (2.0 * dot(bsdf.outgoing, facet)) - bsdf.outgoing;
+    if choice < bsdf.glass + bsdf.glossy_chance * (1.0 - bsdf.glass) {
+        let facet = visible_normal(bsdf, u);
+        let cosine = dot(bsdf.outgoing, facet);
+        local = facet * (2.0 * cosine) - bsdf.outgoing;
+        if choice < bsdf.glass && choice >= mirrored_share(cosine, bsdf.relative_ior) * bsdf.glass {
+            let square = refracted_square(cosine, bsdf.relative_ior);
+            let refracted = (facet * cosine - bsdf.outgoing) / bsdf.relative_ior - facet * sqrt(max(square, 0.0));
+            if square <= 0.0 || refracted.z >= 0.0 {
+                return nothing;
+            }
+            let alpha = bsdf.roughness * bsdf.roughness;
+            let hidden = hidden_facets(alpha, bsdf.outgoing);
+            let lit_of_seen = (1.0 + hidden) / (1.0 + hidden + hidden_facets(alpha, refracted));
+            return Scattered(normalize(bsdf.frame * refracted), 0.0, bsdf.tint * lit_of_seen, true);
+        }
     }
     if local.z <= 0.0 {
-        return vec3(0.0);
+        return nothing;
     }
-    return normalize(bsdf.frame * local);
+    let direction = normalize(bsdf.frame * local);
+    let density = bsdf_density(bsdf, direction);
+    if density <= 0.0 {
+        return nothing;
+    }
+    let weight = evaluate_bsdf(bsdf, direction) * (dot(direction, bsdf.frame[2]) / density);
+    return Scattered(direction, density, weight, false);
 }
 
 /// What the base and the layer reflect together of light that comes alike from everywhere.
 fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
     let layer = layer_albedo(bsdf, bsdf.albedo_outgoing);
-    return layer + bsdf.base * (vec3(1.0) - layer);
+    let opaque = layer + bsdf.base * (vec3(1.0) - layer);
+    let mirrored = mirrored_share(bsdf.outgoing.z, bsdf.relative_ior);
+    return opaque * (1.0 - bsdf.glass) + (bsdf.tint * (1.0 - mirrored) + mirrored) * bsdf.glass;
 }

@@ -19,13 +19,19 @@ struct Surface {
     alpha_threshold: f32,
     /// `OPAQUE`, `MASK` or `BLEND`, `BOTH_SIDES`, `MIRRORED`.
     flags: u32,
-    /// Pictures of base colour, of roughness and metalness, and of emission.
-    pictures: array<vec4<u32>, 3>,
+    /// How fast light fades within, per metre.
+    absorption: vec3<f32>,
+    /// The part of the light that goes into solid glass; zero for anything else.
+    transmission: f32,
+    /// Pictures of base colour, of roughness and metalness, of emission, and of normals.
+    pictures: array<vec4<u32>, 4>,
     /// The emitter that it is, or `NONE`.
     emitter: u32,
-    padding_0: u32,
-    padding_1: u32,
-    padding_2: u32,
+    /// Index of refraction of glass.
+    ior: f32,
+    /// How steep the bumps of the picture of normals are.
+    normal_scale: f32,
+    padding: u32,
 }
 
 const ALPHA_MODE: u32 = 3u;
@@ -47,6 +53,7 @@ const IS_FLOAT: u32 = 128u;
 const BASE_COLOR: u32 = 0u;
 const METALLIC_ROUGHNESS: u32 = 1u;
 const EMISSION: u32 = 2u;
+const NORMALS: u32 = 3u;
 
 /// Set where a triangle has normals, first and second texture coordinates, in the first word of its attributes.
 const HAS_NORMALS: u32 = 1u;
@@ -132,22 +139,42 @@ fn coordinates_of(attributes: u32, second: bool) -> u32 {
     return attributes + 1u + before;
 }
 
-/// A picture of a surface at a point of a triangle; one where there is none.
-fn read_picture(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
-    let picture = surfaces[surface].pictures[which];
-    if (picture.w & IS_PICTURE) == 0u {
-        return vec4(1.0);
+/// Where a picture of a surface is read at a point of a triangle, and how that changes along the triangle's two edges from
+/// its first corner.
+struct PicturePlace {
+    uv: vec2<f32>,
+    along_b: vec2<f32>,
+    along_c: vec2<f32>,
+    /// False where the surface has no such picture, or its mesh no coordinates for it.
+    is_there: bool,
+}
+
+fn picture_place(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>) -> PicturePlace {
+    let nowhere = PicturePlace(vec2(0.0), vec2(0.0), vec2(0.0), false);
+    let flags = surfaces[surface].pictures[which].w;
+    if (flags & IS_PICTURE) == 0u {
+        return nowhere;
     }
-    let place = coordinates_of(triangles[triangle].attributes, (picture.w & SECOND_UV) != 0u);
+    let place = coordinates_of(triangles[triangle].attributes, (flags & SECOND_UV) != 0u);
     if place == NONE {
-        return vec4(1.0);
+        return nowhere;
     }
     let a = table_vec2(place);
-    let b = table_vec2(place + 2u);
-    let c = table_vec2(place + 4u);
-    let uv = a + (b - a) * barycentric.x + (c - a) * barycentric.y;
+    let b = table_vec2(place + 2u) - a;
+    let c = table_vec2(place + 4u) - a;
     let columns = surfaces[surface].uv_matrix;
-    return sample_picture(picture, columns.xy * uv.x + columns.zw * uv.y + surfaces[surface].uv_offset);
+    let matrix = mat2x2(columns.xy, columns.zw);
+    let uv = matrix * (a + b * barycentric.x + c * barycentric.y) + surfaces[surface].uv_offset;
+    return PicturePlace(uv, matrix * b, matrix * c, true);
+}
+
+/// A picture of a surface at a point of a triangle; one where there is none.
+fn read_picture(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
+    let place = picture_place(surface, which, triangle, barycentric);
+    if !place.is_there {
+        return vec4(1.0);
+    }
+    return sample_picture(surfaces[surface].pictures[which], place.uv);
 }
 
 fn base_color_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {

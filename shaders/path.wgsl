@@ -153,32 +153,42 @@ fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32
     return scattered * light_through(light.ray) * part;
 }
 
+/// What a surface looks like where a ray met it.
+fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
+    let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
+    let ior = surfaces[surface].ior;
+    return Appearance(
+        clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
+        clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
+        surfaces[surface].reflectance,
+        clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
+        surfaces[surface].transmission,
+        select(ior, 1.0 / ior, back),
+    );
+}
+
 /// What one path brings along a ray.
 fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
     var seen = Seen(vec3(0.0), vec3(0.0), vec3(0.0), FAR, NONE);
     var ray = first;
     var weight = vec3(1.0);
-    // With what density the last vertex chose its direction; zero for the camera.
+    // What the ray runs through takes this much of it, per metre.
+    var absorption = vec3(0.0);
+    // With what density the last vertex chose its direction; zero for the camera, and behind glass.
     var density = 0.0;
     for (var bounces = 0u; bounces < LONGEST_PATH; bounces++) {
         let hit = closest_hit(ray);
-        weight *= hit.filtered;
+        weight *= hit.filtered * exponential(-absorption * min(hit.t, 1e30));
         if hit.triangle == NONE {
             seen.radiance += weight * met_sky(ray.direction, density);
             break;
         }
         seen.radiance += weight * met_emission(ray, hit, density);
         let surface = surface_of(hit.triangle);
-        var vertex = vertex_of(hit);
-        let absorbs = is_back(hit) && (surfaces[surface].flags & BOTH_SIDES) == 0u;
-        let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
-        let appearance = Appearance(
-            clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
-            clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
-            surfaces[surface].reflectance,
-            clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
-        );
-        let bsdf = make_bsdf(appearance, vertex.shading_normal, -ray.direction);
+        let vertex = vertex_of(hit);
+        let back = is_back(hit);
+        let absorbs = back && (surfaces[surface].flags & BOTH_SIDES) == 0u;
+        let bsdf = make_bsdf(appearance_at(surface, hit, back), vertex.shading_normal, -ray.direction);
         if bounces == 0u {
             seen.albedo = select(bsdf_albedo(bsdf), vec3(0.0), absorbs);
             seen.normal = select(bsdf.frame[2], vertex.shading_normal, absorbs);
@@ -190,17 +200,19 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         }
         let aim = sobol_point(hash2(seed, 2u * bounces), sample_index);
         let way = sobol_point(hash2(seed, 2u * bounces + 1u), sample_index);
-        seen.radiance += weight * light_from_emitter(vertex, bsdf.frame[2], bsdf, aim.xyz);
+        // Within glass, light is found by chance alone: its walls hide all lamps.
+        let is_glass = surfaces[surface].transmission > 0.0;
+        let is_within = back && is_glass;
+        if !is_within {
+            seen.radiance += weight * light_from_emitter(vertex, bsdf.frame[2], bsdf, aim.xyz);
+        }
 
-        let direction = sample_bsdf(bsdf, way.xy, way.z);
-        if dot(direction, vertex.geometric_normal) <= 0.0 {
+        let scattered = sample_bsdf(bsdf, way.xy, way.z);
+        let behind = dot(scattered.direction, vertex.geometric_normal) < 0.0;
+        if all(scattered.direction == vec3(0.0)) || behind != scattered.through {
             break;
         }
-        density = bsdf_density(bsdf, direction);
-        if density <= 0.0 {
-            break;
-        }
-        weight *= evaluate_bsdf(bsdf, direction) * (dot(direction, bsdf.frame[2]) / density);
+        weight *= scattered.weight;
         if bounces >= CERTAIN_REFLECTIONS {
             let survival = min(largest(weight), HIGHEST_SURVIVAL);
             if aim.w >= survival {
@@ -208,7 +220,11 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
             }
             weight /= survival;
         }
-        ray = Ray(vertex.position, 0.0, direction, FAR);
+        density = select(scattered.density, 0.0, is_within);
+        if scattered.through {
+            absorption = select(surfaces[surface].absorption, vec3(0.0), is_within);
+        }
+        ray = Ray(select(vertex.position, vertex.behind, scattered.through), 0.0, scattered.direction, FAR);
     }
     return seen;
 }

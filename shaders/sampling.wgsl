@@ -49,6 +49,17 @@ fn arc_cosine(value: f32) -> f32 {
     return arc_tangent(sqrt((1.0 - cosine) * (1.0 + cosine)), cosine);
 }
 
+/// e to the power of each number, by the polynomial of `geometry::exponential`.
+fn exponential(exponents: vec3<f32>) -> vec3<f32> {
+    let exponent = clamp(exponents, vec3(-87.0), vec3(87.0));
+    let whole = floor(exponent * 1.44269504 + 0.5);
+    let x = (exponent - whole * 0.6933594) + whole * 2.1219444e-4;
+    let series = 1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0
+        + x * (1.0 / 120.0 + x * (1.0 / 720.0 + x / 5040.0))))));
+    let power = bitcast<vec3<f32>>(vec3<u32>(vec3<i32>(whole) + vec3(127)) << vec3(23u));
+    return select(series * power, vec3(0.0), exponents < vec3(-87.0));
+}
+
 /// Takes a vector from a frame whose z is `normal` to the world.
 fn from_local(normal: vec3<f32>, local: vec3<f32>) -> vec3<f32> {
     let frame = orthonormal_basis(normal);

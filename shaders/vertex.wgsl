@@ -4,6 +4,8 @@
 struct Vertex {
     /// Lifted off its surface.
     position: vec3<f32>,
+    /// The same on the other side of the surface.
+    behind: vec3<f32>,
     /// The unit normal of the side that was met.
     geometric_normal: vec3<f32>,
     /// The interpolated one.
@@ -38,6 +40,39 @@ fn shading_normal(triangle: u32, barycentric: vec2<f32>, geometric: vec3<f32>) -
     return normalize(normal);
 }
 
+/// A shading normal with the bumps of its surface's picture of normals, if it has one.
+fn bumpy_normal(triangle: u32, barycentric: vec2<f32>, smooth_normal: vec3<f32>, geometric: vec3<f32>) -> vec3<f32> {
+    let surface = surface_of(triangle);
+    let place = picture_place(surface, NORMALS, triangle, barycentric);
+    if !place.is_there {
+        return smooth_normal;
+    }
+    let value = sample_picture(surfaces[surface].pictures[NORMALS], place.uv).xyz * 2.0 - 1.0;
+    let scale = surfaces[surface].normal_scale;
+    let picture = value * vec3(scale, scale, 1.0);
+    let a = triangles[triangle].a;
+    let ab = triangles[triangle].b - a;
+    let ac = triangles[triangle].c - a;
+    // How the place changes with u and with v, times twice the triangle's area in the picture, which may be negative.
+    let area = place.along_b.x * place.along_c.y - place.along_b.y * place.along_c.x;
+    let turn = select(1.0, -1.0, area < 0.0);
+    let with_u = (ab * place.along_c.y - ac * place.along_b.y) * turn;
+    let with_v = (ac * place.along_b.x - ab * place.along_c.x) * turn;
+    let along = with_u - smooth_normal * dot(smooth_normal, with_u);
+    let squared = dot(along, along);
+    if squared < 1e-30 {
+        return smooth_normal;
+    }
+    let tangent = along * inverseSqrt(squared);
+    let across = cross(smooth_normal, tangent);
+    let bitangent = select(across, -across, dot(across, with_v) > 0.0);
+    let bump = tangent * picture.x + bitangent * picture.y + smooth_normal * picture.z;
+    if dot(bump, geometric) <= 0.0 {
+        return geometric;
+    }
+    return normalize(bump);
+}
+
 /// True when a ray met the back of a triangle, as its surface sees it.
 fn is_back(hit: Hit) -> bool {
     return hit.back != ((surfaces[surface_of(hit.triangle)].flags & MIRRORED) != 0u);
@@ -46,8 +81,10 @@ fn is_back(hit: Hit) -> bool {
 fn vertex_of(hit: Hit) -> Vertex {
     let side = select(1.0, -1.0, is_back(hit));
     let geometric = normalize(scaled_normal(hit.triangle));
-    let shading = shading_normal(hit.triangle, hit.barycentric, geometric);
+    let smooth_normal = shading_normal(hit.triangle, hit.barycentric, geometric);
+    let shading = bumpy_normal(hit.triangle, hit.barycentric, smooth_normal, geometric);
     let position = point_on(hit.triangle, hit.barycentric);
     let lift = 1e-5 * max(largest(abs(position)), 1.0);
-    return Vertex(position + geometric * (side * lift), geometric * side, shading * side);
+    let offset = geometric * (side * lift);
+    return Vertex(position + offset, position - offset, geometric * side, shading * side);
 }

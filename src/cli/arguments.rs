@@ -42,7 +42,15 @@ impl SceneArguments {
 
     /// Loads the scene and adds sun and sky.
     pub fn open(&self) -> Result<Opened, Failure> {
-        let mut loaded = scene::load(&self.scene)?;
+        self.complete(scene::load(&self.scene)?)
+    }
+
+    /// The same with all that only pictures show.
+    pub fn open_for_pictures(&self) -> Result<Opened, Failure> {
+        self.complete(scene::load_for_pictures(&self.scene)?)
+    }
+
+    fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {
         if let Some(sun) = &self.sun {
             loaded.scene.lights.push(sun.parse::<Sun>()?.to_light());
         }

@@ -17,9 +17,10 @@ use crate::bake::{peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::kdtree::{Preset, World};
+use crate::kdtree::{Preset, TraversalCost, World};
 use crate::pathtrace::{
-    Exposure, Film, Lens, PathTracer, PixelFilter, RenderSettings, View, aces_fitted, meter, render, to_srgb8,
+    Exposure, Film, Integrator, Lens, LightTracer, PathTracer, PixelFilter, RenderSettings, View, WhittedTracer,
+    aces_fitted, meter, render, render_from_lights, to_srgb8,
 };
 use crate::progress::Monitor;
 use crate::scene::{Camera, LightSampler, Scene, luminance};
@@ -28,7 +29,7 @@ use crate::scene::{Camera, LightSampler, Scene, luminance};
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// The picture to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth
+    /// The picture to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth and cost
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
     /// Columns and rows
@@ -43,12 +44,15 @@ pub struct Arguments {
     /// Noise that is good enough, root mean square over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL")]
     error: Option<f32>,
+    /// One over the mean number of paths that bring a pixel light which is enough: 0.01 is a hundred paths
+    #[arg(long, value_name = "TOL")]
+    tolerance: Option<f32>,
     /// Most bounces of light [default: until nothing is left]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
     /// How light is found
     #[arg(long, value_enum, default_value_t)]
-    integrator: Integrator,
+    integrator: Method,
     /// Exposure of a .png (EV100), or auto: as a light meter has it
     #[arg(long, value_name = "auto|N", default_value = "auto", allow_hyphen_values = true)]
     ev: Ev,
@@ -71,15 +75,15 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
-enum Integrator {
+enum Method {
     /// Paths from the eye: all light
     #[default]
     Path,
-    /// Paths from lights (not available yet)
+    /// Paths from lights: all but what mirrors and glass show
     Light,
-    /// Both (not available yet)
+    /// Paths from lights, and from the eye for what mirrors and glass show
     Hybrid,
-    /// Mirrors, glass and shadows alone (not available yet)
+    /// Mirrors, glass and shadows alone
     Whitted,
     /// Light that comes straight from where it shines
     Direct,
@@ -162,24 +166,42 @@ struct Outcome<'a> {
 
 impl Arguments {
     fn most_bounces(&self) -> Result<Option<u32>, Failure> {
-        let name = match self.integrator {
-            Integrator::Path => return Ok(self.bounces),
-            Integrator::Direct => return Ok(Some(self.bounces.unwrap_or(1).min(1))),
-            Integrator::Light => "light",
-            Integrator::Hybrid => "hybrid",
-            Integrator::Whitted => "whitted",
-        };
-        Err(format!("--integrator {name} is not available yet: use path or direct").into())
+        match self.integrator {
+            Method::Path | Method::Light | Method::Hybrid => Ok(self.bounces),
+            Method::Direct => Ok(Some(self.bounces.unwrap_or(1).min(1))),
+            Method::Whitted if self.bounces.is_some() => {
+                Err("--bounces is not for --integrator whitted, whose rays end when they count too little".into())
+            }
+            Method::Whitted => Ok(None),
+        }
     }
 
     fn settings(&self) -> Result<RenderSettings, Failure> {
-        for (name, value) in [("time", self.time), ("error", self.error)] {
+        for (name, value) in [("time", self.time), ("error", self.error), ("tolerance", self.tolerance)] {
             if value.is_some_and(|value| !value.is_finite() || value <= 0.0) {
                 return Err(format!("--{name} must be a number above zero").into());
             }
         }
-        let Self { samples, time, error, seed, .. } = *self;
-        Ok(RenderSettings { samples, time_seconds: time, error, seed })
+        let Self { samples, time, error, tolerance, seed, .. } = *self;
+        Ok(RenderSettings { samples, time_seconds: time, error, tolerance, seed })
+    }
+
+    fn draw(
+        &self,
+        paths: &PathTracer,
+        world: &World,
+        lights: &LightSampler,
+        view: &View,
+        settings: &RenderSettings,
+        monitor: &dyn Monitor,
+    ) -> Film {
+        let from_lights = |tracer: &LightTracer| render_from_lights(tracer, view, settings, monitor);
+        match self.integrator {
+            Method::Path | Method::Direct => render(paths, view, settings, monitor),
+            Method::Whitted => render(&WhittedTracer::new(world.scene(), world, lights), view, settings, monitor),
+            Method::Light => from_lights(&LightTracer::new(world.scene(), world, lights, self.bounces)),
+            Method::Hybrid => from_lights(&LightTracer::hybrid(world.scene(), world, lights, self.bounces)),
+        }
     }
 
     fn lens(&self) -> Result<Option<Lens>, Failure> {
@@ -198,15 +220,18 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = Format::of(&arguments.output)?;
     let (most_bounces, settings, lens) = (arguments.most_bounces()?, arguments.settings()?, arguments.lens()?);
-    let device = arguments.work.prepare_device()?;
+    let device = match arguments.integrator {
+        Method::Path | Method::Direct => arguments.work.prepare_device()?,
+        Method::Whitted | Method::Light | Method::Hybrid => arguments.work.prepare().map(|()| None)?,
+    };
     interrupt::listen()?;
     let mut clock = Clock::default();
-    let opened = arguments.scene.open()?;
+    let opened = arguments.scene.open_for_pictures()?;
     let camera = arguments.look.camera(&opened)?;
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
     let lights = LightSampler::new(&opened.scene);
-    let tracer = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
+    let paths = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
     clock.lap("tree");
     let filter = match arguments.filter {
         Filter::Box => PixelFilter::Box,
@@ -216,18 +241,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let display = Display::new(arguments.json);
     let monitor = NamedStage { display: &display, name: "picture" };
     let film = match &device {
-        None => render(&tracer, &view, &settings, &monitor),
-        Some(device) => render_on(device, &opened.scene, &view, most_bounces, &settings, &monitor)?,
+        None => arguments.draw(&paths, &world, &lights, &view, &settings, &monitor),
+        Some(device) => draw_on(device, &opened.scene, &view, most_bounces, &settings, &monitor)?,
     };
     display.finish();
     if film.samples() == 0 {
         return Err("stopped before there was anything to write".into());
     }
     clock.lap("render");
-    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&tracer, &view.camera).ev100);
+    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera).ev100);
     let bytes = match format {
         Format::Png => to_png(&film, Exposure { ev100 })?,
-        Format::Exr => film.to_exr()?,
+        Format::Exr => film.to_exr(traversal_costs(&world, &view))?,
     };
     write_whole(&arguments.output, &bytes)?;
     clock.lap("write");
@@ -264,7 +289,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 #[cfg(feature = "gpu")]
-fn render_on(
+fn draw_on(
     device: &Device,
     scene: &Scene,
     view: &View,
@@ -277,7 +302,7 @@ fn render_on(
 }
 
 #[cfg(not(feature = "gpu"))]
-fn render_on(
+fn draw_on(
     device: &Device,
     _: &Scene,
     _: &View,
@@ -314,11 +339,20 @@ impl Clock {
     }
 }
 
+/// What the ray through the middle of each pixel costs, as channels of a picture.
+fn traversal_costs(world: &World, view: &View) -> [(&'static str, Vec<u32>); 2] {
+    let pixels = (0..view.size.y).flat_map(|y| (0..view.size.x).map(move |x| UVec2::new(x, y)));
+    // Half a unit is the middle of a pixel, whatever its filter, and nothing of the lens is to the side at zero.
+    let costs: Vec<_> = pixels.map(|pixel| world.cost(&view.ray(pixel, [0.5, 0.5, 0.0, 0.0]))).collect();
+    let channel = |of: fn(&TraversalCost) -> u32| costs.iter().map(of).collect();
+    [("cost.nodes", channel(|cost| cost.nodes)), ("cost.triangles", channel(|cost| cost.triangles))]
+}
+
 /// Paths along each of the light meter's rays.
 const METER_SAMPLES: u32 = 64;
 
 /// The exposure under which the surfaces that a camera sees are middle grey on average.
-fn metered(tracer: &PathTracer, camera: &Camera) -> Exposure {
+fn metered(tracer: &dyn Integrator, camera: &Camera) -> Exposure {
     let found = meter(camera, |ray| {
         let seed = hash2(ray.direction.x.to_bits(), ray.direction.y.to_bits());
         let (mut sum, mut is_surface) = (0.0, false);

@@ -8,6 +8,7 @@
 //! This room sees no other.
 
 mod aabb;
+mod exponential;
 mod id;
 mod ray;
 pub mod sampling;
@@ -16,6 +17,7 @@ mod triangle;
 mod trigonometry;
 
 pub use aabb::Aabb;
+pub use exponential::exponential;
 pub(crate) use id::define_id;
 pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
 pub use triangle::{Triangle, TriangleHit, WatertightRay};

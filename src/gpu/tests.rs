@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use glam::{UVec2, Vec2, Vec3};
+use glam::{Affine3A, Quat, UVec2, Vec2, Vec3, Vec3Swizzles, Vec4};
 
 use super::context::test_device;
 use super::*;
@@ -12,7 +12,10 @@ use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{Film, PathTracer, PixelFilter, RenderSettings, View};
 use crate::progress::Unmonitored;
-use crate::scene::{Camera, LightSampler, Scene};
+use crate::scene::{
+    AlphaMode, Camera, EnvironmentMap, Glass, Light, LightKind, LightSampler, Material, MaterialId, MeshData, MeshId,
+    Scene, Sides, Sky, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+};
 
 /// Rays from within a scene's box, in all directions.
 fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
@@ -80,6 +83,113 @@ fn compare([a, b]: &[Film; 2]) -> (f32, f32, f32) {
     let far = differences.iter().filter(|difference| **difference > 1e-3).count();
     let mean = |film: &Film| film.pixels().iter().map(|pixel| pixel.radiance).sum::<Vec3>();
     (differences[differences.len() / 2], far as f32 / differences.len() as f32, difference(mean(a), mean(b)))
+}
+
+/// A checkered picture of two values.
+fn checkers(texels: fn([f32; 4]) -> [u8; 4], kind: fn(Vec<[u8; 4]>) -> Texels, a: [f32; 4], b: [f32; 4]) -> Texture {
+    let colours = (0..64).map(|index| if (index + index / 8) % 2 == 0 { texels(a) } else { texels(b) });
+    Texture {
+        name: "checkers".into(),
+        width: 8,
+        height: 8,
+        texels: kind(colours.collect()),
+        wrap: [Wrap::Repeat, Wrap::Mirror],
+        pyramids: Default::default(),
+    }
+}
+
+/// A room with a light of every kind, under an environment map, and things of every material in it.
+fn room_of_everything() -> Scene {
+    let mut scene = crate::scene::builtin::build("cornell_empty").unwrap();
+    let eight_bits = |value: [f32; 4]| value.map(|channel| (channel * 255.0) as u8);
+    let textures = [
+        checkers(eight_bits, Texels::Srgb8, [0.9, 0.4, 0.1, 1.0], [0.2, 0.7, 0.9, 0.1]),
+        checkers(eight_bits, Texels::Linear8, [0.5, 0.5, 1.0, 1.0], [0.8, 0.35, 0.8, 1.0]),
+    ];
+    scene.textures = textures.map(Arc::new).into();
+    let texture = |index| Some(TextureRef { texture: TextureId(index), channel: UvChannel::Uv0 });
+    let mut add = |mesh: MeshData, material: Material, at: Vec3| {
+        let key = SurfaceKey(mesh.name.clone());
+        let surface = Surface::new(key, MeshId(scene.meshes.len() as u32), MaterialId(scene.materials.len() as u32));
+        scene.surfaces.push(Surface { to_world: Affine3A::from_translation(at), sides: Sides::Both, ..surface });
+        scene.meshes.push(Arc::new(mesh));
+        scene.materials.push(material);
+    };
+    let square = |name: &str| shapes::floor(name, 0.8);
+    let ball = |name: &str| {
+        let mesh = shapes::icosphere(name, 0.3, 2);
+        let uv0 = mesh.positions.iter().map(|position| position.xy() * 10.0).collect();
+        let normals = mesh.positions.iter().map(|position| position.normalize()).collect();
+        MeshData { uv0, normals, ..mesh }
+    };
+    let glass = Glass { transmission: 0.9, ior: 1.5, absorption: Vec3::new(0.5, 0.1, 0.2) };
+    add(ball("glass"), Material { glass: Some(glass), ..Material::default() }, Vec3::new(-0.5, -0.5, 0.3));
+    let metal =
+        Material { metallic: 1.0, base_color_texture: texture(0), normal_texture: texture(1), ..Material::default() };
+    add(ball("metal"), metal, Vec3::new(0.5, -0.5, 0.0));
+    let glow = Material { emission: Vec3::new(0.2, 0.6, 2.0), emission_texture: texture(0), ..Material::default() };
+    add(square("glow"), glow, Vec3::new(0.0, 0.4, -0.6));
+    let leaf = Material { base_color_texture: texture(0), alpha: AlphaMode::Mask(0.5), ..Material::default() };
+    add(square("leaf"), leaf, Vec3::new(-0.4, 0.2, 0.3));
+    let pane = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), alpha: AlphaMode::Blend, ..Material::default() };
+    add(square("pane"), pane, Vec3::new(0.4, 0.0, 0.3));
+    let light = |name: &str, kind| Light { name: name.into(), kind };
+    scene.lights = vec![
+        light(
+            "lamp",
+            LightKind::Point { position: Vec3::new(0.5, 0.3, 0.2), intensity: Vec3::ONE, radius: 0.05, range: 4.0 },
+        ),
+        light(
+            "spot",
+            LightKind::Spot {
+                position: Vec3::new(-0.5, 0.8, 0.5),
+                direction: Vec3::NEG_Y,
+                intensity: Vec3::new(1.0, 0.5, 0.2),
+                radius: 0.0,
+                range: f32::INFINITY,
+                inner_angle: 0.3,
+                outer_angle: 0.7,
+            },
+        ),
+        light(
+            "sun",
+            LightKind::Directional {
+                direction: Vec3::new(-0.3, -0.4, -0.866).normalize(),
+                illuminance: Vec3::splat(3.0),
+                angular_diameter: 0.01,
+            },
+        ),
+        light(
+            "window",
+            LightKind::Rectangle {
+                centre: Vec3::new(0.0, 0.0, 0.99),
+                half_width: Vec3::X * 0.5,
+                half_height: Vec3::Y * 0.5,
+                normal: Vec3::NEG_Z,
+                radiance: Vec3::splat(0.8),
+            },
+        ),
+    ];
+    let picture = Texture {
+        name: "sky".into(),
+        width: 8,
+        height: 4,
+        texels: Texels::Float((0..32).map(|index| Vec4::splat((index % 3) as f32)).collect()),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Default::default(),
+    };
+    let rotation = Quat::from_rotation_y(0.7);
+    scene.sky = Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale: 0.5, rotation });
+    scene
+}
+
+#[test]
+fn lights_and_materials_of_every_kind_look_as_on_the_cpu() {
+    let scene = room_of_everything();
+    let camera = Camera::looking_at(Vec3::new(0.0, 0.2, 3.0), Vec3::new(0.0, -0.1, 0.0), 0.7).unwrap();
+    let Some(films) = pictures(&scene, camera, 8) else { return };
+    let (median, far, means) = compare(&films);
+    assert!(median < 1e-5 && far < 0.05 && means < 2e-3, "median {median}, {far} of the pixels far, means {means}");
 }
 
 #[test]

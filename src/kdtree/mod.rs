@@ -10,6 +10,7 @@
 mod block;
 mod brute_force;
 mod build;
+mod cost;
 mod lanes;
 mod movers;
 mod node;
@@ -29,6 +30,7 @@ mod world;
 mod tests;
 
 pub use brute_force::BruteForce;
+pub use cost::TraversalCost;
 pub use node::{Node, NodeKind};
 pub use preset::Preset;
 pub use statistics::Statistics;

@@ -91,7 +91,19 @@ pub(super) fn walk<L: Lanes>(
     tree: &WideTree,
     ray: &Ray,
     order: Order,
+    visit: impl FnMut(u32, u32) -> ControlFlow<(), f32>,
+) {
+    walk_counted::<L>(tree, ray, order, visit, || ());
+}
+
+/// [`walk`], telling of every node that it looks into.
+#[inline(always)]
+pub(super) fn walk_counted<L: Lanes>(
+    tree: &WideTree,
+    ray: &Ray,
+    order: Order,
     mut visit: impl FnMut(u32, u32) -> ControlFlow<(), f32>,
+    mut enter: impl FnMut(),
 ) {
     let slabs = Slabs::<L>::new(ray, tree.reach());
     let t_min = L::splat(ray.t_min);
@@ -103,6 +115,7 @@ pub(super) fn walk<L: Lanes>(
         // SAFETY: all cells but the root come from nodes.
         match unsafe { tree.content(cell) } {
             Content::Node(node) => {
+                enter();
                 let (x, y, z) = (slabs.cross(node, 0), slabs.cross(node, 1), slabs.cross(node, 2));
                 let starts = y.0.max(z.0).max(x.0.max(t_min));
                 let ends = y.1.min(z.1).min(x.1.min(L::splat(limit)));

@@ -54,6 +54,13 @@ impl Pixel {
         self.depth = seen.surface.map_or(self.depth, |it| self.depth.min(it.distance));
     }
 
+    /// The sum of two independent means. What is known of surfaces is this one's.
+    fn plus(&self, other: &Self) -> Self {
+        let variance = self.variance() + other.variance();
+        let count = self.samples as f32;
+        Self { radiance: self.radiance + other.radiance, squares: variance * (count * (count - 1.0).max(1.0)), ..*self }
+    }
+
     /// Variance of the mean, if the samples were independent. They are stratified, so the true one is lower.
     pub fn variance(&self) -> Vec3 {
         let count = self.samples as f32;
@@ -98,6 +105,33 @@ impl Film {
         self.pixels.chunks_exact_mut(self.size.x as usize)
     }
 
+    /// Adds one sample of each pixel.
+    pub(super) fn add(&mut self, radiances: &[Vec3]) {
+        for (pixel, &radiance) in self.pixels.iter_mut().zip(radiances) {
+            pixel.add(&Seen { radiance, surface: None });
+        }
+    }
+
+    /// The sum of two independent pictures of one size.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let pixels = self.pixels.iter().zip(&other.pixels).map(|(one, other)| one.plus(other)).collect();
+        Self { size: self.size, pixels }
+    }
+
+    /// The largest change of any channel of any pixel since an earlier state, cd/m2.
+    pub(super) fn largest_change(&self, before: &Self) -> f32 {
+        let changes = self.pixels.iter().zip(&before.pixels).map(|(now, then)| (now.radiance - then.radiance).abs());
+        changes.fold(0.0, |largest, change| largest.max(change.max_element()))
+    }
+
+    /// How many pixels have got something since an earlier state with one sample less.
+    pub(super) fn brighter_than(&self, before: &Self) -> u64 {
+        let got = |(now, then): &(&Pixel, &Pixel)| {
+            now.radiance.max_element() * now.samples as f32 > then.radiance.max_element() * then.samples as f32
+        };
+        self.pixels.iter().zip(&before.pixels).filter(got).count() as u64
+    }
+
     /// Standard error of the pixels' luminance, root mean square over all of them, over the mean luminance: at most, since
     /// stratified samples are better than they look.
     pub fn relative_error(&self) -> f32 {
@@ -110,11 +144,11 @@ impl Film {
     }
 
     /// The bytes of an OpenEXR file: `R`, `G`, `B` in cd/m2, their `variance`, the number of `samples`, and `albedo`,
-    /// `normal` and `depth` (`Z`) of what was seen.
+    /// `normal` and `depth` (`Z`) of what was seen. More channels may be added, with a value for each pixel.
     ///
     /// # Errors
     /// When the encoder refuses the picture.
-    pub fn to_exr(&self) -> Result<Vec<u8>, FilmFault> {
+    pub fn to_exr(&self, more: impl IntoIterator<Item = (&'static str, Vec<u32>)>) -> Result<Vec<u8>, FilmFault> {
         let channel = |name: &str, value: &dyn Fn(&Pixel) -> f32| {
             AnyChannel::new(name, FlatSamples::F32(self.pixels.iter().map(value).collect()))
         };
@@ -137,6 +171,7 @@ impl Film {
                 AnyChannel::new("samples", samples),
             ]
             .into_iter()
+            .chain(more.into_iter().map(|(name, values)| AnyChannel::new(name, FlatSamples::U32(values))))
             .collect(),
         );
         let size = (self.size.x as usize, self.size.y as usize);
@@ -180,7 +215,7 @@ mod tests {
         use exr::prelude::{ReadChannels, ReadLayers};
         let mut film = Film::new(UVec2::new(3, 2));
         film.pixels[4].add(&Seen { radiance: Vec3::new(1.5, 1e5, 0.25), surface: None });
-        let bytes = film.to_exr().unwrap();
+        let bytes = film.to_exr([("cost.nodes", (0..6).collect())]).unwrap();
         let image = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels().first_valid_layer();
         let image = image.all_attributes().from_buffered(Cursor::new(bytes)).unwrap();
         let channels = &image.layer_data.channel_data.list;
@@ -189,6 +224,6 @@ mod tests {
             channel.sample_data.values_as_f32().nth(4).unwrap()
         };
         assert_eq!([value("R"), value("G"), value("B"), value("samples")], [1.5, 1e5, 0.25, 1.0]);
-        assert_eq!(value("depth.Z"), f32::INFINITY);
+        assert_eq!((value("depth.Z"), value("cost.nodes")), (f32::INFINITY, 4.0));
     }
 }

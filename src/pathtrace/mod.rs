@@ -6,27 +6,41 @@
 //!
 //! [`render`] draws a picture: a [`View`] sends rays through a lens, a [`PathTracer`] finds the radiance along each, where
 //! surfaces scatter light as their [`Bsdf`] says, highlights and all, and a [`Film`] keeps the mean and how noisy it is.
+//! Other [`Integrator`]s may take its place: [`WhittedTracer`] follows mirrors, glass and shadows alone,
+//! and a [`LightTracer`] light from where it shines, which [`render_from_lights`] draws with.
 //! [`Exposure`] and [`aces_fitted`] make colours for a screen of it, as Bevy makes them.
 
+mod alternate;
 mod bsdf;
 mod exposure;
 mod film;
+#[cfg(test)]
+mod fixtures;
 mod gather;
+mod integrator;
+mod light;
 mod path;
+mod printed;
 mod render;
 mod surroundings;
 mod tonemapping;
 mod view;
 mod volume;
+mod whitted;
 
-pub use bsdf::Bsdf;
+pub use alternate::render_from_lights;
 #[cfg(feature = "gpu")]
 pub(crate) use bsdf::layer_albedos;
+pub use bsdf::{Bsdf, Scattered};
 pub use exposure::{Exposure, meter};
 pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
-pub use path::{PathTracer, Seen, SeenSurface};
+pub use integrator::{Integrator, Seen, SeenSurface};
+pub use light::LightTracer;
+pub use path::PathTracer;
+pub use printed::{Directions, PrintedMeans, PrintedPixel};
 pub use render::{RenderSettings, render};
 pub use tonemapping::{aces_fitted, to_srgb8};
-pub use view::{Lens, PixelFilter, View};
+pub use view::{Lens, PixelFilter, Sight, View};
 pub use volume::{VolumeSettings, solve_volume};
+pub use whitted::WhittedTracer;

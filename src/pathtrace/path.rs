@@ -2,10 +2,10 @@
 
 use glam::{Vec2, Vec3};
 
-use super::Bsdf;
-use super::surroundings::{Surroundings, Vertex, roulette};
+use super::integrator::{Integrator, Seen, SeenSurface};
+use super::surroundings::{Surroundings, roulette};
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::geometry::{Hit, Ray, RayQuery};
+use crate::geometry::{Ray, RayQuery, exponential};
 use crate::scene::{LightSampler, Scene};
 
 /// Follows paths from rays to lights.
@@ -18,26 +18,6 @@ pub struct PathTracer<'a> {
     most_bounces: u32,
 }
 
-/// What a ray brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// Radiance in cd/m2: the estimate of one path.
-    pub radiance: Vec3,
-    /// The surface that was seen; `None` where the sky was.
-    pub surface: Option<SeenSurface>,
-}
-
-/// The surface that a ray met first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeenSurface {
-    /// The share of light from all around that it reflects.
-    pub albedo: Vec3,
-    /// Its unit shading normal.
-    pub normal: Vec3,
-    /// How far along the ray it is, metres.
-    pub distance: f32,
-}
-
 impl<'a> PathTracer<'a> {
     /// Of paths with any number of bounces, unless told to stop: one leaves direct light alone, zero what shines itself.
     pub fn new(
@@ -48,15 +28,17 @@ impl<'a> PathTracer<'a> {
     ) -> Self {
         Self { surroundings: Surroundings { scene, world, lights }, most_bounces: most_bounces.unwrap_or(u32::MAX / 4) }
     }
+}
 
-    /// What one path brings along a ray, whose direction has unit length. A function of the scene, the ray, `sample` and
-    /// `seed`; the samples of one seed are stratified.
-    pub fn trace(&self, ray: &Ray, sample: u32, seed: u32) -> Seen {
+impl Integrator for PathTracer<'_> {
+    fn trace(&self, ray: &Ray, sample: u32, seed: u32) -> Seen {
         let surroundings = &self.surroundings;
         let mut seen = Seen::default();
         let mut ray = *ray;
         // What radiance along the current ray counts at the eye.
         let mut weight = Vec3::ONE;
+        // What it runs through takes this much of it, per metre.
+        let mut absorption = Vec3::ZERO;
         // With what density the last vertex chose its direction.
         let mut density = None;
         let chance_of = |emitter| surroundings.lights.chance_of(emitter);
@@ -69,12 +51,11 @@ impl<'a> PathTracer<'a> {
                     return seen;
                 }
             };
-            weight *= hit.filter;
+            weight *= hit.filter * exponential(-absorption * hit.t);
             seen.radiance += weight * surroundings.met_emission(&ray, &hit, density, chance_of);
-            let (vertex, bsdf) = self.scatterer(&hit, -ray.direction);
+            let (vertex, bsdf) = surroundings.scatterer(&hit, -ray.direction);
             if bounces == 0 {
-                let albedo = bsdf.as_ref().map_or(Vec3::ZERO, Bsdf::albedo);
-                seen.surface = Some(SeenSurface { albedo, normal: vertex.shading_normal, distance: hit.t });
+                seen.surface = Some(SeenSurface::new(&vertex, bsdf.as_ref(), hit.t));
             }
             let Some(bsdf) = bsdf.filter(|_| bounces < self.most_bounces) else {
                 return seen;
@@ -82,44 +63,35 @@ impl<'a> PathTracer<'a> {
 
             let [light_u, light_v, pick, end] = OwenSobol::new(hash2(seed, 2 * bounces)).point(sample);
             let [u, v, lobe, _] = OwenSobol::new(hash2(seed, 2 * bounces + 1)).point(sample);
-            if let Some(visit) = surroundings.lights.draw(pick) {
+            // Within glass, light is found by chance alone: its walls hide all lamps.
+            let glass = surroundings.scene.material_of(hit.surface).solid_glass();
+            let is_within = hit.back && glass.is_some();
+            if let Some(visit) = surroundings.lights.draw(pick).filter(|_| !is_within) {
                 let density = |direction| bsdf.density(direction);
                 if let Some(aimed) = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density) {
                     seen.radiance += weight * bsdf.evaluate(aimed.direction) * aimed.irradiance;
                 }
             }
 
-            let direction = bsdf.sample(Vec2::new(u, v), lobe);
-            let Some(direction) = direction.filter(|direction| direction.dot(vertex.geometric_normal) > 0.0) else {
+            let Some(scattered) = bsdf.sample(Vec2::new(u, v), lobe) else {
                 return seen;
             };
-            let chosen = bsdf.density(direction);
-            if chosen <= 0.0 {
+            let goes_through = scattered.density.is_none();
+            if goes_through != (scattered.direction.dot(vertex.geometric_normal) < 0.0) {
                 return seen;
             }
-            weight *= bsdf.evaluate(direction) * (direction.dot(vertex.shading_normal) / chosen);
+            weight *= scattered.weight;
             match roulette(weight, bounces, end) {
                 Some(survived) => weight = survived,
                 None => return seen,
             }
-            ray = Ray::new(vertex.position, direction);
-            density = Some(chosen);
+            density = scattered.density.filter(|_| !is_within);
+            if goes_through {
+                absorption = glass.filter(|_| !is_within).map_or(Vec3::ZERO, |glass| glass.absorption);
+            }
+            ray = Ray::new(if goes_through { vertex.behind } else { vertex.position }, scattered.direction);
         }
         seen
-    }
-
-    /// The point that a ray met and how it scatters light toward the ray's origin; not at all where it is the back of a
-    /// surface that has none.
-    fn scatterer(&self, hit: &Hit, outgoing: Vec3) -> (Vertex, Option<Bsdf>) {
-        let scene = self.surroundings.scene;
-        let vertex = self.surroundings.vertex(hit);
-        if scene.absorbs(hit) {
-            return (vertex, None);
-        }
-        let mesh = scene.mesh_of(hit.surface);
-        let appearance = scene.material_of(hit.surface).appearance_at(scene, mesh, hit.triangle, hit.barycentric);
-        let bsdf = Bsdf::new(&appearance, vertex.shading_normal, outgoing);
-        (Vertex { shading_normal: bsdf.normal(), ..vertex }, Some(bsdf))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::UVec2;
 use rayon::prelude::*;
 
-use super::{Film, PathTracer, View};
+use super::{Film, Integrator, View};
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::progress::Monitor;
 
@@ -18,13 +18,15 @@ pub struct RenderSettings {
     pub time_seconds: Option<f32>,
     /// The [relative error](Film::relative_error) that is good enough.
     pub error: Option<f32>,
+    /// One over the mean number of contributions to a pixel that is enough.
+    pub tolerance: Option<f32>,
     /// Which random numbers; the same seed gives the same picture.
     pub seed: u32,
 }
 
 impl Default for RenderSettings {
     fn default() -> Self {
-        Self { samples: 256, time_seconds: None, error: None, seed: 0 }
+        Self { samples: 256, time_seconds: None, error: None, tolerance: None, seed: 0 }
     }
 }
 
@@ -35,6 +37,11 @@ impl RenderSettings {
         of_time.max(samples as f32 / self.samples.max(1) as f32)
     }
 
+    /// True when pixels have got enough contributions on average.
+    pub(crate) fn is_tolerated(&self, contributions: f32) -> bool {
+        self.tolerance.is_some_and(|tolerance| 1.0 <= tolerance * contributions)
+    }
+
     /// The error that is good enough, when it is time to look at it: every few samples, but not too soon.
     pub(crate) fn error_to_judge(&self, samples: u32) -> Option<f32> {
         self.error.filter(|_| samples >= LEAST_SAMPLES_FOR_ERROR && samples.is_multiple_of(LEAST_SAMPLES_FOR_ERROR))
@@ -42,19 +49,22 @@ impl RenderSettings {
 }
 
 /// Samples before which the estimate of the error is not to be trusted.
-const LEAST_SAMPLES_FOR_ERROR: u32 = 16;
+pub(super) const LEAST_SAMPLES_FOR_ERROR: u32 = 16;
 /// The sequence that places samples on the film and on the lens; bounces take those from zero up.
 const CAMERA: u32 = u32::MAX;
 
 /// Draws what a camera sees, one sample of every pixel a pass, until the settings or the monitor say that it is enough.
 ///
 /// A film is a function of the scene, the view, the seed and the number of passes, whatever the number of threads.
-pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
     let started = Instant::now();
     let mut film = Film::new(view.size);
     for sample in 0..settings.samples {
         let fraction = settings.fraction_done(sample, started.elapsed());
-        let is_good = || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error);
+        let is_good = || {
+            settings.is_tolerated(sample as f32)
+                || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error)
+        };
         if monitor.is_cancelled() || (sample > 0 && fraction >= 1.0) || is_good() {
             break;
         }
@@ -64,7 +74,7 @@ pub fn render(tracer: &PathTracer, view: &View, settings: &RenderSettings, monit
     film
 }
 
-fn add_pass(tracer: &PathTracer, view: &View, film: &mut Film, sample: u32, seed: u32) {
+pub(super) fn add_pass(tracer: &dyn Integrator, view: &View, film: &mut Film, sample: u32, seed: u32) {
     let rows: Vec<_> = film.rows_mut().collect();
     rows.into_par_iter().enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {

@@ -2,6 +2,7 @@
 
 use glam::Vec3;
 
+use super::Bsdf;
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::scene::{LightSampler, Scene};
 
@@ -16,6 +17,8 @@ pub(super) struct Surroundings<'a> {
 pub(super) struct Vertex {
     /// Lifted off its surface.
     pub position: Vec3,
+    /// The same on the other side of the surface.
+    pub behind: Vec3,
     pub geometric_normal: Vec3,
     pub shading_normal: Vec3,
 }
@@ -24,7 +27,8 @@ impl Vertex {
     pub fn new(on_surface: Vec3, geometric_normal: Vec3, shading_normal: Vec3) -> Self {
         // A hundred times what rounding moves a point of the surface by.
         let lift = 1e-5 * on_surface.abs().max_element().max(1.0);
-        Self { position: on_surface + geometric_normal * lift, geometric_normal, shading_normal }
+        let [position, behind] = [1.0, -1.0].map(|side| on_surface + geometric_normal * (side * lift));
+        Self { position, behind, geometric_normal, shading_normal }
     }
 }
 
@@ -34,6 +38,8 @@ pub(super) struct Aimed {
     pub direction: Vec3,
     /// Irradiance in lux, divided by the chance of aiming there.
     pub irradiance: Vec3,
+    /// A ray may also meet it by chance.
+    pub can_be_met: bool,
 }
 
 impl Surroundings<'_> {
@@ -52,7 +58,7 @@ impl Surroundings<'_> {
         }
         let share = sample.density.map_or(1.0, |aimed| share(chance * aimed, density(sample.direction)));
         let irradiance = share * sample.irradiance * self.world.blocked(&sample.ray).0 / chance;
-        Some(Aimed { direction: sample.direction, irradiance })
+        Some(Aimed { direction: sample.direction, irradiance, can_be_met: sample.density.is_some() })
     }
 
     /// Radiance of the sky that a ray escaped to; its share where the ray's direction was chosen with some density by a
@@ -80,6 +86,23 @@ impl Surroundings<'_> {
             return Vec3::ZERO;
         }
         material.emission_at(self.scene, self.scene.mesh_of(hit.surface), hit.triangle, hit.barycentric)
+    }
+
+    /// The point that a ray met and how it scatters light toward the ray's origin; not at all where it is the back of a
+    /// surface that has none.
+    pub fn scatterer(&self, hit: &Hit, outgoing: Vec3) -> (Vertex, Option<Bsdf>) {
+        let scene = self.scene;
+        let vertex = self.vertex(hit);
+        if scene.absorbs(hit) {
+            return (vertex, None);
+        }
+        let mesh = scene.mesh_of(hit.surface);
+        let appearance = scene.material_of(hit.surface).appearance_at(scene, mesh, hit.triangle, hit.barycentric);
+        let appearance = if hit.back { appearance.from_within() } else { appearance };
+        let side = if hit.back { -1.0 } else { 1.0 };
+        let normal = scene.bumpy_normal(hit.surface, hit.triangle, hit.barycentric) * side;
+        let bsdf = Bsdf::new(&appearance, normal, outgoing);
+        (Vertex { shading_normal: bsdf.normal(), ..vertex }, Some(bsdf))
     }
 
     /// The point that a ray met, on the side that it met.

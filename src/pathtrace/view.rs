@@ -1,6 +1,6 @@
 //! From places of a picture to rays.
 
-use glam::{UVec2, Vec2};
+use glam::{UVec2, Vec2, Vec3};
 
 use crate::geometry::{Ray, sin_cos_turns};
 use crate::scene::Camera;
@@ -27,6 +27,17 @@ pub struct Lens {
     pub focus: f32,
 }
 
+/// How a point is seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sight {
+    /// Where in the picture, in pixels from the top left; it may lie beyond the edges.
+    pub place: Vec2,
+    /// From which point of the lens.
+    pub origin: Vec3,
+    /// Pixels per steradian at that point, in the direction of what is seen.
+    pub importance: f32,
+}
+
 /// How a pixel weighs what is around its middle. Samples are placed by weight, so each counts alike, in its pixel alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PixelFilter {
@@ -44,6 +55,21 @@ impl PixelFilter {
         match self {
             Self::Box => u,
             Self::Tent => Vec2::new(tent(u.x), tent(u.y)) + 0.5,
+        }
+    }
+
+    /// The pixels to which light at a place of the picture (in pixels from the top left) counts, and how much.
+    fn shares(self, place: Vec2) -> [(Vec2, f32); 4] {
+        match self {
+            Self::Box => [(place.floor(), 1.0), (Vec2::ZERO, 0.0), (Vec2::ZERO, 0.0), (Vec2::ZERO, 0.0)],
+            Self::Tent => {
+                let first = (place - 0.5).floor();
+                let near = place - 0.5 - first;
+                [Vec2::ZERO, Vec2::X, Vec2::Y, Vec2::ONE].map(|step| {
+                    let share = (1.0 - step) * (1.0 - near) + step * near;
+                    (first + step, share.x * share.y)
+                })
+            }
         }
     }
 }
@@ -64,12 +90,53 @@ impl View {
         let origin = self.camera.position + across;
         Ray::new(origin, (sharp - origin).normalize())
     }
+
+    /// How a point is seen from a place of the lens, which two numbers in `[0, 1)` choose as for [`View::ray`]; `None` for
+    /// points behind the camera.
+    pub fn sight(&self, point: Vec3, [lens_x, lens_y]: [f32; 2]) -> Option<Sight> {
+        let camera = &self.camera;
+        let (origin, focus) = self.lens.map_or((camera.position, 1.0), |lens| {
+            let (sine, cosine) = sin_cos_turns(lens_y);
+            let across = (camera.right * cosine + camera.up * sine) * (lens.radius * lens_x.sqrt());
+            (camera.position + across, lens.focus)
+        });
+        let offset = point - origin;
+        let depth = offset.dot(camera.forward);
+        if depth <= 0.0 {
+            return None;
+        }
+        // Where the line meets the plane that is sharp, in half heights from the picture's middle.
+        let sharp = origin + offset * (focus / depth) - camera.position;
+        let half_height = camera.half_height();
+        let place = Vec2::new(sharp.dot(camera.right), -sharp.dot(camera.up)) / (focus * half_height);
+        let size = self.size.as_vec2();
+        let cosine = depth / offset.length();
+        let pixel = 2.0 * half_height / size.y;
+        Some(Sight {
+            place: (place * size.y + size) * 0.5,
+            origin,
+            importance: 1.0 / (pixel * pixel * cosine * cosine * cosine),
+        })
+    }
+
+    /// The number of the pixel that holds a place of the picture.
+    pub fn pixel_at(&self, place: Vec2) -> Option<usize> {
+        let inside = place.cmpge(Vec2::ZERO).all() && place.cmplt(self.size.as_vec2()).all();
+        inside.then(|| place.y as usize * self.size.x as usize + place.x as usize)
+    }
+
+    /// The pixels to which light at a place of the picture counts, by their number, and how much.
+    pub fn shares(&self, place: Vec2) -> impl Iterator<Item = (usize, f32)> + use<> {
+        let size = self.size;
+        self.filter.shares(place).into_iter().filter_map(move |(pixel, share)| {
+            let is_inside = pixel.cmpge(Vec2::ZERO).all() && pixel.cmplt(size.as_vec2()).all() && share > 0.0;
+            is_inside.then(|| (pixel.y as usize * size.x as usize + pixel.x as usize, share))
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use glam::Vec3;
-
     use super::*;
 
     fn view(lens: Option<Lens>) -> View {
@@ -96,6 +163,44 @@ mod tests {
             let t = (sharp - ray.origin).dot(ray.direction);
             assert!((ray.at(t) - sharp).length() < 1e-5 && ray.origin.length() <= 0.1);
         }
+    }
+
+    #[test]
+    fn what_a_ray_sees_is_seen_where_the_ray_began() {
+        for lens in [None, Some(Lens { radius: 0.2, focus: 3.0 })] {
+            let view = view(lens);
+            for (pixel, u) in [(UVec2::new(150, 10), [0.3, 0.8, 0.5, 0.2]), (UVec2::new(0, 99), [0.9, 0.1, 0.1, 0.7])] {
+                let ray = view.ray(pixel, u);
+                for distance in [0.5, 3.0, 40.0] {
+                    let sight = view.sight(ray.at(distance), [u[2], u[3]]).unwrap();
+                    let expected = pixel.as_vec2() + Vec2::new(u[0], u[1]);
+                    assert!((sight.place - expected).length() < 2e-3, "{} {expected}", sight.place);
+                    assert!((sight.origin - ray.origin).length() < 1e-6);
+                }
+                assert_eq!(view.sight(ray.at(-1.0), [u[2], u[3]]), None, "behind the lens");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pixel_covers_as_many_steradians_as_its_importance_says() {
+        let pixel = UVec2::new(20, 80);
+        let corner = |x: f32, y: f32| view(None).ray(pixel, [x, y, 0.0, 0.0]).direction;
+        let (along, down) = (corner(0.501, 0.5) - corner(0.499, 0.5), corner(0.5, 0.501) - corner(0.5, 0.499));
+        let steradians = along.cross(down).length() / (0.002f32 * 0.002);
+        let importance = view(None).sight(corner(0.5, 0.5) * 7.0, [0.0; 2]).unwrap().importance;
+        assert!((importance * steradians - 1.0).abs() < 2e-3, "{importance} {steradians}");
+    }
+
+    #[test]
+    fn filters_divide_light_among_the_pixels_whose_samples_reach_it() {
+        let mut view = view(None);
+        let place = Vec2::new(10.25, 7.5);
+        assert_eq!(view.shares(place).collect::<Vec<_>>(), [(7 * 200 + 10, 1.0)]);
+        view.filter = PixelFilter::Tent;
+        let shares: Vec<_> = view.shares(place).collect();
+        assert_eq!(shares, [(7 * 200 + 9, 0.25), (7 * 200 + 10, 0.75)]);
+        assert_eq!(view.shares(Vec2::new(-3.0, 2.0)).count(), 0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use glam::{Affine3A, Quat, Vec3};
 
 use super::shapes::{bezier_patch, cuboid_faces, icosphere, inside_out, quad, torus};
-use super::{Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey};
+use super::{Glass, Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey};
 
 const WHITE: Vec3 = Vec3::new(0.885_809, 0.698_859, 0.666_422);
 const GREEN: Vec3 = Vec3::new(0.105_421, 0.377_98, 0.076_425);
@@ -43,7 +43,7 @@ pub fn unit_cube(reflectance: f32) -> Scene {
     builder.scene
 }
 
-type Builders = [(&'static str, &'static str, fn() -> Scene); 9];
+type Builders = [(&'static str, &'static str, fn() -> Scene); 10];
 
 const BUILDERS: Builders = [
     ("cornell_box", "the Cornell box with its two blocks, open to the front", || cornell(true)),
@@ -55,6 +55,7 @@ const BUILDERS: Builders = [
     ("two_rooms", "two rooms and a doorway, a lamp in one of them", two_rooms),
     ("doorless_rooms", "two rooms without a doorway, a lamp in one of them: the other stays black", closed_rooms),
     ("shining_things", "a golden ball, a plastic ring and a wavy sheet of steel in a lit room", shining_things),
+    ("glass_and_mirrors", "a ball of glass, one of steel and two matt ones under two lamps", glass_and_mirrors),
 ];
 
 const ALL_WALLS: [&str; 6] = ["left", "right", "floor", "ceiling", "back", "front"];
@@ -144,6 +145,32 @@ fn shining_things() -> Scene {
     if let Some(sheet) = builder.scene.surfaces.last_mut() {
         sheet.sides = Sides::Both;
     }
+    builder.scene
+}
+
+/// A room of 4 by 3 by 4 m, open to the front: matt, mirrored and clear balls in the light of two lamps, which comes to the
+/// floor through the glass too.
+fn glass_and_mirrors() -> Scene {
+    let mut builder = Builder::new("glass_and_mirrors");
+    let walls = ["left", "right", "floor", "ceiling", "back"];
+    builder.add_room(Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0), &walls, |wall| {
+        (red_green_white(wall) * 0.9, Vec3::ZERO)
+    });
+    builder.add_panel("lamp_left", Vec3::new(-0.9, 2.99, -0.3), 0.3, 0.3, Vec3::new(1500.0, 1200.0, 800.0));
+    builder.add_panel("lamp_right", Vec3::new(1.1, 2.99, 0.6), 0.15, 0.15, Vec3::new(3000.0, 3300.0, 4200.0));
+    let mut add_ball = |name: &str, radius: f32, at: [f32; 2], material: Material| {
+        let mut ball = icosphere(name, radius, 5);
+        let centre = Vec3::new(at[0], radius, at[1]);
+        ball.positions.iter_mut().for_each(|position| *position += centre);
+        builder.add_made_of(ball, Material { name: name.into(), ..material });
+    };
+    let smooth = Material { perceptual_roughness: 0.0, ..Material::default() };
+    let steel = Material { metallic: 1.0, base_color: Vec3::new(0.86, 0.85, 0.83).extend(1.0), ..smooth.clone() };
+    add_ball("steel", 0.65, [-0.95, -0.9], steel);
+    let absorption = Glass::absorption_of(Vec3::new(0.8, 0.95, 0.9), 1.0);
+    add_ball("glass", 0.5, [0.55, 0.45], smooth.with_glass(Glass { transmission: 1.0, ior: 1.5, absorption }));
+    add_ball("blue", 0.4, [-0.5, 0.7], Material::diffuse("blue", Vec3::new(0.1, 0.2, 0.6)));
+    add_ball("yellow", 0.45, [1.1, -0.9], Material::diffuse("yellow", Vec3::new(0.75, 0.6, 0.1)));
     builder.scene
 }
 

@@ -164,6 +164,10 @@ impl State {
             reflectance: _,
             emission,
             emission_texture,
+            // Nor does it see bumps, and what solid glass does to it is in base colour and alpha.
+            normal_texture: _,
+            normal_scale: _,
+            glass: _,
             alpha,
             uv_transform,
         } = material;

@@ -2,7 +2,7 @@
 
 use glam::{Affine2, Vec2, Vec3, Vec4};
 
-use super::{MeshData, Scene, TextureId, Weight};
+use super::{Glass, MeshData, Scene, TextureId, Weight};
 
 /// Which texture coordinates a texture is read with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,12 @@ pub struct Material {
     pub emission: Vec3,
     /// Emission picture (sRGB), multiplied by the factor.
     pub emission_texture: Option<TextureRef>,
+    /// Normals in the space of the texture (linear, `2 * value - 1`), for pictures; bakes see the smooth surface.
+    pub normal_texture: Option<TextureRef>,
+    /// How steep the bumps of that texture are; one is as they were made.
+    pub normal_scale: f32,
+    /// What a solid is filled with that light goes through; `None` for other solids and for panes.
+    pub glass: Option<Glass>,
     /// How alpha is meant.
     pub alpha: AlphaMode,
     /// Applied to the texture coordinates of all the material's textures.
@@ -76,6 +82,17 @@ pub struct Appearance {
     pub perceptual_roughness: f32,
     /// [`Material::reflectance`].
     pub reflectance: Vec3,
+    /// [`Glass::transmission`], or zero.
+    pub transmission: f32,
+    /// Index of refraction beyond the surface over that before it.
+    pub relative_ior: f32,
+}
+
+impl Appearance {
+    /// The same surface seen from within the solid.
+    pub fn from_within(self) -> Self {
+        Self { relative_ior: 1.0 / self.relative_ior, ..self }
+    }
 }
 
 impl Default for Material {
@@ -90,6 +107,9 @@ impl Default for Material {
             reflectance: Vec3::splat(0.5),
             emission: Vec3::ZERO,
             emission_texture: None,
+            normal_texture: None,
+            normal_scale: 1.0,
+            glass: None,
             alpha: AlphaMode::Opaque,
             uv_transform: Affine2::IDENTITY,
         }
@@ -144,12 +164,31 @@ impl Material {
     pub fn appearance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Appearance {
         let picture = self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric);
         let base_color = self.base_color_at(scene, mesh, triangle, barycentric).truncate();
+        let (transmission, relative_ior) =
+            self.solid_glass().map_or((0.0, 1.0), |glass| (glass.transmission, glass.ior));
         Appearance {
             base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
             metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
             perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
             reflectance: self.reflectance,
+            transmission,
+            relative_ior,
         }
+    }
+
+    /// The normal that the normal map shows, scaled, and how the map's coordinates change along the triangle's two edges
+    /// from its first corner; `None` without a map or coordinates for it.
+    pub(super) fn bump_at(
+        &self,
+        scene: &Scene,
+        mesh: &MeshData,
+        triangle: u32,
+        barycentric: Vec2,
+    ) -> Option<(Vec3, [Vec2; 2])> {
+        let TextureRef { texture, channel } = self.normal_texture?;
+        let coordinates = self.coordinates(mesh, triangle, channel)?;
+        let normal = scene.texture(texture).sample(coordinates.at(barycentric)).truncate() * 2.0 - 1.0;
+        Some((normal * Vec3::new(self.normal_scale, self.normal_scale, 1.0), coordinates.edges))
     }
 
     /// Emitted radiance at a point of a triangle, cd/m2.

@@ -13,11 +13,13 @@ mod camera;
 pub mod check;
 mod files;
 mod footprint;
+mod glass;
 mod hash;
 mod light;
 mod light_sampler;
 mod material;
 mod mesh;
+mod normal_map;
 mod problem;
 mod pyramid;
 pub mod shapes;
@@ -34,12 +36,15 @@ use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 pub use camera::Camera;
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;
-pub use files::{Loaded, OutdoorsError, SceneError, Sun, load};
+pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures};
+pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::EmitterDescription;
-pub use light_sampler::{AliasEntry, AliasTable, Chances, LightSample, LightSampler, Place, luminance};
+pub use light_sampler::{
+    AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, Place, luminance,
+};
 pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};

@@ -19,9 +19,13 @@ pub(super) struct Record {
     uv_offset: [f32; 2],
     alpha_threshold: f32,
     flags: u32,
-    pictures: [PictureWords; 3],
+    absorption: [f32; 3],
+    transmission: f32,
+    pictures: [PictureWords; 4],
     pub emitter: u32,
-    padding: [u32; 3],
+    ior: f32,
+    normal_scale: f32,
+    padding: u32,
 }
 
 const MASK: u32 = 1;
@@ -41,6 +45,7 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
         let sides = if surface.sides == Sides::Both { BOTH_SIDES } else { 0 };
         let mirrored = if surface.is_mirrored() { MIRRORED } else { 0 };
         let transform = material.uv_transform;
+        let glass = material.solid_glass();
         Record {
             base_color: material.base_color.to_array(),
             emission: material.emission.to_array(),
@@ -51,10 +56,19 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             uv_offset: transform.translation.to_array(),
             alpha_threshold,
             flags: alpha | sides | mirrored,
-            pictures: [material.base_color_texture, material.metallic_roughness_texture, material.emission_texture]
-                .map(|reference| pictures.words(scene, reference)),
+            absorption: glass.map_or([0.0; 3], |glass| glass.absorption.to_array()),
+            transmission: glass.map_or(0.0, |glass| glass.transmission),
+            pictures: [
+                material.base_color_texture,
+                material.metallic_roughness_texture,
+                material.emission_texture,
+                material.normal_texture,
+            ]
+            .map(|reference| pictures.words(scene, reference)),
             emitter: NONE,
-            padding: [0; 3],
+            ior: glass.map_or(1.0, |glass| glass.ior),
+            normal_scale: material.normal_scale,
+            padding: 0,
         }
     });
     surfaces.collect()

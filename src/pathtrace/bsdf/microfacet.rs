@@ -32,6 +32,11 @@ impl Microfacets {
         0.5 * ((1.0 + self.alpha * self.alpha * sine_squared / cosine_squared).sqrt() - 1.0)
     }
 
+    /// The part of the facets that are seen from a direction and light gets to, or from, in another, on either side.
+    pub fn lit_of_seen(&self, outgoing: Vec3, incoming: Vec3) -> f32 {
+        (1.0 + self.hidden(outgoing)) / (1.0 + self.hidden(outgoing) + self.hidden(incoming))
+    }
+
     /// What perfectly reflecting facets scatter between two directions, per steradian, in one go.
     pub fn evaluate(&self, outgoing: Vec3, incoming: Vec3, half: Vec3) -> f32 {
         let visible = 1.0 / (1.0 + self.hidden(outgoing) + self.hidden(incoming));

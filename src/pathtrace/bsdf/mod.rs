@@ -1,10 +1,14 @@
-//! How surfaces scatter light: a matt base under a glossy layer.
+//! How surfaces scatter light: a matt base under a glossy layer, or glass.
 //!
 //! [`Bsdf`] is the metallic-roughness material of Bevy at one point, seen from one direction. Its Fresnel term is
 //! Bevy's; energy is kept where real-time formulas lose or invent some: light that microfacets scatter more than once
 //! is added (Kulla and Conty 2017), and the base gets what the layer above it lets through. A white material in white
 //! surroundings is therefore white at every roughness and angle.
+//!
+//! Glass mirrors and refracts at microfacets (Walter and others 2007). Radiance in it is counted divided by the square of
+//! the index of refraction, as it would be outside, so that a path may be followed either way with the same numbers.
 
+mod dielectric;
 mod energy;
 mod microfacet;
 
@@ -12,6 +16,7 @@ use core::f32::consts::PI;
 
 use glam::{Vec2, Vec3};
 
+use self::dielectric::{bending, mirrored, refracted};
 use self::energy::Albedo;
 use self::microfacet::Microfacets;
 use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
@@ -20,6 +25,8 @@ use crate::scene::{Appearance, luminance};
 /// Smallest perceptual roughness. Mirrors have some too, narrower than a pixel, so that every lamp has a highlight and no
 /// light needs to be treated apart.
 const LEAST_ROUGHNESS: f32 = 0.03;
+/// Perceptual roughness up to which a surface counts as smooth.
+const SMOOTH: f32 = 0.2;
 /// Smallest cosine toward the viewer; shading normals that turn away further are bent.
 const LEAST_COSINE: f32 = 1e-3;
 
@@ -49,6 +56,23 @@ pub struct Bsdf {
     albedo_outgoing: Albedo,
     /// Chance of sampling the microfacets rather than the base.
     glossy_chance: f32,
+    /// The share of glass, the rest is as opaque as plastic.
+    glass: f32,
+    /// Index of refraction beyond the surface over that before it.
+    relative_ior: f32,
+    /// Colour of light that goes through the surface.
+    tint: Vec3,
+}
+
+/// A direction that light may come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scattered {
+    /// Unit vector away from the surface, on either side of it.
+    pub direction: Vec3,
+    /// What radiance from there counts toward the viewer, divided by the density of the choice.
+    pub weight: Vec3,
+    /// Density of the choice per steradian; `None` for light that comes through the surface, which only such choices find.
+    pub density: Option<f32>,
 }
 
 /// Schlick's approximation with Bevy's grazing reflectance.
@@ -106,6 +130,9 @@ impl Bsdf {
             albedo,
             albedo_outgoing,
             glossy_chance: 0.0,
+            glass: appearance.transmission * (1.0 - appearance.metallic),
+            relative_ior: bending(appearance.relative_ior),
+            tint: appearance.base_color,
         };
         let glossy = luminance(fresnel.albedo(albedo_outgoing));
         let matt = luminance(
@@ -121,11 +148,34 @@ impl Bsdf {
     }
 
     /// Radiance toward the viewer per irradiance from a direction (a unit vector away from the surface), per steradian.
+    /// Light that comes through the surface is not counted.
     pub fn evaluate(&self, incoming: Vec3) -> Vec3 {
         let incoming = to_local(&self.frame, incoming);
         if incoming.z <= 0.0 {
             return Vec3::ZERO;
         }
+        let mut sum = Vec3::ZERO;
+        if self.glass < 1.0 {
+            sum += (1.0 - self.glass) * self.opaque(incoming);
+        }
+        if self.glass > 0.0 {
+            sum += self.glass * self.mirrored_by_glass(incoming) * self.facets_toward(incoming);
+        }
+        sum
+    }
+
+    /// Fresnel's reflectance of the facets that mirror light from a direction toward the viewer.
+    fn mirrored_by_glass(&self, incoming: Vec3) -> f32 {
+        let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
+        mirrored(incoming.dot(half), self.relative_ior)
+    }
+
+    fn facets_toward(&self, incoming: Vec3) -> f32 {
+        let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
+        self.microfacets.evaluate(self.outgoing, incoming, half)
+    }
+
+    fn opaque(&self, incoming: Vec3) -> Vec3 {
         if self.glossy_chance == 0.0 {
             return self.base / PI;
         }
@@ -140,34 +190,96 @@ impl Bsdf {
         glossy + scattered_often + self.base * through / PI
     }
 
-    /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction.
+    /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction before the surface.
     pub fn density(&self, incoming: Vec3) -> f32 {
         let incoming = to_local(&self.frame, incoming);
         if incoming.z <= 0.0 {
             return 0.0;
         }
-        let glossy = if self.glossy_chance > 0.0 { self.microfacets.density(self.outgoing, incoming) } else { 0.0 };
-        self.glossy_chance * glossy + (1.0 - self.glossy_chance) * incoming.z / PI
+        let by_glass = if self.glass > 0.0 { self.glass * self.mirrored_by_glass(incoming) } else { 0.0 };
+        let by_facets = by_glass + (1.0 - self.glass) * self.glossy_chance;
+        let facets = if by_facets > 0.0 { self.microfacets.density(self.outgoing, incoming) } else { 0.0 };
+        by_facets * facets + (1.0 - self.glass) * (1.0 - self.glossy_chance) * incoming.z / PI
     }
 
     /// A direction that light may come from, chosen by three numbers in `[0, 1)`; `None` where it would come from
-    /// within the surface.
-    pub fn sample(&self, u: Vec2, choice: f32) -> Option<Vec3> {
-        let local = if choice < self.glossy_chance {
+    /// within an opaque surface.
+    pub fn sample(&self, u: Vec2, choice: f32) -> Option<Scattered> {
+        let local = if choice < self.glass {
             let facet = self.microfacets.visible_normal(self.outgoing, u);
-            facet * (2.0 * self.outgoing.dot(facet)) - self.outgoing
+            let mirrored = mirrored(self.outgoing.dot(facet), self.relative_ior);
+            if choice >= mirrored * self.glass {
+                return self.through(facet);
+            }
+            self.mirrored_at(facet)
+        } else if choice - self.glass < self.glossy_chance * (1.0 - self.glass) {
+            self.mirrored_at(self.microfacets.visible_normal(self.outgoing, u))
         } else {
             cosine_hemisphere(Vec3::Z, u)
         };
-        let [tangent, bitangent, normal] = self.frame;
-        let direction = tangent * local.x + bitangent * local.y + normal * local.z;
-        (local.z > 0.0).then(|| direction.normalize())
+        if local.z <= 0.0 {
+            return None;
+        }
+        let direction = self.to_world(local);
+        let density = self.density(direction);
+        let weight = self.evaluate(direction) * (direction.dot(self.normal()) / density);
+        (density > 0.0).then_some(Scattered { direction, weight, density: Some(density) })
     }
 
-    /// What the base and the layer reflect together of light that comes alike from everywhere.
+    fn mirrored_at(&self, facet: Vec3) -> Vec3 {
+        facet * (2.0 * self.outgoing.dot(facet)) - self.outgoing
+    }
+
+    /// Light that a facet refracts toward the viewer.
+    fn through(&self, facet: Vec3) -> Option<Scattered> {
+        let local = refracted(self.outgoing, facet, self.relative_ior).filter(|local| local.z < 0.0)?;
+        let weight = self.tint * self.microfacets.lit_of_seen(self.outgoing, local);
+        Some(Scattered { direction: self.to_world(local), weight, density: None })
+    }
+
+    fn to_world(&self, local: Vec3) -> Vec3 {
+        let [tangent, bitangent, normal] = self.frame;
+        (tangent * local.x + bitangent * local.y + normal * local.z).normalize()
+    }
+
+    /// True when it mirrors or refracts so clearly that one ray can stand for what is seen there.
+    pub fn is_smooth(&self) -> bool {
+        self.roughness <= SMOOTH && (self.glass > 0.0 || self.glossy_chance > 0.0)
+    }
+
+    /// [`Bsdf::evaluate`] without what microfacets mirror in one go.
+    pub fn evaluate_matt(&self, incoming: Vec3) -> Vec3 {
+        let incoming = to_local(&self.frame, incoming);
+        let glossy = if self.glossy_chance > 0.0 { self.fresnel_weighted(incoming) } else { Vec3::ZERO };
+        if incoming.z > 0.0 {
+            (1.0 - self.glass) * (self.opaque(incoming) - glossy).max(Vec3::ZERO)
+        } else {
+            Vec3::ZERO
+        }
+    }
+
+    /// What a perfectly smooth surface shows of the radiance in its mirror direction: the direction and the share.
+    pub fn mirror(&self) -> (Vec3, Vec3) {
+        let layer = self.fresnel.albedo(self.albedo_outgoing) * (1.0 - self.glass);
+        let glass = self.glass * mirrored(self.outgoing.z, self.relative_ior);
+        (self.to_world(self.mirrored_at(Vec3::Z)), layer + glass)
+    }
+
+    /// What a perfectly smooth surface shows of the radiance behind it: from which direction, and what share. `None` where
+    /// nothing comes through.
+    pub fn refraction(&self) -> Option<(Vec3, Vec3)> {
+        let share = self.glass * (1.0 - mirrored(self.outgoing.z, self.relative_ior));
+        let direction = refracted(self.outgoing, Vec3::Z, self.relative_ior)?;
+        (share > 0.0).then(|| (self.to_world(direction), self.tint * share))
+    }
+
+    /// What the surface reflects of light that comes alike from everywhere before it; what glass lets through of light
+    /// from behind counts as well.
     pub fn albedo(&self) -> Vec3 {
         let layer = self.layer_albedo(self.albedo_outgoing);
-        layer + self.base * (Vec3::ONE - layer)
+        let opaque = layer + self.base * (Vec3::ONE - layer);
+        let mirrored = mirrored(self.outgoing.z, self.relative_ior);
+        opaque * (1.0 - self.glass) + (self.tint * (1.0 - mirrored) + mirrored) * self.glass
     }
 
     fn fresnel_weighted(&self, incoming: Vec3) -> Vec3 {

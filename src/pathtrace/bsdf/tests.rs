@@ -6,11 +6,22 @@ use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 const ROUGHNESSES: [f32; 4] = [0.3, 0.5, 0.8, 1.0];
 
 fn plastic(perceptual_roughness: f32) -> Appearance {
-    Appearance { base_color: Vec3::ONE, metallic: 0.0, perceptual_roughness, reflectance: Vec3::splat(0.5) }
+    Appearance {
+        base_color: Vec3::ONE,
+        metallic: 0.0,
+        perceptual_roughness,
+        reflectance: Vec3::splat(0.5),
+        transmission: 0.0,
+        relative_ior: 1.0,
+    }
 }
 
 fn gold(perceptual_roughness: f32) -> Appearance {
     Appearance { base_color: Vec3::new(1.0, 0.7, 0.3), metallic: 1.0, ..plastic(perceptual_roughness) }
+}
+
+fn glass(perceptual_roughness: f32) -> Appearance {
+    Appearance { transmission: 1.0, relative_ior: 1.5, ..plastic(perceptual_roughness) }
 }
 
 fn matt(base_color: Vec3) -> Appearance {
@@ -33,9 +44,7 @@ fn reflected(bsdf: &Bsdf) -> Vec3 {
     let points = OwenSobol::new(7);
     let weight = |index: u32| {
         let [x, y, choice, _] = points.point(index);
-        bsdf.sample(Vec2::new(x, y), choice).map_or(Vec3::ZERO, |incoming| {
-            bsdf.evaluate(incoming) * incoming.dot(bsdf.normal()) / bsdf.density(incoming)
-        })
+        bsdf.sample(Vec2::new(x, y), choice).map_or(Vec3::ZERO, |scattered| scattered.weight)
     };
     (0..SAMPLES).map(weight).sum::<Vec3>() / SAMPLES as f32
 }
@@ -45,9 +54,23 @@ fn white_surfaces_in_white_surroundings_are_white() {
     for roughness in [0.0, 0.1, 0.3, 0.5, 0.7, 1.0] {
         for degrees in [0.0, 30.0, 60.0, 80.0, 87.0] {
             let white_metal = Appearance { metallic: 1.0, ..plastic(roughness) };
-            for appearance in [plastic(roughness), white_metal, matt(Vec3::ONE)] {
+            let half_glass = Appearance { transmission: 0.5, ..glass(roughness.min(0.1)) };
+            for appearance in [plastic(roughness), white_metal, matt(Vec3::ONE), half_glass] {
                 let sum = reflected(&Bsdf::new(&appearance, Vec3::Z, at_angle(degrees)));
                 assert!((sum - 1.0).abs().max_element() < 0.01, "{appearance:?} at {degrees}: {sum}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_glass_mirrors_and_lets_through_is_all_there_was() {
+    for ior in [1.0, 1.33, 1.5, 2.4] {
+        for degrees in [0.0, 20.0, 45.0, 70.0, 85.0] {
+            let smooth = Appearance { relative_ior: ior, ..glass(0.0) };
+            for appearance in [smooth, smooth.from_within()] {
+                let sum = reflected(&Bsdf::new(&appearance, Vec3::Z, at_angle(degrees)));
+                assert!((sum - 1.0).abs().max_element() < 0.005, "{appearance:?} at {degrees}: {sum}");
             }
         }
     }
@@ -108,17 +131,16 @@ fn grazing_views_and_bent_normals_give_finite_numbers() {
     for index in 0..2000 {
         let [a, b, c, d] = points.point(index);
         let roughness = unit_float(hash2(index, 1));
-        for appearance in [plastic(roughness), gold(roughness)] {
+        for appearance in [plastic(roughness), gold(roughness), glass(roughness), glass(roughness).from_within()] {
             let normal = direction(a, b * TAU);
             // Up to two hundredths behind the surface.
             let outgoing = direction(c * 1.02 - 0.02, d * TAU);
             let bsdf = Bsdf::new(&appearance, normal, outgoing);
             assert!(bsdf.normal().dot(outgoing) > 0.0);
-            if let Some(incoming) = bsdf.sample(Vec2::new(b, d), unit_float(hash2(index, 2))) {
-                let (value, density) = (bsdf.evaluate(incoming), bsdf.density(incoming));
-                assert!(value.is_finite() && density.is_finite(), "{value} {density}");
-                let weight = value * incoming.dot(bsdf.normal()) / density;
-                assert!(density == 0.0 || weight.max_element() < 20.0, "{weight}");
+            if let Some(scattered) = bsdf.sample(Vec2::new(b, d), unit_float(hash2(index, 2))) {
+                let density = bsdf.density(scattered.direction);
+                assert!(bsdf.evaluate(scattered.direction).is_finite() && density.is_finite(), "{density}");
+                assert!(scattered.weight.is_finite() && scattered.weight.max_element() < 20.0, "{scattered:?}");
             }
         }
     }
@@ -133,9 +155,9 @@ fn bin_of(direction: Vec3) -> usize {
     ring * SECTORS + (((turns - turns.floor()) * SECTORS as f32) as usize).min(SECTORS - 1)
 }
 
-/// The chance of each bin, by integrating the density.
-fn expected_shares(bsdf: &Bsdf) -> Vec<f64> {
-    const STEPS: usize = 32;
+/// The chance of each bin, by integrating a density.
+fn expected_shares(density: impl Fn(Vec3) -> f32) -> Vec<f64> {
+    const STEPS: usize = 64;
     (0..RINGS * SECTORS)
         .map(|bin| {
             let (ring, sector) = (bin / SECTORS, bin % SECTORS);
@@ -145,7 +167,7 @@ fn expected_shares(bsdf: &Bsdf) -> Vec<f64> {
             let sum: f64 = (0..STEPS * STEPS)
                 .map(|index| {
                     let cosine = step(ring, index / STEPS, RINGS);
-                    f64::from(bsdf.density(direction(cosine, step(sector, index % STEPS, SECTORS) * TAU)))
+                    f64::from(density(direction(cosine, step(sector, index % STEPS, SECTORS) * TAU)))
                 })
                 .sum();
             sum * f64::from(TAU) / (RINGS * SECTORS * STEPS * STEPS) as f64
@@ -171,26 +193,92 @@ fn chi_squared(drawn: &[f64], expected: &[f64]) -> (f64, f64) {
     (statistic, bins - 1.0)
 }
 
+/// How many standard deviations a chi-squared statistic is above what is expected of it: by Wilson and Hilferty, the cube
+/// root of a chi-squared number is nearly normal.
+fn deviations(drawn: &[f64], expected: &[f64]) -> f64 {
+    let (statistic, freedom) = chi_squared(drawn, expected);
+    let spread = 2.0 / (9.0 * freedom);
+    ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
+}
+
+const DRAWS: u32 = 50_000;
+
+/// How often directions fall into each bin, those that `bin` knows, and into none.
+fn draw(bsdf: &Bsdf, seed: u32, bin: impl Fn(&Scattered) -> Option<usize>) -> Vec<f64> {
+    let mut drawn = vec![0.0; RINGS * SECTORS + 1];
+    for draw in 0..DRAWS {
+        let u = |dimension: u32| unit_float(hash2(hash2(draw, dimension), seed));
+        let scattered = bsdf.sample(Vec2::new(u(0), u(1)), u(2));
+        drawn[scattered.as_ref().and_then(&bin).unwrap_or(RINGS * SECTORS)] += 1.0;
+    }
+    drawn
+}
+
+/// Numbers of draws from shares of bins; what is left falls into none.
+fn numbers(shares: Vec<f64>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = shares.into_iter().map(|share| share * f64::from(DRAWS)).collect();
+    numbers.push((f64::from(DRAWS) - numbers.iter().sum::<f64>()).max(0.0));
+    numbers
+}
+
 #[test]
 fn directions_are_drawn_with_the_density_that_is_claimed() {
-    const DRAWS: u32 = 50_000;
-    for (case, appearance) in ROUGHNESSES.into_iter().flat_map(|r| [plastic(r), gold(r)]).enumerate() {
+    let surfaces = ROUGHNESSES.into_iter().flat_map(|roughness| {
+        let half_glass = Appearance { transmission: 0.5, ..glass(roughness) };
+        [plastic(roughness), gold(roughness), glass(roughness), half_glass.from_within()]
+    });
+    for (case, appearance) in surfaces.enumerate() {
         for degrees in [5.0, 45.0, 75.0] {
             let bsdf = Bsdf::new(&appearance, Vec3::Z, at_angle(degrees));
-            let mut drawn = vec![0.0; RINGS * SECTORS + 1];
-            for draw in 0..DRAWS {
-                let u = |dimension: u32| unit_float(hash2(hash2(draw, dimension), case as u32));
-                let bin = bsdf.sample(Vec2::new(u(0), u(1)), u(2)).map_or(RINGS * SECTORS, bin_of);
-                drawn[bin] += 1.0;
+            let before = |scattered: &Scattered| scattered.density.map(|_| bin_of(scattered.direction));
+            let expected = numbers(expected_shares(|direction| bsdf.density(direction)));
+            let deviations = deviations(&draw(&bsdf, case as u32, before), &expected);
+            assert!(deviations < 4.0, "{appearance:?} at {degrees}: {deviations}");
+        }
+    }
+}
+
+/// Density of refracted directions behind a surface of unpolarised glass seen from `outgoing`, given by the microfacet
+/// that bends light so (Walter and others 2007, equations 16, 17, 38 and Smith's masking).
+fn refracted_density(alpha: f32, relative_ior: f32, outgoing: Vec3, incoming: Vec3) -> f32 {
+    let half = (outgoing + incoming * relative_ior).normalize();
+    let half = if half.z < 0.0 { -half } else { half };
+    let (before, behind) = (outgoing.dot(half), incoming.dot(half));
+    if before <= 0.0 || behind >= 0.0 {
+        return 0.0;
+    }
+    let tangent_squared = |direction: Vec3| (1.0 - direction.z * direction.z) / (direction.z * direction.z);
+    let distribution =
+        1.0 / (PI * alpha * alpha * half.z.powi(4) * (1.0 + tangent_squared(half) / (alpha * alpha)).powi(2));
+    let seen = 2.0 / (1.0 + (1.0 + alpha * alpha * tangent_squared(outgoing)).sqrt());
+    let mirrored = {
+        let sine_squared = (1.0 - before * before) / (relative_ior * relative_ior);
+        let beyond = (1.0 - sine_squared).max(0.0).sqrt();
+        let perpendicular = (before - relative_ior * beyond) / (before + relative_ior * beyond);
+        let parallel = (relative_ior * before - beyond) / (relative_ior * before + beyond);
+        0.5 * (perpendicular * perpendicular + parallel * parallel)
+    };
+    let bend = relative_ior * relative_ior * behind.abs() / (before + relative_ior * behind).powi(2);
+    (1.0 - mirrored) * seen * distribution * before / outgoing.z * bend
+}
+
+#[test]
+fn refracted_directions_are_drawn_as_microfacets_bend_light() {
+    for (case, roughness) in [0.75, 1.0].into_iter().enumerate() {
+        for relative_ior in [1.5, 1.0 / 1.5] {
+            for degrees in [5.0, 35.0, 70.0] {
+                let appearance = Appearance { relative_ior, ..glass(roughness) };
+                let outgoing = at_angle(degrees);
+                let bsdf = Bsdf::new(&appearance, Vec3::Z, outgoing);
+                let mirror = Vec3::new(1.0, 1.0, -1.0);
+                let behind =
+                    |scattered: &Scattered| scattered.density.is_none().then(|| bin_of(scattered.direction * mirror));
+                let density = |direction: Vec3| {
+                    refracted_density(roughness * roughness, relative_ior, outgoing, direction * mirror)
+                };
+                let deviations = deviations(&draw(&bsdf, case as u32, behind), &numbers(expected_shares(density)));
+                assert!(deviations < 4.0, "{roughness} {relative_ior} at {degrees}: {deviations}");
             }
-            let mut expected: Vec<f64> =
-                expected_shares(&bsdf).into_iter().map(|share| share * f64::from(DRAWS)).collect();
-            expected.push((f64::from(DRAWS) - expected.iter().sum::<f64>()).max(0.0));
-            let (statistic, freedom) = chi_squared(&drawn, &expected);
-            // Wilson and Hilferty: the cube root of a chi-squared number is nearly normal. Four standard deviations.
-            let spread = 2.0 / (9.0 * freedom);
-            let deviations = ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt();
-            assert!(deviations < 4.0, "{appearance:?} at {degrees}: {statistic} with {freedom} bins");
         }
     }
 }

@@ -5,57 +5,28 @@ use glam::{Quat, Vec4};
 
 use super::*;
 use crate::kdtree::BruteForce;
+use crate::pathtrace::fixtures::{assert_close, clear_glass, lamp, mean_radiance, scene_of, toward, white_metal};
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels,
-    Texture, Wrap, builtin, shapes,
+    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshId, Sky, Surface, SurfaceKey, Texels, Texture, Wrap,
+    builtin, shapes,
 };
-
-fn scene_of(parts: impl IntoIterator<Item = (MeshData, Material)>) -> Scene {
-    let mut scene = Scene::default();
-    for (mesh, material) in parts {
-        let (mesh_id, material_id) =
-            (MeshId::from_index(scene.meshes.len()), MaterialId::from_index(scene.materials.len()));
-        scene.surfaces.push(Surface::new(SurfaceKey(mesh.name.clone()), mesh_id, material_id));
-        scene.meshes.push(Arc::new(mesh));
-        scene.materials.push(material);
-    }
-    scene
-}
-
-fn lamp(position: Vec3, intensity: f32) -> Light {
-    let intensity = Vec3::splat(intensity);
-    Light { name: "lamp".into(), kind: LightKind::Point { position, intensity, radius: 0.0, range: f32::INFINITY } }
-}
 
 fn plastic(perceptual_roughness: f32) -> Material {
     Material { base_color: Vec4::new(0.0, 0.0, 0.0, 1.0), perceptual_roughness, ..Material::default() }
-}
-
-fn white_metal(perceptual_roughness: f32) -> Material {
-    Material { metallic: 1.0, perceptual_roughness, ..Material::default() }
 }
 
 /// Mean radiance along a ray.
 fn radiance(scene: &Scene, ray: &Ray, samples: u32, most_bounces: Option<u32>) -> Vec3 {
     let (world, lights) = (BruteForce::new(scene), LightSampler::new(scene));
     let tracer = PathTracer::new(scene, &world, &lights, most_bounces);
-    (0..samples).map(|sample| tracer.trace(ray, sample, 5).radiance).sum::<Vec3>() / samples as f32
-}
-
-fn toward(origin: Vec3, target: Vec3) -> Ray {
-    Ray::new(origin, (target - origin).normalize())
+    mean_radiance(&tracer, ray, samples)
 }
 
 /// From above the floor's middle at 45 degrees.
 fn onto_floor() -> Ray {
     toward(Vec3::new(-1.0, 1.0, 0.0), Vec3::ZERO)
-}
-
-fn assert_close(found: Vec3, expected: Vec3, tolerance: f32, what: &str) {
-    let error = ((found - expected) / expected.max_element()).abs().max_element();
-    assert!(error < tolerance, "{what}: {found}, not {expected}");
 }
 
 #[test]
@@ -231,6 +202,43 @@ fn a_picture_of_a_uniform_sky_lights_glossy_things_as_the_sky_does() {
         scene.sky = Sky::Map(map.clone());
         assert_close(radiance(&scene, &onto_floor(), 1 << 14, None), expected, 0.01, "sky");
     }
+}
+
+#[test]
+fn tinted_slabs_let_through_what_fresnel_and_beer_leave() {
+    let absorption = Vec3::new(2.0, 0.5, 0.0);
+    let slab = shapes::cuboid("slab", Vec3::new(-5.0, -0.2, -5.0), Vec3::new(5.0, 0.2, 5.0));
+    let mut scene = scene_of([(slab, clear_glass(1.5, absorption))]).with_solid_glass();
+    scene.sky = Sky::Uniform(Vec3::ONE);
+    let found = radiance(&scene, &toward(Vec3::Y * 2.0, Vec3::ZERO), 1 << 14, None);
+    // Mirrored outside; in, across, and out or back across, and so on.
+    let (mirrored, across) = (0.04, (-absorption * 0.4).map(f32::exp));
+    let expected = mirrored + 0.96 * 0.96 * across / (Vec3::ONE - mirrored * across);
+    assert_close(found, expected, 0.01, "slab");
+}
+
+#[test]
+fn a_ball_of_glass_shows_the_world_upside_down_and_loses_none_of_its_light() {
+    let ball = shapes::icosphere("ball", 1.0, 4);
+    let mut scene = scene_of([(ball, clear_glass(1.5, Vec3::ZERO))]).with_solid_glass();
+    let at_height = |height: f32| Ray::new(Vec3::new(0.0, height, 5.0), Vec3::NEG_Z);
+    scene.sky = Sky::Uniform(Vec3::ONE);
+    for height in [0.0, 0.35, 0.8] {
+        assert_close(radiance(&scene, &at_height(height), 4096, None), Vec3::ONE, 0.01, "white surroundings");
+    }
+    // White above, black below.
+    let picture = Texture {
+        name: "sky".into(),
+        width: 4,
+        height: 64,
+        texels: Texels::Float((0..256).map(|index| if index < 128 { Vec4::ONE } else { Vec4::ZERO }).collect()),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Default::default(),
+    };
+    scene.sky = Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale: 1.0, rotation: Quat::IDENTITY });
+    let above = radiance(&scene, &at_height(0.35), 1024, None).x;
+    let below = radiance(&scene, &at_height(-0.35), 1024, None).x;
+    assert!(above < 0.1 && below > 0.9, "{above} {below}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use glam::Vec3;
 
 use super::*;
 use crate::kdtree::{BruteForce, Preset, World};
-use crate::pathtrace::PixelFilter;
+use crate::pathtrace::{PathTracer, PixelFilter};
 use crate::progress::Unmonitored;
 use crate::scene::{Camera, LightSampler, Scene, builtin, luminance};
 
@@ -29,7 +29,7 @@ fn threads_do_not_change_a_bit() {
     };
     let film = with_threads(1);
     assert_eq!(film, with_threads(4));
-    assert_eq!(film.to_exr().unwrap(), with_threads(3).to_exr().unwrap());
+    assert_eq!(film.to_exr([]).unwrap(), with_threads(3).to_exr([]).unwrap());
 }
 
 /// Asks to stop when it has been told of progress so many times.

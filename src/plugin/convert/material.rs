@@ -67,6 +67,7 @@ pub fn material_from_standard(
         emission_texture: texture(&material.emissive_texture, &material.emissive_channel),
         alpha,
         uv_transform: material.uv_transform,
+        ..Material::default()
     };
     read.with_transmission(transmission)
 }

@@ -2,7 +2,7 @@
 
 use glam::{Affine2, Vec3};
 
-use crate::scene::{AlphaMode, Material, Problem, Scene, TextureRef};
+use crate::scene::{AlphaMode, Glass, Material, Problem, Scene, TextureRef};
 
 /// Repairs all materials.
 pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
@@ -39,6 +39,14 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         unusable("the reflectance", "it is matt");
         material.reflectance = Vec3::ZERO;
     }
+    if !material.normal_scale.is_finite() {
+        unusable("the scale of its normal map", "one is used");
+        material.normal_scale = 1.0;
+    }
+    if material.glass.is_some_and(|glass| !is_usable(&glass)) {
+        unusable("the glass", "light goes straight through");
+        material.glass = None;
+    }
     if matches!(material.alpha, AlphaMode::Mask(cutoff) if !cutoff.is_finite()) {
         unusable("the alpha threshold", "0.5 is used");
         material.alpha = AlphaMode::Mask(0.5);
@@ -56,9 +64,21 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
     material.base_color = material.base_color.min(glam::Vec4::ONE);
 }
 
+fn is_usable(glass: &Glass) -> bool {
+    (0.0..=1.0).contains(&glass.transmission)
+        && glass.ior.is_finite()
+        && glass.ior >= 1.0
+        && glass.absorption.is_finite()
+        && glass.absorption.min_element() >= 0.0
+}
+
 fn repair_references(material: &mut Material, textures: usize, problems: &mut Vec<Problem>) {
-    let slots =
-        [&mut material.base_color_texture, &mut material.metallic_roughness_texture, &mut material.emission_texture];
+    let slots = [
+        &mut material.base_color_texture,
+        &mut material.metallic_roughness_texture,
+        &mut material.emission_texture,
+        &mut material.normal_texture,
+    ];
     for slot in slots {
         if let Some(TextureRef { texture, .. }) = *slot
             && texture.index() >= textures

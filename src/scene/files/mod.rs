@@ -95,6 +95,27 @@ pub enum SceneError {
 /// When the file cannot be read, is not what its name says, refers to a buffer that is not there, or has no triangles.
 /// Everything else that is wrong is repaired and said in [`Loaded::warnings`].
 pub fn load(name: &str) -> Result<Loaded, SceneError> {
+    load_with(name, NormalMaps::LeftOut)
+}
+
+/// [`load`] with everything that pictures show and bakes do not: normal maps, and glass that rays
+/// [stop](Scene::with_solid_glass) at.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_for_pictures(name: &str) -> Result<Loaded, SceneError> {
+    let loaded = load_with(name, NormalMaps::Read)?;
+    Ok(Loaded { scene: loaded.scene.with_solid_glass(), ..loaded })
+}
+
+/// Whether normal maps are worth their memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NormalMaps {
+    Read,
+    LeftOut,
+}
+
+fn load_with(name: &str, normal_maps: NormalMaps) -> Result<Loaded, SceneError> {
     if let Some(name) = name.strip_prefix("builtin:") {
         let scene = builtin::build(name).ok_or_else(|| unknown_builtin(name))?;
         return Ok(Loaded { scene, ..Loaded::default() });
@@ -104,7 +125,7 @@ pub fn load(name: &str) -> Result<Loaded, SceneError> {
     let read = || std::fs::read(path).map_err(|reason| SceneError::Unreadable { file: name.to_owned(), reason });
     let source = Source::of(path);
     let mut loaded = match extension.as_str() {
-        "glb" | "gltf" => gltf::read(&read()?, &source)?,
+        "glb" | "gltf" => gltf::read(&read()?, &source, normal_maps)?,
         "obj" => obj::read(&read()?, &source)?,
         _ => return Err(SceneError::UnknownFormat { file: name.to_owned() }),
     };

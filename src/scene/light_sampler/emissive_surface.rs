@@ -2,8 +2,8 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Distribution, LightSample, Place, expected_of_matt, luminance};
-use crate::geometry::sampling::uniform_triangle;
+use super::{Distribution, Emission, LightSample, Place, expected_of_matt, luminance};
+use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
 use crate::scene::{AlphaMode, Scene, Sides};
@@ -85,6 +85,23 @@ impl EmissiveSurface {
         let radiance = radiance(scene, self.surface, index, barycentric);
         let irradiance = radiance * (cosine / density);
         Some(LightSample { ray: Ray::between(at, point), direction, irradiance, density: Some(density) })
+    }
+
+    /// A ray of its light, chosen by four numbers in `[0, 1)`.
+    pub fn emit(&self, scene: &Scene, u: [f32; 4]) -> Option<Emission> {
+        let choice = self.triangles.sample(u[0]);
+        let facet = &self.facets[choice.index];
+        let barycentric = uniform_triangle(Vec2::new(choice.rest, u[1]));
+        // The side takes one bit of a number that has many more.
+        let (is_back, along) = if self.both_sides { (u[2] >= 0.5, (u[2] * 2.0).fract()) } else { (false, u[2]) };
+        let (normal, sides) =
+            (if is_back { -facet.normal } else { facet.normal }, if self.both_sides { 2.0 } else { 1.0 });
+        let radiance = radiance(scene, self.surface, choice.index as u32, barycentric);
+        let power = radiance * (core::f32::consts::PI * facet.area * sides / choice.probability);
+        let point = facet.triangle.at(barycentric);
+        let lifted = point + normal * (1e-5 * point.abs().max_element().max(1.0));
+        let ray = Ray::new(lifted, cosine_hemisphere(normal, Vec2::new(along, u[3])));
+        Some(Emission { ray, power, radiance: Some(radiance), range: f32::INFINITY })
     }
 
     /// Density per steradian of a direction in which a ray met this surface.

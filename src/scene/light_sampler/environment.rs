@@ -2,7 +2,8 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Distribution, LightSample, Place, luminance};
+use super::emission::Surroundings;
+use super::{Distribution, Emission, LightSample, Place, luminance};
 use crate::geometry::{Ray, arc_cosine, sin_cos_turns};
 use crate::scene::EnvironmentMap;
 
@@ -61,17 +62,30 @@ impl Environment {
         0.25 * self.power
     }
 
-    pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
+    /// A direction toward the sky, its radiance, and the density of the choice per steradian.
+    fn choose(&self, u: [f32; 2]) -> Option<(Vec3, Vec3, f32)> {
         let choice = self.cells.sample(u[0]);
         let (row, column) = (choice.index / self.columns, choice.index % self.columns);
         let uv = Vec2::new((column as f32 + choice.rest) / self.columns as f32, uniform_in_row(row, self.rows, u[1]));
-        let direction = self.map.direction(uv).normalize();
-        let cosine = normal.dot(direction);
         let density = choice.probability / solid_angle(row, self.columns, self.rows);
-        if cosine <= 0.0 || density <= 0.0 {
+        let radiance = self.map.picture.sample(uv).truncate() * self.map.scale;
+        (density > 0.0).then(|| (self.map.direction(uv).normalize(), radiance, density))
+    }
+
+    /// A ray of its light into the scene, chosen by four numbers in `[0, 1)`.
+    pub fn emit(&self, surroundings: &Surroundings, u: [f32; 4]) -> Option<Emission> {
+        let (toward, radiance, density) = self.choose([u[2], u[3]])?;
+        let ray = surroundings.ray(-toward, [u[0], u[1]]);
+        let power = radiance * (surroundings.disc() / density);
+        Some(Emission { ray, power, radiance: None, range: f32::INFINITY })
+    }
+
+    pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
+        let (direction, radiance, density) = self.choose(u)?;
+        let cosine = normal.dot(direction);
+        if cosine <= 0.0 {
             return None;
         }
-        let radiance = self.map.picture.sample(uv).truncate() * self.map.scale;
         Some(LightSample {
             ray: Ray::new(at, direction),
             direction,

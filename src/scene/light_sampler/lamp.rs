@@ -2,8 +2,9 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{LightSample, Place, luminance};
-use crate::geometry::sampling::{orthonormal_basis, uniform_cone};
+use super::emission::{Surroundings, disc};
+use super::{Emission, LightSample, Place, luminance};
+use crate::geometry::sampling::{uniform_cone, uniform_sphere};
 use crate::geometry::{Ray, sin_cos_turns};
 use crate::scene::LightKind;
 
@@ -71,6 +72,33 @@ impl Lamp {
             LightKind::Rectangle { .. } => None,
         }
     }
+
+    /// A ray of its light, chosen by four numbers in `[0, 1)`.
+    pub fn emit(&self, surroundings: &Surroundings, u: [f32; 4]) -> Option<Emission> {
+        use core::f32::consts::TAU;
+        let (place, towards) = ([u[0], u[1]], Vec2::new(u[2], u[3]));
+        let from = |position: Vec3, radius: f32, direction: Vec3| {
+            Ray::new(position + disc(direction, place) * radius, direction)
+        };
+        match self.0 {
+            LightKind::Point { position, intensity, radius, range } => {
+                let ray = from(position, radius, uniform_sphere(towards));
+                Some(Emission { ray, power: intensity * (2.0 * TAU), radiance: None, range })
+            }
+            LightKind::Spot { position, direction, intensity, radius, range, inner_angle, outer_angle } => {
+                let [_, outer] = cone_cosines(inner_angle, outer_angle);
+                let ray = from(position, radius, uniform_cone(direction, outer_angle.min(TAU / 4.0), towards));
+                let falloff = cone_falloff(ray.direction.dot(direction), inner_angle, outer_angle);
+                Some(Emission { ray, power: intensity * (falloff * TAU * (1.0 - outer)), radiance: None, range })
+            }
+            LightKind::Directional { direction, illuminance, angular_diameter } => {
+                let ray = surroundings.ray(uniform_cone(direction, 0.5 * angular_diameter, towards), place);
+                let power = illuminance * surroundings.disc();
+                Some(Emission { ray, power, radiance: None, range: f32::INFINITY })
+            }
+            LightKind::Rectangle { .. } => None,
+        }
+    }
 }
 
 /// Where a point or spot light stands and how bright it is.
@@ -108,7 +136,7 @@ const LEAST_IN_CONE: f32 = 0.05;
 const NEAREST_SQUARED: f32 = 1e-4;
 
 /// Bevy's window, which fades a light to zero at its range.
-fn range_window(distance_squared: f32, range: f32) -> f32 {
+pub(super) fn range_window(distance_squared: f32, range: f32) -> f32 {
     let ratio = distance_squared / (range * range);
     (1.0 - ratio * ratio).clamp(0.0, 1.0).powi(2)
 }
@@ -123,11 +151,4 @@ fn cone_falloff(cosine: f32, inner_angle: f32, outer_angle: f32) -> f32 {
 fn cone_cosines(inner_angle: f32, outer_angle: f32) -> [f32; 2] {
     [inner_angle, outer_angle]
         .map(|angle| sin_cos_turns(angle.min(core::f32::consts::FRAC_PI_2) / core::f32::consts::TAU).1)
-}
-
-/// A point of the unit disc that faces along `axis`.
-fn disc(axis: Vec3, u: [f32; 2]) -> Vec3 {
-    let (tangent, bitangent) = orthonormal_basis(axis);
-    let (sine, cosine) = sin_cos_turns(u[1]);
-    (tangent * cosine + bitangent * sine) * u[0].sqrt()
 }

@@ -15,6 +15,7 @@ mod choice;
 #[cfg(feature = "gpu")]
 mod description;
 mod distribution;
+mod emission;
 mod emissive_surface;
 mod environment;
 mod lamp;
@@ -25,8 +26,8 @@ use std::cell::LazyCell;
 use glam::Vec3;
 
 use self::{
-    distribution::Distribution, emissive_surface::EmissiveSurface, environment::Environment, lamp::Lamp,
-    rectangle::RectangleLight,
+    distribution::Distribution, emission::Surroundings, emissive_surface::EmissiveSurface, environment::Environment,
+    lamp::Lamp, rectangle::RectangleLight,
 };
 use super::{LightKind, Scene, Sky};
 use crate::geometry::{Hit, Ray, SurfaceId};
@@ -35,6 +36,7 @@ pub use self::alias::{AliasEntry, AliasTable};
 pub use self::choice::{Chances, Place};
 #[cfg(feature = "gpu")]
 pub(crate) use self::description::EmitterDescription;
+pub use self::emission::{Emission, EmissionSampler};
 
 /// A point chosen on a light, as seen from a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,11 +86,11 @@ impl Emitter {
     }
 }
 
-/// Area in square metres of the disc that the sphere around a scene's bounding box shows from every side.
-fn disc_of(scene: &Scene) -> f32 {
+/// The sphere around a scene's bounding box.
+fn distant_disc(scene: &Scene) -> Surroundings {
     let bounds = scene.bounds();
-    let diameter = (bounds.max - bounds.min).max(Vec3::ZERO).length();
-    core::f32::consts::FRAC_PI_4 * diameter * diameter
+    let diagonal = (bounds.max - bounds.min).max(Vec3::ZERO);
+    Surroundings { centre: bounds.min.min(bounds.max) + 0.5 * diagonal, radius: 0.5 * diagonal.length() }
 }
 
 /// About what illuminance in lux a surface brings that shines like a matt one with `power` lumens, when a place sees
@@ -144,10 +146,15 @@ impl<'a> LightSampler<'a> {
             let power = environment.power();
             add(Emitter::Environment(environment), power);
         }
-        let disc = LazyCell::new(|| disc_of(scene));
-        let powers: Vec<f64> =
-            emitters.iter().map(|emitter| f64::from(emitter.power(|| *disc).min(f32::MAX))).collect();
-        Self { scene, emitters, emitter_of_surface, by_power: AliasTable::new(&powers) }
+        let mut lights = Self { scene, emitters, emitter_of_surface, by_power: AliasTable::default() };
+        let disc = LazyCell::new(|| distant_disc(scene).disc());
+        lights.by_power = AliasTable::new(&lights.powers(|| *disc));
+        lights
+    }
+
+    /// Luminous flux in lumens that each emitter sends into the scene, which light from far away meets with some area.
+    fn powers(&self, disc: impl Fn() -> f32) -> Vec<f64> {
+        self.emitters.iter().map(|emitter| f64::from(emitter.power(&disc).min(f32::MAX))).collect()
     }
 
     /// How many emitters there are.

@@ -1,8 +1,9 @@
 //! Rectangular lights, sampled by the solid angle that they cover.
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 
-use super::{LightSample, Place, expected_of_matt, luminance};
+use super::{Emission, LightSample, Place, expected_of_matt, luminance};
+use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::{Ray, arc_tangent, sin_cos_turns};
 use crate::scene::LightKind;
 
@@ -55,6 +56,14 @@ impl RectangleLight {
         let direction = (point - at).try_normalize()?;
         let irradiance = self.radiance * (normal.dot(direction).max(0.0) * solid_angle);
         Some(LightSample { ray: Ray::between(at, point), direction, irradiance, density: None })
+    }
+
+    /// A ray of its light, chosen by four numbers in `[0, 1)`.
+    pub fn emit(&self, u: [f32; 4]) -> Emission {
+        let origin = self.corner + self.width * u[0] + self.height * u[1];
+        let ray = Ray::new(origin, cosine_hemisphere(self.normal, Vec2::new(u[2], u[3])));
+        let power = self.radiance * (core::f32::consts::PI * self.area());
+        Emission { ray, power, radiance: Some(self.radiance), range: f32::INFINITY }
     }
 
     /// A point of the rectangle, uniform in solid angle seen from `at`, and that solid angle in steradians (Urena,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use glam::{Affine2, Vec2, Vec3, Vec4};
-use gltf::json::material::{AlphaMode as JsonAlphaMode, Material as JsonMaterial};
+use gltf::json::extensions::texture::TextureTransform;
+use gltf::json::material::{AlphaMode as JsonAlphaMode, Material as JsonMaterial, NormalTexture};
 use gltf::json::texture::{Info, WrappingMode};
 use gltf::json::validation::Checked;
 use rayon::prelude::*;
@@ -12,25 +13,25 @@ use serde_json::Value;
 use super::accessors::Accessors;
 use super::container::Document;
 use super::{lookup, name_or};
-use crate::scene::files::Loaded;
 use crate::scene::files::pictures::{self, ColorSpace};
 use crate::scene::files::source::{Source, describe_uri};
-use crate::scene::{AlphaMode, Material, Problem, Texture, TextureId, TextureRef, UvChannel, Wrap};
+use crate::scene::files::{Loaded, NormalMaps};
+use crate::scene::{AlphaMode, Glass, Material, Problem, Texture, TextureId, TextureRef, UvChannel, Wrap};
 
 /// glTF's default alpha threshold.
 const DEFAULT_CUTOFF: f32 = 0.5;
 
 /// Adds all materials of the document, in its order, and their textures.
-pub fn read(document: &Document, source: &Source, loaded: &mut Loaded) {
+pub fn read(document: &Document, source: &Source, normal_maps: NormalMaps, loaded: &mut Loaded) {
     let mut wanted = Wanted::default();
-    let materials: Vec<(Material, [Option<usize>; 3])> = document
+    let materials: Vec<(Material, [Option<usize>; SLOTS])> = document
         .root
         .materials
         .iter()
         .enumerate()
         .map(|(index, material)| {
             let name = name_or(material.name.as_ref(), "Material", index);
-            convert(material, name, &mut wanted, &mut loaded.warnings)
+            convert(material, name, normal_maps, &mut wanted, &mut loaded.warnings)
         })
         .collect();
 
@@ -51,6 +52,7 @@ pub fn read(document: &Document, source: &Source, loaded: &mut Loaded) {
             &mut material.base_color_texture,
             &mut material.metallic_roughness_texture,
             &mut material.emission_texture,
+            &mut material.normal_texture,
         ];
         for (slot, wish) in slots.into_iter().zip(wishes) {
             let (Some(reference), Some(wish)) = (slot.as_mut(), wish) else { continue };
@@ -100,31 +102,58 @@ struct MissingPicture {
     reason: String,
 }
 
+/// Pictures that a material may have.
+const SLOTS: usize = 4;
+
+/// A picture as a material refers to it.
+struct Use {
+    texture: usize,
+    tex_coord: u32,
+    transform: Option<TextureTransform>,
+    space: ColorSpace,
+}
+
+impl Use {
+    fn of(info: &Info, space: ColorSpace) -> Self {
+        let transform = info.extensions.as_ref().and_then(|extensions| extensions.texture_transform.clone());
+        Self { texture: info.index.value(), tex_coord: info.tex_coord, transform, space }
+    }
+
+    fn of_normals(normals: &NormalTexture) -> Self {
+        let extension = |name: &str| normals.extensions.as_ref()?.others.get(name).cloned();
+        let transform = extension("KHR_texture_transform").and_then(|value| serde_json::from_value(value).ok());
+        Self { texture: normals.index.value(), tex_coord: normals.tex_coord, transform, space: ColorSpace::Linear }
+    }
+}
+
 /// Translates a material; its texture ids are filled in once the wanted pictures are decoded.
 fn convert(
     material: &JsonMaterial,
     name: String,
+    normal_maps: NormalMaps,
     wanted: &mut Wanted,
     warnings: &mut Vec<Problem>,
-) -> (Material, [Option<usize>; 3]) {
+) -> (Material, [Option<usize>; SLOTS]) {
     let pbr = &material.pbr_metallic_roughness;
-    let uses = [
-        (pbr.base_color_texture.as_ref(), ColorSpace::Srgb),
-        (pbr.metallic_roughness_texture.as_ref(), ColorSpace::Linear),
-        (material.emissive_texture.as_ref(), ColorSpace::Srgb),
-    ];
     // A texture that cannot matter is not worth decoding, nor worth a warning when it is missing.
     let has_factors = pbr.metallic_factor.0 > 0.0 || pbr.roughness_factor.0 > 0.0;
-    let matters = [true, has_factors, material.emissive_factor.0 != [0.0; 3]];
-    let mut wishes = [None; 3];
-    let mut references = [None; 3];
-    for (slot, (info, space)) in uses.into_iter().enumerate() {
-        let Some(info) = info.filter(|_| matters[slot]) else { continue };
-        wishes[slot] = Some(wanted.add(PictureKey { texture: info.index.value(), space }));
-        references[slot] = Some(TextureRef { texture: TextureId(0), channel: channel(info, &name, warnings) });
+    let numbers = pbr.metallic_roughness_texture.as_ref().filter(|_| has_factors);
+    let glow = material.emissive_texture.as_ref().filter(|_| material.emissive_factor.0 != [0.0; 3]);
+    let normals = material.normal_texture.as_ref().filter(|_| normal_maps == NormalMaps::Read);
+    let uses: [Option<Use>; SLOTS] = [
+        pbr.base_color_texture.as_ref().map(|info| Use::of(info, ColorSpace::Srgb)),
+        numbers.map(|info| Use::of(info, ColorSpace::Linear)),
+        glow.map(|info| Use::of(info, ColorSpace::Srgb)),
+        normals.map(Use::of_normals),
+    ];
+    let mut wishes = [None; SLOTS];
+    let mut references = [None; SLOTS];
+    for (slot, picture) in uses.iter().enumerate() {
+        let Some(picture) = picture else { continue };
+        wishes[slot] = Some(wanted.add(PictureKey { texture: picture.texture, space: picture.space }));
+        references[slot] = Some(TextureRef { texture: TextureId(0), channel: channel(picture, &name, warnings) });
     }
-    let transforms: Vec<Affine2> =
-        uses.iter().zip(matters).filter_map(|((info, _), matters)| info.filter(|_| matters)).map(transform).collect();
+    let transforms: Vec<Affine2> = uses.iter().flatten().map(transform).collect();
     let uv_transform = transforms.first().copied().unwrap_or(Affine2::IDENTITY);
     if transforms.iter().any(|other| *other != uv_transform) {
         warnings.push(Problem::DifferentTextureTransforms { material: name.clone() });
@@ -132,7 +161,7 @@ fn convert(
     let strength = material.extensions.as_ref().and_then(|extensions| extensions.emissive_strength.as_ref());
     let strength = strength.map_or(1.0, |strength| strength.emissive_strength.0);
     let cutoff = material.alpha_cutoff.map_or(DEFAULT_CUTOFF, |cutoff| cutoff.0);
-    let [base_color_texture, metallic_roughness_texture, emission_texture] = references;
+    let [base_color_texture, metallic_roughness_texture, emission_texture, normal_texture] = references;
     let converted = Material {
         name,
         base_color: Vec4::from_array(pbr.base_color_factor.0),
@@ -143,6 +172,9 @@ fn convert(
         reflectance: reflectance(material),
         emission: Vec3::from_array(material.emissive_factor.0) * strength,
         emission_texture,
+        normal_texture,
+        normal_scale: material.normal_texture.as_ref().map_or(1.0, |normals| normals.scale),
+        glass: None,
         alpha: match material.alpha_mode {
             Checked::Valid(JsonAlphaMode::Mask) => AlphaMode::Mask(cutoff),
             Checked::Valid(JsonAlphaMode::Blend) => AlphaMode::Blend,
@@ -150,31 +182,67 @@ fn convert(
         },
         uv_transform,
     };
-    (converted.with_transmission(transmission(material)), wishes)
+    let transmission = transmission(material);
+    let converted = match glass(material, transmission) {
+        Some(glass) => converted.with_glass(glass),
+        None => converted.with_transmission(transmission),
+    };
+    (converted, wishes)
 }
 
-/// Bevy's reflectance: what KHR_materials_specular says, of which one is the four percent of most materials.
+/// A material's extension of which the crate that reads glTF knows nothing.
+fn extension<'a>(material: &'a JsonMaterial, name: &str) -> Option<&'a Value> {
+    material.extensions.as_ref()?.others.get(name)
+}
+
+fn number(extension: Option<&Value>, key: &str) -> Option<f32> {
+    Some(extension?.get(key)?.as_f64()? as f32)
+}
+
+fn colour(extension: Option<&Value>, key: &str) -> Option<Vec3> {
+    let channels = extension?.get(key)?.as_array()?.iter();
+    let channels: Vec<f32> = channels.filter_map(|channel| Some(channel.as_f64()? as f32)).collect();
+    <[f32; 3]>::try_from(channels).ok().map(Vec3::from)
+}
+
+/// glTF's index of refraction, which gives most materials their four percent.
+const DEFAULT_IOR: f32 = 1.5;
+
+fn ior(material: &JsonMaterial) -> f32 {
+    let ior = number(extension(material, "KHR_materials_ior"), "ior").unwrap_or(DEFAULT_IOR);
+    // Zero stands for a surface that mirrors everything.
+    if ior >= 1.0 && ior.is_finite() { ior } else { DEFAULT_IOR }
+}
+
+/// Bevy's reflectance: what KHR_materials_ior and KHR_materials_specular say. One half is the four percent.
 fn reflectance(material: &JsonMaterial) -> Vec3 {
-    let specular = material.extensions.as_ref().and_then(|extensions| extensions.others.get("KHR_materials_specular"));
-    let number = |value: &Value| value.as_f64().map(|number| number as f32);
-    let factor = specular.and_then(|specular| number(specular.get("specularFactor")?)).unwrap_or(1.0);
-    let tint = specular.and_then(|specular| {
-        let channels: Vec<f32> = specular.get("specularColorFactor")?.as_array()?.iter().filter_map(number).collect();
-        <[f32; 3]>::try_from(channels).ok().map(Vec3::from)
-    });
-    tint.unwrap_or(Vec3::ONE) * (0.5 * factor)
+    let specular = extension(material, "KHR_materials_specular");
+    let factor = number(specular, "specularFactor").unwrap_or(1.0);
+    let tint = colour(specular, "specularColorFactor").unwrap_or(Vec3::ONE);
+    let ior = ior(material);
+    // Straight on, ((n - 1) / (n + 1))^2 is mirrored, and 0.16 times the square of the reflectance.
+    tint * (2.5 * (ior - 1.0) / (ior + 1.0) * factor)
 }
 
-/// The part of the light that KHR_materials_transmission lets through. Glass that has no thickness is meant.
+/// What a solid is filled with, where KHR_materials_volume says that there is a solid.
+fn glass(material: &JsonMaterial, transmission: f32) -> Option<Glass> {
+    let volume = extension(material, "KHR_materials_volume");
+    number(volume, "thicknessFactor").filter(|thickness| *thickness > 0.0)?;
+    let colour = colour(volume, "attenuationColor").unwrap_or(Vec3::ONE);
+    let distance = number(volume, "attenuationDistance").unwrap_or(f32::INFINITY);
+    Some(Glass { transmission, ior: ior(material), absorption: Glass::absorption_of(colour, distance) })
+}
+
+/// The part of the light that KHR_materials_transmission lets through.
 fn transmission(material: &JsonMaterial) -> f32 {
     let extension = material.extensions.as_ref().and_then(|extensions| extensions.transmission.as_ref());
     let factor = extension.map_or(0.0, |transmission| transmission.transmission_factor.0);
     if factor.is_finite() { factor.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn channel(info: &Info, material: &str, warnings: &mut Vec<Problem>) -> UvChannel {
-    let transform = info.extensions.as_ref().and_then(|extensions| extensions.texture_transform.as_ref());
-    match transform.and_then(|transform| transform.tex_coord).unwrap_or(info.tex_coord) {
+fn channel(picture: &Use, material: &str, warnings: &mut Vec<Problem>) -> UvChannel {
+    let moved = picture.transform.as_ref().and_then(|transform| transform.tex_coord);
+    match moved.unwrap_or(picture.tex_coord) {
         0 => UvChannel::Uv0,
         1 => UvChannel::Uv1,
         other => {
@@ -189,9 +257,8 @@ fn channel(info: &Info, material: &str, warnings: &mut Vec<Problem>) -> UvChanne
 }
 
 /// A texture's KHR_texture_transform: scaled, turned, moved. Turned the way Bevy does it.
-fn transform(info: &Info) -> Affine2 {
-    let transform = info.extensions.as_ref().and_then(|extensions| extensions.texture_transform.as_ref());
-    let affine = transform.map_or(Affine2::IDENTITY, |transform| {
+fn transform(picture: &Use) -> Affine2 {
+    let affine = picture.transform.as_ref().map_or(Affine2::IDENTITY, |transform| {
         let (scale, offset) = (Vec2::from_array(transform.scale.0), Vec2::from_array(transform.offset.0));
         Affine2::from_scale_angle_translation(scale, -transform.rotation.0, offset)
     });

@@ -19,11 +19,11 @@ pub use extras::Overrides;
 use gltf::json::{Index, Root};
 
 use super::source::Source;
-use super::{Loaded, SceneError};
+use super::{Loaded, NormalMaps, SceneError};
 use crate::scene::Problem;
 
 /// Extensions that are understood, or that change nothing about diffuse light.
-const KNOWN_EXTENSIONS: [&str; 16] = [
+const KNOWN_EXTENSIONS: [&str; 18] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
     "KHR_texture_transform",
@@ -35,7 +35,9 @@ const KNOWN_EXTENSIONS: [&str; 16] = [
     "KHR_materials_iridescence",
     "KHR_materials_sheen",
     "KHR_materials_specular",
+    "KHR_materials_transmission",
     "KHR_materials_variants",
+    "KHR_materials_volume",
     "KHR_animation_pointer",
     "KHR_node_visibility",
     "KHR_xmp_json_ld",
@@ -43,11 +45,11 @@ const KNOWN_EXTENSIONS: [&str; 16] = [
 ];
 
 /// Reads a `.gltf` or `.glb` file's bytes.
-pub fn read(bytes: &[u8], source: &Source) -> Result<Loaded, SceneError> {
+pub fn read(bytes: &[u8], source: &Source, normal_maps: NormalMaps) -> Result<Loaded, SceneError> {
     let document = container::open(bytes, source)?;
     let mut loaded = Loaded::default();
     report_extensions(&document.root, &mut loaded.warnings);
-    materials::read(&document, source, &mut loaded);
+    materials::read(&document, source, normal_maps, &mut loaded);
     nodes::read(&document, source, &mut loaded);
     Ok(loaded)
 }

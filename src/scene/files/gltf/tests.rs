@@ -110,7 +110,7 @@ fn red_and_white_png() -> Vec<u8> {
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<Loaded, SceneError> {
-    read(bytes, &Source::of(Path::new("room.glb")))
+    read(bytes, &Source::of(Path::new("room.glb")), NormalMaps::Read)
 }
 
 fn sentences(loaded: &Loaded) -> String {
@@ -250,6 +250,43 @@ fn materials_shine_as_bevy_reads_them() {
     let glass = asset.load().scene.materials[0].clone();
     assert_eq!((glass.perceptual_roughness, glass.reflectance), (0.3, Vec3::new(0.25, 0.125, 0.0)));
     assert_eq!((glass.alpha, glass.base_color.w), (crate::scene::AlphaMode::Blend, 0.25));
+}
+
+#[test]
+fn glass_with_a_thickness_is_solid_and_other_glass_a_pane() {
+    let glass = |thickness: f32| {
+        let extensions = json!({
+            "KHR_materials_transmission": {"transmissionFactor": 1.0},
+            "KHR_materials_ior": {"ior": 1.33},
+            "KHR_materials_volume": {
+                "thicknessFactor": thickness, "attenuationColor": [0.5, 1.0, 0.25], "attenuationDistance": 2.0
+            }
+        });
+        let asset = Asset::quad().with("/materials/0", json!({"extensions": extensions}));
+        let loaded = asset.load();
+        assert!(!sentences(&loaded).contains("KHR_materials"), "{}", sentences(&loaded));
+        loaded.scene.materials[0].clone()
+    };
+    let water = glass(0.1).glass.unwrap();
+    assert_eq!((water.transmission, water.ior), (1.0, 1.33));
+    let expected = Vec3::new(2f32.ln() / 2.0, 0.0, 4f32.ln() / 2.0);
+    assert!((water.absorption - expected).abs().max_element() < 1e-6, "{}", water.absorption);
+    // Two percent of the light are mirrored straight on: (0.33 / 2.33)^2.
+    assert!((0.16 * glass(0.1).reflectance.x.powi(2) - 0.020_06).abs() < 1e-4);
+    assert_eq!((glass(0.0).glass, glass(0.0).alpha), (None, crate::scene::AlphaMode::Blend));
+}
+
+#[test]
+fn normal_maps_are_read_as_numbers_and_only_for_pictures() {
+    let material = json!({"normalTexture": {"index": 0, "scale": 0.5, "texCoord": 1}});
+    let asset = Asset::quad().with("/materials/0", material);
+    let scene = asset.load().scene;
+    let normals = scene.materials[0].normal_texture.unwrap();
+    assert_eq!((normals.channel, scene.materials[0].normal_scale), (UvChannel::Uv1, 0.5));
+    assert!(matches!(scene.texture(normals.texture).texels, crate::scene::Texels::Linear8(_)));
+    let source = Source::of(Path::new("room.glb"));
+    let baked = read(&asset.glb(), &source, NormalMaps::LeftOut).unwrap().scene;
+    assert_eq!((baked.materials[0].normal_texture, baked.textures.len()), (None, 0));
 }
 
 #[test]

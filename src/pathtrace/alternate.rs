@@ -1,0 +1,106 @@
+//! Pictures by light paths and paths from the eye in turn.
+
+use std::time::Instant;
+
+use super::render::{LEAST_SAMPLES_FOR_ERROR as ERROR_STEP, RenderSettings, add_pass};
+use super::{Film, LightTracer, View};
+use crate::progress::Monitor;
+
+/// Draws what a camera sees by passes of light paths and passes of rays from the eye, until both have the wished number of
+/// passes, or the settings or the monitor say that it is enough.
+///
+/// The two kinds take turns. A turn lasts until a pass changes no pixel by more than the last turn of the other kind did
+/// at its end, so that both are equally calm at any time (Romano 2011, algorithm 4.4), or until it has doubled the passes
+/// of its kind: then a pass that happens to change nothing cannot make the other kind wait forever.
+pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+    let started = Instant::now();
+    let mut picture = Picture { light: Film::new(view.size), eye: Film::new(view.size), contributions: 0 };
+    let is_late = || settings.fraction_done(0, started.elapsed()) >= 1.0;
+    let mut judged = 0;
+    let mut calm = f32::INFINITY;
+    let mut turn = Turn::Light;
+    loop {
+        let mut change = 0.0;
+        let (before, most) = (picture.passes(turn), settings.samples);
+        while picture.passes(turn) < (2 * before).max(1).min(most) {
+            if monitor.is_cancelled() {
+                return picture.sum();
+            }
+            let done = picture.passes(Turn::Light).midpoint(picture.passes(Turn::Eye));
+            monitor.progress(settings.fraction_done(done, started.elapsed()).min(1.0));
+            change = match turn {
+                Turn::Light => picture.add_light(tracer, view, settings.seed),
+                Turn::Eye => picture.add_eye(tracer, view, settings.seed),
+            };
+            if change <= calm || is_late() {
+                break;
+            }
+        }
+        if change > 0.0 {
+            calm = calm.min(change);
+        }
+        let fewest = picture.light.samples().min(picture.eye.samples());
+        // Turns are of any length, so the error is judged when there are as many new passes as it takes.
+        let steps = fewest - fewest % ERROR_STEP;
+        let error = settings.error_to_judge(steps).filter(|_| steps > judged);
+        judged = steps;
+        let is_enough = fewest == most
+            || is_late()
+            || settings.is_tolerated(picture.mean_contributions())
+            || error.is_some_and(|error| picture.sum().relative_error() <= error);
+        if fewest > 0 && is_enough {
+            return picture.sum();
+        }
+        turn = match turn {
+            Turn::Light => Turn::Eye,
+            Turn::Eye => Turn::Light,
+        };
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Turn {
+    Light,
+    Eye,
+}
+
+struct Picture {
+    light: Film,
+    eye: Film,
+    /// How often a path brought a pixel something.
+    contributions: u64,
+}
+
+impl Picture {
+    fn passes(&self, turn: Turn) -> u32 {
+        match turn {
+            Turn::Light => self.light.samples(),
+            Turn::Eye => self.eye.samples(),
+        }
+    }
+
+    /// Adds a pass and says by how much it changed the pixel that it changed most.
+    fn add_light(&mut self, tracer: &LightTracer, view: &View, seed: u32) -> f32 {
+        let before = self.light.clone();
+        let pass = tracer.light_pass(view, self.light.samples(), seed);
+        self.contributions += pass.contributions;
+        self.light.add(&pass.radiance);
+        self.light.largest_change(&before)
+    }
+
+    fn add_eye(&mut self, tracer: &LightTracer, view: &View, seed: u32) -> f32 {
+        let before = self.eye.clone();
+        let sample = self.eye.samples();
+        add_pass(tracer, view, &mut self.eye, sample, seed);
+        self.contributions += self.eye.brighter_than(&before);
+        self.eye.largest_change(&before)
+    }
+
+    fn mean_contributions(&self) -> f32 {
+        (self.contributions as f64 / self.light.pixels().len().max(1) as f64) as f32
+    }
+
+    fn sum(&self) -> Film {
+        self.eye.plus(&self.light)
+    }
+}
