@@ -46,8 +46,9 @@ const MIRRORED: u32 = 8u;
 const SECOND_UV: u32 = 16u;
 /// Set where there is a picture at all.
 const IS_PICTURE: u32 = 32u;
-/// Which array it is in, if not that of sRGB: eight linear bits a channel, or floats.
-const IS_LINEAR: u32 = 64u;
+/// Set where its colour is sRGB; its alpha is linear.
+const IS_SRGB: u32 = 64u;
+/// Set where it is in the array of floats.
 const IS_FLOAT: u32 = 128u;
 
 const BASE_COLOR: u32 = 0u;
@@ -62,8 +63,9 @@ const HAS_UV1: u32 = 4u;
 
 @group(0) @binding(6) var<storage, read> tables: array<u32>;
 @group(0) @binding(7) var<storage, read> surfaces: array<Surface>;
-@group(0) @binding(9) var srgb_pictures: texture_2d_array<f32>;
-@group(0) @binding(10) var linear_pictures: texture_2d_array<f32>;
+/// Linear light of each value of an sRGB channel: what devices decode by themselves differs by a thousandth.
+@group(0) @binding(9) var<uniform> linear_of_srgb: array<vec4<f32>, 64>;
+@group(0) @binding(10) var eight_bit_pictures: texture_2d_array<f32>;
 @group(0) @binding(11) var float_pictures: texture_2d_array<f32>;
 
 fn table_float(index: u32) -> f32 {
@@ -99,13 +101,19 @@ fn texel(picture: vec4<u32>, x: i32, y: i32) -> vec4<f32> {
     let size = vec2<i32>(vec2(picture.z & 0xffffu, picture.z >> 16u));
     let place = vec2(wrapped(x, size.x, picture.w & 3u), wrapped(y, size.y, (picture.w >> 2u) & 3u))
         + vec2<i32>(vec2(picture.y & 0xffffu, picture.y >> 16u));
-    if (picture.w & IS_LINEAR) != 0u {
-        return textureLoad(linear_pictures, place, i32(picture.x), 0);
-    }
     if (picture.w & IS_FLOAT) != 0u {
         return textureLoad(float_pictures, place, i32(picture.x), 0);
     }
-    return textureLoad(srgb_pictures, place, i32(picture.x), 0);
+    let value = textureLoad(eight_bit_pictures, place, i32(picture.x), 0);
+    if (picture.w & IS_SRGB) != 0u {
+        return vec4(decoded(value.x), decoded(value.y), decoded(value.z), value.w);
+    }
+    return value;
+}
+
+fn decoded(channel: f32) -> f32 {
+    let index = u32(channel * 255.0 + 0.5);
+    return linear_of_srgb[index / 4u][index % 4u];
 }
 
 /// A picture, bilinearly filtered in linear light. Its words: layer; corner; size; wrapping and flags.

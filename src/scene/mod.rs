@@ -51,6 +51,8 @@ pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};
 pub use sky::{EnvironmentMap, Sky};
 pub use surface::{Role, Sides, Surface, SurfaceKey};
+#[cfg(feature = "gpu")]
+pub(crate) use texture::linear_of_srgb;
 pub use texture::{Texels, Texture, Wrap};
 
 define_id! {

@@ -104,11 +104,16 @@ impl Texture {
 }
 
 fn srgb_to_linear(value: u8) -> f32 {
+    linear_of_srgb()[usize::from(value)]
+}
+
+/// Linear light of each value of an sRGB channel.
+pub(crate) fn linear_of_srgb() -> &'static [f32; 256] {
     static TABLE: std::sync::LazyLock<[f32; 256]> = std::sync::LazyLock::new(|| {
         core::array::from_fn(|value| {
             let encoded = value as f64 / 255.0;
             (if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }) as f32
         })
     });
-    TABLE[usize::from(value)]
+    &TABLE
 }

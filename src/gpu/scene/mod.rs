@@ -16,7 +16,7 @@ use super::{Gpu, GpuFault};
 use crate::geometry::{SurfaceId, sobol};
 use crate::kdtree::{Preset, Tree, all_triangles};
 use crate::pathtrace::layer_albedos;
-use crate::scene::Scene;
+use crate::scene::{Scene, linear_of_srgb};
 
 use self::emitters::Emitters;
 use self::pictures::Pictures;
@@ -57,8 +57,8 @@ mod binding {
     pub const TABLES: u32 = 6;
     pub const SURFACES: u32 = 7;
     pub const EMITTERS: u32 = 8;
-    pub const SRGB_PICTURES: u32 = 9;
-    pub const LINEAR_PICTURES: u32 = 10;
+    pub const LINEAR_OF_SRGB: u32 = 9;
+    pub const EIGHT_BIT_PICTURES: u32 = 10;
     pub const FLOAT_PICTURES: u32 = 11;
 }
 
@@ -80,16 +80,18 @@ impl GpuScene {
         let header = gpu.uniform("scene", &[header(&tree, &emitters)]);
         let layer_albedos = gpu.uniform("albedos of glossy layers", &layer_albedos());
         let sobol = gpu.uniform("Sobol points", sobol::contributions_of_groups());
+        let linear_of_srgb = gpu.uniform("sRGB", linear_of_srgb());
         let nodes = gpu.storage("the tree's nodes", tree.nodes())?;
         let references = gpu.storage("the tree's references", tree.references())?;
         let triangles = gpu.storage("the triangles", &records)?;
         let tables = gpu.storage("normals, texture coordinates and lights", &tables)?;
         let surfaces = gpu.storage("the surfaces", &surfaces)?;
         let emitters = gpu.storage("the lights", &emitters.records)?;
-        let buffers: [(u32, &Buffer); 9] = [
+        let buffers: [(u32, &Buffer); 10] = [
             (binding::HEADER, &header),
             (binding::SOBOL, &sobol),
             (binding::LAYER_ALBEDOS, &layer_albedos),
+            (binding::LINEAR_OF_SRGB, &linear_of_srgb),
             (binding::NODES, &nodes),
             (binding::REFERENCES, &references),
             (binding::TRIANGLES, &triangles),
@@ -97,11 +99,8 @@ impl GpuScene {
             (binding::SURFACES, &surfaces),
             (binding::EMITTERS, &emitters),
         ];
-        let views: [(u32, &TextureView); 3] = [
-            (binding::SRGB_PICTURES, &pictures.srgb),
-            (binding::LINEAR_PICTURES, &pictures.linear),
-            (binding::FLOAT_PICTURES, &pictures.float),
-        ];
+        let views: [(u32, &TextureView); 2] =
+            [(binding::EIGHT_BIT_PICTURES, &pictures.eight_bits), (binding::FLOAT_PICTURES, &pictures.float)];
         let buffers = buffers.map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() });
         let views =
             views.map(|(binding, view)| BindGroupEntry { binding, resource: BindingResource::TextureView(view) });
@@ -148,8 +147,8 @@ impl GpuScene {
                 storage(binding::TABLES),
                 storage(binding::SURFACES),
                 storage(binding::EMITTERS),
-                picture(binding::SRGB_PICTURES),
-                picture(binding::LINEAR_PICTURES),
+                uniform(binding::LINEAR_OF_SRGB),
+                picture(binding::EIGHT_BIT_PICTURES),
                 picture(binding::FLOAT_PICTURES),
             ],
         })

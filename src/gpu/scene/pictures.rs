@@ -1,7 +1,7 @@
 //! Pictures in texture arrays, several on a layer.
 //!
 //! Nothing that a shader can bind at once holds any number of textures of any size, without extensions that many
-//! devices lack. So pictures share the layers of three arrays, one for each kind of texel, and shaders wrap and filter
+//! devices lack. So pictures share the layers of two arrays, one for each kind of texel, and shaders wrap and filter
 //! them on their own.
 
 use crunch::{Item, Rect, Rotation};
@@ -19,13 +19,12 @@ pub(super) type PictureWords = [u32; 4];
 
 const SECOND_UV: u32 = 16;
 const IS_PICTURE: u32 = 32;
-const IS_LINEAR: u32 = 64;
+const IS_SRGB: u32 = 64;
 const IS_FLOAT: u32 = 128;
 
 /// All pictures of a scene, on the device.
 pub(super) struct Pictures {
-    pub srgb: TextureView,
-    pub linear: TextureView,
+    pub eight_bits: TextureView,
     pub float: TextureView,
     /// Where each texture of the scene is; the environment map comes last.
     places: Vec<Place>,
@@ -41,33 +40,29 @@ struct Place {
 /// What the texels of an array are.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Srgb,
-    Linear,
+    EightBits,
     Float,
 }
 
 impl Kind {
     fn of(texture: &Texture) -> Self {
         match texture.texels {
-            Texels::Srgb8(_) => Self::Srgb,
-            Texels::Linear8(_) => Self::Linear,
+            Texels::Srgb8(_) | Texels::Linear8(_) => Self::EightBits,
             Texels::Float(_) => Self::Float,
         }
     }
 
     fn format(self) -> TextureFormat {
         match self {
-            Self::Srgb => TextureFormat::Rgba8UnormSrgb,
-            Self::Linear => TextureFormat::Rgba8Unorm,
+            Self::EightBits => TextureFormat::Rgba8Unorm,
             Self::Float => TextureFormat::Rgba32Float,
         }
     }
 
-    fn flag(self) -> u32 {
+    fn bytes_per_texel(self) -> u64 {
         match self {
-            Self::Srgb => 0,
-            Self::Linear => IS_LINEAR,
-            Self::Float => IS_FLOAT,
+            Self::EightBits => 4,
+            Self::Float => 16,
         }
     }
 }
@@ -87,8 +82,8 @@ impl Pictures {
         let textures: Vec<&Texture> = scene.textures.iter().map(|texture| &**texture).chain(environment).collect();
         let mut places = vec![Place::default(); textures.len()];
         let mut array = |kind| upload_array(gpu, kind, &textures, &mut places);
-        let (srgb, linear, float) = (array(Kind::Srgb)?, array(Kind::Linear)?, array(Kind::Float)?);
-        Ok(Self { srgb, linear, float, places })
+        let (eight_bits, float) = (array(Kind::EightBits)?, array(Kind::Float)?);
+        Ok(Self { eight_bits, float, places })
     }
 
     /// What shaders need to read a picture; all zero for none.
@@ -118,8 +113,12 @@ impl Pictures {
             Wrap::Clamp => 2,
         };
         let wraps = wrap(texture.wrap[0]) | wrap(texture.wrap[1]) << 2;
-        let flags = IS_PICTURE | Kind::of(texture).flag() | wraps;
-        [layer, x | y << 16, texture.width | texture.height << 16, flags]
+        let kind = match texture.texels {
+            Texels::Srgb8(_) => IS_SRGB,
+            Texels::Linear8(_) => 0,
+            Texels::Float(_) => IS_FLOAT,
+        };
+        [layer, x | y << 16, texture.width | texture.height << 16, IS_PICTURE | kind | wraps]
     }
 }
 
@@ -138,7 +137,7 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
         limit,
         adapter: gpu.name().to_owned(),
     };
-    let bytes_per_texel = if kind == Kind::Float { 16 } else { 4 };
+    let bytes_per_texel = kind.bytes_per_texel();
     let bytes_of_layer = u64::from(edge) * u64::from(edge) * bytes_per_texel;
     if largest > widest {
         return Err(too_large(bytes_of_layer, u64::from(widest) * u64::from(widest) * bytes_per_texel));
