@@ -29,6 +29,15 @@ struct Splat {
     radiance: Vec3,
 }
 
+/// Light that arrives at a point of a path.
+struct Arrival<'a> {
+    vertex: &'a Vertex,
+    bsdf: &'a Bsdf,
+    toward_light: Vec3,
+    /// Lumens.
+    power: Vec3,
+}
+
 /// What as many light paths as there are pixels brought.
 pub(super) struct LightPass {
     /// Radiance in cd/m2 of each pixel.
@@ -126,7 +135,8 @@ impl<'a> LightTracer<'a> {
             let [u, v, lobe, end] = points(2 * bounces + 2);
             let [lens_x, lens_y, ..] = points(2 * bounces + 3);
             if !is_within {
-                self.splat(view, [lens_x, lens_y], &vertex, &bsdf, toward_light, power * left, splats);
+                let arrival = Arrival { vertex: &vertex, bsdf: &bsdf, toward_light, power: power * left };
+                self.splat(view, [lens_x, lens_y], &arrival, splats);
             }
 
             let Some(scattered) = bsdf.sample(Vec2::new(u, v), lobe) else { return };
@@ -151,17 +161,8 @@ impl<'a> LightTracer<'a> {
     }
 
     /// Brings what a surface makes of the power that arrives at a point to the pixels that see it.
-    #[expect(clippy::too_many_arguments, reason = "a point of a path and who looks at it")]
-    fn splat(
-        &self,
-        view: &View,
-        lens: [f32; 2],
-        vertex: &Vertex,
-        bsdf: &Bsdf,
-        toward_light: Vec3,
-        power: Vec3,
-        splats: &mut Vec<Splat>,
-    ) {
+    fn splat(&self, view: &View, lens: [f32; 2], arrival: &Arrival, splats: &mut Vec<Splat>) {
+        let Arrival { vertex, bsdf, toward_light, power } = *arrival;
         if bsdf.is_smooth() && self.mirrors.is_some() {
             return;
         }

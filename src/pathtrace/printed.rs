@@ -150,7 +150,7 @@ mod tests {
         let camera = Camera::looking_at(Vec3::new(0.1, 0.0, 0.0), Vec3::new(0.3, -0.2, -1.0), 1.5).unwrap();
         let view = View { camera, size: UVec2::splat(8), lens: None, filter: PixelFilter::Box };
         let printed = PrintedMeans { directions, ..PrintedMeans::new(&scene, &world, &lights, tolerance) };
-        let pixels = printed.draw(&view, 20_000, 1);
+        let pixels = printed.draw(&view, 5_000, 1);
         let contributions: u32 = pixels.iter().map(|pixel| pixel.contributions).sum();
         pixels.iter().map(|pixel| pixel.mean.x * pixel.contributions as f32).sum::<f32>() / contributions as f32
     }

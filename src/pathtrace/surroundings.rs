@@ -96,11 +96,15 @@ impl Surroundings<'_> {
         if scene.absorbs(hit) {
             return (vertex, None);
         }
-        let mesh = scene.mesh_of(hit.surface);
-        let appearance = scene.material_of(hit.surface).appearance_at(scene, mesh, hit.triangle, hit.barycentric);
+        let (mesh, material) = (scene.mesh_of(hit.surface), scene.material_of(hit.surface));
+        let appearance = material.appearance_at(scene, mesh, hit.triangle, hit.barycentric);
         let appearance = if hit.back { appearance.from_within() } else { appearance };
-        let side = if hit.back { -1.0 } else { 1.0 };
-        let normal = scene.bumpy_normal(hit.surface, hit.triangle, hit.barycentric) * side;
+        let normal = if material.normal_texture.is_some() {
+            let side = if hit.back { -1.0 } else { 1.0 };
+            scene.bumpy_normal(hit.surface, hit.triangle, hit.barycentric) * side
+        } else {
+            vertex.shading_normal
+        };
         let bsdf = Bsdf::new(&appearance, normal, outgoing);
         (Vertex { shading_normal: bsdf.normal(), ..vertex }, Some(bsdf))
     }

@@ -85,21 +85,23 @@ impl View {
             return Ray::new(self.camera.position, direction);
         };
         let sharp = self.camera.position + direction * (lens.focus / direction.dot(self.camera.forward));
-        let (sine, cosine) = sin_cos_turns(lens_y);
-        let across = (self.camera.right * cosine + self.camera.up * sine) * (lens.radius * lens_x.sqrt());
-        let origin = self.camera.position + across;
+        let origin = self.lens_point(&lens, [lens_x, lens_y]);
         Ray::new(origin, (sharp - origin).normalize())
+    }
+
+    /// A point of the lens, chosen by two numbers in `[0, 1)`.
+    fn lens_point(&self, lens: &Lens, [x, y]: [f32; 2]) -> Vec3 {
+        let (sine, cosine) = sin_cos_turns(y);
+        let across = (self.camera.right * cosine + self.camera.up * sine) * (lens.radius * x.sqrt());
+        self.camera.position + across
     }
 
     /// How a point is seen from a place of the lens, which two numbers in `[0, 1)` choose as for [`View::ray`]; `None` for
     /// points behind the camera.
-    pub fn sight(&self, point: Vec3, [lens_x, lens_y]: [f32; 2]) -> Option<Sight> {
+    pub fn sight(&self, point: Vec3, on_lens: [f32; 2]) -> Option<Sight> {
         let camera = &self.camera;
-        let (origin, focus) = self.lens.map_or((camera.position, 1.0), |lens| {
-            let (sine, cosine) = sin_cos_turns(lens_y);
-            let across = (camera.right * cosine + camera.up * sine) * (lens.radius * lens_x.sqrt());
-            (camera.position + across, lens.focus)
-        });
+        let through_lens = |lens: Lens| (self.lens_point(&lens, on_lens), lens.focus);
+        let (origin, focus) = self.lens.map_or((camera.position, 1.0), through_lens);
         let offset = point - origin;
         let depth = offset.dot(camera.forward);
         if depth <= 0.0 {

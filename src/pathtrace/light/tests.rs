@@ -153,7 +153,7 @@ fn lights_of_every_kind_send_out_what_paths_from_the_eye_find() {
     scenes.push(lit_by_sheet);
     let view = view([0.5, 3.0, 3.0], [0.0, 0.2, 0.0], 0.8, [16, 12]);
     for (index, scene) in scenes.iter().enumerate() {
-        let expected = draw(scene, &view, By::Path, 512);
+        let expected = draw(scene, &view, By::Path, 128);
         let found = draw(scene, &view, By::Light, 1024);
         assert_same(&found, &expected, 0.025, 0.12, &format!("light {index}"));
     }
@@ -214,7 +214,7 @@ fn light_paths_find_the_caustic_of_a_ball_of_glass_with_its_energy() {
     let brightest = |film: &Film| blocks(film).into_iter().fold(0.0, f32::max);
     assert!(brightest(&with) > 2.0 * brightest(&without), "{} {}", brightest(&with), brightest(&without));
     // A lamp with some extent is also met by chance: what is found must be the same.
-    let expected = draw(&burning_glass(true), &view, By::Path, 4096);
+    let expected = draw(&burning_glass(true), &view, By::Path, 2048);
     for by in [By::Light, By::Hybrid] {
         assert_same(&draw(&burning_glass(true), &view, by, 600), &expected, 0.03, 0.12, "caustic");
     }
