@@ -21,11 +21,12 @@ struct Frame {
     origin: [f32; 2],
     /// Its columns and rows.
     size: [f32; 2],
-    /// Columns and rows of the film.
-    film: [u32; 2],
+    /// Columns and rows of the picture.
+    picture: [u32; 2],
     /// From cd/m2 to what is drawn.
     exposure: f32,
-    unused: u32,
+    /// How many vectors apart the picture's pixels are.
+    apart: u32,
 }
 
 /// What a view keeps for being drawn.
@@ -94,7 +95,7 @@ fn draw(
     mut context: RenderContext,
 ) {
     let (target, camera, tracing) = view.into_inner();
-    let (Some(drawing), Some(film)) = (drawing, tracing.film()) else {
+    let (Some(drawing), Some((colours, apart, picture))) = (drawing, tracing.picture()) else {
         return;
     };
     let Some(pipeline) = drawing.pipelines.get(&target.main_texture_format()) else {
@@ -107,9 +108,9 @@ fn draw(
     let frame = Frame {
         origin: origin.to_array(),
         size: size.to_array(),
-        film: film.size().to_array(),
+        picture: picture.to_array(),
         exposure: camera.exposure,
-        unused: 0,
+        apart,
     };
     queue.write_buffer(&tracing.drawn.frame, 0, bytemuck::bytes_of(&frame));
     let device = context.render_device().wgpu_device();
@@ -118,7 +119,7 @@ fn draw(
         layout: &drawing.layout,
         entries: &[
             wgpu::BindGroupEntry { binding: 0, resource: tracing.drawn.frame.as_entire_binding() },
-            wgpu::BindGroupEntry { binding: 1, resource: film.radiance().as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: colours.as_entire_binding() },
         ],
     });
     let mut pass = context.command_encoder().begin_render_pass(&wgpu::RenderPassDescriptor {

@@ -71,11 +71,14 @@ pub struct LiveView {
     /// GPU time in milliseconds that tracing may take of a frame. More shows a clean picture sooner; less keeps the frame
     /// rate higher.
     pub frame_budget: f32,
+    /// True smooths the noise of pictures that have few samples, as they have while something moves, and fades with more
+    /// of them. False shows every sample as it is.
+    pub filter: bool,
 }
 
 impl Default for LiveView {
     fn default() -> Self {
-        Self { enabled: true, bounces: 8, render_scale: 1.0, frame_budget: 8.0 }
+        Self { enabled: true, bounces: 8, render_scale: 1.0, frame_budget: 8.0, filter: true }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         // What two cores trace that play the GPU; a graphics card is known for what it is a few frames later.
-        Self { pixels_per_millisecond: 300.0, milliseconds: 0.0, is_measured: false }
+        Self { pixels_per_millisecond: 100.0, milliseconds: 0.0, is_measured: false }
     }
 }
 

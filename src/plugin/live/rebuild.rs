@@ -15,7 +15,8 @@ use bevy::asset::UntypedAssetId;
 use bevy::prelude::*;
 use bevy::render::renderer::{RenderAdapterInfo, RenderDevice, RenderQueue};
 
-use crate::gpu::{Gpu, GpuFault, GpuScene, GpuTree, PathKernel, Stack};
+use crate::gpu::{Gpu, GpuFault, GpuScene, GpuTree, PathKernel, PictureFilter, Stack};
+use crate::kdtree::Preset;
 use crate::plugin::sync::{AssetCache, LiveRebuild, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene};
 use crate::scene::check::repair;
 use crate::scene::{Scene, Severity, Sky};
@@ -35,6 +36,7 @@ pub struct LiveWorld {
 pub struct Tracer {
     pub gpu: Arc<Gpu>,
     pub paths: Arc<PathKernel>,
+    pub filter: Arc<PictureFilter>,
 }
 
 /// The Bevy world as views trace it, and the work of keeping it so.
@@ -205,6 +207,13 @@ impl Building {
     }
 }
 
+/// Trees of scenes in which something moves: walked a little slower, built sooner.
+const IN_HASTE: Preset = Preset {
+    intersection_cost: Preset::narrow().intersection_cost,
+    leaf_width: Preset::narrow().leaf_width,
+    ..Preset::fast()
+};
+
 /// What the thread does.
 fn build(mut scene: Scene, tree: Option<Arc<GpuTree>>, device: Device) -> Result<Built, GpuFault> {
     let problems = repair(&mut scene);
@@ -212,14 +221,16 @@ fn build(mut scene: Scene, tree: Option<Arc<GpuTree>>, device: Device) -> Result
         problems.iter().filter(|problem| problem.severity() == Severity::Warning).map(ToString::to_string).collect();
     let started = Instant::now();
     let is_new = tree.is_none();
-    let tree = tree.unwrap_or_else(|| Arc::new(GpuTree::build(&scene)));
+    let preset = if matches!(device, Device::New(_)) { Preset::narrow() } else { IN_HASTE };
+    let tree = tree.unwrap_or_else(|| Arc::new(GpuTree::build(&scene, &preset)));
     let tree_seconds = is_new.then(|| started.elapsed().as_secs_f32());
     let started = Instant::now();
     let tracer = match device {
         Device::Prepared(tracer) => tracer,
         Device::New(gpu) => {
             let paths = Arc::new(PathKernel::new(&gpu, Stack::default()));
-            Tracer { gpu: Arc::new(gpu), paths }
+            let filter = Arc::new(PictureFilter::new(&gpu));
+            Tracer { gpu: Arc::new(gpu), paths, filter }
         }
     };
     let buffers = GpuScene::with_tree(&tracer.gpu, &scene, &tree)?;

@@ -15,12 +15,14 @@ use super::pace::Pace;
 use super::rebuild::LiveWorld;
 use super::stopwatch::Stopwatch;
 use super::{LiveView, LiveViewStatus, Reports, Shown, Wanted};
-use crate::gpu::{GpuFault, GpuFilm, Pass};
+use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, Pass, is_worth_filtering};
 use crate::pathtrace::View;
 
 /// Milliseconds that one dispatch, and what is submitted at once, may take: longer ones stutter, and much longer ones
 /// are taken for a hanging GPU.
 const DISPATCH_MILLISECONDS: f32 = 10.0;
+/// Pixels that are worth a dispatch.
+const FEWEST_PIXELS: f32 = 4096.0;
 /// Bytes of a film's larger buffer for each pixel.
 const BYTES_PER_PIXEL: u64 = 32;
 
@@ -28,6 +30,7 @@ const BYTES_PER_PIXEL: u64 = 32;
 #[derive(Component)]
 pub struct Tracing {
     films: [Option<GpuFilm>; LEVELS],
+    filtered: Option<Filtered>,
     subject: Option<Subject>,
     layers: Option<Layers>,
     /// Pictures that were begun, which number their random numbers.
@@ -35,6 +38,15 @@ pub struct Tracing {
     pace: Pace,
     stopwatch: Stopwatch,
     pub drawn: DrawnPicture,
+}
+
+/// The filtered picture of what is shown.
+struct Filtered {
+    picture: FilteredPicture,
+    /// The picture and its level that were filtered last.
+    of: (u32, usize),
+    samples: u32,
+    revision: u64,
 }
 
 /// What a picture is of: another subject is another picture.
@@ -69,6 +81,7 @@ fn begin(
     for view in &views {
         commands.entity(view).insert(Tracing {
             films: Default::default(),
+            filtered: None,
             subject: None,
             layers: None,
             pictures: 0,
@@ -169,7 +182,7 @@ impl Tracing {
                 self.layers.insert(Layers::new(full, budget))
             }
         };
-        let at_once = self.pace.pixels_in(DISPATCH_MILLISECONDS);
+        let at_once = self.pace.pixels_in(DISPATCH_MILLISECONDS).max(FEWEST_PIXELS);
         let pieces = layers.plan(budget, at_once);
         for piece in &pieces {
             let film = &mut self.films[piece.level];
@@ -177,12 +190,18 @@ impl Tracing {
                 *film = Some(GpuFilm::new(&world.tracer.gpu, size_at(full, piece.level))?);
             }
         }
-        self.submit(world, &subject, &pieces, at_once, device, queue);
+        if !pieces.is_empty() {
+            let mut encoder = self.record(world, &subject, &pieces, at_once, device, queue);
+            self.filter(world, &subject, settings, &mut encoder)?;
+            let pixels = pieces.iter().map(|piece| piece.pixels as f32).sum();
+            self.stopwatch.stop(encoder, device, queue, pixels);
+        }
         self.subject = Some(subject);
         Ok(())
     }
 
-    fn submit(
+    /// Records the pieces, and submits all but the last of them if they are many.
+    fn record(
         &self,
         world: &LiveWorld,
         subject: &Subject,
@@ -190,22 +209,19 @@ impl Tracing {
         at_once: f32,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-    ) {
-        if pieces.is_empty() {
-            return;
-        }
+    ) -> wgpu::CommandEncoder {
         let new_encoder =
             || device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("live view") });
         let mut encoder = new_encoder();
         self.stopwatch.start(&mut encoder);
-        let (mut pixels, mut submitted) = (0.0, 0.0);
+        let mut recorded = 0.0;
         for piece in pieces {
             let Some(film) = &self.films[piece.level] else {
                 continue;
             };
-            if pixels - submitted + piece.pixels as f32 > at_once {
+            if recorded + piece.pixels as f32 > at_once {
                 queue.submit([core::mem::replace(&mut encoder, new_encoder()).finish()]);
-                submitted = pixels;
+                recorded = 0.0;
             }
             let view = View { size: film.size(), ..subject.view.clone() };
             let pass = Pass {
@@ -216,15 +232,58 @@ impl Tracing {
             };
             let tracer = &world.tracer;
             tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);
-            pixels += piece.pixels as f32;
+            recorded += piece.pixels as f32;
         }
-        self.stopwatch.stop(encoder, device, queue, pixels);
+        encoder
     }
 
-    /// The film to show, and where its picture is finer than that.
-    pub fn film(&self) -> Option<&GpuFilm> {
-        let (level, _) = self.layers.as_ref()?.shown()?;
-        self.films[level].as_ref()
+    /// Records the filtering of what is shown, where it has new samples and gains by it.
+    fn filter(
+        &mut self,
+        world: &LiveWorld,
+        subject: &Subject,
+        settings: &LiveView,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuFault> {
+        if !settings.filter {
+            self.filtered = None;
+            return Ok(());
+        }
+        let shown = self.layers.as_ref().and_then(Layers::shown).filter(|&(_, samples)| is_worth_filtering(samples));
+        let Some((level, samples)) = shown else {
+            return Ok(());
+        };
+        let Some(film) = &self.films[level] else {
+            return Ok(());
+        };
+        let gpu = &world.tracer.gpu;
+        let view = View { size: film.size(), ..subject.view.clone() };
+        let of = (self.pictures, level);
+        let filtered = match &mut self.filtered {
+            Some(filtered) => filtered,
+            None => {
+                let picture = FilteredPicture::new(gpu, view.clone())?;
+                self.filtered.insert(Filtered { picture, of, samples: 0, revision: world.revision })
+            }
+        };
+        if filtered.of != of {
+            filtered.picture.begin(gpu, view, filtered.revision == world.revision)?;
+            (filtered.of, filtered.samples, filtered.revision) = (of, 0, world.revision);
+        }
+        if filtered.samples != samples {
+            world.tracer.filter.record(gpu, encoder, film, &mut filtered.picture, samples);
+            filtered.samples = samples;
+        }
+        Ok(())
+    }
+
+    /// What to draw: a buffer of colours, how many vectors apart they are, and columns and rows.
+    pub fn picture(&self) -> Option<(&wgpu::Buffer, u32, UVec2)> {
+        let (level, samples) = self.layers.as_ref()?.shown()?;
+        let film = self.films[level].as_ref()?;
+        let filtered = self.filtered.as_ref().filter(|filtered| filtered.of == (self.pictures, level));
+        let filtered = filtered.filter(|_| is_worth_filtering(samples)).and_then(|filtered| filtered.picture.picture());
+        Some(filtered.map_or((film.radiance(), 2, film.size()), |picture| (picture, 1, film.size())))
     }
 
     fn status(&self) -> LiveViewStatus {
