@@ -11,5 +11,7 @@ mod drawn;
 #[cfg(feature = "gltf")]
 #[path = "plugin/files.rs"]
 mod files;
+#[path = "plugin/live.rs"]
+mod live;
 #[path = "plugin/world.rs"]
 mod world;

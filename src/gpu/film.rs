@@ -83,3 +83,27 @@ impl GpuFilm {
         Ok(Film::from_pixels(self.size, pixels.collect()))
     }
 }
+
+#[cfg(test)]
+impl GpuFilm {
+    /// A film that has seen what another one has, of these surfaces.
+    pub(super) fn with_pixels(gpu: &Gpu, film: &Film, surfaces: &[Option<u32>]) -> Result<Self, GpuFault> {
+        let result = Self::new(gpu, film.size())?;
+        let radiance = film.pixels().iter().map(|pixel| RadiancePixel {
+            mean: pixel.radiance.to_array(),
+            samples: pixel.samples,
+            squares: pixel.squares.to_array(),
+            padding: 0.0,
+        });
+        let features = film.pixels().iter().zip(surfaces).map(|(pixel, surface)| FeaturePixel {
+            albedo: pixel.albedo.to_array(),
+            depth: pixel.depth.min(f32::MAX),
+            normal: pixel.normal.to_array(),
+            surface: surface.unwrap_or(u32::MAX),
+        });
+        let (radiance, features): (Vec<_>, Vec<_>) = (radiance.collect(), features.collect());
+        gpu.queue.write_buffer(&result.radiance, 0, bytemuck::cast_slice(&radiance));
+        gpu.queue.write_buffer(&result.features, 0, bytemuck::cast_slice(&features));
+        Ok(result)
+    }
+}

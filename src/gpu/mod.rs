@@ -4,13 +4,14 @@
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it.
+//! draws a whole picture with it. A [`PictureFilter`] makes films of few samples watchable.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
 mod buffer;
 mod context;
 mod film;
+mod filter;
 mod path;
 mod rays;
 mod render;
@@ -21,8 +22,9 @@ mod tests;
 
 pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;
+pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
 pub use path::{Pass, PathKernel};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
-pub use scene::GpuScene;
+pub use scene::{GpuScene, GpuTree};
 pub use shader::Stack;

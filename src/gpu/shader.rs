@@ -10,7 +10,7 @@ use super::Gpu;
 /// A piece of WGSL that several shaders share.
 macro_rules! piece {
     ($name:literal) => {
-        include_str!(concat!("../../shaders/", $name, ".wgsl"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $name, ".wgsl"))
     };
 }
 pub(super) use piece;

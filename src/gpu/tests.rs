@@ -14,7 +14,7 @@ use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, Vie
 use crate::progress::Unmonitored;
 use crate::scene::{
     AlphaMode, Camera, EnvironmentMap, Glass, Light, LightKind, LightSampler, Material, MaterialId, MeshData, MeshId,
-    Scene, Sides, Sky, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+    Role, Scene, Sides, Sky, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
 };
 
 /// Rays from within a scene's box, in all directions.

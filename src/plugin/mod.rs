@@ -1,4 +1,4 @@
-//! The Bevy plugin: bakes a game's own world in the background and shows it lit.
+//! The Bevy plugin: bakes a game's own world in the background and shows it lit, or path traces it live.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
@@ -20,6 +20,7 @@
 //! | [`BakePlugin`] | [`Bake`], [`CancelBake`], [`BakeProgress`], [`BakeFinished`], [`BakeFailed`] |
 //! | [`WriteBackPlugin`] | puts lightmaps on entities and keeps them right: [`Lightmaps`], [`RemoveLightmaps`] |
 //! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
+//! | [`LiveViewPlugin`] | path traces what a camera sees: [`LiveView`], [`LiveViewStatus`] |
 //!
 //! Baked lights have `affects_lightmapped_mesh_diffuse` off while lightmaps are shown. Bevy's deferred renderer ignores
 //! that, and its `RectLight` has no such switch: bake [`Content::Indirect`](crate::radiosity::Content) there.
@@ -30,6 +31,7 @@ mod convert;
 mod fly;
 mod job;
 mod level;
+mod live;
 mod skybox;
 mod spawn;
 mod sync;
@@ -41,16 +43,18 @@ use bevy::app::{PluginGroup, PluginGroupBuilder};
 pub use components::*;
 pub use job::{Bake, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, CancelBake};
 pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
+pub use live::{LiveView, LiveViewPlugin, LiveViewStatus};
 pub use spawn::spawn_scene;
 pub use sync::{
-    AssetCache, Moved, Needed, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin, WorldScene,
+    AssetCache, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin,
+    WorldScene,
 };
 pub use viewer::{TakeScreenshot, ViewerPlugin};
 pub use write_back::{
     Baked, BakedLight, BakedVolume, BatchTimes, Lightmaps, RemoveLightmaps, StandInMaterial, WriteBackPlugin,
 };
 
-/// Everything that baking in an app takes.
+/// Everything that baking in an app takes, and looking at it path traced.
 pub struct RadiosityPlugins;
 
 impl PluginGroup for RadiosityPlugins {
@@ -60,5 +64,6 @@ impl PluginGroup for RadiosityPlugins {
             .add(WriteBackPlugin)
             .add(BakePlugin)
             .add(BakedLevelPlugin)
+            .add(LiveViewPlugin)
     }
 }

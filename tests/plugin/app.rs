@@ -166,15 +166,24 @@ pub fn assert_red(app: &mut App, picture: &Handle<Image>, expected: f32, toleran
 }
 
 fn middle_of(app: &mut App, picture: &Handle<Image>) -> Vec3 {
+    let image = picture_of(app, picture);
+    color_at(&image, image.size() / 2)
+}
+
+/// What a camera has drawn into its picture.
+pub fn picture_of(app: &mut App, picture: &Handle<Image>) -> Image {
     let seen: Arc<Mutex<Option<Image>>> = Arc::default();
     let slot = Arc::clone(&seen);
     app.world_mut().spawn(Screenshot::image(picture.clone())).observe(move |captured: On<ScreenshotCaptured>| {
         *slot.lock().unwrap() = Some(captured.image.clone());
     });
     tick_app_until(app, "the picture", |_| seen.lock().unwrap().is_some());
-    let image = seen.lock().unwrap().take().expect("just waited for");
-    let middle = image.get_color_at(image.width() / 2, image.height() / 2).expect("a readable picture");
-    middle.to_linear().to_vec3()
+    seen.lock().unwrap().take().expect("just waited for")
+}
+
+/// The linear colour of a pixel.
+pub fn color_at(image: &Image, pixel: UVec2) -> Vec3 {
+    image.get_color_at(pixel.x, pixel.y).expect("a readable picture").to_linear().to_vec3()
 }
 
 /// What Bevy multiplies light with before it draws it, at its default exposure.

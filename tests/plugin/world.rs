@@ -3,7 +3,7 @@
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy::render::render_resource::Face;
-use bevy_radiosity::plugin::{AssetCache, Baked, Moved, SceneReader, WorldScene};
+use bevy_radiosity::plugin::{AssetCache, Baked, Moved, Purpose, SceneReader, WorldScene};
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene::{LightKind, Role, Sides, Sky};
 
@@ -15,7 +15,7 @@ pub fn read_scene(app: &mut App) -> WorldScene {
         for needed in reader.needed() {
             reader.read(needed, &mut cache);
         }
-        reader.assemble(&cache)
+        reader.assemble(&cache, Purpose::Bake)
     })
 }
 

@@ -34,6 +34,21 @@ pub struct GpuScene {
     sources: Vec<(SurfaceId, u32)>,
 }
 
+/// The tree that shaders walk: built once for scenes that differ in their light and colours alone.
+pub struct GpuTree {
+    tree: Tree,
+    sources: Vec<(SurfaceId, u32)>,
+}
+
+impl GpuTree {
+    /// Builds the tree of a scene, movers included where they stand. [`Preset::narrow`] makes the one that is walked the
+    /// fastest.
+    pub fn build(scene: &Scene, preset: &Preset) -> Self {
+        let (triangles, sources) = all_triangles(scene);
+        Self { tree: Tree::build(triangles, preset), sources }
+    }
+}
+
 /// The twin of `SceneHeader` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -68,16 +83,22 @@ impl GpuScene {
     /// # Errors
     /// When a part of the scene is larger than what the device lets a shader see.
     pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, GpuFault> {
-        let (triangles, sources) = all_triangles(scene);
-        let tree = Tree::build(triangles, &Preset::narrow());
+        Self::with_tree(gpu, scene, &GpuTree::build(scene, &Preset::narrow()))
+    }
+
+    /// Uploads a scene whose tree has been built, or that of one with the same surfaces in the same places.
+    ///
+    /// # Errors
+    /// When a part of the scene is larger than what the device lets a shader see.
+    pub fn with_tree(gpu: &Gpu, scene: &Scene, GpuTree { tree, sources }: &GpuTree) -> Result<Self, GpuFault> {
         let mut tables = vec![NONE];
-        let records = triangles::records(scene, &tree, &sources, &mut tables);
+        let records = triangles::records(scene, tree, sources, &mut tables);
         let pictures = Pictures::new(gpu, scene)?;
         let mut surfaces = surfaces::records(scene, &pictures);
-        let emitters = Emitters::new(scene, &sources, &pictures, &mut surfaces, &mut tables);
+        let emitters = Emitters::new(scene, sources, &pictures, &mut surfaces, &mut tables);
         tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);
 
-        let header = gpu.uniform("scene", &[header(&tree, &emitters)]);
+        let header = gpu.uniform("scene", &[header(tree, &emitters)]);
         let layer_albedos = gpu.uniform("albedos of glossy layers", &layer_albedos());
         let sobol = gpu.uniform("Sobol points", sobol::contributions_of_groups());
         let linear_of_srgb = gpu.uniform("sRGB", linear_of_srgb());
@@ -109,7 +130,7 @@ impl GpuScene {
             layout: &Self::layout(gpu),
             entries: &[&buffers[..], &views[..]].concat(),
         });
-        Ok(Self { bind_group, sources })
+        Ok(Self { bind_group, sources: sources.clone() })
     }
 
     /// The surface, and the triangle of its mesh, that a triangle of the device's tree is.

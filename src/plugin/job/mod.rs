@@ -8,25 +8,20 @@
 
 mod solve;
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::sync::{AssetCache, Needed, SceneCounts, SceneRead, SceneReader, SceneStatus, WorldScene};
+use super::sync::{AssetCache, Purpose, SceneCounts, SceneReader, SceneStatus, WorldReading, WorldScene};
 use super::write_back::{Batch, BatchTimes, Batches, LitLights, exchange_volume};
 use crate::bake::{BakeError, BakeSettings, Observer, Progress, Report, Stage};
 use crate::radiosity::Content;
 use solve::Solved;
 pub use solve::uv_rect;
-
-/// Main thread time that reading the world may take of a frame.
-const READING_BUDGET: Duration = Duration::from_micros(1000);
 
 /// Trigger it to bake the world as it is: `commands.trigger(Bake::default())`.
 ///
@@ -141,9 +136,7 @@ enum Job {
 
 struct Reading {
     bake: Bake,
-    needed: VecDeque<Needed>,
-    is_listed: bool,
-    read: SceneRead,
+    world: WorldReading,
 }
 
 struct Solving {
@@ -183,8 +176,7 @@ fn start(bake: On<Bake>, mut job: ResMut<Job>, mut progress: ResMut<BakeProgress
         return;
     }
     *progress = BakeProgress { phase: BakePhase::Reading, ..default() };
-    let read = SceneRead::default();
-    *job = Job::Reading(Reading { bake: bake.clone(), needed: VecDeque::new(), is_listed: false, read });
+    *job = Job::Reading(Reading { bake: bake.clone(), world: WorldReading::new(Purpose::Bake) });
 }
 
 fn cancel(_: On<CancelBake>, mut commands: Commands, mut job: ResMut<Job>, mut progress: ResMut<BakeProgress>) {
@@ -212,23 +204,11 @@ fn read_world(
     let Job::Reading(reading) = &mut *job else {
         return;
     };
-    let started = Instant::now();
-    let is_read = reading.read_some(&reader, &mut cache, started);
-    let scene = is_read.then(|| reader.assemble(&cache));
-    reading.read.note_frame(started.elapsed());
-    let Some(scene) = scene else {
+    let Some((scene, read)) = reading.world.advance(&reader, &mut cache) else {
         return;
     };
-
-    reading.read.rebuilt = SceneCounts {
-        materials: scene.scene.materials.len(),
-        surfaces: scene.scene.surfaces.len(),
-        lights: scene.scene.lights.len(),
-        ..reading.read.rebuilt
-    };
-    reading.read.warnings.clone_from(&scene.warnings);
     status.changed = SceneCounts::default();
-    status.last_read = Some(reading.read.clone());
+    status.last_read = Some(read);
     let bake = reading.bake.clone();
     match Solving::start(bake, scene, reader.has_baked_ambient()) {
         Ok(solving) => {
@@ -241,30 +221,6 @@ fn read_world(
             *job = Job::Idle;
             commands.trigger(BakeFailed { error: Arc::new(error) });
         }
-    }
-}
-
-impl Reading {
-    fn read_some(&mut self, reader: &SceneReader, cache: &mut AssetCache, started: Instant) -> bool {
-        if !self.is_listed {
-            self.needed = reader.needed().into();
-            self.is_listed = true;
-        }
-        for _ in 0..self.needed.len() {
-            if started.elapsed() > READING_BUDGET {
-                return false;
-            }
-            let Some(needed) = self.needed.pop_front() else {
-                break;
-            };
-            match (reader.read(needed, cache), needed) {
-                (None, _) => self.needed.push_back(needed),
-                (Some(true), Needed::Mesh(_)) => self.read.rebuilt.meshes += 1,
-                (Some(true), Needed::Texture(_)) => self.read.rebuilt.textures += 1,
-                (Some(false), _) => {}
-            }
-        }
-        self.needed.is_empty()
     }
 }
 

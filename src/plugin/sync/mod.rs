@@ -1,8 +1,8 @@
 //! Reads the Bevy world into a [`Scene`](crate::scene::Scene), and watches what changes in it.
 //!
-//! Reading happens when a bake asks for it: meshes and pictures come into the `AssetCache` a few a frame, so that the
-//! game keeps its frame rate, and `SceneReader::assemble` puts the scene together in one frame. Later bakes read only
-//! what has changed; [`SceneStatus`] says what that is and what it took.
+//! Reading happens when a bake or a live view asks for it: meshes and pictures come into the `AssetCache` a few a frame,
+//! so that the game keeps its frame rate, and `SceneReader::assemble` puts the scene together in one frame. Later
+//! readings read only what has changed; [`SceneStatus`] says what that is and what it took.
 
 mod cache;
 #[cfg(feature = "gltf")]
@@ -10,6 +10,7 @@ mod extras;
 mod key;
 mod movers;
 mod read;
+mod reading;
 mod status;
 
 use bevy::asset::AssetEventSystems;
@@ -22,8 +23,9 @@ use super::write_back::{Baked, BakedLight};
 pub use cache::AssetCache;
 pub use key::{Names, numbered};
 pub use movers::Moved;
-pub use read::{Needed, SceneReader, WorldScene};
-pub use status::{SceneCounts, SceneRead, SceneStatus};
+pub use read::{Needed, Purpose, SceneReader, WorldScene};
+pub use reading::WorldReading;
+pub use status::{LiveRebuild, SceneCounts, SceneRead, SceneStatus};
 
 /// Watches the Bevy world for what a bake should know.
 pub struct SceneSyncPlugin;

@@ -1,6 +1,6 @@
 //! The Bevy world as a [`Scene`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use bevy::asset::UntypedAssetId;
@@ -32,8 +32,19 @@ pub struct WorldScene {
     pub surfaces: HashMap<SurfaceKey, (Entity, Handle<Mesh>)>,
     /// The entities of the scene's lights.
     pub lights: Vec<Entity>,
+    /// Every asset that it was made of, or would have been had it been loaded.
+    pub assets: HashSet<UntypedAssetId>,
     /// What was left out or could not be read, by name.
     pub warnings: Vec<String>,
+}
+
+/// What the Bevy world is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A bake, which leaves out what moves.
+    Bake,
+    /// Looking at the world as it is now.
+    View,
 }
 
 /// A mesh entity, as far as a bake asks.
@@ -207,8 +218,8 @@ impl SceneReader<'_, '_> {
     }
 
     /// The scene, of what has been read so far.
-    pub fn assemble(&self, cache: &AssetCache) -> WorldScene {
-        let mut assembly = Assembly::new(self, cache);
+    pub fn assemble(&self, cache: &AssetCache, purpose: Purpose) -> WorldScene {
+        let mut assembly = Assembly::new(self, cache, purpose);
         let mut surfaces: Vec<_> = self
             .surfaces
             .iter()
@@ -237,11 +248,13 @@ struct Assembly<'r, 'w, 's> {
     meshes: HashMap<AssetId<Mesh>, MeshId>,
     materials: HashMap<AssetId<StandardMaterial>, MaterialId>,
     textures: HashMap<AssetId<Image>, Option<TextureId>>,
+    purpose: Purpose,
     moved: usize,
+    deformed: usize,
 }
 
 impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
-    fn new(reader: &'r SceneReader<'w, 's>, cache: &'r AssetCache) -> Self {
+    fn new(reader: &'r SceneReader<'w, 's>, cache: &'r AssetCache, purpose: Purpose) -> Self {
         Self {
             reader,
             cache,
@@ -250,16 +263,27 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             meshes: HashMap::new(),
             materials: HashMap::new(),
             textures: HashMap::new(),
+            purpose,
             moved: 0,
+            deformed: 0,
         }
     }
 
     fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
         let wishes = self.wishes(surface.entity);
-        let role = self.reader.role(surface, &wishes);
+        let role = match (self.reader.role(surface, &wishes), self.purpose) {
+            (Role::Mover, Purpose::View) if surface.is_skinned || self.reader.is_morphed(surface) => {
+                self.deformed += 1;
+                Role::Excluded
+            }
+            (Role::Mover, Purpose::View) => Role::Static,
+            (role, _) => role,
+        };
         if role == Role::Excluded {
             return;
         }
+        self.result.assets.insert(surface.source_mesh().id().untyped());
+        self.result.assets.insert(surface.source_material().untyped());
         let who = self.reader.names.describe(surface.entity);
         let mesh = match self.mesh(surface.source_mesh().id()) {
             Ok(mesh) => mesh,
@@ -346,6 +370,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         if let Some(&known) = self.textures.get(&id) {
             return known;
         }
+        self.result.assets.insert(id.untyped());
         let read = match self.cache.texture(id) {
             Some(Ok(texture)) => Ok(Arc::clone(texture)),
             Some(Err(problem)) => Err(problem.to_string()),
@@ -422,6 +447,12 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             self.result.warnings.push(format!(
                 "{} moved since they were loaded and are not baked; `BakeStatic` bakes them where they stand",
                 scene_count(self.moved, "surface", "surfaces")
+            ));
+        }
+        if self.deformed > 0 {
+            self.result.warnings.push(format!(
+                "{} left out of the live view, because skinned and morphed meshes are bent on the GPU alone",
+                scene_count(self.deformed, "surface", "surfaces")
             ));
         }
         self.result

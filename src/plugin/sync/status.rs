@@ -57,4 +57,18 @@ pub struct SceneStatus {
     pub changed: SceneCounts,
     /// The last reading, if there was one.
     pub last_read: Option<SceneRead>,
+    /// The last time that a live view's scene was built, if there was one.
+    pub last_live_rebuild: Option<LiveRebuild>,
+}
+
+/// What one change of the Bevy world took a live view.
+#[derive(Clone, Debug, Default, Reflect)]
+#[reflect(Default, Debug, Clone)]
+pub struct LiveRebuild {
+    /// What was read, and the time that took of the main thread.
+    pub read: SceneRead,
+    /// Seconds in which a thread built a new tree; none where only light or colours changed and the old one was kept.
+    pub tree_seconds: Option<f32>,
+    /// Seconds in which the same thread filled the GPU's buffers.
+    pub buffer_seconds: f32,
 }

@@ -1,0 +1,105 @@
+//! Looks at a level path traced, live: W, A, S, D, Q, E and the right mouse button move, V switches to what Bevy draws
+//! and back, F switches the filter, 1 to 3 give a quarter, half and all of the pixels.
+//!
+//! ```text
+//! cargo run --release --features viewer --example live_view -- level.glb
+//! cargo run --release --features gltf --example live_view -- level.glb --screenshot level.png     (needs no window)
+//! ```
+//!
+//! The file is an asset path. The sky is a uniform one; what else shines is in the file.
+
+use bevy::prelude::*;
+use bevy::world_serialization::WorldAssetRoot;
+use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
+use bevy_radiosity::prelude::*;
+
+/// Radiance of the sky, cd/m2.
+const SKY: f32 = 4000.0;
+/// Samples of a pixel before a picture is taken.
+const SAMPLES: u32 = 64;
+
+#[derive(Resource)]
+struct Level(String);
+
+fn main() -> AppExit {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let screenshot = arguments.iter().position(|argument| argument == "--screenshot").map(|flag| {
+        let path = arguments.get(flag + 1).cloned().unwrap_or_else(|| "level.png".to_owned());
+        arguments.drain(flag..(flag + 2).min(arguments.len()));
+        path.into()
+    });
+    let [file] = arguments.as_slice() else {
+        eprintln!("usage: live_view FILE.glb [--screenshot FILE.png]");
+        return AppExit::from_code(2);
+    };
+    let viewer = ViewerPlugin {
+        eye: Vec3::new(0.0, 1.7, 0.0),
+        target: Vec3::new(0.0, 1.5, -1.0),
+        ev100: 6.0,
+        screenshot,
+        ..default()
+    };
+
+    let mut app = App::new();
+    app.add_plugins((viewer.default_plugins(), RadiosityPlugins))
+        .add_plugins(viewer)
+        .insert_resource(Level(file.clone()))
+        // In files, emission is in cd/m2. The viewer has no ambient light of its own, so this one is our sky.
+        .insert_resource(SceneSettings { ambient_is_sky: true, emissive_units: EmissiveUnits::Nits, ..default() })
+        .insert_resource(GlobalAmbientLight { color: Color::WHITE, brightness: SKY, ..default() })
+        .add_systems(PostStartup, (spawn_level, look_live))
+        .add_systems(Update, (say_progress, take_screenshot_when_clean));
+    #[cfg(feature = "viewer")]
+    app.add_systems(Update, switch);
+    app.run()
+}
+
+fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServer>) {
+    let scene = assets.load(GltfAssetLabel::Scene(0).from_asset(level.0.clone()));
+    commands.spawn(WorldAssetRoot(scene));
+}
+
+/// All that it takes.
+fn look_live(mut commands: Commands, cameras: Query<Entity, With<Camera3d>>) {
+    for camera in &cameras {
+        commands.entity(camera).insert(LiveView::default());
+    }
+}
+
+fn say_progress(status: Res<SceneStatus>, mut said: Local<bool>) {
+    if let Some(rebuild) = &status.last_live_rebuild
+        && !core::mem::replace(&mut *said, true)
+    {
+        let seconds = rebuild.tree_seconds.unwrap_or(0.0);
+        info!("{} surfaces; their tree was built in {seconds:.2} s", rebuild.read.rebuilt.surfaces);
+    }
+}
+
+fn take_screenshot_when_clean(
+    mut commands: Commands,
+    views: Query<&LiveViewStatus>,
+    status: Res<SceneStatus>,
+    mut is_taken: Local<bool>,
+) {
+    let has_level = status.last_live_rebuild.as_ref().is_some_and(|rebuild| rebuild.read.rebuilt.surfaces > 0);
+    let is_clean = has_level && views.iter().any(|view| view.samples >= SAMPLES);
+    if is_clean && !core::mem::replace(&mut *is_taken, true) {
+        commands.trigger(TakeScreenshot);
+    }
+}
+
+#[cfg(feature = "viewer")]
+fn switch(keys: Res<ButtonInput<KeyCode>>, mut views: Query<&mut LiveView>) {
+    let scales = [(KeyCode::Digit1, 0.5), (KeyCode::Digit2, 0.71), (KeyCode::Digit3, 1.0)];
+    for mut view in &mut views {
+        if keys.just_pressed(KeyCode::KeyV) {
+            view.enabled = !view.enabled;
+        }
+        if keys.just_pressed(KeyCode::KeyF) {
+            view.filter = !view.filter;
+        }
+        for (_, scale) in scales.iter().filter(|(key, _)| keys.just_pressed(*key)) {
+            view.render_scale = *scale;
+        }
+    }
+}

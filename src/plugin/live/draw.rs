@@ -1,0 +1,201 @@
+//! The picture, put where the camera draws: after what Bevy draws, before tonemapping.
+
+use std::collections::HashMap;
+
+use bevy::core_pipeline::{Core3d, Core3dSystems};
+use bevy::prelude::*;
+use bevy::render::camera::ExtractedCamera;
+use bevy::render::render_resource::TextureFormat;
+use bevy::render::renderer::{RenderContext, RenderDevice, RenderQueue, ViewQuery};
+use bevy::render::view::ViewTarget;
+use bevy::render::{Render, RenderStartup, RenderSystems};
+use bytemuck::{Pod, Zeroable};
+
+use super::trace::Tracing;
+
+/// What the shader is told, as it lays it out.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Frame {
+    /// Upper left corner of the viewport in the target, pixels.
+    origin: [f32; 2],
+    /// Its columns and rows.
+    size: [f32; 2],
+    /// Columns and rows of the picture.
+    picture: [u32; 2],
+    /// From cd/m2 to what is drawn.
+    exposure: f32,
+    /// How many vectors apart the picture's pixels are.
+    apart: u32,
+}
+
+/// What a view keeps for being drawn.
+pub struct DrawnPicture {
+    frame: wgpu::Buffer,
+}
+
+impl DrawnPicture {
+    pub fn new(device: &wgpu::Device) -> Self {
+        let frame = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("live view's frame"),
+            size: size_of::<Frame>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Self { frame }
+    }
+}
+
+/// The triangle's shader, and its pipeline for each format that a camera draws into.
+#[derive(Resource)]
+struct Drawing {
+    layout: wgpu::BindGroupLayout,
+    module: wgpu::ShaderModule,
+    pipelines: HashMap<TextureFormat, wgpu::RenderPipeline>,
+}
+
+/// Adds the systems of the render world.
+pub fn add(render_app: &mut SubApp) {
+    render_app
+        .add_systems(RenderStartup, |mut commands: Commands| commands.remove_resource::<Drawing>())
+        .add_systems(Render, prepare.in_set(RenderSystems::PrepareBindGroups))
+        .add_systems(Core3d, draw.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess));
+}
+
+fn prepare(
+    mut commands: Commands,
+    drawing: Option<ResMut<Drawing>>,
+    device: Res<RenderDevice>,
+    views: Query<&ViewTarget, With<Tracing>>,
+) {
+    if views.is_empty() {
+        return;
+    }
+    let device = device.wgpu_device();
+    let Some(mut drawing) = drawing else {
+        commands.insert_resource(Drawing::new(device));
+        return;
+    };
+    for target in &views {
+        let format = target.main_texture_format();
+        if !drawing.pipelines.contains_key(&format) {
+            let pipeline = drawing.pipeline(device, format);
+            drawing.pipelines.insert(format, pipeline);
+        }
+    }
+}
+
+/// Replaces what Bevy has drawn in the camera's part of its target.
+///
+/// Targets of several samples have been resolved by then, and what comes after reads the resolved texture alone.
+fn draw(
+    view: ViewQuery<(&ViewTarget, &ExtractedCamera, &Tracing)>,
+    drawing: Option<Res<Drawing>>,
+    queue: Res<RenderQueue>,
+    mut context: RenderContext,
+) {
+    let (target, camera, tracing) = view.into_inner();
+    let (Some(drawing), Some((colours, apart, picture))) = (drawing, tracing.picture()) else {
+        return;
+    };
+    let Some(pipeline) = drawing.pipelines.get(&target.main_texture_format()) else {
+        return;
+    };
+    let Some(viewport) = viewport(camera, target) else {
+        return;
+    };
+    let (origin, size) = (viewport.min.as_vec2(), viewport.size().as_vec2());
+    let frame = Frame {
+        origin: origin.to_array(),
+        size: size.to_array(),
+        picture: picture.to_array(),
+        exposure: camera.exposure,
+        apart,
+    };
+    queue.write_buffer(&tracing.drawn.frame, 0, bytemuck::bytes_of(&frame));
+    let device = context.render_device().wgpu_device();
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("live view"),
+        layout: &drawing.layout,
+        entries: &[
+            wgpu::BindGroupEntry { binding: 0, resource: tracing.drawn.frame.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: colours.as_entire_binding() },
+        ],
+    });
+    let mut pass = context.command_encoder().begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some("live view"),
+        color_attachments: &[Some(target.get_unsampled_color_attachment())],
+        depth_stencil_attachment: None,
+        timestamp_writes: None,
+        occlusion_query_set: None,
+        multiview_mask: None,
+    });
+    pass.set_viewport(origin.x, origin.y, size.x, size.y, 0.0, 1.0);
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.draw(0..3, 0..1);
+}
+
+/// The camera's part of its target, which may have shrunk since the camera was placed in it.
+fn viewport(camera: &ExtractedCamera, target: &ViewTarget) -> Option<URect> {
+    let texture = target.main_texture().size();
+    let whole = URect::from_corners(UVec2::ZERO, UVec2::new(texture.width, texture.height));
+    let part = camera.viewport.as_ref().map_or(whole, |viewport| {
+        URect::from_corners(viewport.physical_position, viewport.physical_position + viewport.physical_size)
+    });
+    Some(part.intersect(whole)).filter(|part| !part.is_empty())
+}
+
+impl Drawing {
+    fn new(device: &wgpu::Device) -> Self {
+        let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::FRAGMENT,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+            count: None,
+        };
+        Self {
+            layout: device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: Some("live view"),
+                entries: &[
+                    entry(0, wgpu::BufferBindingType::Uniform),
+                    entry(1, wgpu::BufferBindingType::Storage { read_only: true }),
+                ],
+            }),
+            module: device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some("live view"),
+                source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/live_draw.wgsl").into()),
+            }),
+            pipelines: HashMap::new(),
+        }
+    }
+
+    fn pipeline(&self, device: &wgpu::Device, format: TextureFormat) -> wgpu::RenderPipeline {
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("live view"),
+            bind_group_layouts: &[Some(&self.layout)],
+            immediate_size: 0,
+        });
+        device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some("live view"),
+            layout: Some(&layout),
+            vertex: wgpu::VertexState {
+                module: &self.module,
+                entry_point: Some("corner"),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                buffers: &[],
+            },
+            primitive: wgpu::PrimitiveState::default(),
+            depth_stencil: None,
+            multisample: wgpu::MultisampleState::default(),
+            fragment: Some(wgpu::FragmentState {
+                module: &self.module,
+                entry_point: Some("show"),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                targets: &[Some(format.into())],
+            }),
+            multiview_mask: None,
+            cache: None,
+        })
+    }
+}

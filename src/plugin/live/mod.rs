@@ -1,0 +1,190 @@
+//! The live view: a camera whose picture is path traced.
+//!
+//! ```no_run
+//! use bevy::prelude::*;
+//! use bevy_radiosity::prelude::*;
+//!
+//! fn spawn_camera(mut commands: Commands) {
+//!     commands.spawn((Camera3d::default(), LiveView::default()));
+//! }
+//! ```
+//!
+//! ```text
+//! main world:    what changed? --> read it --> a thread builds tree and buffers --> LiveScene, shared by all views
+//! render world:  camera moved? --> how much fits into the frame's budget? --> trace --> draw before tonemapping
+//! ```
+//!
+//! While nothing moves, samples are added up. A move starts again, on fewer pixels if a frame's budget has no room for
+//! all of them; once all is still, [`Layers`](layers::Layers) refine step by step. While a changed scene is being built,
+//! the one before is shown.
+//!
+//! | file | its one idea |
+//! | --- | --- |
+//! | `watch` | what in the Bevy world a view would show differently |
+//! | `rebuild` | from the Bevy world to buffers on the GPU, without stopping the game |
+//! | `camera` | Bevy's cameras as those of the tracer |
+//! | `layers` | which pixels are traced next, and which are shown |
+//! | `pace` | how many pixels a millisecond is worth |
+//! | `stopwatch` | what the GPU took |
+//! | `trace` | a frame's worth of tracing |
+//! | `draw` | the picture, put where the camera draws |
+
+mod camera;
+mod draw;
+mod layers;
+mod pace;
+mod rebuild;
+mod stopwatch;
+mod trace;
+mod watch;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bevy::asset::AssetEventSystems;
+use bevy::camera::Hdr;
+use bevy::ecs::query::QueryItem;
+use bevy::prelude::*;
+use bevy::render::extract_component::{ExtractComponent, ExtractComponentPlugin};
+use bevy::render::sync_component::SyncComponent;
+use bevy::render::{Extract, ExtractSchedule, RenderApp};
+
+use rebuild::{LiveScene, LiveWorld};
+use trace::Tracing;
+
+/// Path traces what a camera sees, live, in place of what Bevy draws.
+///
+/// It shows what a bake would see, where it stands now: meshes with a `StandardMaterial` and all of Bevy's lights, on any
+/// GPU. Skinned and morphed meshes, and what is marked `BakeExclude` or casts no shadow, are left out. The picture is
+/// exposed by the camera's `Exposure` and goes through its tonemapping, bloom and what else comes after drawing.
+/// [`LiveViewStatus`] says how far it is.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+#[require(Hdr, LiveViewStatus)]
+pub struct LiveView {
+    /// False shows what Bevy draws, and frees what the view needs on the GPU.
+    pub enabled: bool,
+    /// How often light may be reflected before it reaches the camera. More lights deep corners; fewer are faster and darker.
+    pub bounces: u32,
+    /// Pixels traced along each side for one of the camera's. Less is faster and blurred; 0.5 traces a quarter of them.
+    pub render_scale: f32,
+    /// GPU time in milliseconds that tracing may take of a frame. More shows a clean picture sooner; less keeps the frame
+    /// rate higher.
+    pub frame_budget: f32,
+    /// True smooths the noise of pictures that have few samples, as they have while something moves, and fades with more
+    /// of them. False shows every sample as it is.
+    pub filter: bool,
+}
+
+impl Default for LiveView {
+    fn default() -> Self {
+        Self { enabled: true, bounces: 8, render_scale: 1.0, frame_budget: 8.0, filter: true }
+    }
+}
+
+/// How far a [`LiveView`] is.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+pub struct LiveViewStatus {
+    /// Pictures that were begun: one more after each move or change.
+    pub pictures: u32,
+    /// Samples of each pixel that is shown; zero while Bevy's own picture is.
+    pub samples: u32,
+    /// Pixels traced of the picture that is shown, in columns and rows: fewer than the camera has while things move.
+    pub size: UVec2,
+    /// GPU time that tracing takes of a frame, milliseconds; zero where the GPU cannot tell.
+    pub frame_milliseconds: f32,
+    /// Paths that the GPU traces in a second.
+    pub paths_per_second: f32,
+}
+
+/// What a view is asked for, in the render world.
+#[derive(Component, Clone, Copy)]
+pub struct Wanted {
+    settings: LiveView,
+}
+
+impl SyncComponent for LiveView {
+    type Target = (Wanted, Tracing);
+}
+
+impl ExtractComponent for LiveView {
+    type QueryData = &'static LiveView;
+    type QueryFilter = ();
+    type Out = Wanted;
+
+    fn extract_component(view: QueryItem<'_, '_, Self::QueryData>) -> Option<Wanted> {
+        view.enabled.then_some(Wanted { settings: *view })
+    }
+}
+
+/// What views report from the render world to the main world.
+#[derive(Resource, Clone, Default)]
+struct Reports(Arc<Mutex<HashMap<Entity, LiveViewStatus>>>);
+
+impl Reports {
+    fn set(&self, view: Entity, status: LiveViewStatus) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(view, status);
+    }
+
+    fn take(&self) -> HashMap<Entity, LiveViewStatus> {
+        core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What the render world traces.
+#[derive(Resource, Default)]
+struct Shown(Option<Arc<LiveWorld>>);
+
+/// Path traced cameras.
+pub struct LiveViewPlugin;
+
+impl Plugin for LiveViewPlugin {
+    fn build(&self, app: &mut App) {
+        let reports = Reports::default();
+        app.register_type::<LiveView>()
+            .register_type::<LiveViewStatus>()
+            .init_resource::<LiveScene>()
+            .insert_resource(reports.clone())
+            .add_systems(First, take_reports.run_if(any_with_component::<LiveView>))
+            .add_systems(
+                Last,
+                ((watch::surfaces, watch::lights, watch::assets, watch::surroundings), rebuild::advance)
+                    .chain()
+                    .after(AssetEventSystems)
+                    .run_if(is_any_enabled),
+            )
+            .add_systems(Last, rebuild::rest.run_if(not(is_any_enabled)));
+        if app.get_sub_app(RenderApp).is_none() {
+            return;
+        }
+        app.add_plugins(ExtractComponentPlugin::<LiveView>::default());
+        if let Some(render_app) = app.get_sub_app_mut(RenderApp) {
+            render_app.init_resource::<Shown>().insert_resource(reports).add_systems(ExtractSchedule, extract_scene);
+            trace::add(render_app);
+            draw::add(render_app);
+        }
+    }
+}
+
+fn is_any_enabled(views: Query<&LiveView>) -> bool {
+    views.iter().any(|view| view.enabled)
+}
+
+fn extract_scene(mut shown: ResMut<Shown>, scene: Extract<Res<LiveScene>>) {
+    shown.0.clone_from(&scene.current);
+}
+
+fn take_reports(reports: Res<Reports>, mut views: Query<(&LiveView, &mut LiveViewStatus)>) {
+    let reports = reports.take();
+    for (entity, status) in reports {
+        if let Ok((_, mut shown)) = views.get_mut(entity) {
+            shown.set_if_neq(status);
+        }
+    }
+    for (view, mut status) in &mut views {
+        if !view.enabled {
+            status.set_if_neq(LiveViewStatus::default());
+        }
+    }
+}

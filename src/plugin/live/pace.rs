@@ -1,0 +1,127 @@
+//! How many pixels a millisecond is worth.
+
+/// What a frame's tracing took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measurement {
+    /// Paths that were traced.
+    pub pixels: f32,
+    pub time: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Time {
+    /// Milliseconds by the GPU's own clock.
+    Gpu(f32),
+    /// Milliseconds until someone looked and found it done: all that devices without a clock tell.
+    Waited {
+        milliseconds: f32,
+        /// It was done when the next frame began, and may have been for long.
+        at_first_look: bool,
+    },
+}
+
+/// Learns how fast the GPU is.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    pixels_per_millisecond: f32,
+    milliseconds: f32,
+    is_measured: bool,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        // What two cores trace that play the GPU; a graphics card is known for what it is a few frames later.
+        Self { pixels_per_millisecond: 100.0, milliseconds: 0.0, is_measured: false }
+    }
+}
+
+impl Pace {
+    /// Pixels that fit into a time.
+    pub fn pixels_in(&self, milliseconds: f32) -> f32 {
+        self.pixels_per_millisecond * milliseconds.clamp(0.0, MOST_MILLISECONDS)
+    }
+
+    /// GPU time of the last frames, where it is known.
+    pub fn milliseconds(&self) -> f32 {
+        self.milliseconds
+    }
+
+    /// Learns from a frame that was given `budget` milliseconds.
+    pub fn learn(&mut self, measurement: &Measurement, budget: f32) {
+        let Measurement { pixels, time } = *measurement;
+        let rate = match time {
+            Time::Gpu(milliseconds) => {
+                self.milliseconds += (milliseconds - self.milliseconds) * if self.is_measured { BLEND } else { 1.0 };
+                let rate = pixels / milliseconds.max(1e-3);
+                let blend = if self.is_measured { BLEND } else { 1.0 };
+                self.is_measured = true;
+                self.pixels_per_millisecond + (rate - self.pixels_per_millisecond) * blend
+            }
+            Time::Waited { milliseconds, .. } if milliseconds <= budget => self.pixels_per_millisecond * 1.25,
+            Time::Waited { at_first_look: true, .. } => self.pixels_per_millisecond * 1.1,
+            Time::Waited { milliseconds, .. } => {
+                self.pixels_per_millisecond * (budget / milliseconds.max(1e-3)).clamp(0.5, 0.9)
+            }
+        };
+        if rate.is_finite() {
+            self.pixels_per_millisecond = rate.clamp(SLOWEST, FASTEST);
+        }
+    }
+
+    /// Paths in a second.
+    pub fn paths_per_second(&self) -> f32 {
+        if self.is_measured { self.pixels_per_millisecond * 1000.0 } else { 0.0 }
+    }
+}
+
+/// How much of what is newly measured is believed.
+const BLEND: f32 = 0.25;
+/// Longest frame that a budget may ask for.
+const MOST_MILLISECONDS: f32 = 1000.0;
+const SLOWEST: f32 = 0.1;
+const FASTEST: f32 = 1e8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_to_fill_their_budget_by_the_gpus_clock() {
+        // A GPU that needs a tenth of a millisecond to begin and traces ten thousand pixels in each.
+        let gpu = |pixels: f32| 0.1 + pixels / 10_000.0;
+        let mut pace = Pace::default();
+        for _ in 0..40 {
+            let pixels = pace.pixels_in(8.0);
+            pace.learn(&Measurement { pixels, time: Time::Gpu(gpu(pixels)) }, 8.0);
+        }
+        let taken = gpu(pace.pixels_in(8.0));
+        assert!((taken - 8.0).abs() < 0.1, "{taken} ms");
+    }
+
+    #[test]
+    fn without_a_clock_frames_stay_near_their_budget_and_never_stand_still() {
+        // The game draws a frame every millisecond, and looks then.
+        let gpu = |pixels: f32| pixels / 10_000.0;
+        let mut pace = Pace::default();
+        let mut longest = 0.0_f32;
+        for frame in 0..200 {
+            let pixels = pace.pixels_in(8.0);
+            let milliseconds = gpu(pixels).ceil().max(1.0);
+            let time = Time::Waited { milliseconds, at_first_look: milliseconds <= 1.0 };
+            pace.learn(&Measurement { pixels, time }, 8.0);
+            if frame > 100 {
+                longest = longest.max(gpu(pixels));
+                assert!(gpu(pixels) > 4.0, "{} ms", gpu(pixels));
+            }
+        }
+        assert!(longest < 12.0, "{longest} ms");
+    }
+
+    #[test]
+    fn nonsense_teaches_nothing() {
+        let mut pace = Pace::default();
+        pace.learn(&Measurement { pixels: f32::NAN, time: Time::Gpu(0.0) }, 8.0);
+        assert!(pace.pixels_in(8.0).is_finite() && pace.pixels_in(8.0) > 0.0);
+        assert_eq!(pace.pixels_in(f32::NAN).max(0.0), 0.0);
+    }
+}

@@ -1,0 +1,136 @@
+//! What the GPU took.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::pace::{Measurement, Time};
+
+/// Frames of tracing that may be under way at once. More would queue up before a GPU that is too slow for them.
+const MOST_UNDER_WAY: u32 = 2;
+
+/// Times what a view's frames take, some frames later.
+pub struct Stopwatch {
+    clock: Option<Clock>,
+    results: Arc<Results>,
+}
+
+#[derive(Default)]
+struct Results {
+    measured: Mutex<Vec<Measurement>>,
+    under_way: AtomicU32,
+    looks: AtomicU32,
+}
+
+/// The GPU's own clock.
+struct Clock {
+    times: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    spare: Arc<Mutex<Vec<wgpu::Buffer>>>,
+    nanoseconds_per_tick: f32,
+}
+
+const BYTES: u64 = 16;
+
+impl Stopwatch {
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        let has_clock = device
+            .features()
+            .contains(wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+        Self { clock: has_clock.then(|| Clock::new(device, queue)), results: Arc::default() }
+    }
+
+    /// What has been finished since it was last asked.
+    pub fn look(&self, device: &wgpu::Device) -> Vec<Measurement> {
+        // A lost device is found by the renderer.
+        let _ = device.poll(wgpu::PollType::Poll);
+        self.results.looks.fetch_add(1, Ordering::Relaxed);
+        core::mem::take(&mut self.results.measured.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the GPU has enough to do.
+    pub fn is_behind(&self) -> bool {
+        self.results.under_way.load(Ordering::Relaxed) >= MOST_UNDER_WAY
+    }
+
+    /// Before what is measured.
+    pub fn start(&self, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(clock) = &self.clock {
+            encoder.write_timestamp(&clock.times, 0);
+        }
+    }
+
+    /// After what is measured: submits the encoder.
+    pub fn stop(&self, mut encoder: wgpu::CommandEncoder, device: &wgpu::Device, queue: &wgpu::Queue, pixels: f32) {
+        self.results.under_way.fetch_add(1, Ordering::Relaxed);
+        let results = Arc::clone(&self.results);
+        let Some(clock) = &self.clock else {
+            queue.submit([encoder.finish()]);
+            let look = results.looks.load(Ordering::Relaxed);
+            let started = Instant::now();
+            queue.on_submitted_work_done(move || {
+                let at_first_look = results.looks.load(Ordering::Relaxed) == look;
+                let milliseconds = started.elapsed().as_secs_f32() * 1000.0;
+                results.note(Some(Measurement { pixels, time: Time::Waited { milliseconds, at_first_look } }));
+            });
+            return;
+        };
+        encoder.write_timestamp(&clock.times, 1);
+        encoder.resolve_query_set(&clock.times, 0..2, &clock.resolved, 0);
+        let copy = clock.take_spare(device);
+        encoder.copy_buffer_to_buffer(&clock.resolved, 0, &copy, 0, BYTES);
+        queue.submit([encoder.finish()]);
+        let (buffer, spare, period) = (copy.clone(), Arc::clone(&clock.spare), clock.nanoseconds_per_tick);
+        copy.slice(..).map_async(wgpu::MapMode::Read, move |mapped| {
+            let ticks = mapped.ok().map(|()| {
+                let ticks = bytemuck::pod_collect_to_vec::<u8, u64>(&buffer.slice(..).get_mapped_range());
+                buffer.unmap();
+                spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+                ticks[1].saturating_sub(ticks[0])
+            });
+            results.note(ticks.map(|ticks| {
+                let milliseconds = ticks as f32 * period * 1e-6;
+                Measurement { pixels, time: Time::Gpu(milliseconds) }
+            }));
+        });
+    }
+}
+
+impl Results {
+    fn note(&self, measurement: Option<Measurement>) {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner).extend(measurement);
+    }
+}
+
+impl Clock {
+    fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self {
+            times: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("live view's clock"),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2,
+            }),
+            resolved: device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("live view's clock"),
+                size: BYTES,
+                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            }),
+            spare: Arc::default(),
+            nanoseconds_per_tick: queue.get_timestamp_period(),
+        }
+    }
+
+    fn take_spare(&self, device: &wgpu::Device) -> wgpu::Buffer {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("live view's time"),
+                size: BYTES,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        })
+    }
+}

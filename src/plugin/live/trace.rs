@@ -1,0 +1,300 @@
+//! A frame's worth of tracing.
+
+use bevy::core_pipeline::schedule::camera_driver;
+use bevy::prelude::*;
+use bevy::render::camera::ExtractedCamera;
+use bevy::render::renderer::{RenderDevice, RenderGraph, RenderQueue};
+use bevy::render::sync_world::MainEntity;
+use bevy::render::view::ExtractedView;
+use bevy::render::{Render, RenderStartup, RenderSystems};
+
+use super::camera::view_of;
+use super::draw::DrawnPicture;
+use super::layers::{LEVELS, Layers, Piece, size_at};
+use super::pace::Pace;
+use super::rebuild::LiveWorld;
+use super::stopwatch::Stopwatch;
+use super::{LiveView, LiveViewStatus, Reports, Shown, Wanted};
+use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, Pass, is_worth_filtering};
+use crate::pathtrace::View;
+
+/// Milliseconds that one dispatch, and what is submitted at once, may take: longer ones stutter, and much longer ones
+/// are taken for a hanging GPU.
+const DISPATCH_MILLISECONDS: f32 = 10.0;
+/// Pixels that are worth a dispatch.
+const FEWEST_PIXELS: f32 = 4096.0;
+/// Bytes of a film's larger buffer for each pixel.
+const BYTES_PER_PIXEL: u64 = 32;
+
+/// A view's pictures on the GPU, and how far they are.
+#[derive(Component)]
+pub struct Tracing {
+    films: [Option<GpuFilm>; LEVELS],
+    filtered: Option<Filtered>,
+    subject: Option<Subject>,
+    layers: Option<Layers>,
+    /// Pictures that were begun, which number their random numbers.
+    pictures: u32,
+    pace: Pace,
+    stopwatch: Stopwatch,
+    pub drawn: DrawnPicture,
+}
+
+/// The filtered picture of what is shown.
+struct Filtered {
+    picture: FilteredPicture,
+    /// The picture and its level that were filtered last.
+    of: (u32, usize),
+    samples: u32,
+    revision: u64,
+}
+
+/// What a picture is of: another subject is another picture.
+#[derive(Clone, Debug, PartialEq)]
+struct Subject {
+    revision: u64,
+    bounces: u32,
+    view: View,
+}
+
+/// Adds the systems of the render world.
+pub fn add(render_app: &mut SubApp) {
+    render_app
+        .add_systems(RenderStartup, forget_device)
+        .add_systems(Render, begin.in_set(RenderSystems::PrepareResources))
+        .add_systems(RenderGraph, trace.before(camera_driver));
+}
+
+/// What was made on a device that was lost is of no use on the next.
+fn forget_device(mut commands: Commands, views: Query<Entity, With<Tracing>>) {
+    for view in &views {
+        commands.entity(view).remove::<Tracing>();
+    }
+}
+
+fn begin(
+    mut commands: Commands,
+    device: Res<RenderDevice>,
+    queue: Res<RenderQueue>,
+    views: Query<Entity, (With<Wanted>, Without<Tracing>)>,
+) {
+    for view in &views {
+        commands.entity(view).insert(Tracing {
+            films: Default::default(),
+            filtered: None,
+            subject: None,
+            layers: None,
+            pictures: 0,
+            pace: Pace::default(),
+            stopwatch: Stopwatch::new(device.wgpu_device(), &queue.0),
+            drawn: DrawnPicture::new(device.wgpu_device()),
+        });
+    }
+}
+
+fn trace(
+    shown: Res<Shown>,
+    device: Res<RenderDevice>,
+    queue: Res<RenderQueue>,
+    reports: Res<Reports>,
+    mut views: Query<(&MainEntity, &Wanted, &ExtractedCamera, &ExtractedView, &mut Tracing)>,
+) {
+    let device = device.wgpu_device();
+    let Some(world) = shown.0.as_ref().filter(|world| world.tracer.gpu.device() == device) else {
+        return;
+    };
+    for (main, wanted, camera, view, mut tracing) in &mut views {
+        let settings = wanted.settings;
+        for measurement in tracing.stopwatch.look(device) {
+            tracing.pace.learn(&measurement, budget(&settings));
+        }
+        if !tracing.stopwatch.is_behind() {
+            if let Some(subject) = subject(world, &settings, camera, view, device) {
+                if let Err(fault) = tracing.trace(world, subject, &settings, device, &queue) {
+                    warn_once!("a live view cannot be shown: {fault}");
+                    tracing.layers = None;
+                }
+            } else {
+                tracing.layers = None;
+            }
+        }
+        reports.set(main.id(), tracing.status());
+    }
+}
+
+fn budget(settings: &LiveView) -> f32 {
+    settings.frame_budget.max(0.0)
+}
+
+/// What a camera looks at; `None` where nothing can be traced.
+fn subject(
+    world: &LiveWorld,
+    settings: &LiveView,
+    camera: &ExtractedCamera,
+    view: &ExtractedView,
+    device: &wgpu::Device,
+) -> Option<Subject> {
+    let size = picture_size(camera.physical_viewport_size?, settings.render_scale, device)?;
+    let view = view_of(&view.clip_from_view, &view.world_from_view, size);
+    if view.is_none() {
+        warn_once!(
+            "a `LiveView` shows Bevy's own picture: only finite, centred perspective cameras can be path traced"
+        );
+    }
+    Some(Subject { revision: world.revision, bounces: settings.bounces, view: view? })
+}
+
+/// Columns and rows of the pixels to trace, not more than the GPU has a buffer for.
+fn picture_size(viewport: UVec2, scale: f32, device: &wgpu::Device) -> Option<UVec2> {
+    if viewport.min_element() == 0 {
+        return None;
+    }
+    let limits = device.limits();
+    let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / BYTES_PER_PIXEL;
+    let scaled = viewport.as_vec2() * if scale.is_finite() { scale.clamp(0.05, 4.0) } else { 1.0 };
+    let excess = scaled.element_product() / most as f32;
+    if excess > 1.0 {
+        warn_once!("a live view of {viewport} is traced with fewer pixels: its GPU has buffers for {most}");
+    }
+    let size = (scaled / excess.max(1.0).sqrt()).floor().as_uvec2().max(UVec2::ONE);
+    Some(size)
+}
+
+impl Tracing {
+    fn trace(
+        &mut self,
+        world: &LiveWorld,
+        subject: Subject,
+        settings: &LiveView,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Result<(), GpuFault> {
+        let full = subject.view.size;
+        let budget = self.pace.pixels_in(budget(settings));
+        let is_same = self.subject.as_ref() == Some(&subject);
+        let layers = match self.layers.take().filter(|_| is_same) {
+            Some(layers) => self.layers.insert(layers),
+            None => {
+                self.pictures = self.pictures.wrapping_add(1);
+                if self.subject.as_ref().is_none_or(|before| before.view.size != full) {
+                    self.films = Default::default();
+                }
+                self.layers.insert(Layers::new(full, budget))
+            }
+        };
+        let at_once = self.pace.pixels_in(DISPATCH_MILLISECONDS).max(FEWEST_PIXELS);
+        let pieces = layers.plan(budget, at_once);
+        for piece in &pieces {
+            let film = &mut self.films[piece.level];
+            if film.is_none() {
+                *film = Some(GpuFilm::new(&world.tracer.gpu, size_at(full, piece.level))?);
+            }
+        }
+        if !pieces.is_empty() {
+            let mut encoder = self.record(world, &subject, &pieces, at_once, device, queue);
+            self.filter(world, &subject, settings, &mut encoder)?;
+            let pixels = pieces.iter().map(|piece| piece.pixels as f32).sum();
+            self.stopwatch.stop(encoder, device, queue, pixels);
+        }
+        self.subject = Some(subject);
+        Ok(())
+    }
+
+    /// Records the pieces, and submits all but the last of them if they are many.
+    fn record(
+        &self,
+        world: &LiveWorld,
+        subject: &Subject,
+        pieces: &[Piece],
+        at_once: f32,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> wgpu::CommandEncoder {
+        let new_encoder =
+            || device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("live view") });
+        let mut encoder = new_encoder();
+        self.stopwatch.start(&mut encoder);
+        let mut recorded = 0.0;
+        for piece in pieces {
+            let Some(film) = &self.films[piece.level] else {
+                continue;
+            };
+            if recorded + piece.pixels as f32 > at_once {
+                queue.submit([core::mem::replace(&mut encoder, new_encoder()).finish()]);
+                recorded = 0.0;
+            }
+            let view = View { size: film.size(), ..subject.view.clone() };
+            let pass = Pass {
+                sample: piece.sample,
+                seed: self.pictures,
+                most_bounces: Some(subject.bounces),
+                rows: piece.rows.clone(),
+            };
+            let tracer = &world.tracer;
+            tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);
+            recorded += piece.pixels as f32;
+        }
+        encoder
+    }
+
+    /// Records the filtering of what is shown, where it has new samples and gains by it.
+    fn filter(
+        &mut self,
+        world: &LiveWorld,
+        subject: &Subject,
+        settings: &LiveView,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuFault> {
+        if !settings.filter {
+            self.filtered = None;
+            return Ok(());
+        }
+        let shown = self.layers.as_ref().and_then(Layers::shown).filter(|&(_, samples)| is_worth_filtering(samples));
+        let Some((level, samples)) = shown else {
+            return Ok(());
+        };
+        let Some(film) = &self.films[level] else {
+            return Ok(());
+        };
+        let gpu = &world.tracer.gpu;
+        let view = View { size: film.size(), ..subject.view.clone() };
+        let of = (self.pictures, level);
+        let filtered = match &mut self.filtered {
+            Some(filtered) => filtered,
+            None => {
+                let picture = FilteredPicture::new(gpu, view.clone())?;
+                self.filtered.insert(Filtered { picture, of, samples: 0, revision: world.revision })
+            }
+        };
+        if filtered.of != of {
+            filtered.picture.begin(gpu, view, filtered.revision == world.revision)?;
+            (filtered.of, filtered.samples, filtered.revision) = (of, 0, world.revision);
+        }
+        if filtered.samples != samples {
+            world.tracer.filter.record(gpu, encoder, film, &mut filtered.picture, samples);
+            filtered.samples = samples;
+        }
+        Ok(())
+    }
+
+    /// What to draw: a buffer of colours, how many vectors apart they are, and columns and rows.
+    pub fn picture(&self) -> Option<(&wgpu::Buffer, u32, UVec2)> {
+        let (level, samples) = self.layers.as_ref()?.shown()?;
+        let film = self.films[level].as_ref()?;
+        let filtered = self.filtered.as_ref().filter(|filtered| filtered.of == (self.pictures, level));
+        let filtered = filtered.filter(|_| is_worth_filtering(samples)).and_then(|filtered| filtered.picture.picture());
+        Some(filtered.map_or((film.radiance(), 2, film.size()), |picture| (picture, 1, film.size())))
+    }
+
+    fn status(&self) -> LiveViewStatus {
+        let shown = self.layers.as_ref().and_then(|layers| Some((layers.shown()?.1, layers.shown_size())));
+        let (samples, size) = shown.unwrap_or_default();
+        LiveViewStatus {
+            pictures: self.pictures,
+            samples,
+            size,
+            frame_milliseconds: self.pace.milliseconds(),
+            paths_per_second: self.pace.paths_per_second(),
+        }
+    }
+}

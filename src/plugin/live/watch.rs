@@ -1,0 +1,88 @@
+//! What in the Bevy world a view would show differently.
+//!
+//! A change marks the scene as stale; `rebuild` reads it again and compares, so that a false alarm costs no more than
+//! that.
+
+use bevy::asset::UntypedAssetId;
+use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight, SunDisk};
+use bevy::pbr::StandardMaterial;
+use bevy::prelude::*;
+
+use super::rebuild::LiveScene;
+use crate::plugin::components::{BakeExclude, SceneSettings};
+
+type AnySurfaceChanged = (
+    With<Mesh3d>,
+    Or<(
+        Changed<Mesh3d>,
+        Changed<MeshMaterial3d<StandardMaterial>>,
+        Changed<GlobalTransform>,
+        Changed<InheritedVisibility>,
+        Added<BakeExclude>,
+        Added<NotShadowCaster>,
+    )>,
+);
+
+pub fn surfaces(
+    mut scene: ResMut<LiveScene>,
+    changed: Query<(), AnySurfaceChanged>,
+    mut removed: RemovedComponents<Mesh3d>,
+    mut bared: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
+    mut included: RemovedComponents<BakeExclude>,
+    mut shadowed: RemovedComponents<NotShadowCaster>,
+) {
+    let gone = removed.read().count() + bared.read().count() + included.read().count() + shadowed.read().count();
+    scene.note(gone > 0 || !changed.is_empty());
+}
+
+type AnyLight = Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>;
+type AnyLightChanged = Or<(
+    Changed<PointLight>,
+    Changed<SpotLight>,
+    Changed<DirectionalLight>,
+    Changed<RectLight>,
+    Changed<SunDisk>,
+    (Or<(Changed<GlobalTransform>, Changed<InheritedVisibility>)>, AnyLight),
+)>;
+
+pub fn lights(
+    mut scene: ResMut<LiveScene>,
+    changed: Query<(), AnyLightChanged>,
+    mut points: RemovedComponents<PointLight>,
+    mut spots: RemovedComponents<SpotLight>,
+    mut suns: RemovedComponents<DirectionalLight>,
+    mut rectangles: RemovedComponents<RectLight>,
+) {
+    let gone = points.read().count() + spots.read().count() + suns.read().count() + rectangles.read().count();
+    scene.note(gone > 0 || !changed.is_empty());
+}
+
+pub fn assets(
+    mut scene: ResMut<LiveScene>,
+    mut meshes: MessageReader<AssetEvent<Mesh>>,
+    mut images: MessageReader<AssetEvent<Image>>,
+    mut materials: MessageReader<AssetEvent<StandardMaterial>>,
+) {
+    // Apps rewrite pictures that no material shows every frame: targets of cameras, for one.
+    let shown = |id: &UntypedAssetId| scene.shows(*id);
+    let changed = meshes.read().filter_map(changed_asset).filter(shown).count()
+        + images.read().filter_map(changed_asset).filter(shown).count()
+        + materials.read().filter_map(changed_asset).filter(shown).count();
+    scene.note(changed > 0);
+}
+
+fn changed_asset<A: Asset>(event: &AssetEvent<A>) -> Option<UntypedAssetId> {
+    match event {
+        AssetEvent::Added { id } | AssetEvent::Modified { id } | AssetEvent::Removed { id } => Some(id.untyped()),
+        AssetEvent::Unused { .. } | AssetEvent::LoadedWithDependencies { .. } => None,
+    }
+}
+
+pub fn surroundings(
+    mut scene: ResMut<LiveScene>,
+    settings: Res<SceneSettings>,
+    ambient: Option<Res<GlobalAmbientLight>>,
+) {
+    let ambient_changed = settings.ambient_is_sky && ambient.is_some_and(|ambient| ambient.is_changed());
+    scene.note(settings.is_changed() || ambient_changed);
+}

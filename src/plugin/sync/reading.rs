@@ -1,0 +1,62 @@
+//! Reads the Bevy world a little a frame.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::{AssetCache, Needed, Purpose, SceneCounts, SceneRead, SceneReader, WorldScene};
+
+/// Main thread time that reading the world may take of a frame.
+const BUDGET: Duration = Duration::from_micros(1000);
+
+/// One reading of the Bevy world.
+pub struct WorldReading {
+    purpose: Purpose,
+    /// What is still to be brought into the cache, once that has been listed.
+    needed: Option<VecDeque<Needed>>,
+    read: SceneRead,
+}
+
+impl WorldReading {
+    /// A reading that has yet to begin.
+    pub fn new(purpose: Purpose) -> Self {
+        Self { purpose, needed: None, read: SceneRead::default() }
+    }
+
+    /// Goes on as far as a frame's budget allows. At the end, the scene and what the reading took.
+    pub fn advance(&mut self, reader: &SceneReader, cache: &mut AssetCache) -> Option<(WorldScene, SceneRead)> {
+        let started = Instant::now();
+        let is_read = self.read_some(reader, cache, started);
+        let scene = is_read.then(|| reader.assemble(cache, self.purpose));
+        self.read.note_frame(started.elapsed());
+        let scene = scene?;
+        let mut read = core::mem::take(&mut self.read);
+        read.rebuilt = SceneCounts {
+            materials: scene.scene.materials.len(),
+            surfaces: scene.scene.surfaces.len(),
+            lights: scene.scene.lights.len(),
+            ..read.rebuilt
+        };
+        read.warnings.clone_from(&scene.warnings);
+        Some((scene, read))
+    }
+
+    fn read_some(&mut self, reader: &SceneReader, cache: &mut AssetCache, started: Instant) -> bool {
+        let needed = self.needed.get_or_insert_with(|| reader.needed().into());
+        for _ in 0..needed.len() {
+            if started.elapsed() > BUDGET {
+                return false;
+            }
+            let Some(asset) = needed.pop_front() else {
+                break;
+            };
+            match (reader.read(asset, cache), asset) {
+                // A bake is for good and waits; who looks on wants to see what there is.
+                (None, _) if self.purpose == Purpose::Bake => needed.push_back(asset),
+                (Some(true), Needed::Mesh(_)) => self.read.rebuilt.meshes += 1,
+                (Some(true), Needed::Texture(_)) => self.read.rebuilt.textures += 1,
+                (Some(false) | None, _) => {}
+            }
+        }
+        needed.is_empty()
+    }
+}
