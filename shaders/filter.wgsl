@@ -136,12 +136,10 @@ fn index_of(pixel: vec2<i32>) -> u32 {
 /// What the earlier picture knows of a point; no samples where it did not see it.
 fn recall(position: vec3<f32>, normal: vec3<f32>, surface: u32) -> LitPixel {
     var found = LitPixel(vec3(0.0), 0.0, 0u, 0.0, surface, 0.0);
-    if settings.before_size.x == 0u {
-        return found;
-    }
     let from_eye = position - settings.before_eye;
     let ahead = dot(from_eye, settings.before_forward);
-    if ahead <= 0.0 {
+    // Not `||`: see `scene.wgsl` on branches.
+    if (ahead <= 0.0) | (settings.before_size.x == 0u) {
         return found;
     }
     let right = settings.before_right;
@@ -250,7 +248,8 @@ fn gather_light(@builtin(global_invocation_id) id: vec3<u32>) {
     let remembered = min(found.samples, settings.most_history);
     let total = remembered + samples;
     var earlier = found.light;
-    if settings.is_suspect == 1u {
+    // Nothing that is remembered can be wrong where nothing is; see `scene.wgsl` on branches.
+    if remembered * f32(settings.is_suspect) > 0.0 {
         earlier = believable(earlier, pixel);
     }
     let joined = (earlier * remembered + light * samples) / total;
