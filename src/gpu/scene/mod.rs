@@ -21,6 +21,8 @@ use crate::scene::{Scene, linear_of_srgb};
 use self::emitters::Emitters;
 use self::pictures::Pictures;
 
+/// Splits above a leaf for which a walk has bits.
+const DEEPEST: usize = 32;
 /// Where in the tables the sky's emitter is told.
 const SKY_EMITTER: usize = 0;
 /// No index, in shaders.
@@ -45,7 +47,8 @@ impl GpuTree {
     /// fastest.
     pub fn build(scene: &Scene, preset: &Preset) -> Self {
         let (triangles, sources) = all_triangles(scene);
-        Self { tree: Tree::build(triangles, preset), sources }
+        let preset = Preset { deepest: preset.deepest.min(DEEPEST), ..*preset };
+        Self { tree: Tree::build(triangles, &preset), sources }
     }
 }
 

@@ -215,7 +215,8 @@ const IN_HASTE: Preset = Preset {
 };
 
 /// What the thread does.
-fn build(mut scene: Scene, tree: Option<Arc<GpuTree>>, device: Device) -> Result<Built, GpuFault> {
+fn build(scene: Scene, tree: Option<Arc<GpuTree>>, device: Device) -> Result<Built, GpuFault> {
+    let mut scene = scene.with_solid_glass();
     let problems = repair(&mut scene);
     let warnings =
         problems.iter().filter(|problem| problem.severity() == Severity::Warning).map(ToString::to_string).collect();
