@@ -6,12 +6,16 @@ use super::render::{LEAST_SAMPLES_FOR_ERROR as ERROR_STEP, RenderSettings, add_p
 use super::{Film, LightTracer, View};
 use crate::progress::Monitor;
 
+/// How many times as many passes one kind may have: where little changes, edges still need some.
+const MOST_AHEAD: u32 = 4;
+
 /// Draws what a camera sees by passes of light paths and passes of rays from the eye, until both have the wished number of
 /// passes, or the settings or the monitor say that it is enough.
 ///
-/// The two kinds take turns. A turn lasts until a pass changes no pixel by more than the last turn of the other kind did
-/// at its end, so that both are equally calm at any time (Romano 2011, algorithm 4.4), or until it has doubled the passes
-/// of its kind: then a pass that happens to change nothing cannot make the other kind wait forever.
+/// The two kinds take turns. A turn lasts until a pass changes the pixels that it brings light to by no more than the last
+/// turn of the other kind did at its end, so that both are equally calm at any time (Romano 2011, algorithm 4.4, where it is
+/// the pixel that changes most which counts: one speck would decide), or until it has doubled the passes of its kind: then
+/// a pass that happens to change nothing cannot make the other kind wait forever.
 pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
     let started = Instant::now();
     let mut picture = Picture { light: Film::new(view.size), eye: Film::new(view.size), contributions: 0 };
@@ -32,7 +36,8 @@ pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSe
                 Turn::Light => picture.add_light(tracer, view, settings.seed),
                 Turn::Eye => picture.add_eye(tracer, view, settings.seed),
             };
-            if change <= calm || is_late() {
+            let is_behind = picture.passes(turn) < picture.passes(turn.other()) / MOST_AHEAD;
+            if (change <= calm && !is_behind) || is_late() {
                 break;
             }
         }
@@ -51,10 +56,7 @@ pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSe
         if fewest > 0 && is_enough {
             return picture.sum();
         }
-        turn = match turn {
-            Turn::Light => Turn::Eye,
-            Turn::Eye => Turn::Light,
-        };
+        turn = turn.other();
     }
 }
 
@@ -62,6 +64,15 @@ pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSe
 enum Turn {
     Light,
     Eye,
+}
+
+impl Turn {
+    fn other(self) -> Self {
+        match self {
+            Self::Light => Self::Eye,
+            Self::Eye => Self::Light,
+        }
+    }
 }
 
 struct Picture {
@@ -79,13 +90,13 @@ impl Picture {
         }
     }
 
-    /// Adds a pass and says by how much it changed the pixel that it changed most.
+    /// Adds a pass and says by how much it changed the picture.
     fn add_light(&mut self, tracer: &LightTracer, view: &View, seed: u32) -> f32 {
         let before = self.light.clone();
         let pass = tracer.light_pass(view, self.light.samples(), seed);
         self.contributions += pass.contributions;
         self.light.add(&pass.radiance);
-        self.light.largest_change(&before)
+        self.light.mean_change(&before)
     }
 
     fn add_eye(&mut self, tracer: &LightTracer, view: &View, seed: u32) -> f32 {
@@ -93,7 +104,7 @@ impl Picture {
         let sample = self.eye.samples();
         add_pass(tracer, view, &mut self.eye, sample, seed);
         self.contributions += self.eye.brighter_than(&before);
-        self.eye.largest_change(&before)
+        self.eye.mean_change(&before)
     }
 
     fn mean_contributions(&self) -> f32 {

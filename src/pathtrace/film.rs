@@ -118,10 +118,13 @@ impl Film {
         Self { size: self.size, pixels }
     }
 
-    /// The largest change of any channel of any pixel since an earlier state, cd/m2.
-    pub(super) fn largest_change(&self, before: &Self) -> f32 {
-        let changes = self.pixels.iter().zip(&before.pixels).map(|(now, then)| (now.radiance - then.radiance).abs());
-        changes.fold(0.0, |largest, change| largest.max(change.max_element()))
+    /// Mean change of luminance since an earlier state of the pixels that have got any light, cd/m2.
+    pub(super) fn mean_change(&self, before: &Self) -> f32 {
+        let lit = self.pixels.iter().zip(&before.pixels).filter(|(now, _)| now.radiance != Vec3::ZERO);
+        let (sum, count) = lit.fold((0.0f64, 0u32), |(sum, count), (now, then)| {
+            (sum + f64::from(luminance((now.radiance - then.radiance).abs())), count + 1)
+        });
+        (sum / f64::from(count.max(1))) as f32
     }
 
     /// How many pixels have got something since an earlier state with one sample less.
@@ -208,6 +211,17 @@ mod tests {
         }
         // Sample variance 2, of the mean of two samples 1, over a mean of 2.
         assert!((film.relative_error() - 0.5).abs() < 1e-5, "{}", film.relative_error());
+    }
+
+    #[test]
+    fn only_pixels_with_light_have_a_say_in_how_much_a_picture_changed() {
+        let mut film = Film::new(UVec2::new(4, 1));
+        film.add(&[Vec3::ZERO, Vec3::ONE, Vec3::splat(3.0), Vec3::ZERO]);
+        let before = film.clone();
+        film.add(&[Vec3::ZERO, Vec3::splat(2.0), Vec3::ZERO, Vec3::ZERO]);
+        // Means go from 1 to 1.5 and from 3 to 1.5.
+        assert!((film.mean_change(&before) - 1.0).abs() < 1e-6, "{}", film.mean_change(&before));
+        assert_eq!(Film::new(UVec2::ONE).mean_change(&Film::new(UVec2::ONE)), 0.0);
     }
 
     #[test]
