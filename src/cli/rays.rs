@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What the rays met, and the seconds that the tree took.
 fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
     let started = Instant::now();
-    let world = World::build(scene, Preset::best());
+    let world = World::build(scene, Preset::best()).with_movers();
     let build_seconds = started.elapsed().as_secs_f64();
     let replay = if arguments.any_hit {
         replay(rays, arguments.passes, |ray| any_hit(&world, ray))

@@ -21,7 +21,7 @@ impl Gpu {
     /// A buffer of so many bytes that shaders read and write.
     pub(super) fn empty_storage(&self, what: &'static str, bytes: u64) -> Result<Buffer, GpuFault> {
         let limits = self.device.limits();
-        let limit = u64::from(limits.max_storage_buffer_binding_size).min(limits.max_buffer_size);
+        let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         if bytes > limit {
             return Err(GpuFault::TooLarge { what, bytes, limit, adapter: self.name().to_owned() });
         }

@@ -64,8 +64,10 @@ impl World {
     /// Adds the scene's movers where the scene has them.
     pub fn with_movers(mut self) -> Self {
         let scene = self.scene.clone();
-        let is_mover = |id: &SurfaceId| scene.surface(*id).role == Role::Mover;
-        self.set_movers(scene.surface_ids().filter(is_mover).map(|id| (id, scene.surface(id).to_world)));
+        let mut movers = scene.surface_ids().filter(|id| scene.surface(*id).role == Role::Mover).peekable();
+        if movers.peek().is_some() {
+            self.set_movers(movers.map(|id| (id, scene.surface(id).to_world)));
+        }
         self
     }
 
