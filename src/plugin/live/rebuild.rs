@@ -57,7 +57,7 @@ enum Work {
     #[default]
     Rest,
     Read(Box<WorldReading>),
-    Build(Building),
+    Build(Box<Building>),
 }
 
 struct Building {
@@ -149,7 +149,7 @@ pub fn advance(
                 };
                 let report = LiveRebuild { read, ..default() };
                 match Building::start(live, scene, report, gpu) {
-                    Ok(building) => live.work = Work::Build(building),
+                    Ok(building) => live.work = Work::Build(Box::new(building)),
                     Err(reason) => warn!("the live view shows nothing new: {reason}"),
                 }
             }
