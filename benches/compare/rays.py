@@ -66,11 +66,20 @@ def replay(radiosity, scene, folder, backend):
 
 
 def distance_to_edge(ray, corners):
-    """How far from its nearest edge a ray passes a triangle's plane, in parts of the triangle; negative outside."""
+    """How far a ray passes the nearest edge of a triangle, metres."""
     origin, direction = ray[:3].astype(np.float64), ray[4:7].astype(np.float64)
-    a, b, c = corners.astype(np.float64) - origin
-    volumes = np.array([np.dot(direction, np.cross(c, b)), np.dot(direction, np.cross(a, c)), np.dot(direction, np.cross(b, a))])
-    return np.min(volumes / volumes.sum())
+    corners = corners.astype(np.float64)
+    return min(_distance(origin, direction, corners[k], corners[(k + 1) % 3]) for k in range(3))
+
+
+def _distance(origin, direction, start, end):
+    edge = end - start
+    normal = np.cross(direction, edge)
+    length = np.linalg.norm(normal)
+    along = np.dot(np.cross(start - origin, direction), normal) / max(length**2, 1e-300)
+    point = start + np.clip(along, 0, 1) * edge
+    offset = point - origin
+    return np.linalg.norm(offset - np.dot(offset, direction) / np.dot(direction, direction) * direction)
 
 
 def main():
@@ -91,10 +100,10 @@ def main():
     print(f"{len(different)} met something else: {len(different) / len(rays):.1e} of them")
     for index in different:
         met = [found[index] for found in (cpu, gpu)]
-        edges = [distance_to_edge(rays[index], triangles[hit["triangle"]]) for hit in met if hit["triangle"] < len(triangles)]
-        nearest = min(np.abs(edges))
-        verdict = "grazes an edge" if nearest < 1e-4 else "DOES NOT GRAZE AN EDGE"
-        print(f"ray {index}: t {met[0]['t']:.6g} and {met[1]['t']:.6g}, {nearest:.1e} of the triangle from its edge: {verdict}")
+        nearest = min(distance_to_edge(rays[index], triangles[hit["triangle"]]) for hit in met if hit["triangle"] < len(triangles))
+        roundings = nearest / (np.abs(triangles).max() * 2.0**-24)
+        verdict = "grazes an edge" if roundings < 16 else "DOES NOT GRAZE AN EDGE"
+        print(f"ray {index}: t {met[0]['t']:.6g} and {met[1]['t']:.6g}, {roundings:.1f} roundings from an edge: {verdict}")
 
 
 if __name__ == "__main__":
