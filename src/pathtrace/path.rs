@@ -10,7 +10,7 @@ use crate::scene::{LightSampler, Scene};
 
 /// Follows paths from rays to lights.
 ///
-/// Each vertex of a path aims at one light and goes on in a direction that its [`Bsdf`] chooses; light that both ways may
+/// Each vertex of a path aims at one light and goes on in a direction that its [`Bsdf`](super::Bsdf) chooses; light that both ways may
 /// find is divided between them (multiple importance sampling). Paths end by Russian roulette, which keeps the mean, so
 /// the only error is noise.
 pub struct PathTracer<'a> {
