@@ -8,6 +8,8 @@ use super::pace::{Measurement, Time};
 
 /// Frames of tracing that may be under way at once. More would queue up before a GPU that is too slow for them.
 const MOST_UNDER_WAY: u32 = 2;
+/// The same where there is no clock: of two, the second would seem to take as long as both.
+const MOST_WITHOUT_CLOCK: u32 = 1;
 
 /// Times what a view's frames take, some frames later.
 pub struct Stopwatch {
@@ -50,7 +52,8 @@ impl Stopwatch {
 
     /// Whether the GPU has enough to do.
     pub fn is_behind(&self) -> bool {
-        self.results.under_way.load(Ordering::Relaxed) >= MOST_UNDER_WAY
+        let most = if self.clock.is_some() { MOST_UNDER_WAY } else { MOST_WITHOUT_CLOCK };
+        self.results.under_way.load(Ordering::Relaxed) >= most
     }
 
     /// Before what is measured.
