@@ -10,7 +10,7 @@ use bevy::render::render_resource::Face;
 use glam::Vec4;
 
 use super::super::components::{EmissiveUnits, SceneSettings};
-use crate::scene::{AlphaMode, Material, Sides, TextureId, TextureRef, UvChannel};
+use crate::scene::{AlphaMode, Glass, Material, Sides, TextureId, TextureRef, UvChannel};
 
 /// Finds the scene's texture of a Bevy image; `None` where it could not be read.
 pub type MaterialImages<'a> = dyn FnMut(AssetId<Image>) -> Option<TextureId> + 'a;
@@ -31,21 +31,16 @@ pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
 
 /// Reads a standard material.
 ///
-/// Glass (specular and diffuse transmission) becomes a blend that lets the transmitted share through.
+/// Glass (specular and diffuse transmission) becomes a blend that lets the transmitted share through; where it has a
+/// thickness, pictures refract light in it.
 pub fn material_from_standard(
     name: &str,
     material: &StandardMaterial,
     settings: &SceneSettings,
     images: &mut MaterialImages<'_>,
 ) -> Material {
-    let mut texture = |handle: &Option<Handle<Image>>, channel: &BevyUvChannel| {
-        let texture = images(handle.as_ref()?.id())?;
-        let channel = match channel {
-            BevyUvChannel::Uv0 => UvChannel::Uv0,
-            BevyUvChannel::Uv1 => UvChannel::Uv1,
-        };
-        Some(TextureRef { texture, channel })
-    };
+    let mut texture =
+        |handle: &Option<Handle<Image>>, channel: &BevyUvChannel| texture_from(handle, channel, images);
     let transmission = 1.0 - (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
     let alpha = match material.alpha_mode {
         BevyAlphaMode::Opaque => AlphaMode::Opaque,
@@ -69,7 +64,33 @@ pub fn material_from_standard(
         uv_transform: material.uv_transform,
         ..Material::default()
     };
+    if material.specular_transmission > 0.0 && material.thickness > 0.0 {
+        let colour = material.attenuation_color.to_linear().to_vec3();
+        return read.with_glass(Glass {
+            transmission: material.specular_transmission,
+            ior: material.ior,
+            absorption: Glass::absorption_of(colour, material.attenuation_distance),
+        });
+    }
     read.with_transmission(transmission)
+}
+
+/// Adds a standard material's normal map, which pictures show and bakes do not.
+pub fn add_bumps(read: &mut Material, material: &StandardMaterial, images: &mut MaterialImages<'_>) {
+    read.normal_texture = texture_from(&material.normal_map_texture, &material.normal_map_channel, images);
+}
+
+fn texture_from(
+    handle: &Option<Handle<Image>>,
+    channel: &BevyUvChannel,
+    images: &mut MaterialImages<'_>,
+) -> Option<TextureRef> {
+    let texture = images(handle.as_ref()?.id())?;
+    let channel = match channel {
+        BevyUvChannel::Uv0 => UvChannel::Uv0,
+        BevyUvChannel::Uv1 => UvChannel::Uv1,
+    };
+    Some(TextureRef { texture, channel })
 }
 
 /// Which sides of a surface are seen and reflect.
@@ -87,7 +108,7 @@ pub fn sides_of(material: &StandardMaterial, is_mirrored: bool) -> Sides {
 
 #[cfg(test)]
 mod tests {
-    use bevy::prelude::LinearRgba;
+    use bevy::prelude::{Color, LinearRgba};
 
     use super::*;
 
@@ -123,6 +144,23 @@ mod tests {
         let glass = StandardMaterial { specular_transmission: 0.9, ..Default::default() };
         let material = material_from_standard("glass", &glass, &SceneSettings::default(), &mut |_| None);
         assert_eq!(material.alpha, AlphaMode::Blend);
-        assert!((material.base_color.w - 0.1).abs() < 1e-6);
+        assert!((material.base_color.w - 0.1).abs() < 1e-6 && material.glass.is_none());
+    }
+
+    #[test]
+    fn glass_with_a_thickness_is_solid_and_fades_light_as_bevy_has_it() {
+        let glass = StandardMaterial {
+            specular_transmission: 0.9,
+            thickness: 0.2,
+            ior: 1.4,
+            attenuation_color: Color::linear_rgb(0.5, 1.0, 1.0),
+            attenuation_distance: 2.0,
+            ..Default::default()
+        };
+        let material = material_from_standard("glass", &glass, &SceneSettings::default(), &mut |_| None);
+        let glass = material.glass.expect("it is solid");
+        assert_eq!((glass.transmission, glass.ior, material.alpha), (0.9, 1.4, AlphaMode::Blend));
+        assert!((glass.absorption.x - core::f32::consts::LN_2 / 2.0).abs() < 1e-6, "{}", glass.absorption);
+        assert_eq!(glass.absorption.y, 0.0);
     }
 }

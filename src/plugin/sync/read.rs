@@ -150,7 +150,7 @@ pub enum Needed {
 
 impl SceneReader<'_, '_> {
     /// Every asset that the scene is made of.
-    pub fn needed(&self) -> Vec<Needed> {
+    pub fn needed(&self, purpose: Purpose) -> Vec<Needed> {
         let mut meshes = BTreeSet::new();
         let mut materials = BTreeSet::new();
         for surface in &self.surfaces {
@@ -164,7 +164,13 @@ impl SceneReader<'_, '_> {
             .into_iter()
             .filter_map(|id| self.materials.get(id))
             .flat_map(|material| {
-                [&material.base_color_texture, &material.metallic_roughness_texture, &material.emissive_texture]
+                let normals = if purpose == Purpose::View { &material.normal_map_texture } else { &None };
+                [
+                    &material.base_color_texture,
+                    &material.metallic_roughness_texture,
+                    &material.emissive_texture,
+                    normals,
+                ]
             })
             .flatten()
             .map(Handle::id)
@@ -357,8 +363,11 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
         let name = self.reader.asset_name(id);
         let settings = *self.reader.settings;
-        let material =
+        let mut material =
             convert::material_from_standard(&name, standard, &settings, &mut |image| self.texture(image, &name));
+        if self.purpose == Purpose::View {
+            convert::add_bumps(&mut material, standard, &mut |image| self.texture(image, &name));
+        }
         let materials = &mut self.result.scene.materials;
         materials.push(material);
         let new = MaterialId::from_index(materials.len() - 1);

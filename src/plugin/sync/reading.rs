@@ -41,7 +41,7 @@ impl WorldReading {
     }
 
     fn read_some(&mut self, reader: &SceneReader, cache: &mut AssetCache, started: Instant) -> bool {
-        let needed = self.needed.get_or_insert_with(|| reader.needed().into());
+        let needed = self.needed.get_or_insert_with(|| reader.needed(self.purpose).into());
         for _ in 0..needed.len() {
             if started.elapsed() > BUDGET {
                 return false;
