@@ -39,8 +39,7 @@ pub fn material_from_standard(
     settings: &SceneSettings,
     images: &mut MaterialImages<'_>,
 ) -> Material {
-    let mut texture =
-        |handle: &Option<Handle<Image>>, channel: &BevyUvChannel| texture_from(handle, channel, images);
+    let mut texture = |handle: &Option<Handle<Image>>, channel: &BevyUvChannel| texture_from(handle, channel, images);
     let transmission = 1.0 - (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
     let alpha = match material.alpha_mode {
         BevyAlphaMode::Opaque => AlphaMode::Opaque,

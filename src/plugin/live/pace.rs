@@ -58,7 +58,9 @@ impl Pace {
                 self.pixels_per_millisecond + (rate - self.pixels_per_millisecond) * blend
             }
             Time::Waited { milliseconds, .. } if milliseconds <= budget => self.pixels_per_millisecond * 1.25,
-            Time::Waited { at_first_look: true, .. } => self.pixels_per_millisecond * 1.1,
+            Time::Waited { milliseconds, at_first_look: true } if milliseconds <= SLACK * budget + USUAL_FRAME => {
+                self.pixels_per_millisecond * 1.1
+            }
             Time::Waited { milliseconds, .. } => {
                 self.pixels_per_millisecond * (budget / milliseconds.max(1e-3)).clamp(0.5, 0.9)
             }
@@ -74,6 +76,10 @@ impl Pace {
     }
 }
 
+/// What was done when the next frame began may have been done for long, if frames come as slowly as games draw them; or
+/// the frame came so late because it waited for the GPU. Budgets, and milliseconds, up to which the former is assumed.
+const SLACK: f32 = 2.0;
+const USUAL_FRAME: f32 = 20.0;
 /// How much of what is newly measured is believed.
 const BLEND: f32 = 0.25;
 /// Longest frame that a budget may ask for.
@@ -116,6 +122,18 @@ mod tests {
             }
         }
         assert!(longest < 12.0, "{longest} ms");
+    }
+
+    #[test]
+    fn without_a_clock_a_game_that_waits_for_the_gpu_is_not_slowed_down_without_end() {
+        let gpu = |pixels: f32| pixels / 50.0;
+        let mut pace = Pace::default();
+        for _ in 0..500 {
+            let pixels = pace.pixels_in(8.0);
+            let time = Time::Waited { milliseconds: gpu(pixels), at_first_look: true };
+            pace.learn(&Measurement { pixels, time }, 8.0);
+            assert!(gpu(pixels) < 45.0, "{} ms", gpu(pixels));
+        }
     }
 
     #[test]
