@@ -5,7 +5,7 @@
 //!
 //! * **An app** adds `RadiosityPlugins` and triggers `Bake`; see `plugin` (feature `plugin`, on by default).
 //! * **The command line** `radiosity bake level.glb -o folder`; see `cli` (feature `cli`).
-//! * **Rust without Bevy** calls the rooms below; see [`bake`]. Nothing but `plugin` knows Bevy.
+//! * **Rust without Bevy** calls the rooms below; see [`bake`]. Nothing but `plugin` and `panel` knows Bevy.
 //!
 //! # The rooms
 //!
@@ -22,6 +22,7 @@
 //! | `gpu` | the same kernels as compute shaders (feature `gpu`, which `plugin` has) |
 //! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
 //! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
+//! | `panel` | an egui window that shows what the plugin does, and sets it (feature `panel`) |
 //! | `cli` | the command line |
 //!
 //! ```text
@@ -50,6 +51,8 @@ pub mod geometry;
 pub mod gpu;
 pub mod kdtree;
 pub mod lightmap;
+#[cfg(feature = "panel")]
+pub mod panel;
 pub mod pathtrace;
 #[cfg(feature = "plugin")]
 #[allow(clippy::type_complexity, reason = "Bevy's queries are types")]
@@ -62,6 +65,8 @@ pub mod scene;
 #[cfg(feature = "plugin")]
 pub mod prelude {
     pub use crate::bake::BakeSettings;
+    #[cfg(feature = "panel")]
+    pub use crate::panel::{Panel, PanelKeys, RadiosityPanelPlugin};
     pub use crate::pathtrace::VolumeSettings;
     pub use crate::plugin::{
         Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,

@@ -27,7 +27,7 @@
 
 mod components;
 mod convert;
-#[cfg(feature = "viewer")]
+#[cfg(feature = "window")]
 mod fly;
 mod job;
 mod level;

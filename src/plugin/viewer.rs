@@ -55,15 +55,15 @@ const PICTURE_SIZE: UVec2 = UVec2::new(1280, 720);
 const FRAMES_BEFORE_PICTURE: u32 = 12;
 
 impl ViewerPlugin {
-    /// Bevy's default plugins with a window; without one where a picture is asked for or feature `viewer` is off.
+    /// Bevy's default plugins with a window; without one where a picture is asked for or feature `window` is off.
     pub fn default_plugins(&self) -> PluginGroupBuilder {
-        if cfg!(feature = "viewer") && self.screenshot.is_none() {
+        if cfg!(feature = "window") && self.screenshot.is_none() {
             return DefaultPlugins.build();
         }
         let no_window = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
         let renderer = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
         let plugins = DefaultPlugins.set(no_window).set(renderer);
-        #[cfg(feature = "viewer")]
+        #[cfg(feature = "window")]
         let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
         plugins.add(ScheduleRunnerPlugin::run_loop(core::time::Duration::ZERO))
     }
@@ -78,7 +78,7 @@ impl Plugin for ViewerPlugin {
             .add_observer(|_: On<TakeScreenshot>, mut commands: Commands| {
                 commands.insert_resource(Countdown(FRAMES_BEFORE_PICTURE));
             });
-        #[cfg(feature = "viewer")]
+        #[cfg(feature = "window")]
         super::fly::add(app);
     }
 }
@@ -136,7 +136,7 @@ fn take_picture(
     }
     commands.remove_resource::<Countdown>();
     let (Some(picture), Some(path)) = (picture, view.0.screenshot.clone()) else {
-        if cfg!(not(feature = "viewer")) {
+        if cfg!(not(feature = "window")) {
             info!("there is no window to look at it: build with feature `viewer`, or ask for a picture");
             exit.write(AppExit::Success);
         }

@@ -1,0 +1,121 @@
+//! The part of the window that bakes.
+
+use std::sync::Arc;
+
+use bevy::prelude::*;
+use bevy_egui::egui;
+
+use super::window::{named_count, say_time, slider, warnings};
+use crate::bake::{BakeSettings, Report};
+use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
+
+/// How the last bake ended.
+#[derive(Resource, Clone, Debug, Default)]
+pub enum LastBake {
+    #[default]
+    None,
+    Finished {
+        report: Box<Report>,
+        times: BatchTimes,
+    },
+    Failed(Arc<BakeFailure>),
+}
+
+pub fn note_finished(done: On<BakeFinished>, mut last: ResMut<LastBake>) {
+    *last = LastBake::Finished { report: Box::new(done.report.clone()), times: done.times };
+}
+
+pub fn note_failed(failed: On<BakeFailed>, mut last: ResMut<LastBake>) {
+    *last = LastBake::Failed(Arc::clone(&failed.error));
+}
+
+/// A button that was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Press {
+    Bake,
+    Cancel,
+}
+
+pub fn draw(ui: &mut egui::Ui, settings: &mut BakeSettings, progress: &BakeProgress, last: &LastBake) -> Option<Press> {
+    let mut press = None;
+    if progress.is_baking() {
+        ui.add(egui::ProgressBar::new(progress.fraction).text(say_progress(progress)));
+        if ui.button("Cancel").clicked() {
+            press = Some(Press::Cancel);
+        }
+    } else {
+        egui::Grid::new("bake").num_columns(2).show(ui, |ui| {
+            ui.label("density");
+            let density = slider(&mut settings.layout.texels_per_metre, 1.0..=128.0).suffix(" texels/m");
+            ui.add(density.logarithmic(true)).on_hover_text("More shows finer shadows and takes longer.");
+            ui.end_row();
+            ui.label("error");
+            let error = slider(&mut settings.solver.error, 0.002..=0.5).logarithmic(true);
+            let error = error.custom_formatter(|share, _| format!("{:.1} %", share * 100.0));
+            ui.add(error.custom_parser(parse_percent)).on_hover_text("Less shows less noise and takes longer.");
+            ui.end_row();
+        });
+        if ui.button("Bake now").clicked() {
+            press = Some(Press::Bake);
+        }
+    }
+    draw_last(ui, last);
+    press
+}
+
+fn parse_percent(text: &str) -> Option<f64> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
+    Some(percent / 100.0)
+}
+
+fn say_progress(progress: &BakeProgress) -> String {
+    let what = match progress.phase {
+        BakePhase::Idle | BakePhase::Reading => "reading",
+        BakePhase::Solving(stage) => stage.name(),
+        BakePhase::Showing => "showing",
+    };
+    let left = progress.seconds_left.map(|left| format!(", {} left", say_time(left))).unwrap_or_default();
+    format!("{what}, {:.0} %{left}", progress.fraction * 100.0)
+}
+
+fn draw_last(ui: &mut egui::Ui, last: &LastBake) {
+    match last {
+        LastBake::None => {}
+        LastBake::Finished { report, times } => {
+            let total = report.seconds.get("total").copied().unwrap_or_default() as f32;
+            let what = [named_count(report.surfaces, "surface"), named_count(report.pages, "page")].join(", ");
+            ui.label(format!("{what} in {}, error about {:.1} %", say_time(total), report.error_estimate * 100.0));
+            let frame = times.longest_staging_seconds.max(times.attach_seconds);
+            ui.weak(format!("showing them took {} of a frame", say_time(frame)));
+            warnings(ui, "bake warnings", &report.warnings);
+        }
+        LastBake::Failed(error) if error.is_cancelled() => {
+            ui.label("The last bake was cancelled.");
+        }
+        LastBake::Failed(error) => {
+            ui.colored_label(ui.visuals().error_fg_color, error.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bake::Stage;
+
+    #[test]
+    fn progress_says_what_is_done_how_far_it_is_and_what_is_left() {
+        let phase = BakePhase::Solving(Stage::Solve);
+        let progress = BakeProgress { phase, fraction: 0.43, seconds_left: Some(12.2) };
+        assert_eq!(say_progress(&progress), "solve, 43 %, 12 s left");
+        let early = BakeProgress { phase: BakePhase::Reading, fraction: 0.0, seconds_left: None };
+        assert_eq!(say_progress(&early), "reading, 0 %");
+    }
+
+    #[test]
+    fn an_error_is_typed_in_percent() {
+        assert_eq!(parse_percent(" 5.0 % "), Some(0.05));
+        assert_eq!(parse_percent("2"), Some(0.02));
+        assert_eq!(parse_percent("much"), None);
+    }
+}

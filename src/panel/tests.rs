@@ -1,0 +1,256 @@
+//! The panel in an app without a window: egui's context is the test's own.
+
+use bevy::camera::Exposure;
+use bevy::time::Real;
+use bevy_egui::{EguiContext, EguiUserTextures, PrimaryEguiContext, egui};
+
+use super::*;
+use crate::bake::Report;
+use crate::plugin::{
+    BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, Lightmaps, LiveView, LiveViewStatus, SceneStatus,
+};
+
+/// Writes to what cameras show, as any other system sees them.
+#[derive(Resource, Default)]
+struct Writes(usize);
+
+fn count_writes(
+    mut writes: ResMut<Writes>,
+    changed: Query<(), Or<(Changed<LiveView>, Changed<Exposure>)>>,
+    lightmaps: Res<Lightmaps>,
+    panel: Res<Panel>,
+) {
+    writes.0 += changed.iter().count() + usize::from(lightmaps.is_changed()) + usize::from(panel.is_changed());
+}
+
+#[derive(Resource, Default, PartialEq, Debug)]
+struct Triggered {
+    densities: Vec<f32>,
+    cancelled: usize,
+}
+
+struct Screen {
+    app: App,
+    camera: Entity,
+    egui: egui::Context,
+}
+
+impl Screen {
+    fn new(camera: impl Bundle) -> Self {
+        let mut app = App::new();
+        app.init_resource::<Lightmaps>()
+            .init_resource::<BakeProgress>()
+            .init_resource::<SceneStatus>()
+            .init_resource::<Time<Real>>()
+            .init_resource::<ButtonInput<KeyCode>>()
+            .init_resource::<EguiUserTextures>()
+            .init_resource::<Writes>()
+            .init_resource::<Triggered>()
+            .add_systems(PreUpdate, press_keys)
+            .add_systems(Last, count_writes)
+            .add_observer(|bake: On<Bake>, mut triggered: ResMut<Triggered>| {
+                triggered.densities.push(bake.settings.layout.texels_per_metre);
+            })
+            .add_observer(|_: On<CancelBake>, mut triggered: ResMut<Triggered>| triggered.cancelled += 1);
+        add_systems(&mut app);
+        app.add_systems(EguiPrimaryContextPass, window::show);
+        let camera = app.world_mut().spawn((Camera3d::default(), PrimaryEguiContext, camera)).id();
+        let egui = app.world_mut().get_mut::<EguiContext>(camera).unwrap().get_mut().clone();
+        let mut screen = Self { app, camera, egui };
+        // The window finds its size.
+        for _ in 0..4 {
+            screen.frame(Vec::new());
+        }
+        screen.app.world_mut().resource_mut::<Writes>().0 = 0;
+        screen
+    }
+
+    /// Draws the panel, and lets the app run on.
+    fn frame(&mut self, events: Vec<egui::Event>) -> Vec<egui::epaint::ClippedShape> {
+        let size = egui::vec2(800.0, 900.0);
+        let screen_rect = Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size));
+        let input = egui::RawInput { screen_rect, events, ..Default::default() };
+        let world = self.app.world_mut();
+        let mut output = self.egui.run_ui(input, |_| world.run_schedule(EguiPrimaryContextPass));
+        let shapes = core::mem::take(&mut output.shapes);
+        output.drop_without_applying_deltas();
+        self.app.update();
+        shapes
+    }
+
+    /// Where a text stands, if it does.
+    fn find(&mut self, text: &str) -> Option<egui::Pos2> {
+        fn find_in(shape: &egui::Shape, text: &str) -> Option<egui::Pos2> {
+            match shape {
+                egui::Shape::Text(shown) if shown.galley.text() == text => Some(shape.visual_bounding_rect().center()),
+                egui::Shape::Vec(shapes) => shapes.iter().find_map(|shape| find_in(shape, text)),
+                _ => None,
+            }
+        }
+        self.frame(Vec::new()).iter().find_map(|clipped| find_in(&clipped.shape, text))
+    }
+
+    fn click(&mut self, text: &str) {
+        let pos = self.find(text).unwrap_or_else(|| panic!("nothing says '{text}'"));
+        let button = |pressed| egui::Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        for event in [egui::Event::PointerMoved(pos), button(true), button(false)] {
+            self.frame(vec![event]);
+        }
+    }
+
+    fn press(&mut self, key: KeyCode) {
+        let mut keys = self.app.world_mut().resource_mut::<ButtonInput<KeyCode>>();
+        keys.clear();
+        keys.press(key);
+        self.frame(Vec::new());
+        self.app.world_mut().resource_mut::<ButtonInput<KeyCode>>().reset_all();
+    }
+
+    fn live(&self) -> Option<LiveView> {
+        self.app.world().get(self.camera).copied()
+    }
+
+    /// What is on: live view, lightmaps.
+    fn mode(&self) -> (bool, bool) {
+        (self.live().is_some_and(|live| live.enabled), self.app.world().resource::<Lightmaps>().enabled)
+    }
+
+    fn writes(&self) -> usize {
+        self.app.world().resource::<Writes>().0
+    }
+}
+
+/// Settings that lie on no step of a slider, and outside of some.
+const ODD: LiveView =
+    LiveView { enabled: true, bounces: 77, render_scale: 0.333_333, frame_budget: 0.017_3, filter: false };
+
+#[test]
+fn what_nobody_touches_is_never_written() {
+    let mut screen = Screen::new((ODD, Exposure { ev100: 42.424_2 }));
+    screen.app.world_mut().resource_mut::<Panel>().bake.settings.layout.texels_per_metre = 0.123_4;
+    screen.frame(Vec::new());
+    screen.app.world_mut().resource_mut::<Writes>().0 = 0;
+    for x in 0..40 {
+        // The mouse may go over all of it.
+        let across = (0..90).map(|y| egui::Event::PointerMoved(egui::pos2(x as f32 * 10.0, y as f32 * 10.0)));
+        screen.frame(across.collect());
+    }
+    assert_eq!(screen.writes(), 0);
+    assert_eq!(screen.live(), Some(ODD));
+}
+
+#[test]
+fn a_click_on_a_mode_sets_the_live_view_and_the_lightmaps() {
+    let mut screen = Screen::new(LiveView { enabled: false, ..ODD });
+    assert_eq!(screen.mode(), (false, true));
+    screen.click("Live");
+    assert_eq!(screen.live(), Some(ODD), "the rest of its settings is as it was");
+    assert_eq!(screen.mode(), (true, true));
+    screen.click("Off");
+    assert_eq!(screen.mode(), (false, false));
+    screen.click("Lightmaps");
+    assert_eq!(screen.mode(), (false, true));
+    assert_eq!(screen.writes(), 4, "live on, live and lightmaps off, lightmaps on: each once");
+}
+
+#[test]
+fn keys_switch_modes_and_no_other_system_sees_them() {
+    #[derive(Resource, Default)]
+    struct Seen(usize);
+    let mut screen = Screen::new(LiveView { enabled: false, ..default() });
+    screen
+        .app
+        .init_resource::<Seen>()
+        .add_systems(Update, |keys: Res<ButtonInput<KeyCode>>, mut seen: ResMut<Seen>| {
+            seen.0 += keys.get_just_pressed().count()
+        });
+    let mut modes = Vec::new();
+    for key in [KeyCode::KeyP, KeyCode::KeyP, KeyCode::KeyL, KeyCode::KeyP, KeyCode::KeyL, KeyCode::KeyL] {
+        screen.press(key);
+        modes.push(screen.mode());
+    }
+    let (live, lightmaps, off) = ((true, true), (false, true), (false, false));
+    assert_eq!(modes, [live, lightmaps, off, (true, false), lightmaps, off]);
+    assert_eq!(screen.app.world().resource::<Seen>().0, 0);
+    screen.press(KeyCode::KeyX);
+    assert_eq!(screen.app.world().resource::<Seen>().0, 1, "other keys are the app's");
+}
+
+#[test]
+fn f1_hides_the_panel_and_shows_it_again() {
+    let mut screen = Screen::new(());
+    assert!(screen.find("Lightmaps").is_some());
+    screen.press(KeyCode::F1);
+    assert!(screen.find("Lightmaps").is_none());
+    screen.press(KeyCode::F1);
+    assert!(screen.find("Lightmaps").is_some());
+}
+
+#[test]
+fn the_panel_shows_what_the_world_has_become() {
+    let mut screen = Screen::new((LiveView::default(), LiveViewStatus { samples: 1, ..default() }));
+    assert!(screen.find("1 sample a pixel, 0 x 0 pixels").is_some());
+    let status = LiveViewStatus { samples: 12, size: UVec2::new(320, 180), ..default() };
+    *screen.app.world_mut().get_mut(screen.camera).unwrap() = status;
+    assert!(screen.find("12 samples a pixel, 320 x 180 pixels").is_some());
+}
+
+#[test]
+fn a_camera_without_a_live_view_gets_one_when_it_is_asked_for() {
+    let mut screen = Screen::new(());
+    assert_eq!(screen.live(), None);
+    screen.click("Live");
+    assert_eq!(screen.live(), Some(LiveView::default()));
+}
+
+#[test]
+fn several_live_views_switch_together_and_keep_what_is_their_own() {
+    let mut screen = Screen::new(LiveView::default());
+    let own = LiveView { render_scale: 0.25, bounces: 2, ..default() };
+    let other = screen.app.world_mut().spawn((Camera3d::default(), own)).id();
+    screen.press(KeyCode::KeyP);
+    assert_eq!(screen.mode(), (false, true));
+    assert_eq!(screen.app.world().get(other), Some(&LiveView { enabled: false, ..own }));
+}
+
+#[test]
+fn the_button_bakes_with_the_apps_settings_and_another_cancels() {
+    let mut screen = Screen::new(());
+    screen.app.world_mut().resource_mut::<Panel>().bake.settings.layout.texels_per_metre = 5.5;
+    screen.click("Bake now");
+    assert_eq!(screen.app.world().resource::<Triggered>().densities, [5.5]);
+    let progress = BakeProgress { phase: BakePhase::Reading, fraction: 0.0, seconds_left: None };
+    screen.app.insert_resource(progress);
+    screen.click("Cancel");
+    assert_eq!(*screen.app.world().resource::<Triggered>(), Triggered { densities: vec![5.5], cancelled: 1 });
+}
+
+#[test]
+fn the_last_bakes_warnings_are_a_click_away() {
+    let mut screen = Screen::new(());
+    let warning = "'leaf' has no normals";
+    let report = Report { warnings: vec![warning.to_owned()], surfaces: 3, pages: 1, ..default() };
+    screen.app.world_mut().trigger(BakeFinished { report, times: BatchTimes::default() });
+    assert!(screen.find(warning).is_none());
+    screen.click("1 warning");
+    // Until it has unfolded.
+    for _ in 0..30 {
+        screen.frame(Vec::new());
+    }
+    assert!(screen.find(warning).is_some());
+}
+
+#[test]
+fn without_a_camera_that_shows_egui_nothing_happens() {
+    let mut screen = Screen::new(LiveView::default());
+    screen.app.world_mut().entity_mut(screen.camera).remove::<PrimaryEguiContext>();
+    assert!(screen.find("Lightmaps").is_none());
+    screen.app.world_mut().despawn(screen.camera);
+    screen.press(KeyCode::KeyP);
+    assert_eq!(screen.writes(), 0);
+}
