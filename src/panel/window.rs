@@ -13,8 +13,8 @@ use super::{Panel, PanelKeys};
 use crate::bake::BakeSettings;
 use crate::plugin::{BakeProgress, CancelBake, LiveViewStatus, SceneCounts, SceneRead, SceneStatus};
 
-/// Width of the window, in egui's points.
-const WIDTH: f32 = 300.0;
+/// Width and height of the window at first, in egui's points: it has room for all that may be shown.
+const SIZE: [f32; 2] = [300.0, 620.0];
 
 /// What the window shows and nobody edits.
 #[derive(SystemParam)]
@@ -48,7 +48,7 @@ pub fn show(
     let status = cameras.status().unwrap_or_default();
     let mut edited = Edited { view: before, bake: panel.bake.settings };
     let mut is_open = true;
-    let window = egui::Window::new("Radiosity").open(&mut is_open).default_width(WIDTH).vscroll(true);
+    let window = egui::Window::new("Radiosity").open(&mut is_open).default_size(SIZE).vscroll(true);
     let window = window.default_pos(egui::pos2(12.0, 12.0)).show(context, |ui| {
         let press = draw(ui, &shown, &status, &mut edited);
         ui.weak(say_keys(&keys));
