@@ -12,7 +12,7 @@ use crate::app::*;
 /// The scene that a bake of the app would see.
 pub fn read_scene(app: &mut App) -> WorldScene {
     app.world_mut().run_system_once_with_cache(|reader: SceneReader, mut cache: ResMut<AssetCache>| {
-        for needed in reader.needed() {
+        for needed in reader.needed(Purpose::Bake) {
             reader.read(needed, &mut cache);
         }
         reader.assemble(&cache, Purpose::Bake)
