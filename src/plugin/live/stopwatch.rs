@@ -56,21 +56,28 @@ impl Stopwatch {
         self.results.under_way.load(Ordering::Relaxed) >= most
     }
 
-    /// Before what is measured.
-    pub fn start(&self, encoder: &mut wgpu::CommandEncoder) {
+    /// Before what is measured, some of which may be submitted, and waited for, at once.
+    pub fn start(&self, encoder: &mut wgpu::CommandEncoder) -> Instant {
         if let Some(clock) = &self.clock {
             encoder.write_timestamp(&clock.times, 0);
         }
+        Instant::now()
     }
 
     /// After what is measured: submits the encoder.
-    pub fn stop(&self, mut encoder: wgpu::CommandEncoder, device: &wgpu::Device, queue: &wgpu::Queue, pixels: f32) {
+    pub fn stop(
+        &self,
+        started: Instant,
+        mut encoder: wgpu::CommandEncoder,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        pixels: f32,
+    ) {
         self.results.under_way.fetch_add(1, Ordering::Relaxed);
         let results = Arc::clone(&self.results);
         let Some(clock) = &self.clock else {
             queue.submit([encoder.finish()]);
             let look = results.looks.load(Ordering::Relaxed);
-            let started = Instant::now();
             queue.on_submitted_work_done(move || {
                 let at_first_look = results.looks.load(Ordering::Relaxed) == look;
                 let milliseconds = started.elapsed().as_secs_f32() * 1000.0;

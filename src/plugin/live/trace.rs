@@ -1,5 +1,7 @@
 //! A frame's worth of tracing.
 
+use std::time::Instant;
+
 use bevy::core_pipeline::schedule::camera_driver;
 use bevy::prelude::*;
 use bevy::render::camera::ExtractedCamera;
@@ -191,16 +193,16 @@ impl Tracing {
             }
         }
         if !pieces.is_empty() {
-            let mut encoder = self.record(world, &subject, &pieces, at_once, device, queue);
+            let (started, mut encoder) = self.record(world, &subject, &pieces, at_once, device, queue);
             self.filter(world, &subject, settings, &mut encoder)?;
             let pixels = pieces.iter().map(|piece| piece.pixels as f32).sum();
-            self.stopwatch.stop(encoder, device, queue, pixels);
+            self.stopwatch.stop(started, encoder, device, queue, pixels);
         }
         self.subject = Some(subject);
         Ok(())
     }
 
-    /// Records the pieces, and submits all but the last of them if they are many.
+    /// Records the pieces, and submits all but the last of them if they are many. Also answers when that began.
     fn record(
         &self,
         world: &LiveWorld,
@@ -209,11 +211,11 @@ impl Tracing {
         at_once: f32,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-    ) -> wgpu::CommandEncoder {
+    ) -> (Instant, wgpu::CommandEncoder) {
         let new_encoder =
             || device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("live view") });
         let mut encoder = new_encoder();
-        self.stopwatch.start(&mut encoder);
+        let started = self.stopwatch.start(&mut encoder);
         let mut recorded = 0.0;
         for piece in pieces {
             let Some(film) = &self.films[piece.level] else {
@@ -234,7 +236,7 @@ impl Tracing {
             tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);
             recorded += piece.pixels as f32;
         }
-        encoder
+        (started, encoder)
     }
 
     /// Records the filtering of what is shown, where it has new samples and gains by it.
