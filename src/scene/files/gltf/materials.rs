@@ -209,7 +209,8 @@ fn colour(extension: Option<&Value>, key: &str) -> Option<Vec3> {
 const DEFAULT_IOR: f32 = 1.5;
 
 fn ior(material: &JsonMaterial) -> f32 {
-    let ior = number(extension(material, "KHR_materials_ior"), "ior").unwrap_or(DEFAULT_IOR);
+    let given = material.extensions.as_ref().and_then(|extensions| extensions.ior.as_ref());
+    let ior = given.map_or(DEFAULT_IOR, |given| given.ior.0);
     // Zero stands for a surface that mirrors everything.
     if ior >= 1.0 && ior.is_finite() { ior } else { DEFAULT_IOR }
 }
@@ -226,11 +227,9 @@ fn reflectance(material: &JsonMaterial) -> Vec3 {
 
 /// What a solid is filled with, where KHR_materials_volume says that there is a solid.
 fn glass(material: &JsonMaterial, transmission: f32) -> Option<Glass> {
-    let volume = extension(material, "KHR_materials_volume");
-    number(volume, "thicknessFactor").filter(|thickness| *thickness > 0.0)?;
-    let colour = colour(volume, "attenuationColor").unwrap_or(Vec3::ONE);
-    let distance = number(volume, "attenuationDistance").unwrap_or(f32::INFINITY);
-    Some(Glass { transmission, ior: ior(material), absorption: Glass::absorption_of(colour, distance) })
+    let volume = material.extensions.as_ref()?.volume.as_ref().filter(|volume| volume.thickness_factor.0 > 0.0)?;
+    let absorption = Glass::absorption_of(Vec3::from(volume.attenuation_color.0), volume.attenuation_distance.0);
+    Some(Glass { transmission, ior: ior(material), absorption })
 }
 
 /// The part of the light that KHR_materials_transmission lets through.
