@@ -66,10 +66,6 @@ const ALBEDO_STEPS: u32 = 32u;
 /// Albedos over roughness and the square root of the cosine, then their means over all directions; two to an entry.
 @group(0) @binding(2) var<uniform> layer_albedos: array<vec4<f32>, 528>;
 
-fn luminance(colour: vec3<f32>) -> f32 {
-    return dot(colour, vec3(0.2126, 0.7152, 0.0722));
-}
-
 fn table_albedo(index: u32) -> vec2<f32> {
     let pair = layer_albedos[index / 2u];
     return select(pair.xy, pair.zw, (index & 1u) == 1u);

@@ -34,20 +34,6 @@ struct Filter {
     before_size: vec2<u32>,
 }
 
-struct RadiancePixel {
-    mean: vec3<f32>,
-    samples: u32,
-    squares: vec3<f32>,
-    padding: f32,
-}
-
-struct FeaturePixel {
-    albedo: vec3<f32>,
-    depth: f32,
-    normal: vec3<f32>,
-    surface: u32,
-}
-
 /// Light that has been gathered over time, and where it was seen.
 struct LitPixel {
     /// Light that arrives, as far as the surface's own colour has been divided out.
@@ -83,10 +69,6 @@ const DARKEST: f32 = 0.02;
 const TRUSTED: f32 = 4.0;
 /// How far off a surface's plane, as a part of the distance, a point still belongs to it.
 const OFF_PLANE: f32 = 0.02;
-
-fn luminance(light: vec3<f32>) -> f32 {
-    return dot(light, vec3(0.2126, 0.7152, 0.0722));
-}
 
 fn pack_normal(normal: vec3<f32>) -> u32 {
     let sum = abs(normal.x) + abs(normal.y) + abs(normal.z);

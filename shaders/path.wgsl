@@ -1,4 +1,4 @@
-// Pictures by paths with next-event estimation: the twin of `pathtrace::PathTracer`, `View` and `Film`.
+// Pictures by paths with next-event estimation: the twin of `pathtrace::PathTracer` and `View`.
 
 /// One sample of some rows of a picture.
 struct Pass {
@@ -30,29 +30,6 @@ struct Pass {
     tent: u32,
     padding_0: u32,
     padding_1: u32,
-}
-
-/// What the samples of a pixel say of its light.
-struct RadiancePixel {
-    /// Mean radiance, cd/m2.
-    mean: vec3<f32>,
-    /// How many samples there are.
-    samples: u32,
-    /// Sum of the squared differences from the mean.
-    squares: vec3<f32>,
-    padding: f32,
-}
-
-/// What the samples of a pixel say of the surfaces that it sees.
-struct FeaturePixel {
-    /// Mean share of light that they reflect; zero for the sky.
-    albedo: vec3<f32>,
-    /// Distance in metres to the nearest; `FAR` where only the sky was seen.
-    depth: f32,
-    /// Mean of their normals.
-    normal: vec3<f32>,
-    /// The surface that the latest sample saw, or `NONE`.
-    surface: u32,
 }
 
 /// What a path brought.

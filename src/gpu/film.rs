@@ -10,14 +10,14 @@ use crate::pathtrace::{Film, Pixel};
 /// What a camera has gathered: the twin of [`Film`].
 ///
 /// Two buffers with an entry for each pixel, rows from the top, laid out as `RadiancePixel` and `FeaturePixel` in
-/// `path.wgsl`.
+/// `film.wgsl`.
 pub struct GpuFilm {
     size: UVec2,
     pub(super) radiance: Buffer,
     pub(super) features: Buffer,
 }
 
-/// The twin of `RadiancePixel` in `path.wgsl`.
+/// The twin of `RadiancePixel` in `film.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct RadiancePixel {
@@ -27,7 +27,7 @@ struct RadiancePixel {
     padding: f32,
 }
 
-/// The twin of `FeaturePixel` in `path.wgsl`.
+/// The twin of `FeaturePixel` in `film.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct FeaturePixel {

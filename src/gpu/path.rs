@@ -69,7 +69,8 @@ impl PathKernel {
                 entry(2, buffer(BufferBindingType::Storage { read_only: false })),
             ],
         });
-        let source = tracing_source(stack, &[piece!("light"), piece!("bsdf"), piece!("path")]);
+        let source =
+            tracing_source(stack, &[piece!("colour"), piece!("light"), piece!("bsdf"), piece!("film"), piece!("path")]);
         let module = gpu.shader("paths", source);
         let pipeline = gpu.compute_pipeline(&module, "trace_pixels", &[&GpuScene::layout(gpu), &layout]);
         Self { layout, pipeline }

@@ -30,7 +30,7 @@ pub fn render(
     let started = Instant::now();
     while samples < settings.samples && !monitor.is_cancelled() {
         let fraction = settings.fraction_done(samples, started.elapsed());
-        if samples > 0 && (fraction >= 1.0 || settings.is_tolerated(samples as f32)) {
+        if settings.is_used_up(samples, fraction) {
             break;
         }
         if let Some(error) = settings.error_to_judge(samples)

@@ -10,11 +10,12 @@ use crate::geometry::sampling::uniform_sphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
+use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
 use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, View};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    AlphaMode, Camera, EnvironmentMap, Glass, Light, LightKind, LightSampler, Material, MaterialId, MeshData, MeshId,
-    Role, Scene, Sides, Sky, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, Material, MeshData, Role, Scene, Sides, Sky, Texels,
+    Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
 };
 
 /// Rays from within a scene's box, in all directions; every eighth along an axis.
@@ -136,11 +137,8 @@ fn room_of_everything() -> Scene {
     scene.textures = textures.map(Arc::new).into();
     let texture = |index| Some(TextureRef { texture: TextureId(index), channel: UvChannel::Uv0 });
     let mut add = |mesh: MeshData, material: Material, at: Vec3| {
-        let key = SurfaceKey(mesh.name.clone());
-        let surface = Surface::new(key, MeshId(scene.meshes.len() as u32), MaterialId(scene.materials.len() as u32));
-        scene.surfaces.push(Surface { to_world: Affine3A::from_translation(at), sides: Sides::Both, ..surface });
-        scene.meshes.push(Arc::new(mesh));
-        scene.materials.push(material);
+        let surface = add_part(&mut scene, mesh, material);
+        (surface.to_world, surface.sides) = (Affine3A::from_translation(at), Sides::Both);
     };
     let square = |name: &str| shapes::floor(name, 0.8);
     let ball = |name: &str| {
@@ -178,35 +176,10 @@ fn room_of_everything() -> Scene {
                 outer_angle: 0.7,
             },
         ),
-        light(
-            "sun",
-            LightKind::Directional {
-                direction: Vec3::new(-0.3, -0.4, -0.866).normalize(),
-                illuminance: Vec3::splat(3.0),
-                angular_diameter: 0.01,
-            },
-        ),
-        light(
-            "window",
-            LightKind::Rectangle {
-                centre: Vec3::new(0.0, 0.0, 0.99),
-                half_width: Vec3::X * 0.5,
-                half_height: Vec3::Y * 0.5,
-                normal: Vec3::NEG_Z,
-                radiance: Vec3::splat(0.8),
-            },
-        ),
+        low_sun(),
+        window(),
     ];
-    let picture = Texture {
-        name: "sky".into(),
-        width: 8,
-        height: 4,
-        texels: Texels::Float((0..32).map(|index| Vec4::splat((index % 3) as f32)).collect()),
-        wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Default::default(),
-    };
-    let rotation = Quat::from_rotation_y(0.7);
-    scene.sky = Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale: 0.5, rotation });
+    scene.sky = patchy_sky(3, 0.5, Quat::from_rotation_y(0.7));
     scene
 }
 

@@ -41,9 +41,9 @@ impl Preset {
         }
     }
 
-    /// For tracers that test triangles one by one, as GPU threads do, and remember their way in the bits of a word.
+    /// For tracers that test triangles one by one, as GPU threads do.
     pub const fn narrow() -> Self {
-        Self { intersection_cost: 1.0, leaf_width: 2, deepest: 32, ..Self::best() }
+        Self { intersection_cost: 1.0, leaf_width: 2, ..Self::best() }
     }
 }
 

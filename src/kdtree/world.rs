@@ -33,19 +33,12 @@ struct SurfaceFacts {
 impl World {
     /// Builds the tree of a scene's static and occluding surfaces; degenerate triangles are left out.
     pub fn build(scene: Arc<Scene>, preset: Preset) -> Self {
-        let mut first_triangle = 0;
-        let surfaces = scene
-            .surface_ids()
-            .map(|id| {
-                let facts = SurfaceFacts {
-                    mirrored: scene.surface(id).is_mirrored(),
-                    passable: scene.material_of(id).can_be_passed(),
-                    first_triangle,
-                };
-                first_triangle += scene.mesh_of(id).triangles.len() as u32;
-                facts
-            })
-            .collect::<Vec<_>>();
+        let facts = |(id, first_triangle)| SurfaceFacts {
+            mirrored: scene.surface(id).is_mirrored(),
+            passable: scene.material_of(id).can_be_passed(),
+            first_triangle,
+        };
+        let surfaces: Vec<_> = scene.surface_ids().zip(scene.first_triangles()).map(facts).collect();
         let resting = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake());
         let (triangles, sources) = triangles_of(&scene, resting);
         let marked = |triangle: u32| surfaces[sources[triangle as usize].0.index()].passable;

@@ -2,27 +2,68 @@
 
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{Quat, Vec3, Vec4};
 
 use super::Integrator;
 use crate::geometry::Ray;
-use crate::scene::{Glass, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
+use crate::scene::{
+    EnvironmentMap, Glass, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Sky, Surface, SurfaceKey,
+    Texels, Texture, Wrap,
+};
 
 pub fn scene_of(parts: impl IntoIterator<Item = (MeshData, Material)>) -> Scene {
     let mut scene = Scene::default();
     for (mesh, material) in parts {
-        let (mesh_id, material_id) =
-            (MeshId::from_index(scene.meshes.len()), MaterialId::from_index(scene.materials.len()));
-        scene.surfaces.push(Surface::new(SurfaceKey(mesh.name.clone()), mesh_id, material_id));
-        scene.meshes.push(Arc::new(mesh));
-        scene.materials.push(material);
+        add_part(&mut scene, mesh, material);
     }
     scene
+}
+
+/// Adds a surface that is named like its mesh.
+pub fn add_part(scene: &mut Scene, mesh: MeshData, material: Material) -> &mut Surface {
+    let mesh_id = MeshId::from_index(scene.meshes.len());
+    let material_id = MaterialId::from_index(scene.materials.len());
+    scene.surfaces.push(Surface::new(SurfaceKey(mesh.name.clone()), mesh_id, material_id));
+    scene.meshes.push(Arc::new(mesh));
+    scene.materials.push(material);
+    scene.surfaces.last_mut().unwrap()
 }
 
 pub fn lamp(position: Vec3, intensity: f32) -> Light {
     let intensity = Vec3::splat(intensity);
     Light { name: "lamp".into(), kind: LightKind::Point { position, intensity, radius: 0.0, range: f32::INFINITY } }
+}
+
+/// A sun that shines deep into a Cornell box.
+pub fn low_sun() -> Light {
+    let direction = Vec3::new(-0.3, -0.4, -0.866).normalize();
+    let kind = LightKind::Directional { direction, illuminance: Vec3::splat(3.0), angular_diameter: 0.01 };
+    Light { name: "sun".into(), kind }
+}
+
+/// A rectangle in the open side of a Cornell box.
+pub fn window() -> Light {
+    let kind = LightKind::Rectangle {
+        centre: Vec3::new(0.0, 0.0, 0.99),
+        half_width: Vec3::X * 0.5,
+        half_height: Vec3::Y * 0.5,
+        normal: Vec3::NEG_Z,
+        radiance: Vec3::splat(0.8),
+    };
+    Light { name: "window".into(), kind }
+}
+
+/// An environment of so many shades of grey, of which the first is black.
+pub fn patchy_sky(shades: u32, scale: f32, rotation: Quat) -> Sky {
+    let picture = Texture {
+        name: "sky".into(),
+        width: 8,
+        height: 4,
+        texels: Texels::Float((0..32).map(|index| Vec4::splat((index % shades) as f32)).collect()),
+        wrap: [Wrap::Repeat, Wrap::Clamp],
+        pyramids: Default::default(),
+    };
+    Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale, rotation })
 }
 
 pub fn white_metal(perceptual_roughness: f32) -> Material {

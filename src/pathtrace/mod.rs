@@ -15,7 +15,7 @@ mod bsdf;
 mod exposure;
 mod film;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod gather;
 mod integrator;
 mod light;

@@ -42,6 +42,11 @@ impl RenderSettings {
         self.tolerance.is_some_and(|tolerance| 1.0 <= tolerance * contributions)
     }
 
+    /// True when there is something to see, and no samples, time or contributions are wanted beyond it.
+    pub(crate) fn is_used_up(&self, samples: u32, fraction_done: f32) -> bool {
+        samples > 0 && (fraction_done >= 1.0 || self.is_tolerated(samples as f32))
+    }
+
     /// The error that is good enough, when it is time to look at it: every few samples, but not too soon.
     pub(crate) fn error_to_judge(&self, samples: u32) -> Option<f32> {
         self.error.filter(|_| samples >= LEAST_SAMPLES_FOR_ERROR && samples.is_multiple_of(LEAST_SAMPLES_FOR_ERROR))
@@ -61,11 +66,8 @@ pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, m
     let mut film = Film::new(view.size);
     for sample in 0..settings.samples {
         let fraction = settings.fraction_done(sample, started.elapsed());
-        let is_good = || {
-            settings.is_tolerated(sample as f32)
-                || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error)
-        };
-        if monitor.is_cancelled() || (sample > 0 && fraction >= 1.0) || is_good() {
+        let is_good = || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error);
+        if monitor.is_cancelled() || settings.is_used_up(sample, fraction) || is_good() {
             break;
         }
         monitor.progress(fraction);

@@ -155,6 +155,18 @@ impl Scene {
         facing(self.surface(id).normal_to_world(normal), geometric)
     }
 
+    /// For each surface the number of its first triangle when all triangles of all surfaces are counted in order.
+    pub fn first_triangles(&self) -> Vec<u32> {
+        let counts = self.surface_ids().map(|id| self.mesh_of(id).triangles.len() as u32);
+        counts
+            .scan(0, |next, count| {
+                let first = *next;
+                *next += count;
+                Some(first)
+            })
+            .collect()
+    }
+
     /// Triangles of all surfaces together.
     pub fn triangle_count(&self) -> usize {
         self.surface_ids().map(|id| self.mesh_of(id).triangles.len()).sum()

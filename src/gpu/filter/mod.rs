@@ -122,7 +122,7 @@ impl PictureFilter {
                 entry(8, buffer(BufferBindingType::Uniform)),
             ],
         });
-        let module = gpu.shader("filter", piece!("filter").to_owned());
+        let module = gpu.shader("filter", [piece!("colour"), piece!("film"), piece!("filter")].join("\n"));
         let pipeline = |entry_point| gpu.compute_pipeline(&module, entry_point, &[&layout]);
         Self {
             gather: pipeline("gather_light"),

@@ -67,6 +67,8 @@ impl Emitters {
                 None => {}
             }
         }
+        let first_triangles = scene.first_triangles();
+        let numbers = numbers_in_tree(scene, &first_triangles, sources);
         let entries = lights.by_power().entries();
         let records =
             lights.descriptions().zip(entries).map(|(description, &AliasEntry { threshold, alias, chance })| {
@@ -86,7 +88,8 @@ impl Emitters {
                         let triangles = cumulative.len() - 1;
                         tables.push(triangles as u32);
                         tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
-                        tables.extend(numbers_in_tree(surface, triangles, sources));
+                        let first = first_triangles[surface.index()] as usize;
+                        tables.extend(&numbers[first..first + triangles]);
                         Record { kind: SURFACE, table, ..Record::default() }
                     }
                     EmitterDescription::Environment { map, columns, rows, cumulative } => {
@@ -155,11 +158,11 @@ fn cosine_of_cone(angle: f32) -> f32 {
     sin_cos_turns(angle.min(FRAC_PI_2) / TAU).1
 }
 
-/// For each triangle of a surface its number in the tree; the tree leaves degenerate ones out.
-fn numbers_in_tree(surface: SurfaceId, triangles: usize, sources: &[(SurfaceId, u32)]) -> Vec<u32> {
-    let mut numbers = vec![NONE; triangles];
-    for (number, &(_, triangle)) in sources.iter().enumerate().filter(|(_, (of, _))| *of == surface) {
-        numbers[triangle as usize] = number as u32;
+/// For each triangle of the scene, surface by surface, its number in the tree; the tree leaves degenerate ones out.
+fn numbers_in_tree(scene: &Scene, first_triangles: &[u32], sources: &[(SurfaceId, u32)]) -> Vec<u32> {
+    let mut numbers = vec![NONE; scene.triangle_count()];
+    for (number, &(surface, triangle)) in sources.iter().enumerate() {
+        numbers[(first_triangles[surface.index()] + triangle) as usize] = number as u32;
     }
     numbers
 }

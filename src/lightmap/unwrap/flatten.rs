@@ -1,6 +1,6 @@
 //! Lays a region flat: projects it on its mean plane, and splits it where the projection overlaps itself.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use glam::{Vec2, Vec3};
 
@@ -56,18 +56,7 @@ fn project(topology: &Topology, triangles: Vec<u32>) -> Chart {
     }
     let scale = (area / normal.length().max(f32::MIN_POSITIVE)).sqrt().min(2.0);
     let (tangent, bitangent) = normal.normalize_or(Vec3::Z).any_orthonormal_pair();
-    let mut places = HashMap::with_capacity(triangles.len());
-    let mut vertices = Vec::new();
-    let corners = (triangles.iter())
-        .map(|&triangle| {
-            topology.corners[triangle as usize].map(|vertex| {
-                *places.entry(vertex).or_insert_with(|| {
-                    vertices.push(vertex);
-                    vertices.len() as u32 - 1
-                })
-            })
-        })
-        .collect();
+    let (vertices, corners) = topology.vertices_of(&triangles);
     let points = (vertices.iter())
         .map(|&vertex| {
             let position = topology.positions[vertex as usize];

@@ -191,11 +191,17 @@ fn a_flat_spiral_that_overlaps_itself_is_split() {
     assert!(chart_count(&unwrap) >= 2);
 }
 
-#[test]
-fn degenerate_triangles_lie_on_one_spot_and_own_no_chart() {
+/// A square wall and four triangles that are none.
+fn wall_with_degenerate_triangles() -> MeshData {
     let mut wall = sheet(1, 1, |u, v| Vec3::new(u, v, 0.0));
     wall.positions.extend([Vec3::NAN, Vec3::INFINITY]);
     wall.triangles.extend([[0, 1, 1], [2, 2, 2], [0, 1, 4], [5, 2, 3]]);
+    wall
+}
+
+#[test]
+fn degenerate_triangles_lie_on_one_spot_and_own_no_chart() {
+    let wall = wall_with_degenerate_triangles();
     let unwrap = unwrapped(&wall);
     assert_sound(&wall, &unwrap, 1.001);
     assert_eq!(unwrap.charts, [0, 0, u32::MAX, u32::MAX, u32::MAX, u32::MAX]);

@@ -62,6 +62,24 @@ impl Topology {
         topology
     }
 
+    /// The vertices of some triangles, each once, in the order in which they are met; and the triangles' corners among
+    /// these.
+    pub fn vertices_of(&self, triangles: &[u32]) -> (Vec<u32>, Vec<[u32; 3]>) {
+        let mut places = HashMap::with_capacity(triangles.len());
+        let mut vertices = Vec::new();
+        let corners = (triangles.iter())
+            .map(|&triangle| {
+                self.corners[triangle as usize].map(|vertex| {
+                    *places.entry(vertex).or_insert_with(|| {
+                        vertices.push(vertex);
+                        vertices.len() as u32 - 1
+                    })
+                })
+            })
+            .collect();
+        (vertices, corners)
+    }
+
     /// True for a triangle that owns no texels.
     pub fn is_degenerate(&self, triangle: u32) -> bool {
         self.areas[triangle as usize] == 0.0

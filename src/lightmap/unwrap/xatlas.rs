@@ -87,18 +87,7 @@ impl Part {
         // together a ten-millionth of the surface.
         let area: f64 = triangles.iter().map(|&triangle| f64::from(topology.areas[triangle as usize])).sum();
         let scale = (triangles.len() as f64 / area).sqrt() as f32;
-        let mut places = HashMap::new();
-        let mut vertices = Vec::new();
-        let corners = (triangles.iter())
-            .map(|&triangle| {
-                topology.corners[triangle as usize].map(|vertex| {
-                    *places.entry(vertex).or_insert_with(|| {
-                        vertices.push(vertex);
-                        vertices.len() as u32 - 1
-                    })
-                })
-            })
-            .collect();
+        let (vertices, corners) = topology.vertices_of(&triangles);
         let positions = vertices.iter().map(|&vertex| topology.positions[vertex as usize] * scale).collect();
         Self { triangles, vertices, positions, corners }
     }

@@ -1,16 +1,13 @@
 use std::sync::Arc;
 
-use glam::{Quat, UVec2, Vec4};
+use glam::{Quat, UVec2};
 
 use super::*;
 use crate::kdtree::{BruteForce, Preset, World};
-use crate::pathtrace::fixtures::{assert_close, clear_glass, lamp, scene_of, white_metal};
+use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Film, PixelFilter, RenderSettings, render, render_from_lights};
 use crate::progress::Unmonitored;
-use crate::scene::{
-    Camera, EnvironmentMap, Light, LightKind, Material, MeshData, Sky, Texels, Texture, Wrap, builtin, luminance,
-    shapes,
-};
+use crate::scene::{Camera, Light, LightKind, Material, MeshData, Sky, builtin, luminance, shapes};
 
 #[derive(Clone, Copy, PartialEq)]
 enum By {
@@ -125,31 +122,14 @@ fn lights_of_every_kind_send_out_what_paths_from_the_eye_find() {
     let mut scenes: Vec<Scene> =
         kinds.into_iter().map(|kind| Scene { lights: vec![Light { name: "light".into(), kind }], ..yard() }).collect();
     scenes.push(Scene { sky: Sky::Uniform(Vec3::new(1.0, 2.0, 3.0)), ..yard() });
-    let picture = Texture {
-        name: "sky".into(),
-        width: 8,
-        height: 4,
-        texels: Texels::Float((0..32).map(|index| Vec4::splat((index % 5) as f32)).collect()),
-        wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Default::default(),
-    };
-    let map = EnvironmentMap { picture: Arc::new(picture), scale: 1.0, rotation: Quat::from_rotation_y(1.0) };
-    scenes.push(Scene { sky: Sky::Map(map), ..yard() });
+    scenes.push(Scene { sky: patchy_sky(5, 1.0, Quat::from_rotation_y(1.0)), ..yard() });
     let cloth = Material { emission: Vec3::splat(3.0), ..Material::diffuse("cloth", Vec3::splat(0.3)) };
     let sheet = shapes::quad(
         "sheet",
         [[-1.5, 0.3, -0.5], [-1.5, 0.3, 0.5], [-1.3, 1.3, 0.5], [-1.3, 1.3, -0.5]].map(Vec3::from),
     );
     let mut lit_by_sheet = yard();
-    let own = scene_of([(sheet, cloth)]);
-    lit_by_sheet.surfaces.push(crate::scene::Surface {
-        mesh: crate::scene::MeshId(2),
-        material: crate::scene::MaterialId(2),
-        sides: crate::scene::Sides::Both,
-        ..own.surfaces[0].clone()
-    });
-    lit_by_sheet.meshes.extend(own.meshes);
-    lit_by_sheet.materials.extend(own.materials);
+    add_part(&mut lit_by_sheet, sheet, cloth).sides = crate::scene::Sides::Both;
     scenes.push(lit_by_sheet);
     let view = view([0.5, 3.0, 3.0], [0.0, 0.2, 0.0], 0.8, [16, 12]);
     for (index, scene) in scenes.iter().enumerate() {

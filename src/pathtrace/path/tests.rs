@@ -5,13 +5,10 @@ use glam::{Quat, Vec4};
 
 use super::*;
 use crate::kdtree::BruteForce;
-use crate::pathtrace::fixtures::{assert_close, clear_glass, lamp, mean_radiance, scene_of, toward, white_metal};
+use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
-use crate::scene::{
-    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshId, Sky, Surface, SurfaceKey, Texels, Texture, Wrap,
-    builtin, shapes,
-};
+use crate::scene::{EnvironmentMap, Material, Sky, Texels, Texture, Wrap, builtin, shapes};
 
 fn plastic(perceptual_roughness: f32) -> Material {
     Material { base_color: Vec4::new(0.0, 0.0, 0.0, 1.0), perceptual_roughness, ..Material::default() }
@@ -90,43 +87,9 @@ fn one_light_drawn_at_each_vertex_stands_for_lights_of_every_kind() {
         [[-0.9, -0.5, -0.3], [-0.9, -0.5, -0.1], [-0.9, 0.5, -0.1], [-0.9, 0.5, -0.3]].map(Vec3::from),
     );
     let glow = Material { emission: Vec3::new(0.2, 0.6, 2.0), ..Material::diffuse("glow", Vec3::ZERO) };
-    scene.surfaces.push(Surface::new(
-        SurfaceKey("panel".into()),
-        MeshId(scene.meshes.len() as u32),
-        MaterialId(scene.materials.len() as u32),
-    ));
-    scene.meshes.push(Arc::new(panel));
-    scene.materials.push(glow);
-    scene.lights = vec![
-        lamp(Vec3::new(0.5, 0.3, 0.2), 0.5),
-        Light {
-            name: "sun".into(),
-            kind: LightKind::Directional {
-                direction: Vec3::new(-0.3, -0.4, -0.866).normalize(),
-                illuminance: Vec3::splat(3.0),
-                angular_diameter: 0.01,
-            },
-        },
-        Light {
-            name: "window".into(),
-            kind: LightKind::Rectangle {
-                centre: Vec3::new(0.0, 0.0, 0.99),
-                half_width: Vec3::X * 0.5,
-                half_height: Vec3::Y * 0.5,
-                normal: Vec3::NEG_Z,
-                radiance: Vec3::splat(0.8),
-            },
-        },
-    ];
-    let picture = Texture {
-        name: "sky".into(),
-        width: 8,
-        height: 4,
-        texels: Texels::Float((0..32).map(|index| Vec4::splat((index % 3) as f32)).collect()),
-        wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Default::default(),
-    };
-    scene.sky = Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale: 1.0, rotation: Quat::IDENTITY });
+    add_part(&mut scene, panel, glow);
+    scene.lights = vec![lamp(Vec3::new(0.5, 0.3, 0.2), 0.5), low_sun(), window()];
+    scene.sky = patchy_sky(3, 1.0, Quat::IDENTITY);
     let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
     assert_eq!(lights.emitters(), 6);
     for target in [Vec3::new(0.3, -1.0, 0.3), Vec3::new(0.2, 0.1, -1.0)] {

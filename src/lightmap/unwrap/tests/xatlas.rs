@@ -45,9 +45,7 @@ fn the_same_mesh_gives_the_same_bytes_on_any_thread() {
 
 #[test]
 fn degenerate_triangles_lie_on_one_spot_and_own_no_chart() {
-    let mut wall = sheet(1, 1, |u, v| Vec3::new(u, v, 0.0));
-    wall.positions.extend([Vec3::NAN, Vec3::INFINITY]);
-    wall.triangles.extend([[0, 1, 1], [2, 2, 2], [0, 1, 4], [5, 2, 3]]);
+    let wall = wall_with_degenerate_triangles();
     let unwrap = unwrapped(&wall);
     assert_sound(&wall, &unwrap, 1.001);
     assert_eq!(unwrap.charts, [0, 0, u32::MAX, u32::MAX, u32::MAX, u32::MAX]);
