@@ -26,7 +26,7 @@ pub use memory::{MemoryEstimate, peak_memory_bytes};
 pub use report::Report;
 pub use settings::{BakeSettings, FilterSettings, TreeQuality};
 pub use stage::{Observer, Progress, Stage, Unobserved};
-pub use whole_file::{WriteError, write_whole};
+pub use whole_file::{WriteError, check_place, write_whole};
 
 #[cfg(test)]
 mod tests;

@@ -94,13 +94,14 @@ impl WorkArguments {
         self.prepare_threads()
     }
 
-    /// Sets up the threads, once, before any work; and the graphics card, if it is to work: asked for, or a real one.
-    pub fn prepare_device(&self) -> Result<Option<Device>, Failure> {
-        self.prepare_threads()?;
+    /// The graphics card, if it is to work: asked for, or a real one. To be called when all else is known to be right,
+    /// for opening one takes a while, and some drivers talk to the standard error stream as they do.
+    pub fn open_device(&self) -> Result<Option<Device>, Failure> {
         device(self.backend)
     }
 
-    fn prepare_threads(&self) -> Result<(), Failure> {
+    /// Sets up the threads, once, before any work.
+    pub fn prepare_threads(&self) -> Result<(), Failure> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
         }

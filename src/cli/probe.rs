@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings};
 use super::progress::{Display, NamedStage};
 use super::{Failure, interrupt, points, say};
-use crate::bake::{Baked, Report, write_whole};
+use crate::bake::{Baked, Report, check_place, write_whole};
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
 use crate::scene::{LightSampler, Scene};
@@ -54,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.work.prepare()?;
     interrupt::listen()?;
     let receivers = points::read(&arguments.points)?;
+    check_place(&arguments.output)?;
     let opened = arguments.scene.open()?;
     let started = Instant::now();
     let Opened { scene, mut warnings, .. } = opened;

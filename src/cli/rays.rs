@@ -13,7 +13,7 @@ use crate::scene::Scene;
 
 use super::arguments::{Device, SceneArguments, WorkArguments};
 use super::{Failure, say};
-use crate::bake::write_whole;
+use crate::bake::{check_place, write_whole};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -50,10 +50,11 @@ struct Outcome {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let device = arguments.work.prepare_device()?;
+    arguments.work.prepare_threads()?;
     let rays = read_rays(&arguments.rays)?;
+    check_place(&arguments.hits)?;
     let opened = arguments.scene.open()?;
-    let (Replay { records, hits, seconds }, build_seconds) = match device {
+    let (Replay { records, hits, seconds }, build_seconds) = match arguments.work.open_device()? {
         None => replay_on_cpu(opened.scene, &rays, arguments),
         Some(device) => replay_on(&device, &opened.scene, &rays, arguments)?,
     };
@@ -104,14 +105,7 @@ fn replay_on(device: &Device, scene: &Scene, rays: &[Ray], arguments: &Arguments
         answers = kernels.trace(device, &on_device, &rays, question)?;
         seconds = seconds.min(started.elapsed().as_secs_f64());
     }
-    let first_triangles: Vec<u32> = scene
-        .surface_ids()
-        .scan(0, |next, surface| {
-            let first = *next;
-            *next += scene.mesh_of(surface).triangles.len() as u32;
-            Some(first)
-        })
-        .collect();
+    let first_triangles = scene.first_triangles();
     let hits = answers.iter().filter(|answer| answer.triangle != u32::MAX).count();
     let record = |answer: &crate::gpu::RayAnswer| -> Vec<u8> {
         if arguments.any_hit {

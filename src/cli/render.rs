@@ -13,7 +13,7 @@ use super::arguments::{Device, SceneArguments, WorkArguments, print_warnings};
 use super::look::LookArguments;
 use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
-use crate::bake::{peak_memory_bytes, write_whole};
+use crate::bake::{check_place, peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
 #[cfg(feature = "gpu")]
 use crate::gpu;
@@ -87,6 +87,12 @@ enum Method {
     Whitted,
     /// Light that comes straight from where it shines
     Direct,
+}
+
+impl Method {
+    fn runs_on_devices(self) -> bool {
+        matches!(self, Self::Path | Self::Direct)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -220,14 +226,17 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = Format::of(&arguments.output)?;
     let (most_bounces, settings, lens) = (arguments.most_bounces()?, arguments.settings()?, arguments.lens()?);
-    let device = match arguments.integrator {
-        Method::Path | Method::Direct => arguments.work.prepare_device()?,
-        Method::Whitted | Method::Light | Method::Hybrid => arguments.work.prepare().map(|()| None)?,
-    };
+    if arguments.integrator.runs_on_devices() {
+        arguments.work.prepare_threads()?;
+    } else {
+        arguments.work.prepare()?;
+    }
+    check_place(&arguments.output)?;
     interrupt::listen()?;
     let mut clock = Clock::default();
     let opened = arguments.scene.open_for_pictures()?;
     let camera = arguments.look.camera(&opened)?;
+    let device = if arguments.integrator.runs_on_devices() { arguments.work.open_device()? } else { None };
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
     let lights = LightSampler::new(&opened.scene);
