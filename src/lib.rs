@@ -46,6 +46,7 @@
 pub mod bake;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod device;
 pub mod geometry;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -60,6 +61,8 @@ pub mod plugin;
 pub mod progress;
 pub mod radiosity;
 pub mod scene;
+
+pub use device::Device;
 
 /// What an app that bakes needs to name.
 #[cfg(feature = "plugin")]

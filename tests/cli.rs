@@ -125,6 +125,26 @@ fn json_is_one_object_with_the_keys_of_the_contract() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), report);
 }
 
+#[cfg(feature = "gpu")]
+#[test]
+fn a_bake_on_the_graphics_card_says_so_and_brings_as_much_light() {
+    let folder = folder();
+    let bake_on = |backend: &'static str| {
+        let arguments = ["bake", "builtin:cornell_box", "-o", backend, "--density", "2", "--error", "0.5", "--json"];
+        run(&folder, &[&arguments[..], &["--backend", backend]].concat())
+    };
+    let on_gpu = bake_on("gpu");
+    if stderr(&on_gpu).contains("no graphics adapter") && std::env::var_os("RADIOSITY_REQUIRE_GPU").is_none() {
+        eprintln!("skipped: there is no graphics adapter");
+        return;
+    }
+    let (on_gpu, on_cpu) = (json(&on_gpu), json(&bake_on("cpu")));
+    assert_eq!((&on_gpu["backend"], &on_cpu["backend"]), (&"gpu".into(), &"cpu".into()));
+    let [a, b] = [&on_gpu, &on_cpu].map(|report| report["error_estimate"].as_f64().unwrap());
+    assert!((a - b).abs() < 1e-3 * b, "{a} and {b}");
+    assert!(folder.path().join("gpu/level.ron").exists());
+}
+
 #[test]
 fn info_says_what_is_in_a_scene() {
     let folder = folder();
@@ -204,7 +224,6 @@ fn what_does_not_exist_yet_says_so() {
         let arguments = ["render", "builtin:furnace", "-o", "x.png", "--integrator", integrator, "--backend", "gpu"];
         assert!(complaint(&folder, &arguments).contains("--backend cpu"));
     }
-    assert!(complaint(&folder, &["bake", "builtin:furnace", "--backend", "gpu"]).contains("--backend cpu"));
     assert!(complaint(&folder, &["bake", "builtin:furnace", "--method", "path"]).contains("use gather"));
     assert!(complaint(&folder, &["info", "builtin:furnace", "--partition", "hybrid"]).contains("hybrid"));
     assert_eq!(files(folder.path()), [] as [&str; 0]);

@@ -67,6 +67,9 @@ pub enum BakeError {
     /// The checkpoint that was resumed from is of other elements.
     #[error("the checkpoint is of another scene or other settings; bake without --resume")]
     OtherInputs,
+    /// What the solver ran on has failed.
+    #[error("{0}")]
+    Device(String),
 }
 
 impl From<LayoutError> for BakeError {
@@ -83,6 +86,7 @@ impl From<SolveError> for BakeError {
         match error {
             SolveError::Cancelled(cancelled) => Self::Cancelled(cancelled),
             SolveError::OtherInputs => Self::OtherInputs,
+            SolveError::Device(reason) => Self::Device(reason),
         }
     }
 }

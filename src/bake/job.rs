@@ -12,6 +12,7 @@ use super::whole_file::write_whole;
 use super::{
     BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, Report, Stage, peak_memory_bytes,
 };
+use crate::Device;
 use crate::geometry::SurfaceId;
 use crate::kdtree::World;
 use crate::lightmap::files::{Level, LevelContent};
@@ -19,6 +20,8 @@ use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels, filter, pages};
 use crate::pathtrace::solve_volume;
 use crate::progress::Monitor;
 use crate::radiosity::{Content, Partial, Solution, SolverSettings, solve};
+#[cfg(feature = "gpu")]
+use crate::radiosity::{SolveError, SolveObserver, solve_with};
 use crate::scene::check::darkness;
 use crate::scene::{self, Scene};
 
@@ -46,7 +49,21 @@ pub struct Bake {
 /// # Errors
 /// When a setting means nothing, the scene has nothing to bake or does not fit into memory, or the observer cancels.
 pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) -> Result<Bake, BakeError> {
-    Job::new(settings, observer).run(scene, None)
+    run_on(&Device::Cpu, scene, settings, observer)
+}
+
+/// Bakes a scene as [`run`] does, with its rays on some device. Where that fails, the processor does the rest, and the
+/// report says so.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    device: &Device,
+    scene: Arc<Scene>,
+    settings: &BakeSettings,
+    observer: &dyn Observer,
+) -> Result<Bake, BakeError> {
+    Job::new(settings, device, observer).run(scene, None)
 }
 
 /// Bakes a scene and keeps checkpoints in a folder, going on from the one that is there if `resume` asks for it.
@@ -59,11 +76,12 @@ pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) 
 pub fn run_with_checkpoints(
     scene: Arc<Scene>,
     settings: &BakeSettings,
+    device: &Device,
     observer: &dyn Observer,
     folder: &OutputFolder,
     resume: bool,
 ) -> Result<Bake, BakeError> {
-    let mut job = Job::new(settings, observer);
+    let mut job = Job::new(settings, device, observer);
     let keeper = Keeper::new(folder.checkpoints(), InputsHash::new(scene::hash(&scene), settings));
     if !resume {
         keeper.forget()?;
@@ -103,17 +121,32 @@ impl Bake {
     }
 }
 
+#[cfg(feature = "gpu")]
+fn solve_on(
+    gpu: &crate::gpu::Gpu,
+    scene: &Scene,
+    elements: &Elements,
+    settings: &SolverSettings,
+    resumed: Option<Partial<'_>>,
+    observer: &dyn SolveObserver,
+) -> Result<Solution, SolveError> {
+    let mut backend = crate::gpu::GpuBackend::new(gpu, scene, elements, settings.seed)
+        .map_err(|fault| SolveError::Device(fault.to_string()))?;
+    solve_with(&mut backend, scene, elements, settings, resumed, observer)
+}
+
 struct Job<'a> {
     settings: &'a BakeSettings,
+    device: &'a Device,
     observer: &'a dyn Observer,
     started: Instant,
     report: Report,
 }
 
 impl<'a> Job<'a> {
-    fn new(settings: &'a BakeSettings, observer: &'a dyn Observer) -> Self {
-        let report = Report { backend: "cpu".to_owned(), ..Report::default() };
-        Self { settings, observer, started: Instant::now(), report }
+    fn new(settings: &'a BakeSettings, device: &'a Device, observer: &'a dyn Observer) -> Self {
+        let report = Report { backend: device.name().to_owned(), ..Report::default() };
+        Self { settings, device, observer, started: Instant::now(), report }
     }
 
     fn run(mut self, scene: Arc<Scene>, keeper: Option<&Keeper>) -> Result<Bake, BakeError> {
@@ -193,7 +226,18 @@ impl<'a> Job<'a> {
         let elapsed = self.started.elapsed().as_secs_f32();
         let time_seconds = self.settings.solver.time_seconds.map(|limit| (limit - elapsed).max(0.0));
         let settings = SolverSettings { time_seconds, ..self.settings.solver };
-        let solution = solve(scene, world, elements, &settings, resumed, watch)?;
+        let solution = match self.device {
+            Device::Cpu => solve(scene, world, elements, &settings, resumed, watch),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => match solve_on(gpu, scene, elements, &settings, resumed, watch) {
+                Err(SolveError::Device(reason)) => {
+                    self.warn([format!("the processor did what the graphics card could not: {reason}")]);
+                    self.report.backend = Device::Cpu.name().to_owned();
+                    solve(scene, world, elements, &settings, watch.last_checkpoint()?, watch)
+                }
+                done => done,
+            },
+        }?;
         self.warn(&solution.warnings);
         Ok(solution)
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::stage::StageMonitor;
 use super::{BakeError, CheckpointError, Checkpoints, InputsHash};
 use crate::progress::Monitor;
-use crate::radiosity::{Partial, Pass, SolveObserver};
+use crate::radiosity::{Partial, Pass, Snapshot, SolveObserver, StepError};
 
 /// A checkpoint may cost this share of the time since the last one.
 const SHARE_OF_TIME: u32 = 10;
@@ -80,6 +80,12 @@ impl<'a> SolveWatch<'a> {
     pub fn new(monitor: &'a StageMonitor<'a>, keeper: Option<&'a Keeper>) -> Self {
         Self { monitor, keeper, may_stop: AtomicBool::new(keeper.is_none()) }
     }
+
+    /// What to go on from after a failure, if anything has been kept.
+    #[cfg(feature = "gpu")]
+    pub fn last_checkpoint(&self) -> Result<Option<Partial<'static>>, BakeError> {
+        self.keeper.map_or(Ok(None), Keeper::resume)
+    }
 }
 
 impl Monitor for SolveWatch<'_> {
@@ -93,13 +99,14 @@ impl Monitor for SolveWatch<'_> {
 }
 
 impl SolveObserver for SolveWatch<'_> {
-    fn pass_finished(&self, _pass: &Pass, state: &Partial<'_>) {
-        let Some(keeper) = self.keeper else { return };
+    fn pass_finished(&self, _pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
+        let Some(keeper) = self.keeper else { return Ok(()) };
         let asked_to_stop = self.monitor.is_cancelled();
         if asked_to_stop || keeper.is_due() {
-            keeper.save(state);
+            keeper.save(&state()?);
         }
         // Only a wish that came before the save is granted now: what is done next is kept first.
         self.may_stop.store(asked_to_stop, Ordering::Relaxed);
+        Ok(())
     }
 }

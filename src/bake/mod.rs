@@ -21,7 +21,7 @@ pub use baked::Baked;
 pub use checkpoint::{CheckpointError, Checkpoints, InputsHash};
 pub use error::BakeError;
 pub use folder::{FolderError, OutputFolder};
-pub use job::{Bake, run, run_with_checkpoints};
+pub use job::{Bake, run, run_on, run_with_checkpoints};
 pub use memory::{MemoryEstimate, peak_memory_bytes};
 pub use report::Report;
 pub use settings::{BakeSettings, FilterSettings, TreeQuality};

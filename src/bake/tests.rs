@@ -64,3 +64,22 @@ proptest! {
         }
     }
 }
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_processor_bakes_when_the_graphics_card_is_lost() {
+    use crate::Device;
+    use crate::gpu::Gpu;
+
+    let Ok(gpu) = Gpu::headless() else { return };
+    gpu.device().destroy();
+    let scene = Arc::new(crate::scene::load("builtin:cornell_box").unwrap().scene);
+    let mut settings = BakeSettings::default();
+    (settings.layout.texels_per_metre, settings.solver.error) = (2.0, 0.5);
+    let on_cpu = run(scene.clone(), &settings, &Unobserved).unwrap();
+    let after_loss = super::run_on(&Device::Gpu(gpu), scene, &settings, &Unobserved).unwrap();
+    assert_eq!(after_loss.pages, on_cpu.pages);
+    assert_eq!(after_loss.report.backend, "cpu");
+    let warnings = after_loss.report.warnings.join(" ");
+    assert!(warnings.contains("graphics card could not"), "{warnings}");
+}

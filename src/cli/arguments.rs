@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::scene::{self, Scene, Sun};
 
 use super::Failure;
+use crate::Device;
 
 /// Which scene, and what shines on it from outside.
 #[derive(clap::Args)]
@@ -96,7 +97,7 @@ impl WorkArguments {
 
     /// The graphics card, if it is to work: asked for, or a real one. To be called when all else is known to be right,
     /// for opening one takes a while, and some drivers talk to the standard error stream as they do.
-    pub fn open_device(&self) -> Result<Option<Device>, Failure> {
+    pub fn open_device(&self) -> Result<Device, Failure> {
         device(self.backend)
     }
 
@@ -110,25 +111,20 @@ impl WorkArguments {
 }
 
 #[cfg(feature = "gpu")]
-pub use crate::gpu::Gpu as Device;
+fn device(backend: Backend) -> Result<Device, Failure> {
+    use crate::gpu::Gpu;
 
-/// No device: this program was built without.
-#[cfg(not(feature = "gpu"))]
-pub enum Device {}
-
-#[cfg(feature = "gpu")]
-fn device(backend: Backend) -> Result<Option<Device>, Failure> {
     match backend {
-        Backend::Cpu => Ok(None),
-        Backend::Auto => Ok(Device::headless().ok().filter(Device::is_hardware)),
-        Backend::Gpu => Ok(Some(Device::headless()?)),
+        Backend::Cpu => Ok(Device::Cpu),
+        Backend::Auto => Ok(Gpu::headless().ok().filter(Gpu::is_hardware).map_or(Device::Cpu, Device::Gpu)),
+        Backend::Gpu => Ok(Device::Gpu(Gpu::headless()?)),
     }
 }
 
 #[cfg(not(feature = "gpu"))]
-fn device(backend: Backend) -> Result<Option<Device>, Failure> {
+fn device(backend: Backend) -> Result<Device, Failure> {
     match backend {
-        Backend::Auto | Backend::Cpu => Ok(None),
+        Backend::Auto | Backend::Cpu => Ok(Device::Cpu),
         Backend::Gpu => Err("this program was built without the feature gpu: add it, or use --backend cpu".into()),
     }
 }

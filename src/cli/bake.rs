@@ -148,14 +148,15 @@ fn not_available(method: &str) -> Failure {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.work.prepare()?;
+    arguments.work.prepare_threads()?;
     let settings = arguments.settings()?;
     settings.check()?;
     let opened = arguments.scene.open()?;
     interrupt::listen()?;
     let folder = OutputFolder::open(arguments.folder())?;
+    let device = arguments.work.open_device()?;
     let display = Display::new(arguments.json);
-    let baked = bake::run_with_checkpoints(opened.scene, &settings, &display, &folder, arguments.resume);
+    let baked = bake::run_with_checkpoints(opened.scene, &settings, &device, &display, &folder, arguments.resume);
     display.finish();
     let mut bake = baked.map_err(|error| explain(error, &folder))?;
     bake.report.warnings.splice(0..0, opened.warnings);

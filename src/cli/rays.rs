@@ -11,8 +11,9 @@ use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
 use crate::scene::Scene;
 
-use super::arguments::{Device, SceneArguments, WorkArguments};
+use super::arguments::{SceneArguments, WorkArguments};
 use super::{Failure, say};
+use crate::Device;
 use crate::bake::{check_place, write_whole};
 
 #[derive(clap::Args)]
@@ -55,8 +56,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_place(&arguments.hits)?;
     let opened = arguments.scene.open()?;
     let (Replay { records, hits, seconds }, build_seconds) = match arguments.work.open_device()? {
-        None => replay_on_cpu(opened.scene, &rays, arguments),
-        Some(device) => replay_on(&device, &opened.scene, &rays, arguments)?,
+        Device::Cpu => replay_on_cpu(opened.scene, &rays, arguments),
+        #[cfg(feature = "gpu")]
+        Device::Gpu(gpu) => replay_on(&gpu, &opened.scene, &rays, arguments)?,
     };
     write_whole(&arguments.hits, &records)?;
 
@@ -89,20 +91,25 @@ fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Rep
 
 /// The same on a graphics card; the seconds include the way of the rays there and back.
 #[cfg(feature = "gpu")]
-fn replay_on(device: &Device, scene: &Scene, rays: &[Ray], arguments: &Arguments) -> Result<(Replay, f64), Failure> {
+fn replay_on(
+    gpu: &crate::gpu::Gpu,
+    scene: &Scene,
+    rays: &[Ray],
+    arguments: &Arguments,
+) -> Result<(Replay, f64), Failure> {
     use crate::gpu::{GpuScene, Question, RayKernels, Stack};
 
     let started = Instant::now();
-    let on_device = GpuScene::new(device, scene)?;
+    let on_device = GpuScene::new(gpu, scene)?;
     let build_seconds = started.elapsed().as_secs_f64();
-    let kernels = RayKernels::new(device, Stack::default());
+    let kernels = RayKernels::new(gpu, Stack::default());
     let question = if arguments.any_hit { Question::Any } else { Question::Closest };
     let rays: Vec<Ray> = rays.iter().map(|ray| if ray.is_valid() { *ray } else { NOWHERE }).collect();
     let mut answers = Vec::new();
     let mut seconds = f64::INFINITY;
     for _ in 0..arguments.passes {
         let started = Instant::now();
-        answers = kernels.trace(device, &on_device, &rays, question)?;
+        answers = kernels.trace(gpu, &on_device, &rays, question)?;
         seconds = seconds.min(started.elapsed().as_secs_f64());
     }
     let first_triangles = scene.first_triangles();
@@ -119,11 +126,6 @@ fn replay_on(device: &Device, scene: &Scene, rays: &[Ray], arguments: &Arguments
     };
     let records = answers.iter().flat_map(record).collect();
     Ok((Replay { records, hits, seconds }, build_seconds))
-}
-
-#[cfg(not(feature = "gpu"))]
-fn replay_on(device: &Device, _: &Scene, _: &[Ray], _: &Arguments) -> Result<(Replay, f64), Failure> {
-    match *device {}
 }
 
 /// Bytes of a ray in a file.

@@ -9,10 +9,11 @@ use glam::UVec2;
 use image::{ImageFormat, RgbImage};
 use serde::Serialize;
 
-use super::arguments::{Device, SceneArguments, WorkArguments, print_warnings};
+use super::arguments::{SceneArguments, WorkArguments, print_warnings};
 use super::look::LookArguments;
 use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
+use crate::Device;
 use crate::bake::{check_place, peak_memory_bytes, write_whole};
 use crate::geometry::sobol::hash2;
 #[cfg(feature = "gpu")]
@@ -23,7 +24,7 @@ use crate::pathtrace::{
     aces_fitted, meter, render, render_from_lights, to_srgb8,
 };
 use crate::progress::Monitor;
-use crate::scene::{Camera, LightSampler, Scene, luminance};
+use crate::scene::{Camera, LightSampler, luminance};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -236,7 +237,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut clock = Clock::default();
     let opened = arguments.scene.open_for_pictures()?;
     let camera = arguments.look.camera(&opened)?;
-    let device = if arguments.integrator.runs_on_devices() { arguments.work.open_device()? } else { None };
+    let device = if arguments.integrator.runs_on_devices() { arguments.work.open_device()? } else { Device::Cpu };
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
     let lights = LightSampler::new(&opened.scene);
@@ -250,8 +251,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let display = Display::new(arguments.json);
     let monitor = NamedStage { display: &display, name: "picture" };
     let film = match &device {
-        None => arguments.draw(&paths, &world, &lights, &view, &settings, &monitor),
-        Some(device) => draw_on(device, &opened.scene, &view, most_bounces, &settings, &monitor)?,
+        Device::Cpu => arguments.draw(&paths, &world, &lights, &view, &settings, &monitor),
+        #[cfg(feature = "gpu")]
+        Device::Gpu(gpu) => draw_on(gpu, &opened.scene, &view, most_bounces, &settings, &monitor)?,
     };
     display.finish();
     if film.samples() == 0 {
@@ -278,7 +280,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ev100,
         seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
-        backend: if device.is_some() { "gpu" } else { "cpu" },
+        backend: device.name(),
         warnings: &opened.warnings,
     };
     if arguments.json {
@@ -299,27 +301,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 #[cfg(feature = "gpu")]
 fn draw_on(
-    device: &Device,
-    scene: &Scene,
+    gpu: &gpu::Gpu,
+    scene: &crate::scene::Scene,
     view: &View,
     most_bounces: Option<u32>,
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Result<Film, Failure> {
-    let scene = gpu::GpuScene::new(device, scene)?;
-    Ok(gpu::render(device, &scene, view, most_bounces, settings, monitor)?)
-}
-
-#[cfg(not(feature = "gpu"))]
-fn draw_on(
-    device: &Device,
-    _: &Scene,
-    _: &View,
-    _: Option<u32>,
-    _: &RenderSettings,
-    _: &dyn Monitor,
-) -> Result<Film, Failure> {
-    match *device {}
+    let scene = gpu::GpuScene::new(gpu, scene)?;
+    Ok(gpu::render(gpu, &scene, view, most_bounces, settings, monitor)?)
 }
 
 /// Seconds of each stage.

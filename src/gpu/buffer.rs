@@ -81,6 +81,7 @@ impl Gpu {
     /// # Errors
     /// When the device is lost.
     pub fn wait(&self) -> Result<(), GpuFault> {
-        self.device.poll(PollType::wait_indefinitely()).map(|_| ()).map_err(|fault| GpuFault::Lost(fault.to_string()))
+        self.device.poll(PollType::wait_indefinitely()).map_err(|fault| GpuFault::Lost(fault.to_string()))?;
+        self.check()
     }
 }

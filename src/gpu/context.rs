@@ -1,5 +1,7 @@
 //! The device that kernels run on.
 
+use std::sync::{Arc, OnceLock};
+
 use wgpu::{
     Adapter, AdapterInfo, Device, DeviceDescriptor, DeviceType, Instance, InstanceDescriptor, Limits, PowerPreference,
     Queue, RequestAdapterOptions,
@@ -11,6 +13,8 @@ pub struct Gpu {
     pub(super) device: Device,
     pub(super) queue: Queue,
     info: AdapterInfo,
+    /// The first thing that went wrong on a device of our own; whoever opened another hears of it there.
+    first_error: Arc<OnceLock<String>>,
 }
 
 /// Why there is nothing to trace on, or no longer.
@@ -73,7 +77,17 @@ impl Gpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
-        Self::from_device(device, queue, adapter.get_info())
+        let gpu = Self::from_device(device, queue, adapter.get_info())?;
+        let first_error = gpu.first_error.clone();
+        // Otherwise an error ends the process.
+        gpu.device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            let _ = first_error.set(error.to_string());
+        }));
+        let first_error = gpu.first_error.clone();
+        gpu.device.set_device_lost_callback(move |_, reason| {
+            let _ = first_error.set(reason);
+        });
+        Ok(gpu)
     }
 
     /// A device that someone else has opened, such as Bevy.
@@ -92,12 +106,20 @@ impl Gpu {
                 return Err(GpuFault::TooLimited { adapter: info.name, limit, found, needed });
             }
         }
-        Ok(Self { device, queue, info })
+        Ok(Self { device, queue, info, first_error: Arc::default() })
     }
 
     /// What the adapter is called.
     pub fn name(&self) -> &str {
         &self.info.name
+    }
+
+    /// Whether the device still works, as far as is known.
+    pub(super) fn check(&self) -> Result<(), GpuFault> {
+        match self.first_error.get() {
+            None => Ok(()),
+            Some(error) => Err(GpuFault::Lost(error.clone())),
+        }
     }
 
     /// False where a CPU only stands in for a graphics card.

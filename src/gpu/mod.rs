@@ -4,14 +4,16 @@
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it. A [`PictureFilter`] makes films of few samples watchable.
+//! draws a whole picture with it. A [`GpuBackend`] bakes. A [`PictureFilter`] makes films of few samples watchable.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
+mod bake;
 mod buffer;
 mod context;
 mod film;
 mod filter;
+mod pace;
 mod path;
 mod rays;
 mod render;
@@ -20,6 +22,7 @@ mod shader;
 #[cfg(test)]
 mod tests;
 
+pub use bake::GpuBackend;
 pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};

@@ -1,15 +1,13 @@
 //! Pictures: samples of every pixel, a few rows at a time.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wgpu::CommandEncoderDescriptor;
 
+use super::pace::Pace;
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, Pass, PathKernel, Stack};
 use crate::pathtrace::{Film, RenderSettings, View};
 use crate::progress::Monitor;
-
-/// How long one submission is meant to take: longer ones let screens stutter, and drivers give up on very long ones.
-const SUBMISSION: Duration = Duration::from_millis(10);
 
 /// Draws what a camera sees, as [`pathtrace::render`](crate::pathtrace::render) does.
 ///
@@ -25,7 +23,7 @@ pub fn render(
 ) -> Result<Film, GpuFault> {
     let film = GpuFilm::new(gpu, view.size)?;
     let kernel = PathKernel::new(gpu, Stack::default());
-    let mut slices = Slices { rows: 8 };
+    let mut rows_at_once = Pace::new(8, 1 << 16);
     let mut samples = 0;
     let started = Instant::now();
     while samples < settings.samples && !monitor.is_cancelled() {
@@ -41,33 +39,17 @@ pub fn render(
         monitor.progress(fraction);
         let mut first_row = 0;
         while first_row < view.size.y {
-            let rows = first_row..first_row.saturating_add(slices.rows).min(view.size.y);
+            let rows = first_row..first_row.saturating_add(rows_at_once.size()).min(view.size.y);
             let pass = Pass { sample: samples, seed: settings.seed, most_bounces, rows: rows.clone() };
             let submitted = Instant::now();
             let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
             kernel.record(gpu, &mut encoder, scene, &film, view, &pass);
             gpu.queue.submit([encoder.finish()]);
             gpu.wait()?;
-            slices.learn(submitted.elapsed());
+            rows_at_once.learn(submitted.elapsed());
             first_row = rows.end;
         }
         samples += 1;
     }
     if samples == 0 { Ok(Film::new(view.size)) } else { film.read(gpu) }
-}
-
-/// How many rows a submission may have.
-struct Slices {
-    rows: u32,
-}
-
-impl Slices {
-    /// Twice as many when there is time for them, half as many when it took too long.
-    fn learn(&mut self, took: Duration) {
-        if took < SUBMISSION / 2 {
-            self.rows = self.rows.saturating_mul(2).min(1 << 16);
-        } else if took > SUBMISSION * 2 {
-            self.rows = (self.rows / 2).max(1);
-        }
-    }
 }

@@ -127,7 +127,7 @@ fn checkers(texels: fn([f32; 4]) -> [u8; 4], kind: fn(Vec<[u8; 4]>) -> Texels, a
 }
 
 /// A room with a light of every kind, under an environment map, and things of every material in it.
-fn room_of_everything() -> Scene {
+pub(super) fn room_of_everything() -> Scene {
     let mut scene = crate::scene::builtin::build("cornell_empty").unwrap();
     let eight_bits = |value: [f32; 4]| value.map(|channel| (channel * 255.0) as u8);
     let textures = [
@@ -184,7 +184,7 @@ fn room_of_everything() -> Scene {
 }
 
 /// The same without one of its surfaces.
-fn without(name: &str, mut scene: Scene) -> Scene {
+pub(super) fn without(name: &str, mut scene: Scene) -> Scene {
     let found = scene.surfaces.iter_mut().find(|surface| surface.key.0 == name);
     found.expect("it is in the room").role = Role::Excluded;
     scene

@@ -39,8 +39,7 @@ impl World {
             first_triangle,
         };
         let surfaces: Vec<_> = scene.surface_ids().zip(scene.first_triangles()).map(facts).collect();
-        let resting = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake());
-        let (triangles, sources) = triangles_of(&scene, resting);
+        let (triangles, sources) = resting_triangles(&scene);
         let marked = |triangle: u32| surfaces[sources[triangle as usize].0.index()].passable;
         Self { tracer: Tracer::build(triangles, &preset, marked), sources, surfaces, movers: None, scene }
     }
@@ -109,6 +108,11 @@ fn triangles_of(scene: &Scene, surfaces: impl Iterator<Item = SurfaceId>) -> (Ve
         .map(|(surface, triangle)| (scene.triangle(surface, triangle), (surface, triangle)))
         .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
         .unzip()
+}
+
+/// The triangles of all that takes part in a bake, and where each comes from.
+pub(crate) fn resting_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
+    triangles_of(scene, scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake()))
 }
 
 /// The same of everything that a scene shows, movers where they stand.

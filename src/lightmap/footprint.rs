@@ -1,5 +1,7 @@
 //! Which part of which triangle lies in which texel of a surface's rectangle.
 
+#[cfg(feature = "gpu")]
+mod description;
 mod divide;
 
 use std::ops::Range;
@@ -8,6 +10,11 @@ use glam::{DVec2, Vec2};
 use rayon::prelude::*;
 
 use self::divide::{Divided, Division};
+#[cfg(feature = "gpu")]
+pub(crate) use self::{
+    description::{PieceDescription, PieceShape, TexelDescription, TriangleDescription},
+    divide::BranchDescription,
+};
 use super::Unwrap;
 use super::polygon::{Line, Polygon};
 use crate::geometry::sampling::uniform_triangle;

@@ -22,7 +22,11 @@ mod statistics;
 mod unwrap;
 mod voxels;
 
+#[cfg(feature = "gpu")]
+pub(crate) use elements::SheetDescription;
 pub use elements::{ElementId, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
+#[cfg(feature = "gpu")]
+pub(crate) use footprint::{BranchDescription, PieceDescription, PieceShape, TexelDescription};
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
 pub use page::{Page, irradiance_at, pages};
 pub use statistics::LayoutStatistics;

@@ -2,8 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
+use rayon::prelude::*;
 
+use super::backend::Reading;
 use crate::lightmap::Elements;
+use crate::scene::luminance;
 
 /// How many independent solutions run side by side. Their difference is the error estimate.
 pub const HALVES: usize = 2;
@@ -37,12 +40,12 @@ pub struct Sums {
 }
 
 /// Stored hit: the ray counts and brings nothing. The entry after the last element's radiosity, always zero.
-pub(super) const fn brings_nothing(elements: usize) -> u32 {
+pub(crate) const fn brings_nothing(elements: usize) -> u32 {
     elements as u32
 }
 
 /// Stored hit: the ray does not count.
-pub(super) const fn does_not_count(elements: usize) -> u32 {
+pub(crate) const fn does_not_count(elements: usize) -> u32 {
     elements as u32 + 1
 }
 
@@ -70,20 +73,25 @@ pub struct TintedHit {
 }
 
 impl StoredHits {
-    /// Room for so many rays of each element.
-    pub(super) fn with_room_for(rays: &[u32]) -> Self {
+    /// Where the rays of each element start when it has so many, and their number.
+    pub(crate) fn offsets_for(rays: &[u32]) -> Vec<u64> {
         let sums = rays.iter().scan(0, |sum, &rays| {
             *sum += u64::from(rays);
             Some(*sum)
         });
-        let offsets: Vec<u64> = core::iter::once(0).chain(sums).collect();
+        core::iter::once(0).chain(sums).collect()
+    }
+
+    /// Room for so many rays of each element.
+    pub(crate) fn with_room_for(rays: &[u32]) -> Self {
+        let offsets = Self::offsets_for(rays);
         let count = offsets[rays.len()] as usize;
         Self { offsets, hits: vec![0; count], tinted: Vec::new() }
     }
 
     /// Where the rays of an element are.
     #[inline]
-    pub(super) fn range(&self, element: usize) -> core::ops::Range<usize> {
+    pub(crate) fn range(&self, element: usize) -> core::ops::Range<usize> {
         self.offsets[element] as usize..self.offsets[element + 1] as usize
     }
 
@@ -98,7 +106,7 @@ impl StoredHits {
     }
 
     /// The coloured rays of a range of elements.
-    pub(super) fn tinted_in(&self, elements: core::ops::Range<usize>) -> &[TintedHit] {
+    pub(crate) fn tinted_in(&self, elements: core::ops::Range<usize>) -> &[TintedHit] {
         let at = |element: usize| self.tinted.partition_point(|tinted| (tinted.element as usize) < element);
         if self.tinted.is_empty() { &[] } else { &self.tinted[at(elements.start)..at(elements.end)] }
     }
@@ -133,7 +141,7 @@ impl Accumulators {
     }
 
     /// True when the arrays fit a number of elements.
-    pub(super) fn fits(&self, elements: usize) -> bool {
+    pub(crate) fn fits(&self, elements: usize) -> bool {
         self.sums.len() == elements
             && self.radiosity.len() == elements + 2
             && (self.shot.is_empty() || self.shot.len() == elements)
@@ -141,7 +149,7 @@ impl Accumulators {
     }
 
     /// Direct irradiance of an element over its visible part: from aimed rays, and met by gather rays.
-    pub(super) fn direct(&self, element: usize) -> [Vec3; 2] {
+    pub(crate) fn direct(&self, element: usize) -> [Vec3; 2] {
         let sums = &self.sums[element];
         if sums.valid == 0 {
             return [Vec3::ZERO; 2];
@@ -151,8 +159,36 @@ impl Accumulators {
         [aimed, sums.met / sums.valid as f32]
     }
 
+    /// What is known of each element; `brought` is the sum of the radiosities that its stored hits see.
+    pub(crate) fn readings(&self, brought: &[Vec3]) -> Vec<Reading> {
+        let reading = |(element, (sums, brought)): (usize, (&Sums, &Vec3))| {
+            let [aimed, met] = self.direct(element);
+            Reading {
+                aimed,
+                met,
+                indirect: sums.detour() + (sums.read + *brought) / sums.carriers.max(1) as f32,
+                visible_fraction: sums.visible_fraction(),
+                gathered: sums.gathered,
+                lost: sums.lost as f32 / sums.valid.max(1) as f32,
+            }
+        };
+        self.sums.par_iter().zip(brought).enumerate().map(reading).collect()
+    }
+
+    /// Reflected radiosity of each element that gathering reads, lm/m2.
+    pub(crate) fn radiosities(&self) -> Vec<Vec3> {
+        self.radiosity[..self.sums.len()].iter().map(|radiosity| radiosity.truncate()).collect()
+    }
+
+    /// What an iteration starts from: where all bounces are followed, the radiosities of the pass before are nearly right
+    /// already.
+    pub(crate) fn start_of_iteration(&self, sources: &[Vec3], bounces: Option<u32>) -> Vec<Vec3> {
+        let followed = bounces.is_none() && self.radiosity.iter().any(|&radiosity| radiosity != Vec4::ZERO);
+        if followed { self.radiosities() } else { sources.to_vec() }
+    }
+
     /// Adds what one more run of shooting brought; radiosities become the mean over all runs.
-    pub(super) fn add_shot(&mut self, sources: &[Vec3], brought: &[Vec3]) {
+    pub(crate) fn add_shot(&mut self, sources: &[Vec3], brought: &[Vec3]) {
         self.shot.resize(sources.len(), Vec3::ZERO);
         self.shots += 1;
         for (element, (source, brought)) in sources.iter().zip(brought).enumerate() {
@@ -162,15 +198,47 @@ impl Accumulators {
     }
 
     /// What an element reflects of the light that did not come from other elements, lm/m2.
-    pub(super) fn source(&self, elements: &Elements, element: usize) -> Vec3 {
+    pub(crate) fn source(&self, elements: &Elements, element: usize) -> Vec3 {
         let [aimed, met] = self.direct(element);
         elements.reflectance[element] * (aimed + met + self.sums[element].detour())
     }
 }
 
+/// How many times the samples of its neighbours an element in a penumbra may get.
+const MOST_MORE: u32 = 16;
+
+/// An element that needs less than a sixteenth of the samples, since all its light or none of it is in sight, gets only a
+/// quarter of them: those before may have missed a shadow's edge.
+const CALM: u32 = 16;
+const LEAST_PART: u32 = 4;
+
+/// Buried points of an element after which it counts as wholly buried, if none of its points was open.
+const WHOLLY_BURIED: u32 = 16;
+
 impl Sums {
+    /// How many samples of direct light the other half of this element should have, where most have `samples` and a
+    /// standard error of `tolerance` lux is good enough. The other half, since deciding by one's own spread would prefer
+    /// samples that happened to look calm, and bias the mean.
+    pub(crate) fn samples_for_other_half(&self, samples: u32, tolerance: f32) -> u32 {
+        let count = self.aimed_count as f32;
+        if self.aimed_count < 2 || tolerance <= 0.0 {
+            return samples;
+        }
+        let mean = luminance(self.aimed) / count;
+        let variance = (self.aimed_square / count - mean * mean).max(0.0);
+        // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
+        let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
+        let least = if needed < samples / CALM { samples / LEAST_PART } else { samples };
+        needed.next_power_of_two().clamp(least, samples * MOST_MORE)
+    }
+
+    /// True when no more rays need be traced to know that light does not reach the element.
+    pub(crate) fn is_wholly_buried(&self) -> bool {
+        self.valid == 0 && self.buried >= WHOLLY_BURIED
+    }
+
     /// Indirect irradiance that came straight from lights by way of surfaces without elements, lux.
-    pub(super) fn detour(&self) -> Vec3 {
+    pub(crate) fn detour(&self) -> Vec3 {
         self.detour / self.valid.max(1) as f32
     }
 

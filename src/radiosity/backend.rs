@@ -10,6 +10,17 @@ use glam::Vec3;
 use super::Accumulators;
 use crate::progress::{Cancelled, Monitor};
 
+/// Why a step ended before its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// The monitor asked for it.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// What the backend runs on has failed: a graphics card that was lost, or has too little memory.
+    #[error("{0}")]
+    Device(String),
+}
+
 /// A batch of work over all elements, for both halves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
@@ -101,22 +112,34 @@ pub trait TransportBackend {
     /// Runs a step to its end.
     ///
     /// # Errors
-    /// [`Cancelled`] when the monitor asks for it; the sums are then of no further use.
-    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, Cancelled>;
+    /// When the monitor asks for it, or the device fails; the sums are then of no further use.
+    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError>;
 
     /// What a half says of each element so far.
-    fn read(&self, half: usize) -> Vec<Reading>;
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError>;
 
     /// Reflected radiosity of each element that gathering reads, lm/m2.
     fn radiosity(&self, half: usize) -> Vec<Vec3>;
 
     /// Indirect irradiance that the stored hits would bring if the elements had these radiosities, lux: one product
     /// with the form-factor matrix.
-    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Vec<Vec3>;
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Result<Vec<Vec3>, StepError>;
 
     /// Everything that has been added up, for a checkpoint.
-    fn snapshot(&self) -> Cow<'_, [Accumulators; super::HALVES]>;
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn snapshot(&self) -> Result<Cow<'_, [Accumulators; super::HALVES]>, StepError>;
 
     /// Goes back to a checkpoint.
-    fn restore(&mut self, accumulators: [Accumulators; super::HALVES]);
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn restore(&mut self, accumulators: [Accumulators; super::HALVES]) -> Result<(), StepError>;
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::backend::{Reading, TransportBackend};
+use super::backend::{Reading, StepError, TransportBackend};
 use super::{Content, HALVES};
 use crate::lightmap::{ElementId, Elements, Texel};
 use crate::scene::luminance;
@@ -125,15 +125,15 @@ pub(super) fn discretisation(
     groups: &Groups,
     half: &[Reading],
     mean: f32,
-) -> f32 {
+) -> Result<f32, StepError> {
     let radiosity = backend.radiosity(0);
-    let fine = backend.apply(0, &radiosity);
-    let coarse = backend.apply(0, &groups.coarsen(elements, half, &radiosity));
+    let fine = backend.apply(0, &radiosity)?;
+    let coarse = backend.apply(0, &groups.coarsen(elements, half, &radiosity))?;
     let (squares, weights) = fine.iter().zip(&coarse).enumerate().fold((0.0f64, 0.0f64), |sums, (element, pair)| {
         let weight = f64::from(elements.area[element] * half[element].visible_fraction);
         (sums.0 + weight * f64::from(luminance(*pair.0 - *pair.1)).powi(2), sums.1 + weight)
     });
-    if mean > 0.0 && weights > 0.0 { REMAINING * ((squares / weights).sqrt() as f32) / mean } else { 0.0 }
+    Ok(if mean > 0.0 && weights > 0.0 { REMAINING * ((squares / weights).sqrt() as f32) / mean } else { 0.0 })
 }
 
 /// Residual of the radiosity equation (`000` equation 2.13) and energy balance of the converged radiosities.

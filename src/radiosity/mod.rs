@@ -21,18 +21,29 @@ mod accumulators;
 mod allot;
 mod backend;
 mod cells;
+mod converge;
 mod cpu;
 mod estimate;
 mod partial;
+mod seeds;
 mod settings;
+mod shooting;
 mod solve;
 
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
-pub use backend::{Hits, Reading, Step, StepReport, TransportBackend};
+pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
 pub use cpu::CpuBackend;
 pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings};
-pub use solve::{Pass, SolveError, SolveObserver, solve};
+pub use solve::{Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
+
+#[cfg(feature = "gpu")]
+pub(crate) use {
+    accumulators::does_not_count,
+    converge::{Sweep, Sweeps, converge},
+    seeds::{Stage, seed_of_allocation, seed_of_stage},
+    shooting::{Bounce, Landed, ONE, shoot_half},
+};
 
 #[cfg(test)]
 mod cie171;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::allot::Allotment;
-use super::backend::{CONVERGED, Hits, Reading, Step, TransportBackend, UNSHOT};
+use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
 use super::cpu::CpuBackend;
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
@@ -16,7 +16,7 @@ use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::scene::Scene;
 
 /// Why there is no solution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolveError {
     /// The monitor asked for it.
     #[error(transparent)]
@@ -24,6 +24,18 @@ pub enum SolveError {
     /// The checkpoint belongs to another bake.
     #[error("the checkpoint is of another scene or other settings; bake without it")]
     OtherInputs,
+    /// What the backend runs on has failed: a graphics card that was lost, or has too little memory.
+    #[error("{0}")]
+    Device(String),
+}
+
+impl From<StepError> for SolveError {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            StepError::Device(reason) => Self::Device(reason),
+        }
+    }
 }
 
 /// What a pass has come to.
@@ -39,10 +51,19 @@ pub struct Pass {
     pub rays: u64,
 }
 
+/// Asks for all that a solver knows.
+pub type Snapshot<'a> = dyn Fn() -> Result<Partial<'a>, StepError> + 'a;
+
 /// Watches a solver.
 pub trait SolveObserver: Monitor {
-    /// Told after each pass. `state` is all that the solver knows, which waits meanwhile.
-    fn pass_finished(&self, _pass: &Pass, _state: &Partial<'_>) {}
+    /// Told after each pass. `state` answers all that the solver knows, which waits meanwhile; it may have to be fetched
+    /// from a graphics card.
+    ///
+    /// # Errors
+    /// What `state` answers when it cannot be had.
+    fn pass_finished(&self, _pass: &Pass, _state: &Snapshot<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
 }
 
 impl SolveObserver for Unmonitored {}
@@ -59,8 +80,22 @@ pub fn solve(
     resume: Option<Partial<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
-    let mut backend = CpuBackend::new(scene, world, elements, settings.seed);
-    let mut solver = Solver::new(&mut backend, elements, settings, fingerprint(scene, elements, settings));
+    solve_with(&mut CpuBackend::new(scene, world, elements, settings.seed), scene, elements, settings, resume, observer)
+}
+
+/// Solves for the irradiance of all elements of a scene on a backend that was made for them and the settings' seed.
+///
+/// # Errors
+/// When the observer cancels, the checkpoint to resume from belongs to another bake, or the backend's device fails.
+pub fn solve_with(
+    backend: &mut dyn TransportBackend,
+    scene: &Scene,
+    elements: &Elements,
+    settings: &SolverSettings,
+    resume: Option<Partial<'_>>,
+    observer: &dyn SolveObserver,
+) -> Result<Solution, SolveError> {
+    let mut solver = Solver::new(backend, elements, settings, fingerprint(scene, elements, settings));
     if let Some(partial) = resume {
         solver.resume(partial)?;
     }
@@ -144,8 +179,7 @@ impl<'a> Solver<'a> {
             return Err(SolveError::OtherInputs);
         }
         self.ledger = partial.ledger;
-        self.backend.restore(partial.halves.into_owned());
-        Ok(())
+        Ok(self.backend.restore(partial.halves.into_owned())?)
     }
 
     fn solve(mut self, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
@@ -160,15 +194,15 @@ impl<'a> Solver<'a> {
         }
         let mut traced_before = 0;
         loop {
-            let readings = core::array::from_fn(|half| self.read(half));
-            let estimate = self.estimate(&readings);
-            self.finish_pass(&estimate, observer, traced_before);
+            let readings = [self.read(0)?, self.read(1)?];
+            let estimate = self.estimate(&readings)?;
+            self.finish_pass(&estimate, observer, traced_before)?;
             traced_before = self.ledger.rays;
             let plan = self.plan(&estimate);
             if plan.is_empty() || !clock.allows(&self.ledger, plan.rays(self.elements.len())) {
                 self.report_shortfall(&estimate, plan.is_empty());
                 observer.progress(1.0);
-                return Ok(self.finish(&readings, &estimate));
+                return self.finish(&readings, &estimate);
             }
             progress = progress.next(self.remaining_share(&estimate));
             self.run_pass(&plan, &readings, &progress)?;
@@ -254,27 +288,32 @@ impl<'a> Solver<'a> {
         self.run(&Step::Iterate { rays, bounces: self.settings.bounces }, &Silent(monitor))
     }
 
-    fn read(&self, half: usize) -> Vec<Reading> {
-        let mut readings = self.backend.read(half);
+    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
+        let mut readings = self.backend.read(half)?;
         if self.settings.bounces == Some(0) {
             // Light by way of surfaces without elements was found along with the sky; it is one bounce too many.
             readings.iter_mut().for_each(|reading| reading.indirect = glam::Vec3::ZERO);
         }
-        readings
+        Ok(readings)
     }
 
-    fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Estimate {
+    fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Result<Estimate, StepError> {
         let mut estimate = estimate::estimate(&self.elements.area, readings, self.settings.content);
         if self.ledger.stored_rays > 0 {
             estimate.discretisation =
-                estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0], estimate.mean);
+                estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0], estimate.mean)?;
         }
-        estimate
+        Ok(estimate)
     }
 
-    fn finish_pass(&mut self, estimate: &Estimate, observer: &dyn SolveObserver, traced_before: u64) {
+    fn finish_pass(
+        &self,
+        estimate: &Estimate,
+        observer: &dyn SolveObserver,
+        traced_before: u64,
+    ) -> Result<(), StepError> {
         if self.ledger.rays == traced_before {
-            return;
+            return Ok(());
         }
         let pass = Pass {
             number: self.ledger.passes,
@@ -282,8 +321,8 @@ impl<'a> Solver<'a> {
             gather_rays: self.ledger.gather_rays * HALVES as u32,
             rays: self.ledger.rays,
         };
-        let halves = self.backend.snapshot();
-        observer.pass_finished(&pass, &Partial { fingerprint: self.fingerprint, ledger: self.ledger, halves });
+        let Self { fingerprint, ledger, .. } = *self;
+        observer.pass_finished(&pass, &|| Ok(Partial { fingerprint, ledger, halves: self.backend.snapshot()? }))
     }
 
     /// The noise that leaves the whole error at what was asked for, as far as that can be had.
@@ -341,7 +380,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn finish(mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Solution {
+    fn finish(mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Result<Solution, SolveError> {
         let balance = estimate::balance(&*self.backend, self.elements, readings);
         let (merged, standard_error) = estimate::merge(readings, self.settings.content);
         let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
@@ -353,7 +392,7 @@ impl<'a> Solver<'a> {
                 self.ledger.unshot * 100.0
             ));
         }
-        Solution {
+        Ok(Solution {
             direct: merged.iter().map(|reading| reading.aimed + reading.met).collect(),
             indirect: merged.iter().map(|reading| reading.indirect).collect(),
             halves,
@@ -366,7 +405,7 @@ impl<'a> Solver<'a> {
             iterations: self.ledger.iterations,
             rays: self.ledger.rays,
             warnings: self.warnings,
-        }
+        })
     }
 }
 

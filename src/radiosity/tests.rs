@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use glam::Vec3;
 
 use super::test_scene::{TestScene, grey, mean_over, shining};
-use super::{Method, Partial, Pass, Solution, SolveError, SolveObserver, SolverSettings, solve};
+use super::{Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, StepError, solve};
 use crate::kdtree::BruteForce;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
@@ -246,12 +246,13 @@ impl Monitor for Interrupter {
 }
 
 impl SolveObserver for Interrupter {
-    fn pass_finished(&self, pass: &Pass, state: &Partial<'_>) {
+    fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
         if pass.number == self.keep_pass {
             let mut bytes = Vec::new();
-            state.write(&mut bytes).expect("there is room");
+            state()?.write(&mut bytes).expect("there is room");
             *self.kept.lock().expect("one thread") = Some(bytes);
         }
+        Ok(())
     }
 }
 

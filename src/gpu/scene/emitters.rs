@@ -83,7 +83,7 @@ impl Emitters {
                         strength: radiance.to_array(),
                         ..Record::default()
                     },
-                    EmitterDescription::Surface { surface, cumulative } => {
+                    EmitterDescription::Surface { surface, cumulative, .. } => {
                         let table = tables.len() as u32;
                         let triangles = cumulative.len() - 1;
                         tables.push(triangles as u32);
@@ -92,7 +92,7 @@ impl Emitters {
                         tables.extend(&numbers[first..first + triangles]);
                         Record { kind: SURFACE, table, ..Record::default() }
                     }
-                    EmitterDescription::Environment { map, columns, rows, cumulative } => {
+                    EmitterDescription::Environment { map, columns, rows, cumulative, .. } => {
                         let table = tables.len() as u32;
                         tables.extend([columns as u32, rows as u32]);
                         tables.extend(pictures.words_of_sky(&map.picture));
@@ -159,7 +159,7 @@ fn cosine_of_cone(angle: f32) -> f32 {
 }
 
 /// For each triangle of the scene, surface by surface, its number in the tree; the tree leaves degenerate ones out.
-fn numbers_in_tree(scene: &Scene, first_triangles: &[u32], sources: &[(SurfaceId, u32)]) -> Vec<u32> {
+pub(super) fn numbers_in_tree(scene: &Scene, first_triangles: &[u32], sources: &[(SurfaceId, u32)]) -> Vec<u32> {
     let mut numbers = vec![NONE; scene.triangle_count()];
     for (number, &(surface, triangle)) in sources.iter().enumerate() {
         numbers[(first_triangles[surface.index()] + triangle) as usize] = number as u32;

@@ -13,8 +13,8 @@ use wgpu::{
 };
 
 use super::{Gpu, GpuFault};
-use crate::geometry::{SurfaceId, sobol};
-use crate::kdtree::{Preset, Tree, all_triangles};
+use crate::geometry::{SurfaceId, Triangle, sobol};
+use crate::kdtree::{Preset, Tree, all_triangles, resting_triangles};
 use crate::pathtrace::layer_albedos;
 use crate::scene::{Scene, linear_of_srgb};
 
@@ -43,10 +43,18 @@ pub struct GpuTree {
 }
 
 impl GpuTree {
+    /// Builds the tree of all that takes part in a bake: no movers.
+    pub fn of_bake(scene: &Scene, preset: &Preset) -> Self {
+        Self::of(resting_triangles(scene), preset)
+    }
+
     /// Builds the tree of a scene, movers included where they stand. [`Preset::narrow`] makes the one that is walked the
     /// fastest.
     pub fn build(scene: &Scene, preset: &Preset) -> Self {
-        let (triangles, sources) = all_triangles(scene);
+        Self::of(all_triangles(scene), preset)
+    }
+
+    fn of((triangles, sources): (Vec<Triangle>, Vec<(SurfaceId, u32)>), preset: &Preset) -> Self {
         let preset = Preset { deepest: preset.deepest.min(DEEPEST), ..*preset };
         Self { tree: Tree::build(triangles, &preset), sources }
     }
@@ -139,6 +147,11 @@ impl GpuScene {
     /// The surface, and the triangle of its mesh, that a triangle of the device's tree is.
     pub fn source(&self, triangle: u32) -> Option<(SurfaceId, u32)> {
         self.sources.get(triangle as usize).copied()
+    }
+
+    /// For each triangle of the scene, surface by surface, its number in the device's tree, or `u32::MAX`.
+    pub(super) fn numbers(&self, scene: &Scene) -> Vec<u32> {
+        emitters::numbers_in_tree(scene, &scene.first_triangles(), &self.sources)
     }
 
     pub(super) fn bind_group(&self) -> &BindGroup {

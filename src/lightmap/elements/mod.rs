@@ -2,6 +2,8 @@
 
 mod build;
 mod contacts;
+#[cfg(feature = "gpu")]
+mod description;
 mod point;
 mod sampler;
 mod sides;
@@ -17,6 +19,8 @@ use super::footprint::Footprints;
 use super::{Rectangle, Unwrap};
 use crate::geometry::{Hit, SurfaceId, define_id};
 
+#[cfg(feature = "gpu")]
+pub(crate) use description::SheetDescription;
 pub use point::SurfacePoint;
 pub use sampler::ElementSampler;
 pub use sides::OpenSides;

@@ -49,6 +49,43 @@ impl Division {
     }
 }
 
+/// A cut as plain data, in texels from the texel's corner.
+#[cfg(feature = "gpu")]
+pub(crate) struct CutDescription {
+    /// Unit normal of the line.
+    pub normal: glam::Vec2,
+    /// Height of the texel's corner above it.
+    pub height: f32,
+    /// What lies below and above.
+    pub branches: [BranchDescription; 2],
+}
+
+/// Where one side of a cut leads.
+#[cfg(feature = "gpu")]
+pub(crate) enum BranchDescription {
+    /// To another cut.
+    Cut(u32),
+    /// To a part.
+    Part(u32),
+}
+
+#[cfg(feature = "gpu")]
+impl Division {
+    /// All cuts, the root first.
+    pub fn description(&self, corner: DVec2) -> Vec<CutDescription> {
+        let branch = |branch: Branch| match branch {
+            Branch::Cut(cut) => BranchDescription::Cut(cut),
+            Branch::Part(part) => BranchDescription::Part(part),
+        };
+        let cut = |&Cut { line, below, above }: &Cut| CutDescription {
+            normal: line.normal.as_vec2(),
+            height: line.height_of(corner) as f32,
+            branches: [branch(below), branch(above)],
+        };
+        self.cuts.iter().map(cut).collect()
+    }
+}
+
 /// A texel that is cut into parts.
 pub(super) struct Divided {
     pub texel: u32,

@@ -5,22 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::transport::{Stage, Transport};
+use super::transport::Transport;
 use super::{StepReport, TILE};
 use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::{ElementId, ElementSampler};
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::Monitor;
 use crate::radiosity::accumulators::Sums;
+use crate::radiosity::backend::StepError;
+use crate::radiosity::seeds::Stage;
 use crate::radiosity::{Accumulators, HALVES};
 use crate::scene::{Chances, luminance};
-
-/// How many times the samples of its neighbours an element in a penumbra may get.
-const MOST_MORE: u32 = 16;
-
-/// An element that needs less than a sixteenth of the samples, since all its light or none of it is in sight, gets only a
-/// quarter of them: those before may have missed a shadow's edge.
-const CALM: u32 = 16;
-const LEAST_PART: u32 = 4;
 
 pub(super) fn run(
     transport: &Transport,
@@ -28,14 +22,12 @@ pub(super) fn run(
     samples: u32,
     tolerance: f32,
     monitor: &dyn Monitor,
-) -> Result<StepReport, Cancelled> {
+) -> Result<StepReport, StepError> {
     if transport.lights.emitters() == 0 {
         return Ok(StepReport::default());
     }
-    // How many more an element gets is decided by the other half's spread. Deciding by one's own would prefer samples
-    // that happened to look calm, and bias the mean.
     let wanted: [Vec<u32>; HALVES] = core::array::from_fn(|half| {
-        halves[1 - half].sums.iter().map(|other| wanted_samples(other, samples, tolerance)).collect()
+        halves[1 - half].sums.iter().map(|other| other.samples_for_other_half(samples, tolerance)).collect()
     });
     let rays = AtomicU64::new(0);
     for (half, accumulators) in halves.iter_mut().enumerate() {
@@ -48,35 +40,22 @@ pub(super) fn run(
                 traced += sample_element(transport, half, element, wanted[element], sums);
             }
             rays.fetch_add(traced, Ordering::Relaxed);
-            Ok(())
+            Ok::<(), StepError>(())
         })?;
     }
     Ok(StepReport { rays: rays.into_inner(), ..StepReport::default() })
-}
-
-fn wanted_samples(other: &Sums, samples: u32, tolerance: f32) -> u32 {
-    let count = other.aimed_count as f32;
-    if other.aimed_count < 2 || tolerance <= 0.0 {
-        return samples;
-    }
-    let mean = luminance(other.aimed) / count;
-    let variance = (other.aimed_square / count - mean * mean).max(0.0);
-    // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
-    let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
-    let least = if needed < samples / CALM { samples / LEAST_PART } else { samples };
-    needed.next_power_of_two().clamp(least, samples * MOST_MORE)
 }
 
 fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
     if sums.aimed_count >= wanted {
         return 0;
     }
-    let seed = transport.seed(half, Stage::Direct, element);
+    let seed = transport.seed_of(half, Stage::Direct, element);
     let aim = Aim {
         transport,
         sampler: transport.elements.sampler(transport.scene, ElementId::from_index(element)),
         chances: transport.chances(element),
-        choices: OwenSobol::new(transport.seed(half, Stage::Pick, element)),
+        choices: OwenSobol::new(transport.seed_of(half, Stage::Pick, element)),
         points: (0..transport.lights.emitters() as u32)
             .map(|emitter| OwenSobol::new(seed.wrapping_add(emitter)))
             .collect(),

@@ -6,18 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::transport::{Arrival, End, Source, Stage, Transport};
+use super::transport::{Arrival, End, Source, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, ElementSampler};
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::Monitor;
 use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit, brings_nothing, does_not_count};
-use crate::radiosity::backend::Hits;
+use crate::radiosity::backend::{Hits, StepError};
+use crate::radiosity::seeds::Stage;
 use crate::radiosity::{Accumulators, HALVES};
-
-/// Buried points of an element after which it counts as wholly buried, if none of its points was open.
-const WHOLLY_BURIED: u32 = 16;
 
 /// Traces `rays` more rays of each element.
 pub(super) fn run(
@@ -26,7 +24,7 @@ pub(super) fn run(
     rays: &[u32],
     hits: Hits,
     monitor: &dyn Monitor,
-) -> Result<StepReport, Cancelled> {
+) -> Result<StepReport, StepError> {
     let traced = AtomicU64::new(0);
     let tiles_done = AtomicU64::new(0);
     let tiles = (rays.len().div_ceil(TILE) * HALVES) as f32;
@@ -46,7 +44,7 @@ pub(super) fn run(
                 monitor.progress(tiles_done.fetch_add(1, Ordering::Relaxed) as f32 / tiles);
                 Ok(kept.tinted)
             })
-            .collect::<Result<_, Cancelled>>()?;
+            .collect::<Result<_, StepError>>()?;
         if hits == Hits::Store {
             kept.tinted = tinted.concat();
             stored.push(kept);
@@ -100,7 +98,7 @@ impl Batch<'_> {
             if rays == 0 {
                 continue;
             }
-            if sums.valid == 0 && sums.buried >= WHOLLY_BURIED {
+            if sums.is_wholly_buried() {
                 (0..rays).for_each(|_| kept.push(does_not_count(self.transport.elements.len())));
                 continue;
             }
@@ -137,7 +135,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn trace(&self, source: &Source, sums: &mut Sums, kept: &mut Kept) -> u64 {
         let transport = self.batch.transport;
-        let seed = transport.seed(self.batch.half, Stage::Gather, source.element);
+        let seed = transport.seed_of(self.batch.half, Stage::Gather, source.element);
         let points = OwenSobol::new(seed);
         let mut traced = 0;
         for index in self.indices.clone() {

@@ -8,11 +8,9 @@ use super::{StepReport, TILE};
 use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::{StoredHits, does_not_count};
-use crate::radiosity::backend::CONVERGED;
+use crate::radiosity::backend::StepError;
+use crate::radiosity::converge::{Sweep, Sweeps, converge};
 use crate::radiosity::{Accumulators, HALVES};
-
-/// Iterations after which a scene counts as one that does not converge: reflectances of one in a closed room.
-const MOST_ITERATIONS: u32 = 2_000;
 
 /// Elements a parallel task of a sweep.
 const SWEEP: usize = 16 * TILE;
@@ -23,107 +21,76 @@ pub(super) fn run(
     rays: u32,
     bounces: Option<u32>,
     monitor: &dyn Monitor,
-) -> Result<StepReport, Cancelled> {
+) -> Result<StepReport, StepError> {
     let mut report = StepReport::default();
     for half in halves {
         let sources: Vec<Vec3> =
             (0..elements.len()).into_par_iter().map(|element| half.source(elements, element)).collect();
-        let solved = iterate(elements, half, &sources, rays, bounces, monitor)?;
-        half.radiosity = solved.radiosity;
-        report.iterations = report.iterations.max(solved.iterations);
-        report.unshot = report.unshot.max(solved.remaining as f32);
+        let current = padded(half.start_of_iteration(&sources, bounces).into_iter());
+        let next = padded(core::iter::repeat_n(Vec3::ZERO, sources.len()));
+        let operator = Operator::new(half, rays);
+        let mut radiosities = Radiosities { elements, operator, sources, current, next, monitor };
+        let converged = converge(&mut radiosities, bounces)?;
+        half.radiosity = radiosities.current;
+        report.iterations = report.iterations.max(converged.iterations);
+        report.unshot = report.unshot.max(converged.remaining as f32);
     }
     Ok(report)
 }
 
-struct Solved {
-    radiosity: Vec<Vec4>,
-    iterations: u32,
-    /// Share of the reflected power that further iterations would add.
-    remaining: f64,
+struct Radiosities<'a> {
+    elements: &'a Elements,
+    operator: Operator<'a>,
+    sources: Vec<Vec3>,
+    current: Vec<Vec4>,
+    next: Vec<Vec4>,
+    monitor: &'a dyn Monitor,
 }
 
-fn iterate(
-    elements: &Elements,
-    half: &Accumulators,
-    sources: &[Vec3],
-    rays: u32,
-    bounces: Option<u32>,
-    monitor: &dyn Monitor,
-) -> Result<Solved, Cancelled> {
-    let count = sources.len();
-    let operator = Operator::new(half, rays);
-    // Where all bounces are followed, the radiosities of the pass before are nearly right already.
-    let followed = bounces.is_none() && half.radiosity.iter().any(|&radiosity| radiosity != Vec4::ZERO);
-    let mut current = if followed { half.radiosity.clone() } else { padded(sources.iter().copied()) };
-    let mut previous_change = DVec3::ZERO;
-    let mut previous_ratio = DVec3::ZERO;
-    // Change when a series was last added; `None` once that has done no good.
-    let mut change_at_series = Some(DVec3::INFINITY);
-    // The first gather afterwards is a bounce of its own.
-    let most = bounces.map_or(MOST_ITERATIONS, |bounces| bounces.saturating_sub(1));
-    let mut solved = Solved { radiosity: Vec::new(), iterations: 0, remaining: 0.0 };
-    let mut next = padded(core::iter::repeat_n(Vec3::ZERO, count));
-    while solved.iterations < most {
-        next[..count].fill(Vec4::ZERO);
-        operator.apply(&current, &mut next[..count], monitor)?;
-        let sums: Vec<(DVec3, DVec3)> = next[..count]
+impl Sweeps for Radiosities<'_> {
+    fn sweep(&mut self) -> Result<Sweep, StepError> {
+        let Self { elements, operator, sources, current, next, monitor } = self;
+        let next = &mut next[..sources.len()];
+        next.fill(Vec4::ZERO);
+        operator.apply(current, next, *monitor)?;
+        let sums: Vec<Sweep> = next
             .par_chunks_mut(SWEEP)
             .enumerate()
             .map(|(chunk, next)| {
-                let mut change = DVec3::ZERO;
-                let mut total = DVec3::ZERO;
+                let mut sweep = Sweep { change: DVec3::ZERO, total: DVec3::ZERO };
                 for (offset, next) in next.iter_mut().enumerate() {
                     let element = chunk * SWEEP + offset;
                     let (area, reflectance) = (f64::from(elements.area[element]), elements.reflectance[element]);
                     let radiosity = sources[element] + reflectance * next.xyz();
-                    change += (radiosity - current[element].xyz()).abs().as_dvec3() * area;
-                    total += radiosity.as_dvec3() * area;
+                    sweep.change += (radiosity - current[element].xyz()).abs().as_dvec3() * area;
+                    sweep.total += radiosity.as_dvec3() * area;
                     *next = radiosity.extend(0.0);
                 }
-                (change, total)
+                sweep
             })
             .collect();
-        let (change, total) = sums.into_iter().fold((DVec3::ZERO, DVec3::ZERO), |(a, b), (c, d)| (a + c, b + d));
-        solved.iterations += 1;
-        let ratio = (change / previous_change.max(DVec3::splat(f64::MIN_POSITIVE))).min(DVec3::splat(0.999));
-        // Changes shrink by the ratio each time: what is still to come is a geometric series.
-        let remaining = change * ratio / (DVec3::ONE - ratio);
-        solved.remaining = (remaining / total.max(DVec3::splat(f64::MIN_POSITIVE))).max_element();
-        let steady = (ratio - previous_ratio).abs().max_element() < 0.01;
-        if total == DVec3::ZERO || (solved.iterations > 1 && solved.remaining < CONVERGED) {
-            core::mem::swap(&mut current, &mut next);
-            solved.remaining = solved.remaining.min(CONVERGED);
-            break;
-        }
-        // Light that mostly goes to and fro between two sides (negative eigenvalues) is thrown further off by each series.
-        if steady && change_at_series.is_some_and(|before| change.cmpgt(0.5 * before).any()) {
-            change_at_series = None;
-        }
-        if steady && bounces.is_none() && change_at_series.is_some() {
-            // The change has taken the shape of the slowest mode: the whole series is added at once.
-            change_at_series = Some(change);
-            let series = (ratio / (DVec3::ONE - ratio)).as_vec3().extend(0.0);
-            next.par_iter_mut().zip(&current).for_each(|(next, current)| *next += (*next - current) * series);
-            previous_change = DVec3::ZERO;
-            previous_ratio = DVec3::ZERO;
-        } else {
-            previous_change = change;
-            previous_ratio = ratio;
-        }
-        core::mem::swap(&mut current, &mut next);
+        let none = Sweep { change: DVec3::ZERO, total: DVec3::ZERO };
+        Ok(sums.into_iter().fold(none, |a, b| Sweep { change: a.change + b.change, total: a.total + b.total }))
     }
-    solved.radiosity = current;
-    Ok(solved)
+
+    fn extrapolate(&mut self, series: Vec3) -> Result<(), StepError> {
+        let series = series.extend(0.0);
+        self.next.par_iter_mut().zip(&self.current).for_each(|(next, current)| *next += (*next - current) * series);
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        core::mem::swap(&mut self.current, &mut self.next);
+    }
 }
 
-/// Indirect irradiance of each element, from stored hits and from what was gathered without storing.
-pub(super) fn indirect(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec3> {
-    let mut sums: Vec<Vec4> = half.sums.iter().map(|sums| sums.read.extend(0.0)).collect();
+/// The sum of the radiosities that the stored hits of each element see.
+pub(super) fn brought(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec3> {
+    let mut sums = vec![Vec4::ZERO; half.sums.len()];
     for stored in &half.stored {
         add_stored(stored, radiosity, &mut sums);
     }
-    sums.par_iter().zip(&half.sums).map(|(sum, sums)| sums.detour() + sum.xyz() / sums.carriers.max(1) as f32).collect()
+    sums.into_iter().map(Vec4::xyz).collect()
 }
 
 /// Indirect irradiance that the stored hits alone bring for given radiosities.

@@ -13,16 +13,14 @@ mod transport;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use glam::Vec3;
-use rayon::prelude::*;
-
 use self::transport::Transport;
-use super::backend::{Reading, Step, StepReport, TransportBackend};
+use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::Monitor;
 use crate::scene::Scene;
+use glam::Vec3;
 
 /// Elements that a thread takes at a time: a few milliseconds of work, so that a cancelled bake ends soon.
 const TILE: usize = 64;
@@ -42,7 +40,7 @@ impl<'a> CpuBackend<'a> {
 }
 
 impl TransportBackend for CpuBackend<'_> {
-    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, Cancelled> {
+    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         monitor.check()?;
         match step {
             Step::Direct { samples, tolerance } => {
@@ -57,41 +55,25 @@ impl TransportBackend for CpuBackend<'_> {
         }
     }
 
-    fn read(&self, half: usize) -> Vec<Reading> {
+    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
         let half = &self.halves[half];
-        let indirect = iterate::indirect(half, &half.radiosity);
-        indirect
-            .into_par_iter()
-            .enumerate()
-            .map(|(element, indirect)| {
-                let sums = &half.sums[element];
-                let [aimed, met] = half.direct(element);
-                Reading {
-                    aimed,
-                    met,
-                    indirect,
-                    visible_fraction: sums.visible_fraction(),
-                    gathered: sums.gathered,
-                    lost: sums.lost as f32 / sums.valid.max(1) as f32,
-                }
-            })
-            .collect()
+        Ok(half.readings(&iterate::brought(half, &half.radiosity)))
     }
 
     fn radiosity(&self, half: usize) -> Vec<Vec3> {
-        let elements = self.transport.elements.len();
-        self.halves[half].radiosity[..elements].iter().map(|radiosity| radiosity.truncate()).collect()
+        self.halves[half].radiosities()
     }
 
-    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Vec<Vec3> {
-        iterate::apply(&self.halves[half], radiosity)
+    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Result<Vec<Vec3>, StepError> {
+        Ok(iterate::apply(&self.halves[half], radiosity))
     }
 
-    fn snapshot(&self) -> Cow<'_, [Accumulators; HALVES]> {
-        Cow::Borrowed(&self.halves)
+    fn snapshot(&self) -> Result<Cow<'_, [Accumulators; HALVES]>, StepError> {
+        Ok(Cow::Borrowed(&self.halves))
     }
 
-    fn restore(&mut self, accumulators: [Accumulators; HALVES]) {
+    fn restore(&mut self, accumulators: [Accumulators; HALVES]) -> Result<(), StepError> {
         self.halves = accumulators;
+        Ok(())
     }
 }

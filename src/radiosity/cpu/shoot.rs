@@ -1,43 +1,35 @@
-//! Monte Carlo radiosity by incremental stochastic Jacobi iteration (`000` S11).
-//!
-//! Each iteration shoots the power that the one before brought, one bounce further, with local lines and a constant
-//! power a ray: rays are allotted to elements by one systematic sweep with one random number an iteration. A ray stands
-//! for a constant sum over the three channels and carries the colour of the element that it leaves, so that one set of
-//! rays serves all channels without bias. What arrives is added up in fixed point, the same in any order.
+//! The rays of one bounce of shooting.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::{DVec3, Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::transport::{End, Source, Stage, Transport};
+use super::transport::{End, Source, Transport};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
+use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
-use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::backend::UNSHOT;
+use crate::progress::Monitor;
+use crate::radiosity::backend::StepError;
+use crate::radiosity::seeds::{Stage, seed_of_allocation};
+use crate::radiosity::shooting::{Bounce, Landed, ONE, TRIES, shoot_half};
 use crate::radiosity::{Accumulators, HALVES};
 use crate::scene::Chances;
-
-/// Iterations after which shooting gives up on losing its power.
-const MOST_ITERATIONS: u32 = 1_000;
-
-/// Points that a ray tries to leave its element from before it gives up: some are buried.
-const TRIES: u32 = 4;
-
-/// Fixed-point one. A colour's channels add up to three, so 2^32 rays bring less than 2^60.
-const ONE: f32 = (1u64 << 26) as f32;
 
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
     bounces: Option<u32>,
     monitor: &dyn Monitor,
-) -> Result<StepReport, Cancelled> {
+) -> Result<StepReport, StepError> {
     let mut report = StepReport::default();
     for (half, accumulators) in halves.iter_mut().enumerate() {
-        let one = shoot_half(transport, half, accumulators, bounces, monitor)?;
+        let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
+        let seed = seed_of_allocation(transport.seed, half, accumulators.shots);
+        let one = shoot_half(transport.elements, accumulators, bounces, seed, |bounce| {
+            Iteration { transport, half, suspect: &suspect, bounce }.run(monitor)
+        })?;
         report.rays += one.rays;
         report.iterations = report.iterations.max(one.iterations);
         report.unshot = report.unshot.max(one.unshot);
@@ -45,117 +37,27 @@ pub(super) fn run(
     Ok(report)
 }
 
-fn shoot_half(
-    transport: &Transport,
-    half: usize,
-    accumulators: &mut Accumulators,
-    bounces: Option<u32>,
-    monitor: &dyn Monitor,
-) -> Result<StepReport, Cancelled> {
-    let elements = transport.elements;
-    let visible_area = |element: usize| elements.area[element] * accumulators.sums[element].visible_fraction();
-    let sources: Vec<Vec3> = (0..elements.len()).map(|element| accumulators.source(elements, element)).collect();
-    let mut unshot: Vec<Vec3> =
-        sources.iter().enumerate().map(|(element, source)| source * visible_area(element)).collect();
-    let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
-    let mut received = vec![Vec3::ZERO; elements.len()];
-    let first_power = total(&unshot);
-    let power_of_ray = first_power / first_rays(transport);
-    let most = bounces.map_or(MOST_ITERATIONS, |bounces| bounces.saturating_sub(1));
-    // Each time that all power is shot, other rays do it.
-    let seed = transport.seed(half, Stage::Allocate, accumulators.shots as usize);
-    let mut report = StepReport::default();
-    let mut power = first_power;
-    while power > UNSHOT * first_power && report.iterations < most {
-        let allotment = allot(&unshot, power, power_of_ray, hash2(seed, report.iterations));
-        let seed = hash2(seed, !report.iterations);
-        let shot = Iteration { transport, half, seed, unshot: &unshot, suspect: &suspect, allotment };
-        let (arrived, rays) = shot.run(monitor)?;
-        report.rays += rays;
-        report.iterations += 1;
-        unshot = arrived
-            .into_iter()
-            .zip(&elements.reflectance)
-            .map(|(share, reflectance)| *reflectance * (share * power_of_ray).as_vec3())
-            .collect();
-        received.iter_mut().zip(&unshot).for_each(|(received, unshot)| *received += *unshot);
-        power = total(&unshot);
-    }
-    report.unshot = if first_power > 0.0 && bounces.is_none() { (power / first_power) as f32 } else { 0.0 };
-    let brought: Vec<Vec3> = received
-        .iter()
-        .enumerate()
-        .map(|(element, received)| {
-            let area = visible_area(element);
-            if area > 0.0 { received / area } else { Vec3::ZERO }
-        })
-        .collect();
-    accumulators.add_shot(&sources, &brought);
-    Ok(report)
-}
-
-/// Mean of the channels, summed over elements: what rays are allotted by.
-fn total(power: &[Vec3]) -> f64 {
-    power.iter().map(|power| f64::from(power.element_sum())).sum::<f64>() / 3.0
-}
-
-/// Rays of the first iteration (`000` equation 4.8), leaving out elements much smaller than the mean.
-fn first_rays(transport: &Transport) -> f64 {
-    let elements = transport.elements;
-    let all: f64 = elements.area.iter().map(|&area| f64::from(area)).sum();
-    let smallest = 0.5 * all / elements.len().max(1) as f64;
-    let most = elements
-        .area
-        .iter()
-        .zip(&elements.reflectance)
-        .filter(|(area, _)| f64::from(**area) >= smallest)
-        .map(|(area, reflectance)| f64::from(reflectance.max_element()) * all / f64::from(*area))
-        .fold(1.0, f64::max);
-    9.0 * most
-}
-
-/// Rays of each element: systematic sampling with one random number, never negative, their sum right to within one.
-fn allot(unshot: &[Vec3], power: f64, power_of_ray: f64, seed: u32) -> Vec<u32> {
-    let rays = power / power_of_ray;
-    let offset = f64::from(unit_float(seed));
-    let mut share = 0.0;
-    let mut before = 0.0;
-    unshot
-        .iter()
-        .map(|unshot| {
-            share += f64::from(unshot.element_sum()) / 3.0 / power;
-            let until = (rays * share + offset).floor();
-            let count = until - before;
-            before = until;
-            count as u32
-        })
-        .collect()
-}
-
-/// One bounce: every element shoots what the bounce before brought it.
 struct Iteration<'a> {
     transport: &'a Transport<'a>,
     half: usize,
-    seed: u32,
-    unshot: &'a [Vec3],
     /// Which elements have buried points.
     suspect: &'a [bool],
-    allotment: Vec<u32>,
+    bounce: &'a Bounce<'a>,
 }
 
 impl Iteration<'_> {
-    /// How many rays' worth of power arrived at each element, per channel, and how many rays were traced.
-    fn run(&self, monitor: &dyn Monitor) -> Result<(Vec<DVec3>, u64), Cancelled> {
-        let arrived: Vec<[AtomicU64; 3]> = (0..self.unshot.len()).map(|_| Default::default()).collect();
+    fn run(&self, monitor: &dyn Monitor) -> Result<Landed, StepError> {
+        let Bounce { seed, unshot, allotment } = self.bounce;
+        let arrived: Vec<[AtomicU64; 3]> = (0..unshot.len()).map(|_| Default::default()).collect();
         let traced = AtomicU64::new(0);
-        (0..self.unshot.len()).into_par_iter().with_min_len(TILE).try_for_each(|element| {
-            let rays = self.allotment[element];
+        (0..unshot.len()).into_par_iter().with_min_len(TILE).try_for_each(|element| {
+            let rays = allotment[element];
             if rays == 0 {
                 return Ok(());
             }
             monitor.check()?;
-            let colour = self.unshot[element] * (3.0 / self.unshot[element].element_sum());
-            let seed = hash2(self.transport.seed(self.half, Stage::Shoot, element), self.seed);
+            let colour = self.bounce.colour(element);
+            let seed = hash2(self.transport.seed_of(self.half, Stage::Shoot, element), *seed);
             // Direct light is not asked for.
             let source = Source { element, suspect: self.suspect[element], chances: Chances::All(0) };
             let sampler = self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element));
@@ -168,11 +70,11 @@ impl Iteration<'_> {
                     sum.fetch_add(share, Ordering::Relaxed);
                 }
             }
-            Ok(())
+            Ok::<(), StepError>(())
         })?;
         let share = |sum: AtomicU64| sum.into_inner() as f64 / f64::from(ONE);
         let arrived = arrived.into_iter().map(|sums| DVec3::from_array(sums.map(share))).collect();
-        Ok((arrived, traced.into_inner()))
+        Ok(Landed { arrived, rays: traced.into_inner() })
     }
 
     /// Where a ray lands that leaves an element from a point that is not buried.
@@ -252,26 +154,5 @@ mod tests {
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
         // 255 degrees of freedom: 99.8 % of fair samples lie between 190 and 330.
         assert!((190.0..330.0).contains(&chi_square), "{chi_square}");
-    }
-
-    #[test]
-    fn rays_are_allotted_in_proportion_to_power_and_add_up() {
-        let unshot: Vec<Vec3> = (0..1000).map(|k| Vec3::new((k % 7) as f32, (k % 3) as f32, 0.5)).collect();
-        let power = total(&unshot);
-        for seed in 0..20 {
-            let allotment = allot(&unshot, power, power / 12_345.0, seed * 77_777_777);
-            let sum: u32 = allotment.iter().sum();
-            assert!((i64::from(sum) - 12_345).abs() <= 1, "{sum} rays");
-            for (rays, unshot) in allotment.iter().zip(&unshot) {
-                let exact = f64::from(unshot.element_sum()) / 3.0 / power * 12_345.0;
-                assert!((f64::from(*rays) - exact).abs() <= 1.0);
-            }
-        }
-    }
-
-    #[test]
-    fn elements_without_power_get_no_rays() {
-        let allotment = allot(&[Vec3::ZERO, Vec3::ONE, Vec3::ZERO], 1.0, 0.01, u32::MAX);
-        assert_eq!((allotment[0], allotment[2]), (0, 0));
     }
 }

@@ -9,6 +9,7 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
+use crate::radiosity::seeds::{Stage, seed_of_stage};
 use crate::scene::{Chances, LightSampler, Place, Scene};
 
 /// Emitters that a sample of an element's direct light visits: all of them, or with more those that promise most.
@@ -28,7 +29,7 @@ pub(super) struct Transport<'a> {
     pub lights: LightSampler<'a>,
     /// Which meshes are closed, found out when first asked.
     pub closed: Vec<OnceLock<bool>>,
-    seed: u32,
+    pub seed: u32,
 }
 
 /// What rays know of the element that they leave.
@@ -64,16 +65,6 @@ pub(super) enum End {
     Buried,
 }
 
-/// Which random numbers a stage draws; stages never share any.
-#[derive(Clone, Copy)]
-pub(super) enum Stage {
-    Direct,
-    Pick,
-    Gather,
-    Shoot,
-    Allocate,
-}
-
 /// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`
 /// (the power heuristic of Veach and Guibas 1995). Squares matter: a small lamp that one gather ray in a hundred meets
 /// must not spoil what aimed rays know well.
@@ -89,8 +80,8 @@ impl<'a> Transport<'a> {
     }
 
     /// The seed of an element's points in a stage of a half.
-    pub fn seed(&self, half: usize, stage: Stage, element: usize) -> u32 {
-        hash2(hash2(self.seed, half as u32 * 16 + stage as u32), element as u32)
+    pub fn seed_of(&self, half: usize, stage: Stage, element: usize) -> u32 {
+        hash2(seed_of_stage(self.seed, half, stage), element as u32)
     }
 
     /// With what chance a sample of an element's direct light visits each emitter.

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use super::{Emitter, LightSampler};
-use crate::geometry::SurfaceId;
+use crate::geometry::{Aabb, SurfaceId};
 use crate::scene::{EnvironmentMap, LightKind};
 
 /// What a shader needs to know of an emitter.
@@ -12,10 +12,12 @@ pub(crate) enum EmitterDescription<'a> {
     Lamp(LightKind),
     /// A rectangle that shines from the side that its normal points to.
     Rectangle { corner: Vec3, width: Vec3, height: Vec3, normal: Vec3, radiance: Vec3 },
-    /// An emissive surface, with the cumulative probabilities of its triangles.
-    Surface { surface: SurfaceId, cumulative: &'a [f32] },
-    /// The environment map, with the cumulative probabilities of its cells, row by row.
-    Environment { map: &'a EnvironmentMap, columns: usize, rows: usize, cumulative: &'a [f32] },
+    /// An emissive surface, with the cumulative probabilities of its triangles; its luminous flux in lumens, the box around
+    /// it, and the area of its sides in square metres.
+    Surface { surface: SurfaceId, cumulative: &'a [f32], power: f32, bounds: Aabb, area: f32 },
+    /// The environment map, with the cumulative probabilities of its cells, row by row, and the illuminance in lux that it
+    /// would bring from all around.
+    Environment { map: &'a EnvironmentMap, columns: usize, rows: usize, cumulative: &'a [f32], power: f32 },
 }
 
 impl LightSampler<'_> {
@@ -30,14 +32,19 @@ impl LightSampler<'_> {
                 normal: light.normal,
                 radiance: light.radiance,
             },
-            Emitter::Surface(light) => {
-                EmitterDescription::Surface { surface: light.surface, cumulative: light.triangles.cumulative() }
-            }
+            Emitter::Surface(light) => EmitterDescription::Surface {
+                surface: light.surface,
+                cumulative: light.triangles.cumulative(),
+                power: light.power(),
+                bounds: light.bounds,
+                area: light.area,
+            },
             Emitter::Environment(light) => EmitterDescription::Environment {
                 map: &light.map,
                 columns: light.columns,
                 rows: light.rows,
                 cumulative: light.cells.cumulative(),
+                power: light.power(),
             },
         })
     }

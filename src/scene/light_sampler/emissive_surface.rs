@@ -14,9 +14,9 @@ pub(super) struct EmissiveSurface {
     facets: Vec<Facet>,
     pub(super) triangles: Distribution,
     power: f32,
-    bounds: Aabb,
+    pub(super) bounds: Aabb,
     /// Area of all sides in square metres.
-    area: f32,
+    pub(super) area: f32,
     both_sides: bool,
 }
 

@@ -1,0 +1,103 @@
+// Radiosities from stored hits: the twin of `radiosity::cpu::iterate`.
+
+/// Which elements a chunk of stored hits belongs to, and what becomes of the sums.
+struct Sweep {
+    /// The first element.
+    first: u32,
+    /// How many there are.
+    count: u32,
+    padding_0: u32,
+    padding_1: u32,
+    /// How many times the last change is added, per channel.
+    series: vec4<f32>,
+}
+
+/// A stored hit that was coloured on its way.
+struct Tinted {
+    tint: vec3<f32>,
+    hit: u32,
+}
+
+@group(0) @binding(0) var<uniform> settings: Sweep;
+/// Radiosity of each element with one as the last number; behind them one that is black, and one that does not even count.
+@group(0) @binding(1) var<storage, read> radiosities: array<vec4<f32>>;
+/// For each element, and one more, where its hits start, and where its tinted ones do.
+@group(0) @binding(2) var<storage, read> offsets: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> hits: array<u32>;
+@group(0) @binding(4) var<storage, read> tinted: array<Tinted>;
+/// Sums of the radiosities that each element's hits see, and how many count; later the next radiosities.
+@group(0) @binding(5) var<storage, read_write> sums: array<vec4<f32>>;
+/// What each element reflects of direct light, and its area; then its reflectance.
+@group(0) @binding(6) var<storage, read> sources: array<vec4<f32>>;
+/// For each workgroup the change of its elements' radiosities and their sum, weighted by area.
+@group(0) @binding(7) var<storage, read_write> changes: array<vec4<f32>>;
+
+/// The number of this thread when all workgroups stand in one row.
+fn thread_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return id.x + id.y * groups.x * 64u;
+}
+
+/// Adds what the stored hits of a chunk see.
+@compute @workgroup_size(64)
+fn add_hits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let thread = thread_index(id, groups);
+    if thread >= settings.count {
+        return;
+    }
+    let start = offsets[thread];
+    let end = offsets[thread + 1u];
+    var sum = vec4(0.0);
+    for (var hit = start.x; hit < end.x; hit++) {
+        sum += radiosities[hits[hit]];
+    }
+    for (var index = start.y; index < end.y; index++) {
+        sum += vec4(tinted[index].tint * radiosities[tinted[index].hit].xyz, 0.0);
+    }
+    sums[settings.first + thread] += sum;
+}
+
+var<workgroup> group_change: array<vec3<f32>, 64>;
+var<workgroup> group_total: array<vec3<f32>, 64>;
+
+/// From sums to the next radiosities, and how much they have changed.
+@compute @workgroup_size(64)
+fn reflect_sums(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let element = thread_index(id, groups);
+    var change = vec3(0.0);
+    var total = vec3(0.0);
+    if element < settings.count {
+        let source = sources[2u * element];
+        let sum = sums[element];
+        let radiosity = source.xyz + sources[2u * element + 1u].xyz * (sum.xyz / max(sum.w, 1.0));
+        change = abs(radiosity - radiosities[element].xyz) * source.w;
+        total = radiosity * source.w;
+        sums[element] = vec4(radiosity, 1.0);
+    }
+    group_change[local] = change;
+    group_total[local] = total;
+    workgroupBarrier();
+    if local == 0u {
+        var changed = vec3(0.0);
+        var all_together = vec3(0.0);
+        for (var other = 0u; other < 64u; other++) {
+            changed += group_change[other];
+            all_together += group_total[other];
+        }
+        let group = element / 64u;
+        changes[2u * group] = vec4(changed, 0.0);
+        changes[2u * group + 1u] = vec4(all_together, 0.0);
+    }
+}
+
+/// Adds so many times the last change to the next radiosities.
+@compute @workgroup_size(64)
+fn add_series(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let element = thread_index(id, groups);
+    if element < settings.count {
+        sums[element] += (sums[element] - radiosities[element]) * settings.series;
+    }
+}

@@ -1,0 +1,257 @@
+// Rays between elements and lights, and what they carry: the twin of `radiosity::cpu`.
+
+/// What a gather ray found.
+struct Arrival {
+    /// The element that was met, `LOST` or `BURIED`.
+    end: u32,
+    /// Rays traced.
+    rays: u32,
+    /// Share of the end's radiosity that arrives, per channel.
+    tint: vec3<f32>,
+    /// Irradiance that the ray stands for: direct light of what it met.
+    direct: vec3<f32>,
+    /// Indirect light that it collected on a detour over surfaces without elements.
+    detour: vec3<f32>,
+}
+
+/// The ray escaped or was absorbed.
+const LOST: u32 = 0xfffffffeu;
+/// It started inside other geometry, or below its own surface: it does not count.
+const BURIED: u32 = 0xffffffffu;
+
+/// Emitters that a sample of an element's direct light visits, and one on a surface without elements.
+const VISITS: u32 = 4u;
+const DETOUR_VISITS: u32 = 2u;
+/// Bounces off surfaces without elements after which a ray counts as absorbed.
+const MOST_DETOURS: u32 = 8u;
+
+/// Slope above the surface at which a point looks around, directions that it looks in, how many of them must leave a
+/// solid, and surfaces that one look passes at most.
+const HORIZON: f32 = 0.1;
+const LOOKS: u32 = 5u;
+const ENOUGH_LOOKS: u32 = 4u;
+const MOST_PASSED: u32 = 16u;
+
+/// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`:
+/// the power heuristic.
+fn power_share(own: f32, other: f32) -> f32 {
+    let squares = vec2(own * own, other * other);
+    return select(0.0, squares.x / (squares.x + squares.y), own > 0.0);
+}
+
+/// The place of an element, for choosing emitters.
+fn place_of_element(element: u32) -> Place {
+    if element_tables[EMITTER_COUNT] <= VISITS {
+        return Place(vec3(0.0), 0.0, vec3(0.0));
+    }
+    let record = element_tables[PLACES] + 7u * element;
+    return Place(element_vec3(record), element_float(record + 6u), element_vec3(record + 3u));
+}
+
+/// Light, and how many rays it took to find it.
+struct Found {
+    light: vec3<f32>,
+    rays: u32,
+}
+
+/// Irradiance that one point of one emitter brings, shadows and the weight of aimed rays included. `chance` is that of the
+/// visit.
+fn aimed_light(emitter: u32, chance: f32, point: SurfacePoint, u: vec2<f32>) -> Found {
+    let light = sample_emitter(emitter, origin_of(point), point.shading_normal, u);
+    if !(largest(light.irradiance) > 0.0) || !(largest(light.irradiance) < FAR)
+        || dot(light.direction, point.geometric_normal) <= 0.0 {
+        return Found(vec3(0.0), 0u);
+    }
+    var part = 1.0 / chance;
+    if light.density >= 0.0 {
+        let by_chance = max(dot(point.shading_normal, light.direction), 0.0) / PI;
+        part *= power_share(chance * light.density, by_chance);
+    }
+    return Found(light_through(light.ray) * light.irradiance * part, 1u);
+}
+
+/// True when a ray met a surface from behind that has no back.
+fn absorbs(hit: Hit) -> bool {
+    return is_back(hit) && (surfaces[surface_of(hit.triangle)].flags & BOTH_SIDES) == 0u;
+}
+
+/// Irradiance that a ray stands for which met a shining surface or the sky by chance, weighed against rays aimed there by
+/// one of so many visits at a place.
+fn met_light(ray: Ray, hit: Hit, by_chance: f32, place: Place, visits: u32) -> vec3<f32> {
+    var radiance = scene.sky_radiance;
+    var emitter = tables[SKY_EMITTER];
+    var density = 0.0;
+    if hit.triangle == NONE {
+        if emitter != NONE {
+            radiance = environment_radiance(emitter, environment_uv(emitter, ray.direction));
+            density = environment_density(emitter, ray.direction);
+        }
+    } else {
+        emitter = surfaces[surface_of(hit.triangle)].emitter;
+        if emitter == NONE || absorbs(hit) {
+            return vec3(0.0);
+        }
+        radiance = emission_at(surface_of(hit.triangle), hit.triangle, hit.barycentric);
+        density = hit_density(emitter, ray, hit);
+    }
+    if emitter != NONE {
+        density *= chance_of(chances_at(place, visits), emitter);
+    }
+    return radiance * (PI * power_share(by_chance, density));
+}
+
+/// Follows a gather ray from a point of an element, along a direction that was chosen with a density of cosine over pi.
+///
+/// A point of a suspect element, one that has buried points, is asked first whether it is one of them; other points only
+/// when their ray meets a back that absorbs.
+fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, suspect: bool) -> Arrival {
+    var arrival = Arrival(LOST, 0u, vec3(1.0), vec3(0.0), vec3(0.0));
+    if dot(direction, point.geometric_normal) <= 0.0 {
+        arrival.end = BURIED;
+        return arrival;
+    }
+    let ray = ray_from(point, direction);
+    let hit = closest_hit(ray);
+    arrival.rays = 1u;
+    let is_absorbed = hit.triangle != NONE && absorbs(hit);
+    if suspect || is_absorbed {
+        let looks = look_around(point, direction);
+        arrival.rays += looks.y;
+        if looks.x >= ENOUGH_LOOKS {
+            arrival.end = BURIED;
+            return arrival;
+        }
+    }
+    if is_absorbed {
+        return arrival;
+    }
+    let by_chance = dot(point.shading_normal, direction) / PI;
+    arrival.direct = met_light(ray, hit, by_chance, place_of_element(element), VISITS) * hit.filtered;
+    if hit.triangle == NONE {
+        return arrival;
+    }
+    arrival.tint = hit.filtered;
+    let met = element_at(hit, is_back(hit));
+    if met != NONE {
+        arrival.end = met;
+        return arrival;
+    }
+    return detour(hit, seed, arrival);
+}
+
+/// Carries on from a surface without elements as a path tracer does, until an element is hit.
+fn detour(first: Hit, first_seed: u32, before: Arrival) -> Arrival {
+    var arrival = before;
+    var hit = first;
+    var seed = first_seed;
+    for (var bounce = 0u; bounce < MOST_DETOURS; bounce++) {
+        arrival.tint *= reflectance_at(hit);
+        if largest(arrival.tint) <= 1e-3 {
+            return arrival;
+        }
+        let point = surface_point(hit.triangle, hit.barycentric, is_back(hit));
+        seed = hash2(seed, bounce);
+        let u = sobol_point(seed, 0u);
+        let place = Place(point.position, 0.0, point.geometric_normal);
+        let chances = chances_at(place, DETOUR_VISITS);
+        var sum = unit_float(hash2(seed, 1u));
+        for (var emitter = 0u; emitter < element_tables[EMITTER_COUNT]; emitter++) {
+            let chance = chance_of(chances, emitter);
+            let drawn = visit(sum, chance);
+            sum = drawn.sum;
+            if drawn.is_made {
+                let found = aimed_light(emitter, chance, point, u.zw);
+                arrival.detour += arrival.tint * found.light;
+                arrival.rays += found.rays;
+            }
+        }
+        let direction = from_local(point.shading_normal, cosine_hemisphere(u.xy));
+        if dot(direction, point.geometric_normal) <= 0.0 {
+            return arrival;
+        }
+        let ray = ray_from(point, direction);
+        arrival.rays++;
+        hit = closest_hit(ray);
+        if hit.triangle != NONE && absorbs(hit) {
+            return arrival;
+        }
+        let by_chance = dot(point.shading_normal, direction) / PI;
+        arrival.tint *= hit.filtered;
+        arrival.detour += arrival.tint * met_light(ray, hit, by_chance, place, DETOUR_VISITS);
+        if hit.triangle == NONE {
+            return arrival;
+        }
+        let met = element_at(hit, is_back(hit));
+        if met != NONE {
+            arrival.end = met;
+            return arrival;
+        }
+    }
+    return arrival;
+}
+
+/// Diffuse reflectance where a ray met a surface.
+fn reflectance_at(hit: Hit) -> vec3<f32> {
+    let surface = surface_of(hit.triangle);
+    let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
+    let metallic = surfaces[surface].metallic * picture.z;
+    return base_color_at(surface, hit.triangle, hit.barycentric).xyz * (1.0 - metallic);
+}
+
+/// Looks around along the surface: how many looks leave a solid that the point lies in, as all do from within one, and the
+/// number of rays that it took.
+fn look_around(point: SurfacePoint, direction: vec3<f32>) -> vec2<u32> {
+    let normal = point.geometric_normal;
+    let along = direction - normal * dot(direction, normal);
+    let square = dot(along, along);
+    let basis = orthonormal_basis(normal);
+    let across = select(basis[0], along * inverseSqrt(max(square, 1e-37)), square > 1e-37);
+    let aside = cross(normal, across);
+    var leaving = 0u;
+    var rays = 0u;
+    for (var look = 0u; look < LOOKS; look++) {
+        let turned = sin_cos_turns(f32(look) / f32(LOOKS));
+        let looks = leaves_a_solid(ray_from(point, across * turned.y + aside * turned.x + normal * HORIZON));
+        leaving += looks.x;
+        rays += looks.y;
+        if leaving >= ENOUGH_LOOKS || leaving + LOOKS - 1u - look < ENOUGH_LOOKS {
+            break;
+        }
+    }
+    return vec2(leaving, rays);
+}
+
+/// Follows a ray through fronts, which it enters solids by, and through the backs of those, until it meets the back of a
+/// solid that it has not entered. One or zero, and the number of rays.
+fn leaves_a_solid(look: Ray) -> vec2<u32> {
+    var ray = look;
+    var entered: array<u32, MOST_PASSED>;
+    var solids = 0u;
+    for (var passed = 0u; passed < MOST_PASSED; passed++) {
+        let hit = closest_hit(ray);
+        if hit.triangle == NONE {
+            return vec2(0u, passed + 1u);
+        }
+        // Open surfaces may bound solids together, and count as one.
+        let is_closed = (element_tables[sheet_of(hit.triangle)] & CLOSED) != 0u;
+        let solid = select(NONE, surface_of(hit.triangle), is_closed);
+        if !is_back(hit) {
+            entered[solids] = solid;
+            solids++;
+        } else if !absorbs(hit) {
+            return vec2(0u, passed + 1u);
+        } else {
+            var place = 0u;
+            while place < solids && entered[place] != solid {
+                place++;
+            }
+            if place == solids {
+                return vec2(1u, passed + 1u);
+            }
+            solids--;
+            entered[place] = entered[solids];
+        }
+        ray.t_min = bitcast<f32>(bitcast<u32>(max(hit.t, 1e-37)) + 1u);
+    }
+    return vec2(0u, MOST_PASSED);
+}

@@ -1,0 +1,132 @@
+//! The kernels of a bake.
+
+use std::cell::OnceCell;
+
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, Buffer,
+    BufferBindingType, CommandEncoder, ComputePassDescriptor, ComputePipeline, ShaderModule,
+};
+
+use super::super::scene::{buffer, entry};
+use super::super::shader::{groups_of_64, piece, tracing_source};
+use super::super::{Gpu, GpuScene, Stack};
+
+/// All kernels, and what they are given.
+pub(super) struct Kernels {
+    pub gather: ComputePipeline,
+    /// Most bakes do not shoot, and it takes long to compile.
+    shots: OnceCell<ComputePipeline>,
+    rays: ShaderModule,
+    pub aimed: ComputePipeline,
+    pub send_out: ComputePipeline,
+    pub collect_and_read: ComputePipeline,
+    pub collect_and_store: ComputePipeline,
+    pub list_tinted: ComputePipeline,
+    pub collect_aimed: ComputePipeline,
+    pub land_shots: ComputePipeline,
+    pub add_hits: ComputePipeline,
+    pub reflect_sums: ComputePipeline,
+    pub add_series: ComputePipeline,
+    rays_layout: BindGroupLayout,
+    sums_layout: BindGroupLayout,
+    sweep_layout: BindGroupLayout,
+}
+
+/// Storage buffers of a group after its uniform: true for those that are only read.
+const RAYS: [bool; 2] = [true, false];
+const SUMS: [bool; 7] = [true, false, true, false, false, false, false];
+const SWEEP: [bool; 7] = [true, true, true, true, false, true, false];
+
+impl Kernels {
+    /// Compiles them.
+    pub fn new(gpu: &Gpu) -> Self {
+        let rays_layout = layout(gpu, "a bake's rays", &RAYS);
+        let sums_layout = layout(gpu, "a bake's sums", &SUMS);
+        let sweep_layout = layout(gpu, "a sweep", &SWEEP);
+        let rays = [
+            piece!("colour"),
+            piece!("light"),
+            piece!("errand"),
+            piece!("surface_point"),
+            piece!("elements"),
+            piece!("chances"),
+            piece!("transport"),
+            piece!("bake_rays"),
+        ];
+        let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), &rays));
+        let sums = [piece!("colour"), piece!("errand"), piece!("bake_sums")].join("\n");
+        let sums = gpu.shader("a bake's sums", sums);
+        let sweep = gpu.shader("a sweep", piece!("sweep").to_owned());
+        let scene_layout = GpuScene::layout(gpu);
+        let of_rays = |name| gpu.compute_pipeline(&rays, name, &[&scene_layout, &rays_layout]);
+        let of_sums = |name| gpu.compute_pipeline(&sums, name, &[&sums_layout]);
+        let of_sweep = |name| gpu.compute_pipeline(&sweep, name, &[&sweep_layout]);
+        let [gather, aimed] = ["trace_gather", "trace_aimed"].map(of_rays);
+        Self {
+            gather,
+            shots: OnceCell::new(),
+            aimed,
+            send_out: of_sums("send_out"),
+            collect_and_read: of_sums("collect_and_read"),
+            collect_and_store: of_sums("collect_and_store"),
+            list_tinted: of_sums("list_tinted"),
+            collect_aimed: of_sums("collect_aimed"),
+            land_shots: of_sums("land_shots"),
+            add_hits: of_sweep("add_hits"),
+            reflect_sums: of_sweep("reflect_sums"),
+            add_series: of_sweep("add_series"),
+            rays,
+            rays_layout,
+            sums_layout,
+            sweep_layout,
+        }
+    }
+
+    /// Traces shots.
+    pub fn shots(&self, gpu: &Gpu) -> &ComputePipeline {
+        let layouts = [&GpuScene::layout(gpu), &self.rays_layout];
+        self.shots.get_or_init(|| gpu.compute_pipeline(&self.rays, "trace_shots", &layouts))
+    }
+
+    pub fn bind_rays(&self, gpu: &Gpu, buffers: [&Buffer; 1 + RAYS.len()]) -> BindGroup {
+        bind(gpu, &self.rays_layout, &buffers)
+    }
+
+    pub fn bind_sums(&self, gpu: &Gpu, buffers: [&Buffer; 1 + SUMS.len()]) -> BindGroup {
+        bind(gpu, &self.sums_layout, &buffers)
+    }
+
+    pub fn bind_sweep(&self, gpu: &Gpu, buffers: [&Buffer; 1 + SWEEP.len()]) -> BindGroup {
+        bind(gpu, &self.sweep_layout, &buffers)
+    }
+}
+
+/// A uniform and some storage buffers.
+fn layout(gpu: &Gpu, label: &str, storage: &[bool]) -> BindGroupLayout {
+    let storage = storage
+        .iter()
+        .zip(1..)
+        .map(|(&read_only, binding)| entry(binding, buffer(BufferBindingType::Storage { read_only })));
+    let entries: Vec<_> = core::iter::once(entry(0, buffer(BufferBindingType::Uniform))).chain(storage).collect();
+    gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor { label: Some(label), entries: &entries })
+}
+
+fn bind(gpu: &Gpu, layout: &BindGroupLayout, buffers: &[&Buffer]) -> BindGroup {
+    let entries: Vec<BindGroupEntry> = buffers
+        .iter()
+        .zip(0..)
+        .map(|(buffer, binding)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .collect();
+    gpu.device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries })
+}
+
+/// Records a kernel with a thread for each of `count` things.
+pub(super) fn dispatch(encoder: &mut CommandEncoder, kernel: &ComputePipeline, groups: &[&BindGroup], count: u32) {
+    let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
+    pass.set_pipeline(kernel);
+    for (index, group) in groups.iter().enumerate() {
+        pass.set_bind_group(index as u32, *group, &[]);
+    }
+    let (columns, rows) = groups_of_64(count);
+    pass.dispatch_workgroups(columns, rows, 1);
+}

@@ -1,0 +1,229 @@
+//! Bakes on the device: the twin of [`CpuBackend`](crate::radiosity::CpuBackend).
+//!
+//! The host keeps what there is one of for each element; rays and stored hits stay on the device. A step's rays go out in
+//! [batches](rays): one kernel finds the element of each ray, one traces, one adds up the rays of each element in their
+//! order, so that no sum depends on how a device schedules its threads. Random numbers, weights and the order of work are
+//! the processor's, whose results differ by rounding alone.
+
+mod elements;
+mod gather;
+mod kernels;
+mod rays;
+mod shoot;
+mod stored;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use glam::{Vec3, Vec4};
+
+use self::gather::GatherStep;
+use self::rays::{Errand, Rays, Work};
+use self::shoot::Shots;
+use self::stored::DeviceHits;
+use self::sweep::{Product, Radiosities, padded};
+use super::scene::GpuTree;
+use super::{Gpu, GpuFault, GpuScene};
+use crate::kdtree::Preset;
+use crate::lightmap::Elements;
+use crate::progress::Monitor;
+use crate::radiosity::{
+    Accumulators, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, converge,
+    seed_of_allocation, seed_of_stage, shoot_half,
+};
+use crate::scene::Scene;
+
+impl From<GpuFault> for StepError {
+    fn from(fault: GpuFault) -> Self {
+        Self::Device(fault.to_string())
+    }
+}
+
+/// A graphics card as a [`TransportBackend`].
+pub struct GpuBackend<'a> {
+    gpu: &'a Gpu,
+    elements: &'a Elements,
+    rays: Rays,
+    seed: u32,
+    /// Everything but stored hits.
+    halves: [Accumulators; HALVES],
+    stored: [Vec<DeviceHits>; HALVES],
+}
+
+impl<'a> GpuBackend<'a> {
+    /// Uploads a scene and its elements.
+    ///
+    /// # Errors
+    /// When the device has too little room for them.
+    pub fn new(gpu: &'a Gpu, scene: &Scene, elements: &'a Elements, seed: u32) -> Result<Self, GpuFault> {
+        let on_device = GpuScene::with_tree(gpu, scene, &GpuTree::of_bake(scene, &Preset::narrow()))?;
+        let tables = elements::tables(scene, &on_device, elements);
+        Ok(Self {
+            gpu,
+            elements,
+            rays: Rays::new(gpu, on_device, &tables, elements.len())?,
+            seed,
+            halves: core::array::from_fn(|_| Accumulators::new(elements.len())),
+            stored: Default::default(),
+        })
+    }
+
+    fn direct(&mut self, samples: u32, tolerance: f32, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+        let mut report = StepReport::default();
+        let wanted: [Vec<u32>; HALVES] = core::array::from_fn(|half| {
+            self.halves[1 - half].sums.iter().map(|other| other.samples_for_other_half(samples, tolerance)).collect()
+        });
+        for (half, wanted) in wanted.iter().enumerate() {
+            let seeds = [Stage::Direct, Stage::Pick].map(|stage| seed_of_stage(self.seed, half, stage));
+            let sums = &mut self.halves[half].sums;
+            let work: Vec<Work> = sums
+                .iter()
+                .zip(wanted)
+                .zip(0..)
+                .filter(|((sums, wanted), _)| sums.aimed_count < **wanted)
+                .map(|((sums, wanted), element)| Work {
+                    element,
+                    first_index: sums.aimed_count,
+                    rays: wanted - sums.aimed_count,
+                    suspect: false,
+                    hits_at: 0,
+                })
+                .collect();
+            self.rays.send(self.gpu, Errand::Aimed, seeds, &work, monitor, |part, tally| {
+                let sums = &mut sums[part.element as usize];
+                sums.aimed += Vec3::from(tally.direct);
+                sums.aimed_square += tally.detour[0];
+                sums.aimed_count += part.rays;
+                report.rays += u64::from(tally.rays);
+            })?;
+        }
+        Ok(report)
+    }
+
+    fn gather(&mut self, rays: &[u32], hits: Hits, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+        let mut report = StepReport::default();
+        for half in 0..HALVES {
+            let radiosities = match hits {
+                Hits::Read => padded(self.halves[half].radiosities().into_iter()),
+                Hits::Store | Hits::Forget => padded(core::iter::repeat_n(Vec3::ZERO, rays.len())),
+            };
+            let radiosities = self.gpu.storage("radiosities", &radiosities)?;
+            let mut step = GatherStep {
+                gpu: self.gpu,
+                rays: &mut self.rays,
+                sums: &mut self.halves[half].sums,
+                wanted: rays,
+                seed: seed_of_stage(self.seed, half, Stage::Gather),
+                hits,
+                monitor,
+                traced: 0,
+            };
+            if hits == Hits::Store {
+                self.stored[half].push(step.store()?);
+            } else {
+                step.read(&radiosities)?;
+            }
+            report.rays += step.traced;
+        }
+        Ok(report)
+    }
+
+    fn iterate(&mut self, rays: u32, bounces: Option<u32>, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+        let mut report = StepReport::default();
+        for half in 0..HALVES {
+            let known = &self.halves[half];
+            let count = self.elements.len();
+            let sources: Vec<Vec3> = (0..count).map(|element| known.source(self.elements, element)).collect();
+            let start = known.start_of_iteration(&sources, bounces).into_iter();
+            // The fewest steps that have so many rays together.
+            let mut have = 0;
+            let steps = self.stored[half].iter().take_while(|stored| {
+                let needed = have < u64::from(rays);
+                have += stored.len() / count as u64;
+                needed
+            });
+            let stored = &self.stored[half][..steps.count()];
+            let product = Product { gpu: self.gpu, kernels: &self.rays.kernels, stored, elements: count };
+            let mut radiosities = Radiosities::new(product, self.elements, &sources, start, monitor)?;
+            let converged = converge(&mut radiosities, bounces)?;
+            let solved = radiosities.read()?;
+            let known = &mut self.halves[half].radiosity[..count];
+            known.iter_mut().zip(solved).for_each(|(known, solved)| *known = solved.truncate().extend(0.0));
+            report.iterations = report.iterations.max(converged.iterations);
+            report.unshot = report.unshot.max(converged.remaining as f32);
+        }
+        Ok(report)
+    }
+
+    fn shoot(&mut self, bounces: Option<u32>, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+        let mut report = StepReport::default();
+        for (half, accumulators) in self.halves.iter_mut().enumerate() {
+            let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
+            let mut shots = Shots {
+                gpu: self.gpu,
+                rays: &mut self.rays,
+                suspect: &suspect,
+                seed: seed_of_stage(self.seed, half, Stage::Shoot),
+                monitor,
+            };
+            let seed = seed_of_allocation(self.seed, half, accumulators.shots);
+            let one = shoot_half(self.elements, accumulators, bounces, seed, |bounce| shots.land(bounce))?;
+            report.rays += one.rays;
+            report.iterations = report.iterations.max(one.iterations);
+            report.unshot = report.unshot.max(one.unshot);
+        }
+        Ok(report)
+    }
+
+    fn product(&self, half: usize) -> Product<'_> {
+        let Self { gpu, rays, stored, elements, .. } = self;
+        Product { gpu, kernels: &rays.kernels, stored: &stored[half], elements: elements.len() }
+    }
+}
+
+impl TransportBackend for GpuBackend<'_> {
+    fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+        monitor.check()?;
+        match step {
+            Step::Direct { samples, tolerance } => self.direct(*samples, *tolerance, monitor),
+            Step::Gather { rays, hits } => self.gather(rays, *hits, monitor),
+            Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0) } => Ok(StepReport::default()),
+            Step::Iterate { rays, bounces } => self.iterate(*rays, *bounces, monitor),
+            Step::Shoot { bounces } => self.shoot(*bounces, monitor),
+        }
+    }
+
+    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
+        let sums = self.product(half).sums(self.radiosity(half).into_iter())?;
+        let brought: Vec<Vec3> = sums.into_iter().map(Vec4::truncate).collect();
+        Ok(self.halves[half].readings(&brought))
+    }
+
+    fn radiosity(&self, half: usize) -> Vec<Vec3> {
+        self.halves[half].radiosities()
+    }
+
+    fn apply(&self, half: usize, radiosity: &[Vec3]) -> Result<Vec<Vec3>, StepError> {
+        let sums = self.product(half).sums(radiosity.iter().copied())?;
+        Ok(sums.into_iter().map(|sum| sum.truncate() / sum.w.max(1.0)).collect())
+    }
+
+    fn snapshot(&self) -> Result<Cow<'_, [Accumulators; HALVES]>, StepError> {
+        let mut halves = self.halves.clone();
+        for (half, stored) in halves.iter_mut().zip(&self.stored) {
+            half.stored = stored.iter().map(|hits| hits.download(self.gpu)).collect::<Result<_, _>>()?;
+        }
+        Ok(Cow::Owned(halves))
+    }
+
+    fn restore(&mut self, accumulators: [Accumulators; HALVES]) -> Result<(), StepError> {
+        self.halves = accumulators;
+        for (half, stored) in self.halves.iter_mut().zip(&mut self.stored) {
+            let hits = core::mem::take(&mut half.stored);
+            *stored = hits.iter().map(|hits| DeviceHits::upload(self.gpu, hits)).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Bakes on the device against those of the processor.
+
+use std::sync::{Arc, Mutex};
+
+use glam::Vec3;
+
+use super::super::context::test_device;
+use super::super::tests::{room_of_everything, without};
+use super::*;
+use crate::kdtree::World;
+use crate::lightmap::{Layout, LayoutSettings};
+use crate::pathtrace::fixtures::add_part;
+use crate::progress::Unmonitored;
+use crate::radiosity::{
+    Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, solve, solve_with,
+};
+use crate::scene::{Material, Role, Scene, luminance, shapes};
+
+/// What is to be solved.
+struct Problem {
+    scene: Arc<Scene>,
+    world: World,
+    elements: Elements,
+    settings: SolverSettings,
+}
+
+impl Problem {
+    fn new(scene: Scene, texels_per_metre: f32, settings: SolverSettings) -> Self {
+        let scene = Arc::new(scene);
+        let world = World::build(scene.clone(), Preset::fast());
+        let layout_settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
+        let layout = Layout::build(&scene, &layout_settings, &Unmonitored).unwrap().0;
+        let elements = Elements::build(&scene, &layout, &world, &Unmonitored).unwrap();
+        Self { scene, world, elements, settings }
+    }
+
+    fn on_cpu(&self, resume: Option<Partial<'_>>) -> Solution {
+        solve(&self.scene, &self.world, &self.elements, &self.settings, resume, &Unmonitored).unwrap()
+    }
+
+    fn on_gpu(
+        &self,
+        gpu: &Gpu,
+        resume: Option<Partial<'_>>,
+        observer: &dyn SolveObserver,
+    ) -> Result<Solution, SolveError> {
+        let mut backend = GpuBackend::new(gpu, &self.scene, &self.elements, self.settings.seed).unwrap();
+        solve_with(&mut backend, &self.scene, &self.elements, &self.settings, resume, observer)
+    }
+
+    /// The root mean square difference of two solutions, over the noise of the first.
+    fn difference(&self, a: &Solution, b: &Solution) -> f32 {
+        let total = |solution: &Solution, element: usize| solution.direct[element] + solution.indirect[element];
+        let rms = |of: &dyn Fn(usize) -> f32| {
+            let square = |element: usize| f64::from(self.elements.area[element] * of(element).powi(2));
+            (0..self.elements.len()).map(square).sum::<f64>().sqrt() as f32
+        };
+        let noise = rms(&|element| a.standard_error[element]);
+        assert!(noise > 0.0, "there is something to compare");
+        rms(&|element| luminance((total(a, element) - total(b, element)).abs())) / noise
+    }
+}
+
+fn settings(method: Method, error: f32) -> SolverSettings {
+    SolverSettings { method, error, seed: 3, ..SolverSettings::default() }
+}
+
+fn cornell(method: Method, error: f32) -> Problem {
+    let scene = crate::scene::load("builtin:cornell_box").unwrap().scene;
+    Problem::new(scene, 4.0, settings(method, error))
+}
+
+#[test]
+fn the_cornell_box_is_baked_as_on_the_processor_by_either_method() {
+    let Some(gpu) = test_device() else { return };
+    for method in [Method::Gather, Method::Stochastic] {
+        let problem = cornell(method, 0.5);
+        let on_gpu = problem.on_gpu(&gpu, None, &Unmonitored).unwrap();
+        let difference = problem.difference(&problem.on_cpu(None), &on_gpu);
+        assert!(difference < 1e-4, "{method:?}: {difference} of the noise");
+    }
+}
+
+#[test]
+fn a_room_of_everything_that_rays_may_meet_is_baked_as_on_the_processor() {
+    let Some(gpu) = test_device() else { return };
+    // Whether a ray passes a blended pane is decided by its last bits, which differ.
+    let mut room = without("pane", room_of_everything());
+    // Without elements: rays go on from it.
+    let metal = room.surfaces.iter_mut().find(|surface| surface.key.0 == "metal").unwrap();
+    metal.role = Role::Occluder;
+    // Half in the floor.
+    let block = shapes::cuboid("block", Vec3::new(0.4, -1.3, 0.4), Vec3::new(0.8, -0.8, 0.8));
+    add_part(&mut room, block, Material::default());
+    let problem = Problem::new(room, 6.0, settings(Method::Gather, 0.5));
+    let on_cpu = problem.on_cpu(None);
+    assert!(on_cpu.visible_fraction.contains(&0.0), "something is buried");
+    let difference = problem.difference(&on_cpu, &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
+    assert!(difference < 0.1, "{difference} of the noise");
+}
+
+#[test]
+fn panes_that_tint_light_do_so_as_on_the_processor() {
+    let Some(gpu) = test_device() else { return };
+    let problem = Problem::new(room_of_everything(), 2.0, settings(Method::Gather, 0.5));
+    let difference = problem.difference(&problem.on_cpu(None), &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
+    // Other rays pass, by chance as many.
+    assert!(difference < 2.0, "{difference} of the noise");
+}
+
+#[test]
+fn the_level_is_baked_as_on_the_processor() {
+    let Some(gpu) = test_device() else { return };
+    let level = crate::scene::load("assets/level.glb").unwrap().scene;
+    let problem = Problem::new(level, 0.125, settings(Method::Gather, 0.5));
+    let difference = problem.difference(&problem.on_cpu(None), &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
+    assert!(difference < 0.1, "{difference} of the noise");
+}
+
+/// Does something when a pass has ended.
+struct AfterPass<F>(u32, F);
+
+impl<F: Sync> crate::progress::Monitor for AfterPass<F> {
+    fn progress(&self, _fraction: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl<F: Fn(&Snapshot<'_>) + Sync> SolveObserver for AfterPass<F> {
+    fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
+        if pass.number == self.0 {
+            (self.1)(state);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_checkpoint_of_the_device_is_one_that_both_go_on_from() {
+    let Some(gpu) = test_device() else { return };
+    for method in [Method::Gather, Method::Stochastic] {
+        let problem = cornell(method, 0.1);
+        let kept = Mutex::new(Vec::new());
+        let keep = AfterPass(1, |state: &Snapshot<'_>| state().unwrap().write(&mut *kept.lock().unwrap()).unwrap());
+        let undisturbed = problem.on_gpu(&gpu, None, &keep).unwrap();
+        let bytes = kept.lock().unwrap().clone();
+        let resumed = || Some(Partial::from_bytes(&bytes).unwrap());
+        let on_gpu = problem.on_gpu(&gpu, resumed(), &Unmonitored).unwrap();
+        assert_eq!((&undisturbed.direct, &undisturbed.indirect), (&on_gpu.direct, &on_gpu.indirect), "{method:?}");
+        let difference = problem.difference(&undisturbed, &problem.on_cpu(resumed()));
+        assert!(difference < 1e-3, "{method:?}: {difference} of the noise");
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_ends_a_bake_with_an_error() {
+    if test_device().is_none() {
+        return;
+    }
+    let gpu = Gpu::headless().unwrap();
+    let lose = AfterPass(1, |_: &Snapshot<'_>| gpu.device().destroy());
+    let ended = cornell(Method::Gather, 0.01).on_gpu(&gpu, None, &lose);
+    assert!(matches!(ended, Err(SolveError::Device(_))), "{ended:?}");
+}
