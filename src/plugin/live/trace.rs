@@ -214,8 +214,8 @@ impl Tracing {
     ) -> (Instant, wgpu::CommandEncoder) {
         let new_encoder =
             || device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("live view") });
+        let started = self.stopwatch.start(device, queue);
         let mut encoder = new_encoder();
-        let started = self.stopwatch.start(&mut encoder);
         let mut recorded = 0.0;
         for piece in pieces {
             let Some(film) = &self.films[piece.level] else {
