@@ -2,11 +2,15 @@
 //!
 //! Inside of a box that glows and reflects nothing, every ray brings the radiance of its walls.
 
+use bevy::asset::RenderAssetUsages;
 use bevy::camera::{Exposure, Hdr, RenderTarget, Viewport};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::image::ToExtents;
+use bevy::light::Skybox;
 use bevy::prelude::*;
-use bevy::render::render_resource::{TextureFormat, TextureUsages};
+use bevy::render::render_resource::{
+    Extent3d, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor, TextureViewDimension,
+};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
@@ -142,6 +146,69 @@ fn moving_the_camera_or_a_surface_starts_again_and_rest_goes_on() {
     tick_app_times(&mut app, 20);
     wait_for_samples(&mut app, camera, before.samples + 1);
     assert_eq!(status(&app, camera).pictures, before.pictures);
+}
+
+#[test]
+fn a_skybox_looks_as_bevy_draws_it_and_lights_what_stands_in_it() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    // Faces of different colours, turned, with a bright patch that is to be seen right side up.
+    let cube = spawn_cube_map(&mut app, [[200, 0, 0], [0, 200, 0], [0, 0, 200], [200, 200, 0], [0, 200, 200], [99; 3]]);
+    let rotation = Quat::from_euler(EulerRot::YXZ, 0.4, -0.3, 0.2);
+    app.world_mut().entity_mut(camera).insert(Skybox { image: Some(cube), brightness: 900.0, rotation });
+    for direction in [Vec3::NEG_Z, Vec3::X, Vec3::new(0.1, 1.0, 0.0)] {
+        *app.world_mut().get_mut::<Transform>(camera).unwrap() = Transform::default().looking_to(direction, Vec3::Y);
+        app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = false;
+        tick_app_times(&mut app, 3);
+        let bevys = picture_of(&mut app, &picture);
+        app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = true;
+        wait_for_new_picture(&mut app, camera, |_| {});
+        wait_for_samples(&mut app, camera, 8);
+        let ours = picture_of(&mut app, &picture);
+        let mut different = 0;
+        for pixel in (0..SIZE.x * SIZE.y).map(|index| UVec2::new(index % SIZE.x, index / SIZE.x)) {
+            let (expected, seen) = (color_at(&bevys, pixel), color_at(&ours, pixel));
+            // Edges of faces are blurred differently.
+            different += u32::from((seen - expected).abs().max_element() > 0.01 * 900.0 * exposure());
+        }
+        assert!(different < SIZE.x * SIZE.y / 10, "{different} pixels differ toward {direction}");
+    }
+
+    // A white floor under a white sky is as bright as the sky.
+    let white = spawn_cube_map(&mut app, [[255; 3]; 6]);
+    let skybox = Skybox { image: Some(white), brightness: 400.0, ..default() };
+    let floor = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(2.0, 2.0));
+    let material = spawn_material(&mut app, Color::WHITE);
+    app.world_mut().spawn((Mesh3d(floor), MeshMaterial3d(material)));
+    let above = Transform::from_xyz(0.0, 0.5, 0.0).looking_at(Vec3::ZERO, Vec3::X);
+    app.world_mut().entity_mut(camera).insert((skybox, above));
+    assert_red(&mut app, &picture, 400.0 * exposure(), 5e-3);
+    app.world_mut().entity_mut(camera).remove::<Skybox>();
+    assert_shows(&mut app, &picture, "no skybox, no light", |seen| seen == Vec3::ZERO);
+}
+
+/// A cube map whose faces have a colour each, and in their upper left quarter half of it.
+fn spawn_cube_map(app: &mut App, colours: [[u8; 3]; 6]) -> Handle<Image> {
+    const EDGE: u32 = 128;
+    let is_uniform = colours.iter().all(|colour| *colour == colours[0]);
+    let texel = |[red, green, blue]: [u8; 3], x: u32, y: u32| {
+        let is_patch = !is_uniform && x < EDGE / 2 && y < EDGE / 2;
+        let scaled = |channel: u8| if is_patch { channel / 2 } else { channel };
+        [scaled(red), scaled(green), scaled(blue), 255]
+    };
+    let texels = colours
+        .iter()
+        .flat_map(|colour| (0..EDGE * EDGE).flat_map(move |index| texel(*colour, index % EDGE, index / EDGE)));
+    let mut cube = Image::new(
+        Extent3d { width: EDGE, height: EDGE, depth_or_array_layers: 6 },
+        TextureDimension::D2,
+        texels.collect(),
+        TextureFormat::Rgba8Unorm,
+        RenderAssetUsages::default(),
+    );
+    let dimension = Some(TextureViewDimension::Cube);
+    cube.texture_view_descriptor = Some(TextureViewDescriptor { dimension, ..default() });
+    app.world_mut().resource_mut::<Assets<Image>>().add(cube)
 }
 
 #[test]

@@ -5,6 +5,7 @@ use bevy::prelude::{ColorToComponents, Image};
 use bevy::render::render_resource::{TextureDimension, TextureFormat};
 use glam::Vec4;
 
+use crate::lightmap::files::rgb9e5;
 use crate::scene::{Pyramids, Texels, Texture, Wrap};
 
 /// Why a Bevy image cannot be read; its material then shows the factor alone.
@@ -19,6 +20,9 @@ pub enum ImageProblem {
     /// It is no plain picture.
     #[error("it is not a two-dimensional picture")]
     NotAPicture,
+    /// It has not the six square faces of a cube.
+    #[error("it is not a cube map: six square layers")]
+    NotACube,
 }
 
 /// Decodes the largest mip level of a two-dimensional image of an uncompressed format.
@@ -65,6 +69,10 @@ fn texels(image: &Image, data: &[u8]) -> Result<Texels, ImageProblem> {
             let reds = data.get(..count).ok_or(ImageProblem::LeftTheCpu)?;
             Texels::Linear8(reds.iter().map(|&red| [red, 0, 0, 255]).collect())
         }
+        TextureFormat::Rgb9e5Ufloat => {
+            let words = quads()?.into_iter().map(u32::from_le_bytes);
+            Texels::Float(words.map(|word| rgb9e5::decode(word).extend(1.0)).collect())
+        }
         _ => Texels::Float(
             (0..height)
                 .flat_map(|y| (0..width).map(move |x| (x, y)))
@@ -102,6 +110,13 @@ mod tests {
             let texture = texture_from_image("red", &image(format, data)).unwrap();
             assert_eq!(texture.texel(0, 0), expected, "{format:?}");
         }
+    }
+
+    #[test]
+    fn floats_that_share_an_exponent_are_read() {
+        let word = rgb9e5::encode(glam::Vec3::new(1000.0, 500.0, 0.0));
+        let image = image(TextureFormat::Rgb9e5Ufloat, word.to_le_bytes().to_vec());
+        assert_eq!(texture_from_image("bright", &image).unwrap().texel(0, 0), Vec4::new(1000.0, 500.0, 0.0, 1.0));
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! that.
 
 use bevy::asset::UntypedAssetId;
-use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight, SunDisk};
+use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, Skybox, SpotLight, SunDisk};
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
+use super::LiveView;
 use super::rebuild::LiveScene;
 use crate::plugin::components::{BakeExclude, SceneSettings};
 
@@ -78,11 +79,16 @@ fn changed_asset<A: Asset>(event: &AssetEvent<A>) -> Option<UntypedAssetId> {
     }
 }
 
+type AnySkyboxChanged = (With<Skybox>, Or<(Changed<Skybox>, Changed<LiveView>)>);
+
 pub fn surroundings(
     mut scene: ResMut<LiveScene>,
     settings: Res<SceneSettings>,
     ambient: Option<Res<GlobalAmbientLight>>,
+    skyboxes: Query<(), AnySkyboxChanged>,
+    mut bared: RemovedComponents<Skybox>,
 ) {
     let ambient_changed = settings.ambient_is_sky && ambient.is_some_and(|ambient| ambient.is_changed());
-    scene.note(settings.is_changed() || ambient_changed);
+    let sky_changed = bared.read().count() > 0 || !skyboxes.is_empty();
+    scene.note(settings.is_changed() || ambient_changed || sky_changed);
 }

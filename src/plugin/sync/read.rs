@@ -6,7 +6,10 @@ use std::sync::Arc;
 use bevy::asset::UntypedAssetId;
 use bevy::ecs::query::QueryData;
 use bevy::ecs::system::SystemParam;
-use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight, SunDisk};
+use bevy::light::{
+    DirectionalLight, EnvironmentMapLight, GeneratedEnvironmentMapLight, NotShadowCaster, PointLight, RectLight,
+    Skybox, SpotLight, SunDisk,
+};
 use bevy::mesh::skinning::SkinnedMesh;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
@@ -18,9 +21,11 @@ use super::key::{Names, UniqueKeys};
 use super::movers::Moved;
 use crate::plugin::components::*;
 use crate::plugin::convert;
+use crate::plugin::live::LiveView;
 use crate::plugin::write_back::Baked;
 use crate::scene::{
-    Light, LightKind, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky, Surface, SurfaceKey, TextureId,
+    EnvironmentMap, Light, LightKind, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky, Surface,
+    SurfaceKey, TextureId,
 };
 
 /// A scene and where its parts come from.
@@ -30,7 +35,7 @@ pub struct WorldScene {
     pub scene: Scene,
     /// The entity of each surface and the mesh asset that it was read from, by the surface's key.
     pub surfaces: HashMap<SurfaceKey, (Entity, Handle<Mesh>)>,
-    /// The entities of the scene's lights.
+    /// The entities of the scene's lights, and of what lights as the scene's sky does.
     pub lights: Vec<Entity>,
     /// Every asset that it was made of, or would have been had it been loaded.
     pub assets: HashSet<UntypedAssetId>,
@@ -120,6 +125,23 @@ impl Wishes<'_, '_> {
 type Lights<'w, 's, L, Extra = ()> =
     Query<'w, 's, (Entity, &'static L, &'static GlobalTransform, Option<&'static InheritedVisibility>, Extra)>;
 
+/// A camera that shows a sky.
+#[derive(QueryData)]
+struct SkyCamera {
+    entity: Entity,
+    camera: &'static Camera,
+    skybox: &'static Skybox,
+    live: Option<&'static LiveView>,
+}
+
+/// Cameras whose surroundings light what they see.
+type LitCameras<'w, 's> = Query<
+    'w,
+    's,
+    Entity,
+    (With<Camera>, With<Skybox>, Or<(With<EnvironmentMapLight>, With<GeneratedEnvironmentMapLight>)>),
+>;
+
 /// Reads the Bevy world.
 #[derive(SystemParam)]
 pub struct SceneReader<'w, 's> {
@@ -129,6 +151,8 @@ pub struct SceneReader<'w, 's> {
     spots: Lights<'w, 's, SpotLight>,
     suns: Lights<'w, 's, DirectionalLight, Option<&'static SunDisk>>,
     rectangles: Lights<'w, 's, RectLight>,
+    sky_cameras: Query<'w, 's, SkyCamera>,
+    lit_cameras: LitCameras<'w, 's>,
     ambient: Option<Res<'w, GlobalAmbientLight>>,
     wishes: Wishes<'w, 's>,
     names: Names<'w, 's>,
@@ -146,6 +170,8 @@ pub enum Needed {
     Mesh(AssetId<Mesh>),
     /// A material's picture.
     Texture(AssetId<Image>),
+    /// The cube map of a sky.
+    Sky(AssetId<Image>),
 }
 
 impl SceneReader<'_, '_> {
@@ -175,7 +201,23 @@ impl SceneReader<'_, '_> {
             .flatten()
             .map(Handle::id)
             .collect();
-        meshes.into_iter().map(Needed::Mesh).chain(images.into_iter().map(Needed::Texture)).collect()
+        let sky = self.skyboxes(purpose).first().and_then(|skybox| skybox.image.as_ref());
+        let pictures = images.into_iter().map(Needed::Texture).chain(sky.map(|image| Needed::Sky(image.id())));
+        meshes.into_iter().map(Needed::Mesh).chain(pictures).collect()
+    }
+
+    /// The skyboxes of cameras, those that draw first before others: the first is the scene's sky.
+    fn skyboxes(&self, purpose: Purpose) -> Vec<&Skybox> {
+        if !self.settings.skybox_is_sky || self.has_baked_ambient() {
+            return Vec::new();
+        }
+        let is_asked = |camera: &SkyCameraItem<'_, '_>| {
+            let is_live = camera.live.is_some_and(|live| live.enabled);
+            camera.skybox.image.is_some() && (purpose == Purpose::Bake || is_live)
+        };
+        let mut cameras: Vec<_> = self.sky_cameras.iter().filter(is_asked).collect();
+        cameras.sort_by_key(|camera| (camera.camera.order, camera.entity));
+        cameras.into_iter().map(|camera| camera.skybox).collect()
     }
 
     /// True when the scene's sky is Bevy's ambient light.
@@ -187,7 +229,7 @@ impl SceneReader<'_, '_> {
     pub fn read(&self, needed: Needed, cache: &mut AssetCache) -> Option<bool> {
         let (id, is_there): (UntypedAssetId, bool) = match needed {
             Needed::Mesh(id) => (id.untyped(), self.meshes.contains(id)),
-            Needed::Texture(id) => (id.untyped(), self.images.contains(id)),
+            Needed::Texture(id) | Needed::Sky(id) => (id.untyped(), self.images.contains(id)),
         };
         if !is_there {
             let is_loading = self.assets.get_load_state(id).is_some_and(|state| state.is_loading());
@@ -196,6 +238,7 @@ impl SceneReader<'_, '_> {
         Some(match needed {
             Needed::Mesh(id) => cache.read_mesh(id, || self.asset_name(id), &self.meshes),
             Needed::Texture(id) => cache.read_texture(id, || self.asset_name(id), &self.images),
+            Needed::Sky(id) => cache.read_sky(id, || self.asset_name(id), &self.images),
         })
     }
 
@@ -241,6 +284,7 @@ impl SceneReader<'_, '_> {
             assembly.add_surface(key, &surface);
         }
         assembly.add_lights();
+        assembly.add_sky();
         assembly.finish()
     }
 }
@@ -435,10 +479,43 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             self.result.scene.lights.push(Light { name, kind });
             self.result.lights.push(entity);
         }
+    }
+
+    fn add_sky(&mut self) {
+        let reader = self.reader;
         if reader.settings.ambient_is_sky
             && let Some(ambient) = &reader.ambient
         {
             self.result.scene.sky = Sky::Uniform(convert::linear_rgb(ambient.color) * ambient.brightness);
+            return;
+        }
+        let skyboxes = reader.skyboxes(self.purpose);
+        let Some((&skybox, image)) = skyboxes.first().and_then(|first| Some((first, first.image.as_ref()?))) else {
+            return;
+        };
+        self.result.assets.insert(image.id().untyped());
+        let is_same = |other: &&&Skybox| {
+            (&other.image, other.brightness, other.rotation) == (&skybox.image, skybox.brightness, skybox.rotation)
+        };
+        if !skyboxes.iter().all(|other| is_same(&other)) {
+            let warning = "cameras have different skyboxes: that of the camera with the lowest order is the sky of all";
+            self.result.warnings.push(warning.to_owned());
+        }
+        let read = match self.cache.sky(image.id()) {
+            Some(Ok(picture)) => Ok(Arc::clone(picture)),
+            Some(Err(problem)) => Err(problem.to_string()),
+            None => Err("it is not loaded".to_owned()),
+        };
+        match read {
+            Ok(picture) => {
+                let Skybox { brightness: scale, rotation, .. } = *skybox;
+                self.result.scene.sky = Sky::Map(EnvironmentMap { picture, scale, rotation });
+                self.result.lights.extend(&reader.lit_cameras);
+            }
+            Err(reason) => {
+                let name = reader.asset_name(image.id());
+                self.result.warnings.push(format!("skybox {name} cannot be read ({reason}): the sky is dark"));
+            }
         }
     }
 
