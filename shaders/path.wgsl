@@ -28,8 +28,9 @@ struct Pass {
     focus: f32,
     /// One for pixels that weigh their neighbourhood by a tent, zero for a box.
     tent: u32,
-    padding_0: u32,
-    padding_1: u32,
+    /// One for lines of sight that run along each other, zero for those that meet in the eye.
+    parallel: f32,
+    padding: u32,
 }
 
 /// What a path brought.
@@ -66,13 +67,14 @@ fn camera_ray(pixel: vec2<u32>, u: vec4<f32>) -> Ray {
     let in_pixel = select(u.xy, vec2(tent(u.x), tent(u.y)) + 0.5, settings.tent == 1u);
     let size = vec2<f32>(settings.size);
     let place = ((vec2<f32>(pixel) + in_pixel) * 2.0 - size) / size.y;
-    let direction = normalize(settings.forward + settings.right * place.x - settings.up * place.y);
+    let aside = settings.right * place.x - settings.up * place.y;
+    let direction = normalize(settings.forward + aside * (1.0 - settings.parallel));
     let sharp = direction * (settings.focus / dot(direction, settings.forward));
     let turned = sin_cos_turns(u.w);
     let across = (normalize(settings.right) * turned.y + normalize(settings.up) * turned.x)
         * (settings.lens_radius * sqrt(u.z));
     let through_lens = select(direction, normalize(sharp - across), settings.lens_radius > 0.0);
-    return Ray(settings.eye + across, 0.0, through_lens, FAR);
+    return Ray(settings.eye + aside * settings.parallel + across, 0.0, through_lens, FAR);
 }
 
 /// What part of light in a direction counts for the way of choosing it whose density is `own`: the balance heuristic.

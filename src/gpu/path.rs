@@ -50,7 +50,8 @@ struct Settings {
     end_row: u32,
     focus: f32,
     tent: u32,
-    padding: [u32; 2],
+    parallel: f32,
+    padding: u32,
 }
 
 /// No path is longer: between perfect mirrors one in 10^22 would be.
@@ -111,7 +112,7 @@ impl PathKernel {
 fn settings(film: &GpuFilm, view: &View, pass: &Pass, rows: &Range<u32>) -> Settings {
     let camera = &view.camera;
     let half_height = camera.half_height();
-    let lens = view.lens;
+    let lens = view.lens.filter(|_| !camera.is_orthographic());
     Settings {
         eye: camera.position.to_array(),
         sample_index: pass.sample,
@@ -126,6 +127,7 @@ fn settings(film: &GpuFilm, view: &View, pass: &Pass, rows: &Range<u32>) -> Sett
         end_row: rows.end,
         focus: lens.map_or(1.0, |lens| lens.focus),
         tent: u32::from(view.filter == PixelFilter::Tent),
-        padding: [0; 2],
+        parallel: if camera.is_orthographic() { 1.0 } else { 0.0 },
+        padding: 0,
     }
 }

@@ -14,8 +14,8 @@ use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
 use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, View};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, Material, MeshData, Role, Scene, Sides, Sky, Texels,
-    Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, Material, MeshData, Projection, Role, Scene, Sides, Sky,
+    Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
 };
 
 /// Rays from within a scene's box, in all directions; every eighth along an axis.
@@ -99,6 +99,21 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
     let on_gpu = render(&gpu, &on_gpu, &view, None, &settings, &Unmonitored).unwrap();
     Some([on_cpu, on_gpu])
+}
+
+#[test]
+fn an_orthographic_camera_sees_on_the_device_what_it_sees_on_the_cpu() {
+    let scene = crate::scene::builtin::build("cornell_box").unwrap();
+    let bounds = scene.bounds();
+    let (middle, above) = ((bounds.min + bounds.max) * 0.5, 0.4 * bounds.extent());
+    let camera = Camera {
+        projection: Projection::Orthographic { height: 0.5 * bounds.extent().y },
+        ..Camera::looking_at(middle + above, middle, 1.0).unwrap()
+    };
+    let Some(films) = pictures(&scene, camera, 2) else { return };
+    let (median, far, mean) = compare(&films);
+    assert!(median < 1e-5 && far < 0.02 && mean < 1e-2, "{median} {far} {mean}");
+    assert!(films[0].pixels().iter().any(|pixel| pixel.radiance.max_element() > 0.0));
 }
 
 /// Median relative difference of pixels, the share of those that differ by more than a thousandth, and the relative

@@ -33,7 +33,7 @@ use glam::{Vec2, Vec3};
 
 use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
-pub use camera::Camera;
+pub use camera::{Camera, Projection};
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;
 pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures};

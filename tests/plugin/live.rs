@@ -3,7 +3,7 @@
 //! Inside of a box that glows and reflects nothing, every ray brings the radiance of its walls.
 
 use bevy::asset::RenderAssetUsages;
-use bevy::camera::{Exposure, Hdr, RenderTarget, Viewport};
+use bevy::camera::{Exposure, Hdr, RenderTarget, ScalingMode, SubCameraView, Viewport};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::image::ToExtents;
 use bevy::light::Skybox;
@@ -212,6 +212,39 @@ fn spawn_cube_map(app: &mut App, colours: [[u8; 3]; 6]) -> Handle<Image> {
 }
 
 #[test]
+fn an_orthographic_camera_shows_a_square_as_large_as_it_is() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (camera, picture) = spawn_live_camera(&mut app, LiveView { filter: false, ..generous() }, Msaa::Off);
+    // Ten pixels a metre.
+    let scaling_mode = ScalingMode::FixedVertical { viewport_height: 0.1 * SIZE.y as f32 };
+    let projection = OrthographicProjection { scaling_mode, ..OrthographicProjection::default_3d() };
+    app.world_mut().entity_mut(camera).insert(Projection::Orthographic(projection));
+    let material = glowing(&mut app, 400.0);
+    let square = app.world_mut().resource_mut::<Assets<Mesh>>().add(Rectangle::new(2.0, 2.0));
+    let behind = Transform::from_xyz(2.0, 0.0, 0.5);
+    app.world_mut().spawn((Mesh3d(square.clone()), MeshMaterial3d(material.clone()), behind));
+    for place in [Transform::from_xyz(1.0, 0.5, -3.0), Transform::from_xyz(1.0, 0.5, -300.0)] {
+        let square = app.world_mut().spawn((Mesh3d(square.clone()), MeshMaterial3d(material.clone()), place)).id();
+        wait_for_new_picture(&mut app, camera, |_| {});
+        wait_for_samples(&mut app, camera, 16);
+        let image = picture_of(&mut app, &picture);
+        let covered = |pixel: UVec2| color_at(&image, pixel).x / (400.0 * exposure());
+        // Its corners are ten pixels around one that lies ten right of the picture's middle and five above it.
+        let (least, most) = (SIZE / 2 + UVec2::new(0, 5) - UVec2::new(0, 20), SIZE / 2 + UVec2::new(20, 5));
+        for pixel in [least + 1, most - 2, UVec2::new(least.x + 1, most.y - 2)] {
+            assert!((covered(pixel) - 1.0).abs() < 2e-3, "{} at {pixel}", covered(pixel));
+        }
+        for pixel in [least - 2, most + 1, UVec2::new(least.x - 2, most.y - 2), UVec2::new(least.x, most.y + 1)] {
+            assert_eq!(covered(pixel), 0.0, "{pixel}");
+        }
+        let all = (0..SIZE.x * SIZE.y).map(|index| covered(UVec2::new(index % SIZE.x, index / SIZE.x)));
+        let area = all.sum::<f32>();
+        assert!((area - 400.0).abs() < 4.0, "{area} pixels of 20 by 20");
+        wait_for_new_picture(&mut app, camera, |app| assert!(app.world_mut().despawn(square)));
+    }
+}
+
+#[test]
 fn switched_off_it_shows_what_bevy_draws() {
     let Some(mut app) = create_drawing_app() else { return };
     spawn_glowing_box(&mut app, 400.0);
@@ -331,10 +364,11 @@ fn what_cannot_be_traced_leaves_bevys_picture_and_the_app_alive() {
     place(&mut app, camera, 0.0);
     place(&mut app, shell, f32::INFINITY);
     place(&mut app, shell, 0.0);
-    app.world_mut().entity_mut(camera).insert(Projection::Orthographic(OrthographicProjection::default_3d()));
+    let part = SubCameraView { full_size: SIZE, offset: Vec2::ZERO, size: SIZE / 2 };
+    app.world_mut().get_mut::<Camera>(camera).unwrap().sub_camera_view = Some(part);
     tick_app_times(&mut app, 5);
     assert_eq!(status(&app, camera).samples, 0);
-    app.world_mut().entity_mut(camera).insert(Projection::default());
+    app.world_mut().get_mut::<Camera>(camera).unwrap().sub_camera_view = None;
     assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
 
     for settings in [

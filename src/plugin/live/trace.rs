@@ -140,7 +140,7 @@ fn subject(
     let view = view_of(&view.clip_from_view, &view.world_from_view, size);
     if view.is_none() {
         warn_once!(
-            "a `LiveView` shows Bevy's own picture: only finite, centred perspective cameras can be path traced"
+            "a `LiveView` shows Bevy's own picture: only finite cameras can be path traced, and not a part of a perspective one's picture"
         );
     }
     Some(Subject { revision: world.revision, bounces: settings.bounces, view: view? })
