@@ -16,7 +16,7 @@ use bevy_radiosity::prelude::*;
 /// Radiance of the sky, cd/m2.
 const SKY: f32 = 4000.0;
 /// Samples of a pixel before a picture is taken.
-const SAMPLES: u32 = 32;
+const SAMPLES: u32 = 16;
 /// GPU time for a frame of a picture that nobody watches being drawn, milliseconds.
 const UNWATCHED_BUDGET: f32 = 500.0;
 
