@@ -30,7 +30,8 @@ struct Pass {
     tent: u32,
     /// One for lines of sight that run along each other, zero for those that meet in the eye.
     parallel: f32,
-    padding: u32,
+    /// One where reflected rays end at lightmaps.
+    ends_at_lightmaps: u32,
 }
 
 /// What a path brought.
@@ -182,8 +183,17 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         // Within glass, light is found by chance alone: its walls hide all lamps.
         let is_glass = surfaces[surface].transmission > 0.0;
         let is_within = back && is_glass;
-        if !is_within {
+        // A density tells a reflected ray from those of the eye, and from what glass lets through.
+        var lightmap = NONE;
+        if density * f32(settings.ends_at_lightmaps) > 0.0 && !is_glass {
+            lightmap = lightmap_coordinates(surface, hit.triangle);
+        }
+        if !is_within && (lightmap == NONE || (surfaces[surface].flags & LIT_DIRECTLY) == 0u) {
             seen.radiance += weight * light_from_emitter(vertex, bsdf.frame[2], bsdf, aim.xyz);
+        }
+        if lightmap != NONE {
+            seen.radiance += weight * bsdf_albedo(bsdf) * baked_light(surface, lightmap, hit.barycentric);
+            break;
         }
 
         let scattered = sample_bsdf(bsdf, way.xy, way.z);

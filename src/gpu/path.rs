@@ -31,6 +31,8 @@ pub struct Pass {
     pub most_bounces: Option<u32>,
     /// The rows, from the top.
     pub rows: Range<u32>,
+    /// Whether reflected rays end where they meet a surface with a lightmap.
+    pub ends_at_lightmaps: bool,
 }
 
 /// The twin of `Pass` in `path.wgsl`.
@@ -51,7 +53,7 @@ struct Settings {
     focus: f32,
     tent: u32,
     parallel: f32,
-    padding: u32,
+    ends_at_lightmaps: u32,
 }
 
 /// No path is longer: between perfect mirrors one in 10^22 would be.
@@ -128,6 +130,6 @@ fn settings(film: &GpuFilm, view: &View, pass: &Pass, rows: &Range<u32>) -> Sett
         focus: lens.map_or(1.0, |lens| lens.focus),
         tent: u32::from(view.filter == PixelFilter::Tent),
         parallel: if camera.is_orthographic() { 1.0 } else { 0.0 },
-        padding: 0,
+        ends_at_lightmaps: u32::from(pass.ends_at_lightmaps),
     }
 }

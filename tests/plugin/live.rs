@@ -248,6 +248,60 @@ fn an_orthographic_camera_shows_a_square_as_large_as_it_is() {
     }
 }
 
+/// Mean of all pixels of a picture that is clean, in cd/m2.
+fn mean_radiance(app: &mut App, (camera, picture): &(Entity, Handle<Image>)) -> f32 {
+    tick_app_until(app, "samples", |app| status(app, *camera).samples >= 64);
+    let image = picture_of(app, picture);
+    let pixels = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| UVec2::new(x, y)));
+    let sum: f32 = pixels.map(|pixel| color_at(&image, pixel).x).sum();
+    sum / (image.width() * image.height()) as f32 / exposure()
+}
+
+#[test]
+fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
+    let Some(mut app) = create_drawing_app() else { return };
+    // A closed room of two metres with a lamp in it.
+    let material = spawn_material(&mut app, Color::linear_rgb(0.6, 0.6, 0.6));
+    for (index, normal) in [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::Z, Vec3::NEG_Z].into_iter().enumerate() {
+        let wall = Plane3d::new(normal, Vec2::ONE).mesh().build();
+        let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(wall);
+        let parts = (Mesh3d(mesh), MeshMaterial3d(material.clone()), Transform::from_translation(-normal));
+        app.world_mut().spawn((Name::new(format!("wall {index}")), parts));
+    }
+    let lamp = PointLight { intensity: 5000.0, range: 100.0, ..default() };
+    let lamp = app.world_mut().spawn((lamp, Transform::from_xyz(0.3, 0.4, 0.0))).id();
+    let mut quick = quick_bake();
+    quick.settings.layout.texels_per_metre = 8.0;
+    quick.settings.solver.error = 0.02;
+    bake(&mut app, quick).unwrap();
+
+    let picture = spawn_picture(&mut app, UVec2::new(40, 24));
+    let live = LiveView { filter: false, bounces: 64, ..generous() };
+    let camera = spawn_live_camera_for(&mut app, &picture, live, Msaa::Off);
+    app.world_mut().get_mut::<Transform>(camera).unwrap().translation = Vec3::new(-0.5, 0.0, 0.9);
+    let view = (camera, picture);
+    // Another setting begins one picture, another scene another one.
+    let mut mean = |pictures: u32, change: &dyn Fn(&mut World)| {
+        let before = status(&app, camera).pictures;
+        change(app.world_mut());
+        tick_app_until(&mut app, "new pictures", |app| status(app, camera).pictures == before + pictures);
+        mean_radiance(&mut app, &view)
+    };
+    let all_paths = mean(1, &|_| {});
+    let ended = mean(2, &|world| world.get_mut::<LiveView>(camera).unwrap().ends_at_lightmaps = true);
+    assert!((ended / all_paths - 1.0).abs() < 0.02, "{ended} cd/m2, not {all_paths}");
+    let direct = mean(1, &|world| world.get_mut::<LiveView>(camera).unwrap().bounces = 1);
+    assert!(direct < 0.7 * all_paths);
+    // What the lamp has left in the lightmaps is seen where it is reflected.
+    let indirect = mean(2, &|world| {
+        world.get_mut::<LiveView>(camera).unwrap().bounces = 64;
+        world.despawn(lamp);
+    });
+    assert!((indirect / (all_paths - direct) - 1.0).abs() < 0.03, "{indirect} cd/m2, not {}", all_paths - direct);
+    // Without lightmaps there is nothing to end at, and no light.
+    assert_eq!(mean(1, &|world| world.resource_mut::<Lightmaps>().enabled = false), 0.0);
+}
+
 #[test]
 fn switched_off_it_shows_what_bevy_draws() {
     let Some(mut app) = create_drawing_app() else { return };

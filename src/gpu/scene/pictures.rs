@@ -130,7 +130,8 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
     let limits = gpu.device.limits();
     let widest = limits.max_texture_dimension_2d;
     let least = if indices.is_empty() { 1 } else { SMALLEST_LAYER.min(widest) };
-    let largest = |length: fn(&Texture) -> u32| indices.iter().map(|&index| length(textures[index])).fold(least, u32::max);
+    let largest =
+        |length: fn(&Texture) -> u32| indices.iter().map(|&index| length(textures[index])).fold(least, u32::max);
     let layer = [largest(|texture| texture.width), largest(|texture| texture.height)];
     let too_large = |bytes: u64, limit: u64| GpuFault::TooLarge {
         what: "the pictures",
@@ -166,12 +167,7 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
 }
 
 /// Finds a place for each picture on layers of a width and height, and answers how many layers there are.
-fn place_on_layers(
-    indices: &[usize],
-    textures: &[&Texture],
-    [width, height]: [u32; 2],
-    places: &mut [Place],
-) -> u32 {
+fn place_on_layers(indices: &[usize], textures: &[&Texture], [width, height]: [u32; 2], places: &mut [Place]) -> u32 {
     let mut left: Vec<usize> = indices.to_vec();
     let mut layer = 0;
     while !left.is_empty() {

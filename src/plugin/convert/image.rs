@@ -73,6 +73,14 @@ fn texels(image: &Image, data: &[u8]) -> Result<Texels, ImageProblem> {
             let words = quads()?.into_iter().map(u32::from_le_bytes);
             Texels::Float(words.map(|word| rgb9e5::decode(word).extend(1.0)).collect())
         }
+        TextureFormat::Rgba16Float => {
+            let texels = data.as_chunks::<8>().0.get(..count).ok_or(ImageProblem::LeftTheCpu)?;
+            let value = |[low, high]: [u8; 2]| half::f16::from_le_bytes([low, high]).to_f32();
+            let texel = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| {
+                Vec4::new(value([a, b]), value([c, d]), value([e, f]), value([g, h]))
+            };
+            Texels::Float(texels.iter().map(texel).collect())
+        }
         _ => Texels::Float(
             (0..height)
                 .flat_map(|y| (0..width).map(move |x| (x, y)))
@@ -110,6 +118,13 @@ mod tests {
             let texture = texture_from_image("red", &image(format, data)).unwrap();
             assert_eq!(texture.texel(0, 0), expected, "{format:?}");
         }
+    }
+
+    #[test]
+    fn half_floats_are_read_channel_by_channel() {
+        let data = [1000.0, 0.5, 0.0, 1.0].into_iter().flat_map(|value| half::f16::from_f32(value).to_le_bytes());
+        let image = image(TextureFormat::Rgba16Float, data.collect());
+        assert_eq!(texture_from_image("bright", &image).unwrap().texel(0, 0), Vec4::new(1000.0, 0.5, 0.0, 1.0));
     }
 
     #[test]

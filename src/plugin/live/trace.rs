@@ -56,6 +56,7 @@ struct Filtered {
 struct Subject {
     revision: u64,
     bounces: u32,
+    ends_at_lightmaps: bool,
     view: View,
 }
 
@@ -143,7 +144,8 @@ fn subject(
             "a `LiveView` shows Bevy's own picture: only finite cameras can be path traced, and not a part of a perspective one's picture"
         );
     }
-    Some(Subject { revision: world.revision, bounces: settings.bounces, view: view? })
+    let LiveView { bounces, ends_at_lightmaps, .. } = *settings;
+    Some(Subject { revision: world.revision, bounces, ends_at_lightmaps, view: view? })
 }
 
 /// Columns and rows of the pixels to trace, not more than the GPU has a buffer for.
@@ -231,6 +233,7 @@ impl Tracing {
                 seed: self.pictures,
                 most_bounces: Some(subject.bounces),
                 rows: piece.rows.clone(),
+                ends_at_lightmaps: subject.ends_at_lightmaps,
             };
             let tracer = &world.tracer;
             tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);

@@ -5,7 +5,7 @@
 
 use bevy::asset::UntypedAssetId;
 use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, Skybox, SpotLight, SunDisk};
-use bevy::pbr::StandardMaterial;
+use bevy::pbr::{Lightmap, StandardMaterial};
 use bevy::prelude::*;
 
 use super::LiveView;
@@ -19,6 +19,7 @@ type AnySurfaceChanged = (
         Changed<MeshMaterial3d<StandardMaterial>>,
         Changed<GlobalTransform>,
         Changed<InheritedVisibility>,
+        Changed<Lightmap>,
         Added<BakeExclude>,
         Added<NotShadowCaster>,
     )>,
@@ -31,8 +32,10 @@ pub fn surfaces(
     mut bared: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
     mut included: RemovedComponents<BakeExclude>,
     mut shadowed: RemovedComponents<NotShadowCaster>,
+    mut unlit: RemovedComponents<Lightmap>,
 ) {
     let gone = removed.read().count() + bared.read().count() + included.read().count() + shadowed.read().count();
+    let gone = gone + unlit.read().count();
     scene.note(gone > 0 || !changed.is_empty());
 }
 
@@ -79,16 +82,16 @@ fn changed_asset<A: Asset>(event: &AssetEvent<A>) -> Option<UntypedAssetId> {
     }
 }
 
-type AnySkyboxChanged = (With<Skybox>, Or<(Changed<Skybox>, Changed<LiveView>)>);
+type AnyViewChanged = Or<(Changed<Skybox>, Changed<LiveView>)>;
 
 pub fn surroundings(
     mut scene: ResMut<LiveScene>,
     settings: Res<SceneSettings>,
     ambient: Option<Res<GlobalAmbientLight>>,
-    skyboxes: Query<(), AnySkyboxChanged>,
+    views: Query<(), AnyViewChanged>,
     mut bared: RemovedComponents<Skybox>,
 ) {
     let ambient_changed = settings.ambient_is_sky && ambient.is_some_and(|ambient| ambient.is_changed());
-    let sky_changed = bared.read().count() > 0 || !skyboxes.is_empty();
+    let sky_changed = bared.read().count() > 0 || !views.is_empty();
     scene.note(settings.is_changed() || ambient_changed || sky_changed);
 }

@@ -11,7 +11,7 @@ use bevy::light::{
     Skybox, SpotLight, SunDisk,
 };
 use bevy::mesh::skinning::SkinnedMesh;
-use bevy::pbr::{MeshMaterial3d, StandardMaterial};
+use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::cache::AssetCache;
@@ -22,10 +22,10 @@ use super::movers::Moved;
 use crate::plugin::components::*;
 use crate::plugin::convert;
 use crate::plugin::live::LiveView;
-use crate::plugin::write_back::Baked;
+use crate::plugin::write_back::{Baked, LitLights};
 use crate::scene::{
-    EnvironmentMap, Light, LightKind, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky, Surface,
-    SurfaceKey, TextureId,
+    EnvironmentMap, Light, LightKind, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky,
+    Surface, SurfaceKey, TextureId,
 };
 
 /// A scene and where its parts come from.
@@ -61,6 +61,7 @@ pub struct SurfaceEntity {
     transform: &'static GlobalTransform,
     visibility: Option<&'static InheritedVisibility>,
     baked: Option<&'static Baked>,
+    lightmap: Option<&'static Lightmap>,
     is_skinned: Has<SkinnedMesh>,
     has_moved: Has<Moved>,
     casts_no_shadow: Has<NotShadowCaster>,
@@ -78,6 +79,13 @@ impl SurfaceEntityItem<'_, '_> {
     /// The material as the app knows it.
     fn source_material(&self) -> AssetId<StandardMaterial> {
         self.baked.map_or(&self.material.0, |baked| baked.original_material(&self.material.0)).id()
+    }
+
+    /// The page of the lightmap that it shows on our own copy of its mesh, and its part of that.
+    fn shown_light(&self) -> Option<(AssetId<Image>, Rect)> {
+        let (baked, lightmap) = (self.baked?, self.lightmap?);
+        let is_ours = baked.mesh == self.mesh.0 && baked.image == lightmap.image && !self.has_moved;
+        is_ours.then(|| (lightmap.image.id(), lightmap.uv_rect))
     }
 }
 
@@ -152,6 +160,8 @@ pub struct SceneReader<'w, 's> {
     suns: Lights<'w, 's, DirectionalLight, Option<&'static SunDisk>>,
     rectangles: Lights<'w, 's, RectLight>,
     sky_cameras: Query<'w, 's, SkyCamera>,
+    views: Query<'w, 's, &'static LiveView>,
+    lit_lights: Option<Res<'w, LitLights>>,
     lit_cameras: LitCameras<'w, 's>,
     ambient: Option<Res<'w, GlobalAmbientLight>>,
     wishes: Wishes<'w, 's>,
@@ -179,11 +189,18 @@ impl SceneReader<'_, '_> {
     pub fn needed(&self, purpose: Purpose) -> Vec<Needed> {
         let mut meshes = BTreeSet::new();
         let mut materials = BTreeSet::new();
+        let mut pages = BTreeSet::new();
+        let shows_lightmaps = self.shows_lightmaps(purpose);
         for surface in &self.surfaces {
             let wishes = self.wishes.of(surface.entity, &mut Vec::new());
             if self.role(&surface, &wishes) != Role::Excluded {
                 meshes.insert(surface.source_mesh().id());
                 materials.insert(surface.source_material());
+                if let Some((page, _)) = surface.shown_light().filter(|_| shows_lightmaps) {
+                    meshes.insert(surface.mesh.0.id());
+                    materials.insert(surface.material.0.id());
+                    pages.insert(page);
+                }
             }
         }
         let images: BTreeSet<AssetId<Image>> = materials
@@ -202,8 +219,14 @@ impl SceneReader<'_, '_> {
             .map(Handle::id)
             .collect();
         let sky = self.skyboxes(purpose).first().and_then(|skybox| skybox.image.as_ref());
-        let pictures = images.into_iter().map(Needed::Texture).chain(sky.map(|image| Needed::Sky(image.id())));
+        let pictures =
+            images.into_iter().chain(pages).map(Needed::Texture).chain(sky.map(|image| Needed::Sky(image.id())));
         meshes.into_iter().map(Needed::Mesh).chain(pictures).collect()
+    }
+
+    /// Whether paths of a view may end at lightmaps.
+    fn shows_lightmaps(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::View && self.views.iter().any(|view| view.enabled && view.ends_at_lightmaps)
     }
 
     /// The skyboxes of cameras, those that draw first before others: the first is the scene's sky.
@@ -332,17 +355,22 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         if role == Role::Excluded {
             return;
         }
-        self.result.assets.insert(surface.source_mesh().id().untyped());
-        self.result.assets.insert(surface.source_material().untyped());
+        let lightmap = self.lightmap(surface);
+        let (mesh, material) = match lightmap {
+            Some(_) => (surface.mesh.0.id(), surface.material.0.id()),
+            None => (surface.source_mesh().id(), surface.source_material()),
+        };
+        self.result.assets.insert(mesh.untyped());
+        self.result.assets.insert(material.untyped());
         let who = self.reader.names.describe(surface.entity);
-        let mesh = match self.mesh(surface.source_mesh().id()) {
+        let mesh = match self.mesh(mesh) {
             Ok(mesh) => mesh,
             Err(reason) => {
                 self.result.warnings.push(format!("the mesh of {who} is left out: {reason}"));
                 return;
             }
         };
-        let Some(standard) = self.reader.materials.get(surface.source_material()) else {
+        let Some(standard) = self.reader.materials.get(material) else {
             self.result.warnings.push(format!("{who} is left out: its material is not loaded"));
             return;
         };
@@ -361,15 +389,29 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             to_world,
             role,
             density_scale: wishes.density.unwrap_or(1.0),
-            ..Surface::new(unique.clone(), mesh, self.material(surface.source_material(), standard))
+            lightmap,
+            ..Surface::new(unique.clone(), mesh, self.material(material, standard))
         };
-        placed.sides = match wishes.double_sided {
+        // Where each side has triangles of its own, the material that stands in knows it.
+        let is_split = lightmap.is_some() && surface.source_material() != material;
+        placed.sides = match wishes.double_sided.filter(|_| !is_split) {
             Some(true) => Sides::Both,
             Some(false) => Sides::Front,
             None => convert::sides_of(standard, placed.is_mirrored()),
         };
         self.result.scene.surfaces.push(placed);
         self.result.surfaces.insert(unique, (surface.entity, surface.source_mesh().clone()));
+    }
+
+    /// Where a surface's light is, if paths may end there and it can be read.
+    fn lightmap(&mut self, surface: &SurfaceEntityItem<'_, '_>) -> Option<LightmapPlace> {
+        let (page, rect) = surface.shown_light().filter(|_| self.reader.shows_lightmaps(self.purpose))?;
+        let is_read = matches!(self.cache.mesh(surface.mesh.0.id()), Some(Ok(_)))
+            && matches!(self.cache.texture(page), Some(Ok(_)))
+            && self.reader.materials.contains(surface.material.0.id());
+        let page = if is_read { self.texture(page, "a lightmap") } else { None }?;
+        let is_direct_too = self.reader.lit_lights.as_ref().is_some_and(|lit| lit.is_direct);
+        Some(LightmapPlace { page, corner: rect.min, size: rect.size(), is_direct_too })
     }
 
     fn wishes(&mut self, entity: Entity) -> Overrides {
