@@ -16,7 +16,9 @@ use bevy_radiosity::prelude::*;
 /// Radiance of the sky, cd/m2.
 const SKY: f32 = 4000.0;
 /// Samples of a pixel before a picture is taken.
-const SAMPLES: u32 = 64;
+const SAMPLES: u32 = 16;
+/// GPU time for a frame of a picture that nobody watches being drawn, milliseconds.
+const UNWATCHED_BUDGET: f32 = 500.0;
 
 #[derive(Resource)]
 struct Level(String);
@@ -32,6 +34,10 @@ fn main() -> AppExit {
         eprintln!("usage: live_view FILE.glb [--screenshot FILE.png]");
         return AppExit::from_code(2);
     };
+    let mut live = LiveView::default();
+    if screenshot.is_some() {
+        live.frame_budget = UNWATCHED_BUDGET;
+    }
     let viewer = ViewerPlugin {
         eye: Vec3::new(0.0, 1.7, 0.0),
         target: Vec3::new(0.0, 1.5, -1.0),
@@ -47,7 +53,7 @@ fn main() -> AppExit {
         // In files, emission is in cd/m2. The viewer has no ambient light of its own, so this one is our sky.
         .insert_resource(SceneSettings { ambient_is_sky: true, emissive_units: EmissiveUnits::Nits, ..default() })
         .insert_resource(GlobalAmbientLight { color: Color::WHITE, brightness: SKY, ..default() })
-        .add_systems(PostStartup, (spawn_level, look_live))
+        .add_systems(PostStartup, (spawn_level, look_live(live)))
         .add_systems(Update, (say_progress, take_screenshot_when_clean));
     #[cfg(feature = "viewer")]
     app.add_systems(Update, switch);
@@ -60,9 +66,11 @@ fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServe
 }
 
 /// All that it takes.
-fn look_live(mut commands: Commands, cameras: Query<Entity, With<Camera3d>>) {
-    for camera in &cameras {
-        commands.entity(camera).insert(LiveView::default());
+fn look_live(live: LiveView) -> impl Fn(Commands, Query<Entity, With<Camera3d>>) {
+    move |mut commands, cameras| {
+        for camera in &cameras {
+            commands.entity(camera).insert(live);
+        }
     }
 }
 

@@ -20,20 +20,25 @@ fn main() -> AppExit {
     let arguments: Vec<String> = std::env::args().collect();
     let screenshot = arguments.iter().position(|argument| argument == "--screenshot");
     let screenshot = screenshot.and_then(|index| arguments.get(index + 1)).map(Into::into);
+    // Nobody watches how long a frame of a picture takes.
+    let frame_budget = if screenshot.is_some() { 1000.0 } else { 8.0 };
+    let live = LiveView { bounces: 4, frame_budget, ..default() };
     let viewer = ViewerPlugin { eye: Vec3::new(0.0, 1.6, 4.8), ev100: 4.0, screenshot, ..default() };
 
     App::new()
         .add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
         .add_systems(Startup, (spawn_room, spawn_lamps))
-        .add_systems(PostStartup, look_live)
+        .add_systems(PostStartup, look_live(live))
         .add_systems(Update, (circle, take_screenshot_when_seen))
         .run()
 }
 
-fn look_live(mut commands: Commands, cameras: Query<Entity, With<Camera3d>>) {
-    for camera in &cameras {
-        commands.entity(camera).insert(LiveView { bounces: 4, ..default() });
+fn look_live(live: LiveView) -> impl Fn(Commands, Query<Entity, With<Camera3d>>) {
+    move |mut commands, cameras| {
+        for camera in &cameras {
+            commands.entity(camera).insert(live);
+        }
     }
 }
 

@@ -18,16 +18,17 @@ struct Filter {
     is_suspect: u32,
     /// From the middle of the picture to its top.
     up: vec3<f32>,
-    padding_0: u32,
+    /// One for lines of sight that run along each other, zero for those that meet in the eye.
+    parallel: f32,
     /// The same of the earlier picture.
     before_eye: vec3<f32>,
-    padding_1: u32,
+    before_parallel: f32,
     before_forward: vec3<f32>,
-    padding_2: u32,
+    padding_0: u32,
     before_right: vec3<f32>,
-    padding_3: u32,
+    padding_1: u32,
     before_up: vec3<f32>,
-    padding_4: u32,
+    padding_2: u32,
     /// Columns and rows.
     size: vec2<u32>,
     /// Those of the earlier picture; zero where there is none.
@@ -97,14 +98,22 @@ fn light_of(index: u32) -> vec3<f32> {
     return radiance[index].mean / colour(features[index]);
 }
 
-/// The unit vector through the middle of a pixel.
-fn toward(pixel: vec2<i32>, size: vec2<u32>, forward: vec3<f32>, right: vec3<f32>, up: vec3<f32>) -> vec3<f32> {
+/// How far aside the middle of a pixel is.
+fn aside(pixel: vec2<i32>, size: vec2<u32>, right: vec3<f32>, up: vec3<f32>) -> vec3<f32> {
     let place = ((vec2<f32>(pixel) + 0.5) * 2.0 - vec2<f32>(size)) / f32(size.y);
-    return normalize(forward + right * place.x - up * place.y);
+    return right * place.x - up * place.y;
 }
 
 fn point_at(pixel: vec2<i32>, depth: f32) -> vec3<f32> {
-    return settings.eye + toward(pixel, settings.size, settings.forward, settings.right, settings.up) * depth;
+    let off = aside(pixel, settings.size, settings.right, settings.up);
+    let parallel = settings.parallel;
+    return settings.eye + off * parallel + normalize(settings.forward + off * (1.0 - parallel)) * depth;
+}
+
+fn point_before(pixel: vec2<i32>, depth: f32) -> vec3<f32> {
+    let off = aside(pixel, settings.before_size, settings.before_right, settings.before_up);
+    let parallel = settings.before_parallel;
+    return settings.before_eye + off * parallel + normalize(settings.before_forward + off * (1.0 - parallel)) * depth;
 }
 
 fn is_inside(pixel: vec2<i32>, size: vec2<u32>) -> bool {
@@ -126,7 +135,8 @@ fn recall(position: vec3<f32>, normal: vec3<f32>, surface: u32) -> LitPixel {
     }
     let right = settings.before_right;
     let up = settings.before_up;
-    let place = vec2(dot(from_eye, right) / dot(right, right), -dot(from_eye, up) / dot(up, up)) / ahead;
+    let distance = mix(ahead, 1.0, settings.before_parallel);
+    let place = vec2(dot(from_eye, right) / dot(right, right), -dot(from_eye, up) / dot(up, up)) / distance;
     let size = vec2<f32>(settings.before_size);
     let at = (place * size.y + size) * 0.5 - 0.5;
     if any(at < vec2(-1.0)) || any(at > size) {
@@ -145,8 +155,7 @@ fn recall(position: vec3<f32>, normal: vec3<f32>, surface: u32) -> LitPixel {
         if seen.surface != surface || dot(unpack_normal(seen.normal), normal) < 0.8 {
             continue;
         }
-        let way = toward(pixel, settings.before_size, settings.before_forward, right, up);
-        let apart = settings.before_eye + way * seen.depth - position;
+        let apart = point_before(pixel, seen.depth) - position;
         if abs(dot(apart, normal)) > OFF_PLANE * length(from_eye) {
             continue;
         }

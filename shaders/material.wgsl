@@ -25,6 +25,11 @@ struct Surface {
     transmission: f32,
     /// Pictures of base colour, of roughness and metalness, of emission, and of normals.
     pictures: array<vec4<u32>, 4>,
+    /// The page of its lightmap.
+    lightmap: vec4<u32>,
+    /// Its rectangle of the page, in parts of it.
+    lightmap_corner: vec2<f32>,
+    lightmap_size: vec2<f32>,
     /// The emitter that it is, or `NONE`.
     emitter: u32,
     /// Index of refraction of glass.
@@ -41,6 +46,8 @@ const BLEND: u32 = 2u;
 const BOTH_SIDES: u32 = 4u;
 /// Its transform turns left into right.
 const MIRRORED: u32 = 8u;
+/// Its lightmap holds direct light, too.
+const LIT_DIRECTLY: u32 = 16u;
 
 /// Set in the last word of pictures that are read with the second texture coordinates.
 const SECOND_UV: u32 = 16u;
@@ -183,6 +190,22 @@ fn read_picture(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>)
         return vec4(1.0);
     }
     return sample_picture(surfaces[surface].pictures[which], place.uv);
+}
+
+/// Where the lightmap's coordinates of a triangle start in its attributes, or `NONE` without a lightmap.
+fn lightmap_coordinates(surface: u32, triangle: u32) -> u32 {
+    if (surfaces[surface].lightmap.w & IS_PICTURE) == 0u {
+        return NONE;
+    }
+    return coordinates_of(triangles[triangle].attributes, true);
+}
+
+/// Irradiance / pi that was baked for a point of a triangle, whose coordinates start at `place`.
+fn baked_light(surface: u32, place: u32, barycentric: vec2<f32>) -> vec3<f32> {
+    let a = table_vec2(place);
+    let uv = a + (table_vec2(place + 2u) - a) * barycentric.x + (table_vec2(place + 4u) - a) * barycentric.y;
+    let corner = surfaces[surface].lightmap_corner;
+    return sample_picture(surfaces[surface].lightmap, corner + uv * surfaces[surface].lightmap_size).xyz;
 }
 
 fn base_color_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {

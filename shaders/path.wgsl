@@ -28,8 +28,10 @@ struct Pass {
     focus: f32,
     /// One for pixels that weigh their neighbourhood by a tent, zero for a box.
     tent: u32,
-    padding_0: u32,
-    padding_1: u32,
+    /// One for lines of sight that run along each other, zero for those that meet in the eye.
+    parallel: f32,
+    /// One where reflected rays end at lightmaps.
+    ends_at_lightmaps: u32,
 }
 
 /// What a path brought.
@@ -66,13 +68,14 @@ fn camera_ray(pixel: vec2<u32>, u: vec4<f32>) -> Ray {
     let in_pixel = select(u.xy, vec2(tent(u.x), tent(u.y)) + 0.5, settings.tent == 1u);
     let size = vec2<f32>(settings.size);
     let place = ((vec2<f32>(pixel) + in_pixel) * 2.0 - size) / size.y;
-    let direction = normalize(settings.forward + settings.right * place.x - settings.up * place.y);
+    let aside = settings.right * place.x - settings.up * place.y;
+    let direction = normalize(settings.forward + aside * (1.0 - settings.parallel));
     let sharp = direction * (settings.focus / dot(direction, settings.forward));
     let turned = sin_cos_turns(u.w);
     let across = (normalize(settings.right) * turned.y + normalize(settings.up) * turned.x)
         * (settings.lens_radius * sqrt(u.z));
     let through_lens = select(direction, normalize(sharp - across), settings.lens_radius > 0.0);
-    return Ray(settings.eye + across, 0.0, through_lens, FAR);
+    return Ray(settings.eye + aside * settings.parallel + across, 0.0, through_lens, FAR);
 }
 
 /// What part of light in a direction counts for the way of choosing it whose density is `own`: the balance heuristic.
@@ -180,8 +183,17 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         // Within glass, light is found by chance alone: its walls hide all lamps.
         let is_glass = surfaces[surface].transmission > 0.0;
         let is_within = back && is_glass;
-        if !is_within {
+        // A density tells a reflected ray from those of the eye, and from what glass lets through.
+        var lightmap = NONE;
+        if density * f32(settings.ends_at_lightmaps) > 0.0 && !is_glass {
+            lightmap = lightmap_coordinates(surface, hit.triangle);
+        }
+        if !is_within && (lightmap == NONE || (surfaces[surface].flags & LIT_DIRECTLY) == 0u) {
             seen.radiance += weight * light_from_emitter(vertex, bsdf.frame[2], bsdf, aim.xyz);
+        }
+        if lightmap != NONE {
+            seen.radiance += weight * bsdf_albedo(bsdf) * baked_light(surface, lightmap, hit.barycentric);
+            break;
         }
 
         let scattered = sample_bsdf(bsdf, way.xy, way.z);

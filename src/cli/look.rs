@@ -4,7 +4,7 @@ use glam::Vec3;
 
 use super::Failure;
 use super::arguments::Opened;
-use crate::scene::Camera;
+use crate::scene::{Camera, Projection};
 
 /// A camera of the scene's file, or one that is described.
 #[derive(clap::Args)]
@@ -30,13 +30,15 @@ impl LookArguments {
     /// The camera that was asked for; without one in the file, it stands in a corner and looks to the middle.
     pub fn camera(&self, opened: &Opened) -> Result<Camera, Failure> {
         let base = self.base(opened)?;
-        let vertical_fov = match self.fov {
-            Some(degrees) if degrees > 0.0 && degrees < 180.0 => degrees.to_radians(),
+        let projection = match self.fov {
+            Some(degrees) if degrees > 0.0 && degrees < 180.0 => {
+                Projection::Perspective { vertical_fov: degrees.to_radians() }
+            }
             Some(degrees) => return Err(format!("--fov {degrees} is no angle between 0 and 180 degrees").into()),
-            None => base.map_or(DEFAULT_FOV, |camera| camera.vertical_fov),
+            None => base.map_or(Projection::Perspective { vertical_fov: DEFAULT_FOV }, |camera| camera.projection),
         };
         if let (Some(camera), None, None) = (base, &self.eye, &self.target) {
-            return Ok(Camera { vertical_fov, ..camera.clone() });
+            return Ok(Camera { projection, ..camera.clone() });
         }
         let bounds = opened.scene.bounds();
         let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
@@ -49,7 +51,8 @@ impl LookArguments {
             Some(target) => point(target)?,
             None => base.map_or(middle, |camera| camera.position + camera.forward),
         };
-        Camera::looking_at(eye, target, vertical_fov)
+        Camera::looking_at(eye, target, DEFAULT_FOV)
+            .map(|camera| Camera { projection, ..camera })
             .ok_or_else(|| format!("a camera at {eye} cannot look at {target}: give another --eye or --target").into())
     }
 

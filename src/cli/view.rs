@@ -62,7 +62,7 @@ mod window {
         self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
         spawn_scene,
     };
-    use crate::scene::{Camera, Scene, luminance};
+    use crate::scene::{Camera, Projection, Scene, luminance};
 
     /// Frames without another surface that gets its light, after which all have it.
     const QUIET_FRAMES: u32 = 8;
@@ -80,7 +80,11 @@ mod window {
         let viewer = ViewerPlugin {
             eye: camera.position,
             target: camera.position + camera.forward,
-            vertical_fov: camera.vertical_fov,
+            vertical_fov: match camera.projection {
+                Projection::Perspective { vertical_fov } => vertical_fov,
+                // One walks through the level.
+                Projection::Orthographic { .. } => ViewerPlugin::default().vertical_fov,
+            },
             ev100: ev100.unwrap_or(ViewerPlugin::default().ev100),
             sky: opened.scene.sky.clone(),
             screenshot: arguments.screenshot.clone(),

@@ -31,6 +31,8 @@ pub struct Pass {
     pub most_bounces: Option<u32>,
     /// The rows, from the top.
     pub rows: Range<u32>,
+    /// Whether reflected rays end where they meet a surface with a lightmap.
+    pub ends_at_lightmaps: bool,
 }
 
 /// The twin of `Pass` in `path.wgsl`.
@@ -50,7 +52,8 @@ struct Settings {
     end_row: u32,
     focus: f32,
     tent: u32,
-    padding: [u32; 2],
+    parallel: f32,
+    ends_at_lightmaps: u32,
 }
 
 /// No path is longer: between perfect mirrors one in 10^22 would be.
@@ -111,7 +114,7 @@ impl PathKernel {
 fn settings(film: &GpuFilm, view: &View, pass: &Pass, rows: &Range<u32>) -> Settings {
     let camera = &view.camera;
     let half_height = camera.half_height();
-    let lens = view.lens;
+    let lens = view.lens.filter(|_| !camera.is_orthographic());
     Settings {
         eye: camera.position.to_array(),
         sample_index: pass.sample,
@@ -126,6 +129,7 @@ fn settings(film: &GpuFilm, view: &View, pass: &Pass, rows: &Range<u32>) -> Sett
         end_row: rows.end,
         focus: lens.map_or(1.0, |lens| lens.focus),
         tent: u32::from(view.filter == PixelFilter::Tent),
-        padding: [0; 2],
+        parallel: if camera.is_orthographic() { 1.0 } else { 0.0 },
+        ends_at_lightmaps: u32::from(pass.ends_at_lightmaps),
     }
 }

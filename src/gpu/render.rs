@@ -40,7 +40,13 @@ pub fn render(
         let mut first_row = 0;
         while first_row < view.size.y {
             let rows = first_row..first_row.saturating_add(rows_at_once.size()).min(view.size.y);
-            let pass = Pass { sample: samples, seed: settings.seed, most_bounces, rows: rows.clone() };
+            let pass = Pass {
+                sample: samples,
+                seed: settings.seed,
+                most_bounces,
+                rows: rows.clone(),
+                ends_at_lightmaps: false,
+            };
             let submitted = Instant::now();
             let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
             kernel.record(gpu, &mut encoder, scene, &film, view, &pass);

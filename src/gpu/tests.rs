@@ -14,8 +14,8 @@ use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
 use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, View};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, Material, MeshData, Role, Scene, Sides, Sky, Texels,
-    Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, LightmapPlace, Material, MeshData, Projection, Role,
+    Scene, Sides, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
 };
 
 /// Rays from within a scene's box, in all directions; every eighth along an axis.
@@ -99,6 +99,76 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
     let on_gpu = render(&gpu, &on_gpu, &view, None, &settings, &Unmonitored).unwrap();
     Some([on_cpu, on_gpu])
+}
+
+#[test]
+fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
+    let Some(gpu) = test_device() else { return };
+    let mut scene = crate::scene::builtin::build("cornell_empty").unwrap();
+    let value = |u: u32| Vec4::splat(1.0 + (u % 5) as f32);
+    let page = Texture {
+        name: "page".into(),
+        width: 8,
+        height: 8,
+        texels: Texels::Float((0..64).map(value).collect()),
+        wrap: [Wrap::Clamp; 2],
+        pyramids: Default::default(),
+    };
+    scene.textures.push(Arc::new(page));
+    for mesh in &mut scene.meshes {
+        let mesh = Arc::make_mut(mesh);
+        mesh.uv1 = mesh.positions.iter().map(|position| (position.xy() + position.yz()).fract()).collect();
+    }
+    let place = LightmapPlace {
+        page: TextureId::from_index(scene.textures.len() - 1),
+        corner: Vec2::new(0.25, 0.5),
+        size: Vec2::splat(0.5),
+        is_direct_too: true,
+    };
+    // Some have their direct light in the lightmap, some not, and some have none at all.
+    for (index, surface) in scene.surfaces.iter_mut().enumerate() {
+        let is_direct_too = index % 3 == 0;
+        surface.lightmap = (index % 3 < 2).then_some(LightmapPlace { is_direct_too, ..place });
+    }
+    let bounds = scene.bounds();
+    let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.extent());
+    let camera = Camera::looking_at(middle + size * Vec3::new(0.1, 0.1, 0.3), middle, 1.2).unwrap();
+    let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
+    let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
+    let lights = LightSampler::new(&scene);
+    let tracer = PathTracer::new(&scene, &world, &lights, None);
+    let settings = RenderSettings { samples: 2, seed: 3, ..Default::default() };
+    let full = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);
+    let ended = crate::pathtrace::render(&tracer.ending_at_lightmaps(), &view, &settings, &Unmonitored);
+
+    let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
+    let kernel = PathKernel::new(&gpu, Stack::Short);
+    let film = GpuFilm::new(&gpu, view.size).unwrap();
+    for sample in 0..2 {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let pass = Pass { sample, seed: 3, most_bounces: None, rows: 0..32, ends_at_lightmaps: true };
+        kernel.record(&gpu, &mut encoder, &on_gpu, &film, &view, &pass);
+        gpu.queue.submit([encoder.finish()]);
+    }
+    let on_gpu = film.read(&gpu).unwrap();
+    let (median, far, mean) = compare(&[ended.clone(), on_gpu]);
+    assert!(median < 1e-5 && far < 0.02 && mean < 1e-2, "{median} {far} {mean}");
+    assert!(compare(&[full, ended]).2 > 0.05, "other light than that of all paths");
+}
+
+#[test]
+fn an_orthographic_camera_sees_on_the_device_what_it_sees_on_the_cpu() {
+    let scene = crate::scene::builtin::build("cornell_box").unwrap();
+    let bounds = scene.bounds();
+    let (middle, above) = ((bounds.min + bounds.max) * 0.5, 0.4 * bounds.extent());
+    let camera = Camera {
+        projection: Projection::Orthographic { height: 0.5 * bounds.extent().y },
+        ..Camera::looking_at(middle + above, middle, 1.0).unwrap()
+    };
+    let Some(films) = pictures(&scene, camera, 2) else { return };
+    let (median, far, mean) = compare(&films);
+    assert!(median < 1e-5 && far < 0.02 && mean < 1e-2, "{median} {far} {mean}");
+    assert!(films[0].pixels().iter().any(|pixel| pixel.radiance.max_element() > 0.0));
 }
 
 /// Median relative difference of pixels, the share of those that differ by more than a thousandth, and the relative

@@ -126,8 +126,14 @@ impl Screen {
 }
 
 /// Settings that lie on no step of a slider, and outside of some.
-const ODD: LiveView =
-    LiveView { enabled: true, bounces: 77, render_scale: 0.333_333, frame_budget: 0.017_3, filter: false };
+const ODD: LiveView = LiveView {
+    enabled: true,
+    bounces: 77,
+    render_scale: 0.333_333,
+    frame_budget: 0.017_3,
+    filter: false,
+    ends_at_lightmaps: true,
+};
 
 #[test]
 fn what_nobody_touches_is_never_written() {

@@ -36,7 +36,7 @@ pub fn meter(camera: &Camera, luminance_along: impl Fn(&Ray) -> Option<f32>) -> 
     let steps = || (-METER_RAYS..=METER_RAYS).map(|step| step as f32 / METER_RAYS as f32);
     let (mut sum, mut count) = (0.0f32, 0.0f32);
     for place in steps().flat_map(|y| steps().map(move |x| Vec2::new(x * ASPECT, y))) {
-        let ray = Ray::new(camera.position, camera.toward(place));
+        let ray = camera.sight_line(place);
         if let Some(luminance) = luminance_along(&ray).filter(|luminance| *luminance > 0.0) {
             sum += luminance.ln();
             count += 1.0;

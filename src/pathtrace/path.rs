@@ -16,6 +16,7 @@ use crate::scene::{LightSampler, Scene};
 pub struct PathTracer<'a> {
     surroundings: Surroundings<'a>,
     most_bounces: u32,
+    ends_at_lightmaps: bool,
 }
 
 impl<'a> PathTracer<'a> {
@@ -26,7 +27,18 @@ impl<'a> PathTracer<'a> {
         lights: &'a LightSampler<'a>,
         most_bounces: Option<u32>,
     ) -> Self {
-        Self { surroundings: Surroundings { scene, world, lights }, most_bounces: most_bounces.unwrap_or(u32::MAX / 4) }
+        Self {
+            surroundings: Surroundings { scene, world, lights },
+            most_bounces: most_bounces.unwrap_or(u32::MAX / 4),
+            ends_at_lightmaps: false,
+        }
+    }
+
+    /// The same, but where a reflected ray meets a surface with a lightmap, the light is taken from that, as if all that
+    /// the surface reflects were matt: less noise, and the errors of the bake.
+    #[must_use]
+    pub fn ending_at_lightmaps(self) -> Self {
+        Self { ends_at_lightmaps: true, ..self }
     }
 }
 
@@ -66,11 +78,19 @@ impl Integrator for PathTracer<'_> {
             // Within glass, light is found by chance alone: its walls hide all lamps.
             let glass = surroundings.scene.material_of(hit.surface).solid_glass();
             let is_within = hit.back && glass.is_some();
-            if let Some(visit) = surroundings.lights.draw(pick).filter(|_| !is_within) {
+            // A density tells a reflected ray from those of the eye, and from what glass lets through.
+            let may_end = self.ends_at_lightmaps && density.is_some() && glass.is_none();
+            let baked = if may_end { surroundings.scene.baked_light(&hit) } else { None };
+            let aims = !is_within && !baked.is_some_and(|(_, is_direct_too)| is_direct_too);
+            if let Some(visit) = surroundings.lights.draw(pick).filter(|_| aims) {
                 let density = |direction| bsdf.density(direction);
                 if let Some(aimed) = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density) {
                     seen.radiance += weight * bsdf.evaluate(aimed.direction) * aimed.irradiance;
                 }
+            }
+            if let Some((light, _)) = baked {
+                seen.radiance += weight * bsdf.albedo() * light;
+                return seen;
             }
 
             let Some(scattered) = bsdf.sample(Vec2::new(u, v), lobe) else {

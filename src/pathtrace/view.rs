@@ -12,7 +12,8 @@ pub struct View {
     pub camera: Camera,
     /// Columns and rows of the picture.
     pub size: UVec2,
-    /// A lens that blurs what is not in focus; none for a pinhole, which sees everything sharp.
+    /// A lens that blurs what is not in focus; none for a pinhole, which sees everything sharp, as all orthographic cameras
+    /// do.
     pub lens: Option<Lens>,
     /// How pixels weigh what is around their middle.
     pub filter: PixelFilter,
@@ -80,10 +81,11 @@ impl View {
     pub fn ray(&self, pixel: UVec2, [x, y, lens_x, lens_y]: [f32; 4]) -> Ray {
         let size = self.size.as_vec2();
         let place = (pixel.as_vec2() + self.filter.place(Vec2::new(x, y))) * 2.0 - size;
-        let direction = self.camera.toward(Vec2::new(place.x, -place.y) / size.y);
-        let Some(lens) = self.lens else {
-            return Ray::new(self.camera.position, direction);
+        let sight = self.camera.sight_line(Vec2::new(place.x, -place.y) / size.y);
+        let Some(lens) = self.lens.filter(|_| !self.camera.is_orthographic()) else {
+            return sight;
         };
+        let direction = sight.direction;
         let sharp = self.camera.position + direction * (lens.focus / direction.dot(self.camera.forward));
         let origin = self.lens_point(&lens, [lens_x, lens_y]);
         Ray::new(origin, (sharp - origin).normalize())
@@ -100,6 +102,20 @@ impl View {
     /// points behind the camera.
     pub fn sight(&self, point: Vec3, on_lens: [f32; 2]) -> Option<Sight> {
         let camera = &self.camera;
+        let size = self.size.as_vec2();
+        let half_height = camera.half_height();
+        let pixel = 2.0 * half_height / size.y;
+        let in_picture = |place: Vec2| (place * size.y + size) * 0.5;
+        if camera.is_orthographic() {
+            let offset = point - camera.position;
+            let depth = offset.dot(camera.forward);
+            let place = Vec2::new(offset.dot(camera.right), -offset.dot(camera.up)) / half_height;
+            return (depth > 0.0).then(|| Sight {
+                place: in_picture(place),
+                origin: point - camera.forward * depth,
+                importance: (depth / pixel) * (depth / pixel),
+            });
+        }
         let through_lens = |lens: Lens| (self.lens_point(&lens, on_lens), lens.focus);
         let (origin, focus) = self.lens.map_or((camera.position, 1.0), through_lens);
         let offset = point - origin;
@@ -109,16 +125,9 @@ impl View {
         }
         // Where the line meets the plane that is sharp, in half heights from the picture's middle.
         let sharp = origin + offset * (focus / depth) - camera.position;
-        let half_height = camera.half_height();
         let place = Vec2::new(sharp.dot(camera.right), -sharp.dot(camera.up)) / (focus * half_height);
-        let size = self.size.as_vec2();
         let cosine = depth / offset.length();
-        let pixel = 2.0 * half_height / size.y;
-        Some(Sight {
-            place: (place * size.y + size) * 0.5,
-            origin,
-            importance: 1.0 / (pixel * pixel * cosine * cosine * cosine),
-        })
+        Some(Sight { place: in_picture(place), origin, importance: 1.0 / (pixel * pixel * cosine * cosine * cosine) })
     }
 
     /// The number of the pixel that holds a place of the picture.
@@ -140,6 +149,7 @@ impl View {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::Projection;
 
     fn view(lens: Option<Lens>) -> View {
         let camera = Camera::looking_at(Vec3::ZERO, Vec3::NEG_Z, core::f32::consts::FRAC_PI_2).unwrap();
@@ -182,6 +192,25 @@ mod tests {
                 assert_eq!(view.sight(ray.at(-1.0), [u[2], u[3]]), None, "behind the lens");
             }
         }
+    }
+
+    #[test]
+    fn an_orthographic_camera_sees_a_square_as_large_near_as_far() {
+        let mut view = View { lens: Some(Lens { radius: 1.0, focus: 1.0 }), ..view(None) };
+        view.camera.projection = Projection::Orthographic { height: 10.0 };
+        // A hundred rows show ten metres, so a square of two metres covers twenty of them, wherever it stands.
+        for distance in [0.1, 5.0, 1000.0] {
+            let corner = view.sight(Vec3::new(-1.0, 1.0, -distance), [0.3, 0.7]).unwrap();
+            assert!((corner.place - Vec2::new(90.0, 40.0)).length() < 1e-3, "{}", corner.place);
+            let opposite = view.sight(Vec3::new(1.0, -1.0, -distance), [0.3, 0.7]).unwrap();
+            assert!((opposite.place - Vec2::new(110.0, 60.0)).length() < 1e-3, "{}", opposite.place);
+            // A pixel of a tenth of a metre spans so many steradians from there.
+            assert!((corner.importance * 0.01 / (distance * distance) - 1.0).abs() < 1e-5);
+            let ray = view.ray(UVec2::new(90, 40), [0.0, 0.0, 0.3, 0.7]);
+            assert!((ray.at(distance) - Vec3::new(-1.0, 1.0, -distance)).length() < 1e-4);
+            assert!((ray.origin - corner.origin).length() < 1e-4);
+        }
+        assert_eq!(view.sight(Vec3::Z, [0.0; 2]), None, "behind");
     }
 
     #[test]

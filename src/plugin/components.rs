@@ -64,7 +64,11 @@ pub struct SceneSettings {
     /// The exposure (EV100) for which [`EmissiveUnits::Bevy`] computes cd/m2: that of the camera which will look at the
     /// level. A higher value makes emissive surfaces brighter.
     pub reference_ev100: f32,
-    /// True bakes Bevy's `GlobalAmbientLight` as a uniform sky. It always exists in Bevy, so it has to be asked for.
+    /// True takes the `Skybox` of a camera for the sky, which is seen and sheds light: in live views that of their own
+    /// camera, in bakes that of the first camera that has one. False leaves the sky dark.
+    pub skybox_is_sky: bool,
+    /// True takes Bevy's `GlobalAmbientLight` for a uniform sky, in place of any `Skybox`. It always exists in Bevy, so it
+    /// has to be asked for.
     pub ambient_is_sky: bool,
     /// Angle in degrees that directional lights without a `SunDisk` span in the sky. A larger one softens shadows;
     /// the sun's is 0.53.
@@ -76,6 +80,7 @@ impl Default for SceneSettings {
         Self {
             emissive_units: EmissiveUnits::default(),
             reference_ev100: bevy::camera::Exposure::EV100_BLENDER,
+            skybox_is_sky: true,
             ambient_is_sky: false,
             sun_diameter_degrees: 0.0,
         }

@@ -227,7 +227,8 @@ fn receive(
             Ok(Files { pages, meshes, surfaces: places, volume, content, seconds }) => {
                 commands.trigger(BakedLevelLoaded { entity, surfaces: places.len(), seconds });
                 commands.queue(move |world: &mut World| exchange_volume(world, volume.as_ref()));
-                batches.push(Batch::bake(Vec::new(), pages, LitLights::default()));
+                let lights = LitLights { is_direct: content == Content::Full, ..default() };
+                batches.push(Batch::bake(Vec::new(), pages, lights));
                 shown.level = Some(ShownLevel {
                     surfaces: places,
                     content,

@@ -2,9 +2,9 @@
 
 use glam::{Vec2, Vec3};
 
-use crate::geometry::sin_cos_turns;
+use crate::geometry::{Ray, sin_cos_turns};
 
-/// A perspective camera as a file describes it.
+/// A camera as a file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Camera {
     /// What the file calls it.
@@ -17,28 +17,65 @@ pub struct Camera {
     pub right: Vec3,
     /// Unit vector to the top of its picture.
     pub up: Vec3,
-    /// Angle in radians from the bottom to the top of its picture.
-    pub vertical_fov: f32,
+    /// How far its lines of sight diverge.
+    pub projection: Projection,
+}
+
+/// What a camera makes of distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Projection {
+    /// What is farther away is smaller.
+    Perspective {
+        /// Angle in radians from the bottom to the top of the picture.
+        vertical_fov: f32,
+    },
+    /// All lines of sight run along each other, as in plans.
+    Orthographic {
+        /// Metres from the bottom to the top of the picture.
+        height: f32,
+    },
 }
 
 impl Camera {
-    /// A camera that looks from one point at another, upright; `None` when they are one point, or not finite.
+    /// A perspective camera that looks from one point at another, upright; `None` when they are one point, or not finite.
     pub fn looking_at(eye: Vec3, target: Vec3, vertical_fov: f32) -> Option<Self> {
         let forward = (target - eye).try_normalize()?;
         let right = forward.cross(Vec3::Y).try_normalize().unwrap_or(Vec3::X);
         let up = right.cross(forward);
-        Some(Self { name: String::new(), position: eye, forward, right, up, vertical_fov })
+        Some(Self {
+            name: String::new(),
+            position: eye,
+            forward,
+            right,
+            up,
+            projection: Projection::Perspective { vertical_fov },
+        })
     }
 
-    /// The unit vector toward a place of the picture, measured from its middle in half heights: `(0, 1)` is the middle
-    /// of the top edge.
-    pub fn toward(&self, place: Vec2) -> Vec3 {
-        (self.forward + (self.right * place.x + self.up * place.y) * self.half_height()).normalize()
+    /// The ray, of unit length, to what is seen at a place of the picture, measured from its middle in half heights:
+    /// `(0, 1)` is the middle of the top edge.
+    pub fn sight_line(&self, place: Vec2) -> Ray {
+        let across = (self.right * place.x + self.up * place.y) * self.half_height();
+        if self.is_orthographic() {
+            Ray::new(self.position + across, self.forward)
+        } else {
+            Ray::new(self.position, (self.forward + across).normalize())
+        }
     }
 
-    /// Half of the picture's height where it is one metre away.
+    /// Half of the picture's height in metres; of a perspective camera, where it is one metre away.
     pub fn half_height(&self) -> f32 {
-        let (sine, cosine) = sin_cos_turns(0.5 * self.vertical_fov / core::f32::consts::TAU);
-        sine / cosine
+        match self.projection {
+            Projection::Orthographic { height } => 0.5 * height,
+            Projection::Perspective { vertical_fov } => {
+                let (sine, cosine) = sin_cos_turns(0.5 * vertical_fov / core::f32::consts::TAU);
+                sine / cosine
+            }
+        }
+    }
+
+    /// True when all lines of sight run along each other.
+    pub fn is_orthographic(&self) -> bool {
+        matches!(self.projection, Projection::Orthographic { .. })
     }
 }

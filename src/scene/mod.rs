@@ -33,7 +33,7 @@ use glam::{Vec2, Vec3};
 
 use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
-pub use camera::Camera;
+pub use camera::{Camera, Projection};
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;
 pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures};
@@ -50,7 +50,7 @@ pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};
 pub use sky::{EnvironmentMap, Sky};
-pub use surface::{Role, Sides, Surface, SurfaceKey};
+pub use surface::{LightmapPlace, Role, Sides, Surface, SurfaceKey};
 #[cfg(feature = "gpu")]
 pub(crate) use texture::linear_of_srgb;
 pub use texture::{Texels, Texture, Wrap};
@@ -111,6 +111,22 @@ impl Scene {
     #[inline]
     pub fn absorbs(&self, hit: &Hit) -> bool {
         hit.back && self.surface(hit.surface).sides == Sides::Front
+    }
+
+    /// Where a surface's baked light is, if the scene has that page.
+    pub(crate) fn lightmap_of(&self, id: SurfaceId) -> Option<LightmapPlace> {
+        self.surface(id).lightmap.filter(|place| place.page.index() < self.textures.len())
+    }
+
+    /// The light that was baked for where a ray met a surface (irradiance / pi, cd/m2), and whether direct light is in it.
+    pub fn baked_light(&self, hit: &Hit) -> Option<(Vec3, bool)> {
+        let LightmapPlace { page, corner, size, is_direct_too } = self.lightmap_of(hit.surface)?;
+        let mesh = self.mesh_of(hit.surface);
+        let uv_of = |vertex: u32| mesh.uv1.get(vertex as usize).copied();
+        let [a, b, c] = mesh.triangles[hit.triangle as usize].map(uv_of);
+        let (a, b, c) = (a?, b?, c?);
+        let uv = a + (b - a) * hit.barycentric.x + (c - a) * hit.barycentric.y;
+        Some((self.texture(page).sample(corner + uv * size).truncate(), is_direct_too))
     }
 
     /// The material of a surface.

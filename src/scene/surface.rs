@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use glam::{Affine3A, Mat3, Vec3};
+use glam::{Affine3A, Mat3, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
-use super::{MaterialId, MeshId};
+use super::{MaterialId, MeshId, TextureId};
 
 /// What names a surface across runs: source file, node path and primitive, or a name that the user gave it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,6 +49,19 @@ pub enum Sides {
     Both,
 }
 
+/// Where the light is that was baked for a surface: a rectangle of a page, filled by the mesh's second texture coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LightmapPlace {
+    /// The page: irradiance / pi, cd/m2.
+    pub page: TextureId,
+    /// The corner of the rectangle with the smallest coordinates, in parts of the page.
+    pub corner: Vec2,
+    /// Its width and height.
+    pub size: Vec2,
+    /// True where the page holds light that comes straight from lamps, emissive surfaces and the sky, too.
+    pub is_direct_too: bool,
+}
+
 /// One mesh instance of the scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surface {
@@ -66,6 +79,8 @@ pub struct Surface {
     pub sides: Sides,
     /// Factor on the bake's texel density; 1.0 keeps it.
     pub density_scale: f32,
+    /// Light at which paths may end; bakes know nothing of it.
+    pub lightmap: Option<LightmapPlace>,
 }
 
 impl Surface {
@@ -79,6 +94,7 @@ impl Surface {
             role: Role::Static,
             sides: Sides::Front,
             density_scale: 1.0,
+            lightmap: None,
         }
     }
 

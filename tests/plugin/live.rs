@@ -2,11 +2,19 @@
 //!
 //! Inside of a box that glows and reflects nothing, every ray brings the radiance of its walls.
 
-use bevy::camera::{Exposure, Hdr, RenderTarget, Viewport};
+use bevy::asset::RenderAssetUsages;
+use bevy::camera::{Exposure, Hdr, RenderTarget, ScalingMode, SubCameraView, Viewport};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::image::ToExtents;
+use bevy::light::Skybox;
 use bevy::prelude::*;
-use bevy::render::render_resource::{TextureFormat, TextureUsages};
+use bevy::render::error_handler::{RenderErrorHandler, RenderErrorPolicy};
+use bevy::render::render_resource::{
+    Extent3d, PollType, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor, TextureViewDimension,
+};
+use bevy::render::renderer::RenderDevice;
+use bevy::render::settings::RenderCreation;
+use bevy::window::{PrimaryWindow, WindowResolution};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
@@ -145,6 +153,156 @@ fn moving_the_camera_or_a_surface_starts_again_and_rest_goes_on() {
 }
 
 #[test]
+fn a_skybox_looks_as_bevy_draws_it_and_lights_what_stands_in_it() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    // Faces of different colours, turned, with a bright patch that is to be seen right side up.
+    let cube = spawn_cube_map(&mut app, [[200, 0, 0], [0, 200, 0], [0, 0, 200], [200, 200, 0], [0, 200, 200], [99; 3]]);
+    let rotation = Quat::from_euler(EulerRot::YXZ, 0.4, -0.3, 0.2);
+    app.world_mut().entity_mut(camera).insert(Skybox { image: Some(cube), brightness: 900.0, rotation });
+    for direction in [Vec3::NEG_Z, Vec3::X, Vec3::new(0.1, 1.0, 0.0)] {
+        *app.world_mut().get_mut::<Transform>(camera).unwrap() = Transform::default().looking_to(direction, Vec3::Y);
+        app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = false;
+        tick_app_times(&mut app, 3);
+        let bevys = picture_of(&mut app, &picture);
+        app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = true;
+        wait_for_new_picture(&mut app, camera, |_| {});
+        wait_for_samples(&mut app, camera, 8);
+        let ours = picture_of(&mut app, &picture);
+        let mut different = 0;
+        for pixel in (0..SIZE.x * SIZE.y).map(|index| UVec2::new(index % SIZE.x, index / SIZE.x)) {
+            let (expected, seen) = (color_at(&bevys, pixel), color_at(&ours, pixel));
+            // Edges of faces are blurred differently.
+            different += u32::from((seen - expected).abs().max_element() > 0.01 * 900.0 * exposure());
+        }
+        assert!(different < SIZE.x * SIZE.y / 10, "{different} pixels differ toward {direction}");
+    }
+
+    // A white floor under a white sky is as bright as the sky.
+    let white = spawn_cube_map(&mut app, [[255; 3]; 6]);
+    let skybox = Skybox { image: Some(white), brightness: 400.0, ..default() };
+    let floor = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(2.0, 2.0));
+    let material = spawn_material(&mut app, Color::WHITE);
+    app.world_mut().spawn((Mesh3d(floor), MeshMaterial3d(material)));
+    let above = Transform::from_xyz(0.0, 0.5, 0.0).looking_at(Vec3::ZERO, Vec3::X);
+    app.world_mut().entity_mut(camera).insert((skybox, above));
+    assert_red(&mut app, &picture, 400.0 * exposure(), 5e-3);
+    app.world_mut().entity_mut(camera).remove::<Skybox>();
+    assert_shows(&mut app, &picture, "no skybox, no light", |seen| seen == Vec3::ZERO);
+}
+
+/// A cube map whose faces have a colour each, and in their upper left quarter half of it.
+fn spawn_cube_map(app: &mut App, colours: [[u8; 3]; 6]) -> Handle<Image> {
+    const EDGE: u32 = 128;
+    let is_uniform = colours.iter().all(|colour| *colour == colours[0]);
+    let texel = |[red, green, blue]: [u8; 3], x: u32, y: u32| {
+        let is_patch = !is_uniform && x < EDGE / 2 && y < EDGE / 2;
+        let scaled = |channel: u8| if is_patch { channel / 2 } else { channel };
+        [scaled(red), scaled(green), scaled(blue), 255]
+    };
+    let texels = colours
+        .iter()
+        .flat_map(|colour| (0..EDGE * EDGE).flat_map(move |index| texel(*colour, index % EDGE, index / EDGE)));
+    let mut cube = Image::new(
+        Extent3d { width: EDGE, height: EDGE, depth_or_array_layers: 6 },
+        TextureDimension::D2,
+        texels.collect(),
+        TextureFormat::Rgba8Unorm,
+        RenderAssetUsages::default(),
+    );
+    let dimension = Some(TextureViewDimension::Cube);
+    cube.texture_view_descriptor = Some(TextureViewDescriptor { dimension, ..default() });
+    app.world_mut().resource_mut::<Assets<Image>>().add(cube)
+}
+
+#[test]
+fn an_orthographic_camera_shows_a_square_as_large_as_it_is() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (camera, picture) = spawn_live_camera(&mut app, LiveView { filter: false, ..generous() }, Msaa::Off);
+    // Ten pixels a metre.
+    let scaling_mode = ScalingMode::FixedVertical { viewport_height: 0.1 * SIZE.y as f32 };
+    let projection = OrthographicProjection { scaling_mode, ..OrthographicProjection::default_3d() };
+    app.world_mut().entity_mut(camera).insert(Projection::Orthographic(projection));
+    let material = glowing(&mut app, 400.0);
+    let square = app.world_mut().resource_mut::<Assets<Mesh>>().add(Rectangle::new(2.0, 2.0));
+    let behind = Transform::from_xyz(2.0, 0.0, 0.5);
+    app.world_mut().spawn((Mesh3d(square.clone()), MeshMaterial3d(material.clone()), behind));
+    for place in [Transform::from_xyz(1.0, 0.5, -3.0), Transform::from_xyz(1.0, 0.5, -300.0)] {
+        let square = app.world_mut().spawn((Mesh3d(square.clone()), MeshMaterial3d(material.clone()), place)).id();
+        wait_for_new_picture(&mut app, camera, |_| {});
+        wait_for_samples(&mut app, camera, 16);
+        let image = picture_of(&mut app, &picture);
+        let covered = |pixel: UVec2| color_at(&image, pixel).x / (400.0 * exposure());
+        // Its corners are ten pixels around one that lies ten right of the picture's middle and five above it.
+        let (least, most) = (SIZE / 2 + UVec2::new(0, 5) - UVec2::new(0, 20), SIZE / 2 + UVec2::new(20, 5));
+        for pixel in [least + 1, most - 2, UVec2::new(least.x + 1, most.y - 2)] {
+            assert!((covered(pixel) - 1.0).abs() < 2e-3, "{} at {pixel}", covered(pixel));
+        }
+        for pixel in [least - 2, most + 1, UVec2::new(least.x - 2, most.y - 2), UVec2::new(least.x, most.y + 1)] {
+            assert_eq!(covered(pixel), 0.0, "{pixel}");
+        }
+        let all = (0..SIZE.x * SIZE.y).map(|index| covered(UVec2::new(index % SIZE.x, index / SIZE.x)));
+        let area = all.sum::<f32>();
+        assert!((area - 400.0).abs() < 4.0, "{area} pixels of 20 by 20");
+        wait_for_new_picture(&mut app, camera, |app| assert!(app.world_mut().despawn(square)));
+    }
+}
+
+/// Mean of all pixels of a picture that is clean, in cd/m2.
+fn mean_radiance(app: &mut App, (camera, picture): &(Entity, Handle<Image>)) -> f32 {
+    tick_app_until(app, "samples", |app| status(app, *camera).samples >= 64);
+    let image = picture_of(app, picture);
+    let pixels = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| UVec2::new(x, y)));
+    let sum: f32 = pixels.map(|pixel| color_at(&image, pixel).x).sum();
+    sum / (image.width() * image.height()) as f32 / exposure()
+}
+
+#[test]
+fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
+    let Some(mut app) = create_drawing_app() else { return };
+    // A closed room of two metres with a lamp in it.
+    let material = spawn_material(&mut app, Color::linear_rgb(0.6, 0.6, 0.6));
+    for (index, normal) in [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::Z, Vec3::NEG_Z].into_iter().enumerate() {
+        let wall = Plane3d::new(normal, Vec2::ONE).mesh().build();
+        let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(wall);
+        let parts = (Mesh3d(mesh), MeshMaterial3d(material.clone()), Transform::from_translation(-normal));
+        app.world_mut().spawn((Name::new(format!("wall {index}")), parts));
+    }
+    let lamp = PointLight { intensity: 5000.0, range: 100.0, ..default() };
+    let lamp = app.world_mut().spawn((lamp, Transform::from_xyz(0.3, 0.4, 0.0))).id();
+    let mut quick = quick_bake();
+    quick.settings.layout.texels_per_metre = 8.0;
+    quick.settings.solver.error = 0.02;
+    bake(&mut app, quick).unwrap();
+
+    let picture = spawn_picture(&mut app, UVec2::new(40, 24));
+    let live = LiveView { filter: false, bounces: 64, ..generous() };
+    let camera = spawn_live_camera_for(&mut app, &picture, live, Msaa::Off);
+    app.world_mut().get_mut::<Transform>(camera).unwrap().translation = Vec3::new(-0.5, 0.0, 0.9);
+    let view = (camera, picture);
+    // Another setting begins one picture, another scene another one.
+    let mut mean = |pictures: u32, change: &dyn Fn(&mut World)| {
+        let before = status(&app, camera).pictures;
+        change(app.world_mut());
+        tick_app_until(&mut app, "new pictures", |app| status(app, camera).pictures == before + pictures);
+        mean_radiance(&mut app, &view)
+    };
+    let all_paths = mean(1, &|_| {});
+    let ended = mean(2, &|world| world.get_mut::<LiveView>(camera).unwrap().ends_at_lightmaps = true);
+    assert!((ended / all_paths - 1.0).abs() < 0.02, "{ended} cd/m2, not {all_paths}");
+    let direct = mean(1, &|world| world.get_mut::<LiveView>(camera).unwrap().bounces = 1);
+    assert!(direct < 0.7 * all_paths);
+    // What the lamp has left in the lightmaps is seen where it is reflected.
+    let indirect = mean(2, &|world| {
+        world.get_mut::<LiveView>(camera).unwrap().bounces = 64;
+        world.despawn(lamp);
+    });
+    assert!((indirect / (all_paths - direct) - 1.0).abs() < 0.03, "{indirect} cd/m2, not {}", all_paths - direct);
+    // Without lightmaps there is nothing to end at, and no light.
+    assert_eq!(mean(1, &|world| world.resource_mut::<Lightmaps>().enabled = false), 0.0);
+}
+
+#[test]
 fn switched_off_it_shows_what_bevy_draws() {
     let Some(mut app) = create_drawing_app() else { return };
     spawn_glowing_box(&mut app, 400.0);
@@ -264,10 +422,11 @@ fn what_cannot_be_traced_leaves_bevys_picture_and_the_app_alive() {
     place(&mut app, camera, 0.0);
     place(&mut app, shell, f32::INFINITY);
     place(&mut app, shell, 0.0);
-    app.world_mut().entity_mut(camera).insert(Projection::Orthographic(OrthographicProjection::default_3d()));
+    let part = SubCameraView { full_size: SIZE, offset: Vec2::ZERO, size: SIZE / 2 };
+    app.world_mut().get_mut::<Camera>(camera).unwrap().sub_camera_view = Some(part);
     tick_app_times(&mut app, 5);
     assert_eq!(status(&app, camera).samples, 0);
-    app.world_mut().entity_mut(camera).insert(Projection::default());
+    app.world_mut().get_mut::<Camera>(camera).unwrap().sub_camera_view = None;
     assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
 
     for settings in [
@@ -281,6 +440,168 @@ fn what_cannot_be_traced_leaves_bevys_picture_and_the_app_alive() {
     }
     app.world_mut().despawn(shell);
     assert_shows(&mut app, &picture, "nothing is left", |seen| seen == Vec3::ZERO);
+}
+
+#[test]
+fn two_thousand_lamps_light_as_much_as_one_that_is_as_bright_as_all() {
+    let Some(mut app) = create_drawing_app() else { return };
+    const LAMPS: u32 = 2000;
+    let (_, lamp) = spawn_lit_floor(&mut app, 100.0, 400.0);
+    let mut light = *app.world().get::<PointLight>(lamp).unwrap();
+    let place = *app.world().get::<Transform>(lamp).unwrap();
+    app.world_mut().despawn(lamp);
+    light.intensity /= LAMPS as f32;
+    light.shadow_maps_enabled = false;
+    let picture = spawn_picture(&mut app, UVec2::splat(8));
+    let camera = spawn_live_camera_for(&mut app, &picture, LiveView { bounces: 1, ..generous() }, Msaa::Off);
+    let below = Transform::from_xyz(0.0, 1.0, 0.0).looking_at(Vec3::ZERO, Vec3::X);
+    let narrow = Projection::Perspective(PerspectiveProjection { fov: 0.01, ..default() });
+    app.world_mut().entity_mut(camera).insert((below, narrow));
+    for _ in 0..LAMPS {
+        app.world_mut().spawn((light, place));
+    }
+    // 400 candela from two metres bring 100 lux, of which a floor reflects half.
+    assert_red(&mut app, &picture, 100.0 * 0.5 / core::f32::consts::PI * exposure(), 2e-3);
+    let read = app.world().resource::<SceneStatus>().last_live_rebuild.clone().expect("it was built").read;
+    assert_eq!(read.rebuilt.lights, LAMPS as usize);
+}
+
+#[test]
+fn a_camera_within_walls_or_far_away_shows_something_finite() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (shell, _) = spawn_glowing_box(&mut app, 400.0);
+    let wall = spawn_material(&mut app, Color::WHITE);
+    let brick = app.world_mut().resource_mut::<Assets<Mesh>>().add(Cuboid::from_length(1.0));
+    app.world_mut().spawn((Mesh3d(brick), MeshMaterial3d(wall)));
+    let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    let full = 400.0 * exposure();
+    for (place, expected) in [
+        (Vec3::ZERO, 0.0),                     // within the brick, whose backs are black
+        (Vec3::new(0.0, 0.0, 0.5), f32::NAN),  // on its face, looking in
+        (Vec3::new(0.0, 0.0, -0.5), f32::NAN), // on the other, looking out
+        (Vec3::new(3.0, 3.0, 3.0), f32::NAN),  // on a corner of the box
+        (Vec3::new(0.0, 0.0, -3.0), f32::NAN), // on its wall
+        (Vec3::new(0.0, 0.0, 1e30), f32::NAN), // beyond where floats tell walls apart
+        (Vec3::new(f32::MAX, 0.0, 0.0), f32::NAN),
+    ] {
+        app.world_mut().get_mut::<Transform>(camera).unwrap().translation = place;
+        tick_app_times(&mut app, 5);
+        assert_shows(&mut app, &picture, &format!("at {place}"), |seen| {
+            seen.is_finite() && (expected.is_nan() || (seen.x - expected).abs() <= 2e-3 * full)
+        });
+    }
+    app.world_mut().get_mut::<Transform>(camera).unwrap().translation = Vec3::new(0.0, 0.0, 1.0);
+
+    // What has no place or no size is left out.
+    let lamp = app.world_mut().spawn((PointLight::default(), Transform::default())).id();
+    for (translation, scale) in [
+        (Vec3::NAN, Vec3::ONE),
+        (Vec3::INFINITY, Vec3::ONE),
+        (Vec3::ZERO, Vec3::NAN),
+        (Vec3::ZERO, Vec3::ZERO),
+        (Vec3::ZERO, Vec3::splat(1e38)),
+    ] {
+        for entity in [lamp, shell] {
+            *app.world_mut().get_mut::<Transform>(entity).unwrap() = Transform { translation, scale, ..default() };
+        }
+        tick_app_times(&mut app, 10);
+        assert_shows(&mut app, &picture, &format!("{translation} {scale}"), |seen| seen.is_finite());
+    }
+    for entity in [lamp, shell] {
+        *app.world_mut().get_mut::<Transform>(entity).unwrap() = Transform::default();
+    }
+    app.world_mut().despawn(lamp);
+    app.world_mut().get_mut::<Transform>(camera).unwrap().rotate_y(core::f32::consts::PI);
+    assert_red(&mut app, &picture, full, 2e-3);
+}
+
+/// A mesh that comes and goes.
+#[derive(Resource)]
+struct Guest {
+    material: Handle<StandardMaterial>,
+    is_here: Option<(Entity, Handle<Mesh>)>,
+    calls: u32,
+}
+
+fn come_or_go(mut commands: Commands, mut guest: ResMut<Guest>, mut meshes: ResMut<Assets<Mesh>>) {
+    guest.calls += 1;
+    // Without a rhythm that the view's own could follow.
+    if guest.calls.wrapping_mul(0x9e37_79b9) >> 31 == 0 {
+        return;
+    }
+    if let Some((entity, mesh)) = guest.is_here.take() {
+        commands.entity(entity).despawn();
+        meshes.remove(&mesh);
+    } else {
+        let mesh = meshes.add(Cuboid::from_length(0.1));
+        let material = MeshMaterial3d(guest.material.clone());
+        let entity = commands.spawn((Mesh3d(mesh.clone()), material, Transform::from_xyz(1.0, 0.0, 0.0))).id();
+        guest.is_here = Some((entity, mesh));
+    }
+}
+
+#[test]
+fn what_comes_and_goes_in_the_midst_of_frames_is_no_trouble() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (_, material) = spawn_glowing_box(&mut app, 400.0);
+    let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    wait_for_samples(&mut app, camera, 1);
+    app.insert_resource(Guest { material, is_here: None, calls: 0 });
+    // At three places of a frame, so that it is there for a part of it, or for several.
+    app.add_systems(First, come_or_go).add_systems(PostUpdate, come_or_go).add_systems(Last, come_or_go);
+    let before = status(&app, camera).pictures;
+    tick_app_until(&mut app, "new pictures", |app| status(app, camera).pictures > before + 2);
+    for _ in 0..3 {
+        // Its own picture goes as well.
+        let (guest, _) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+        tick_app_times(&mut app, 3);
+        app.world_mut().despawn(guest);
+        tick_app(&mut app);
+    }
+    assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
+}
+
+#[test]
+fn a_window_without_pixels_is_no_trouble() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_glowing_box(&mut app, 400.0);
+    let minimised = Window { resolution: WindowResolution::new(0, 0), ..default() };
+    let window = app.world_mut().spawn((minimised, PrimaryWindow)).id();
+    let camera = app.world_mut().spawn((Camera3d::default(), generous())).id();
+    tick_app_times(&mut app, 10);
+    assert_eq!(status(&app, camera).samples, 0);
+    for (columns, rows) in [(64, 36), (0, 36), (1, 1), (0, 0)] {
+        app.world_mut().get_mut::<Window>(window).unwrap().resolution.set_physical_resolution(columns, rows);
+        tick_app_times(&mut app, 10);
+    }
+    app.world_mut().despawn(window);
+    tick_app_times(&mut app, 5);
+}
+
+#[test]
+fn an_app_may_end_in_the_midst_of_building_and_tracing() {
+    for frames in [1, 3, 6] {
+        let Some(mut app) = create_drawing_app() else { return };
+        spawn_glowing_box(&mut app, 400.0);
+        spawn_live_camera(&mut app, generous(), Msaa::Off);
+        tick_app_times(&mut app, frames);
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_is_replaced_and_the_view_goes_on() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_glowing_box(&mut app, 400.0);
+    let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    wait_for_samples(&mut app, camera, 2);
+    app.insert_resource(RenderErrorHandler(|_, _, _| RenderErrorPolicy::Recover(RenderCreation::default())));
+    let device = app.world().resource::<RenderDevice>().wgpu_device().clone();
+    // Bevy itself panics on a device whose loss it has not heard of yet, or while it reads from it.
+    device.poll(PollType::wait_indefinitely()).expect("nothing takes so long");
+    device.destroy();
+    device.poll(PollType::Poll).expect("a device that is polled tells of its loss");
+    tick_app_times(&mut app, 5);
+    assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Reading the world, baking it and writing back, as the ECS sees it.
 
+use bevy::asset::RenderAssetUsages;
+use bevy::light::{EnvironmentMapLight, Skybox};
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
-use bevy::render::render_resource::Face;
+use bevy::render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat};
 use bevy_radiosity::plugin::{AssetCache, Baked, Moved, Purpose, SceneReader, WorldScene};
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene::{LightKind, Role, Sides, Sky};
@@ -82,6 +84,43 @@ fn lights_are_read_in_bevys_units_and_ambient_light_only_when_asked() {
     assert_eq!(scene.sky, Sky::Dark);
     app.world_mut().resource_mut::<SceneSettings>().ambient_is_sky = true;
     assert_eq!(read_scene(&mut app).scene.sky, Sky::Uniform(Vec3::splat(80.0)));
+}
+
+#[test]
+fn a_skybox_is_the_sky_in_its_own_units_unless_that_is_switched_off_or_ambient_light_is_asked_for() {
+    let mut app = create_world_app();
+    spawn_lit_floor(&mut app, 2.0, 100.0);
+    let grey = Image::new(
+        Extent3d { width: 1, height: 1, depth_or_array_layers: 6 },
+        TextureDimension::D2,
+        [51, 51, 51, 255].repeat(6),
+        TextureFormat::Rgba8Unorm,
+        RenderAssetUsages::default(),
+    );
+    let image = app.world_mut().resource_mut::<Assets<Image>>().add(grey);
+    let skybox = Skybox { image: Some(image.clone()), brightness: 1000.0, ..default() };
+    let camera = app.world_mut().spawn((Camera3d::default(), skybox)).id();
+    let of_map = EnvironmentMapLight { intensity: 1000.0, ..default() };
+    app.world_mut().entity_mut(camera).insert(of_map);
+    tick_app_times(&mut app, 2);
+    let scene = read_scene(&mut app);
+    let seen = scene.scene.sky.radiance(Vec3::new(0.6, 0.0, 0.8));
+    assert!((seen - Vec3::splat(200.0)).length() < 1e-2, "a fifth of the brightness, not {seen}");
+    assert!(scene.lights.contains(&camera), "the camera's own light from the surroundings is in the bake");
+
+    app.world_mut().resource_mut::<SceneSettings>().skybox_is_sky = false;
+    let scene = read_scene(&mut app);
+    assert!(scene.scene.sky == Sky::Dark && !scene.lights.contains(&camera));
+    app.world_mut().resource_mut::<SceneSettings>().skybox_is_sky = true;
+    app.world_mut().resource_mut::<SceneSettings>().ambient_is_sky = true;
+    assert!(matches!(read_scene(&mut app).scene.sky, Sky::Uniform(_)));
+
+    app.world_mut().resource_mut::<SceneSettings>().ambient_is_sky = false;
+    app.world_mut().resource_mut::<Assets<Image>>().get_mut(&image).unwrap().data = None;
+    tick_app_times(&mut app, 2);
+    let scene = read_scene(&mut app);
+    assert_eq!(scene.scene.sky, Sky::Dark);
+    assert!(scene.warnings.iter().any(|warning| warning.contains("skybox")), "{:?}", scene.warnings);
 }
 
 #[test]

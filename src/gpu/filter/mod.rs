@@ -69,15 +69,15 @@ struct Settings {
     right: [f32; 3],
     is_suspect: u32,
     up: [f32; 3],
-    padding_0: u32,
+    parallel: f32,
     before_eye: [f32; 3],
-    padding_1: u32,
+    before_parallel: f32,
     before_forward: [f32; 3],
-    padding_2: u32,
+    padding_0: u32,
     before_right: [f32; 3],
-    padding_3: u32,
+    padding_1: u32,
     before_up: [f32; 3],
-    padding_4: u32,
+    padding_2: u32,
     size: [u32; 2],
     before_size: [u32; 2],
 }
@@ -249,6 +249,7 @@ impl FilteredPicture {
     fn settings(&self, share: f32) -> Settings {
         let [eye, forward, right, up] = axes(&self.now.view);
         let before = self.before.as_ref().map(|before| &before.view);
+        let parallel = |view: &View| if view.camera.is_orthographic() { 1.0 } else { 0.0 };
         let [before_eye, before_forward, before_right, before_up] = before.map_or([[0.0; 3]; 4], axes);
         let most_history = if self.is_suspect { MOST_SUSPECT_HISTORY } else { MOST_HISTORY };
         Settings {
@@ -259,7 +260,9 @@ impl FilteredPicture {
             right,
             is_suspect: u32::from(self.is_suspect),
             up,
+            parallel: parallel(&self.now.view),
             before_eye,
+            before_parallel: before.map_or(0.0, parallel),
             before_forward,
             before_right,
             before_up,

@@ -5,7 +5,7 @@ use super::*;
 use crate::geometry::sobol::{hash2, unit_float};
 use crate::gpu::context::test_device;
 use crate::pathtrace::{Film, Pixel, PixelFilter};
-use crate::scene::Camera;
+use crate::scene::{Camera, Projection};
 
 const SIZE: UVec2 = UVec2::new(64, 48);
 
@@ -39,7 +39,7 @@ impl World {
             let off = (2.0 * unit_float(hash2(seed, index as u32)) - 1.0) * self.noise;
             let radiance = albedo * light * (1.0 + off);
             let squares = if self.samples > 1 { (radiance * off).powf(2.0) } else { Vec3::ZERO };
-            let depth = position.distance(view.camera.position);
+            let depth = position.distance(ray.origin);
             let pixel = Pixel { samples: self.samples, radiance, squares, albedo, normal: Vec3::Z, depth };
             (pixel, Some(surface))
         });
@@ -126,12 +126,22 @@ fn a_film_of_many_samples_is_shown_as_it_is() {
 
 #[test]
 fn the_device_filters_as_the_cpu_does() {
+    assert_filters_alike(view_from(0.0), view_from(0.2));
+    let parallel = |mut view: View| {
+        view.camera.projection = Projection::Orthographic { height: 3.0 };
+        view
+    };
+    assert_filters_alike(parallel(view_from(0.0)), parallel(view_from(0.2)));
+    assert_filters_alike(view_from(0.0), parallel(view_from(0.2)));
+}
+
+/// Holds three pictures of two views, one after the other, against those of the twin.
+fn assert_filters_alike(first: View, second: View) {
     let Some(gpu) = test_device() else { return };
     let filter = PictureFilter::new(&gpu);
-    let (first, second) = (view_from(0.0), view_from(0.2));
     let mut picture = FilteredPicture::new(&gpu, first.clone()).unwrap();
     let mut before: Option<(View, Vec<Lit>)> = None;
-    for (view, samples) in [(first, 1), (second.clone(), 1), (second, 8)] {
+    for (view, samples) in [(first, 1), (second.clone(), 1), (second.clone(), 8)] {
         let (film, surfaces) = World { noise: 0.8, samples, light_of_board: 20.0, ..QUIET }.film(&view, samples);
         let seen = Seen { film: &film, surfaces: &surfaces, view: &view };
         let (lit, rough) = seen.gather(before.as_ref().map(|(view, lit)| (view, &lit[..])));
@@ -145,7 +155,7 @@ fn the_device_filters_as_the_cpu_does() {
         let found: Vec<Vec3> = found.iter().map(|&[red, green, blue, _]| Vec3::new(red, green, blue)).collect();
         let off = largest_difference(found, expected);
         assert!(off < 2e-3, "{off} with {samples} samples");
-        picture.begin(&gpu, view_from(0.2), true).unwrap();
+        picture.begin(&gpu, second.clone(), true).unwrap();
         before = Some((view, lit));
     }
 }

@@ -47,10 +47,10 @@ fn around(pixel: IVec2, reach: i32, stride: i32, size: UVec2) -> impl Iterator<I
         .filter_map(move |step| Some((step, pixel + step * stride, index(pixel + step * stride, size)?)))
 }
 
-fn toward(view: &View, pixel: IVec2) -> Vec3 {
+fn point(view: &View, pixel: IVec2, depth: f32) -> Vec3 {
     let size = view.size.as_vec2();
     let place = ((pixel.as_vec2() + 0.5) * 2.0 - size) / size.y;
-    view.camera.toward(Vec2::new(place.x, -place.y))
+    view.camera.sight_line(Vec2::new(place.x, -place.y)).at(depth)
 }
 
 impl Seen<'_> {
@@ -60,7 +60,7 @@ impl Seen<'_> {
     }
 
     fn point(&self, pixel: IVec2, depth: f32) -> Vec3 {
-        self.view.camera.position + toward(self.view, pixel) * depth
+        point(self.view, pixel, depth)
     }
 
     /// Light joined with that of an earlier picture, and the variance of its luminance.
@@ -168,7 +168,8 @@ fn recall((view, lit): (&View, &[Lit]), position: Vec3, normal: Vec3, surface: O
     if ahead <= 0.0 {
         return None;
     }
-    let across = |axis: Vec3| from_eye.dot(axis) / (axis.length_squared() * camera.half_height() * ahead);
+    let distance = if camera.is_orthographic() { 1.0 } else { ahead };
+    let across = |axis: Vec3| from_eye.dot(axis) / (axis.length_squared() * camera.half_height() * distance);
     let size = view.size.as_vec2();
     let at = (Vec2::new(across(camera.right), -across(camera.up)) * size.y + size) * 0.5 - 0.5;
     let (first, part) = (at.floor().as_ivec2(), at - at.floor());
@@ -178,7 +179,7 @@ fn recall((view, lit): (&View, &[Lit]), position: Vec3, normal: Vec3, surface: O
         let Some(seen) = index(first + step, view.size).map(|index| &lit[index]) else {
             continue;
         };
-        let apart = camera.position + toward(view, first + step) * seen.depth - position;
+        let apart = point(view, first + step, seen.depth) - position;
         let is_same = seen.surface == surface
             && seen.normal.dot(normal) >= 0.8
             && apart.dot(normal).abs() <= OFF_PLANE * from_eye.length();

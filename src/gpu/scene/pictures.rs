@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-/// Layers are at least this wide, so that small pictures share them.
+/// Layers are at least this wide and high, so that small pictures share them.
 const SMALLEST_LAYER: u32 = 1024;
 /// WebGPU's own limit.
 const MOST_LAYERS: u32 = 256;
@@ -127,10 +127,12 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
     let of_kind =
         |&index: &usize| Kind::of(textures[index]) == kind && textures[index].width * textures[index].height > 0;
     let indices: Vec<usize> = (0..textures.len()).filter(of_kind).collect();
-    let largest = indices.iter().map(|&index| textures[index].width.max(textures[index].height)).max().unwrap_or(1);
     let limits = gpu.device.limits();
     let widest = limits.max_texture_dimension_2d;
-    let edge = if indices.is_empty() { 1 } else { largest.max(SMALLEST_LAYER.min(widest)) };
+    let least = if indices.is_empty() { 1 } else { SMALLEST_LAYER.min(widest) };
+    let largest =
+        |length: fn(&Texture) -> u32| indices.iter().map(|&index| length(textures[index])).fold(least, u32::max);
+    let layer = [largest(|texture| texture.width), largest(|texture| texture.height)];
     let too_large = |bytes: u64, limit: u64| GpuFault::TooLarge {
         what: "the pictures",
         bytes,
@@ -138,18 +140,18 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
         adapter: gpu.name().to_owned(),
     };
     let bytes_per_texel = kind.bytes_per_texel();
-    let bytes_of_layer = u64::from(edge) * u64::from(edge) * bytes_per_texel;
-    if largest > widest {
+    let bytes_of_layer = u64::from(layer[0]) * u64::from(layer[1]) * bytes_per_texel;
+    if layer[0].max(layer[1]) > widest {
         return Err(too_large(bytes_of_layer, u64::from(widest) * u64::from(widest) * bytes_per_texel));
     }
-    let layers = place_on_layers(&indices, textures, edge, places);
+    let layers = place_on_layers(&indices, textures, layer, places);
     let most = limits.max_texture_array_layers.min(MOST_LAYERS);
     if layers > most {
         return Err(too_large(u64::from(layers) * bytes_of_layer, u64::from(most) * bytes_of_layer));
     }
     let array = gpu.device.create_texture(&TextureDescriptor {
         label: Some("pictures"),
-        size: Extent3d { width: edge, height: edge, depth_or_array_layers: layers.max(1) },
+        size: Extent3d { width: layer[0], height: layer[1], depth_or_array_layers: layers.max(1) },
         mip_level_count: 1,
         sample_count: 1,
         dimension: TextureDimension::D2,
@@ -164,8 +166,8 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
         .create_view(&TextureViewDescriptor { dimension: Some(TextureViewDimension::D2Array), ..Default::default() }))
 }
 
-/// Finds a place for each picture on square layers, and answers how many layers there are.
-fn place_on_layers(indices: &[usize], textures: &[&Texture], edge: u32, places: &mut [Place]) -> u32 {
+/// Finds a place for each picture on layers of a width and height, and answers how many layers there are.
+fn place_on_layers(indices: &[usize], textures: &[&Texture], [width, height]: [u32; 2], places: &mut [Place]) -> u32 {
     let mut left: Vec<usize> = indices.to_vec();
     let mut layer = 0;
     while !left.is_empty() {
@@ -173,7 +175,7 @@ fn place_on_layers(indices: &[usize], textures: &[&Texture], edge: u32, places: 
             let texture = textures[index];
             Item::new(index, texture.width as usize, texture.height as usize, Rotation::None)
         });
-        let packed = crunch::pack(Rect::of_size(edge as usize, edge as usize), items).unwrap_or_else(|some| some);
+        let packed = crunch::pack(Rect::of_size(width as usize, height as usize), items).unwrap_or_else(|some| some);
         if packed.is_empty() {
             break;
         }

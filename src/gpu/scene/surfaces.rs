@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::NONE;
 use super::pictures::{PictureWords, Pictures};
-use crate::scene::{AlphaMode, Scene, Sides};
+use crate::scene::{AlphaMode, Scene, Sides, TextureRef, UvChannel};
 
 /// The twin of `Surface` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -22,6 +22,9 @@ pub(super) struct Record {
     absorption: [f32; 3],
     transmission: f32,
     pictures: [PictureWords; 4],
+    lightmap: PictureWords,
+    lightmap_corner: [f32; 2],
+    lightmap_size: [f32; 2],
     pub emitter: u32,
     ior: f32,
     normal_scale: f32,
@@ -32,6 +35,7 @@ const MASK: u32 = 1;
 const BLEND: u32 = 2;
 const BOTH_SIDES: u32 = 4;
 const MIRRORED: u32 = 8;
+const LIT_DIRECTLY: u32 = 16;
 
 /// Describes each surface of a scene; which emitter it is, is left open.
 pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
@@ -46,6 +50,9 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
         let mirrored = if surface.is_mirrored() { MIRRORED } else { 0 };
         let transform = material.uv_transform;
         let glass = material.solid_glass();
+        let lightmap = scene.lightmap_of(id);
+        let page = lightmap.map(|place| TextureRef { texture: place.page, channel: UvChannel::Uv1 });
+        let lit = if lightmap.is_some_and(|place| place.is_direct_too) { LIT_DIRECTLY } else { 0 };
         Record {
             base_color: material.base_color.to_array(),
             emission: material.emission.to_array(),
@@ -55,7 +62,7 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             uv_matrix: transform.matrix2.to_cols_array(),
             uv_offset: transform.translation.to_array(),
             alpha_threshold,
-            flags: alpha | sides | mirrored,
+            flags: alpha | sides | mirrored | lit,
             absorption: glass.map_or([0.0; 3], |glass| glass.absorption.to_array()),
             transmission: glass.map_or(0.0, |glass| glass.transmission),
             pictures: [
@@ -65,6 +72,9 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
                 material.normal_texture,
             ]
             .map(|reference| pictures.words(scene, reference)),
+            lightmap: pictures.words(scene, page),
+            lightmap_corner: lightmap.map_or([0.0; 2], |place| place.corner.to_array()),
+            lightmap_size: lightmap.map_or([0.0; 2], |place| place.size.to_array()),
             emitter: NONE,
             ior: glass.map_or(1.0, |glass| glass.ior),
             normal_scale: material.normal_scale,

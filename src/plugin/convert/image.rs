@@ -5,6 +5,7 @@ use bevy::prelude::{ColorToComponents, Image};
 use bevy::render::render_resource::{TextureDimension, TextureFormat};
 use glam::Vec4;
 
+use crate::lightmap::files::rgb9e5;
 use crate::scene::{Pyramids, Texels, Texture, Wrap};
 
 /// Why a Bevy image cannot be read; its material then shows the factor alone.
@@ -19,6 +20,9 @@ pub enum ImageProblem {
     /// It is no plain picture.
     #[error("it is not a two-dimensional picture")]
     NotAPicture,
+    /// It has not the six square faces of a cube.
+    #[error("it is not a cube map: six square layers")]
+    NotACube,
 }
 
 /// Decodes the largest mip level of a two-dimensional image of an uncompressed format.
@@ -65,6 +69,18 @@ fn texels(image: &Image, data: &[u8]) -> Result<Texels, ImageProblem> {
             let reds = data.get(..count).ok_or(ImageProblem::LeftTheCpu)?;
             Texels::Linear8(reds.iter().map(|&red| [red, 0, 0, 255]).collect())
         }
+        TextureFormat::Rgb9e5Ufloat => {
+            let words = quads()?.into_iter().map(u32::from_le_bytes);
+            Texels::Float(words.map(|word| rgb9e5::decode(word).extend(1.0)).collect())
+        }
+        TextureFormat::Rgba16Float => {
+            let texels = data.as_chunks::<8>().0.get(..count).ok_or(ImageProblem::LeftTheCpu)?;
+            let value = |[low, high]: [u8; 2]| half::f16::from_le_bytes([low, high]).to_f32();
+            let texel = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| {
+                Vec4::new(value([a, b]), value([c, d]), value([e, f]), value([g, h]))
+            };
+            Texels::Float(texels.iter().map(texel).collect())
+        }
         _ => Texels::Float(
             (0..height)
                 .flat_map(|y| (0..width).map(move |x| (x, y)))
@@ -102,6 +118,20 @@ mod tests {
             let texture = texture_from_image("red", &image(format, data)).unwrap();
             assert_eq!(texture.texel(0, 0), expected, "{format:?}");
         }
+    }
+
+    #[test]
+    fn half_floats_are_read_channel_by_channel() {
+        let data = [1000.0, 0.5, 0.0, 1.0].into_iter().flat_map(|value| half::f16::from_f32(value).to_le_bytes());
+        let image = image(TextureFormat::Rgba16Float, data.collect());
+        assert_eq!(texture_from_image("bright", &image).unwrap().texel(0, 0), Vec4::new(1000.0, 0.5, 0.0, 1.0));
+    }
+
+    #[test]
+    fn floats_that_share_an_exponent_are_read() {
+        let word = rgb9e5::encode(glam::Vec3::new(1000.0, 500.0, 0.0));
+        let image = image(TextureFormat::Rgb9e5Ufloat, word.to_le_bytes().to_vec());
+        assert_eq!(texture_from_image("bright", &image).unwrap().texel(0, 0), Vec4::new(1000.0, 500.0, 0.0, 1.0));
     }
 
     #[test]

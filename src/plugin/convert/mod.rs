@@ -2,11 +2,13 @@
 //!
 //! Nothing here touches the ECS: each function takes a Bevy value and yields ours, or says why it cannot.
 
+mod cube;
 mod image;
 mod light;
 mod material;
 mod mesh;
 
+pub use cube::{direction_on_face, picture_of_cube};
 pub use image::{ImageProblem, texture_from_image};
 pub use light::{directional_light, linear_rgb, point_light, rect_light, spot_light};
 pub use material::{add_bumps, material_from_standard, sides_of};

@@ -234,7 +234,8 @@ impl Solving {
             .build()
             .map_err(|error| BakeFailure::Threads(error.to_string()))?;
         let full = bake.settings.solver.content == Content::Full;
-        let lights = if full { LitLights { lights: world.lights.clone(), ambient } } else { LitLights::default() };
+        let lights = world.lights.clone();
+        let lights = if full { LitLights { lights, ambient, is_direct: true } } else { LitLights::default() };
         let warnings = world.warnings.clone();
         let watch = Arc::new(Watch::default());
         let observer = Arc::clone(&watch);

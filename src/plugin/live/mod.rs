@@ -74,11 +74,15 @@ pub struct LiveView {
     /// True smooths the noise of pictures that have few samples, as they have while something moves, and fades with more
     /// of them. False shows every sample as it is.
     pub filter: bool,
+    /// True ends paths where reflected light comes from a surface with a lightmap that [`Lightmaps`](crate::plugin::Lightmaps)
+    /// shows: faster and with less noise, but with the bake's errors, and without the light of lamps that were not baked on
+    /// what is seen only by reflection. Mirrors show such surfaces matt. False follows all paths.
+    pub ends_at_lightmaps: bool,
 }
 
 impl Default for LiveView {
     fn default() -> Self {
-        Self { enabled: true, bounces: 8, render_scale: 1.0, frame_budget: 8.0, filter: true }
+        Self { enabled: true, bounces: 8, render_scale: 1.0, frame_budget: 8.0, filter: true, ends_at_lightmaps: false }
     }
 }
 

@@ -52,7 +52,7 @@ impl Pace {
         let rate = match time {
             Time::Gpu(milliseconds) => {
                 self.milliseconds += (milliseconds - self.milliseconds) * if self.is_measured { BLEND } else { 1.0 };
-                let rate = pixels / milliseconds.max(1e-3);
+                let rate = (pixels / milliseconds.max(1e-3)).min(self.pixels_per_millisecond * MOST_GAIN);
                 let blend = if self.is_measured { BLEND } else { 1.0 };
                 self.is_measured = true;
                 self.pixels_per_millisecond + (rate - self.pixels_per_millisecond) * blend
@@ -80,6 +80,9 @@ impl Pace {
 /// the frame came so late because it waited for the GPU. Budgets, and milliseconds, up to which the former is assumed.
 const SLACK: f32 = 2.0;
 const USUAL_FRAME: f32 = 20.0;
+/// How much faster than thought a GPU is believed to be at once: a clock that stood still must not bring a frame that
+/// never ends.
+const MOST_GAIN: f32 = 4.0;
 /// How much of what is newly measured is believed.
 const BLEND: f32 = 0.25;
 /// Longest frame that a budget may ask for.
@@ -103,6 +106,14 @@ mod tests {
         }
         let taken = gpu(pace.pixels_in(8.0));
         assert!((taken - 8.0).abs() < 0.1, "{taken} ms");
+    }
+
+    #[test]
+    fn a_clock_that_stood_still_for_a_frame_makes_the_next_no_more_than_four_times_as_long() {
+        let mut pace = Pace::default();
+        let before = pace.pixels_in(8.0);
+        pace.learn(&Measurement { pixels: before, time: Time::Gpu(0.0) }, 8.0);
+        assert_eq!(pace.pixels_in(8.0), 4.0 * before);
     }
 
     #[test]

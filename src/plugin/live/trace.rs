@@ -56,6 +56,7 @@ struct Filtered {
 struct Subject {
     revision: u64,
     bounces: u32,
+    ends_at_lightmaps: bool,
     view: View,
 }
 
@@ -140,10 +141,11 @@ fn subject(
     let view = view_of(&view.clip_from_view, &view.world_from_view, size);
     if view.is_none() {
         warn_once!(
-            "a `LiveView` shows Bevy's own picture: only finite, centred perspective cameras can be path traced"
+            "a `LiveView` shows Bevy's own picture: only finite cameras can be path traced, and not a part of a perspective one's picture"
         );
     }
-    Some(Subject { revision: world.revision, bounces: settings.bounces, view: view? })
+    let LiveView { bounces, ends_at_lightmaps, .. } = *settings;
+    Some(Subject { revision: world.revision, bounces, ends_at_lightmaps, view: view? })
 }
 
 /// Columns and rows of the pixels to trace, not more than the GPU has a buffer for.
@@ -214,8 +216,8 @@ impl Tracing {
     ) -> (Instant, wgpu::CommandEncoder) {
         let new_encoder =
             || device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("live view") });
+        let started = self.stopwatch.start(device, queue);
         let mut encoder = new_encoder();
-        let started = self.stopwatch.start(&mut encoder);
         let mut recorded = 0.0;
         for piece in pieces {
             let Some(film) = &self.films[piece.level] else {
@@ -231,6 +233,7 @@ impl Tracing {
                 seed: self.pictures,
                 most_bounces: Some(subject.bounces),
                 rows: piece.rows.clone(),
+                ends_at_lightmaps: subject.ends_at_lightmaps,
             };
             let tracer = &world.tracer;
             tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);

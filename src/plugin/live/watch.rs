@@ -4,10 +4,11 @@
 //! that.
 
 use bevy::asset::UntypedAssetId;
-use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight, SunDisk};
-use bevy::pbr::StandardMaterial;
+use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, Skybox, SpotLight, SunDisk};
+use bevy::pbr::{Lightmap, StandardMaterial};
 use bevy::prelude::*;
 
+use super::LiveView;
 use super::rebuild::LiveScene;
 use crate::plugin::components::{BakeExclude, SceneSettings};
 
@@ -18,6 +19,7 @@ type AnySurfaceChanged = (
         Changed<MeshMaterial3d<StandardMaterial>>,
         Changed<GlobalTransform>,
         Changed<InheritedVisibility>,
+        Changed<Lightmap>,
         Added<BakeExclude>,
         Added<NotShadowCaster>,
     )>,
@@ -30,8 +32,10 @@ pub fn surfaces(
     mut bared: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
     mut included: RemovedComponents<BakeExclude>,
     mut shadowed: RemovedComponents<NotShadowCaster>,
+    mut unlit: RemovedComponents<Lightmap>,
 ) {
     let gone = removed.read().count() + bared.read().count() + included.read().count() + shadowed.read().count();
+    let gone = gone + unlit.read().count();
     scene.note(gone > 0 || !changed.is_empty());
 }
 
@@ -78,11 +82,16 @@ fn changed_asset<A: Asset>(event: &AssetEvent<A>) -> Option<UntypedAssetId> {
     }
 }
 
+type AnyViewChanged = Or<(Changed<Skybox>, Changed<LiveView>)>;
+
 pub fn surroundings(
     mut scene: ResMut<LiveScene>,
     settings: Res<SceneSettings>,
     ambient: Option<Res<GlobalAmbientLight>>,
+    views: Query<(), AnyViewChanged>,
+    mut bared: RemovedComponents<Skybox>,
 ) {
     let ambient_changed = settings.ambient_is_sky && ambient.is_some_and(|ambient| ambient.is_changed());
-    scene.note(settings.is_changed() || ambient_changed);
+    let sky_changed = bared.read().count() > 0 || !views.is_empty();
+    scene.note(settings.is_changed() || ambient_changed || sky_changed);
 }

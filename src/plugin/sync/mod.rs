@@ -19,7 +19,7 @@ use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::components::*;
-use super::write_back::{Baked, BakedLight};
+use super::write_back::{Baked, BakedLight, Pages};
 pub use cache::AssetCache;
 pub use key::{Names, numbered};
 pub use movers::Moved;
@@ -55,8 +55,10 @@ fn watch_assets(
     mut meshes: MessageReader<AssetEvent<Mesh>>,
     mut images: MessageReader<AssetEvent<Image>>,
     mut materials: MessageReader<AssetEvent<StandardMaterial>>,
+    pages: Option<Res<Pages>>,
 ) {
     let mut changed = status.changed;
+    let is_own = |id: AssetId<Image>| pages.as_ref().is_some_and(|pages| pages.0.iter().any(|page| page.id() == id));
     for event in meshes.read() {
         if let AssetEvent::Modified { id } | AssetEvent::Removed { id } = event {
             changed.meshes += usize::from(cache.forget_mesh(*id));
@@ -64,7 +66,7 @@ fn watch_assets(
     }
     for event in images.read() {
         if let AssetEvent::Modified { id } | AssetEvent::Removed { id } = event {
-            changed.textures += usize::from(cache.forget_texture(*id));
+            changed.textures += usize::from(cache.forget_texture(*id) && !is_own(*id));
         }
     }
     changed.materials += materials.read().filter(|event| matches!(event, AssetEvent::Modified { .. })).count();

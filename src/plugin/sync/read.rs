@@ -6,9 +6,12 @@ use std::sync::Arc;
 use bevy::asset::UntypedAssetId;
 use bevy::ecs::query::QueryData;
 use bevy::ecs::system::SystemParam;
-use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight, SunDisk};
+use bevy::light::{
+    DirectionalLight, EnvironmentMapLight, GeneratedEnvironmentMapLight, NotShadowCaster, PointLight, RectLight,
+    Skybox, SpotLight, SunDisk,
+};
 use bevy::mesh::skinning::SkinnedMesh;
-use bevy::pbr::{MeshMaterial3d, StandardMaterial};
+use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::cache::AssetCache;
@@ -18,9 +21,11 @@ use super::key::{Names, UniqueKeys};
 use super::movers::Moved;
 use crate::plugin::components::*;
 use crate::plugin::convert;
-use crate::plugin::write_back::Baked;
+use crate::plugin::live::LiveView;
+use crate::plugin::write_back::{Baked, LitLights};
 use crate::scene::{
-    Light, LightKind, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky, Surface, SurfaceKey, TextureId,
+    EnvironmentMap, Light, LightKind, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, Scene, Sides, Sky,
+    Surface, SurfaceKey, TextureId,
 };
 
 /// A scene and where its parts come from.
@@ -30,7 +35,7 @@ pub struct WorldScene {
     pub scene: Scene,
     /// The entity of each surface and the mesh asset that it was read from, by the surface's key.
     pub surfaces: HashMap<SurfaceKey, (Entity, Handle<Mesh>)>,
-    /// The entities of the scene's lights.
+    /// The entities of the scene's lights, and of what lights as the scene's sky does.
     pub lights: Vec<Entity>,
     /// Every asset that it was made of, or would have been had it been loaded.
     pub assets: HashSet<UntypedAssetId>,
@@ -56,6 +61,7 @@ pub struct SurfaceEntity {
     transform: &'static GlobalTransform,
     visibility: Option<&'static InheritedVisibility>,
     baked: Option<&'static Baked>,
+    lightmap: Option<&'static Lightmap>,
     is_skinned: Has<SkinnedMesh>,
     has_moved: Has<Moved>,
     casts_no_shadow: Has<NotShadowCaster>,
@@ -73,6 +79,13 @@ impl SurfaceEntityItem<'_, '_> {
     /// The material as the app knows it.
     fn source_material(&self) -> AssetId<StandardMaterial> {
         self.baked.map_or(&self.material.0, |baked| baked.original_material(&self.material.0)).id()
+    }
+
+    /// The page of the lightmap that it shows on our own copy of its mesh, and its part of that.
+    fn shown_light(&self) -> Option<(AssetId<Image>, Rect)> {
+        let (baked, lightmap) = (self.baked?, self.lightmap?);
+        let is_ours = baked.mesh == self.mesh.0 && baked.image == lightmap.image && !self.has_moved;
+        is_ours.then(|| (lightmap.image.id(), lightmap.uv_rect))
     }
 }
 
@@ -120,6 +133,23 @@ impl Wishes<'_, '_> {
 type Lights<'w, 's, L, Extra = ()> =
     Query<'w, 's, (Entity, &'static L, &'static GlobalTransform, Option<&'static InheritedVisibility>, Extra)>;
 
+/// A camera that shows a sky.
+#[derive(QueryData)]
+struct SkyCamera {
+    entity: Entity,
+    camera: &'static Camera,
+    skybox: &'static Skybox,
+    live: Option<&'static LiveView>,
+}
+
+/// Cameras whose surroundings light what they see.
+type LitCameras<'w, 's> = Query<
+    'w,
+    's,
+    Entity,
+    (With<Camera>, With<Skybox>, Or<(With<EnvironmentMapLight>, With<GeneratedEnvironmentMapLight>)>),
+>;
+
 /// Reads the Bevy world.
 #[derive(SystemParam)]
 pub struct SceneReader<'w, 's> {
@@ -129,6 +159,10 @@ pub struct SceneReader<'w, 's> {
     spots: Lights<'w, 's, SpotLight>,
     suns: Lights<'w, 's, DirectionalLight, Option<&'static SunDisk>>,
     rectangles: Lights<'w, 's, RectLight>,
+    sky_cameras: Query<'w, 's, SkyCamera>,
+    views: Query<'w, 's, &'static LiveView>,
+    lit_lights: Option<Res<'w, LitLights>>,
+    lit_cameras: LitCameras<'w, 's>,
     ambient: Option<Res<'w, GlobalAmbientLight>>,
     wishes: Wishes<'w, 's>,
     names: Names<'w, 's>,
@@ -146,6 +180,8 @@ pub enum Needed {
     Mesh(AssetId<Mesh>),
     /// A material's picture.
     Texture(AssetId<Image>),
+    /// The cube map of a sky.
+    Sky(AssetId<Image>),
 }
 
 impl SceneReader<'_, '_> {
@@ -153,11 +189,18 @@ impl SceneReader<'_, '_> {
     pub fn needed(&self, purpose: Purpose) -> Vec<Needed> {
         let mut meshes = BTreeSet::new();
         let mut materials = BTreeSet::new();
+        let mut pages = BTreeSet::new();
+        let shows_lightmaps = self.shows_lightmaps(purpose);
         for surface in &self.surfaces {
             let wishes = self.wishes.of(surface.entity, &mut Vec::new());
             if self.role(&surface, &wishes) != Role::Excluded {
                 meshes.insert(surface.source_mesh().id());
                 materials.insert(surface.source_material());
+                if let Some((page, _)) = surface.shown_light().filter(|_| shows_lightmaps) {
+                    meshes.insert(surface.mesh.0.id());
+                    materials.insert(surface.material.0.id());
+                    pages.insert(page);
+                }
             }
         }
         let images: BTreeSet<AssetId<Image>> = materials
@@ -175,7 +218,29 @@ impl SceneReader<'_, '_> {
             .flatten()
             .map(Handle::id)
             .collect();
-        meshes.into_iter().map(Needed::Mesh).chain(images.into_iter().map(Needed::Texture)).collect()
+        let sky = self.skyboxes(purpose).first().and_then(|skybox| skybox.image.as_ref());
+        let pictures =
+            images.into_iter().chain(pages).map(Needed::Texture).chain(sky.map(|image| Needed::Sky(image.id())));
+        meshes.into_iter().map(Needed::Mesh).chain(pictures).collect()
+    }
+
+    /// Whether paths of a view may end at lightmaps.
+    fn shows_lightmaps(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::View && self.views.iter().any(|view| view.enabled && view.ends_at_lightmaps)
+    }
+
+    /// The skyboxes of cameras, those that draw first before others: the first is the scene's sky.
+    fn skyboxes(&self, purpose: Purpose) -> Vec<&Skybox> {
+        if !self.settings.skybox_is_sky || self.has_baked_ambient() {
+            return Vec::new();
+        }
+        let is_asked = |camera: &SkyCameraItem<'_, '_>| {
+            let is_live = camera.live.is_some_and(|live| live.enabled);
+            camera.skybox.image.is_some() && (purpose == Purpose::Bake || is_live)
+        };
+        let mut cameras: Vec<_> = self.sky_cameras.iter().filter(is_asked).collect();
+        cameras.sort_by_key(|camera| (camera.camera.order, camera.entity));
+        cameras.into_iter().map(|camera| camera.skybox).collect()
     }
 
     /// True when the scene's sky is Bevy's ambient light.
@@ -187,7 +252,7 @@ impl SceneReader<'_, '_> {
     pub fn read(&self, needed: Needed, cache: &mut AssetCache) -> Option<bool> {
         let (id, is_there): (UntypedAssetId, bool) = match needed {
             Needed::Mesh(id) => (id.untyped(), self.meshes.contains(id)),
-            Needed::Texture(id) => (id.untyped(), self.images.contains(id)),
+            Needed::Texture(id) | Needed::Sky(id) => (id.untyped(), self.images.contains(id)),
         };
         if !is_there {
             let is_loading = self.assets.get_load_state(id).is_some_and(|state| state.is_loading());
@@ -196,6 +261,7 @@ impl SceneReader<'_, '_> {
         Some(match needed {
             Needed::Mesh(id) => cache.read_mesh(id, || self.asset_name(id), &self.meshes),
             Needed::Texture(id) => cache.read_texture(id, || self.asset_name(id), &self.images),
+            Needed::Sky(id) => cache.read_sky(id, || self.asset_name(id), &self.images),
         })
     }
 
@@ -241,6 +307,7 @@ impl SceneReader<'_, '_> {
             assembly.add_surface(key, &surface);
         }
         assembly.add_lights();
+        assembly.add_sky();
         assembly.finish()
     }
 }
@@ -288,17 +355,22 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         if role == Role::Excluded {
             return;
         }
-        self.result.assets.insert(surface.source_mesh().id().untyped());
-        self.result.assets.insert(surface.source_material().untyped());
+        let lightmap = self.lightmap(surface);
+        let (mesh, material) = match lightmap {
+            Some(_) => (surface.mesh.0.id(), surface.material.0.id()),
+            None => (surface.source_mesh().id(), surface.source_material()),
+        };
+        self.result.assets.insert(mesh.untyped());
+        self.result.assets.insert(material.untyped());
         let who = self.reader.names.describe(surface.entity);
-        let mesh = match self.mesh(surface.source_mesh().id()) {
+        let mesh = match self.mesh(mesh) {
             Ok(mesh) => mesh,
             Err(reason) => {
                 self.result.warnings.push(format!("the mesh of {who} is left out: {reason}"));
                 return;
             }
         };
-        let Some(standard) = self.reader.materials.get(surface.source_material()) else {
+        let Some(standard) = self.reader.materials.get(material) else {
             self.result.warnings.push(format!("{who} is left out: its material is not loaded"));
             return;
         };
@@ -317,15 +389,29 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             to_world,
             role,
             density_scale: wishes.density.unwrap_or(1.0),
-            ..Surface::new(unique.clone(), mesh, self.material(surface.source_material(), standard))
+            lightmap,
+            ..Surface::new(unique.clone(), mesh, self.material(material, standard))
         };
-        placed.sides = match wishes.double_sided {
+        // Where each side has triangles of its own, the material that stands in knows it.
+        let is_split = lightmap.is_some() && surface.source_material() != material;
+        placed.sides = match wishes.double_sided.filter(|_| !is_split) {
             Some(true) => Sides::Both,
             Some(false) => Sides::Front,
             None => convert::sides_of(standard, placed.is_mirrored()),
         };
         self.result.scene.surfaces.push(placed);
         self.result.surfaces.insert(unique, (surface.entity, surface.source_mesh().clone()));
+    }
+
+    /// Where a surface's light is, if paths may end there and it can be read.
+    fn lightmap(&mut self, surface: &SurfaceEntityItem<'_, '_>) -> Option<LightmapPlace> {
+        let (page, rect) = surface.shown_light().filter(|_| self.reader.shows_lightmaps(self.purpose))?;
+        let is_read = matches!(self.cache.mesh(surface.mesh.0.id()), Some(Ok(_)))
+            && matches!(self.cache.texture(page), Some(Ok(_)))
+            && self.reader.materials.contains(surface.material.0.id());
+        let page = if is_read { self.texture(page, "a lightmap") } else { None }?;
+        let is_direct_too = self.reader.lit_lights.as_ref().is_some_and(|lit| lit.is_direct);
+        Some(LightmapPlace { page, corner: rect.min, size: rect.size(), is_direct_too })
     }
 
     fn wishes(&mut self, entity: Entity) -> Overrides {
@@ -435,10 +521,43 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             self.result.scene.lights.push(Light { name, kind });
             self.result.lights.push(entity);
         }
+    }
+
+    fn add_sky(&mut self) {
+        let reader = self.reader;
         if reader.settings.ambient_is_sky
             && let Some(ambient) = &reader.ambient
         {
             self.result.scene.sky = Sky::Uniform(convert::linear_rgb(ambient.color) * ambient.brightness);
+            return;
+        }
+        let skyboxes = reader.skyboxes(self.purpose);
+        let Some((&skybox, image)) = skyboxes.first().and_then(|first| Some((first, first.image.as_ref()?))) else {
+            return;
+        };
+        self.result.assets.insert(image.id().untyped());
+        let is_same = |other: &&&Skybox| {
+            (&other.image, other.brightness, other.rotation) == (&skybox.image, skybox.brightness, skybox.rotation)
+        };
+        if !skyboxes.iter().all(|other| is_same(&other)) {
+            let warning = "cameras have different skyboxes: that of the camera with the lowest order is the sky of all";
+            self.result.warnings.push(warning.to_owned());
+        }
+        let read = match self.cache.sky(image.id()) {
+            Some(Ok(picture)) => Ok(Arc::clone(picture)),
+            Some(Err(problem)) => Err(problem.to_string()),
+            None => Err("it is not loaded".to_owned()),
+        };
+        match read {
+            Ok(picture) => {
+                let Skybox { brightness: scale, rotation, .. } = *skybox;
+                self.result.scene.sky = Sky::Map(EnvironmentMap { picture, scale, rotation });
+                self.result.lights.extend(&reader.lit_cameras);
+            }
+            Err(reason) => {
+                let name = reader.asset_name(image.id());
+                self.result.warnings.push(format!("skybox {name} cannot be read ({reason}): the sky is dark"));
+            }
         }
     }
 

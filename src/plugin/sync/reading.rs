@@ -53,7 +53,7 @@ impl WorldReading {
                 // A bake is for good and waits; who looks on wants to see what there is.
                 (None, _) if self.purpose == Purpose::Bake => needed.push_back(asset),
                 (Some(true), Needed::Mesh(_)) => self.read.rebuilt.meshes += 1,
-                (Some(true), Needed::Texture(_)) => self.read.rebuilt.textures += 1,
+                (Some(true), Needed::Texture(_) | Needed::Sky(_)) => self.read.rebuilt.textures += 1,
                 (Some(false) | None, _) => {}
             }
         }

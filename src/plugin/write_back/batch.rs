@@ -37,6 +37,8 @@ pub struct LitLights {
     pub lights: Vec<Entity>,
     /// Bevy's global ambient light is in them, too.
     pub ambient: bool,
+    /// They hold light straight from what shines, whatever it is.
+    pub is_direct: bool,
 }
 
 /// What a batch took of the main thread, seconds.

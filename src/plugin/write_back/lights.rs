@@ -1,6 +1,8 @@
 //! Baked lights leave lightmapped meshes alone, and get their say back when lightmaps go.
 
-use bevy::light::{DirectionalLight, GlobalAmbientLight, PointLight, SpotLight};
+use bevy::light::{
+    DirectionalLight, EnvironmentMapLight, GeneratedEnvironmentMapLight, GlobalAmbientLight, PointLight, SpotLight,
+};
 use bevy::prelude::*;
 
 /// Marks a light whose direct light is, or was, in the lightmaps.
@@ -61,8 +63,15 @@ fn exchange(world: &mut World, entity: Entity, value: bool) -> Option<bool> {
     if let Some(mut light) = entity.get_mut::<SpotLight>() {
         return Some(core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
     }
-    let mut light = entity.get_mut::<DirectionalLight>()?;
-    Some(core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value))
+    if let Some(mut light) = entity.get_mut::<DirectionalLight>() {
+        return Some(core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
+    }
+    // Bevy copies what generates a map's light into that light, which may not be there yet.
+    let filtered = entity.get_mut::<EnvironmentMapLight>();
+    let filtered = filtered.map(|mut light| core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
+    let generated = entity.get_mut::<GeneratedEnvironmentMapLight>();
+    let generated = generated.map(|mut light| core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
+    generated.or(filtered)
 }
 
 #[cfg(test)]
@@ -88,6 +97,23 @@ mod tests {
         }
         restore(&mut world);
         assert_eq!(affects(&world), (true, false, true));
+    }
+
+    #[test]
+    fn both_lights_of_a_map_are_silenced_and_get_their_say_back() {
+        let mut world = World::new();
+        let maps = (EnvironmentMapLight::default(), GeneratedEnvironmentMapLight::default());
+        let camera = world.spawn(maps).id();
+        let affects = |world: &World| {
+            (
+                world.get::<EnvironmentMapLight>(camera).unwrap().affects_lightmapped_mesh_diffuse,
+                world.get::<GeneratedEnvironmentMapLight>(camera).unwrap().affects_lightmapped_mesh_diffuse,
+            )
+        };
+        silence(&mut world, &[camera], false);
+        assert_eq!(affects(&world), (false, false));
+        restore(&mut world);
+        assert_eq!(affects(&world), (true, true));
     }
 
     #[test]

@@ -50,7 +50,8 @@ impl PagePixels {
             TextureDimension::D2,
             self.data,
             self.format.texture_format(),
-            RenderAssetUsages::RENDER_WORLD,
+            // Live views read pages where their paths end.
+            RenderAssetUsages::default(),
         );
         image.sampler = ImageSampler::linear();
         image

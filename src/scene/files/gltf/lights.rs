@@ -8,7 +8,7 @@ use gltf::json::extensions::scene::khr_lights_punctual::{Light as JsonLight, Typ
 use gltf::json::validation::Checked;
 
 use super::extras::Overrides;
-use crate::scene::{Camera, Light, LightKind};
+use crate::scene::{Camera, Light, LightKind, Projection};
 
 /// A KHR_lights_punctual light at a node. Candela and lux are kept as they are.
 ///
@@ -50,17 +50,30 @@ pub fn light(light: &JsonLight, name: String, to_world: &Affine3A, extras: Overr
 /// # Errors
 /// Says what is wrong with a camera that cannot be used.
 pub fn camera(camera: &JsonCamera, name: String, to_world: &Affine3A) -> Result<Camera, String> {
-    let perspective = camera.perspective.as_ref().ok_or("only perspective cameras are supported")?;
-    let vertical_fov = perspective.yfov;
-    if !(vertical_fov > 0.0 && vertical_fov < core::f32::consts::PI) {
-        return Err("its field of view is not between 0 and 180 degrees".to_owned());
-    }
+    let (projection, near) = match (&camera.perspective, &camera.orthographic) {
+        (Some(perspective), _) => {
+            let vertical_fov = perspective.yfov;
+            if !(vertical_fov > 0.0 && vertical_fov < core::f32::consts::PI) {
+                return Err("its field of view is not between 0 and 180 degrees".to_owned());
+            }
+            (Projection::Perspective { vertical_fov }, 0.0)
+        }
+        (None, Some(orthographic)) => {
+            let height = 2.0 * orthographic.ymag;
+            if !(height > 0.0 && height.is_finite()) {
+                return Err("its picture has no height".to_owned());
+            }
+            (Projection::Orthographic { height }, orthographic.znear)
+        }
+        (None, None) => return Err("it is neither perspective nor orthographic".to_owned()),
+    };
     let flat = "its node has a scale of zero";
     let forward = forward(to_world).ok_or(flat)?;
     // A sheared or mirrored node would bend the picture: only its line of sight and its upright are taken.
     let right = forward.cross(to_world.transform_vector3(Vec3::Y)).try_normalize().ok_or(flat)?;
     let up = right.cross(forward);
-    Ok(Camera { name, position: Vec3::from(to_world.translation), forward, right, up, vertical_fov })
+    let position = Vec3::from(to_world.translation) + forward * near;
+    Ok(Camera { name, position, forward, right, up, projection })
 }
 
 /// Where a node's -Z points, the direction of glTF's lights and cameras.

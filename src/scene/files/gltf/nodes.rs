@@ -186,6 +186,7 @@ impl Placement<'_> {
                 role: overrides.role.unwrap_or(usual_role),
                 sides: sides.unwrap_or(part.sides),
                 density_scale: overrides.density.unwrap_or(1.0),
+                lightmap: None,
             });
         }
     }

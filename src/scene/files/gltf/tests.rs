@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::scene::{LightKind, Role, SceneError, Sides, UvChannel, Wrap, check};
+use crate::scene::{LightKind, Projection, Role, SceneError, Sides, UvChannel, Wrap, check};
 
 /// A document and its one buffer.
 struct Asset {
@@ -151,6 +151,15 @@ fn everything_arrives_where_the_file_puts_it() {
     );
     let eye = &loaded.cameras[0];
     assert_eq!((eye.position, eye.forward, eye.right, eye.up), (Vec3::Z * 5.0, Vec3::NEG_Z, Vec3::X, Vec3::Y));
+}
+
+#[test]
+fn an_orthographic_camera_sees_from_its_near_plane_on() {
+    let plan = json!({"type": "orthographic", "orthographic": {"xmag": 4.0, "ymag": 3.0, "znear": 0.5, "zfar": 9.0}});
+    let loaded = Asset::quad().with("/cameras/0", plan).load();
+    let eye = &loaded.cameras[0];
+    assert_eq!(eye.projection, Projection::Orthographic { height: 6.0 });
+    assert_eq!(eye.position, Vec3::Z * 4.5);
 }
 
 #[test]
