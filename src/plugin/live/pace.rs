@@ -53,7 +53,9 @@ impl Pace {
             Time::Gpu(milliseconds) => {
                 self.milliseconds += (milliseconds - self.milliseconds) * if self.is_measured { BLEND } else { 1.0 };
                 let rate = (pixels / milliseconds.max(1e-3)).min(self.pixels_per_millisecond * MOST_GAIN);
-                let blend = if self.is_measured { BLEND } else { 1.0 };
+                // A frame that is far too long must not be followed by others: another scene may be much slower.
+                let is_late = milliseconds > SLACK * budget.max(1.0);
+                let blend = if self.is_measured && !is_late { BLEND } else { 1.0 };
                 self.is_measured = true;
                 self.pixels_per_millisecond + (rate - self.pixels_per_millisecond) * blend
             }
@@ -114,6 +116,22 @@ mod tests {
         let before = pace.pixels_in(8.0);
         pace.learn(&Measurement { pixels: before, time: Time::Gpu(0.0) }, 8.0);
         assert_eq!(pace.pixels_in(8.0), 4.0 * before);
+    }
+
+    #[test]
+    fn one_late_frame_is_enough_to_learn_that_a_scene_has_become_slow() {
+        let mut pace = Pace::default();
+        for _ in 0..20 {
+            let pixels = pace.pixels_in(8.0);
+            pace.learn(&Measurement { pixels, time: Time::Gpu(pixels / 10_000.0) }, 8.0);
+        }
+        // Thirty times slower than before.
+        let slow = |pixels: f32| pixels / 333.0;
+        let pixels = pace.pixels_in(8.0);
+        assert!(slow(pixels) > 200.0);
+        pace.learn(&Measurement { pixels, time: Time::Gpu(slow(pixels)) }, 8.0);
+        let taken = slow(pace.pixels_in(8.0));
+        assert!((taken - 8.0).abs() < 0.1, "{taken} ms");
     }
 
     #[test]
