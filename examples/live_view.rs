@@ -39,9 +39,10 @@ fn main() -> AppExit {
         live.frame_budget = UNWATCHED_BUDGET;
     }
     let viewer = ViewerPlugin {
-        eye: Vec3::new(0.0, 1.7, 0.0),
-        target: Vec3::new(0.0, 1.5, -1.0),
-        ev100: 6.0,
+        // In the hall of `level.glb`.
+        eye: Vec3::new(11.3, 1.75, 0.9),
+        target: Vec3::new(7.2, 1.75, 3.7),
+        ev100: 9.0,
         screenshot,
         ..default()
     };
