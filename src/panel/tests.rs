@@ -14,9 +14,11 @@ use crate::plugin::{
 #[derive(Resource, Default)]
 struct Writes(usize);
 
+type ViewWritten = Or<(Changed<LiveView>, Changed<Exposure>)>;
+
 fn count_writes(
     mut writes: ResMut<Writes>,
-    changed: Query<(), Or<(Changed<LiveView>, Changed<Exposure>)>>,
+    changed: Query<(), ViewWritten>,
     lightmaps: Res<Lightmaps>,
     panel: Res<Panel>,
 ) {
