@@ -8,7 +8,8 @@ struct RadiancePixel {
     samples: u32,
     /// Sum of the squared differences from the mean.
     squares: vec3<f32>,
-    padding: f32,
+    /// Mean of how many nodes of the tree the rays from the camera visited.
+    nodes: f32,
 }
 
 /// What the samples of a pixel say of the surfaces that it sees.

@@ -44,6 +44,8 @@ struct Seen {
     depth: f32,
     /// The first surface, or `NONE`.
     surface: u32,
+    /// Nodes of the tree that the way there led through.
+    nodes: f32,
 }
 
 /// The sequence that places samples on the film and on the lens.
@@ -149,7 +151,7 @@ fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
 
 /// What one path brings along a ray.
 fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
-    var seen = Seen(vec3(0.0), vec3(0.0), vec3(0.0), FAR, NONE);
+    var seen = Seen(vec3(0.0), vec3(0.0), vec3(0.0), FAR, NONE, 0.0);
     var ray = first;
     var weight = vec3(1.0);
     // What the ray runs through takes this much of it, per metre.
@@ -158,6 +160,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
     var density = 0.0;
     for (var bounces = 0u; bounces < LONGEST_PATH; bounces++) {
         let hit = closest_hit(ray);
+        seen.nodes = select(seen.nodes, f32(hit.steps), bounces == 0u);
         weight *= hit.filtered * exponential(-absorption * min(hit.t, 1e30));
         if hit.triangle == NONE {
             seen.radiance += weight * met_sky(ray.direction, density);
@@ -236,6 +239,7 @@ fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     let starts = settings.sample_index == 0u;
     radiance.mean = select(radiance.mean, vec3(0.0), starts);
     radiance.squares = select(radiance.squares, vec3(0.0), starts);
+    radiance.nodes = select(radiance.nodes, 0.0, starts);
     radiance.samples = select(radiance.samples, 0u, starts) + 1u;
     features.albedo = select(features.albedo, vec3(0.0), starts);
     features.normal = select(features.normal, vec3(0.0), starts);
@@ -244,6 +248,7 @@ fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     let difference = seen.radiance - radiance.mean;
     radiance.mean += difference * part;
     radiance.squares += difference * (seen.radiance - radiance.mean);
+    radiance.nodes += (seen.nodes - radiance.nodes) * part;
     features.albedo += (seen.albedo - features.albedo) * part;
     features.normal += (seen.normal - features.normal) * part;
     features.depth = min(features.depth, seen.depth);

@@ -73,8 +73,8 @@ pub mod prelude {
     pub use crate::pathtrace::VolumeSettings;
     pub use crate::plugin::{
         Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,
-        BakeStatic, BakedLevel, CancelBake, EmissiveUnits, Lightmaps, LiveView, LiveViewStatus, RadiosityPlugins,
-        RemoveLightmaps, SceneSettings, SceneStatus,
+        BakeStatic, BakedLevel, CancelBake, EmissiveUnits, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
+        LiveViewStatus, RadiosityPlugins, RemoveLightmaps, SceneSettings, SceneStatus,
     };
     pub use crate::radiosity::Content;
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::stage::StageMonitor;
-use super::{BakeError, CheckpointError, Checkpoints, InputsHash};
+use super::{BakeError, BakePass, CheckpointError, Checkpoints, InputsHash};
 use crate::progress::Monitor;
 use crate::radiosity::{Partial, Pass, Snapshot, SolveObserver, StepError};
 
@@ -99,7 +99,9 @@ impl Monitor for SolveWatch<'_> {
 }
 
 impl SolveObserver for SolveWatch<'_> {
-    fn pass_finished(&self, _pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
+    fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
+        let seconds = self.monitor.bake_started.elapsed().as_secs_f32();
+        self.monitor.observer.pass_finished(BakePass { seconds, error: pass.error, rays: pass.rays });
         let Some(keeper) = self.keeper else { return Ok(()) };
         let asked_to_stop = self.monitor.is_cancelled();
         if asked_to_stop || keeper.is_due() {

@@ -92,8 +92,22 @@ pub trait Observer: Sync {
     /// Told now and then, from any thread, where the bake is.
     fn progress(&self, progress: Progress);
 
+    /// Told after each of the solver's passes how good its light is.
+    fn pass_finished(&self, _pass: BakePass) {}
+
     /// Asked now and then; once true, the bake ends soon with [`BakeError::Cancelled`](super::BakeError::Cancelled).
     fn is_cancelled(&self) -> bool;
+}
+
+/// How good a bake's light is after a pass of its solver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BakePass {
+    /// Seconds since the bake began.
+    pub seconds: f32,
+    /// Estimated error: the area-weighted RMS error of irradiance over its mean.
+    pub error: f32,
+    /// Rays traced so far.
+    pub rays: u64,
 }
 
 /// Watches nothing and never cancels.

@@ -45,6 +45,38 @@ fn scene_of(mesh: MeshData) -> Scene {
     }
 }
 
+/// Remembers how the light became better.
+#[derive(Default)]
+struct Passes(std::sync::Mutex<Vec<BakePass>>);
+
+impl Observer for Passes {
+    fn progress(&self, _progress: Progress) {}
+
+    fn pass_finished(&self, pass: BakePass) {
+        self.0.lock().unwrap().push(pass);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
+    let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 4.0;
+    settings.solver.error = 0.02;
+    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let observer = Passes::default();
+    let bake = run(scene, &settings, &observer).unwrap();
+    let passes = observer.0.into_inner().unwrap();
+    assert!(passes.len() >= 2, "{passes:?}");
+    assert!(passes.windows(2).all(|pair| pair[0].seconds < pair[1].seconds && pair[0].rays < pair[1].rays));
+    let last = passes[passes.len() - 1];
+    assert_eq!((last.error, last.rays), (bake.report.error_estimate, bake.report.rays));
+    assert!(passes[0].error > last.error, "{passes:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -24,7 +24,7 @@ struct RadiancePixel {
     mean: [f32; 3],
     samples: u32,
     squares: [f32; 3],
-    padding: f32,
+    nodes: f32,
 }
 
 /// The twin of `FeaturePixel` in `film.wgsl`.
@@ -54,7 +54,7 @@ impl GpuFilm {
         self.size
     }
 
-    /// Mean radiance, number of samples, and squared differences of each pixel.
+    /// Mean radiance, number of samples, squared differences, and nodes of the tree that were visited, of each pixel.
     pub fn radiance(&self) -> &Buffer {
         &self.radiance
     }
@@ -93,7 +93,7 @@ impl GpuFilm {
             mean: pixel.radiance.to_array(),
             samples: pixel.samples,
             squares: pixel.squares.to_array(),
-            padding: 0.0,
+            nodes: 0.0,
         });
         let features = film.pixels().iter().zip(surfaces).map(|(pixel, surface)| FeaturePixel {
             albedo: pixel.albedo.to_array(),

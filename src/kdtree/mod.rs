@@ -10,6 +10,7 @@
 mod block;
 mod brute_force;
 mod build;
+mod cells;
 mod cost;
 mod lanes;
 mod movers;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bevy::prelude::*;
 use bevy_egui::egui;
 
+use super::history::draw_curve;
 use super::window::{named_count, say_time, slider, warnings};
-use crate::bake::{BakeSettings, Report};
+use crate::bake::{BakePass, BakeSettings, Report};
 use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
 
 /// How the last bake ended.
@@ -36,7 +37,13 @@ pub enum Press {
     Cancel,
 }
 
-pub fn draw(ui: &mut egui::Ui, settings: &mut BakeSettings, progress: &BakeProgress, last: &LastBake) -> Option<Press> {
+pub fn draw(
+    ui: &mut egui::Ui,
+    settings: &mut BakeSettings,
+    progress: &BakeProgress,
+    passes: &[BakePass],
+    last: &LastBake,
+) -> Option<Press> {
     let mut press = None;
     if progress.is_baking() {
         ui.add(egui::ProgressBar::new(progress.fraction).text(say_progress(progress)));
@@ -59,8 +66,33 @@ pub fn draw(ui: &mut egui::Ui, settings: &mut BakeSettings, progress: &BakeProgr
             press = Some(Press::Bake);
         }
     }
-    draw_last(ui, last);
+    draw_convergence(ui, passes);
+    if !progress.is_baking() {
+        draw_last(ui, last);
+    }
     press
+}
+
+/// The error over the seconds of a bake.
+fn draw_convergence(ui: &mut egui::Ui, passes: &[BakePass]) {
+    if let Some(last) = passes.last() {
+        let count = match passes.len() {
+            1 => "1 pass".to_owned(),
+            count => format!("{count} passes"),
+        };
+        ui.label(format!("error about {:.1} % after {count}, {}", last.error * 100.0, say_time(last.seconds)));
+        draw_curve(ui, convergence(passes)).on_hover_text("The error over time, on a logarithmic scale.");
+    }
+}
+
+/// The curve: seconds to the right, the logarithm of the error upwards, from the smallest to the largest.
+fn convergence(passes: &[BakePass]) -> impl Iterator<Item = [f32; 2]> {
+    let logarithm = |pass: &BakePass| pass.error.max(1e-6).ln();
+    let seconds = passes.iter().map(|pass| pass.seconds).fold(f32::MIN_POSITIVE, f32::max);
+    let lowest = passes.iter().map(logarithm).fold(f32::INFINITY, f32::min);
+    let highest = passes.iter().map(logarithm).fold(f32::NEG_INFINITY, f32::max);
+    let range = (highest - lowest).max(f32::MIN_POSITIVE);
+    passes.iter().map(move |pass| [pass.seconds / seconds, (logarithm(pass) - lowest) / range])
 }
 
 fn parse_percent(text: &str) -> Option<f64> {
@@ -110,6 +142,16 @@ mod tests {
         assert_eq!(say_progress(&progress), "solve, 43 %, 12 s left");
         let early = BakeProgress { phase: BakePhase::Reading, fraction: 0.0, seconds_left: None };
         assert_eq!(say_progress(&early), "reading, 0 %");
+    }
+
+    #[test]
+    fn a_tenth_of_the_error_is_as_far_down_as_the_next_tenth() {
+        let pass = |seconds, error| BakePass { seconds, error, rays: 0 };
+        let curve: Vec<[f32; 2]> = convergence(&[pass(1.0, 0.5), pass(2.0, 0.05), pass(4.0, 0.005)]).collect();
+        for ([x, y], expected) in curve.into_iter().zip([[0.25, 1.0], [0.5, 0.5], [1.0, 0.0]]) {
+            assert!((x - expected[0]).abs() < 1e-5 && (y - expected[1]).abs() < 1e-5, "{x} {y}");
+        }
+        assert_eq!(convergence(&[pass(1.0, 0.5)]).collect::<Vec<_>>(), [[1.0, 0.0]]);
     }
 
     #[test]

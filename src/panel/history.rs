@@ -35,26 +35,25 @@ impl History {
 
     /// Draws the curve, from zero to the largest, the newest on the right.
     pub fn draw(&self, ui: &mut egui::Ui) {
-        let size = egui::vec2(ui.available_width(), HEIGHT);
-        let (area, _) = ui.allocate_exact_size(size, egui::Sense::hover());
-        let painter = ui.painter_at(area);
-        painter.rect_filled(area, 2.0, ui.visuals().extreme_bg_color);
         let top = self.largest().max(f32::MIN_POSITIVE);
-        let step = area.width() / (FRAMES - 1) as f32;
-        let points: Vec<egui::Pos2> = self
-            .0
-            .iter()
-            .rev()
-            .enumerate()
-            .map(|(age, value)| {
-                let height = value / top * (area.height() - 2.0);
-                egui::pos2(area.right() - age as f32 * step, area.bottom() - 1.0 - height)
-            })
-            .collect();
-        if points.len() > 1 {
-            painter.line(points, egui::Stroke::new(1.0, ui.visuals().selection.bg_fill));
-        }
+        let newest_first = self.0.iter().rev().enumerate();
+        draw_curve(ui, newest_first.map(|(age, value)| [1.0 - age as f32 / (FRAMES - 1) as f32, value / top]));
     }
+}
+
+/// Draws a curve through points whose coordinates are from 0 to 1, from the lower left corner.
+pub fn draw_curve(ui: &mut egui::Ui, points: impl Iterator<Item = [f32; 2]>) -> egui::Response {
+    let size = egui::vec2(ui.available_width(), HEIGHT);
+    let (area, response) = ui.allocate_exact_size(size, egui::Sense::hover());
+    let painter = ui.painter_at(area);
+    painter.rect_filled(area, 2.0, ui.visuals().extreme_bg_color);
+    let place =
+        |[x, y]: [f32; 2]| egui::pos2(area.left() + x * area.width(), area.bottom() - 1.0 - y * (area.height() - 2.0));
+    let points: Vec<egui::Pos2> = points.map(place).collect();
+    if points.len() > 1 {
+        painter.line(points, egui::Stroke::new(1.0, ui.visuals().selection.bg_fill));
+    }
+    response
 }
 
 /// What the panel has curves of.

@@ -25,10 +25,14 @@
 //! | `view` | what cameras show: read from the world, written back |
 //! | `window` | the window and its widgets |
 //! | `bake` | the part of the window that bakes |
+//! | `debug` | the part of the window that shows why light looks as it does |
+//! | `tree` | the KD-tree's cells, drawn over the picture |
 //! | `history` | numbers over time, and their curve |
 
 mod bake;
+mod debug;
 mod history;
+mod tree;
 mod view;
 mod window;
 
@@ -46,13 +50,16 @@ pub struct Panel {
     pub visible: bool,
     /// What the panel's button triggers. The panel sets its density and its error; the rest is as the app has it.
     pub bake: Bake,
+    /// Draws the cells of the tree that was built last over the picture, those that lie so many splits below its root;
+    /// at most [`TreeCells::DEEPEST`](crate::plugin::TreeCells::DEEPEST). It shows while the panel is hidden, too.
+    pub tree_depth: Option<u32>,
     /// The panel's keys.
     pub keys: PanelKeys,
 }
 
 impl Default for Panel {
     fn default() -> Self {
-        Self { visible: true, bake: Bake::default(), keys: PanelKeys::default() }
+        Self { visible: true, bake: Bake::default(), tree_depth: None, keys: PanelKeys::default() }
     }
 }
 
@@ -96,7 +103,7 @@ impl Plugin for RadiosityPanelPlugin {
             .after(EguiPreUpdateSet::ProcessInput)
             .run_if(resource_exists::<ButtonInput<KeyCode>>)
             .run_if(not(egui_wants_any_keyboard_input));
-        app.add_systems(PreUpdate, keys).add_systems(EguiPrimaryContextPass, window::show);
+        app.add_systems(PreUpdate, keys).add_systems(EguiPrimaryContextPass, (tree::draw, window::show).chain());
     }
 }
 

@@ -5,18 +5,21 @@ use bevy::time::Real;
 use bevy_egui::{EguiContext, EguiUserTextures, PrimaryEguiContext, egui};
 
 use super::*;
-use crate::bake::Report;
+use crate::bake::{BakePass, Report};
 use crate::plugin::{
-    BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, Lightmaps, LiveView, LiveViewStatus, SceneStatus,
+    BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, LightmapOverlay, Lightmaps,
+    LiveChannel, LiveView, LiveViewStatus, SceneStatus,
 };
 
 /// Writes to what cameras show, as any other system sees them.
 #[derive(Resource, Default)]
 struct Writes(usize);
 
+type ViewWritten = Or<(Changed<LiveView>, Changed<Exposure>)>;
+
 fn count_writes(
     mut writes: ResMut<Writes>,
-    changed: Query<(), Or<(Changed<LiveView>, Changed<Exposure>)>>,
+    changed: Query<(), ViewWritten>,
     lightmaps: Res<Lightmaps>,
     panel: Res<Panel>,
 ) {
@@ -40,6 +43,8 @@ impl Screen {
         let mut app = App::new();
         app.init_resource::<Lightmaps>()
             .init_resource::<BakeProgress>()
+            .init_resource::<BakeConvergence>()
+            .init_resource::<LightmapOverlay>()
             .init_resource::<SceneStatus>()
             .init_resource::<Time<Real>>()
             .init_resource::<ButtonInput<KeyCode>>()
@@ -103,6 +108,13 @@ impl Screen {
         }
     }
 
+    /// Until what was clicked has unfolded.
+    fn unfold(&mut self) {
+        for _ in 0..30 {
+            self.frame(Vec::new());
+        }
+    }
+
     fn press(&mut self, key: KeyCode) {
         let mut keys = self.app.world_mut().resource_mut::<ButtonInput<KeyCode>>();
         keys.clear();
@@ -133,6 +145,7 @@ const ODD: LiveView = LiveView {
     frame_budget: 0.017_3,
     filter: false,
     ends_at_lightmaps: true,
+    channel: LiveChannel::Noise,
 };
 
 #[test]
@@ -237,6 +250,32 @@ fn the_button_bakes_with_the_apps_settings_and_another_cancels() {
 }
 
 #[test]
+fn debug_views_are_a_click_away_and_suit_what_is_shown() {
+    let mut screen = Screen::new(LiveView { enabled: false, ..default() });
+    screen.click("Debug views");
+    screen.unfold();
+    screen.click("charts");
+    assert_eq!(*screen.app.world().resource::<LightmapOverlay>(), LightmapOverlay::Charts);
+    assert!(screen.find("noise").is_none(), "only a live view has any");
+    screen.click("Live");
+    assert!(screen.find("charts").is_none());
+    screen.click("noise");
+    assert_eq!(screen.live().map(|live| live.channel), Some(LiveChannel::Noise));
+    screen.click("KD-tree");
+    assert_eq!(screen.app.world().resource::<Panel>().tree_depth, Some(4));
+    screen.click("KD-tree");
+    assert_eq!(screen.app.world().resource::<Panel>().tree_depth, None);
+}
+
+#[test]
+fn the_panel_says_how_far_a_bake_has_converged() {
+    let mut screen = Screen::new(());
+    let passes = [(1.5, 0.2), (6.0, 0.034)].map(|(seconds, error)| BakePass { seconds, error, rays: 1000 });
+    screen.app.insert_resource(BakeConvergence { passes: passes.to_vec() });
+    assert!(screen.find("error about 3.4 % after 2 passes, 6.0 s").is_some());
+}
+
+#[test]
 fn the_last_bakes_warnings_are_a_click_away() {
     let mut screen = Screen::new(());
     let warning = "'leaf' has no normals";
@@ -244,10 +283,7 @@ fn the_last_bakes_warnings_are_a_click_away() {
     screen.app.world_mut().trigger(BakeFinished { report, times: BatchTimes::default() });
     assert!(screen.find(warning).is_none());
     screen.click("1 warning");
-    // Until it has unfolded.
-    for _ in 0..30 {
-        screen.frame(Vec::new());
-    }
+    screen.unfold();
     assert!(screen.find(warning).is_some());
 }
 

@@ -138,6 +138,9 @@ fn with_changes(mut live: LiveView, before: &LiveView, after: &LiveView) -> Live
     if before.filter != after.filter {
         live.filter = after.filter;
     }
+    if before.channel != after.channel {
+        live.channel = after.channel;
+    }
     if before.enabled != after.enabled {
         live.enabled = after.enabled;
     }

@@ -7,11 +7,14 @@ use bevy::prelude::*;
 use bevy_egui::{EguiContexts, egui};
 
 use super::bake::{self, LastBake, Press};
+use super::debug;
 use super::history::Histories;
 use super::view::{Cameras, Mode, View};
 use super::{Panel, PanelKeys};
 use crate::bake::BakeSettings;
-use crate::plugin::{BakeProgress, CancelBake, LiveViewStatus, SceneCounts, SceneRead, SceneStatus};
+use crate::plugin::{
+    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveViewStatus, SceneCounts, SceneRead, SceneStatus,
+};
 
 /// Width and height of the window at first, in egui's points: it has room for all that may be shown.
 const SIZE: [f32; 2] = [300.0, 620.0];
@@ -21,6 +24,7 @@ const SIZE: [f32; 2] = [300.0, 620.0];
 pub struct Shown<'w> {
     histories: Res<'w, Histories>,
     progress: Res<'w, BakeProgress>,
+    convergence: Res<'w, BakeConvergence>,
     last_bake: Res<'w, LastBake>,
     scene: Res<'w, SceneStatus>,
 }
@@ -29,12 +33,15 @@ pub struct Shown<'w> {
 struct Edited {
     view: Option<View>,
     bake: BakeSettings,
+    overlay: LightmapOverlay,
+    tree_depth: Option<u32>,
 }
 
 pub fn show(
     mut contexts: EguiContexts,
     mut panel: ResMut<Panel>,
     mut cameras: Cameras,
+    mut overlay: ResMut<LightmapOverlay>,
     mut commands: Commands,
     shown: Shown,
 ) {
@@ -46,7 +53,8 @@ pub fn show(
     }
     let (before, keys) = (cameras.view(), panel.keys);
     let status = cameras.status().unwrap_or_default();
-    let mut edited = Edited { view: before, bake: panel.bake.settings };
+    let mut edited =
+        Edited { view: before, bake: panel.bake.settings, overlay: *overlay, tree_depth: panel.tree_depth };
     let mut is_open = true;
     let window = egui::Window::new("Radiosity").open(&mut is_open).default_size(SIZE).vscroll(true);
     let window = window.default_pos(egui::pos2(12.0, 12.0)).show(context, |ui| {
@@ -59,6 +67,10 @@ pub fn show(
     }
     if panel.bake.settings != edited.bake {
         panel.bake.settings = edited.bake;
+    }
+    overlay.set_if_neq(edited.overlay);
+    if panel.tree_depth != edited.tree_depth {
+        panel.tree_depth = edited.tree_depth;
     }
     if !is_open {
         panel.visible = false;
@@ -79,8 +91,16 @@ fn draw(ui: &mut egui::Ui, shown: &Shown, status: &LiveViewStatus, edited: &mut 
             ui.label("There is no 3D camera.");
         }
     }
+    closed_section(ui, "Debug views", |ui| {
+        if let Some(view) = &mut edited.view {
+            debug::draw_picture(ui, view, &mut edited.overlay);
+        }
+        debug::draw_tree(ui, &mut edited.tree_depth);
+    });
     section(ui, "Frame", |ui| draw_frame(ui, &shown.histories));
-    let press = section(ui, "Bake", |ui| bake::draw(ui, &mut edited.bake, &shown.progress, &shown.last_bake));
+    let press = section(ui, "Bake", |ui| {
+        bake::draw(ui, &mut edited.bake, &shown.progress, &shown.convergence.passes, &shown.last_bake)
+    });
     section(ui, "Scene", |ui| draw_scene(ui, &shown.scene));
     press.flatten()
 }
@@ -231,6 +251,10 @@ pub fn warnings(ui: &mut egui::Ui, name: &str, warnings: &[String]) {
 
 fn section<Answer>(ui: &mut egui::Ui, title: &str, draw: impl FnOnce(&mut egui::Ui) -> Answer) -> Option<Answer> {
     egui::CollapsingHeader::new(title).default_open(true).show(ui, draw).body_returned
+}
+
+fn closed_section(ui: &mut egui::Ui, title: &str, draw: impl FnOnce(&mut egui::Ui)) {
+    egui::CollapsingHeader::new(title).show(ui, draw);
 }
 
 #[cfg(test)]

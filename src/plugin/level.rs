@@ -15,8 +15,10 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use rayon::prelude::*;
 
+use super::components::BakeExclude;
 use super::convert::mesh_from_bevy;
 use super::job::{BakeFinished, uv_rect};
+use super::overlay::TexelValidity;
 use super::sync::{Names, numbered};
 use super::write_back::{
     Baked, Batch, Batches, LitLights, PageFormat, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
@@ -211,7 +213,7 @@ fn receive(
     mut loading: Query<(Entity, &mut Loading)>,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
-    surfaces: Query<Entity, (With<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>)>,
+    surfaces: Query<Entity, IsSurface>,
 ) {
     for (entity, mut thread) in &mut loading {
         if !thread.0.as_ref().is_some_and(JoinHandle::is_finished) {
@@ -228,7 +230,8 @@ fn receive(
                 commands.trigger(BakedLevelLoaded { entity, surfaces: places.len(), seconds });
                 commands.queue(move |world: &mut World| exchange_volume(world, volume.as_ref()));
                 let lights = LitLights { is_direct: content == Content::Full, ..default() };
-                batches.push(Batch::bake(Vec::new(), pages, lights));
+                let batch = Batch::bake(Vec::new(), pages, lights);
+                batches.push(batch.on_attached(|world, _| world.insert_resource(TexelValidity::default())));
                 shown.level = Some(ShownLevel {
                     surfaces: places,
                     content,
@@ -247,7 +250,8 @@ fn receive(
     }
 }
 
-type NewSurface = (Added<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>);
+type IsSurface = (With<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>, Without<BakeExclude>);
+type NewSurface = (Added<Mesh3d>, IsSurface);
 
 fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
     if shown.level.is_some() && !added.is_empty() {

@@ -19,6 +19,7 @@
 //! | [`SceneSyncPlugin`] | reads the Bevy world into a scene, watches what changes: [`SceneStatus`], [`SceneSettings`] |
 //! | [`BakePlugin`] | [`Bake`], [`CancelBake`], [`BakeProgress`], [`BakeFinished`], [`BakeFailed`] |
 //! | [`WriteBackPlugin`] | puts lightmaps on entities and keeps them right: [`Lightmaps`], [`RemoveLightmaps`] |
+//! | [`LightmapOverlayPlugin`] | draws texels, charts or buried texels over baked surfaces: [`LightmapOverlay`] |
 //! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
 //! | [`LiveViewPlugin`] | path traces what a camera sees: [`LiveView`], [`LiveViewStatus`] |
 //!
@@ -32,23 +33,29 @@ mod fly;
 mod job;
 mod level;
 mod live;
+mod overlay;
 mod skybox;
 mod spawn;
 mod sync;
+mod tree_cells;
 mod viewer;
 mod write_back;
 
 use bevy::app::{PluginGroup, PluginGroupBuilder};
 
 pub use components::*;
-pub use job::{Bake, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, CancelBake};
+pub use job::{
+    Bake, BakeConvergence, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, CancelBake,
+};
 pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
-pub use live::{LiveView, LiveViewPlugin, LiveViewStatus};
+pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
+pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use spawn::spawn_scene;
 pub use sync::{
     AssetCache, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin,
     WorldScene,
 };
+pub use tree_cells::TreeCells;
 pub use viewer::{TakeScreenshot, ViewerPlugin};
 pub use write_back::{
     Baked, BakedLight, BakedVolume, BatchTimes, Lightmaps, RemoveLightmaps, StandInMaterial, WriteBackPlugin,
@@ -64,6 +71,7 @@ impl PluginGroup for RadiosityPlugins {
             .add(WriteBackPlugin)
             .add(BakePlugin)
             .add(BakedLevelPlugin)
+            .add(LightmapOverlayPlugin)
             .add(LiveViewPlugin)
     }
 }

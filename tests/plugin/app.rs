@@ -48,8 +48,12 @@ fn create_app(settings: WgpuSettings) -> App {
         app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
     }
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let plugins = DefaultPlugins.build();
+    // It waits for events of windows, which no test has.
+    #[cfg(feature = "window")]
+    let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
     app.add_plugins(
-        DefaultPlugins
+        plugins
             .set(WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() })
             .set(AssetPlugin { file_path: assets.to_string_lossy().into_owned(), ..default() })
             .set(RenderPlugin { render_creation: settings.into(), synchronous_pipeline_compilation: true, ..default() })

@@ -63,6 +63,36 @@ fn a_sheet_below_a_lamp_is_bright_from_above_and_black_from_below() {
 }
 
 #[test]
+fn overlays_show_texels_charts_and_what_is_buried_and_change_nothing() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+    spawn_lit_floor(&mut app, 2.0, 4000.0);
+    tick_app_times(&mut app, 2);
+    bake(&mut app, fine_bake(8.0)).unwrap();
+    let show = |app: &mut App, overlay| {
+        *app.world_mut().resource_mut::<LightmapOverlay>() = overlay;
+    };
+    show(&mut app, LightmapOverlay::Validity);
+    let is_green = |seen: Vec3| seen.distance(Vec3::Y) < 0.01;
+    assert_shows(&mut app, &picture, "nothing is buried", is_green);
+
+    show(&mut app, LightmapOverlay::Texels);
+    assert_shows(&mut app, &picture, "the chequer is grey", |seen| seen.x == seen.z && seen.x < 0.9);
+    let image = picture_of(&mut app, &picture);
+    let row: Vec<bool> = (0..64).map(|x| color_at(&image, UVec2::new(x, 29)).x > 0.3).collect();
+    // The camera sees 0.41 m to each side; texels of 1/8 m meet in the middle and three times on either side of it.
+    assert_eq!(row.windows(2).filter(|pair| pair[0] != pair[1]).count(), 7, "{row:?}");
+
+    show(&mut app, LightmapOverlay::Charts);
+    let is_coloured = |seen: Vec3| seen.max_element() > 2.0 * seen.min_element();
+    assert_shows(&mut app, &picture, "a chart has a colour", is_coloured);
+
+    show(&mut app, LightmapOverlay::Off);
+    assert_red(&mut app, &picture, floor_below_lamp(4000.0), 0.03);
+    assert!(app.world().resource::<SceneStatus>().changed.is_zero(), "no bake is out of date for it");
+}
+
+#[test]
 fn a_second_bake_shows_on_pages_of_the_same_size_and_of_another() {
     let Some(mut app) = create_drawing_app() else { return };
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);

@@ -15,6 +15,7 @@ use bevy::render::render_resource::{
 use bevy::render::renderer::RenderDevice;
 use bevy::render::settings::RenderCreation;
 use bevy::window::{PrimaryWindow, WindowResolution};
+use bevy_radiosity::plugin::TreeCells;
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
@@ -106,6 +107,38 @@ fn a_live_view_shows_radiance_times_exposure_in_every_pixel() {
         }
         app.world_mut().despawn(camera);
     }
+}
+
+#[test]
+fn channels_show_what_is_seen_as_it_is_and_the_picture_goes_on() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let (_, material) = spawn_glowing_box(&mut app, 400.0);
+    let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+    materials.get_mut(&material).unwrap().base_color = Color::linear_rgb(0.2, 0.5, 0.8);
+    // Without reflections every sample brings the same, and there is no noise.
+    let (camera, picture) = spawn_live_camera(&mut app, LiveView { bounces: 0, ..generous() }, Msaa::Off);
+    wait_for_samples(&mut app, camera, 4);
+    let pictures = status(&app, camera).pictures;
+    let blue = |seen: Vec3| seen.distance(Vec3::Z) < 0.01;
+    let few_nodes = |seen: Vec3| seen.x == 0.0 && seen.z > 0.9;
+    let near = |expected: Vec3| move |seen: Vec3| seen.distance(expected) < 0.01;
+    let expectations: [(LiveChannel, &dyn Fn(Vec3) -> bool); 5] = [
+        (LiveChannel::Albedo, &near(Vec3::new(0.2, 0.5, 0.8))),
+        // The wall ahead looks back at the camera, along +z.
+        (LiveChannel::Normal, &near(Vec3::new(0.5, 0.5, 1.0))),
+        (LiveChannel::Noise, &blue),
+        // Twelve triangles make a small tree.
+        (LiveChannel::TreeCost, &few_nodes),
+        (LiveChannel::Light, &near(Vec3::splat(400.0 * exposure()))),
+    ];
+    for (channel, expected) in expectations {
+        app.world_mut().get_mut::<LiveView>(camera).unwrap().channel = channel;
+        assert_shows(&mut app, &picture, &format!("{channel:?}"), expected);
+    }
+    assert_eq!(status(&app, camera).pictures, pictures);
+    let levels = &app.world().resource::<TreeCells>().levels;
+    assert_eq!(levels[0].len(), 1, "the root is the whole box");
+    assert!((levels[0][0].extent() - 6.0).abs().max_element() < 1e-5, "{:?}", levels[0]);
 }
 
 #[test]

@@ -58,6 +58,11 @@ impl GpuTree {
         let preset = Preset { deepest: preset.deepest.min(DEEPEST), ..*preset };
         Self { tree: Tree::build(triangles, &preset), sources }
     }
+
+    /// The tree as a CPU sees it.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
 }
 
 /// The twin of `SceneHeader` in `scene.wgsl`.

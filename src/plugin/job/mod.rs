@@ -17,8 +17,9 @@ use std::thread::JoinHandle;
 use bevy::prelude::*;
 
 use super::sync::{AssetCache, Purpose, SceneCounts, SceneReader, SceneStatus, WorldReading, WorldScene};
+use super::tree_cells::TreeCells;
 use super::write_back::{Batch, BatchTimes, Batches, LitLights, exchange_volume};
-use crate::bake::{BakeError, BakeSettings, Observer, Progress, Report, Stage};
+use crate::bake::{BakeError, BakePass, BakeSettings, Observer, Progress, Report, Stage};
 use crate::radiosity::Content;
 use solve::Solved;
 pub use solve::uv_rect;
@@ -109,12 +110,21 @@ impl BakeProgress {
     }
 }
 
+/// How the light of the running bake, or else of the last one, has become better.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct BakeConvergence {
+    /// One for each pass of the solver, in order.
+    pub passes: Vec<BakePass>,
+}
+
 /// Bakes in the background.
 pub struct BakePlugin;
 
 impl Plugin for BakePlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<BakeProgress>()
+            .init_resource::<BakeConvergence>()
+            .init_resource::<TreeCells>()
             .init_resource::<Job>()
             // At the end of a frame what was spawned in it has its place and is visible. In this order every bake,
             // however quick, is seen to be solving for a frame.
@@ -157,12 +167,17 @@ impl Drop for Solving {
 #[derive(Default)]
 struct Watch {
     progress: Mutex<Option<Progress>>,
+    passes: Mutex<Vec<BakePass>>,
     cancelled: AtomicBool,
 }
 
 impl Observer for Watch {
     fn progress(&self, progress: Progress) {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+    }
+
+    fn pass_finished(&self, pass: BakePass) {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner).push(pass);
     }
 
     fn is_cancelled(&self) -> bool {
@@ -253,10 +268,13 @@ fn poll_solver(
     mut job: ResMut<Job>,
     mut batches: ResMut<Batches>,
     mut progress: ResMut<BakeProgress>,
+    mut convergence: ResMut<BakeConvergence>,
 ) {
     let Job::Solving(solving) = &*job else {
         return;
     };
+    let passes = solving.watch.passes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    convergence.set_if_neq(BakeConvergence { passes });
     if !solving.thread.as_ref().is_none_or(JoinHandle::is_finished) {
         let latest = *solving.watch.progress.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Progress { stage, total, seconds_left, .. }) = latest {
@@ -271,10 +289,12 @@ fn poll_solver(
         Ok((solved, lights, warnings)) => {
             *job = Job::Showing;
             *progress = BakeProgress { phase: BakePhase::Showing, fraction: 1.0, seconds_left: None };
-            let Solved { targets, pages, mut report, volume } = solved;
+            let Solved { targets, pages, mut report, volume, validity, tree } = solved;
             report.warnings.splice(0..0, warnings);
             batches.push(Batch::bake(targets, pages, lights).on_attached(move |world, times| {
                 exchange_volume(world, volume.as_deref());
+                world.insert_resource(validity);
+                world.insert_resource(tree);
                 *world.resource_mut::<Job>() = Job::Idle;
                 *world.resource_mut::<BakeProgress>() = BakeProgress::default();
                 world.trigger(BakeFinished { report, times });

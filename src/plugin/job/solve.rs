@@ -9,7 +9,9 @@ use rayon::prelude::*;
 use super::{Bake, BakeFailure};
 use crate::bake::{Observer, Report};
 use crate::lightmap::{Layout, PageSize, Placement, Rectangle, Voxels};
+use crate::plugin::overlay::{PageValidity, TexelValidity};
 use crate::plugin::sync::WorldScene;
+use crate::plugin::tree_cells::TreeCells;
 use crate::plugin::write_back::{PagePixels, Target};
 use crate::scene::Severity;
 use crate::scene::check::repair;
@@ -20,6 +22,8 @@ pub struct Solved {
     pub pages: Vec<PagePixels>,
     pub report: Report,
     pub volume: Option<Arc<Voxels>>,
+    pub validity: TexelValidity,
+    pub tree: TreeCells,
 }
 
 /// Bakes a scene that was read from the Bevy world.
@@ -44,7 +48,9 @@ pub fn solve(bake: &Bake, world: WorldScene, observer: &dyn Observer) -> Result<
         .collect();
     let pages =
         baked.pages.par_iter().map(|page| PagePixels::half_float(page.width, page.height, &page.texels)).collect();
-    Ok(Solved { targets, pages, report: baked.report, volume: baked.volume })
+    let validity = TexelValidity(baked.pages.iter().map(|page| Arc::new(PageValidity::from(page))).collect());
+    let tree = TreeCells::of(baked.world.tree());
+    Ok(Solved { targets, pages, report: baked.report, volume: baked.volume, validity, tree })
 }
 
 fn target(entity: Entity, original: Handle<Mesh>, placement: &Placement, layout: &Layout) -> Target {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use bevy::core_pipeline::tonemapping::tonemapping;
+use bevy::core_pipeline::upscaling::upscaling;
 use bevy::core_pipeline::{Core3d, Core3dSystems};
 use bevy::prelude::*;
 use bevy::render::camera::ExtractedCamera;
@@ -12,6 +14,7 @@ use bevy::render::{Render, RenderStartup, RenderSystems};
 use bytemuck::{Pod, Zeroable};
 
 use super::trace::Tracing;
+use super::{LiveChannel, Wanted};
 
 /// What the shader is told, as it lays it out.
 #[repr(C)]
@@ -46,12 +49,12 @@ impl DrawnPicture {
     }
 }
 
-/// The triangle's shader, and its pipeline for each format that a camera draws into.
+/// The triangle's shader, and its pipeline for each format that a camera draws into and each channel that it shows.
 #[derive(Resource)]
 struct Drawing {
     layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
-    pipelines: HashMap<TextureFormat, wgpu::RenderPipeline>,
+    pipelines: HashMap<(TextureFormat, LiveChannel), wgpu::RenderPipeline>,
 }
 
 /// Adds the systems of the render world.
@@ -59,14 +62,15 @@ pub fn add(render_app: &mut SubApp) {
     render_app
         .add_systems(RenderStartup, |mut commands: Commands| commands.remove_resource::<Drawing>())
         .add_systems(Render, prepare.in_set(RenderSystems::PrepareBindGroups))
-        .add_systems(Core3d, draw.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess));
+        .add_systems(Core3d, draw_light.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess))
+        .add_systems(Core3d, draw_numbers.after(tonemapping).before(upscaling));
 }
 
 fn prepare(
     mut commands: Commands,
     drawing: Option<ResMut<Drawing>>,
     device: Res<RenderDevice>,
-    views: Query<&ViewTarget, With<Tracing>>,
+    views: Query<(&ViewTarget, &Wanted), With<Tracing>>,
 ) {
     if views.is_empty() {
         return;
@@ -76,12 +80,40 @@ fn prepare(
         commands.insert_resource(Drawing::new(device));
         return;
     };
-    for target in &views {
-        let format = target.main_texture_format();
-        if !drawing.pipelines.contains_key(&format) {
-            let pipeline = drawing.pipeline(device, format);
-            drawing.pipelines.insert(format, pipeline);
+    for (target, wanted) in &views {
+        let key = (target.main_texture_format(), wanted.settings.channel);
+        if !drawing.pipelines.contains_key(&key) {
+            let pipeline = drawing.pipeline(device, key);
+            drawing.pipelines.insert(key, pipeline);
         }
+    }
+}
+
+type DrawnView = (&'static ViewTarget, &'static ExtractedCamera, &'static Tracing, &'static Wanted);
+
+/// Draws the picture, which is exposed and tonemapped like all that Bevy draws.
+fn draw_light(
+    view: ViewQuery<DrawnView>,
+    drawing: Option<Res<Drawing>>,
+    queue: Res<RenderQueue>,
+    context: RenderContext,
+) {
+    let view = view.into_inner();
+    if view.3.settings.channel == LiveChannel::Light {
+        draw(view, drawing, &queue, context);
+    }
+}
+
+/// Draws anything else, whose colours stay as they are.
+fn draw_numbers(
+    view: ViewQuery<DrawnView>,
+    drawing: Option<Res<Drawing>>,
+    queue: Res<RenderQueue>,
+    context: RenderContext,
+) {
+    let view = view.into_inner();
+    if view.3.settings.channel != LiveChannel::Light {
+        draw(view, drawing, &queue, context);
     }
 }
 
@@ -89,16 +121,16 @@ fn prepare(
 ///
 /// Targets of several samples have been resolved by then, and what comes after reads the resolved texture alone.
 fn draw(
-    view: ViewQuery<(&ViewTarget, &ExtractedCamera, &Tracing)>,
+    (target, camera, tracing, wanted): (&ViewTarget, &ExtractedCamera, &Tracing, &Wanted),
     drawing: Option<Res<Drawing>>,
-    queue: Res<RenderQueue>,
+    queue: &RenderQueue,
     mut context: RenderContext,
 ) {
-    let (target, camera, tracing) = view.into_inner();
-    let (Some(drawing), Some((colours, apart, picture))) = (drawing, tracing.picture()) else {
+    let channel = wanted.settings.channel;
+    let (Some(drawing), Some((colours, apart, picture))) = (drawing, tracing.channel(channel)) else {
         return;
     };
-    let Some(pipeline) = drawing.pipelines.get(&target.main_texture_format()) else {
+    let Some(pipeline) = drawing.pipelines.get(&(target.main_texture_format(), channel)) else {
         return;
     };
     let Some(viewport) = viewport(camera, target) else {
@@ -136,6 +168,17 @@ fn draw(
     pass.draw(0..3, 0..1);
 }
 
+/// What of the shader shows a channel.
+const fn entry_point(channel: LiveChannel) -> &'static str {
+    match channel {
+        LiveChannel::Light => "show",
+        LiveChannel::Albedo => "show_albedo",
+        LiveChannel::Normal => "show_normal",
+        LiveChannel::TreeCost => "show_tree_cost",
+        LiveChannel::Noise => "show_noise",
+    }
+}
+
 /// The camera's part of its target, which may have shrunk since the camera was placed in it.
 fn viewport(camera: &ExtractedCamera, target: &ViewTarget) -> Option<URect> {
     let texture = target.main_texture().size();
@@ -164,13 +207,19 @@ impl Drawing {
             }),
             module: device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some("live view"),
-                source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/live_draw.wgsl").into()),
+                source: wgpu::ShaderSource::Wgsl(
+                    concat!(
+                        include_str!("../../../shaders/colour.wgsl"),
+                        include_str!("../../../shaders/live_draw.wgsl")
+                    )
+                    .into(),
+                ),
             }),
             pipelines: HashMap::new(),
         }
     }
 
-    fn pipeline(&self, device: &wgpu::Device, format: TextureFormat) -> wgpu::RenderPipeline {
+    fn pipeline(&self, device: &wgpu::Device, (format, channel): (TextureFormat, LiveChannel)) -> wgpu::RenderPipeline {
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("live view"),
             bind_group_layouts: &[Some(&self.layout)],
@@ -190,7 +239,7 @@ impl Drawing {
             multisample: wgpu::MultisampleState::default(),
             fragment: Some(wgpu::FragmentState {
                 module: &self.module,
-                entry_point: Some("show"),
+                entry_point: Some(entry_point(channel)),
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
                 targets: &[Some(format.into())],
             }),

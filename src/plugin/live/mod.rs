@@ -49,6 +49,7 @@ use bevy::render::extract_component::{ExtractComponent, ExtractComponentPlugin};
 use bevy::render::sync_component::SyncComponent;
 use bevy::render::{Extract, ExtractSchedule, RenderApp};
 
+use super::tree_cells::TreeCells;
 use rebuild::{LiveScene, LiveWorld};
 use trace::Tracing;
 
@@ -78,11 +79,38 @@ pub struct LiveView {
     /// shows: faster and with less noise, but with the bake's errors, and without the light of lamps that were not baked on
     /// what is seen only by reflection. Mirrors show such surfaces matt. False follows all paths.
     pub ends_at_lightmaps: bool,
+    /// What of all that it gathers is drawn: the light, or what tells why the light looks as it does.
+    pub channel: LiveChannel,
+}
+
+/// What a [`LiveView`] draws. All but light is drawn as it is, neither exposed nor tonemapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq, Hash)]
+pub enum LiveChannel {
+    /// The picture.
+    #[default]
+    Light,
+    /// The part of the light that the nearest surface reflects, from 0 to 1; the sky is black.
+    Albedo,
+    /// Normals of the nearest surface, with normal maps, in world space: -1 is black and 1 is white, along each axis.
+    Normal,
+    /// Nodes of the KD-tree that a ray from the camera visits: none is blue, 64 are green, 128 and more are red.
+    TreeCost,
+    /// The standard error of the samples' mean relative to it: 1 % and less is blue, 10 % is green, 100 % and more is red.
+    Noise,
 }
 
 impl Default for LiveView {
     fn default() -> Self {
-        Self { enabled: true, bounces: 8, render_scale: 1.0, frame_budget: 8.0, filter: true, ends_at_lightmaps: false }
+        Self {
+            enabled: true,
+            bounces: 8,
+            render_scale: 1.0,
+            frame_budget: 8.0,
+            filter: true,
+            ends_at_lightmaps: false,
+            channel: LiveChannel::default(),
+        }
     }
 }
 
@@ -148,12 +176,18 @@ impl Plugin for LiveViewPlugin {
         let reports = Reports::default();
         app.register_type::<LiveView>()
             .register_type::<LiveViewStatus>()
+            .register_type::<LiveChannel>()
             .init_resource::<LiveScene>()
+            .init_resource::<TreeCells>()
             .insert_resource(reports.clone())
             .add_systems(First, take_reports.run_if(any_with_component::<LiveView>))
             .add_systems(
                 Last,
-                ((watch::surfaces, watch::lights, watch::assets, watch::surroundings), rebuild::advance)
+                (
+                    (watch::surfaces, watch::lights, watch::assets, watch::surroundings),
+                    rebuild::advance,
+                    rebuild::publish_tree,
+                )
                     .chain()
                     .after(AssetEventSystems)
                     .run_if(is_any_enabled),

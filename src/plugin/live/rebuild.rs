@@ -7,7 +7,7 @@
 //! ```
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -18,6 +18,7 @@ use bevy::render::renderer::{RenderAdapterInfo, RenderDevice, RenderQueue};
 use crate::gpu::{Gpu, GpuFault, GpuScene, GpuTree, PathKernel, PictureFilter, Stack};
 use crate::kdtree::Preset;
 use crate::plugin::sync::{AssetCache, LiveRebuild, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene};
+use crate::plugin::tree_cells::TreeCells;
 use crate::scene::check::repair;
 use crate::scene::{Scene, Severity, Sky};
 
@@ -159,6 +160,16 @@ pub fn advance(
             Ok(report) => status.last_live_rebuild = Some(report),
             Err(reason) => warn!("the live view shows nothing new: {reason}"),
         },
+    }
+}
+
+/// Shows the tree that views trace through, when it is another.
+pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut published: Local<Weak<GpuTree>>) {
+    if let Some(current) = &live.current
+        && published.as_ptr() != Arc::as_ptr(&current.tree)
+    {
+        *published = Arc::downgrade(&current.tree);
+        *cells = TreeCells::of(current.tree.tree());
     }
 }
 

@@ -16,7 +16,7 @@ use super::layers::{LEVELS, Layers, Piece, size_at};
 use super::pace::Pace;
 use super::rebuild::LiveWorld;
 use super::stopwatch::Stopwatch;
-use super::{LiveView, LiveViewStatus, Reports, Shown, Wanted};
+use super::{LiveChannel, LiveView, LiveViewStatus, Reports, Shown, Wanted};
 use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, Pass, is_worth_filtering};
 use crate::pathtrace::View;
 
@@ -282,8 +282,17 @@ impl Tracing {
         Ok(())
     }
 
-    /// What to draw: a buffer of colours, how many vectors apart they are, and columns and rows.
-    pub fn picture(&self) -> Option<(&wgpu::Buffer, u32, UVec2)> {
+    /// What to draw of a channel: a buffer of vectors, how many of them a pixel has, and columns and rows.
+    pub fn channel(&self, channel: LiveChannel) -> Option<(&wgpu::Buffer, u32, UVec2)> {
+        let film = self.films[self.layers.as_ref()?.shown()?.0].as_ref()?;
+        match channel {
+            LiveChannel::Light => self.picture(),
+            LiveChannel::Albedo | LiveChannel::Normal => Some((film.features(), 2, film.size())),
+            LiveChannel::TreeCost | LiveChannel::Noise => Some((film.radiance(), 2, film.size())),
+        }
+    }
+
+    fn picture(&self) -> Option<(&wgpu::Buffer, u32, UVec2)> {
         let (level, samples) = self.layers.as_ref()?.shown()?;
         let film = self.films[level].as_ref()?;
         let filtered = self.filtered.as_ref().filter(|filtered| filtered.of == (self.pictures, level));

@@ -77,7 +77,7 @@ fn watch_surfaces(
     mut status: ResMut<SceneStatus>,
     surfaces: Query<
         (Ref<Mesh3d>, Ref<GlobalTransform>, Option<&Baked>),
-        (Or<(Changed<Mesh3d>, Changed<GlobalTransform>)>, Without<Moved>),
+        (Or<(Changed<Mesh3d>, Changed<GlobalTransform>)>, Without<Moved>, Without<BakeExclude>),
     >,
     mut removed: RemovedComponents<Mesh3d>,
 ) {

@@ -27,7 +27,7 @@ use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 pub use batch::{Batch, BatchTimes, Batches, LitLights, Target, apply_lights};
-use copy::MeshCopies;
+pub use copy::MeshCopies;
 pub use lights::BakedLight;
 use material::OneSidedMaterials;
 pub use material::StandInMaterial;

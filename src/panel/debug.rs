@@ -1,0 +1,66 @@
+//! The part of the window that shows why light looks as it does.
+
+use bevy_egui::egui;
+
+use super::view::View;
+use super::window::slider;
+use crate::plugin::{LightmapOverlay, LiveChannel, TreeCells};
+
+/// What a live view can draw, how it is called, and what its colours mean.
+const CHANNELS: [(LiveChannel, &str, &str); 5] = [
+    (LiveChannel::Light, "light", "The picture."),
+    (LiveChannel::Albedo, "albedo", "What surfaces reflect."),
+    (LiveChannel::Normal, "normal", "Normals, from black for -1 to white for 1 along each axis."),
+    (LiveChannel::TreeCost, "tree cost", "Nodes that a ray visits: none is blue, 64 are green, 128 and more red."),
+    (LiveChannel::Noise, "noise", "Standard error: 1 % and less is blue, 10 % green, 100 % and more red."),
+];
+
+/// The same of what lies over lightmaps.
+const OVERLAYS: [(LightmapOverlay, &str, &str); 4] = [
+    (LightmapOverlay::Off, "none", "The picture."),
+    (LightmapOverlay::Texels, "texels", "Texels of the lightmaps, as a chequer."),
+    (LightmapOverlay::Charts, "charts", "Charts that the meshes were cut into, each in a colour of its own."),
+    (
+        LightmapOverlay::Validity,
+        "validity",
+        "How much of a texel light can reach: all is green; red is buried and shows its neighbours' light. \
+         Only a bake of this run knows it.",
+    ),
+];
+
+/// What is drawn in place of the picture, or over it.
+pub fn draw_picture(ui: &mut egui::Ui, view: &mut View, overlay: &mut LightmapOverlay) {
+    if view.live.enabled {
+        choose(ui, "live view", &mut view.live.channel, &CHANNELS);
+    } else {
+        choose(ui, "lightmaps", overlay, &OVERLAYS);
+    }
+}
+
+fn choose<Choice: Copy + PartialEq>(
+    ui: &mut egui::Ui,
+    name: &str,
+    chosen: &mut Choice,
+    choices: &[(Choice, &str, &str)],
+) {
+    ui.label(name);
+    ui.horizontal_wrapped(|ui| {
+        for (choice, name, meaning) in choices {
+            ui.selectable_value(chosen, *choice, *name).on_hover_text(*meaning);
+        }
+    });
+}
+
+/// Which cells of the tree are drawn.
+pub fn draw_tree(ui: &mut egui::Ui, depth: &mut Option<u32>) {
+    ui.horizontal(|ui| {
+        let mut is_shown = depth.is_some();
+        let hint = "Draws the cells of the tree that a bake or a live view built last.";
+        ui.checkbox(&mut is_shown, "KD-tree").on_hover_text(hint);
+        let mut level = depth.unwrap_or(4);
+        if is_shown {
+            ui.add(slider(&mut level, 0..=TreeCells::DEEPEST as u32).prefix("depth "));
+        }
+        *depth = is_shown.then_some(level);
+    });
+}
