@@ -141,6 +141,8 @@ struct Paints {
     chequer: Option<Handle<Image>>,
     pages: HashMap<usize, Handle<Image>>,
     in_chart_colours: HashMap<AssetId<Mesh>, Handle<Mesh>>,
+    /// Charts that have a colour.
+    charts: u32,
 }
 
 impl Painter<'_> {
@@ -167,7 +169,9 @@ impl Painter<'_> {
                 let mesh = match paints.in_chart_colours.get(&baked.mesh.id()) {
                     Some(mesh) => mesh.clone(),
                     None => {
-                        let coloured = in_chart_colours(self.meshes.get(&baked.mesh)?, unwrap);
+                        let coloured = in_chart_colours(self.meshes.get(&baked.mesh)?, unwrap, paints.charts);
+                        paints.charts +=
+                            1 + unwrap.charts.iter().filter(|&&chart| chart != Unwrap::NO_CHART).max().unwrap_or(&0);
                         self.meshes.add(coloured)
                     }
                 };
@@ -233,14 +237,15 @@ fn picture(size: UVec2, texels: Vec<u8>) -> Image {
     Image::new(size, TextureDimension::D2, texels, format, RenderAssetUsages::RENDER_WORLD)
 }
 
-/// A copy of an unwrapped mesh whose vertices, which no two charts share, have their chart's colour.
-fn in_chart_colours(mesh: &Mesh, unwrap: &Unwrap) -> Mesh {
+/// A copy of an unwrapped mesh whose vertices, which no two charts share, have their chart's colour, after so many of
+/// other meshes.
+fn in_chart_colours(mesh: &Mesh, unwrap: &Unwrap, first: u32) -> Mesh {
     /// Hues that follow each other in steps of this part of the circle come back late (Vogel 1979).
     const GOLDEN: f32 = 0.618_034;
     let mut colours = vec![[0.5, 0.5, 0.5, 1.0]; unwrap.mesh.positions.len()];
     for (triangle, &chart) in unwrap.mesh.triangles.iter().zip(&unwrap.charts) {
         if chart != Unwrap::NO_CHART {
-            let hue = (chart as f32 * GOLDEN).fract() * 360.0;
+            let hue = ((first + chart) as f32 * GOLDEN).fract() * 360.0;
             let colour = Color::hsl(hue, 0.7, 0.6).to_linear().to_f32_array();
             triangle.iter().for_each(|&vertex| colours[vertex as usize] = colour);
         }
@@ -281,12 +286,17 @@ mod tests {
                 Mesh::ATTRIBUTE_POSITION,
                 corners.iter().map(|corner| corner.to_array()).collect::<Vec<_>>(),
             );
-        let coloured = in_chart_colours(&bevy_mesh, &unwrap);
+        let coloured = in_chart_colours(&bevy_mesh, &unwrap, 0);
         let Some(bevy::mesh::VertexAttributeValues::Float32x4(colours)) = coloured.attribute(Mesh::ATTRIBUTE_COLOR)
         else {
             panic!("it has no colours");
         };
         assert!(colours[0] == colours[1] && colours[1] == colours[2] && colours[3] == colours[5]);
         assert_ne!(colours[0], colours[3]);
+        let next = in_chart_colours(&bevy_mesh, &unwrap, 1);
+        let Some(bevy::mesh::VertexAttributeValues::Float32x4(next)) = next.attribute(Mesh::ATTRIBUTE_COLOR) else {
+            panic!("it has no colours");
+        };
+        assert_eq!(next[0], colours[3], "charts of the next mesh go on with other colours");
     }
 }
