@@ -20,6 +20,31 @@ struct FeaturePixel {
     depth: f32,
     /// Mean of their normals.
     normal: vec3<f32>,
-    /// The surface that the latest sample saw, or `NONE`.
+    /// What the first sample saw, since no filter could do with the mean of two surfaces: which, or `NONE`.
     surface: u32,
+    /// Its unit normal, packed.
+    first_normal: u32,
+    /// Its distance in metres.
+    first_depth: f32,
+    padding_0: u32,
+    padding_1: u32,
+}
+
+/// A unit vector in 32 bits: the octahedron that its coordinates are projected on, unfolded.
+fn pack_normal(normal: vec3<f32>) -> u32 {
+    let sum = abs(normal.x) + abs(normal.y) + abs(normal.z);
+    var flat = normal.xy / max(sum, 1e-20);
+    if normal.z < 0.0 {
+        flat = (1.0 - abs(flat.yx)) * select(vec2(-1.0), vec2(1.0), flat >= vec2(0.0));
+    }
+    return pack2x16snorm(flat);
+}
+
+fn unpack_normal(packed: u32) -> vec3<f32> {
+    let flat = unpack2x16snorm(packed);
+    var normal = vec3(flat, 1.0 - abs(flat.x) - abs(flat.y));
+    let folded = max(-normal.z, 0.0);
+    normal.x -= select(-folded, folded, normal.x >= 0.0);
+    normal.y -= select(-folded, folded, normal.y >= 0.0);
+    return normalize(normal);
 }

@@ -68,26 +68,12 @@ const SKY: u32 = 0xffffffffu;
 const DARKEST: f32 = 0.02;
 /// Samples from which on the variance over time is trusted more than that of the surroundings.
 const TRUSTED: f32 = 4.0;
+/// How many standard deviations brighter than its surroundings a pixel may be, and how many others those must be: what is
+/// brighter is a speck, light that so few samples find too seldom for any filter to spread.
+const NO_SPECK: f32 = 4.0;
+const ENOUGH_OTHERS: f32 = 4.0;
 /// How far off a surface's plane, as a part of the distance, a point still belongs to it.
 const OFF_PLANE: f32 = 0.02;
-
-fn pack_normal(normal: vec3<f32>) -> u32 {
-    let sum = abs(normal.x) + abs(normal.y) + abs(normal.z);
-    var flat = normal.xy / max(sum, 1e-20);
-    if normal.z < 0.0 {
-        flat = (1.0 - abs(flat.yx)) * select(vec2(-1.0), vec2(1.0), flat >= vec2(0.0));
-    }
-    return pack2x16snorm(flat);
-}
-
-fn unpack_normal(packed: u32) -> vec3<f32> {
-    let flat = unpack2x16snorm(packed);
-    var normal = vec3(flat, 1.0 - abs(flat.x) - abs(flat.y));
-    let folded = max(-normal.z, 0.0);
-    normal.x -= select(-folded, folded, normal.x >= 0.0);
-    normal.y -= select(-folded, folded, normal.y >= 0.0);
-    return normalize(normal);
-}
 
 /// What light is multiplied with by the surface that a pixel sees.
 fn colour(pixel: FeaturePixel) -> vec3<f32> {
@@ -176,24 +162,33 @@ fn recall(position: vec3<f32>, normal: vec3<f32>, surface: u32) -> LitPixel {
     return found;
 }
 
-/// Mean, and mean of squares, of the luminance of light around a pixel, as far as its surface goes.
-fn surroundings(pixel: vec2<i32>, normal: vec3<f32>, surface: u32) -> vec2<f32> {
+/// Sums of the luminance of light around a pixel, as far as its surface goes, and of its squares, and how many others there
+/// are.
+fn surroundings(pixel: vec2<i32>, normal: vec3<f32>, surface: u32) -> vec3<f32> {
     var sum = vec3(0.0);
     for (var y = -2; y <= 2; y++) {
         for (var x = -2; x <= 2; x++) {
             let other = pixel + vec2(x, y);
-            if !is_inside(other, settings.size) {
+            if !is_inside(other, settings.size) || (x == 0 && y == 0) {
                 continue;
             }
             let index = index_of(other);
-            if features[index].surface != surface || dot(normalize(features[index].normal), normal) < 0.8 {
+            if features[index].surface != surface || dot(unpack_normal(features[index].first_normal), normal) < 0.8 {
                 continue;
             }
             let bright = luminance(light_of(index));
             sum += vec3(bright, bright * bright, 1.0);
         }
     }
-    return sum.xy / max(sum.z, 1.0);
+    return sum;
+}
+
+/// The part of a pixel's light that its surroundings make believable.
+fn believable_part(bright: f32, around: vec3<f32>) -> f32 {
+    let mean = around.x / max(around.z, 1.0);
+    let variance = max(around.y / max(around.z, 1.0) - mean * mean, 0.0);
+    let most = mean + NO_SPECK * sqrt(variance);
+    return select(1.0, most / max(bright, 1e-30), around.z >= ENOUGH_OTHERS && bright > most);
 }
 
 /// Keeps what is remembered within what is seen around a pixel now.
@@ -224,18 +219,21 @@ fn gather_light(@builtin(global_invocation_id) id: vec3<u32>) {
     let seen = features[index];
     let film = radiance[index];
     let samples = max(f32(film.samples), 1.0);
-    let light = light_of(index);
+    let found_light = light_of(index);
     if seen.surface == SKY {
-        lit[index] = LitPixel(light, samples, 0u, seen.depth, SKY, 0.0);
-        smooth_light[index] = vec4(light, 0.0);
+        lit[index] = LitPixel(found_light, samples, 0u, seen.first_depth, SKY, 0.0);
+        smooth_light[index] = vec4(found_light, 0.0);
         return;
     }
-    let normal = normalize(seen.normal);
+    let normal = unpack_normal(seen.first_normal);
+    let around = surroundings(pixel, normal, seen.surface);
+    let part = believable_part(luminance(found_light), around);
+    let light = found_light * part;
     let bright = luminance(light);
-    let spread = luminance(sqrt(max(film.squares, vec3(0.0))) / colour(seen));
+    let spread = luminance(sqrt(max(film.squares, vec3(0.0))) / colour(seen)) * part;
     let moment = bright * bright + spread * spread / samples;
 
-    let found = recall(point_at(pixel, seen.depth), normal, seen.surface);
+    let found = recall(point_at(pixel, seen.first_depth), normal, seen.surface);
     let remembered = min(found.samples, settings.most_history);
     let total = remembered + samples;
     var earlier = found.light;
@@ -245,11 +243,11 @@ fn gather_light(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     let joined = (earlier * remembered + light * samples) / total;
     let joined_moment = (found.moment * remembered + moment * samples) / total;
-    lit[index] = LitPixel(joined, total, pack_normal(normal), seen.depth, seen.surface, joined_moment);
+    lit[index] = LitPixel(joined, total, pack_normal(normal), seen.first_depth, seen.surface, joined_moment);
 
     var statistics = vec2(luminance(joined), joined_moment);
     if total < TRUSTED {
-        statistics = surroundings(pixel, normal, seen.surface);
+        statistics = (around.xy + vec2(bright, bright * bright)) / (around.z + 1.0);
     }
     let variance = max(statistics.y - statistics.x * statistics.x, 0.0) / select(total, samples, total < TRUSTED);
     smooth_light[index] = vec4(joined, variance);

@@ -252,7 +252,9 @@ fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     features.albedo += (seen.albedo - features.albedo) * part;
     features.normal += (seen.normal - features.normal) * part;
     features.depth = min(features.depth, seen.depth);
-    features.surface = seen.surface;
+    features.surface = select(features.surface, seen.surface, starts);
+    features.first_normal = select(features.first_normal, pack_normal(seen.normal), starts);
+    features.first_depth = select(features.first_depth, seen.depth, starts);
     film_radiance[index] = radiance;
     film_features[index] = features;
 }

@@ -50,6 +50,8 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    #[cfg(feature = "gpu")]
+    quieten_drivers();
     let result = match CommandLine::parse().command {
         Command::Bake(arguments) => bake::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
@@ -64,6 +66,16 @@ pub fn main() -> ExitCode {
             eprintln!("error: {}", in_one_line(&failure.to_string()));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Keeps Mesa's Vulkan drivers from looking for a Wayland display in a session that has none: they would complain on the
+/// standard error stream, as errors of ours.
+#[cfg(feature = "gpu")]
+fn quieten_drivers() {
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: nothing has started another thread yet.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }
 

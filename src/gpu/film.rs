@@ -35,6 +35,9 @@ struct FeaturePixel {
     depth: f32,
     normal: [f32; 3],
     surface: u32,
+    first_normal: u32,
+    first_depth: f32,
+    padding: [u32; 2],
 }
 
 impl GpuFilm {
@@ -43,9 +46,9 @@ impl GpuFilm {
     /// # Errors
     /// When the device has no room for so many pixels.
     pub fn new(gpu: &Gpu, size: UVec2) -> Result<Self, GpuFault> {
-        let bytes = u64::from(size.x) * u64::from(size.y) * size_of::<RadiancePixel>() as u64;
-        let radiance = gpu.empty_storage("the picture's light", bytes)?;
-        let features = gpu.empty_storage("the picture's surfaces", bytes)?;
+        let pixels = u64::from(size.x) * u64::from(size.y);
+        let radiance = gpu.empty_storage("the picture's light", pixels * size_of::<RadiancePixel>() as u64)?;
+        let features = gpu.empty_storage("the picture's surfaces", pixels * size_of::<FeaturePixel>() as u64)?;
         Ok(Self { size, radiance, features })
     }
 
@@ -100,10 +103,21 @@ impl GpuFilm {
             depth: pixel.depth.min(f32::MAX),
             normal: pixel.normal.to_array(),
             surface: surface.unwrap_or(u32::MAX),
+            first_normal: packed(pixel.normal),
+            first_depth: pixel.depth.min(f32::MAX),
+            padding: [0; 2],
         });
         let (radiance, features): (Vec<_>, Vec<_>) = (radiance.collect(), features.collect());
         gpu.queue.write_buffer(&result.radiance, 0, bytemuck::cast_slice(&radiance));
         gpu.queue.write_buffer(&result.features, 0, bytemuck::cast_slice(&features));
         Ok(result)
     }
+}
+
+/// The twin of `pack_normal` in `film.wgsl`, of vectors that point to positive z.
+#[cfg(test)]
+fn packed(normal: Vec3) -> u32 {
+    let flat = normal.truncate() / normal.abs().element_sum().max(1e-20);
+    let [x, y] = (flat * 32_767.0).round().to_array().map(|value| value as i16 as u16);
+    u32::from(x) | u32::from(y) << 16
 }

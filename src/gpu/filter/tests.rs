@@ -88,6 +88,26 @@ fn noise_goes_and_energy_stays() {
 }
 
 #[test]
+fn a_speck_that_nothing_else_explains_goes_and_light_that_few_samples_find_stays() {
+    let view = view_from(0.0);
+    let (quiet, surfaces) = QUIET.film(&view, 0);
+    let brightened = |part: &dyn Fn(usize) -> f32| {
+        let pixels = quiet.pixels().iter().enumerate();
+        let pixels = pixels.map(|(index, pixel)| Pixel { radiance: pixel.radiance * part(index), ..*pixel });
+        Film::from_pixels(SIZE, pixels.collect())
+    };
+    let middle = (SIZE.y / 2 * SIZE.x + SIZE.x / 2) as usize;
+    let speck = brightened(&|index| if index == middle { 1000.0 } else { 1.0 });
+    let off = largest_difference(filtered(&speck, &surfaces, &view), radiances(&quiet));
+    assert!(off < 0.01, "{off}");
+    let sparse = brightened(&|index| if hash2(5, index as u32).is_multiple_of(2) { 2.0 } else { 0.0 });
+    let sum =
+        |picture: &mut dyn Iterator<Item = Vec3>| picture.map(|light| f64::from(light.element_sum())).sum::<f64>();
+    let kept = sum(&mut filtered(&sparse, &surfaces, &view).into_iter()) / sum(&mut radiances(&sparse));
+    assert!(kept > 0.9, "{kept}");
+}
+
+#[test]
 fn light_does_not_cross_the_edges_of_surfaces() {
     let view = view_from(0.0);
     let (film, surfaces) = World { light_of_wall: 1.0, light_of_board: 100.0, ..QUIET }.film(&view, 0);

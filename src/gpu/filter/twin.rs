@@ -9,6 +9,8 @@ use crate::scene::luminance;
 const DARKEST: f32 = 0.02;
 const TRUSTED: f32 = 4.0;
 const OFF_PLANE: f32 = 0.02;
+const NO_SPECK: f32 = 4.0;
+const ENOUGH_OTHERS: f32 = 4.0;
 
 /// Light that has been gathered over time, and where it was seen.
 #[derive(Clone, Copy, Debug)]
@@ -71,13 +73,17 @@ impl Seen<'_> {
             .map(|(own, pixel)| {
                 let film = &self.film.pixels()[own];
                 let samples = film.samples as f32;
-                let (light, surface, depth) = (self.light(own), self.surfaces[own], film.depth);
+                let (mut light, surface, depth) = (self.light(own), self.surfaces[own], film.depth);
                 if surface.is_none() {
                     let lit = Lit { light, samples, normal: Vec3::ZERO, depth, surface, moment: 0.0 };
                     return (lit, (light, 0.0));
                 }
                 let normal = film.normal.normalize();
-                let spread = luminance(film.squares.map(f32::sqrt) / colour(film, surface));
+                let [sum, squares, others] = self.surroundings(pixel, normal, surface);
+                let part = believable_part(luminance(light), [sum, squares, others]);
+                light *= part;
+                let bright = luminance(light);
+                let spread = luminance(film.squares.map(f32::sqrt) / colour(film, surface)) * part;
                 let moment = luminance(light).powi(2) + spread * spread / samples;
                 let found = before.and_then(|before| recall(before, self.point(pixel, depth), normal, surface));
                 let found =
@@ -87,7 +93,7 @@ impl Seen<'_> {
                 let joined = (found.light * remembered + light * samples) / total;
                 let joined_moment = (found.moment * remembered + moment * samples) / total;
                 let [mean, squares] = if total < TRUSTED {
-                    self.surroundings(pixel, normal, surface)
+                    [sum + bright, squares + bright * bright].map(|sum| sum / (others + 1.0))
                 } else {
                     [luminance(joined), joined_moment]
                 };
@@ -101,13 +107,15 @@ impl Seen<'_> {
             .unzip()
     }
 
-    fn surroundings(&self, pixel: IVec2, normal: Vec3, surface: Option<u32>) -> [f32; 2] {
-        let alike = around(pixel, 2, 1, self.view.size).filter(|(_, _, other)| {
-            self.surfaces[*other] == surface && self.film.pixels()[*other].normal.normalize().dot(normal) >= 0.8
+    /// Sums of luminance and of its squares, and how many others there are.
+    fn surroundings(&self, pixel: IVec2, normal: Vec3, surface: Option<u32>) -> [f32; 3] {
+        let alike = around(pixel, 2, 1, self.view.size).filter(|(step, _, other)| {
+            *step != IVec2::ZERO
+                && self.surfaces[*other] == surface
+                && self.film.pixels()[*other].normal.normalize().dot(normal) >= 0.8
         });
-        let bright: Vec<f32> = alike.map(|(_, _, other)| luminance(self.light(other))).collect();
-        let mean = |of: fn(f32) -> f32| bright.iter().map(|&value| of(value)).sum::<f32>() / bright.len() as f32;
-        [mean(|value| value), mean(|value| value * value)]
+        let bright = alike.map(|(_, _, other)| luminance(self.light(other)));
+        bright.fold([0.0; 3], |[sum, squares, count], value| [sum + value, squares + value * value, count + 1.0])
     }
 
     /// The filtered picture.
@@ -158,6 +166,14 @@ impl Seen<'_> {
         }
         (light / total, variance / (total * total))
     }
+}
+
+/// The part of a pixel's light that its surroundings make believable.
+fn believable_part(bright: f32, [sum, squares, others]: [f32; 3]) -> f32 {
+    let mean = sum / others.max(1.0);
+    let variance = (squares / others.max(1.0) - mean * mean).max(0.0);
+    let most = mean + NO_SPECK * variance.sqrt();
+    if others >= ENOUGH_OTHERS && bright > most { most / bright.max(1e-30) } else { 1.0 }
 }
 
 /// What an earlier picture knows of a point.

@@ -287,7 +287,7 @@ impl Tracing {
         let film = self.films[self.layers.as_ref()?.shown()?.0].as_ref()?;
         match channel {
             LiveChannel::Light => self.picture(),
-            LiveChannel::Albedo | LiveChannel::Normal => Some((film.features(), 2, film.size())),
+            LiveChannel::Albedo | LiveChannel::Normal => Some((film.features(), 3, film.size())),
             LiveChannel::TreeCost | LiveChannel::Noise => Some((film.radiance(), 2, film.size())),
         }
     }
