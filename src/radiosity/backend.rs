@@ -83,6 +83,15 @@ pub struct StepReport {
     pub unshot: f32,
 }
 
+impl StepReport {
+    /// Adds what a step found out in another half.
+    pub(crate) fn join(&mut self, half: Self) {
+        self.rays += half.rays;
+        self.iterations = self.iterations.max(half.iterations);
+        self.unshot = self.unshot.max(half.unshot);
+    }
+}
+
 /// What one half says of an element, averaged over the part that light can reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {

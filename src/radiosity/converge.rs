@@ -2,7 +2,7 @@
 
 use glam::{DVec3, Vec3};
 
-use super::backend::{CONVERGED, StepError};
+use super::backend::{CONVERGED, StepError, StepReport};
 
 /// Iterations after which a scene counts as one that does not converge: reflectances of one in a closed room.
 const MOST_ITERATIONS: u32 = 2_000;
@@ -33,36 +33,41 @@ pub struct Sweep {
     pub total: DVec3,
 }
 
-/// How far iterations came.
-pub struct Converged {
-    pub iterations: u32,
-    /// Share of the reflected power that further iterations would add.
-    pub remaining: f64,
+/// The fewest storing steps, told by how many hits each has stored, that have so many rays an element together.
+pub fn steps_to_read(stored: impl Iterator<Item = u64>, elements: usize, rays: u32) -> usize {
+    let mut have = 0;
+    stored
+        .take_while(|hits| {
+            let is_needed = have < u64::from(rays);
+            have += hits / elements as u64;
+            is_needed
+        })
+        .count()
 }
 
 /// Sweeps until what is still to come is [`CONVERGED`], or so many bounces are there.
 ///
 /// # Errors
 /// When a sweep fails.
-pub fn converge(sweeps: &mut dyn Sweeps, bounces: Option<u32>) -> Result<Converged, StepError> {
+pub fn converge(sweeps: &mut dyn Sweeps, bounces: Option<u32>) -> Result<StepReport, StepError> {
     let mut previous_change = DVec3::ZERO;
     let mut previous_ratio = DVec3::ZERO;
     // Change when a series was last added; `None` once that has done no good.
     let mut change_at_series = Some(DVec3::INFINITY);
     // The first gather afterwards is a bounce of its own.
     let most = bounces.map_or(MOST_ITERATIONS, |bounces| bounces.saturating_sub(1));
-    let mut converged = Converged { iterations: 0, remaining: 0.0 };
-    while converged.iterations < most {
+    let (mut iterations, mut share_left) = (0, 0.0);
+    while iterations < most {
         let Sweep { change, total } = sweeps.sweep()?;
-        converged.iterations += 1;
+        iterations += 1;
         let ratio = (change / previous_change.max(DVec3::splat(f64::MIN_POSITIVE))).min(DVec3::splat(0.999));
         // Changes shrink by the ratio each time: what is still to come is a geometric series.
         let remaining = change * ratio / (DVec3::ONE - ratio);
-        converged.remaining = (remaining / total.max(DVec3::splat(f64::MIN_POSITIVE))).max_element();
+        share_left = (remaining / total.max(DVec3::splat(f64::MIN_POSITIVE))).max_element();
         let steady = (ratio - previous_ratio).abs().max_element() < 0.01;
-        if total == DVec3::ZERO || (converged.iterations > 1 && converged.remaining < CONVERGED) {
+        if total == DVec3::ZERO || (iterations > 1 && share_left < CONVERGED) {
             sweeps.accept();
-            converged.remaining = converged.remaining.min(CONVERGED);
+            share_left = share_left.min(CONVERGED);
             break;
         }
         // Light that mostly goes to and fro between two sides (negative eigenvalues) is thrown further off by each series.
@@ -81,5 +86,5 @@ pub fn converge(sweeps: &mut dyn Sweeps, bounces: Option<u32>) -> Result<Converg
         }
         sweeps.accept();
     }
-    Ok(converged)
+    Ok(StepReport { rays: 0, iterations, unshot: share_left as f32 })
 }

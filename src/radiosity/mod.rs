@@ -40,7 +40,7 @@ pub use solve::{Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 #[cfg(feature = "gpu")]
 pub(crate) use {
     accumulators::does_not_count,
-    converge::{Sweep, Sweeps, converge},
+    converge::{Sweep, Sweeps, converge, steps_to_read},
     seeds::{Stage, seed_of_allocation, seed_of_stage},
     shooting::{Bounce, Landed, ONE, shoot_half},
 };

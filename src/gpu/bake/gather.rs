@@ -3,11 +3,11 @@
 use core::ops::Range;
 
 use glam::Vec3;
-use wgpu::Buffer;
 
 use super::super::Gpu;
 use super::rays::{Errand, Rays, Tally, Work};
 use super::stored::DeviceHits;
+use super::sweep::padded;
 use crate::progress::Monitor;
 use crate::radiosity::{Hits, StepError, Sums, TintedHit, does_not_count};
 
@@ -26,8 +26,9 @@ pub(super) struct GatherStep<'a> {
 
 impl GatherStep<'_> {
     /// Sends out all rays and forgets their hits, but for what these radiosities bring.
-    pub fn read(&mut self, radiosities: &Buffer) -> Result<(), StepError> {
-        self.run(0..self.wanted.len(), Errand::Read(radiosities), |_| 0).map(|_| ())
+    pub fn read(&mut self, radiosities: impl Iterator<Item = Vec3>) -> Result<(), StepError> {
+        let radiosities = self.gpu.storage("radiosities", &padded(radiosities))?;
+        self.run(0..self.wanted.len(), Errand::Read(&radiosities), |_| 0).map(|_| ())
     }
 
     /// Sends out all rays and stores their hits.

@@ -23,7 +23,7 @@ use self::gather::GatherStep;
 use self::rays::{Errand, Rays, Work};
 use self::shoot::Shots;
 use self::stored::DeviceHits;
-use self::sweep::{Product, Radiosities, padded};
+use self::sweep::{Product, Radiosities};
 use super::scene::GpuTree;
 use super::{Gpu, GpuFault, GpuScene};
 use crate::kdtree::Preset;
@@ -31,7 +31,7 @@ use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::{
     Accumulators, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, converge,
-    seed_of_allocation, seed_of_stage, shoot_half,
+    seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
 };
 use crate::scene::Scene;
 
@@ -105,11 +105,11 @@ impl<'a> GpuBackend<'a> {
     fn gather(&mut self, rays: &[u32], hits: Hits, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         for half in 0..HALVES {
-            let radiosities = match hits {
-                Hits::Read => padded(self.halves[half].radiosities().into_iter()),
-                Hits::Store | Hits::Forget => padded(core::iter::repeat_n(Vec3::ZERO, rays.len())),
+            let known = match hits {
+                Hits::Store => Vec::new(),
+                Hits::Read => self.radiosity(half),
+                Hits::Forget => vec![Vec3::ZERO; rays.len()],
             };
-            let radiosities = self.gpu.storage("radiosities", &radiosities)?;
             let mut step = GatherStep {
                 gpu: self.gpu,
                 rays: &mut self.rays,
@@ -120,10 +120,9 @@ impl<'a> GpuBackend<'a> {
                 monitor,
                 traced: 0,
             };
-            if hits == Hits::Store {
-                self.stored[half].push(step.store()?);
-            } else {
-                step.read(&radiosities)?;
+            match hits {
+                Hits::Store => self.stored[half].push(step.store()?),
+                Hits::Read | Hits::Forget => step.read(known.into_iter())?,
             }
             report.rays += step.traced;
         }
@@ -137,22 +136,14 @@ impl<'a> GpuBackend<'a> {
             let count = self.elements.len();
             let sources: Vec<Vec3> = (0..count).map(|element| known.source(self.elements, element)).collect();
             let start = known.start_of_iteration(&sources, bounces).into_iter();
-            // The fewest steps that have so many rays together.
-            let mut have = 0;
-            let steps = self.stored[half].iter().take_while(|stored| {
-                let needed = have < u64::from(rays);
-                have += stored.len() / count as u64;
-                needed
-            });
-            let stored = &self.stored[half][..steps.count()];
+            let steps = steps_to_read(self.stored[half].iter().map(DeviceHits::len), count, rays);
+            let stored = &self.stored[half][..steps];
             let product = Product { gpu: self.gpu, kernels: &self.rays.kernels, stored, elements: count };
             let mut radiosities = Radiosities::new(product, self.elements, &sources, start, monitor)?;
-            let converged = converge(&mut radiosities, bounces)?;
+            report.join(converge(&mut radiosities, bounces)?);
             let solved = radiosities.read()?;
             let known = &mut self.halves[half].radiosity[..count];
             known.iter_mut().zip(solved).for_each(|(known, solved)| *known = solved.truncate().extend(0.0));
-            report.iterations = report.iterations.max(converged.iterations);
-            report.unshot = report.unshot.max(converged.remaining as f32);
         }
         Ok(report)
     }
@@ -169,10 +160,7 @@ impl<'a> GpuBackend<'a> {
                 monitor,
             };
             let seed = seed_of_allocation(self.seed, half, accumulators.shots);
-            let one = shoot_half(self.elements, accumulators, bounces, seed, |bounce| shots.land(bounce))?;
-            report.rays += one.rays;
-            report.iterations = report.iterations.max(one.iterations);
-            report.unshot = report.unshot.max(one.unshot);
+            report.join(shoot_half(self.elements, accumulators, bounces, seed, |bounce| shots.land(bounce))?);
         }
         Ok(report)
     }

@@ -9,7 +9,7 @@ use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::{StoredHits, does_not_count};
 use crate::radiosity::backend::StepError;
-use crate::radiosity::converge::{Sweep, Sweeps, converge};
+use crate::radiosity::converge::{Sweep, Sweeps, converge, steps_to_read};
 use crate::radiosity::{Accumulators, HALVES};
 
 /// Elements a parallel task of a sweep.
@@ -30,10 +30,8 @@ pub(super) fn run(
         let next = padded(core::iter::repeat_n(Vec3::ZERO, sources.len()));
         let operator = Operator::new(half, rays);
         let mut radiosities = Radiosities { elements, operator, sources, current, next, monitor };
-        let converged = converge(&mut radiosities, bounces)?;
+        report.join(converge(&mut radiosities, bounces)?);
         half.radiosity = radiosities.current;
-        report.iterations = report.iterations.max(converged.iterations);
-        report.unshot = report.unshot.max(converged.remaining as f32);
     }
     Ok(report)
 }
@@ -121,13 +119,8 @@ impl<'a> Operator<'a> {
     /// Reads the fewest storing steps that have `rays` rays together.
     fn new(half: &'a Accumulators, rays: u32) -> Self {
         let count = half.sums.len();
-        let mut have = 0;
-        let steps = half.stored.iter().take_while(|stored| {
-            let needed = have < rays as usize;
-            have += stored.hits.len() / count;
-            needed
-        });
-        let stored = &half.stored[..steps.count()];
+        let steps = steps_to_read(half.stored.iter().map(|stored| stored.hits.len() as u64), count, rays);
+        let stored = &half.stored[..steps];
         let invalid = does_not_count(count);
         let valid = |element: usize| {
             stored

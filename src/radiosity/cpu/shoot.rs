@@ -30,9 +30,7 @@ pub(super) fn run(
         let one = shoot_half(transport.elements, accumulators, bounces, seed, |bounce| {
             Iteration { transport, half, suspect: &suspect, bounce }.run(monitor)
         })?;
-        report.rays += one.rays;
-        report.iterations = report.iterations.max(one.iterations);
-        report.unshot = report.unshot.max(one.unshot);
+        report.join(one);
     }
     Ok(report)
 }
