@@ -125,6 +125,7 @@ impl Bake {
 fn solve_on(
     gpu: &crate::gpu::Gpu,
     scene: &Scene,
+    world: &World,
     elements: &Elements,
     settings: &SolverSettings,
     resumed: Option<Partial<'_>>,
@@ -132,7 +133,7 @@ fn solve_on(
 ) -> Result<Solution, SolveError> {
     let mut backend = crate::gpu::GpuBackend::new(gpu, scene, elements, settings.seed)
         .map_err(|fault| SolveError::Device(fault.to_string()))?;
-    solve_with(&mut backend, scene, elements, settings, resumed, observer)
+    solve_with(&mut backend, scene, world, elements, settings, resumed, observer)
 }
 
 struct Job<'a> {
@@ -229,7 +230,7 @@ impl<'a> Job<'a> {
         let solution = match self.device {
             Device::Cpu => solve(scene, world, elements, &settings, resumed, watch),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => match solve_on(gpu, scene, elements, &settings, resumed, watch) {
+            Device::Gpu(gpu) => match solve_on(gpu, scene, world, elements, &settings, resumed, watch) {
                 Err(SolveError::Device(reason)) => {
                     self.warn([format!("the processor did what the graphics card could not: {reason}")]);
                     self.report.backend = Device::Cpu.name().to_owned();

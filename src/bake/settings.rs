@@ -6,7 +6,7 @@ use super::BakeError;
 use crate::kdtree::Preset;
 use crate::lightmap::LayoutSettings;
 use crate::pathtrace::VolumeSettings;
-use crate::radiosity::SolverSettings;
+use crate::radiosity::{Method, SolverSettings};
 
 /// How hard the tree that answers rays is tried for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +87,10 @@ impl BakeSettings {
         };
         positive("density", self.layout.texels_per_metre)?;
         positive("error", self.solver.error)?;
+        if let (Method::Progressive, Some(bounces @ 1..)) = (self.solver.method, self.solver.bounces) {
+            let wanted = "0 or left open with the progressive method, which follows light until little is left";
+            return Err(BakeError::Setting { name: "number of bounces", value: bounces as f32, wanted });
+        }
         if let Some(seconds) = self.solver.time_seconds {
             positive("time", seconds)?;
         }
@@ -114,6 +118,9 @@ mod tests {
             let refusal = settings.check().unwrap_err().to_string();
             assert!(refusal.contains("density"), "{refusal}");
         }
+        let mut settings = BakeSettings::default();
+        settings.solver = SolverSettings { method: Method::Progressive, bounces: Some(3), ..settings.solver };
+        assert!(settings.check().unwrap_err().to_string().contains("number of bounces"));
         let mut settings = BakeSettings::default();
         settings.solver.time_seconds = Some(-1.0);
         assert!(settings.check().unwrap_err().to_string().contains("time"));

@@ -71,7 +71,7 @@ enum MethodArgument {
     Gather,
     /// Monte Carlo radiosity; for scenes whose hits do not fit into memory
     Stochastic,
-    /// Progressive refinement (not available yet)
+    /// Progressive refinement with analytic form factors: no noise in reflected light; slow
     Progressive,
     /// A path tracer (not available yet)
     Path,
@@ -116,8 +116,10 @@ impl Arguments {
         solver.method = match self.method {
             MethodArgument::Gather => Method::Gather,
             MethodArgument::Stochastic => Method::Stochastic,
-            MethodArgument::Progressive => return Err(not_available("progressive")),
-            MethodArgument::Path => return Err(not_available("path")),
+            MethodArgument::Progressive => Method::Progressive,
+            MethodArgument::Path => {
+                return Err("--method path is not available yet: use gather, stochastic or progressive".into());
+            }
         };
         solver.content = match self.content {
             ContentArgument::Full => Content::Full,
@@ -141,10 +143,6 @@ impl Arguments {
     fn folder(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| PathBuf::from("bakes").join(self.scene.stem()))
     }
-}
-
-fn not_available(method: &str) -> Failure {
-    format!("--method {method} is not available yet: use gather or stochastic").into()
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

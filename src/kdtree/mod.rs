@@ -41,4 +41,5 @@ pub use tree::Tree;
 pub use validate::TreeFault;
 pub use world::World;
 #[cfg(feature = "gpu")]
-pub(crate) use world::{all_triangles, resting_triangles};
+pub(crate) use world::all_triangles;
+pub(crate) use world::resting_triangles;

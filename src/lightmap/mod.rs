@@ -24,7 +24,7 @@ mod voxels;
 
 #[cfg(feature = "gpu")]
 pub(crate) use elements::SheetDescription;
-pub use elements::{ElementId, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
+pub use elements::{ElementId, ElementPiece, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
 #[cfg(feature = "gpu")]
 pub(crate) use footprint::{BranchDescription, PieceDescription, PieceShape, TexelDescription};
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};

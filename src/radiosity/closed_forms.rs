@@ -18,7 +18,7 @@ fn settings(method: Method, error: f32) -> SolverSettings {
     SolverSettings { method, error, ..SolverSettings::default() }
 }
 
-const METHODS: [Method; 2] = [Method::Gather, Method::Stochastic];
+const METHODS: [Method; 3] = [Method::Gather, Method::Stochastic, Method::Progressive];
 
 fn sun(direction: Vec3, illuminance: f32) -> Light {
     let kind = LightKind::Directional {
@@ -75,7 +75,9 @@ fn all_of_a_sphere_gets_the_same_indirect_light() {
         assert!((direct * area / (100.0 * 4.0 * PI) - 1.0).abs() < 0.005, "{method:?}: {direct}");
         let expected = reflectance / (1.0 - reflectance) * 100.0 * 4.0 * PI / area;
         let found = mean_of(&elements, &solution.indirect);
-        assert!((found / expected - 1.0).abs() < 0.005, "{method:?}: {found} instead of {expected}");
+        // Refinement receives at points: the shares of what one element sends out add up to one only nearly.
+        let limit = if method == Method::Progressive { 0.01 } else { 0.005 };
+        assert!((found / expected - 1.0).abs() < limit, "{method:?}: {found} instead of {expected}");
         let brightest = solution.direct.iter().map(|light| light.x).fold(0.0, f32::max);
         assert!(brightest > 2.0 * direct, "the lamp is off centre");
         for element in 0..elements.len() {
@@ -260,6 +262,9 @@ fn light_by_way_of_a_white_occluder_is_found_past_a_hidden_sun() {
         let expected = lumens / (area * 0.5);
         let found = mean_of(&elements, &(0..elements.len()).map(|e| total(&solution, e)).collect::<Vec<_>>());
         assert!((found / expected - 1.0).abs() < 0.01, "{method:?}: {found} instead of {expected}");
-        assert!(solution.error_estimate < 0.02 && solution.rays < 2_000_000, "{method:?}: {} rays", solution.rays);
+        assert!(solution.error_estimate < 0.02, "{method:?}: {}", solution.error_estimate);
+        // Refinement asks once more for each pair of patches.
+        let most_rays = if method == Method::Progressive { 20_000_000 } else { 2_000_000 };
+        assert!(solution.rays < most_rays, "{method:?}: {} rays", solution.rays);
     }
 }

@@ -11,6 +11,8 @@
 //! Shoot    stochastic Jacobi iterations, then gather rays that read B      (Method::Stochastic)
 //! ```
 //!
+//! [`Method::Progressive`] stops there after direct light, and has [`progressive`] follow it.
+//!
 //! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
 //! mean the [`Solution`]. Between passes the whole state is a [`Partial`], which is what a checkpoint holds.
 //!
@@ -24,7 +26,10 @@ mod cells;
 mod converge;
 mod cpu;
 mod estimate;
+mod form_factor;
 mod partial;
+mod progressive;
+mod residual;
 mod seeds;
 mod settings;
 mod shooting;
@@ -33,7 +38,9 @@ mod solve;
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
 pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
 pub use cpu::CpuBackend;
+pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
+pub use residual::Measured;
 pub use settings::{Content, Method, Solution, SolverSettings};
 pub use solve::{Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
 
+use super::SolverSettings;
 use super::accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
-use super::{Method, SolverSettings};
 use crate::lightmap::Elements;
 use crate::scene::Scene;
 
@@ -33,8 +33,8 @@ pub struct Ledger {
     pub iterations: u32,
     /// Share of the reflected power that was not followed to its end.
     pub unshot: f32,
-    /// One when the solver shoots, zero when it stores hits.
-    pub shoots: u32,
+    /// How the solver follows bounces.
+    pub following: u32,
 }
 
 /// A checkpoint: the state of a solver between two passes.
@@ -146,7 +146,6 @@ pub(super) fn fingerprint(scene: &Scene, elements: &Elements, settings: &SolverS
     hasher.update(cast_slice(&elements.emission));
     hasher.update(format!("{:?}", scene.lights).as_bytes());
     let SolverSettings { method, content, error, time_seconds: _, bounces, seed, memory_mib } = settings;
-    let shoots = *method == Method::Stochastic;
-    hasher.update(format!("{shoots} {content:?} {error} {bounces:?} {seed} {memory_mib}").as_bytes());
+    hasher.update(format!("{method:?} {content:?} {error} {bounces:?} {seed} {memory_mib}").as_bytes());
     *hasher.finalize().as_bytes()
 }

@@ -10,6 +10,7 @@ pub(crate) enum Stage {
     Gather,
     Shoot,
     Allocate,
+    Check,
 }
 
 /// The seed with which a half allots its rays, another each time that it shoots.

@@ -15,6 +15,9 @@ pub enum Method {
     Gather,
     /// Monte Carlo radiosity by incremental stochastic Jacobi iteration, then one gather. Needs no memory for hits.
     Stochastic,
+    /// Progressive refinement: patches shoot, the strongest first, with analytic form factors. Free of noise but for
+    /// direct light; slow with many texels, and it knows no number of bounces.
+    Progressive,
 }
 
 /// Which light the pages hold.

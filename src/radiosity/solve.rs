@@ -9,7 +9,7 @@ use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend
 use super::cpu::CpuBackend;
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
-use super::{HALVES, Method, Solution, SolverSettings};
+use super::{HALVES, Method, Solution, SolverSettings, progressive};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor, Unmonitored};
@@ -80,7 +80,8 @@ pub fn solve(
     resume: Option<Partial<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
-    solve_with(&mut CpuBackend::new(scene, world, elements, settings.seed), scene, elements, settings, resume, observer)
+    let mut backend = CpuBackend::new(scene, world, elements, settings.seed);
+    solve_with(&mut backend, scene, world, elements, settings, resume, observer)
 }
 
 /// Solves for the irradiance of all elements of a scene on a backend that was made for them and the settings' seed.
@@ -88,6 +89,24 @@ pub fn solve(
 /// # Errors
 /// When the observer cancels, the checkpoint to resume from belongs to another bake, or the backend's device fails.
 pub fn solve_with(
+    backend: &mut dyn TransportBackend,
+    scene: &Scene,
+    world: &dyn RayQuery,
+    elements: &Elements,
+    settings: &SolverSettings,
+    resume: Option<Partial<'_>>,
+    observer: &dyn SolveObserver,
+) -> Result<Solution, SolveError> {
+    let mut passes = |settings: &SolverSettings, resume: Option<Partial<'_>>, observer: &dyn SolveObserver| {
+        run_passes(backend, scene, elements, settings, resume, observer)
+    };
+    match settings.method {
+        Method::Progressive => progressive::solve(scene, world, elements, settings, resume, observer, passes),
+        Method::Gather | Method::Stochastic => passes(settings, resume, observer),
+    }
+}
+
+fn run_passes(
     backend: &mut dyn TransportBackend,
     scene: &Scene,
     elements: &Elements,
@@ -126,11 +145,24 @@ const FEWEST_STORED_RAYS: u32 = FIRST_RAYS;
 /// Elements so few that iterations may read all of their stored rays.
 const FEW_HITS: usize = 1 << 22;
 
+/// How bounces are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Following {
+    /// By iterating stored hits.
+    Iterating,
+    /// By shooting, and gathering what that brought.
+    Shooting,
+    /// Not at all: others do that.
+    Nothing,
+}
+
 struct Solver<'a> {
     backend: &'a mut dyn TransportBackend,
     elements: &'a Elements,
     settings: &'a SolverSettings,
     fingerprint: [u8; 32],
+    following: Following,
     groups: Groups,
     /// Made for the first rays that are dealt out.
     allotment: OnceCell<Allotment>,
@@ -149,9 +181,13 @@ impl<'a> Solver<'a> {
     ) -> Self {
         let storable_rays = storable_rays(elements.len(), settings.memory_mib);
         let mut warnings = Vec::new();
-        let mut shoots = settings.method == Method::Stochastic;
-        if !shoots && storable_rays < FEWEST_STORED_RAYS {
-            shoots = true;
+        let mut following = match settings.method {
+            Method::Gather => Following::Iterating,
+            Method::Stochastic => Following::Shooting,
+            Method::Progressive => Following::Nothing,
+        };
+        if following == Following::Iterating && storable_rays < FEWEST_STORED_RAYS {
+            following = Following::Shooting;
             warnings.push(format!(
                 "the hits of {} elements do not fit into {} MiB: solved by shooting instead; allow more memory, or bake \
                  with fewer texels",
@@ -159,12 +195,13 @@ impl<'a> Solver<'a> {
                 settings.memory_mib
             ));
         }
-        let ledger = Ledger { shoots: u32::from(shoots), ..Ledger::default() };
+        let ledger = Ledger { following: following as u32, ..Ledger::default() };
         Self {
             backend,
             elements,
             settings,
             fingerprint,
+            following,
             groups: Groups::new(elements),
             allotment: OnceCell::new(),
             ledger,
@@ -175,7 +212,7 @@ impl<'a> Solver<'a> {
 
     fn resume(&mut self, partial: Partial<'_>) -> Result<(), SolveError> {
         let fits = partial.halves.iter().all(|half| half.fits(self.elements.len()));
-        if partial.fingerprint != self.fingerprint || !fits || partial.ledger.shoots != self.ledger.shoots {
+        if partial.fingerprint != self.fingerprint || !fits || partial.ledger.following != self.ledger.following {
             return Err(SolveError::OtherInputs);
         }
         self.ledger = partial.ledger;
@@ -212,13 +249,17 @@ impl<'a> Solver<'a> {
     fn first_pass(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
         self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: 0.0 }, monitor)?;
         self.ledger.light_samples = FIRST_SAMPLES;
-        if self.ledger.shoots == 0 {
-            self.gather_evenly(FIRST_RAYS, Hits::Store, monitor)?;
-            self.iterate(monitor)?;
-        } else {
-            self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?;
-            self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
-            self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
+        match self.following {
+            Following::Iterating => {
+                self.gather_evenly(FIRST_RAYS, Hits::Store, monitor)?;
+                self.iterate(monitor)?;
+            }
+            Following::Shooting => {
+                self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?;
+                self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+                self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
+            }
+            Following::Nothing => self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?,
         }
         self.ledger.passes = 1;
         Ok(())
@@ -235,23 +276,23 @@ impl<'a> Solver<'a> {
             self.ledger.light_samples = samples;
             self.ledger.light_tolerance = tolerance;
         }
-        if plan.gather_rays > 0 && self.ledger.shoots == 1 {
-            self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+        let mean = plan.gather_rays;
+        match self.following {
+            _ if mean == 0 => {}
+            Following::Iterating => {
+                let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
+                let rays = allotment.deal(self.elements, readings, self.settings.content, mean);
+                let stores = self.ledger.stored_rays + mean <= self.storable_rays;
+                self.gather(rays, mean, if stores { Hits::Store } else { Hits::Read }, monitor)?;
+            }
+            // What was shot is as noisy for all.
+            Following::Shooting => {
+                self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+                self.gather_evenly(mean, Hits::Read, monitor)?;
+            }
+            Following::Nothing => self.gather_evenly(mean, Hits::Forget, monitor)?,
         }
-        if plan.gather_rays > 0 {
-            let stores = self.ledger.shoots == 0 && self.ledger.stored_rays + plan.gather_rays <= self.storable_rays;
-            let mean = plan.gather_rays;
-            let rays = match self.ledger.shoots {
-                0 => {
-                    let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
-                    allotment.deal(self.elements, readings, self.settings.content, mean)
-                }
-                // What was shot is as noisy for all.
-                _ => vec![mean; self.elements.len()],
-            };
-            self.gather(rays, mean, if stores { Hits::Store } else { Hits::Read }, monitor)?;
-        }
-        if self.ledger.shoots == 0 {
+        if self.following == Following::Iterating {
             self.iterate(monitor)?;
         }
         self.ledger.passes += 1;
@@ -385,7 +426,7 @@ impl<'a> Solver<'a> {
         let (merged, standard_error) = estimate::merge(readings, self.settings.content);
         let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
         let halves = readings.each_ref().map(|half| half.iter().map(delivered).collect());
-        let limit = if self.ledger.shoots == 0 { CONVERGED } else { UNSHOT };
+        let limit = if self.following == Following::Iterating { CONVERGED } else { UNSHOT };
         if self.settings.bounces.is_none() && f64::from(self.ledger.unshot) > 2.0 * limit {
             self.warnings.push(format!(
                 "{:.2} % of the light still moved when the iterations ended: reflectances near one in a closed room",

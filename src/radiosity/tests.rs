@@ -14,7 +14,7 @@ fn settings(error: f32) -> SolverSettings {
     SolverSettings { error, ..SolverSettings::default() }
 }
 
-const METHODS: [Method; 2] = [Method::Gather, Method::Stochastic];
+const METHODS: [Method; 3] = [Method::Gather, Method::Stochastic, Method::Progressive];
 
 #[test]
 fn a_closed_furnace_is_evenly_bright() {
@@ -95,16 +95,21 @@ fn mean_irradiance(elements: &Elements, solution: &Solution) -> f32 {
 }
 
 #[test]
-fn both_methods_agree() {
+fn all_methods_agree() {
     let test = room_with_block();
-    let [gathered, shot] = METHODS.map(|method| {
+    let [gathered, shot, refined] = METHODS.map(|method| {
         let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.02) });
         assert!(solution.unshot < 1e-3, "{method:?}: {}", solution.unshot);
-        let residual_limit = if method == Method::Gather { 1e-3 } else { 0.1 };
+        let residual_limit = match method {
+            Method::Gather => 1e-3,
+            Method::Stochastic => 0.1,
+            Method::Progressive => 0.02,
+        };
         assert!(solution.residual < residual_limit, "{method:?}: {}", solution.residual);
         mean_irradiance(&elements, &solution)
     });
     assert!((gathered / shot - 1.0).abs() < 0.01, "{gathered} gathered, {shot} shot");
+    assert!((gathered / refined - 1.0).abs() < 0.01, "{gathered} gathered, {refined} refined");
 }
 
 #[test]
@@ -216,7 +221,7 @@ fn surfaces_without_texels_reflect_like_any_other() {
 fn a_bounce_limit_cuts_the_geometric_series() {
     // In a furnace each bounce brings the reflectance times the one before.
     for (bounces, expected) in [(0, 0.0), (1, 0.5), (2, 0.75), (3, 0.875)] {
-        for method in METHODS {
+        for method in [Method::Gather, Method::Stochastic] {
             let mut test = TestScene::default();
             test.room(Vec3::ONE, 3, |_| shining(0.5, 1.0));
             let (_, solution) = test.solve(&SolverSettings { method, bounces: Some(bounces), ..settings(0.005) });

@@ -45,7 +45,7 @@ impl Problem {
         observer: &dyn SolveObserver,
     ) -> Result<Solution, SolveError> {
         let mut backend = GpuBackend::new(gpu, &self.scene, &self.elements, self.settings.seed).unwrap();
-        solve_with(&mut backend, &self.scene, &self.elements, &self.settings, resume, observer)
+        solve_with(&mut backend, &self.scene, &self.world, &self.elements, &self.settings, resume, observer)
     }
 
     /// The root mean square difference of two solutions, over the noise of the first.

@@ -4,6 +4,7 @@ mod build;
 mod contacts;
 #[cfg(feature = "gpu")]
 mod description;
+mod outline;
 mod point;
 mod sampler;
 mod sides;
@@ -21,6 +22,7 @@ use crate::geometry::{Hit, SurfaceId, define_id};
 
 #[cfg(feature = "gpu")]
 pub(crate) use description::SheetDescription;
+pub use outline::ElementPiece;
 pub use point::SurfacePoint;
 pub use sampler::ElementSampler;
 pub use sides::OpenSides;

@@ -1,11 +1,13 @@
 //! Which points of surfaces lie inside other geometry.
 
+use std::sync::OnceLock;
+
 use glam::Vec3;
 
-use super::transport::Transport;
 use crate::geometry::sampling::orthonormal_basis;
-use crate::geometry::{Ray, SurfaceId, sin_cos_turns};
+use crate::geometry::{Ray, RayQuery, SurfaceId, sin_cos_turns};
 use crate::lightmap::SurfacePoint;
+use crate::scene::Scene;
 
 /// Slope above the surface at which a point looks around.
 const HORIZON: f32 = 0.1;
@@ -18,7 +20,19 @@ const ENOUGH: u32 = 4;
 /// Surfaces that one look passes at most.
 const MOST_PASSED: u32 = 16;
 
-impl Transport<'_> {
+/// Tells points inside solids from those in the open.
+pub(in crate::radiosity) struct Burial<'a> {
+    scene: &'a Scene,
+    world: &'a dyn RayQuery,
+    /// Which meshes are closed, found out when first asked.
+    closed: Vec<OnceLock<bool>>,
+}
+
+impl<'a> Burial<'a> {
+    pub fn new(scene: &'a Scene, world: &'a dyn RayQuery) -> Self {
+        Self { scene, world, closed: vec![OnceLock::new(); scene.meshes.len()] }
+    }
+
     /// Tells a point inside a solid from one in the open: whichever way one leaves a solid, it shows its back in the
     /// end. Looks around along the surface, where a lone back overhead does not reach; one way may fail, through a
     /// crack or along an edge. Also says how many rays that took.

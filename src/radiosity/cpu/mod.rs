@@ -13,7 +13,8 @@ mod transport;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::transport::Transport;
+pub(super) use self::buried::Burial;
+pub(super) use self::transport::{End, Source, Transport};
 use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;

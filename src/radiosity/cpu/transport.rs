@@ -1,10 +1,10 @@
 //! Rays between elements and lights, and what they carry.
 
 use core::f32::consts::{FRAC_1_PI, PI};
-use std::sync::OnceLock;
 
 use glam::{Vec2, Vec3};
 
+use super::buried::Burial;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
@@ -22,18 +22,17 @@ const DETOUR_VISITS: usize = 2;
 const MOST_DETOURS: u32 = 8;
 
 /// Everything that rays ask for.
-pub(super) struct Transport<'a> {
+pub(in crate::radiosity) struct Transport<'a> {
     pub scene: &'a Scene,
     pub world: &'a dyn RayQuery,
     pub elements: &'a Elements,
     pub lights: LightSampler<'a>,
-    /// Which meshes are closed, found out when first asked.
-    pub closed: Vec<OnceLock<bool>>,
+    burial: Burial<'a>,
     pub seed: u32,
 }
 
 /// What rays know of the element that they leave.
-pub(super) struct Source {
+pub(in crate::radiosity) struct Source {
     pub element: usize,
     /// It is known to have buried points.
     pub suspect: bool,
@@ -42,7 +41,7 @@ pub(super) struct Source {
 }
 
 /// What a gather ray found.
-pub(super) struct Arrival {
+pub(in crate::radiosity) struct Arrival {
     pub end: End,
     /// Share of the end's radiosity that arrives, per channel.
     pub tint: Vec3,
@@ -56,7 +55,7 @@ pub(super) struct Arrival {
 
 /// Where a gather ray ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum End {
+pub(in crate::radiosity) enum End {
     /// On an element.
     Element(ElementId),
     /// It escaped or was absorbed.
@@ -75,8 +74,7 @@ fn share(own: f32, other: f32) -> f32 {
 
 impl<'a> Transport<'a> {
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
-        let closed = vec![OnceLock::new(); scene.meshes.len()];
-        Self { scene, world, elements, lights: LightSampler::new(scene), closed, seed }
+        Self { scene, world, elements, lights: LightSampler::new(scene), burial: Burial::new(scene, world), seed }
     }
 
     /// The seed of an element's points in a stage of a half.
@@ -149,7 +147,7 @@ impl<'a> Transport<'a> {
 
     #[cold]
     fn buries(&self, point: &SurfacePoint, direction: Vec3, arrival: &mut Arrival) -> bool {
-        let (buried, rays) = self.is_buried(point, direction);
+        let (buried, rays) = self.burial.is_buried(point, direction);
         arrival.rays += rays;
         if buried {
             arrival.end = End::Buried;

@@ -1,0 +1,198 @@
+//! How much of what a point receives comes from a polygon: the analytic form factor.
+
+use core::f64::consts::FRAC_1_PI;
+
+use glam::{DVec3, Vec3};
+
+/// A convex polygon that a triangle and a rectangle have in common has seven corners; each horizon may add one.
+pub(super) const MOST_CORNERS: usize = 16;
+
+/// The form factor from a point of a surface to a convex polygon that nothing hides: the share of the cosine-weighted
+/// hemisphere about `normal` that it fills (Lambert's formula, Cohen and Wallace 1993; `000` S1).
+///
+/// `corners` turn counter-clockwise seen from the side that shines; a point behind them receives nothing. What lies below
+/// the plane of `normal` or that of `horizon`, the normal of the surface itself, is cut away. Both have unit length.
+/// Corners beyond the first fourteen are left out.
+pub fn point_to_polygon(point: Vec3, normal: Vec3, horizon: Vec3, corners: &[Vec3]) -> f32 {
+    let mut outline = Outline::new(point, corners);
+    outline.clip(normal.as_dvec3());
+    if horizon != normal {
+        outline.clip(horizon.as_dvec3());
+    }
+    outline.share_of_hemisphere(normal.as_dvec3()).max(0.0) as f32
+}
+
+/// Corners seen from a point.
+struct Outline {
+    corners: [DVec3; MOST_CORNERS],
+    count: usize,
+}
+
+impl Outline {
+    fn new(point: Vec3, corners: &[Vec3]) -> Self {
+        let mut outline = Self { corners: [DVec3::ZERO; MOST_CORNERS], count: corners.len().min(MOST_CORNERS - 2) };
+        let point = point.as_dvec3();
+        for (seen, corner) in outline.corners[..outline.count].iter_mut().zip(corners) {
+            *seen = corner.as_dvec3() - point;
+        }
+        outline
+    }
+
+    /// Keeps what lies above the plane through the point (Sutherland and Hodgman 1974).
+    fn clip(&mut self, normal: DVec3) {
+        let before = self.corners;
+        let corners = &before[..self.count];
+        if corners.iter().all(|corner| normal.dot(*corner) >= 0.0) {
+            return;
+        }
+        self.count = 0;
+        for (index, &corner) in corners.iter().enumerate() {
+            let next = corners[(index + 1) % corners.len()];
+            let (height, next_height) = (normal.dot(corner), normal.dot(next));
+            if height >= 0.0 {
+                self.push(corner);
+            }
+            if (height < 0.0 && next_height > 0.0) || (height > 0.0 && next_height < 0.0) {
+                self.push(corner.lerp(next, height / (height - next_height)));
+            }
+        }
+    }
+
+    fn push(&mut self, corner: DVec3) {
+        // Each clip of a convex polygon adds one corner at most, for which there is room.
+        if self.count < MOST_CORNERS {
+            self.corners[self.count] = corner;
+            self.count += 1;
+        }
+    }
+
+    fn share_of_hemisphere(&self, normal: DVec3) -> f64 {
+        let corners = &self.corners[..self.count];
+        let edges = corners.iter().zip(corners.iter().cycle().skip(1));
+        let sum: f64 = edges.map(|(from, to)| normal.dot(arc(*from, *to))).sum();
+        // Seen from the point, the side that shines turns clockwise.
+        -0.5 * FRAC_1_PI * sum
+    }
+}
+
+/// The vector along `from x to` whose length is the angle between both.
+fn arc(from: DVec3, to: DVec3) -> DVec3 {
+    let across = from.cross(to);
+    let sine = across.length();
+    if sine == 0.0 { DVec3::ZERO } else { across * (sine.atan2(from.dot(to)) / sine) }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::f32::consts::PI;
+
+    use glam::Vec2;
+
+    use super::*;
+    use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+    use crate::geometry::sobol::OwenSobol;
+    use crate::geometry::{Ray, Triangle, WatertightRay};
+
+    /// A rectangle in the plane y = `height` that shines downwards.
+    fn ceiling(min: Vec2, max: Vec2, height: f32) -> [Vec3; 4] {
+        [(min.x, min.y), (max.x, min.y), (max.x, max.y), (min.x, max.y)].map(|(x, z)| Vec3::new(x, height, z))
+    }
+
+    #[test]
+    fn a_parallel_rectangle_above_one_of_its_corners_matches_the_table() {
+        // Howell's B-3: a rectangle a by b at distance c, the point below a corner.
+        for (a, b, c) in [(1.0f32, 1.0f32, 1.0f32), (2.0, 0.5, 1.0), (0.1, 3.0, 0.7), (20.0, 20.0, 0.5)] {
+            let (x, y) = (a / c, b / c);
+            let (rx, ry) = ((1.0 + x * x).sqrt(), (1.0 + y * y).sqrt());
+            let expected = (x / rx * (y / rx).atan() + y / ry * (x / ry).atan()) / (2.0 * PI);
+            let found = point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &ceiling(Vec2::ZERO, Vec2::new(a, b), c));
+            assert!((found / expected - 1.0).abs() < 1e-5, "{found} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn a_perpendicular_rectangle_that_touches_the_plane_matches_the_table() {
+        // Howell's B-4: a wall a wide and c high at distance b, the point before a corner of its foot.
+        for (a, b, c) in [(1.0f32, 1.0f32, 1.0f32), (3.0, 0.25, 2.0), (0.5, 2.0, 8.0)] {
+            let (x, y) = (a / b, c / b);
+            let root = (1.0 + y * y).sqrt();
+            let expected = (x.atan() - (x / root).atan() / root) / (2.0 * PI);
+            let wall = [Vec3::new(0.0, 0.0, b), Vec3::new(0.0, c, b), Vec3::new(a, c, b), Vec3::new(a, 0.0, b)];
+            let found = point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &wall);
+            assert!((found / expected - 1.0).abs() < 1e-5, "{found} instead of {expected}");
+            let from_behind = [wall[3], wall[2], wall[1], wall[0]];
+            assert_eq!(point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &from_behind), 0.0);
+        }
+    }
+
+    #[test]
+    fn what_lies_below_the_horizon_does_not_count() {
+        let wall = |foot: f32| {
+            [Vec3::new(-1.0, foot, 1.0), Vec3::new(-1.0, 2.0, 1.0), Vec3::new(1.0, 2.0, 1.0), Vec3::new(1.0, foot, 1.0)]
+        };
+        let whole = point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &wall(0.0));
+        let sunk = point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &wall(-3.0));
+        assert!((whole - sunk).abs() < 1e-7, "{whole} {sunk}");
+        let below = ceiling(Vec2::splat(-1.0), Vec2::splat(1.0), -1.0);
+        assert_eq!(point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &below), 0.0);
+    }
+
+    #[test]
+    fn the_walls_of_a_closed_box_fill_the_hemisphere() {
+        let (min, max) = (Vec3::new(-0.3, 0.0, -2.0), Vec3::new(4.0, 1.5, 0.1));
+        let corner = |x: usize, y: usize, z: usize| {
+            let pick = |side: usize, axis: usize| if side == 1 { max[axis] } else { min[axis] };
+            Vec3::new(pick(x, 0), pick(y, 1), pick(z, 2))
+        };
+        let faces = [
+            [corner(0, 0, 0), corner(0, 0, 1), corner(1, 0, 1), corner(1, 0, 0)],
+            [corner(0, 1, 0), corner(1, 1, 0), corner(1, 1, 1), corner(0, 1, 1)],
+            [corner(0, 0, 0), corner(1, 0, 0), corner(1, 1, 0), corner(0, 1, 0)],
+            [corner(0, 0, 1), corner(0, 1, 1), corner(1, 1, 1), corner(1, 0, 1)],
+            [corner(0, 0, 0), corner(0, 1, 0), corner(0, 1, 1), corner(0, 0, 1)],
+            [corner(1, 0, 0), corner(1, 0, 1), corner(1, 1, 1), corner(1, 1, 0)],
+        ];
+        for normal in [Vec3::Y, Vec3::new(0.6, 0.8, 0.0), Vec3::new(-0.3, 0.5, 0.7).normalize()] {
+            let sum: f32 =
+                faces.iter().map(|face| point_to_polygon(Vec3::new(1.0, 0.7, -1.0), normal, normal, face)).sum();
+            assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+        }
+    }
+
+    #[test]
+    fn cosine_weighted_rays_meet_a_triangle_as_often_as_the_form_factor_says() {
+        let triangle = Triangle::new(Vec3::new(-0.4, 0.8, 1.0), Vec3::new(0.9, 1.4, 0.7), Vec3::new(0.1, 0.3, 1.2));
+        let triangle = if triangle.normal().dot(triangle.corners[0]) > 0.0 {
+            Triangle::new(triangle.corners[0], triangle.corners[2], triangle.corners[1])
+        } else {
+            triangle
+        };
+        // Smooth shading: the normal leans, and the surface's own horizon cuts some of what it would see.
+        let (normal, horizon) = (Vec3::new(0.3, 0.9, 0.3).normalize(), Vec3::new(0.0, 0.8, -0.6));
+        let expected = point_to_polygon(Vec3::ZERO, normal, horizon, &triangle.corners);
+        let rays = 1 << 18;
+        let numbers = OwenSobol::new(5);
+        let met = (0..rays).filter(|&ray| {
+            let [x, y, ..] = numbers.point(ray);
+            let direction = cosine_hemisphere(normal, Vec2::new(x, y));
+            let seen = triangle.intersect(&WatertightRay::new(&Ray::new(Vec3::ZERO, direction))).is_some();
+            seen && direction.dot(horizon) > 0.0
+        });
+        let found = met.count() as f32 / rays as f32;
+        assert!(expected > 0.005 && (found / expected - 1.0).abs() < 0.01, "{found} by rays, {expected} by formula");
+    }
+
+    #[test]
+    fn small_and_distant_polygons_become_the_solid_angle_formula() {
+        let (tangent, bitangent) = orthonormal_basis(Vec3::new(0.0, -0.6, 0.8));
+        let centre = Vec3::new(0.0, 30.0, -40.0);
+        let edge = 1e-3;
+        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+            .map(|(x, y)| centre + (tangent * x + bitangent * y) * (0.5 * edge));
+        let cosine = 0.6;
+        let expected = edge * edge * cosine / (PI * 2500.0);
+        let found = point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &corners);
+        // Corners are rounded to singles: four millionths of a metre in a millimetre.
+        assert!((found / expected - 1.0).abs() < 0.01, "{found} instead of {expected}");
+    }
+}

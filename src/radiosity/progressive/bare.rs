@@ -1,0 +1,113 @@
+//! Surfaces without texels: nobody looks at their light, but they reflect it.
+
+use glam::Vec2;
+
+use super::patches::{Facet, Patch};
+use super::receivers::{Receiver, ReceiverId};
+use crate::geometry::SurfaceId;
+use crate::lightmap::{Elements, SurfacePoint};
+use crate::scene::{Scene, Sides};
+
+/// Pieces that all bare surfaces together are cut into, about.
+const PIECES: f32 = 1024.0;
+
+/// Times that a triangle is halved at most.
+const MOST_CUTS: u32 = 12;
+
+/// Adds patches for the triangles of surfaces that own no elements, cut until none is much larger than its share; each is
+/// one receiver. What they reflect of direct light has already reached the elements, so they start without any.
+pub fn add(scene: &Scene, elements: &Elements, patches: &mut Vec<Patch>, receivers: &mut Vec<Receiver>) {
+    let is_bare = |&id: &SurfaceId| scene.surface(id).is_in_bake() && elements.of_surface(id).is_empty();
+    let triangles: Vec<(SurfaceId, u32)> = scene
+        .surface_ids()
+        .filter(is_bare)
+        .flat_map(|id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
+        .collect();
+    let all: f32 = triangles.iter().map(|&(surface, triangle)| scene.triangle(surface, triangle).area()).sum();
+    for (surface, triangle) in triangles {
+        let area = scene.triangle(surface, triangle).area();
+        let mut pieces = vec![[Vec2::ZERO, Vec2::X, Vec2::Y]];
+        for _ in 0..MOST_CUTS {
+            if area / pieces.len() as f32 <= all / PIECES {
+                break;
+            }
+            pieces = pieces.into_iter().flat_map(|piece| halve(scene, surface, triangle, piece)).collect();
+        }
+        let sides: &[bool] = if scene.surface(surface).sides == Sides::Both { &[false, true] } else { &[false] };
+        for (&back, piece) in sides.iter().flat_map(|back| pieces.iter().map(move |piece| (back, piece))) {
+            add_piece(scene, surface, triangle, *piece, back, patches, receivers);
+        }
+    }
+}
+
+/// The halves of a triangle, cut across its longest edge. Corners are weights of the second and third of the whole.
+fn halve(scene: &Scene, surface: SurfaceId, triangle: u32, [a, b, c]: [Vec2; 3]) -> [[Vec2; 3]; 2] {
+    let flat = scene.triangle(surface, triangle);
+    let length = |from: Vec2, to: Vec2| flat.at(from).distance_squared(flat.at(to));
+    let (ab, bc, ca) = (length(a, b), length(b, c), length(c, a));
+    let [a, b, c] = if ab >= bc && ab >= ca {
+        [a, b, c]
+    } else if bc >= ca {
+        [b, c, a]
+    } else {
+        [c, a, b]
+    };
+    let middle = 0.5 * (a + b);
+    [[a, middle, c], [middle, b, c]]
+}
+
+fn add_piece(
+    scene: &Scene,
+    surface: SurfaceId,
+    triangle: u32,
+    corners: [Vec2; 3],
+    back: bool,
+    patches: &mut Vec<Patch>,
+    receivers: &mut Vec<Receiver>,
+) {
+    let (reflectance, _) = scene.material_of(surface).average_over(scene, scene.mesh_of(surface), triangle, &corners);
+    if reflectance.max_element() <= 0.0 {
+        return;
+    }
+    let middle = (corners[0] + corners[1] + corners[2]) / 3.0;
+    let point = SurfacePoint::new(scene, surface, triangle, middle, back);
+    let flat = scene.triangle(surface, triangle);
+    let facet = Facet::new(corners.map(|corner| flat.at(corner)).to_vec(), point.geometric_normal);
+    let area = facet.as_ref().map_or(0.0, |facet| facet.area);
+    let id = ReceiverId::from_index(receivers.len());
+    if let Some(patch) = Patch::new(vec![id], facet.into_iter().collect::<Vec<_>>(), area) {
+        let [a, b, c] = corners.map(|corner| 0.5 * (corner + middle));
+        let origin = |at: Vec2| SurfacePoint::new(scene, surface, triangle, at, back).origin();
+        receivers.push(Receiver::new(&point, [a, b, c, middle].map(origin), reflectance, area));
+        patches.push(patch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+
+    use super::*;
+    use crate::radiosity::test_scene::{TestScene, grey};
+
+    #[test]
+    fn bare_surfaces_are_cut_evenly_and_add_up_and_black_ones_are_left_out() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
+        let bare = test.quad(Vec3::Y, Vec3::X * 3.0, Vec3::Z * 2.0, [0; 2], grey(0.7));
+        test.quad(Vec3::Y * 2.0, Vec3::X * 3.0, Vec3::Z * 2.0, [0; 2], grey(0.0));
+        let elements = test.elements();
+        let (mut patches, mut receivers) = (Vec::new(), Vec::new());
+        add(&test.scene, &elements, &mut patches, &mut receivers);
+        assert_eq!(patches.len(), receivers.len());
+        let area: f32 = patches.iter().map(|patch| patch.visible_area).sum();
+        assert!((area - 6.0).abs() < 1e-3, "{area}");
+        assert!(patches.iter().all(|patch| patch.visible_area <= 12.0 / PIECES * 1.001));
+        assert!(receivers.iter().all(|receiver| receiver.reflectance == Vec3::splat(0.7)));
+        assert!(receivers.iter().all(|receiver| receiver.horizon.y < -0.99), "the front faces down");
+        test.scene.surfaces[bare.index()].sides = Sides::Both;
+        let (mut both, mut receivers) = (Vec::new(), Vec::new());
+        add(&test.scene, &elements, &mut both, &mut receivers);
+        assert_eq!(both.len(), 2 * patches.len());
+    }
+}

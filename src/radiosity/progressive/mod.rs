@@ -1,0 +1,252 @@
+//! Progressive refinement: the patch with most unshot power shoots, again and again, until little is left (`000` S1).
+//!
+//! Patches shoot and elements receive. What arrives is the analytic form factor from an element's point to the patch's
+//! polygons, times the part of the patch that rays find in sight. What may hide a patch from another is looked up once: a
+//! shaft between both is asked for the triangles in it. Most shafts are empty, and need no rays.
+//!
+//! ```text
+//! patches       groups of elements, and the polygons that they shine with
+//! receivers     the points that elements receive light at
+//! bare          patches of surfaces without texels, which reflect too
+//! shaft         the space between two patches          occluders     triangles within it
+//! interactions  what a patch may send light to, kept as long as memory lasts
+//! shooter       one shot                               refinement    all of them
+//!
+//! this file     from direct light to a solution
+//! ```
+//!
+//! Direct light is found as other methods do, by rays aimed at lights; so every element starts with the light that it
+//! reflects first. After each shot the light is whole so far: all that has been received may be shown.
+
+mod bare;
+mod interactions;
+mod occluders;
+mod patches;
+mod receivers;
+mod refinement;
+mod shaft;
+mod shooter;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use glam::Vec3;
+
+pub(crate) use self::patches::PatchId;
+pub(crate) use self::refinement::{Options, Place, Refinement};
+
+use super::cpu::Transport;
+use super::residual::{Claim, deviation};
+use super::{Content, Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, StepError};
+use crate::geometry::RayQuery;
+use crate::lightmap::Elements;
+use crate::progress::Monitor;
+use crate::scene::{Scene, luminance};
+
+/// How the part of a patch is found that an element sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    /// Rays are tested against the triangles in the shaft where those are few, else by the scene's tree.
+    #[default]
+    ShaftsAndTree,
+    /// Rays are tested against the triangles in the shaft, however many, unless some let light through.
+    #[cfg(test)]
+    Shafts,
+    /// Rays are asked of the scene's tree wherever a shaft is not empty.
+    #[cfg(test)]
+    Tree,
+}
+
+impl Visibility {
+    /// The longest list of triangles that is kept.
+    fn most_candidates(self) -> usize {
+        match self {
+            // About as many as a ray through the scene's tree has to be tested against.
+            Self::ShaftsAndTree => 16,
+            #[cfg(test)]
+            Self::Shafts => usize::MAX,
+            #[cfg(test)]
+            Self::Tree => 0,
+        }
+    }
+}
+
+/// The share of the wanted error that power which is never shot may cause.
+const UNSHOT_SHARE: f64 = 0.1;
+
+/// The share of the wanted error that asking for what is in sight may cause.
+const VISIBILITY_SHARE: f32 = 0.3;
+
+/// The part of a bake's time that direct light may take.
+const DIRECT_SHARE: f32 = 0.3;
+
+/// Finds all bounces by progressive refinement, after `direct` has solved for what comes straight from lights with the
+/// settings, the checkpoint and the observer that it is given.
+///
+/// # Errors
+/// What `direct` answers, or when the observer cancels.
+pub(super) fn solve<'p>(
+    scene: &Scene,
+    world: &dyn RayQuery,
+    elements: &Elements,
+    settings: &SolverSettings,
+    resume: Option<Partial<'p>>,
+    observer: &dyn SolveObserver,
+    direct: impl FnOnce(&SolverSettings, Option<Partial<'p>>, &dyn SolveObserver) -> Result<Solution, SolveError>,
+) -> Result<Solution, SolveError> {
+    let start = Instant::now();
+    let for_direct = SolverSettings {
+        method: Method::Progressive,
+        content: Content::Full,
+        error: settings.error * core::f32::consts::FRAC_1_SQRT_2,
+        time_seconds: settings.time_seconds.map(|seconds| seconds * DIRECT_SHARE),
+        ..*settings
+    };
+    let lit = direct(&for_direct, resume, &Share { observer, from: 0.0, to: DIRECT_SHARE })?;
+    if elements.is_empty() || settings.bounces == Some(0) {
+        return Ok(lit);
+    }
+    let ends = settings.time_seconds.map(|seconds| (start, seconds));
+    let share = Share { observer, from: DIRECT_SHARE, to: 1.0 };
+    let solution = Bounces { scene, world, elements, settings, lit, ends }.follow(&share)?;
+    observer.progress(1.0);
+    Ok(solution)
+}
+
+/// Direct light that is to be followed.
+struct Bounces<'a> {
+    scene: &'a Scene,
+    world: &'a dyn RayQuery,
+    elements: &'a Elements,
+    settings: &'a SolverSettings,
+    lit: Solution,
+    /// When the time began, and how many seconds there are.
+    ends: Option<(Instant, f32)>,
+}
+
+impl Bounces<'_> {
+    fn follow(self, observer: &dyn Monitor) -> Result<Solution, SolveError> {
+        let Self { scene, world, elements, settings, ref lit, ends } = self;
+        let reflected = |index: usize| elements.reflectance[index] * (lit.direct[index] + lit.indirect[index]);
+        let sources: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
+        let place = Place { scene, world, elements, visible: &lit.visible_fraction };
+        let options = Options {
+            visibility: Visibility::default(),
+            noise: VISIBILITY_SHARE * settings.error,
+            most_bytes: (settings.memory_mib as usize) << 18,
+            seed: settings.seed,
+        };
+        let mut refinement = Refinement::new(place, &sources, &options);
+        let all = refinement.unshot_power();
+        let Some(first) = refinement.strongest() else { return Ok(self.lit) };
+        // Were every patch left with the most that may be left, this much would be lost.
+        let tolerance = UNSHOT_SHARE * f64::from(settings.error) * all / refinement.patches() as f64;
+        let mut progress = 0.0;
+        while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance) {
+            observer.check()?;
+            if ends.is_some_and(|(start, seconds)| start.elapsed().as_secs_f32() > seconds) {
+                break;
+            }
+            refinement.shoot(shot.patch);
+            // The strongest of those that are left falls geometrically.
+            let way = (first.power / shot.power).ln() / (first.power / tolerance).ln().max(f64::MIN_POSITIVE);
+            progress = way.clamp(progress, 1.0);
+            observer.progress(progress as f32);
+        }
+        let shot = Shot {
+            received: refinement.received(),
+            unshot: (refinement.unshot_power() / all) as f32,
+            shots: refinement.shots(),
+            rays: refinement.rays(),
+        };
+        Ok(self.complete(&sources, shot))
+    }
+
+    /// Joins direct light and what was shot, and judges both.
+    fn complete(self, sources: &[Vec3], shot: Shot) -> Solution {
+        let Self { scene, world, elements, settings, lit, .. } = self;
+        let received = &shot.received;
+        let reflected = |index: usize| sources[index] + elements.reflectance[index] * received[index];
+        let radiosity: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
+        let transport = Transport::new(scene, world, elements, settings.seed);
+        let claim = Claim { radiosity: &radiosity, brought: received, visible: &lit.visible_fraction };
+        let of_bounce = deviation(&transport, &claim, |_| Vec3::ONE);
+        let of_radiosity = deviation(&transport, &claim, |element| elements.reflectance[element]);
+        let mean = |light: &dyn Fn(usize) -> Vec3| mean_over(elements, &lit.visible_fraction, light);
+        let brought = mean(&|index| received[index]);
+        let first_bounce = mean(&|index| sources[index]);
+        let indirect: Vec<Vec3> = lit.indirect.iter().zip(received).map(|(straight, shot)| *straight + *shot).collect();
+        let direct_error = match settings.content {
+            Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
+            Content::Indirect => 0.0,
+        };
+        let delivered = match settings.content {
+            Content::Full => mean(&|index| lit.direct[index] + indirect[index]),
+            Content::Indirect => mean(&|index| indirect[index]),
+        };
+        let halves = lit.halves.map(|half| match settings.content {
+            Content::Full => half.iter().zip(received).map(|(light, shot)| *light + *shot).collect(),
+            Content::Indirect => indirect.clone(),
+        });
+        let standard_error = match settings.content {
+            Content::Full => lit.standard_error,
+            Content::Indirect => vec![0.0; elements.len()],
+        };
+        Solution {
+            indirect,
+            halves,
+            standard_error,
+            error_estimate: direct_error.hypot(of_bounce.rms.value) / delivered.max(f32::MIN_POSITIVE),
+            residual: of_radiosity.rms.value / first_bounce.max(f32::MIN_POSITIVE),
+            energy_balance: of_bounce.surplus / (brought - of_bounce.surplus).max(f32::MIN_POSITIVE),
+            unshot: shot.unshot,
+            iterations: shot.shots,
+            rays: lit.rays + shot.rays,
+            ..lit
+        }
+    }
+}
+
+/// What all shots together came to.
+struct Shot {
+    /// Irradiance that each element received, lux.
+    received: Vec<Vec3>,
+    /// Share of the power that was not shot.
+    unshot: f32,
+    shots: u32,
+    /// Rays traced.
+    rays: u64,
+}
+
+/// Mean luminance over all elements, weighed by the area that light reaches.
+fn mean_over(elements: &Elements, visible: &[f32], light: &dyn Fn(usize) -> Vec3) -> f32 {
+    let (sum, area) = (0..elements.len()).fold((0.0, 0.0), |(sum, area), index| {
+        let weight = f64::from(elements.area[index] * visible[index]);
+        (sum + weight * f64::from(luminance(light(index))), area + weight)
+    });
+    if area > 0.0 { (sum / area) as f32 } else { 0.0 }
+}
+
+/// Shows an observer a part of the whole progress.
+struct Share<'a> {
+    observer: &'a dyn SolveObserver,
+    from: f32,
+    to: f32,
+}
+
+impl Monitor for Share<'_> {
+    fn progress(&self, fraction: f32) {
+        self.observer.progress(self.from + (self.to - self.from) * fraction);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.observer.is_cancelled()
+    }
+}
+
+impl SolveObserver for Share<'_> {
+    fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
+        self.observer.pass_finished(pass, state)
+    }
+}

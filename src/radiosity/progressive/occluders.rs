@@ -1,0 +1,76 @@
+//! What may stand between two patches.
+
+use crate::geometry::{Ray, Triangle, WatertightRay};
+use crate::kdtree::{NodeKind, Preset, Tree, resting_triangles};
+use crate::scene::Scene;
+
+use super::shaft::Shaft;
+
+/// All triangles of a scene, to be asked for those within a shaft.
+pub struct Occluders {
+    tree: Tree,
+    /// Triangles whose material lets light through here or there.
+    passable: Vec<bool>,
+}
+
+/// What stands in a shaft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Candidates {
+    /// These opaque triangles; none of them, when both ends see all of each other.
+    Triangles(Vec<u32>),
+    /// More than are worth a list, or some that let light through: better asked of the scene's tree.
+    Many,
+}
+
+impl Occluders {
+    /// Takes the triangles of all surfaces that are in the bake.
+    pub fn new(scene: &Scene) -> Self {
+        let (triangles, sources) = resting_triangles(scene);
+        let passable = sources.iter().map(|(surface, _)| scene.material_of(*surface).can_be_passed()).collect();
+        Self { tree: Tree::build(triangles, &Preset::narrow()), passable }
+    }
+
+    /// The triangles that a shaft touches, if they are at most so many.
+    pub fn within(&self, shaft: &Shaft, most: usize) -> Candidates {
+        let mut found = Vec::new();
+        let bounds = self.tree.bounds();
+        let mut pending = vec![(0, bounds)];
+        while let Some((node, cell)) = pending.pop() {
+            if cell.is_empty() || !shaft.touches_box(&cell) {
+                continue;
+            }
+            match self.tree.nodes()[node].kind() {
+                NodeKind::Split { axis, position, first } => {
+                    let (mut below, mut above) = (cell, cell);
+                    below.max[axis] = position;
+                    above.min[axis] = position;
+                    pending.extend([(first as usize + 1, above), (first as usize, below)]);
+                }
+                NodeKind::Leaf { first, count } => {
+                    let held = &self.tree.references()[first as usize..(first + count) as usize];
+                    for &triangle in held {
+                        if found.contains(&triangle) || !shaft.touches(&self.tree.triangles()[triangle as usize]) {
+                            continue;
+                        }
+                        if found.len() == most || self.passable[triangle as usize] {
+                            return Candidates::Many;
+                        }
+                        found.push(triangle);
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        Candidates::Triangles(found)
+    }
+
+    /// True when one of the triangles blocks the ray.
+    pub fn block(&self, candidates: &[u32], ray: &Ray) -> bool {
+        let ray = WatertightRay::new(ray);
+        candidates.iter().any(|&triangle| self.triangle(triangle).intersect(&ray).is_some())
+    }
+
+    fn triangle(&self, index: u32) -> &Triangle {
+        &self.tree.triangles()[index as usize]
+    }
+}

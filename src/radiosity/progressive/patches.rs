@@ -1,0 +1,269 @@
+//! Groups of neighbouring elements that shoot as one.
+
+use std::collections::HashMap;
+
+use glam::{Vec2, Vec3};
+
+use crate::geometry::{Aabb, Triangle, define_id};
+use crate::lightmap::{ElementId, Elements, Texel};
+use crate::radiosity::form_factor::MOST_CORNERS;
+use crate::scene::Scene;
+
+use super::receivers::ReceiverId;
+
+define_id! {
+    /// Which patch.
+    PatchId
+}
+
+/// Patches a scene has at most, unless its texels are scattered so that no larger blocks can be made of them. The work of
+/// a solution grows with their number.
+const MOST_PATCHES: usize = 2048;
+
+/// Corner normals closer than this are one plane's.
+const COPLANAR: f32 = 1.0 - 1e-6;
+
+/// What shoots: neighbouring elements of one surface, of one side and chart, or a piece of a surface without texels.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    /// What receives for it.
+    pub receivers: Vec<ReceiverId>,
+    /// What shines: a convex polygon for each triangle that the patch lies on.
+    pub facets: Vec<Facet>,
+    /// The unit normal that all facets share; `None` where they do not lie in one plane.
+    pub plane_normal: Option<Vec3>,
+    /// Area that light reaches, square metres.
+    pub visible_area: f32,
+}
+
+/// A convex polygon of a patch.
+#[derive(Clone, Debug)]
+pub struct Facet {
+    /// Counter-clockwise seen from the side that shines.
+    pub corners: Vec<Vec3>,
+    /// The unit normal of that side.
+    pub normal: Vec3,
+    /// Square metres.
+    pub area: f32,
+}
+
+impl Patch {
+    /// A patch of some facets, unless there are none.
+    pub fn new(receivers: Vec<ReceiverId>, facets: Vec<Facet>, visible_area: f32) -> Option<Self> {
+        let first = facets.first()?;
+        let height = first.normal.dot(first.corners[0]);
+        let tolerance = 1e-6 * (1.0 + first.corners[0].abs().max_element());
+        let in_plane = |facet: &Facet| {
+            facet.normal.dot(first.normal) >= COPLANAR
+                && facet.corners.iter().all(|corner| (first.normal.dot(*corner) - height).abs() <= tolerance)
+        };
+        let plane_normal = facets.iter().all(in_plane).then_some(first.normal);
+        Some(Self { receivers, facets, plane_normal, visible_area })
+    }
+
+    /// The smallest box around what shines.
+    pub fn bounds(&self) -> Aabb {
+        Aabb::around(self.facets.iter().flat_map(|facet| facet.corners.iter().copied()))
+    }
+
+    /// A point of what shines, uniform in area for a `u` that is uniform in the unit square, and the normal there.
+    pub fn sample(&self, u: Vec2) -> (Vec3, Vec3) {
+        let mut rest = u.x * self.facets.iter().map(|facet| facet.area).sum::<f32>();
+        let last = self.facets.len() - 1;
+        for facet in &self.facets[..last] {
+            if rest < facet.area {
+                return (facet.sample(rest / facet.area, u.y), facet.normal);
+            }
+            rest -= facet.area;
+        }
+        let facet = &self.facets[last];
+        (facet.sample((rest / facet.area).clamp(0.0, 1.0), u.y), facet.normal)
+    }
+}
+
+impl Facet {
+    /// A convex polygon that faces along a normal, whichever way its corners turn; `None` without an area.
+    pub fn new(mut corners: Vec<Vec3>, normal: Vec3) -> Option<Self> {
+        let turn = |a: Vec3, b: Vec3, c: Vec3| (b - a).cross(c - a);
+        let scaled: Vec3 = corners.windows(2).skip(1).map(|pair| turn(corners[0], pair[0], pair[1])).sum();
+        if scaled.dot(normal) < 0.0 {
+            corners.reverse();
+        }
+        let area = 0.5 * scaled.length();
+        (area > 0.0).then_some(Self { corners, normal, area })
+    }
+
+    fn sample(&self, share: f32, v: f32) -> Vec3 {
+        let mut rest = share * self.area;
+        let mut fan = self.fan().peekable();
+        while let Some(triangle) = fan.next() {
+            let area = triangle.area();
+            if rest <= area || fan.peek().is_none() {
+                let u = if area > 0.0 { (rest / area).clamp(0.0, 1.0) } else { 0.0 };
+                return triangle.at(crate::geometry::sampling::uniform_triangle(Vec2::new(u, v)));
+            }
+            rest -= area;
+        }
+        self.corners[0]
+    }
+
+    fn fan(&self) -> impl Iterator<Item = Triangle> + '_ {
+        let first = self.corners[0];
+        self.corners[1..].windows(2).map(move |pair| Triangle::new(first, pair[0], pair[1]))
+    }
+}
+
+/// Groups elements into patches: blocks of texels as small as leaves no more than about two thousand of them.
+///
+/// Elements that light does not reach at all belong to none. `visible` is the part of each element that light reaches.
+pub fn patches(scene: &Scene, elements: &Elements, visible: &[f32]) -> Vec<Patch> {
+    let most = MOST_PATCHES.max(elements.surface_offsets.len());
+    let mut edge = 1;
+    let mut groups = group(elements, visible, edge);
+    while groups.len() > most && edge < 1 << 12 {
+        edge *= 2;
+        groups = group(elements, visible, edge);
+    }
+    groups.iter().filter_map(|group| patch(scene, elements, visible, group)).collect()
+}
+
+/// Elements by blocks of `edge` x `edge` texels, in order of their first elements.
+fn group(elements: &Elements, visible: &[f32], edge: u16) -> Vec<Vec<ElementId>> {
+    let mut numbers = HashMap::new();
+    let mut groups: Vec<Vec<ElementId>> = Vec::new();
+    for id in elements.ids().filter(|id| visible[id.index()] > 0.0) {
+        let Texel { page, x, y } = elements.texel[id.index()];
+        let place = (elements.surface(id), elements.back[id.index()], elements.chart(id), page, x / edge, y / edge);
+        let number = *numbers.entry(place).or_insert(groups.len());
+        if number == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[number].push(id);
+    }
+    groups
+}
+
+fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[ElementId]) -> Option<Patch> {
+    let visible_area = group.iter().map(|id| elements.area[id.index()] * visible[id.index()]).sum();
+    Patch::new(group.iter().map(|id| ReceiverId(id.0)).collect(), facets_of(scene, elements, group), visible_area)
+}
+
+/// What some elements of one side of a surface shine with: a polygon for each triangle that they lie on.
+pub fn facets_of(scene: &Scene, elements: &Elements, group: &[ElementId]) -> Vec<Facet> {
+    let (surface, back) = (elements.surface(group[0]), elements.back[group[0].index()]);
+    let mut outlines: Vec<(u32, Vec<Vec2>)> = Vec::new();
+    for piece in group.iter().flat_map(|&id| elements.pieces(id)) {
+        match outlines.iter_mut().find(|(triangle, _)| *triangle == piece.triangle) {
+            Some((_, corners)) => corners.extend(piece.outline),
+            None => outlines.push((piece.triangle, piece.outline)),
+        }
+    }
+    let facet = |(triangle, corners): (u32, Vec<Vec2>)| {
+        let normal = scene.geometric_normal(surface, triangle) * if back { -1.0 } else { 1.0 };
+        let flat = scene.triangle(surface, triangle);
+        Facet::new(convex_hull(corners).into_iter().map(|corner| flat.at(corner)).collect(), normal)
+    };
+    outlines.into_iter().filter_map(facet).collect()
+}
+
+/// The corners of the smallest convex polygon around some points, counter-clockwise (Andrew 1979).
+fn convex_hull(mut points: Vec<Vec2>) -> Vec<Vec2> {
+    points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+    points.dedup();
+    let mut hull: Vec<Vec2> = Vec::new();
+    let add = |hull: &mut Vec<Vec2>, least: usize, point: Vec2| {
+        while hull.len() >= least && !turns_left(hull[hull.len() - 2], hull[hull.len() - 1], point) {
+            hull.pop();
+        }
+        hull.push(point);
+    };
+    points.iter().for_each(|&point| add(&mut hull, 2, point));
+    let least = hull.len() + 1;
+    points.iter().rev().skip(1).for_each(|&point| add(&mut hull, least, point));
+    hull.pop();
+    while hull.len() > MOST_CORNERS - 2 {
+        drop_flattest(&mut hull);
+    }
+    hull
+}
+
+/// True when the path turns left by more than rounding of texture coordinates makes of a straight line.
+fn turns_left(a: Vec2, b: Vec2, c: Vec2) -> bool {
+    (b - a).perp_dot(c - a) > 1e-9
+}
+
+/// Takes away the corner that cuts off least.
+fn drop_flattest(hull: &mut Vec<Vec2>) {
+    let count = hull.len();
+    let cut = |index: usize| {
+        let (before, after) = (hull[(index + count - 1) % count], hull[(index + 1) % count]);
+        (hull[index] - before).perp_dot(after - before)
+    };
+    if let Some(flattest) = (0..count).min_by(|&a, &b| cut(a).abs().total_cmp(&cut(b).abs())) {
+        hull.remove(flattest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::radiosity::test_scene::{TestScene, grey};
+
+    #[test]
+    fn blocks_of_texels_become_patches_whose_facets_cover_them() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z * 2.0, Vec3::X * 3.0, [90, 60], grey(0.5));
+        let elements = test.elements();
+        let patches = patches(&test.scene, &elements, &vec![1.0; elements.len()]);
+        // 5400 texels are too many; blocks of two by two leave 1350.
+        assert_eq!(patches.len(), 1350);
+        for patch in &patches {
+            let area: f32 = patch.facets.iter().map(|facet| facet.area).sum();
+            assert!((area - patch.visible_area).abs() < 1e-4 * area, "{area} {}", patch.visible_area);
+            assert_eq!(patch.receivers.len(), 4);
+            assert_eq!(patch.plane_normal, Some(Vec3::Y));
+            for facet in &patch.facets {
+                let turned: Vec3 = facet.fan().map(|triangle| triangle.scaled_normal()).sum();
+                assert!(turned.normalize().y > 0.999);
+            }
+        }
+    }
+
+    #[test]
+    fn buried_elements_belong_to_no_patch() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4, 4], grey(0.5));
+        let elements = test.elements();
+        let mut visible = vec![1.0; elements.len()];
+        visible[3] = 0.0;
+        visible[7] = 0.5;
+        let patches = patches(&test.scene, &elements, &visible);
+        assert_eq!(patches.iter().map(|patch| patch.receivers.len()).sum::<usize>(), 15);
+        let area: f32 = patches.iter().map(|patch| patch.visible_area).sum();
+        assert!((area - 14.5 / 16.0).abs() < 1e-6, "{area}");
+    }
+
+    #[test]
+    fn points_of_a_patch_are_spread_evenly() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X * 2.0, [1, 1], grey(0.5));
+        let elements = test.elements();
+        let patch = &patches(&test.scene, &elements, &[1.0])[0];
+        assert_eq!(patch.facets.len(), 2);
+        let numbers = crate::geometry::sobol::OwenSobol::new(3);
+        let mean: Vec3 = (0..4096)
+            .map(|index| {
+                let [x, y, ..] = numbers.point(index);
+                patch.sample(Vec2::new(x, y)).0
+            })
+            .sum::<Vec3>()
+            / 4096.0;
+        assert!((mean - Vec3::new(1.0, 0.0, 0.5)).length() < 2e-3, "{mean}");
+    }
+
+    #[test]
+    fn the_hull_of_a_grid_is_its_four_corners() {
+        let points = (0..25).map(|index| Vec2::new((index % 5) as f32, (index / 5) as f32) * 0.25).collect();
+        assert_eq!(convex_hull(points), [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y]);
+    }
+}

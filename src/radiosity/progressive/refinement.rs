@@ -1,0 +1,216 @@
+//! Shots, one after another, the strongest first.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::interactions::{InteractionCache, Interactions};
+use super::occluders::Occluders;
+use super::patches::Patch;
+use super::receivers::{Receiver, ReceiverId};
+use super::shooter::{Geometry, Shooter};
+use super::{PatchId, Visibility};
+use crate::geometry::sobol::hash2;
+use crate::geometry::{Aabb, RayQuery};
+use crate::lightmap::Elements;
+use crate::scene::Scene;
+
+/// What light meets, and who answers.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub scene: &'a Scene,
+    pub world: &'a dyn RayQuery,
+    pub elements: &'a Elements,
+    /// The part of each element that light reaches.
+    pub visible: &'a [f32],
+}
+
+/// How to refine.
+#[derive(Clone, Copy)]
+pub struct Options {
+    pub visibility: Visibility,
+    /// Error that rays which ask what is in sight may cause, over the mean irradiance, about.
+    pub noise: f32,
+    /// Memory for interactions.
+    pub most_bytes: usize,
+    pub seed: u32,
+}
+
+/// A solution that each shot brings nearer to the end (`000` S1).
+pub struct Refinement<'a> {
+    place: Place<'a>,
+    visibility: Visibility,
+    patches: Vec<Patch>,
+    receivers: Vec<Receiver>,
+    /// The box around each patch, and around the points that it looks from.
+    bounds: Vec<Aabb>,
+    occluders: Occluders,
+    interactions: InteractionCache,
+    states: Vec<State>,
+    light_per_ray: f32,
+    seed: u32,
+    shots: u32,
+    rays: u64,
+}
+
+/// Light of a patch's receivers, in their order.
+struct State {
+    /// Irradiance that shots brought, lux.
+    received: Vec<Vec3>,
+    /// Radiosity that has not been shot, lm/m2.
+    unshot: Vec<Vec3>,
+    /// Its power, lumens.
+    power: Vec3,
+}
+
+impl State {
+    /// Adds light to one of the receivers, lux.
+    fn receive(&mut self, index: usize, receiver: &Receiver, light: Vec3) {
+        let reflected = light * receiver.reflectance;
+        self.received[index] += light;
+        self.unshot[index] += reflected;
+        self.power += reflected * receiver.area;
+    }
+}
+
+/// What was shot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shot {
+    /// By whom.
+    pub patch: PatchId,
+    /// How much, lumens, the mean of the channels.
+    pub power: f64,
+}
+
+impl<'a> Refinement<'a> {
+    /// Prepares to shoot what elements send out of themselves, lm/m2.
+    pub fn new(place: Place<'a>, sources: &[Vec3], options: &Options) -> Self {
+        let Place { scene, world, elements, visible } = place;
+        let mut patches = super::patches::patches(scene, elements, visible);
+        let mut receivers = super::receivers::receivers(scene, world, elements, visible, options.seed);
+        super::bare::add(scene, elements, &mut patches, &mut receivers);
+        let bounds = |patch: &Patch| {
+            let origins = patch.receivers.iter().flat_map(|id| receivers[id.index()].points);
+            patch.bounds().union(Aabb::around(origins))
+        };
+        let state = |patch: &Patch| {
+            let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
+            let unshot: Vec<Vec3> = patch.receivers.iter().map(source).collect();
+            let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * receivers[id.index()].area;
+            let power = patch.receivers.iter().zip(&unshot).map(power).sum();
+            State { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
+        };
+        let mut refinement = Self {
+            place,
+            visibility: options.visibility,
+            bounds: patches.iter().map(bounds).collect(),
+            states: patches.iter().map(state).collect(),
+            occluders: Occluders::new(scene),
+            interactions: InteractionCache::new(patches.len(), options.most_bytes),
+            patches,
+            receivers,
+            light_per_ray: 0.0,
+            seed: options.seed,
+            shots: 0,
+            rays: 0,
+        };
+        // So many rays of n decide on equal shares of the light that their error is at most a half of it over the root
+        // of n: those that are seen and those that are not are as many.
+        let area: f32 = refinement.patches.iter().map(|patch| patch.visible_area).sum();
+        let mean_light = refinement.unshot_power() as f32 / area.max(f32::MIN_POSITIVE);
+        refinement.light_per_ray = mean_light * (2.0 * options.noise).powi(2);
+        refinement
+    }
+
+    /// How many patches there are.
+    pub fn patches(&self) -> usize {
+        self.patches.len()
+    }
+
+    /// How many shots there were.
+    pub fn shots(&self) -> u32 {
+        self.shots
+    }
+
+    /// Rays traced.
+    pub fn rays(&self) -> u64 {
+        self.rays
+    }
+
+    /// How many times the interactions of a patch were found.
+    #[cfg(test)]
+    pub fn builds(&self) -> u64 {
+        self.interactions.builds
+    }
+
+    /// All power that has not been shot, lumens, the mean of the channels.
+    pub fn unshot_power(&self) -> f64 {
+        self.states.iter().map(|state| mean(state.power)).sum()
+    }
+
+    /// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
+    pub fn strongest(&self) -> Option<Shot> {
+        let mut strongest = None::<Shot>;
+        for (index, state) in self.states.iter().enumerate() {
+            let power = mean(state.power);
+            if power > strongest.map_or(0.0, |shot| shot.power) {
+                strongest = Some(Shot { patch: PatchId::from_index(index), power });
+            }
+        }
+        strongest
+    }
+
+    /// Shoots all that a patch has.
+    pub fn shoot(&mut self, patch: PatchId) {
+        let Self { place, visibility, patches, receivers, bounds, occluders, interactions, states, .. } = self;
+        let State { unshot, power, .. } = &mut states[patch.index()];
+        let radiosity = *power / patches[patch.index()].visible_area;
+        let each = core::mem::replace(unshot, vec![Vec3::ZERO; unshot.len()]);
+        *power = Vec3::ZERO;
+        let geometry = Geometry {
+            place: *place,
+            patches,
+            receivers,
+            bounds,
+            occluders,
+            visibility: *visibility,
+            light_per_ray: self.light_per_ray,
+        };
+        let shooter = Shooter::new(geometry, patch, radiosity, &each, hash2(self.seed, self.shots));
+        let rays = AtomicU64::new(0);
+        let build = || Interactions::build(patches.len(), |receiver| shooter.candidates(receiver));
+        interactions.with(patch, build, |interactions| {
+            states.par_iter_mut().with_min_len(4).enumerate().for_each(|(receiver, state)| {
+                let receiver = PatchId::from_index(receiver);
+                let Some(between) = interactions.with(receiver) else { return };
+                rays.fetch_add(
+                    shooter.light(receiver, between, |index, id, light| {
+                        state.receive(index, &receivers[id.index()], light)
+                    }),
+                    Ordering::Relaxed,
+                );
+            });
+        });
+        self.rays += rays.into_inner();
+        self.shots += 1;
+    }
+
+    /// Irradiance that each element has received, lux.
+    pub fn received(&self) -> Vec<Vec3> {
+        let mut all = vec![Vec3::ZERO; self.place.elements.len()];
+        for (patch, state) in self.patches.iter().zip(&self.states) {
+            for (id, light) in patch.receivers.iter().zip(&state.received) {
+                if let Some(element) = all.get_mut(id.index()) {
+                    *element = *light;
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Mean of the channels.
+fn mean(power: Vec3) -> f64 {
+    f64::from(power.element_sum()) / 3.0
+}

@@ -1,0 +1,178 @@
+//! One patch that shoots.
+
+use glam::{Vec2, Vec3};
+
+use super::interactions::Between;
+use super::occluders::{Candidates, Occluders};
+use super::patches::{Facet, Patch, facets_of};
+use super::receivers::{POINTS, Receiver, ReceiverId};
+use super::refinement::Place;
+use super::shaft::Shaft;
+use super::{PatchId, Visibility};
+use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
+use crate::geometry::{Aabb, Ray};
+use crate::lightmap::ElementId;
+use crate::radiosity::form_factor::point_to_polygon;
+use crate::scene::luminance;
+
+/// Rays with which a receiver looks at a patch at most.
+const MOST_RAYS: f32 = 1024.0;
+
+/// Patches nearer to each other than this many times their size see more of each other than their means.
+const NEAR: f32 = 1.0;
+
+/// What all shots have in common.
+#[derive(Clone, Copy)]
+pub struct Geometry<'a> {
+    pub place: Place<'a>,
+    pub patches: &'a [Patch],
+    pub receivers: &'a [Receiver],
+    pub bounds: &'a [Aabb],
+    pub occluders: &'a Occluders,
+    pub visibility: Visibility,
+    /// Light that a ray should decide on, lux: brighter pairs of patches get more rays, dimmer ones one now and then.
+    pub light_per_ray: f32,
+}
+
+/// A patch that shoots.
+pub struct Shooter<'a> {
+    geometry: Geometry<'a>,
+    patch: PatchId,
+    /// What it sends out all in all, and what each of its parts does, lm/m2.
+    whole: Vec3,
+    parts: Vec<(Vec<Facet>, Vec3)>,
+    seed: u32,
+}
+
+impl<'a> Shooter<'a> {
+    /// `radiosity` is the mean of what its receivers send out, which is `each`, lm/m2.
+    pub fn new(geometry: Geometry<'a>, patch: PatchId, radiosity: Vec3, each: &[Vec3], seed: u32) -> Self {
+        let Place { scene, elements, .. } = geometry.place;
+        let shining = &geometry.patches[patch.index()];
+        let parts = match &*shining.receivers {
+            [_] => vec![(shining.facets.clone(), radiosity)],
+            several => {
+                let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(id.0)]);
+                several.iter().map(facets).zip(each.iter().copied()).collect()
+            }
+        };
+        Self { geometry, patch, whole: radiosity, parts, seed }
+    }
+
+    fn shining(&self) -> &Patch {
+        &self.geometry.patches[self.patch.index()]
+    }
+
+    /// What may stand between the shooter and a patch; `None` where one lies behind the other.
+    pub fn candidates(&self, receiver: PatchId) -> Option<Candidates> {
+        let (shining, receiving) = (self.shining(), &self.geometry.patches[receiver.index()]);
+        let [from, to] = [self.patch, receiver].map(|patch| self.geometry.bounds[patch.index()]);
+        let flat = receiver == self.patch && shining.plane_normal.is_some();
+        if flat || lies_behind(shining, receiving) || lies_behind(receiving, shining) {
+            return None;
+        }
+        let mut shaft = Shaft::between(to, from);
+        for patch in [shining, receiving] {
+            if let Some(normal) = patch.plane_normal {
+                shaft.keep_above(patch.facets[0].corners[0], normal);
+            }
+        }
+        Some(self.geometry.occluders.within(&shaft, self.geometry.visibility.most_candidates()))
+    }
+
+    /// Tells how much light, in lux, each receiver of a patch gets, with its place in the patch; answers how many rays that
+    /// took.
+    pub fn light(&self, patch: PatchId, between: Between, mut receive: impl FnMut(usize, ReceiverId, Vec3)) -> u64 {
+        let near = self.is_near(patch);
+        let mut rays = 0;
+        for (index, &id) in self.geometry.patches[patch.index()].receivers.iter().enumerate() {
+            let receiver = &self.geometry.receivers[id.index()];
+            let light = if near {
+                receiver.points.iter().map(|point| self.light_of_parts(receiver, *point)).sum::<Vec3>() / POINTS as f32
+            } else {
+                self.whole * receiver.form_factor(receiver.centre, &self.shining().facets)
+            };
+            if light == Vec3::ZERO {
+                continue;
+            }
+            let least = if near { POINTS as f32 } else { 0.0 };
+            let seen = match between {
+                Between::Nothing => Vec3::ONE,
+                _ => self.seen(receiver, id, self.rays_for(light).max(least), between, &mut rays),
+            };
+            receive(index, id, light * seen);
+        }
+        rays
+    }
+
+    /// True for patches so close that the light of their parts differs much from point to point.
+    fn is_near(&self, patch: PatchId) -> bool {
+        let [from, to] = [self.patch, patch].map(|patch| self.geometry.bounds[patch.index()]);
+        let gap = (to.min - from.max).max(from.min - to.max).max(Vec3::ZERO).length();
+        gap < NEAR * from.diagonal().max(to.diagonal())
+    }
+
+    fn light_of_parts(&self, receiver: &Receiver, point: Vec3) -> Vec3 {
+        self.parts.iter().map(|(facets, radiosity)| *radiosity * receiver.form_factor(point, facets)).sum()
+    }
+
+    /// How many rays light is worth: noise is least where their number grows with it.
+    fn rays_for(&self, light: Vec3) -> f32 {
+        (luminance(light) / self.geometry.light_per_ray).min(MOST_RAYS)
+    }
+
+    /// How much of the shooter's light finds its way to a receiver, per channel, on the average of many; so many rays are
+    /// asked, by chance one more or less.
+    fn seen(&self, receiver: &Receiver, id: ReceiverId, wanted: f32, between: Between, rays: &mut u64) -> Vec3 {
+        let seed = hash2(self.seed, id.index() as u32);
+        let points = receiver.points.iter().cycle().skip(hash2(seed, 2) as usize % POINTS);
+        let count = (wanted + unit_float(seed)) as u32;
+        let numbers = OwenSobol::new(hash2(seed, 1));
+        let (mut all, mut arrived) = (0.0, Vec3::ZERO);
+        for (ray, point) in (0..count).zip(points) {
+            let [x, y, ..] = numbers.point(ray);
+            let (target, normal) = self.shining().sample(Vec2::new(x, y));
+            let weight = receiver.weight(*point, target, normal);
+            if weight <= 0.0 {
+                continue;
+            }
+            all += weight;
+            *rays += 1;
+            arrived += weight * self.crosses(between, &Ray::between(*point, target));
+        }
+        // Whoever is asked for less than one ray stands for those who were not asked.
+        if all > 0.0 { arrived / (all * wanted.min(1.0)) } else { Vec3::ZERO }
+    }
+
+    fn crosses(&self, between: Between, ray: &Ray) -> Vec3 {
+        match between {
+            Between::Triangles(candidates) if self.geometry.occluders.block(candidates, ray) => Vec3::ZERO,
+            Between::Nothing | Between::Triangles(_) => Vec3::ONE,
+            Between::Anything => self.geometry.place.world.blocked(ray).0,
+        }
+    }
+}
+
+/// True when all of a patch lies behind another that is flat, or in its plane.
+fn lies_behind(flat: &Patch, other: &Patch) -> bool {
+    flat.plane_normal.is_some_and(|normal| {
+        let foot = flat.facets[0].corners[0];
+        let tolerance = 1e-6 * (1.0 + foot.abs().max_element());
+        other.facets.iter().flat_map(|facet| &facet.corners).all(|corner| normal.dot(*corner - foot) <= tolerance)
+    })
+}
+
+impl Receiver {
+    /// The part of the hemisphere above one of its points that facets fill, if nothing hides them.
+    fn form_factor(&self, point: Vec3, facets: &[Facet]) -> f32 {
+        facets.iter().map(|facet| point_to_polygon(point, self.normal, self.horizon, &facet.corners)).sum()
+    }
+
+    /// How much a point that shines brings to one of its own, up to a constant.
+    fn weight(&self, point: Vec3, target: Vec3, normal: Vec3) -> f32 {
+        let way = target - point;
+        let above = way.dot(self.horizon) > 0.0;
+        let cosines = way.dot(self.normal).max(0.0) * -way.dot(normal).min(0.0);
+        if above { cosines / way.length_squared().powi(2).max(f32::MIN_POSITIVE) } else { 0.0 }
+    }
+}

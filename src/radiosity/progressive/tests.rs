@@ -1,0 +1,193 @@
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::{Options, PatchId, Place, Refinement, Visibility};
+use crate::kdtree::{BruteForce, World};
+use crate::lightmap::Elements;
+use crate::radiosity::test_scene::{TestScene, grey, shining};
+use crate::scene::{AlphaMode, Material, Scene, Sides};
+
+const MUCH: usize = 1 << 30;
+
+/// A room with a box in it and one wall that shines. Its elements are few, so that each is a patch of its own.
+fn room_with_block() -> TestScene {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 2.0, 2.0), 4, |face| if face == 2 { shining(0.6, 5.0) } else { grey(0.6) });
+    // Wherever it stands on the floor, it covers whole texels.
+    test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &grey(0.4));
+    test
+}
+
+/// Radiosity that surfaces emit, lm/m2.
+fn emitted(elements: &Elements) -> Vec<Vec3> {
+    elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect()
+}
+
+/// How much light reaches elements: all that do not lie under the block.
+fn open(scene: &Scene, elements: &Elements) -> Vec<f32> {
+    let world = BruteForce::new(scene);
+    let burial = crate::radiosity::cpu::Burial::new(scene, &world);
+    let open = |id| {
+        let point = elements.centre_point(scene, id);
+        if burial.is_buried(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
+    };
+    elements.ids().map(open).collect()
+}
+
+struct Fixture {
+    scene: Arc<Scene>,
+    world: World,
+    elements: Elements,
+    visible: Vec<f32>,
+}
+
+impl Fixture {
+    fn new(test: &TestScene) -> Self {
+        let scene = Arc::new(test.scene.clone());
+        let elements = test.elements();
+        let visible = open(&scene, &elements);
+        Self { world: World::build(scene.clone(), crate::kdtree::Preset::fast()), scene, elements, visible }
+    }
+
+    fn refinement(&self, sources: &[Vec3], visibility: Visibility, most_bytes: usize) -> Refinement<'_> {
+        let Self { scene, world, elements, visible } = self;
+        let options = Options { visibility, noise: 0.002, most_bytes, seed: 7 };
+        Refinement::new(Place { scene, world, elements, visible }, sources, &options)
+    }
+}
+
+/// Shoots until this share of the first shot is left.
+fn shoot_all(refinement: &mut Refinement, tolerance: f64) {
+    let first = refinement.strongest().expect("something shines").power;
+    while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance * first) {
+        refinement.shoot(shot.patch);
+    }
+}
+
+#[test]
+fn shafts_hide_exactly_what_the_trees_of_all_triangles_hide() {
+    let fixture = Fixture::new(&room_with_block());
+    let sources = emitted(&fixture.elements);
+    let received = [Visibility::Shafts, Visibility::Tree, Visibility::ShaftsAndTree].map(|visibility| {
+        let mut refinement = fixture.refinement(&sources, visibility, MUCH);
+        shoot_all(&mut refinement, 0.05);
+        assert!(refinement.shots() > 50);
+        refinement.received()
+    });
+    assert_eq!(received[0], received[1]);
+    assert_eq!(received[0], received[2]);
+}
+
+#[test]
+fn an_empty_room_is_refined_without_a_single_ray() {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(0.5, 1.0));
+    let fixture = Fixture::new(&test);
+    let mut refinement = fixture.refinement(&emitted(&fixture.elements), Visibility::Shafts, MUCH);
+    shoot_all(&mut refinement, 1e-3);
+    assert_eq!(refinement.rays(), 0);
+    // Radiosity pi from everywhere: irradiance is pi / (1 - 0.5) everywhere.
+    for received in refinement.received() {
+        assert!((received.x / (2.0 * core::f32::consts::PI) - 1.0).abs() < 0.02, "{received}");
+    }
+}
+
+#[test]
+fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
+    let fixture = Fixture::new(&room_with_block());
+    let Fixture { elements, .. } = &fixture;
+    let sources = emitted(elements);
+    // Columns of the matrix: what one lumen a square metre of each element brings to all others.
+    let patches = fixture.refinement(&sources, Visibility::Tree, MUCH).patches();
+    assert!(patches <= elements.len() && patches > 100);
+    let unit = vec![Vec3::ONE; elements.len()];
+    let columns: Vec<Vec<f32>> = (0..patches)
+        .map(|patch| {
+            let mut one = fixture.refinement(&unit, Visibility::Tree, MUCH);
+            one.shoot(PatchId::from_index(patch));
+            one.received().iter().map(|received| received.x).collect()
+        })
+        .collect();
+    let shooters: Vec<usize> = (0..elements.len()).filter(|&element| fixture.visible[element] > 0.0).collect();
+    assert_eq!(shooters.len(), patches, "one patch an element");
+    let mut radiosity: Vec<f64> = sources.iter().map(|source| f64::from(source.x)).collect();
+    for _ in 0..200 {
+        let mut next: Vec<f64> = sources.iter().map(|source| f64::from(source.x)).collect();
+        for (column, &shooter) in columns.iter().zip(&shooters) {
+            for (element, factor) in column.iter().enumerate() {
+                next[element] += f64::from(elements.reflectance[element].x * factor) * radiosity[shooter];
+            }
+        }
+        radiosity = next;
+    }
+    let mut refinement = fixture.refinement(&sources, Visibility::default(), MUCH);
+    shoot_all(&mut refinement, 1e-6);
+    let received = refinement.received();
+    // Rays that ask what is in sight differ from shot to shot.
+    for &element in &shooters {
+        let found = f64::from(sources[element].x + elements.reflectance[element].x * received[element].x);
+        assert!(
+            (found - radiosity[element]).abs() < 0.02 * radiosity[element].max(0.1),
+            "{found} instead of {}",
+            radiosity[element]
+        );
+    }
+}
+
+#[test]
+fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
+    let fixture = Fixture::new(&room_with_block());
+    let sources = emitted(&fixture.elements);
+    let mut refinement = fixture.refinement(&sources, Visibility::default(), MUCH);
+    let mut before = refinement.unshot_power();
+    let mut seen = refinement.received();
+    let mut shooters = std::collections::HashSet::new();
+    for _ in 0..200 {
+        let shot = refinement.strongest().expect("a closed room never runs dry");
+        refinement.shoot(shot.patch);
+        shooters.insert(shot.patch);
+        let (unshot, received) = (refinement.unshot_power(), refinement.received());
+        // What was shot is reflected by 0.6 at most. Elements receive at their centres: the shares of one shot add up to
+        // one only nearly.
+        assert!(unshot < before - 0.3 * shot.power, "{unshot} after {before}");
+        assert!(received.iter().zip(&seen).all(|(now, then)| now.cmpge(*then).all()), "light is never taken back");
+        (before, seen) = (unshot, received);
+    }
+    assert!(shooters.len() < 200, "some shot twice");
+    assert_eq!(refinement.builds(), shooters.len() as u64, "interactions are found once for each that shoots");
+}
+
+#[test]
+fn without_memory_for_interactions_the_light_is_the_same() {
+    let fixture = Fixture::new(&room_with_block());
+    let sources = emitted(&fixture.elements);
+    let received = [MUCH, 0].map(|most_bytes| {
+        let mut refinement = fixture.refinement(&sources, Visibility::default(), most_bytes);
+        shoot_all(&mut refinement, 0.1);
+        refinement.received()
+    });
+    assert_eq!(received[0], received[1]);
+}
+
+#[test]
+fn glass_between_patches_tints_what_they_send_each_other() {
+    let mut test = TestScene::default();
+    let colour = Vec3::new(0.2, 0.6, 1.0);
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.5));
+    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], shining(0.0, 1.0));
+    let glass = Material { base_color: colour.extend(0.25), metallic: 1.0, alpha: AlphaMode::Blend, ..grey(0.0) };
+    let clear = Fixture::new(&test);
+    let pane = test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], glass);
+    test.scene.surfaces[pane.index()].sides = Sides::Both;
+    let tinted = Fixture::new(&test);
+    let [bare, through] = [&clear, &tinted].map(|fixture| {
+        let mut refinement = fixture.refinement(&emitted(&fixture.elements), Visibility::default(), MUCH);
+        shoot_all(&mut refinement, 1e-3);
+        refinement.received()
+    });
+    for element in 0..16 {
+        let ratio = through[element] / bare[element];
+        assert!((ratio - colour * 0.75).abs().max_element() < 1e-3, "{ratio}");
+    }
+}
