@@ -150,6 +150,7 @@ impl Material {
     }
 
     /// Base colour and alpha at a point of a triangle.
+    #[inline]
     pub fn base_color_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec4 {
         self.base_color * self.read(self.base_color_texture, scene, mesh, triangle, barycentric)
     }
@@ -161,6 +162,7 @@ impl Material {
     }
 
     /// What a point of a triangle looks like.
+    #[inline]
     pub fn appearance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Appearance {
         let picture = self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric);
         let base_color = self.base_color_at(scene, mesh, triangle, barycentric).truncate();
@@ -192,6 +194,7 @@ impl Material {
     }
 
     /// Emitted radiance at a point of a triangle, cd/m2.
+    #[inline]
     pub fn emission_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.emission * self.read(self.emission_texture, scene, mesh, triangle, barycentric).truncate()
     }
@@ -245,6 +248,7 @@ impl Material {
         scene.texture(texture).average(polygon, weight)
     }
 
+    #[inline]
     fn read(
         &self,
         reference: Option<TextureRef>,

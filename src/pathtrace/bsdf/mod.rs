@@ -12,14 +12,14 @@ mod dielectric;
 mod energy;
 mod microfacet;
 
-use core::f32::consts::PI;
+use core::f32::consts::{FRAC_1_PI, PI};
 
 use glam::{Vec2, Vec3};
 
 use self::dielectric::{bending, mirrored, refracted};
 use self::energy::Albedo;
 use self::microfacet::Microfacets;
-use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+use crate::geometry::sampling::{cosine_about_z, orthonormal_basis};
 use crate::scene::{Appearance, luminance};
 
 /// Smallest perceptual roughness. Mirrors have some too, narrower than a pixel, so that every lamp has a highlight and no
@@ -108,6 +108,7 @@ impl Fresnel {
 
 impl Bsdf {
     /// What is seen along `outgoing`, a unit vector away from the surface, where it has the unit normal `normal`.
+    #[inline]
     pub fn new(appearance: &Appearance, normal: Vec3, outgoing: Vec3) -> Self {
         let normal = facing_viewer(normal, outgoing);
         let (tangent, bitangent) = orthonormal_basis(normal);
@@ -115,8 +116,12 @@ impl Bsdf {
         let outgoing = to_local(&frame, outgoing);
         let roughness = appearance.perceptual_roughness.max(LEAST_ROUGHNESS);
         let fresnel = Fresnel::new(appearance);
-        let energy = energy::table();
-        let (albedo, albedo_outgoing) = (energy.mean(roughness), energy.toward(outgoing.z, roughness));
+        let (albedo, albedo_outgoing) = if fresnel.straight == Vec3::ZERO {
+            (Albedo::default(), Albedo::default())
+        } else {
+            let energy = energy::table();
+            (energy.mean(roughness), energy.toward(outgoing.z, roughness))
+        };
         let mean = fresnel.mean();
         let multiple = mean * mean * albedo.white / (Vec3::ONE - mean * (1.0 - albedo.white));
         let mut bsdf = Self {
@@ -149,8 +154,13 @@ impl Bsdf {
 
     /// Radiance toward the viewer per irradiance from a direction (a unit vector away from the surface), per steradian.
     /// Light that comes through the surface is not counted.
+    #[inline]
     pub fn evaluate(&self, incoming: Vec3) -> Vec3 {
-        let incoming = to_local(&self.frame, incoming);
+        self.evaluate_in_frame(to_local(&self.frame, incoming))
+    }
+
+    #[inline]
+    fn evaluate_in_frame(&self, incoming: Vec3) -> Vec3 {
         if incoming.z <= 0.0 {
             return Vec3::ZERO;
         }
@@ -177,7 +187,7 @@ impl Bsdf {
 
     fn opaque(&self, incoming: Vec3) -> Vec3 {
         if self.glossy_chance == 0.0 {
-            return self.base / PI;
+            return self.base * FRAC_1_PI;
         }
         let glossy = self.fresnel_weighted(incoming);
         let albedo_incoming = energy::table().toward(incoming.z, self.roughness);
@@ -191,19 +201,25 @@ impl Bsdf {
     }
 
     /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction before the surface.
+    #[inline]
     pub fn density(&self, incoming: Vec3) -> f32 {
-        let incoming = to_local(&self.frame, incoming);
+        self.density_in_frame(to_local(&self.frame, incoming))
+    }
+
+    #[inline]
+    fn density_in_frame(&self, incoming: Vec3) -> f32 {
         if incoming.z <= 0.0 {
             return 0.0;
         }
         let by_glass = if self.glass > 0.0 { self.glass * self.mirrored_by_glass(incoming) } else { 0.0 };
         let by_facets = by_glass + (1.0 - self.glass) * self.glossy_chance;
         let facets = if by_facets > 0.0 { self.microfacets.density(self.outgoing, incoming) } else { 0.0 };
-        by_facets * facets + (1.0 - self.glass) * (1.0 - self.glossy_chance) * incoming.z / PI
+        by_facets * facets + (1.0 - self.glass) * (1.0 - self.glossy_chance) * incoming.z * FRAC_1_PI
     }
 
     /// A direction that light may come from, chosen by three numbers in `[0, 1)`; `None` where it would come from
     /// within an opaque surface.
+    #[inline]
     pub fn sample(&self, u: Vec2, choice: f32) -> Option<Scattered> {
         let local = if choice < self.glass {
             let facet = self.microfacets.visible_normal(self.outgoing, u);
@@ -215,14 +231,14 @@ impl Bsdf {
         } else if choice - self.glass < self.glossy_chance * (1.0 - self.glass) {
             self.mirrored_at(self.microfacets.visible_normal(self.outgoing, u))
         } else {
-            cosine_hemisphere(Vec3::Z, u)
+            cosine_about_z(u)
         };
         if local.z <= 0.0 {
             return None;
         }
         let direction = self.to_world(local);
-        let density = self.density(direction);
-        let weight = self.evaluate(direction) * (direction.dot(self.normal()) / density);
+        let density = self.density_in_frame(local);
+        let weight = self.evaluate_in_frame(local) * (local.z / density);
         (density > 0.0).then_some(Scattered { direction, weight, density: Some(density) })
     }
 
@@ -275,6 +291,7 @@ impl Bsdf {
 
     /// What the surface reflects of light that comes alike from everywhere before it; what glass lets through of light
     /// from behind counts as well.
+    #[inline]
     pub fn albedo(&self) -> Vec3 {
         let layer = self.layer_albedo(self.albedo_outgoing);
         let opaque = layer + self.base * (Vec3::ONE - layer);
