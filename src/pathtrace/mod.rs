@@ -29,9 +29,9 @@ mod volume;
 mod whitted;
 
 pub use alternate::render_from_lights;
-#[cfg(feature = "gpu")]
-pub(crate) use bsdf::layer_albedos;
 pub use bsdf::{Bsdf, Scattered};
+#[cfg(feature = "gpu")]
+pub(crate) use bsdf::{glass_losses, layer_albedos};
 pub use exposure::{Exposure, meter};
 pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};

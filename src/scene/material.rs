@@ -63,6 +63,10 @@ pub struct Material {
     pub normal_texture: Option<TextureRef>,
     /// How steep the bumps of that texture are; one is as they were made.
     pub normal_scale: f32,
+    /// How much of the surface is covered by a clear coat of varnish, from zero to one.
+    pub clearcoat: f32,
+    /// The roughness of that coat, as [`Material::perceptual_roughness`].
+    pub clearcoat_perceptual_roughness: f32,
     /// What a solid is filled with that light goes through; `None` for other solids and for panes.
     pub glass: Option<Glass>,
     /// How alpha is meant.
@@ -82,6 +86,10 @@ pub struct Appearance {
     pub perceptual_roughness: f32,
     /// [`Material::reflectance`].
     pub reflectance: Vec3,
+    /// [`Material::clearcoat`].
+    pub clearcoat: f32,
+    /// [`Material::clearcoat_perceptual_roughness`].
+    pub clearcoat_perceptual_roughness: f32,
     /// [`Glass::transmission`], or zero.
     pub transmission: f32,
     /// Index of refraction beyond the surface over that before it.
@@ -109,6 +117,8 @@ impl Default for Material {
             emission_texture: None,
             normal_texture: None,
             normal_scale: 1.0,
+            clearcoat: 0.0,
+            clearcoat_perceptual_roughness: 0.5,
             glass: None,
             alpha: AlphaMode::Opaque,
             uv_transform: Affine2::IDENTITY,
@@ -173,6 +183,8 @@ impl Material {
             metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
             perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
             reflectance: self.reflectance,
+            clearcoat: self.clearcoat,
+            clearcoat_perceptual_roughness: self.clearcoat_perceptual_roughness,
             transmission,
             relative_ior,
         }
