@@ -201,17 +201,6 @@ fn light_paths_find_the_caustic_of_a_ball_of_glass_with_its_energy() {
 }
 
 #[test]
-fn light_goes_either_way_through_rough_glass_and_varnish() {
-    let view = view([0.0, 1.0, 2.0], [0.0, 0.2, 0.0], 0.5, [8, 8]);
-    let mut scene = burning_glass(true);
-    for material in scene.materials.iter_mut() {
-        (material.perceptual_roughness, material.clearcoat) = (0.7, 0.8);
-    }
-    let expected = draw(&scene, &view, By::Path, 2048);
-    assert_same(&draw(&scene, &view, By::Light, 1024), &expected, 0.03, 0.12, "rough glass");
-}
-
-#[test]
 fn mirrors_are_black_to_light_paths_alone_and_right_in_a_hybrid() {
     let mut scene = burning_glass(true);
     scene.materials[0] = white_metal(0.0);

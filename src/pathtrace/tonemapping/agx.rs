@@ -49,7 +49,7 @@ pub(super) fn agx(light: Vec3) -> Vec3 {
     const INSET: Mat3 = Mat3::from_cols_array_2d(&[
         [0.842_479_06, 0.042_328_24, 0.042_375_65],
         [0.078_433_6, 0.878_468_64, 0.078_433_6],
-        [0.079_223_75, 0.079_166_13, 0.879_142_97],
+        [0.079_223_75, 0.079_166_13, 0.879_143],
     ]);
     (INSET * light).map(|channel| {
         let stops = (channel.max(f32::MIN_POSITIVE) / MIDDLE_GREY).log2().clamp(DARKEST, BRIGHTEST);
