@@ -6,6 +6,9 @@ struct Appearance {
     metallic: f32,
     reflectance: vec3<f32>,
     roughness: f32,
+    /// How much is covered by varnish.
+    clearcoat: f32,
+    clearcoat_roughness: f32,
     /// The part of the light that goes into glass.
     transmission: f32,
     /// Index of refraction beyond the surface over that before it.
@@ -52,6 +55,18 @@ struct Bsdf {
     glass: f32,
     /// Index of refraction beyond the surface over that before it.
     relative_ior: f32,
+    /// Share of light toward the viewer that glass loses in one go, and its means over all directions before and behind.
+    lost: f32,
+    lost_before: f32,
+    lost_behind: f32,
+    /// How much is covered by varnish, and how rough that is.
+    coat: f32,
+    coat_roughness: f32,
+    /// What share of light varnish mirrors toward the viewer, and over all directions.
+    coat_albedo_outgoing: f32,
+    coat_albedo: f32,
+    /// Chance of sampling it rather than what is below.
+    coat_chance: f32,
 }
 
 /// Smallest perceptual roughness.
@@ -65,6 +80,79 @@ const ALBEDO_STEPS: u32 = 32u;
 
 /// Albedos over roughness and the square root of the cosine, then their means over all directions; two to an entry.
 @group(0) @binding(2) var<uniform> layer_albedos: array<vec4<f32>, 528>;
+
+/// Entries of the table of what rough glass loses over cosine, roughness and bend, and its rows for each side.
+const LOSS_COSINES: u32 = 16u;
+const LOSS_ROUGHNESSES: u32 = 12u;
+const LOSS_BENDS: u32 = 12u;
+const LOSS_ROWS: u32 = 144u;
+/// Mean losses below which facets count as smooth.
+const LEAST_LOSS: f32 = 1e-5;
+/// What varnish mirrors straight on.
+const COAT_STRAIGHT: f32 = 0.04;
+
+/// What rough glass loses in one go, as `pathtrace::Losses` lists it.
+@group(0) @binding(12) var<uniform> glass_losses: array<vec4<f32>, 1224>;
+
+fn loss_entry(index: u32) -> f32 {
+    return glass_losses[index / 4u][index % 4u];
+}
+
+/// The entry before a number between zero and one, and how far beyond it the number is, along an axis of some entries.
+fn place_among(value: f32, entries: u32) -> vec2<f32> {
+    let position = clamp(value, 0.0, 1.0) * f32(entries - 1u);
+    let before = min(floor(position), f32(entries - 2u));
+    return vec2(before, position - before);
+}
+
+/// The first of four rows around a border, and how far beyond it the border is in roughness and bend.
+struct LossPlace {
+    row: u32,
+    beyond: vec2<f32>,
+}
+
+fn loss_place(roughness: f32, relative_ior: f32) -> LossPlace {
+    let is_leaving = relative_ior < 1.0;
+    let denser = select(relative_ior, 1.0 / relative_ior, is_leaving);
+    let bend = place_among(sqrt(2.0 * (denser - 1.0) / (denser + 1.0)), LOSS_BENDS);
+    let rough = place_among(roughness, LOSS_ROUGHNESSES);
+    let row = select(0u, LOSS_ROWS, is_leaving) + u32(bend.x) * LOSS_ROUGHNESSES + u32(rough.x);
+    return LossPlace(row, vec2(rough.y, bend.y));
+}
+
+fn loss_in_row(row: u32, column: vec2<f32>) -> f32 {
+    let entry = row * LOSS_COSINES + u32(column.x);
+    return mix(loss_entry(entry), loss_entry(entry + 1u), column.y);
+}
+
+/// The share of light that glass loses toward a direction with this cosine to the normal.
+fn loss_toward(cosine: f32, roughness: f32, relative_ior: f32) -> f32 {
+    let place = loss_place(roughness, relative_ior);
+    let column = place_among(sqrt(max(cosine, 0.0)), LOSS_COSINES);
+    let next = place.row + LOSS_ROUGHNESSES;
+    return mix(
+        mix(loss_in_row(place.row, column), loss_in_row(place.row + 1u, column), place.beyond.x),
+        mix(loss_in_row(next, column), loss_in_row(next + 1u, column), place.beyond.x),
+        place.beyond.y,
+    );
+}
+
+/// The mean over all directions, weighted by their cosine.
+fn mean_loss(roughness: f32, relative_ior: f32) -> f32 {
+    let place = loss_place(roughness, relative_ior);
+    let entry = 2u * LOSS_ROWS * LOSS_COSINES + place.row;
+    let next = entry + LOSS_ROUGHNESSES;
+    return mix(
+        mix(loss_entry(entry), loss_entry(entry + 1u), place.beyond.x),
+        mix(loss_entry(next), loss_entry(next + 1u), place.beyond.x),
+        place.beyond.y,
+    );
+}
+
+/// What share of light varnish mirrors.
+fn coat_share(strength: f32, albedo: vec2<f32>) -> f32 {
+    return strength * (COAT_STRAIGHT * (albedo.x - albedo.y) + albedo.y);
+}
 
 fn table_albedo(index: u32) -> vec2<f32> {
     let pair = layer_albedos[index / 2u];
@@ -144,6 +232,19 @@ fn make_bsdf(appearance: Appearance, surface_normal: vec3<f32>, outgoing: vec3<f
     let matt = luminance(bsdf.base * (vec3(1.0) - layer_albedo(bsdf, bsdf.albedo_outgoing))
         + bsdf.multiple * (1.0 - bsdf.albedo_outgoing.x));
     bsdf.glossy_chance = select(0.0, glossy / (glossy + matt), glossy + matt > 0.0);
+    bsdf.coat = appearance.clearcoat;
+    bsdf.coat_roughness = max(appearance.clearcoat_roughness, LEAST_ROUGHNESS);
+    if bsdf.coat > 0.0 {
+        bsdf.coat_albedo_outgoing = coat_share(bsdf.coat, albedo_toward(bsdf.outgoing.z, bsdf.coat_roughness));
+        bsdf.coat_albedo = coat_share(bsdf.coat, mean_albedo(bsdf.coat_roughness));
+        let below = (1.0 - bsdf.coat_albedo_outgoing) * (glossy + matt);
+        bsdf.coat_chance = bsdf.coat_albedo_outgoing / (bsdf.coat_albedo_outgoing + below);
+    }
+    if bsdf.glass > 0.0 {
+        bsdf.lost = loss_toward(bsdf.outgoing.z, bsdf.roughness, bsdf.relative_ior);
+        bsdf.lost_before = mean_loss(bsdf.roughness, bsdf.relative_ior);
+        bsdf.lost_behind = mean_loss(bsdf.roughness, 1.0 / bsdf.relative_ior);
+    }
     return bsdf;
 }
 
@@ -166,16 +267,22 @@ fn half_way(outgoing: vec3<f32>, incoming: vec3<f32>) -> vec3<f32> {
     return select(vec3(0.0, 0.0, 1.0), sum * inverseSqrt(squared), squared > 0.0);
 }
 
-/// What perfectly reflecting facets scatter between two directions, per steradian, in one go.
-fn evaluate_facets(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> f32 {
-    let alpha = bsdf.roughness * bsdf.roughness;
+/// What perfectly reflecting facets of some roughness scatter between two directions, per steradian, in one go.
+fn evaluate_facets(bsdf: Bsdf, roughness: f32, incoming: vec3<f32>, facet: vec3<f32>) -> f32 {
+    let alpha = roughness * roughness;
     let visible = 1.0 / (1.0 + hidden_facets(alpha, bsdf.outgoing) + hidden_facets(alpha, incoming));
     return facet_distribution(alpha, facet) * visible / (4.0 * bsdf.outgoing.z * incoming.z);
 }
 
+/// Density per steradian of the reflections at `visible_normal`.
+fn facets_density(bsdf: Bsdf, roughness: f32, facet: vec3<f32>) -> f32 {
+    let alpha = roughness * roughness;
+    return facet_distribution(alpha, facet) / ((1.0 + hidden_facets(alpha, bsdf.outgoing)) * 4.0 * bsdf.outgoing.z);
+}
+
 /// A facet's normal, chosen as often as facets are seen.
-fn visible_normal(bsdf: Bsdf, u: vec2<f32>) -> vec3<f32> {
-    let alpha = bsdf.roughness * bsdf.roughness;
+fn visible_normal(bsdf: Bsdf, roughness: f32, u: vec2<f32>) -> vec3<f32> {
+    let alpha = roughness * roughness;
     let stretch = vec3(alpha, alpha, 1.0);
     let toward = normalize(bsdf.outgoing * stretch);
     let z = (1.0 - u.x) * (1.0 + toward.z) - toward.z;
@@ -204,22 +311,56 @@ fn mirrored_share(cosine_to_border: f32, relative_ior: f32) -> f32 {
     return 0.5 * (parallel * parallel + perpendicular * perpendicular);
 }
 
-/// The part that is no glass: light from a direction in the frame.
-fn evaluate_opaque(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> vec3<f32> {
-    if bsdf.glossy_chance == 0.0 {
-        return bsdf.base / PI;
-    }
+/// What facets mirror in one go below a coat.
+fn evaluate_glossy(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> vec3<f32> {
     let rim = clamp(1.0 - dot(incoming, facet), 0.0, 1.0);
     let rim_squared = rim * rim;
     let fresnel = bsdf.straight + (vec3(bsdf.grazing) - bsdf.straight) * (rim_squared * rim_squared * rim);
-    let glossy = fresnel * evaluate_facets(bsdf, incoming, facet);
+    return fresnel * evaluate_facets(bsdf, bsdf.roughness, incoming, facet);
+}
+
+/// What facets scatter several times, and the base under them.
+fn evaluate_matt(bsdf: Bsdf, incoming: vec3<f32>) -> vec3<f32> {
+    if bsdf.glossy_chance == 0.0 {
+        return bsdf.base / PI;
+    }
     let albedo_incoming = albedo_toward(incoming.z, bsdf.roughness);
     let scattered_often = bsdf.multiple * ((1.0 - bsdf.albedo_outgoing.x) * (1.0 - albedo_incoming.x)
         / (PI * max(1.0 - bsdf.albedo.x, 1e-6)));
     let through = (vec3(1.0) - layer_albedo(bsdf, bsdf.albedo_outgoing))
         * (vec3(1.0) - layer_albedo(bsdf, albedo_incoming))
         / max(vec3(1.0) - layer_albedo(bsdf, bsdf.albedo), vec3(1e-6));
-    return glossy + scattered_often + bsdf.base * through / PI;
+    return scattered_often + bsdf.base * through / PI;
+}
+
+/// The part that is no glass: light from a direction in the frame.
+fn evaluate_opaque(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> vec3<f32> {
+    var glossy = vec3(0.0);
+    if bsdf.glossy_chance > 0.0 {
+        glossy = evaluate_glossy(bsdf, incoming, facet);
+    }
+    let matt = evaluate_matt(bsdf, incoming);
+    if bsdf.coat == 0.0 {
+        return glossy + matt;
+    }
+    let rim = clamp(1.0 - dot(incoming, facet), 0.0, 1.0);
+    let rim_squared = rim * rim;
+    let fresnel = COAT_STRAIGHT + (1.0 - COAT_STRAIGHT) * (rim_squared * rim_squared * rim);
+    let coat = bsdf.coat * fresnel * evaluate_facets(bsdf, bsdf.coat_roughness, incoming, facet);
+    let there = 1.0 - coat_share(bsdf.coat, albedo_toward(incoming.z, bsdf.coat_roughness));
+    let back = 1.0 - bsdf.coat_albedo_outgoing;
+    return vec3(coat) + glossy * min(there, back) + matt * (there * back / max(1.0 - bsdf.coat_albedo, 1e-6));
+}
+
+/// What glass loses in one go on both sides; a direction behind counts as many as it bends to before.
+fn lost_mean(bsdf: Bsdf) -> f32 {
+    return bsdf.lost_before + bsdf.relative_ior * bsdf.relative_ior * bsdf.lost_behind;
+}
+
+/// What glass mirrors in one go, from a direction in the frame.
+fn mirrored_once(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> f32 {
+    return mirrored_share(dot(incoming, facet), bsdf.relative_ior)
+        * evaluate_facets(bsdf, bsdf.roughness, incoming, facet);
 }
 
 /// Radiance toward the viewer per irradiance from a direction, per steradian; without light that comes through.
@@ -234,8 +375,12 @@ fn evaluate_bsdf(bsdf: Bsdf, direction: vec3<f32>) -> vec3<f32> {
         sum += (1.0 - bsdf.glass) * evaluate_opaque(bsdf, incoming, facet);
     }
     if bsdf.glass > 0.0 {
-        let mirrored = mirrored_share(dot(incoming, facet), bsdf.relative_ior);
-        sum += bsdf.glass * mirrored * evaluate_facets(bsdf, incoming, facet);
+        var glass = mirrored_once(bsdf, incoming, facet);
+        if lost_mean(bsdf) >= LEAST_LOSS {
+            let lost = loss_toward(incoming.z, bsdf.roughness, bsdf.relative_ior);
+            glass += bsdf.lost * lost / (PI * lost_mean(bsdf));
+        }
+        sum += bsdf.glass * glass;
     }
     return sum;
 }
@@ -247,37 +392,68 @@ fn bsdf_density(bsdf: Bsdf, direction: vec3<f32>) -> f32 {
         return 0.0;
     }
     let facet = half_way(bsdf.outgoing, incoming);
-    var by_facets = (1.0 - bsdf.glass) * bsdf.glossy_chance;
+    var opaque = (1.0 - bsdf.glossy_chance) * incoming.z / PI;
+    if bsdf.glossy_chance > 0.0 {
+        opaque += bsdf.glossy_chance * facets_density(bsdf, bsdf.roughness, facet);
+    }
+    if bsdf.coat > 0.0 {
+        opaque = mix(opaque, facets_density(bsdf, bsdf.coat_roughness, facet), bsdf.coat_chance);
+    }
+    var glass = 0.0;
     if bsdf.glass > 0.0 {
-        by_facets += bsdf.glass * mirrored_share(dot(incoming, facet), bsdf.relative_ior);
+        glass = mirrored_once(bsdf, incoming, facet) * incoming.z;
+        if lost_mean(bsdf) >= LEAST_LOSS {
+            glass += bsdf.lost * bsdf.lost_before / lost_mean(bsdf) / TAU;
+        }
     }
-    var facets = 0.0;
-    if by_facets > 0.0 {
-        let alpha = bsdf.roughness * bsdf.roughness;
-        facets = facet_distribution(alpha, facet)
-            / ((1.0 + hidden_facets(alpha, bsdf.outgoing)) * 4.0 * bsdf.outgoing.z);
-    }
-    return by_facets * facets + (1.0 - bsdf.glass) * (1.0 - bsdf.glossy_chance) * incoming.z / PI;
+    return bsdf.glass * glass + (1.0 - bsdf.glass) * opaque;
+}
+
+/// Light that comes through glass from a direction in the frame.
+fn through_glass(bsdf: Bsdf, local: vec3<f32>, weight: f32) -> Scattered {
+    return Scattered(normalize(bsdf.frame * local), 0.0, bsdf.tint * weight, true);
 }
 
 /// A direction that light may come from, on either side of the surface.
 fn sample_bsdf(bsdf: Bsdf, u: vec2<f32>, choice: f32) -> Scattered {
     let nothing = Scattered(vec3(0.0), 0.0, vec3(0.0), false);
     var local = cosine_hemisphere(u);
-    if choice < bsdf.glass + bsdf.glossy_chance * (1.0 - bsdf.glass) {
-        let facet = visible_normal(bsdf, u);
+    if choice < bsdf.glass {
+        let facet = visible_normal(bsdf, bsdf.roughness, u);
         let cosine = dot(bsdf.outgoing, facet);
-        local = facet * (2.0 * cosine) - bsdf.outgoing;
-        if choice < bsdf.glass && choice >= mirrored_share(cosine, bsdf.relative_ior) * bsdf.glass {
-            let square = refracted_square(cosine, bsdf.relative_ior);
-            let refracted = (facet * cosine - bsdf.outgoing) / bsdf.relative_ior - facet * sqrt(max(square, 0.0));
-            if square <= 0.0 || refracted.z >= 0.0 {
+        let within = choice / bsdf.glass;
+        let mirrored = mirrored_share(cosine, bsdf.relative_ior);
+        let is_mirrored = within < mirrored;
+        let square = max(refracted_square(cosine, bsdf.relative_ior), 0.0);
+        let refracted = (facet * cosine - bsdf.outgoing) / bsdf.relative_ior - facet * sqrt(square);
+        local = select(refracted, facet * (2.0 * cosine) - bsdf.outgoing, is_mirrored);
+        // What is left of the number decides whether the light gets out.
+        let rest = select((within - mirrored) / (1.0 - mirrored), within / mirrored, is_mirrored);
+        let alpha = bsdf.roughness * bsdf.roughness;
+        let hidden = hidden_facets(alpha, bsdf.outgoing);
+        let lit_of_seen = (1.0 + hidden) / (1.0 + hidden + hidden_facets(alpha, local));
+        let is_out = (local.z > 0.0) == is_mirrored && local.z != 0.0 && rest < lit_of_seen;
+        if is_out && !is_mirrored {
+            return through_glass(bsdf, local, 1.0);
+        }
+        if !is_out {
+            if lost_mean(bsdf) < LEAST_LOSS {
                 return nothing;
             }
-            let alpha = bsdf.roughness * bsdf.roughness;
-            let hidden = hidden_facets(alpha, bsdf.outgoing);
-            let lit_of_seen = (1.0 + hidden) / (1.0 + hidden + hidden_facets(alpha, refracted));
-            return Scattered(normalize(bsdf.frame * refracted), 0.0, bsdf.tint * lit_of_seen, true);
+            let word = hash2(bitcast<u32>(u.x), bitcast<u32>(u.y));
+            let z = unit_float(hash2(word, 0u));
+            local = vec3(sin_cos_turns(unit_float(hash2(word, 1u))).yx * sqrt(max(1.0 - z * z, 0.0)), z);
+            if unit_float(hash2(word, 2u)) * lost_mean(bsdf) >= bsdf.lost_before {
+                let lost = loss_toward(z, bsdf.roughness, 1.0 / bsdf.relative_ior);
+                return through_glass(bsdf, -local, 2.0 * z * lost / bsdf.lost_behind);
+            }
+        }
+    } else {
+        let among_opaque = (choice - bsdf.glass) / (1.0 - bsdf.glass);
+        let is_coat = among_opaque < bsdf.coat_chance;
+        if is_coat || among_opaque < bsdf.coat_chance + (1.0 - bsdf.coat_chance) * bsdf.glossy_chance {
+            let facet = visible_normal(bsdf, select(bsdf.roughness, bsdf.coat_roughness, is_coat), u);
+            local = facet * (2.0 * dot(bsdf.outgoing, facet)) - bsdf.outgoing;
         }
     }
     if local.z <= 0.0 {
@@ -295,7 +471,8 @@ fn sample_bsdf(bsdf: Bsdf, u: vec2<f32>, choice: f32) -> Scattered {
 /// What the base and the layer reflect together of light that comes alike from everywhere.
 fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
     let layer = layer_albedo(bsdf, bsdf.albedo_outgoing);
-    let opaque = layer + bsdf.base * (vec3(1.0) - layer);
+    let below = layer + bsdf.base * (vec3(1.0) - layer);
+    let opaque = below * (1.0 - bsdf.coat_albedo_outgoing) + bsdf.coat_albedo_outgoing;
     let mirrored = mirrored_share(bsdf.outgoing.z, bsdf.relative_ior);
     return opaque * (1.0 - bsdf.glass) + (bsdf.tint * (1.0 - mirrored) + mirrored) * bsdf.glass;
 }

@@ -36,7 +36,12 @@ struct Surface {
     ior: f32,
     /// How steep the bumps of the picture of normals are.
     normal_scale: f32,
-    padding: u32,
+    /// How much is covered by varnish.
+    clearcoat: f32,
+    clearcoat_roughness: f32,
+    padding_a: u32,
+    padding_b: u32,
+    padding_c: u32,
 }
 
 const ALPHA_MODE: u32 = 3u;

@@ -144,6 +144,8 @@ fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
         clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
         surfaces[surface].reflectance,
         clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
+        surfaces[surface].clearcoat,
+        surfaces[surface].clearcoat_roughness,
         surfaces[surface].transmission,
         select(ior, 1.0 / ior, back),
     );

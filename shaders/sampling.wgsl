@@ -93,10 +93,5 @@ fn uniform_cone(axis: vec3<f32>, half_angle: f32, u: vec2<f32>) -> vec3<f32> {
 
 /// Weights of a triangle's second and third corner, uniform in its area.
 fn uniform_triangle(u: vec2<f32>) -> vec2<f32> {
-    if u.y > u.x {
-        let x = u.x * 0.5;
-        return vec2(x, u.y - x);
-    }
-    let y = u.y * 0.5;
-    return vec2(u.x - y, y);
+    return u - 0.5 * min(u.x, u.y);
 }

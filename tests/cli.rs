@@ -277,7 +277,11 @@ fn render_draws_what_a_closed_form_says() {
     // One over 1.2 * 2^3, through Bevy's ACES fit and sRGB.
     let centre = picture.get_pixel(12, 8).0;
     assert!(centre.iter().all(|&byte| byte.abs_diff(60) < 4), "{centre:?}");
-    assert_eq!(files(folder.path()), ["x.exr", "x.png"]);
+    // A radiance of one at EV 0 is exposed to 1 / 1.2, of which Reinhard leaves 1 / 2.2: 180 in sRGB.
+    json(&run(&folder, &[&arguments("y.png")[..], &["--ev", "0", "--tonemapping", "reinhard"]].concat()));
+    let picture = image::open(folder.path().join("y.png")).unwrap().to_rgb8();
+    assert!(picture.get_pixel(12, 8).0.iter().all(|&byte| byte.abs_diff(180) < 4));
+    assert_eq!(files(folder.path()), ["x.exr", "x.png", "y.png"]);
 }
 
 #[test]
@@ -291,6 +295,7 @@ fn render_says_what_it_cannot_draw() {
     assert!(complain(&["-o", "x.png", "--fov", "200"]).contains("--fov 200"));
     assert!(complain(&["-o", "x.png", "--error", "0"]).contains("--error"));
     assert!(complain(&["-o", "x.png", "--lens", "1"]).contains("is no lens"));
+    assert!(complain(&["-o", "x.png", "--tonemapping", "blender-filmic"]).contains("choose agx"));
     // Before the picture is drawn, which would take days.
     assert!(complain(&["-o", "nowhere/x.png", "--samples", "9999999"]).contains("nowhere"));
     let usage = run(&folder, &["render", "builtin:furnace", "-o", "x.png", "--size", "0x9"]);

@@ -20,8 +20,8 @@ use crate::geometry::sobol::hash2;
 use crate::gpu;
 use crate::kdtree::{Preset, TraversalCost, World};
 use crate::pathtrace::{
-    Exposure, Film, Integrator, Lens, LightTracer, PathTracer, PixelFilter, RenderSettings, View, WhittedTracer,
-    aces_fitted, meter, render, render_from_lights, to_srgb8,
+    Exposure, Film, Integrator, Lens, LightTracer, PathTracer, Pixel, PixelFilter, RenderSettings, Tonemapping, View,
+    WhittedTracer, meter, render, render_from_lights, to_srgb8,
 };
 use crate::progress::Monitor;
 use crate::scene::{Camera, LightSampler, luminance};
@@ -57,6 +57,9 @@ pub struct Arguments {
     /// Exposure of a .png (EV100), or auto: as a light meter has it
     #[arg(long, value_name = "auto|N", default_value = "auto", allow_hyphen_values = true)]
     ev: Ev,
+    /// How a .png shows light of any strength, as Bevy's tonemapping of that name does
+    #[arg(long, value_enum, default_value_t)]
+    tonemapping: Tone,
     #[command(flatten)]
     look: LookArguments,
     /// A lens instead of a pinhole: its radius and the distance that is sharp, metres
@@ -93,6 +96,49 @@ enum Method {
 impl Method {
     fn runs_on_devices(self) -> bool {
         matches!(self, Self::Path | Self::Direct)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
+enum Tone {
+    /// What is brighter than white is white
+    None,
+    /// x / (1 + x) of each channel
+    Reinhard,
+    /// The same of luminance: colours stay
+    ReinhardLuminance,
+    /// Contrast, and hues that shift
+    #[default]
+    AcesFitted,
+    /// Soft, and bright colours pale as on film
+    #[value(name = "agx")]
+    AgX,
+    /// Between Reinhard's two
+    SomewhatBoringDisplayTransform,
+    /// Bevy's default: hues as they are seen, no contrast added
+    TonyMcMapface,
+    /// For shops: base colours in grey light come out as they are
+    KhronosPbrNeutral,
+    #[value(hide = true)]
+    BlenderFilmic,
+}
+
+impl Tone {
+    fn tonemapping(self) -> Result<Tonemapping, Failure> {
+        Ok(match self {
+            Self::None => Tonemapping::None,
+            Self::Reinhard => Tonemapping::Reinhard,
+            Self::ReinhardLuminance => Tonemapping::ReinhardLuminance,
+            Self::AcesFitted => Tonemapping::AcesFitted,
+            Self::AgX => Tonemapping::AgX,
+            Self::SomewhatBoringDisplayTransform => Tonemapping::SomewhatBoringDisplayTransform,
+            Self::TonyMcMapface => Tonemapping::TonyMcMapface,
+            Self::KhronosPbrNeutral => Tonemapping::KhronosPbrNeutral,
+            Self::BlenderFilmic => {
+                let reason = "blender-filmic needs a table that nothing says may be passed on";
+                return Err(format!("{reason}: choose agx, which is by the same author").into());
+            }
+        })
     }
 }
 
@@ -227,6 +273,7 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = Format::of(&arguments.output)?;
     let (most_bounces, settings, lens) = (arguments.most_bounces()?, arguments.settings()?, arguments.lens()?);
+    let tonemapping = arguments.tonemapping.tonemapping()?;
     if arguments.integrator.runs_on_devices() {
         arguments.work.prepare_threads()?;
     } else {
@@ -262,7 +309,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     clock.lap("render");
     let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera).ev100);
     let bytes = match format {
-        Format::Png => to_png(&film, Exposure { ev100 })?,
+        Format::Png => to_png(&film, Exposure { ev100 }, tonemapping)?,
         Format::Exr => film.to_exr(traversal_costs(&world, &view))?,
     };
     write_whole(&arguments.output, &bytes)?;
@@ -368,9 +415,10 @@ fn metered(tracer: &dyn Integrator, camera: &Camera) -> Exposure {
 /// Bevy's, for pictures in which nothing is lit.
 const DEFAULT_EXPOSURE: Exposure = Exposure { ev100: 9.7 };
 
-fn to_png(film: &Film, exposure: Exposure) -> Result<Vec<u8>, Failure> {
+fn to_png(film: &Film, exposure: Exposure, tonemapping: Tonemapping) -> Result<Vec<u8>, Failure> {
     let factor = exposure.factor();
-    let bytes = film.pixels().iter().flat_map(|pixel| to_srgb8(aces_fitted(pixel.radiance * factor))).collect();
+    let shown = |pixel: &Pixel| to_srgb8(tonemapping.apply(pixel.radiance * factor));
+    let bytes = film.pixels().iter().flat_map(shown).collect();
     let UVec2 { x: width, y: height } = film.size();
     let picture = RgbImage::from_raw(width, height, bytes).ok_or("the picture has another size than its data")?;
     let mut encoded = std::io::Cursor::new(Vec::new());

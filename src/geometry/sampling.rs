@@ -20,10 +20,17 @@ pub fn orthonormal_basis(normal: Vec3) -> (Vec3, Vec3) {
 /// A direction about `normal` with probability density `cos / pi` per steradian.
 #[inline]
 pub fn cosine_hemisphere(normal: Vec3, u: Vec2) -> Vec3 {
+    let local = cosine_about_z(u);
+    let (tangent, bitangent) = orthonormal_basis(normal);
+    tangent * local.x + bitangent * local.y + normal * local.z
+}
+
+/// [`cosine_hemisphere`] about z.
+#[inline]
+pub fn cosine_about_z(u: Vec2) -> Vec3 {
     let radius = u.x.sqrt();
     let (sine, cosine) = sin_cos_turns(u.y);
-    let (tangent, bitangent) = orthonormal_basis(normal);
-    tangent * (radius * cosine) + bitangent * (radius * sine) + normal * (1.0 - u.x).max(0.0).sqrt()
+    Vec3::new(radius * cosine, radius * sine, (1.0 - u.x).max(0.0).sqrt())
 }
 
 /// A direction with equal probability density `1 / (4 pi)` everywhere on the sphere.
@@ -53,13 +60,7 @@ pub fn uniform_cone(axis: Vec3, half_angle: f32, u: Vec2) -> Vec3 {
 /// Folds the square along its diagonal in Heitz's low-distortion way, which keeps stratified points stratified.
 #[inline]
 pub fn uniform_triangle(u: Vec2) -> Vec2 {
-    if u.y > u.x {
-        let x = u.x * 0.5;
-        Vec2::new(x, u.y - x)
-    } else {
-        let y = u.y * 0.5;
-        Vec2::new(u.x - y, y)
-    }
+    u - 0.5 * u.min_element()
 }
 
 #[cfg(test)]

@@ -224,7 +224,8 @@ pub(super) fn room_of_everything() -> Scene {
     add(ball("metal"), metal, Vec3::new(0.5, -0.5, 0.0));
     let glow = Material { emission: Vec3::new(0.2, 0.6, 2.0), emission_texture: texture(0), ..Material::default() };
     add(square("glow"), glow, Vec3::new(0.0, 0.4, -0.6));
-    let leaf = Material { base_color_texture: texture(0), alpha: AlphaMode::Mask(0.5), ..Material::default() };
+    let varnish = Material { clearcoat: 0.8, clearcoat_perceptual_roughness: 0.3, ..Material::default() };
+    let leaf = Material { base_color_texture: texture(0), alpha: AlphaMode::Mask(0.5), ..varnish };
     add(square("leaf"), leaf, Vec3::new(-0.4, 0.2, 0.3));
     let pane = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), alpha: AlphaMode::Blend, ..Material::default() };
     add(square("pane"), pane, Vec3::new(0.4, 0.0, 0.3));

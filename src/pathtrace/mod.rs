@@ -8,7 +8,7 @@
 //! surfaces scatter light as their [`Bsdf`] says, highlights and all, and a [`Film`] keeps the mean and how noisy it is.
 //! Other [`Integrator`]s may take its place: [`WhittedTracer`] follows mirrors, glass and shadows alone,
 //! and a [`LightTracer`] light from where it shines, which [`render_from_lights`] draws with.
-//! [`Exposure`] and [`aces_fitted`] make colours for a screen of it, as Bevy makes them.
+//! [`Exposure`] and [`Tonemapping`] make colours for a screen of it, as Bevy makes them.
 
 mod alternate;
 mod bsdf;
@@ -29,9 +29,9 @@ mod volume;
 mod whitted;
 
 pub use alternate::render_from_lights;
-#[cfg(feature = "gpu")]
-pub(crate) use bsdf::layer_albedos;
 pub use bsdf::{Bsdf, Scattered};
+#[cfg(feature = "gpu")]
+pub(crate) use bsdf::{glass_losses, layer_albedos};
 pub use exposure::{Exposure, meter};
 pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
@@ -40,7 +40,7 @@ pub use light::LightTracer;
 pub use path::PathTracer;
 pub use printed::{Directions, PrintedMeans, PrintedPixel};
 pub use render::{RenderSettings, render};
-pub use tonemapping::{aces_fitted, to_srgb8};
+pub use tonemapping::{Tonemapping, to_srgb8};
 pub use view::{Lens, PixelFilter, Sight, View};
 pub use volume::{VolumeSettings, solve_volume};
 pub use whitted::WhittedTracer;

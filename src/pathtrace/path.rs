@@ -63,7 +63,10 @@ impl Integrator for PathTracer<'_> {
                     return seen;
                 }
             };
-            weight *= hit.filter * exponential(-absorption * hit.t);
+            weight *= hit.filter;
+            if absorption != Vec3::ZERO {
+                weight *= exponential(-absorption * hit.t);
+            }
             seen.radiance += weight * surroundings.met_emission(&ray, &hit, density, chance_of);
             let (vertex, bsdf) = surroundings.scatterer(&hit, -ray.direction);
             if bounces == 0 {

@@ -24,6 +24,7 @@ pub(super) struct Vertex {
 }
 
 impl Vertex {
+    #[inline]
     pub fn new(on_surface: Vec3, geometric_normal: Vec3, shading_normal: Vec3) -> Self {
         // A hundred times what rounding moves a point of the surface by.
         let lift = 1e-5 * on_surface.abs().max_element().max(1.0);
@@ -45,6 +46,7 @@ pub(super) struct Aimed {
 impl Surroundings<'_> {
     /// Light that comes straight from one emitter, which is visited with some chance; its share where chance may find
     /// it too, with a density that depends on the direction.
+    #[inline]
     pub fn aim_at_light(
         &self,
         vertex: &Vertex,
@@ -71,6 +73,7 @@ impl Surroundings<'_> {
 
     /// Radiance of the surface that a ray met; its share where the ray's direction was chosen with some density by a
     /// vertex that also aimed at each emitter with some chance.
+    #[inline]
     pub fn met_emission(&self, ray: &Ray, hit: &Hit, density: Option<f32>, chance_of: impl Fn(usize) -> f32) -> Vec3 {
         let Some(emitter) = self.lights.emitter_of(hit.surface) else {
             return self.emission_of_mover(hit);
@@ -90,6 +93,7 @@ impl Surroundings<'_> {
 
     /// The point that a ray met and how it scatters light toward the ray's origin; not at all where it is the back of a
     /// surface that has none.
+    #[inline]
     pub fn scatterer(&self, hit: &Hit, outgoing: Vec3) -> (Vertex, Option<Bsdf>) {
         let scene = self.scene;
         let vertex = self.vertex(hit);
@@ -110,13 +114,11 @@ impl Surroundings<'_> {
     }
 
     /// The point that a ray met, on the side that it met.
+    #[inline]
     pub fn vertex(&self, hit: &Hit) -> Vertex {
         let side = if hit.back { -1.0 } else { 1.0 };
-        Vertex::new(
-            self.scene.triangle(hit.surface, hit.triangle).at(hit.barycentric),
-            self.scene.geometric_normal(hit.surface, hit.triangle) * side,
-            self.scene.shading_normal(hit.surface, hit.triangle, hit.barycentric) * side,
-        )
+        let (point, geometric, shading) = self.scene.point_and_normals(hit.surface, hit.triangle, hit.barycentric);
+        Vertex::new(point, geometric * side, shading * side)
     }
 }
 
@@ -131,10 +133,11 @@ const CERTAIN_REFLECTIONS: u32 = 3;
 /// Most of the paths that roulette lets live, so that paths end between perfect reflectors too.
 const HIGHEST_SURVIVAL: f32 = 0.95;
 
-/// Ends a path by chance, and what goes on counts more, so that the mean stays: the weight to go on with.
+/// Ends a path by chance, and what goes on counts more, so that the mean stays: the weight to go on with. What carries
+/// nothing always ends.
 pub(super) fn roulette(weight: Vec3, reflections: u32, u: f32) -> Option<Vec3> {
     if reflections < CERTAIN_REFLECTIONS {
-        return Some(weight);
+        return (weight != Vec3::ZERO).then_some(weight);
     }
     let survival = weight.max_element().min(HIGHEST_SURVIVAL);
     (u < survival).then(|| weight / survival)

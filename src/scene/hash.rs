@@ -164,9 +164,11 @@ impl State {
             reflectance: _,
             emission,
             emission_texture,
-            // Nor does it see bumps, and what solid glass does to it is in base colour and alpha.
+            // Nor does it see varnish and bumps, and what solid glass does to it is in base colour and alpha.
             normal_texture: _,
             normal_scale: _,
+            clearcoat: _,
+            clearcoat_perceptual_roughness: _,
             glass: _,
             alpha,
             uv_transform,

@@ -63,6 +63,10 @@ pub struct Material {
     pub normal_texture: Option<TextureRef>,
     /// How steep the bumps of that texture are; one is as they were made.
     pub normal_scale: f32,
+    /// How much of the surface is covered by a clear coat of varnish, from zero to one.
+    pub clearcoat: f32,
+    /// The roughness of that coat, as [`Material::perceptual_roughness`].
+    pub clearcoat_perceptual_roughness: f32,
     /// What a solid is filled with that light goes through; `None` for other solids and for panes.
     pub glass: Option<Glass>,
     /// How alpha is meant.
@@ -82,6 +86,10 @@ pub struct Appearance {
     pub perceptual_roughness: f32,
     /// [`Material::reflectance`].
     pub reflectance: Vec3,
+    /// [`Material::clearcoat`].
+    pub clearcoat: f32,
+    /// [`Material::clearcoat_perceptual_roughness`].
+    pub clearcoat_perceptual_roughness: f32,
     /// [`Glass::transmission`], or zero.
     pub transmission: f32,
     /// Index of refraction beyond the surface over that before it.
@@ -109,6 +117,8 @@ impl Default for Material {
             emission_texture: None,
             normal_texture: None,
             normal_scale: 1.0,
+            clearcoat: 0.0,
+            clearcoat_perceptual_roughness: 0.5,
             glass: None,
             alpha: AlphaMode::Opaque,
             uv_transform: Affine2::IDENTITY,
@@ -150,6 +160,7 @@ impl Material {
     }
 
     /// Base colour and alpha at a point of a triangle.
+    #[inline]
     pub fn base_color_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec4 {
         self.base_color * self.read(self.base_color_texture, scene, mesh, triangle, barycentric)
     }
@@ -161,6 +172,7 @@ impl Material {
     }
 
     /// What a point of a triangle looks like.
+    #[inline]
     pub fn appearance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Appearance {
         let picture = self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric);
         let base_color = self.base_color_at(scene, mesh, triangle, barycentric).truncate();
@@ -171,6 +183,8 @@ impl Material {
             metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
             perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
             reflectance: self.reflectance,
+            clearcoat: self.clearcoat,
+            clearcoat_perceptual_roughness: self.clearcoat_perceptual_roughness,
             transmission,
             relative_ior,
         }
@@ -192,6 +206,7 @@ impl Material {
     }
 
     /// Emitted radiance at a point of a triangle, cd/m2.
+    #[inline]
     pub fn emission_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.emission * self.read(self.emission_texture, scene, mesh, triangle, barycentric).truncate()
     }
@@ -245,6 +260,7 @@ impl Material {
         scene.texture(texture).average(polygon, weight)
     }
 
+    #[inline]
     fn read(
         &self,
         reference: Option<TextureRef>,

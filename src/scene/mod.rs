@@ -158,13 +158,31 @@ impl Scene {
     /// The unit normal of a triangle's front in world space, zero for a degenerate one.
     #[inline]
     pub fn geometric_normal(&self, id: SurfaceId, triangle: u32) -> Vec3 {
-        let normal = self.triangle(id, triangle).normal();
-        if self.surface(id).is_mirrored() { -normal } else { normal }
+        self.front_of(id, &self.triangle(id, triangle))
     }
 
     /// The interpolated unit normal of the front in world space; the geometric one where the mesh has none.
+    #[inline]
     pub fn shading_normal(&self, id: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
-        let geometric = self.geometric_normal(id, triangle);
+        self.interpolated_normal(id, triangle, barycentric, self.geometric_normal(id, triangle))
+    }
+
+    /// A point of a triangle in world space, with [`Scene::geometric_normal`] and [`Scene::shading_normal`] there.
+    #[inline]
+    pub fn point_and_normals(&self, id: SurfaceId, triangle: u32, barycentric: Vec2) -> (Vec3, Vec3, Vec3) {
+        let in_world = self.triangle(id, triangle);
+        let geometric = self.front_of(id, &in_world);
+        (in_world.at(barycentric), geometric, self.interpolated_normal(id, triangle, barycentric, geometric))
+    }
+
+    #[inline]
+    fn front_of(&self, id: SurfaceId, in_world: &Triangle) -> Vec3 {
+        let normal = in_world.normal();
+        if self.surface(id).is_mirrored() { -normal } else { normal }
+    }
+
+    #[inline]
+    fn interpolated_normal(&self, id: SurfaceId, triangle: u32, barycentric: Vec2, geometric: Vec3) -> Vec3 {
         let Some(normal) = self.mesh_of(id).interpolate_normal(triangle, barycentric) else {
             return geometric;
         };

@@ -111,8 +111,9 @@ impl Surface {
         // The cofactor matrix: the inverse transpose times the determinant, but finite for flattened transforms.
         let m = self.to_world.matrix3;
         let (x, y, z) = (Vec3::from(m.x_axis), Vec3::from(m.y_axis), Vec3::from(m.z_axis));
-        let cofactors = Mat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
-        if self.is_mirrored() { -cofactors } else { cofactors }
+        let across = y.cross(z);
+        let cofactors = Mat3::from_cols(across, z.cross(x), x.cross(y));
+        if x.dot(across) < 0.0 { -cofactors } else { cofactors }
     }
 
     /// Takes a normal of the mesh to a unit normal of the world.

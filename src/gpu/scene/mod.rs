@@ -15,7 +15,7 @@ use wgpu::{
 use super::{Gpu, GpuFault};
 use crate::geometry::{SurfaceId, Triangle, sobol};
 use crate::kdtree::{Preset, Tree, all_triangles, resting_triangles};
-use crate::pathtrace::layer_albedos;
+use crate::pathtrace::{glass_losses, layer_albedos};
 use crate::scene::{Scene, linear_of_srgb};
 
 use self::emitters::Emitters;
@@ -91,6 +91,7 @@ mod binding {
     pub const LINEAR_OF_SRGB: u32 = 9;
     pub const EIGHT_BIT_PICTURES: u32 = 10;
     pub const FLOAT_PICTURES: u32 = 11;
+    pub const GLASS_LOSSES: u32 = 12;
 }
 
 impl GpuScene {
@@ -116,6 +117,7 @@ impl GpuScene {
 
         let header = gpu.uniform("scene", &[header(tree, &emitters)]);
         let layer_albedos = gpu.uniform("albedos of glossy layers", &layer_albedos());
+        let glass_losses = gpu.uniform("losses of rough glass", &glass_losses());
         let sobol = gpu.uniform("Sobol points", sobol::contributions_of_groups());
         let linear_of_srgb = gpu.uniform("sRGB", linear_of_srgb());
         let nodes = gpu.storage("the tree's nodes", tree.nodes())?;
@@ -124,10 +126,11 @@ impl GpuScene {
         let tables = gpu.storage("normals, texture coordinates and lights", &tables)?;
         let surfaces = gpu.storage("the surfaces", &surfaces)?;
         let emitters = gpu.storage("the lights", &emitters.records)?;
-        let buffers: [(u32, &Buffer); 10] = [
+        let buffers: [(u32, &Buffer); 11] = [
             (binding::HEADER, &header),
             (binding::SOBOL, &sobol),
             (binding::LAYER_ALBEDOS, &layer_albedos),
+            (binding::GLASS_LOSSES, &glass_losses),
             (binding::LINEAR_OF_SRGB, &linear_of_srgb),
             (binding::NODES, &nodes),
             (binding::REFERENCES, &references),
@@ -183,6 +186,7 @@ impl GpuScene {
                 uniform(binding::HEADER),
                 uniform(binding::SOBOL),
                 uniform(binding::LAYER_ALBEDOS),
+                uniform(binding::GLASS_LOSSES),
                 storage(binding::NODES),
                 storage(binding::REFERENCES),
                 storage(binding::TRIANGLES),

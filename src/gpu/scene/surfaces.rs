@@ -28,7 +28,9 @@ pub(super) struct Record {
     pub emitter: u32,
     ior: f32,
     normal_scale: f32,
-    padding: u32,
+    clearcoat: f32,
+    clearcoat_roughness: f32,
+    padding: [u32; 3],
 }
 
 const MASK: u32 = 1;
@@ -78,7 +80,9 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             emitter: NONE,
             ior: glass.map_or(1.0, |glass| glass.ior),
             normal_scale: material.normal_scale,
-            padding: 0,
+            clearcoat: material.clearcoat,
+            clearcoat_roughness: material.clearcoat_perceptual_roughness,
+            padding: [0; 3],
         }
     });
     surfaces.collect()

@@ -53,8 +53,8 @@ impl Table {
 
     /// The albedo toward a direction with this cosine to the normal.
     pub fn toward(&self, cosine: f32, perceptual_roughness: f32) -> Albedo {
-        let (row, down) = place(perceptual_roughness);
-        let (column, across) = place(cosine.max(0.0).sqrt());
+        let (row, down) = place(perceptual_roughness, STEPS);
+        let (column, across) = place(cosine.max(0.0).sqrt(), STEPS);
         let at = |row: usize| self.entries[row][column].lerp(self.entries[row][column + 1], across);
         at(row).lerp(at(row + 1), down)
     }
@@ -67,7 +67,7 @@ impl Table {
 
     /// The mean over all directions, weighted by their cosine.
     pub fn mean(&self, perceptual_roughness: f32) -> Albedo {
-        let (row, down) = place(perceptual_roughness);
+        let (row, down) = place(perceptual_roughness, STEPS);
         self.means[row].lerp(self.means[row + 1], down)
     }
 
@@ -81,10 +81,10 @@ impl Table {
     }
 }
 
-/// The entry before a number between zero and one, and how far beyond it the number is.
-fn place(value: f32) -> (usize, f32) {
-    let position = value.clamp(0.0, 1.0) * (STEPS - 1) as f32;
-    let before = (position as usize).min(STEPS - 2);
+/// The entry before a number between zero and one, and how far beyond it the number is, along an axis of some entries.
+pub(super) fn place(value: f32, entries: usize) -> (usize, f32) {
+    let position = value.clamp(0.0, 1.0) * (entries - 1) as f32;
+    let before = (position as usize).min(entries - 2);
     (before, position - before as f32)
 }
 

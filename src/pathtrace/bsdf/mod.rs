@@ -5,21 +5,26 @@
 //! is added (Kulla and Conty 2017), and the base gets what the layer above it lets through. A white material in white
 //! surroundings is therefore white at every roughness and angle.
 //!
-//! Glass mirrors and refracts at microfacets (Walter and others 2007). Radiance in it is counted divided by the square of
-//! the index of refraction, as it would be outside, so that a path may be followed either way with the same numbers.
+//! Glass mirrors and refracts at microfacets (Walter and others 2007), and loses nothing between them either. Radiance in it
+//! is counted divided by the square of the index of refraction, as it would be outside, so that a path may be followed either
+//! way with the same numbers. A clear coat lies over all that is no glass.
 
+mod border;
+mod coat;
 mod dielectric;
 mod energy;
+mod losses;
 mod microfacet;
 
-use core::f32::consts::PI;
+use core::f32::consts::{FRAC_1_PI, PI};
 
 use glam::{Vec2, Vec3};
 
-use self::dielectric::{bending, mirrored, refracted};
+use self::border::Border;
+use self::coat::Coat;
 use self::energy::Albedo;
 use self::microfacet::Microfacets;
-use crate::geometry::sampling::{cosine_hemisphere, orthonormal_basis};
+use crate::geometry::sampling::{cosine_about_z, orthonormal_basis};
 use crate::scene::{Appearance, luminance};
 
 /// Smallest perceptual roughness. Mirrors have some too, narrower than a pixel, so that every lamp has a highlight and no
@@ -34,6 +39,12 @@ const LEAST_COSINE: f32 = 1e-3;
 #[cfg(feature = "gpu")]
 pub(crate) fn layer_albedos() -> Vec<[f32; 2]> {
     energy::table().words()
+}
+
+/// The table of what rough glass loses that shaders look up, as [`losses::Losses::numbers`] lists it.
+#[cfg(feature = "gpu")]
+pub(crate) fn glass_losses() -> Vec<f32> {
+    losses::table().numbers()
 }
 
 /// How a point of a surface scatters light toward one direction.
@@ -56,10 +67,12 @@ pub struct Bsdf {
     albedo_outgoing: Albedo,
     /// Chance of sampling the microfacets rather than the base.
     glossy_chance: f32,
+    /// What lies over the rest, unless that is glass, and the chance of sampling it.
+    coat: Option<Coat>,
+    coat_chance: f32,
     /// The share of glass, the rest is as opaque as plastic.
     glass: f32,
-    /// Index of refraction beyond the surface over that before it.
-    relative_ior: f32,
+    border: Border,
     /// Colour of light that goes through the surface.
     tint: Vec3,
 }
@@ -108,6 +121,7 @@ impl Fresnel {
 
 impl Bsdf {
     /// What is seen along `outgoing`, a unit vector away from the surface, where it has the unit normal `normal`.
+    #[inline]
     pub fn new(appearance: &Appearance, normal: Vec3, outgoing: Vec3) -> Self {
         let normal = facing_viewer(normal, outgoing);
         let (tangent, bitangent) = orthonormal_basis(normal);
@@ -115,8 +129,14 @@ impl Bsdf {
         let outgoing = to_local(&frame, outgoing);
         let roughness = appearance.perceptual_roughness.max(LEAST_ROUGHNESS);
         let fresnel = Fresnel::new(appearance);
-        let energy = energy::table();
-        let (albedo, albedo_outgoing) = (energy.mean(roughness), energy.toward(outgoing.z, roughness));
+        let (albedo, albedo_outgoing) = if fresnel.straight == Vec3::ZERO {
+            (Albedo::default(), Albedo::default())
+        } else {
+            let energy = energy::table();
+            (energy.mean(roughness), energy.toward(outgoing.z, roughness))
+        };
+        let coat = Coat::new(appearance, outgoing);
+        let glass = appearance.transmission * (1.0 - appearance.metallic);
         let mean = fresnel.mean();
         let multiple = mean * mean * albedo.white / (Vec3::ONE - mean * (1.0 - albedo.white));
         let mut bsdf = Self {
@@ -130,8 +150,14 @@ impl Bsdf {
             albedo,
             albedo_outgoing,
             glossy_chance: 0.0,
-            glass: appearance.transmission * (1.0 - appearance.metallic),
-            relative_ior: bending(appearance.relative_ior),
+            coat,
+            coat_chance: 0.0,
+            glass,
+            border: if glass > 0.0 {
+                Border::new(appearance.relative_ior, roughness, outgoing)
+            } else {
+                Border::none(outgoing)
+            },
             tint: appearance.base_color,
         };
         let glossy = luminance(fresnel.albedo(albedo_outgoing));
@@ -139,6 +165,8 @@ impl Bsdf {
             bsdf.base * (Vec3::ONE - bsdf.layer_albedo(albedo_outgoing)) + multiple * (1.0 - albedo_outgoing.white),
         );
         bsdf.glossy_chance = if glossy + matt > 0.0 { glossy / (glossy + matt) } else { 0.0 };
+        let coat = bsdf.coat.as_ref().map_or(0.0, |coat| coat.albedo_outgoing);
+        bsdf.coat_chance = if coat > 0.0 { coat / (coat + (1.0 - coat) * (glossy + matt)) } else { 0.0 };
         bsdf
     }
 
@@ -149,8 +177,13 @@ impl Bsdf {
 
     /// Radiance toward the viewer per irradiance from a direction (a unit vector away from the surface), per steradian.
     /// Light that comes through the surface is not counted.
+    #[inline]
     pub fn evaluate(&self, incoming: Vec3) -> Vec3 {
-        let incoming = to_local(&self.frame, incoming);
+        self.evaluate_in_frame(to_local(&self.frame, incoming))
+    }
+
+    #[inline]
+    fn evaluate_in_frame(&self, incoming: Vec3) -> Vec3 {
         if incoming.z <= 0.0 {
             return Vec3::ZERO;
         }
@@ -159,27 +192,27 @@ impl Bsdf {
             sum += (1.0 - self.glass) * self.opaque(incoming);
         }
         if self.glass > 0.0 {
-            sum += self.glass * self.mirrored_by_glass(incoming) * self.facets_toward(incoming);
+            sum += self.glass * self.border.evaluate(incoming);
         }
         sum
     }
 
-    /// Fresnel's reflectance of the facets that mirror light from a direction toward the viewer.
-    fn mirrored_by_glass(&self, incoming: Vec3) -> f32 {
-        let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
-        mirrored(incoming.dot(half), self.relative_ior)
-    }
-
-    fn facets_toward(&self, incoming: Vec3) -> f32 {
-        let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
-        self.microfacets.evaluate(self.outgoing, incoming, half)
-    }
-
+    #[inline]
     fn opaque(&self, incoming: Vec3) -> Vec3 {
+        let glossy = if self.glossy_chance > 0.0 { self.glossy(incoming) } else { Vec3::ZERO };
+        let matt = self.matt(incoming);
+        self.coat.as_ref().map_or(glossy + matt, |coat| {
+            let passed = coat.passes(incoming);
+            coat.evaluate(incoming) + glossy * passed.glossy + matt * passed.matt
+        })
+    }
+
+    /// What microfacets scatter several times, and the base under them.
+    #[inline]
+    fn matt(&self, incoming: Vec3) -> Vec3 {
         if self.glossy_chance == 0.0 {
-            return self.base / PI;
+            return self.base * FRAC_1_PI;
         }
-        let glossy = self.fresnel_weighted(incoming);
         let albedo_incoming = energy::table().toward(incoming.z, self.roughness);
         let scattered_often = self.multiple
             * ((1.0 - self.albedo_outgoing.white) * (1.0 - albedo_incoming.white)
@@ -187,54 +220,67 @@ impl Bsdf {
         let through = (Vec3::ONE - self.layer_albedo(self.albedo_outgoing))
             * (Vec3::ONE - self.layer_albedo(albedo_incoming))
             / (Vec3::ONE - self.layer_albedo(self.albedo)).max(Vec3::splat(1e-6));
-        glossy + scattered_often + self.base * through / PI
+        scattered_often + self.base * through / PI
     }
 
     /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction before the surface.
+    #[inline]
     pub fn density(&self, incoming: Vec3) -> f32 {
-        let incoming = to_local(&self.frame, incoming);
+        self.density_in_frame(to_local(&self.frame, incoming))
+    }
+
+    #[inline]
+    fn density_in_frame(&self, incoming: Vec3) -> f32 {
         if incoming.z <= 0.0 {
             return 0.0;
         }
-        let by_glass = if self.glass > 0.0 { self.glass * self.mirrored_by_glass(incoming) } else { 0.0 };
-        let by_facets = by_glass + (1.0 - self.glass) * self.glossy_chance;
-        let facets = if by_facets > 0.0 { self.microfacets.density(self.outgoing, incoming) } else { 0.0 };
-        by_facets * facets + (1.0 - self.glass) * (1.0 - self.glossy_chance) * incoming.z / PI
+        let mut below = (1.0 - self.glossy_chance) * incoming.z * FRAC_1_PI;
+        if self.glossy_chance > 0.0 {
+            below += self.glossy_chance * self.microfacets.density(self.outgoing, incoming);
+        }
+        let opaque = self
+            .coat
+            .as_ref()
+            .map_or(below, |coat| self.coat_chance * coat.density(incoming) + (1.0 - self.coat_chance) * below);
+        let glass = if self.glass > 0.0 { self.glass * self.border.density(incoming) } else { 0.0 };
+        glass + (1.0 - self.glass) * opaque
     }
 
     /// A direction that light may come from, chosen by three numbers in `[0, 1)`; `None` where it would come from
     /// within an opaque surface.
+    #[inline]
     pub fn sample(&self, u: Vec2, choice: f32) -> Option<Scattered> {
         let local = if choice < self.glass {
-            let facet = self.microfacets.visible_normal(self.outgoing, u);
-            let mirrored = mirrored(self.outgoing.dot(facet), self.relative_ior);
-            if choice >= mirrored * self.glass {
-                return self.through(facet);
+            let (local, weight) = self.border.sample(u, choice / self.glass)?;
+            if local.z < 0.0 {
+                return Some(Scattered { direction: self.to_world(local), weight: self.tint * weight, density: None });
             }
-            self.mirrored_at(facet)
-        } else if choice - self.glass < self.glossy_chance * (1.0 - self.glass) {
-            self.mirrored_at(self.microfacets.visible_normal(self.outgoing, u))
+            local
         } else {
-            cosine_hemisphere(Vec3::Z, u)
+            self.sample_opaque(u, (choice - self.glass) / (1.0 - self.glass))
         };
         if local.z <= 0.0 {
             return None;
         }
         let direction = self.to_world(local);
-        let density = self.density(direction);
-        let weight = self.evaluate(direction) * (direction.dot(self.normal()) / density);
+        let density = self.density_in_frame(local);
+        let weight = self.evaluate_in_frame(local) * (local.z / density);
         (density > 0.0).then_some(Scattered { direction, weight, density: Some(density) })
+    }
+
+    #[inline]
+    fn sample_opaque(&self, u: Vec2, choice: f32) -> Vec3 {
+        if let Some(coat) = self.coat.as_ref().filter(|_| choice < self.coat_chance) {
+            self.mirrored_at(coat.facet(u))
+        } else if choice < self.coat_chance + (1.0 - self.coat_chance) * self.glossy_chance {
+            self.mirrored_at(self.microfacets.visible_normal(self.outgoing, u))
+        } else {
+            cosine_about_z(u)
+        }
     }
 
     fn mirrored_at(&self, facet: Vec3) -> Vec3 {
         facet * (2.0 * self.outgoing.dot(facet)) - self.outgoing
-    }
-
-    /// Light that a facet refracts toward the viewer.
-    fn through(&self, facet: Vec3) -> Option<Scattered> {
-        let local = refracted(self.outgoing, facet, self.relative_ior).filter(|local| local.z < 0.0)?;
-        let weight = self.tint * self.microfacets.lit_of_seen(self.outgoing, local);
-        Some(Scattered { direction: self.to_world(local), weight, density: None })
     }
 
     fn to_world(&self, local: Vec3) -> Vec3 {
@@ -244,45 +290,53 @@ impl Bsdf {
 
     /// True when it mirrors or refracts so clearly that one ray can stand for what is seen there.
     pub fn is_smooth(&self) -> bool {
-        self.roughness <= SMOOTH && (self.glass > 0.0 || self.glossy_chance > 0.0)
+        let coat_is_smooth = self.coat.as_ref().is_some_and(|coat| coat.roughness <= SMOOTH);
+        coat_is_smooth || self.roughness <= SMOOTH && (self.glass > 0.0 || self.glossy_chance > 0.0)
     }
 
     /// [`Bsdf::evaluate`] without what microfacets mirror in one go.
     pub fn evaluate_matt(&self, incoming: Vec3) -> Vec3 {
         let incoming = to_local(&self.frame, incoming);
-        let glossy = if self.glossy_chance > 0.0 { self.fresnel_weighted(incoming) } else { Vec3::ZERO };
-        if incoming.z > 0.0 {
-            (1.0 - self.glass) * (self.opaque(incoming) - glossy).max(Vec3::ZERO)
-        } else {
-            Vec3::ZERO
+        if incoming.z <= 0.0 {
+            return Vec3::ZERO;
         }
+        let passed = self.coat.as_ref().map_or(1.0, |coat| coat.passes(incoming).matt);
+        (1.0 - self.glass) * self.matt(incoming) * passed
     }
 
     /// What a perfectly smooth surface shows of the radiance in its mirror direction: the direction and the share.
     pub fn mirror(&self) -> (Vec3, Vec3) {
-        let layer = self.fresnel.albedo(self.albedo_outgoing) * (1.0 - self.glass);
-        let glass = self.glass * mirrored(self.outgoing.z, self.relative_ior);
-        (self.to_world(self.mirrored_at(Vec3::Z)), layer + glass)
+        let layer = self.coated(self.fresnel.albedo(self.albedo_outgoing)) * (1.0 - self.glass);
+        (self.to_world(self.mirrored_at(Vec3::Z)), layer + self.glass * self.border.mirrored())
     }
 
     /// What a perfectly smooth surface shows of the radiance behind it: from which direction, and what share. `None` where
     /// nothing comes through.
     pub fn refraction(&self) -> Option<(Vec3, Vec3)> {
-        let share = self.glass * (1.0 - mirrored(self.outgoing.z, self.relative_ior));
-        let direction = refracted(self.outgoing, Vec3::Z, self.relative_ior)?;
+        let share = self.glass * (1.0 - self.border.mirrored());
+        let direction = self.border.refracted()?;
         (share > 0.0).then(|| (self.to_world(direction), self.tint * share))
     }
 
     /// What the surface reflects of light that comes alike from everywhere before it; what glass lets through of light
     /// from behind counts as well.
+    #[inline]
     pub fn albedo(&self) -> Vec3 {
         let layer = self.layer_albedo(self.albedo_outgoing);
-        let opaque = layer + self.base * (Vec3::ONE - layer);
-        let mirrored = mirrored(self.outgoing.z, self.relative_ior);
+        let opaque = self.coated(layer + self.base * (Vec3::ONE - layer));
+        let mirrored = self.border.mirrored();
         opaque * (1.0 - self.glass) + (self.tint * (1.0 - mirrored) + mirrored) * self.glass
     }
 
-    fn fresnel_weighted(&self, incoming: Vec3) -> Vec3 {
+    /// The albedo of a coat over something of an albedo.
+    fn coated(&self, below: Vec3) -> Vec3 {
+        let coat = self.coat.as_ref().map_or(0.0, |coat| coat.albedo_outgoing);
+        below * (1.0 - coat) + coat
+    }
+
+    /// What microfacets mirror in one go.
+    #[inline]
+    fn glossy(&self, incoming: Vec3) -> Vec3 {
         let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
         self.fresnel.at(incoming.dot(half)) * self.microfacets.evaluate(self.outgoing, incoming, half)
     }

@@ -59,6 +59,8 @@ pub fn material_from_standard(
         reflectance: material.specular_tint.to_linear().to_vec3() * material.reflectance,
         emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
         emission_texture: texture(&material.emissive_texture, &material.emissive_channel),
+        clearcoat: material.clearcoat,
+        clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,
         alpha,
         uv_transform: material.uv_transform,
         ..Material::default()

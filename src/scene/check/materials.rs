@@ -43,6 +43,10 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         unusable("the scale of its normal map", "one is used");
         material.normal_scale = 1.0;
     }
+    if !material.clearcoat.is_finite() || !material.clearcoat_perceptual_roughness.is_finite() {
+        unusable("the clear coat", "there is none");
+        (material.clearcoat, material.clearcoat_perceptual_roughness) = (0.0, 0.5);
+    }
     if material.glass.is_some_and(|glass| !is_usable(&glass)) {
         unusable("the glass", "light goes straight through");
         material.glass = None;
@@ -57,6 +61,8 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
     }
     material.metallic = material.metallic.clamp(0.0, 1.0);
     material.perceptual_roughness = material.perceptual_roughness.clamp(0.0, 1.0);
+    material.clearcoat = material.clearcoat.clamp(0.0, 1.0);
+    material.clearcoat_perceptual_roughness = material.clearcoat_perceptual_roughness.clamp(0.0, 1.0);
     let reflectance = material.base_color.truncate().max_element();
     if reflectance > 1.0 {
         problems.push(Problem::ReflectanceAboveOne { material: name, reflectance });

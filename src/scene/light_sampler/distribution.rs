@@ -30,6 +30,7 @@ impl Distribution {
     }
 
     /// Chooses an entry by a number in `[0, 1)`.
+    #[inline]
     pub fn sample(&self, u: f32) -> Choice {
         let last = self.cumulative.len() - 2;
         let index = (self.cumulative.partition_point(|&before| before <= u).saturating_sub(1)).min(last);
@@ -45,6 +46,7 @@ impl Distribution {
     }
 
     /// How probable an entry is.
+    #[inline]
     pub fn probability(&self, index: usize) -> f32 {
         self.cumulative[index + 1] - self.cumulative[index]
     }

@@ -70,6 +70,7 @@ impl EmissiveSurface {
         expected_of_matt(self.power, self.area, place.view_of(nearest))
     }
 
+    #[inline]
     pub fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         let choice = self.triangles.sample(u[0]);
         let index = choice.index as u32;
@@ -105,6 +106,7 @@ impl EmissiveSurface {
     }
 
     /// Density per steradian of a direction in which a ray met this surface.
+    #[inline]
     pub fn density(&self, ray: &Ray, hit: &Hit) -> f32 {
         let length = ray.direction.length();
         let distance = hit.t * length;
@@ -121,6 +123,7 @@ impl EmissiveSurface {
     }
 
     /// Density per steradian given that the triangle was chosen; `None` where its dark side shows.
+    #[inline]
     fn density_on(&self, triangle: u32, direction: Vec3, distance_squared: f32) -> Option<f32> {
         let facet = &self.facets[triangle as usize];
         let facing = -direction.dot(facet.normal);

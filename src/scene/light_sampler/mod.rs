@@ -194,6 +194,7 @@ impl<'a> LightSampler<'a> {
     ///
     /// `None` when the light of that point cannot reach the receiver even unblocked; it counts as a sample that brought
     /// nothing.
+    #[inline]
     pub fn sample_emitter(&self, emitter: usize, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         let sample = match &self.emitters[emitter] {
             Emitter::Lamp(lamp) => lamp.sample(at, normal, u),
@@ -205,12 +206,14 @@ impl<'a> LightSampler<'a> {
     }
 
     /// The emitter that a surface is, if it shines.
+    #[inline]
     pub fn emitter_of(&self, surface: SurfaceId) -> Option<usize> {
         self.emitter_of_surface[surface.index()]
     }
 
     /// With what density per steradian [`LightSampler::sample_emitter`] would have chosen the direction of a ray that
     /// met an emissive surface. Zero when the surface is none or shows its dark side.
+    #[inline]
     pub fn hit_density(&self, ray: &Ray, hit: &Hit) -> f32 {
         match self.emitter_of(hit.surface).map(|emitter| &self.emitters[emitter]) {
             Some(Emitter::Surface(surface)) => surface.density(ray, hit),

@@ -161,6 +161,7 @@ fn convert(
     let strength = material.extensions.as_ref().and_then(|extensions| extensions.emissive_strength.as_ref());
     let strength = strength.map_or(1.0, |strength| strength.emissive_strength.0);
     let cutoff = material.alpha_cutoff.map_or(DEFAULT_CUTOFF, |cutoff| cutoff.0);
+    let clearcoat = extension(material, "KHR_materials_clearcoat");
     let [base_color_texture, metallic_roughness_texture, emission_texture, normal_texture] = references;
     let converted = Material {
         name,
@@ -174,6 +175,8 @@ fn convert(
         emission_texture,
         normal_texture,
         normal_scale: material.normal_texture.as_ref().map_or(1.0, |normals| normals.scale),
+        clearcoat: number(clearcoat, "clearcoatFactor").unwrap_or(0.0),
+        clearcoat_perceptual_roughness: number(clearcoat, "clearcoatRoughnessFactor").unwrap_or(0.0),
         glass: None,
         alpha: match material.alpha_mode {
             Checked::Valid(JsonAlphaMode::Mask) => AlphaMode::Mask(cutoff),

@@ -252,13 +252,15 @@ fn materials_shine_as_bevy_reads_them() {
             "pbrMetallicRoughness": {"roughnessFactor": 0.3, "baseColorFactor": [0.9, 0.5, 0.2, 1.0]},
             "extensions": {
                 "KHR_materials_specular": {"specularFactor": 0.5, "specularColorFactor": [1.0, 0.5, 0.0]},
-                "KHR_materials_transmission": {"transmissionFactor": 0.75}
+                "KHR_materials_transmission": {"transmissionFactor": 0.75},
+                "KHR_materials_clearcoat": {"clearcoatFactor": 0.6, "clearcoatRoughnessFactor": 0.2}
             }
         }),
     );
     let glass = asset.load().scene.materials[0].clone();
     assert_eq!((glass.perceptual_roughness, glass.reflectance), (0.3, Vec3::new(0.25, 0.125, 0.0)));
     assert_eq!((glass.alpha, glass.base_color.w), (crate::scene::AlphaMode::Blend, 0.25));
+    assert_eq!((plain.clearcoat, glass.clearcoat, glass.clearcoat_perceptual_roughness), (0.0, 0.6, 0.2));
 }
 
 #[test]
