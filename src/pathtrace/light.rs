@@ -83,7 +83,7 @@ impl<'a> LightTracer<'a> {
         }
     }
 
-    /// The same, with paths from the eye for what smooth surfaces show.
+    /// The same, with paths from the eye for mirrors and glass.
     pub fn hybrid(
         scene: &'a Scene,
         world: &'a dyn RayQuery,
@@ -163,7 +163,7 @@ impl<'a> LightTracer<'a> {
     /// Brings what a surface makes of the power that arrives at a point to the pixels that see it.
     fn splat(&self, view: &View, lens: [f32; 2], arrival: &Arrival, splats: &mut Vec<Splat>) {
         let Arrival { vertex, bsdf, toward_light, power } = *arrival;
-        if bsdf.is_smooth() && self.mirrors.is_some() {
+        if bsdf.is_for_eye_paths() && self.mirrors.is_some() {
             return;
         }
         let Some(sight) = view.sight(vertex.position, lens) else { return };
@@ -200,7 +200,7 @@ fn irradiance_correction(vertex: &Vertex, toward_light: Vec3) -> f32 {
 }
 
 impl Integrator for LightTracer<'_> {
-    /// What light paths cannot bring: what shines itself, the sky, and in a hybrid what smooth surfaces show.
+    /// What light paths cannot bring: what shines itself, the sky, and in a hybrid what mirrors and glass show.
     fn trace(&self, ray: &Ray, sample: u32, seed: u32) -> Seen {
         let surroundings = &self.surroundings;
         let hit = match surroundings.world.trace(ray) {
@@ -211,7 +211,7 @@ impl Integrator for LightTracer<'_> {
             }
         };
         let (vertex, bsdf) = surroundings.scatterer(&hit, -ray.direction);
-        if let Some(mirrors) = self.mirrors.as_ref().filter(|_| bsdf.as_ref().is_some_and(Bsdf::is_smooth)) {
+        if let Some(mirrors) = self.mirrors.as_ref().filter(|_| bsdf.as_ref().is_some_and(Bsdf::is_for_eye_paths)) {
             return mirrors.trace(ray, sample, seed);
         }
         let radiance = hit.filter * surroundings.met_emission(ray, &hit, None, |_| 0.0);

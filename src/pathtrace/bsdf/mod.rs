@@ -294,6 +294,12 @@ impl Bsdf {
         coat_is_smooth || self.roughness <= SMOOTH && (self.glass > 0.0 || self.glossy_chance > 0.0)
     }
 
+    /// True when paths from the eye are better at finding what is seen there than paths from lights: mirrors, and glass
+    /// however rough, since nothing joins a point within it to the camera.
+    pub fn is_for_eye_paths(&self) -> bool {
+        self.is_smooth() || self.glass > 0.0
+    }
+
     /// [`Bsdf::evaluate`] without what microfacets mirror in one go.
     pub fn evaluate_matt(&self, incoming: Vec3) -> Vec3 {
         let incoming = to_local(&self.frame, incoming);

@@ -211,6 +211,16 @@ fn mirrors_are_black_to_light_paths_alone_and_right_in_a_hybrid() {
 }
 
 #[test]
+fn frosted_glass_is_right_in_a_hybrid() {
+    let mut scene = burning_glass(true);
+    scene.materials[0].perceptual_roughness = 0.7;
+    scene.lights.clear();
+    scene.sky = Sky::Uniform(Vec3::ONE);
+    let view = view([0.0, 2.0, 3.0], [0.0, 0.0, -0.5], 0.3, [8, 8]);
+    assert_same(&draw(&scene, &view, By::Hybrid, 256), &draw(&scene, &view, By::Path, 64), 0.02, 0.1, "frosted glass");
+}
+
+#[test]
 fn turns_end_in_the_dark_and_at_the_tolerance() {
     let mut scene = yard();
     let film = draw(&scene, &cornell_view(), By::Hybrid, 5);
