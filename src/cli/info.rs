@@ -115,7 +115,7 @@ fn list_builtin_scenes(json: bool) -> Result<(), Failure> {
         let names: Vec<String> = builtin::names().map(|(name, _)| format!("builtin:{name}")).collect();
         say(serde_json::json!({ "scenes": names }));
     } else {
-        builtin::names().for_each(|(name, description)| say(format_args!("builtin:{name:<16} {description}")));
+        builtin::names().for_each(|(name, description)| say(format_args!("builtin:{name:<18} {description}")));
     }
     Ok(())
 }

@@ -57,6 +57,8 @@ mod cie171;
 #[cfg(test)]
 mod closed_forms;
 #[cfg(test)]
+mod cross_checks;
+#[cfg(test)]
 mod test_scene;
 #[cfg(test)]
 mod tests;

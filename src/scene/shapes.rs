@@ -1,8 +1,9 @@
-//! Simple meshes: quads, boxes, balls, rings, Bezier patches.
+//! Simple meshes: quads, boxes, balls, rings, turned and implicit bodies, Bezier patches.
 //!
 //! All have normals and UV_0 and no UV_1; their fronts are counter-clockwise.
 
 mod curved;
+mod implicit;
 
 use std::collections::HashMap;
 
@@ -10,7 +11,8 @@ use glam::{Vec2, Vec3};
 
 use super::MeshData;
 
-pub use curved::{bezier_patch, torus};
+pub use curved::{bezier_patch, lathe, torus};
+pub use implicit::implicit;
 
 /// The corners of a quad's UV_0, in the order of its own.
 const QUAD_UV: [Vec2; 4] = [Vec2::new(0.0, 0.0), Vec2::new(1.0, 0.0), Vec2::new(1.0, 1.0), Vec2::new(0.0, 1.0)];

@@ -24,7 +24,7 @@ use source::Source;
 pub struct Loaded {
     /// The scene.
     pub scene: Scene,
-    /// The file's cameras.
+    /// The file's cameras, or the built-in scene's.
     pub cameras: Vec<Camera>,
     /// What was wrong, and what was done about it.
     pub warnings: Vec<Problem>,
@@ -117,8 +117,8 @@ enum NormalMaps {
 
 fn load_with(name: &str, normal_maps: NormalMaps) -> Result<Loaded, SceneError> {
     if let Some(name) = name.strip_prefix("builtin:") {
-        let scene = builtin::build(name).ok_or_else(|| unknown_builtin(name))?;
-        return Ok(Loaded { scene, ..Loaded::default() });
+        let (scene, cameras) = builtin::open(name).ok_or_else(|| unknown_builtin(name))?;
+        return Ok(Loaded { scene, cameras, ..Loaded::default() });
     }
     let path = Path::new(name);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();

@@ -34,6 +34,49 @@ pub fn bezier_patch(name: &str, control: [[Vec3; 4]; 4], steps: u32) -> MeshData
     })
 }
 
+/// What a profile sweeps that turns about the Y axis: x is the distance from the axis, y the height. Where the profile runs
+/// upwards the front is outside. Corners of less than 45 degrees are smooth; there are no caps but those that the profile
+/// draws to the axis.
+pub fn lathe(name: &str, profile: &[Vec2], around: u32) -> MeshData {
+    const SMOOTH: f32 = core::f32::consts::FRAC_1_SQRT_2;
+    let around = around.max(3);
+    let outwards: Vec<Vec2> = profile
+        .windows(2)
+        .map(|ends| Vec2::new(ends[1].y - ends[0].y, ends[0].x - ends[1].x).normalize_or_zero())
+        .collect();
+    let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
+    for (band, ends) in profile.windows(2).enumerate() {
+        let with_neighbour = |neighbour: Option<&Vec2>| match neighbour {
+            Some(other) if other.dot(outwards[band]) > SMOOTH => (*other + outwards[band]).normalize(),
+            _ => outwards[band],
+        };
+        let before = band.checked_sub(1).and_then(|before| outwards.get(before));
+        let normals = [with_neighbour(before), with_neighbour(outwards.get(band + 1))];
+        let first = mesh.positions.len() as u32;
+        for column in 0..=around {
+            // The last column is the first one again, to the last bit.
+            let (sine, cosine) = ((column % around) as f32 / around as f32 * TAU).sin_cos();
+            let turned = |point: Vec2| Vec3::new(point.x * cosine, point.y, -point.x * sine);
+            for end in 0..2 {
+                mesh.positions.push(turned(ends[end]));
+                mesh.normals.push(turned(normals[end]));
+                let upwards = (band + end) as f32 / outwards.len() as f32;
+                mesh.uv0.push(Vec2::new(column as f32 / around as f32, 1.0 - upwards));
+            }
+        }
+        for a in (0..around).map(|column| first + 2 * column) {
+            let [b, c, d] = [a + 2, a + 3, a + 1];
+            if ends[0].x > 0.0 {
+                mesh.triangles.push([a, b, c]);
+            }
+            if ends[1].x > 0.0 {
+                mesh.triangles.push([a, c, d]);
+            }
+        }
+    }
+    mesh
+}
+
 /// What each of four control points counts at `t` (Bernstein's polynomials).
 fn weights(t: f32) -> [f32; 4] {
     let s = 1.0 - t;
@@ -88,6 +131,22 @@ mod tests {
         let way = TAU * 2.0;
         assert!((volume / (0.25 * TAU * 0.5 * way) - 1.0).abs() < 0.005, "{volume}");
         assert!((area / (TAU * 0.5 * way) - 1.0).abs() < 0.005, "{area}");
+    }
+
+    #[test]
+    fn a_turned_cone_on_a_cylinder_is_closed_and_smooth_around_but_not_across_its_edges() {
+        let profile = [[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 3.0]].map(Vec2::from);
+        let mesh = lathe("pencil", &profile, 64);
+        assert!(mesh.is_closed());
+        assert_eq!(mesh.triangles.len(), 64 * (1 + 2 + 1));
+        let volume: f32 = triangles(&mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum();
+        let expected = core::f32::consts::PI * (2.0 + 1.0 / 3.0);
+        assert!((volume / expected - 1.0).abs() < 0.005, "{volume}");
+        for (corners, triangle) in mesh.triangles.iter().zip(triangles(&mesh)) {
+            for corner in corners {
+                assert!(mesh.normals[*corner as usize].dot(triangle.normal()) > 0.99);
+            }
+        }
     }
 
     #[test]

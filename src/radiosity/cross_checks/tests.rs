@@ -1,0 +1,204 @@
+use core::f64::consts::PI;
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::Room;
+use super::direct::{eliminate, gauss_seidel};
+use super::exchange::Exchange;
+use super::hierarchy::{Found, Hierarchy};
+use super::walks::{Onwards, Walks};
+use crate::geometry::SurfaceId;
+use crate::lightmap::{Elements, Layout, LayoutSettings};
+use crate::progress::Unmonitored;
+use crate::radiosity::test_scene::{TestScene, grey, shining};
+use crate::radiosity::{Method, Solution, SolverSettings, solve};
+use crate::scene::{Material, builtin};
+
+const METHODS: [Method; 2] = [Method::Gather, Method::Stochastic];
+const RAYS: u32 = 4096;
+const WALKS: u32 = 1_000_000;
+
+/// A closed cube of grey walls of which the second, the ceiling, or all shine.
+fn cube(texels: u32, reflectance: f32, shines: impl Fn(usize) -> bool) -> TestScene {
+    let mut test = TestScene::default();
+    test.room(Vec3::ONE, texels, |face| shining(reflectance, if shines(face) { 1.0 } else { 0.0 }));
+    test
+}
+
+fn cube_under_ceiling(texels: u32) -> TestScene {
+    cube(texels, 0.5, |face| face == 1)
+}
+
+/// A box of coloured walls with a lamp below its ceiling and a block that floats: nothing of it is buried.
+fn cornell() -> TestScene {
+    let mut test = TestScene::default();
+    test.room(Vec3::splat(2.0), 8, |face| {
+        let colour = [[0.7; 3], [0.7; 3], [0.7; 3], [0.7; 3], [0.6, 0.1, 0.1], [0.1, 0.4, 0.1]][face];
+        Material::diffuse("wall", colour.into())
+    });
+    test.quad(Vec3::new(0.5, 1.7, 0.5), Vec3::X, Vec3::Z, [4; 2], shining(0.0, 10.0));
+    test.block(Vec3::new(0.5, 0.2, 0.5), Vec3::new(1.0, 1.0, 1.25), 4, &grey(0.6));
+    test
+}
+
+fn room(test: &TestScene) -> Room {
+    Room::new(&test.scene, test.elements(), 0)
+}
+
+fn shipped(test: &TestScene, method: Method) -> Solution {
+    test.solve(&SolverSettings { method, error: 0.005, ..SolverSettings::default() }).1
+}
+
+fn irradiance(solution: &Solution) -> Vec<f64> {
+    let sum = |(direct, indirect): (&Vec3, &Vec3)| f64::from((*direct + *indirect).x);
+    solution.direct.iter().zip(&solution.indirect).map(sum).collect()
+}
+
+/// Noise that a shipped solver says its answer has, in parts of the mean.
+fn noise_of(room: &Room, solution: &Solution) -> f64 {
+    room.mean(|i| f64::from(solution.standard_error[i]).powi(2)).sqrt() / room.mean(|i| irradiance(solution)[i])
+}
+
+#[test]
+fn in_a_furnace_all_methods_find_the_closed_form() {
+    let room = room(&cube(4, 0.6, |_| true));
+    let expected = PI / (1.0 - 0.6);
+    let everywhere = vec![expected; room.len()];
+    let exchange = Exchange::count(&room, 64, 1);
+    for found in [
+        eliminate(&room, &exchange),
+        gauss_seidel(&room, &exchange),
+        Hierarchy::solve(&room, &exchange, f64::INFINITY).irradiance,
+    ] {
+        // Reflectances and radiances have seven digits.
+        assert!(room.difference(&found, &everywhere) < 1e-6, "{found:?}");
+    }
+    let walks = Walks::go(&room, WALKS / 2, 1, Onwards::FromPoint);
+    for found in [walks.by_collision(&room), walks.by_survival(&room), walks.by_absorption(&room)] {
+        // A particle lands rho / (1 - rho) + 1 times, give or take as much.
+        let deviation = 4.0 / f64::from(WALKS / 2).sqrt();
+        assert!((room.mean(|i| found[i]) / expected - 1.0).abs() < deviation, "{}", room.mean(|i| found[i]));
+    }
+    const NEAREST: usize = 4000;
+    let middles =
+        [[0.5, 0.0, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 1.0], [0.0, 0.5, 0.5], [1.0, 0.5, 0.5]];
+    let density: f64 = (middles.into_iter().enumerate())
+        .map(|(face, middle)| walks.by_density(SurfaceId::from_index(face), middle.into(), NEAREST))
+        .sum();
+    let deviation = 4.0 / (6.0 * NEAREST as f64).sqrt();
+    assert!((density / 6.0 / expected - 1.0).abs() < deviation, "{}", density / 6.0);
+}
+
+#[test]
+fn elimination_iteration_and_the_shipped_solvers_agree_element_by_element() {
+    // A lamp is met by few of the rays.
+    for (name, test, rays) in [("cube", cube_under_ceiling(6), RAYS), ("cornell", cornell(), 4 * RAYS)] {
+        let room = room(&test);
+        let exchange = Exchange::count(&room, rays, 3);
+        let exact = eliminate(&room, &exchange);
+        let iterated = room.difference(&gauss_seidel(&room, &exchange), &exact);
+        assert!(iterated < 1e-9, "{name}: {iterated}");
+        let noise = exchange.noise(&room, &room.radiosity(&exact), rays);
+        for method in METHODS {
+            let solution = shipped(&test, method);
+            let difference = room.difference(&irradiance(&solution), &exact);
+            let limit = noise.hypot(noise_of(&room, &solution));
+            println!("{name}, {method:?} against elimination: {difference:.4}, noise allows {limit:.4}");
+            assert!(difference < limit.min(0.012), "{name}, {method:?}: {difference} of {limit}");
+        }
+    }
+}
+
+#[test]
+fn walks_by_survival_collision_and_absorption_agree_with_elimination_within_their_noise() {
+    let room = room(&cube_under_ceiling(4));
+    let exchange = Exchange::count(&room, RAYS, 3);
+    let exact = eliminate(&room, &exchange);
+    let walks = Walks::go(&room, WALKS, 1, Onwards::FromElement);
+    let absorbed = |i: usize| walks.landed[i] - walks.survived[i];
+    let found = [
+        ("collision", walks.by_collision(&room), Walks::noise(&room, &exact, |i| walks.landed[i])),
+        ("survival", walks.by_survival(&room), Walks::noise(&room, &exact, |i| walks.survived[i])),
+        ("absorption", walks.by_absorption(&room), Walks::noise(&room, &exact, absorbed)),
+    ];
+    for (estimator, found, noise) in found {
+        let difference = room.difference(&found, &exact);
+        println!("{estimator} against elimination: {difference:.4}, noise {noise:.4}");
+        // Of 96 independent deviations, the root mean square lies within 30 % of what is expected.
+        assert!((0.7..1.3).contains(&(difference / noise)), "{estimator}: {difference}, noise {noise}");
+        let mean = room.mean(|i| found[i]) / room.mean(|i| exact[i]);
+        assert!((mean - 1.0).abs() < 4.0 / f64::from(WALKS).sqrt(), "{estimator}: {mean}");
+    }
+}
+
+#[test]
+fn photons_and_the_gather_solver_agree_in_colour() {
+    let test = cornell();
+    let solution = shipped(&test, Method::Gather);
+    for channel in [0, 2] {
+        let room = Room::new(&test.scene, test.elements(), channel);
+        let photons = Walks::go(&room, WALKS, 2, Onwards::FromPoint);
+        let gathered: Vec<f64> =
+            (0..room.len()).map(|i| f64::from((solution.direct[i] + solution.indirect[i])[channel])).collect();
+        let difference = room.difference(&photons.by_collision(&room), &gathered);
+        let noise = Walks::noise(&room, &gathered, |i| photons.landed[i]);
+        println!("photons of channel {channel} against gathered light: {difference:.4}, noise {noise:.4}");
+        let mean = room.mean(|i| photons.by_collision(&room)[i]) / room.mean(|i| gathered[i]);
+        assert!((mean - 1.0).abs() < 0.005, "channel {channel}: {mean}");
+        // Above the noise lies what aimed rays miss of a lamp of which an element sees a sliver.
+        assert!(difference < noise.hypot(0.015), "channel {channel}: {difference}, noise {noise}");
+    }
+}
+
+#[test]
+fn hierarchies_approach_elimination_as_links_get_dimmer_with_a_part_of_its_links() {
+    for (name, test) in [("cube", cube_under_ceiling(8)), ("cornell", cornell())] {
+        let room = room(&test);
+        let exchange = Exchange::count(&room, 1024, 3);
+        let exact = gauss_seidel(&room, &exchange);
+        let brightest = room.radiosity(&exact).into_iter().fold(0.0, f64::max);
+        let all: usize = exchange.rows.iter().map(Vec::len).sum();
+        let mut before = f64::MAX;
+        for part in [0.01, 0.001, 0.0003, 0.0001] {
+            let Found { irradiance, links } = Hierarchy::solve(&room, &exchange, part * brightest);
+            let difference = room.difference(&irradiance, &exact);
+            println!("{name}, links up to {part}: {difference:.4} by {links} links of {all}");
+            assert!(difference < before && links <= all, "{name}, {part}: {difference}, {links} of {all}");
+            assert!(part < 0.001 || links < 3 * all / 4, "{name}, {part}: {links} of {all}");
+            before = difference;
+        }
+        assert!(before < 0.01, "{name}: {before}");
+        let Found { irradiance, links } = Hierarchy::solve(&room, &exchange, 0.0);
+        assert!(room.difference(&irradiance, &exact) < 1e-6 && links == all, "{name}: {links} of {all}");
+    }
+}
+
+#[test]
+fn in_a_furnished_room_photons_and_both_shipped_solvers_agree() {
+    let scene = Arc::new(builtin::build("habitacion").expect("it is built in"));
+    let settings = LayoutSettings { texels_per_metre: 1.5, ..LayoutSettings::default() };
+    let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).expect("a small scene fits");
+    let world = crate::kdtree::World::build(scene.clone(), crate::kdtree::Preset::fast());
+    let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
+    let room = Room::new(&scene, elements.clone(), 0);
+    let photons = Walks::go(&room, WALKS, 1, Onwards::FromPoint);
+    for method in METHODS {
+        let settings = SolverSettings { method, error: 0.05, ..SolverSettings::default() };
+        let solution = solve(&scene, &world, &elements, &settings, None, &Unmonitored).expect("nobody cancels");
+        let open = |i: usize| f64::from(solution.visible_fraction[i]);
+        let gathered: Vec<f64> = irradiance(&solution).iter().enumerate().map(|(i, light)| light * open(i)).collect();
+        let found = photons.by_collision(&room);
+        let difference = room.difference(&found, &gathered);
+        let noise = Walks::noise(&room, &gathered, |i| photons.landed[i]).hypot(noise_of(&room, &solution));
+        let mean = room.mean(|i| found[i]) / room.mean(|i| gathered[i]);
+        println!(
+            "habitacion, {} elements, photons against {method:?}: {difference:.4}, noise {noise:.4}, mean {mean:.4}, the \
+             solver's own estimate {:.4}",
+            room.len(),
+            solution.error_estimate
+        );
+        assert!((mean - 1.0).abs() < 0.01, "{method:?}: {mean}");
+        assert!(difference < 1.2 * noise.hypot(f64::from(solution.error_estimate)), "{method:?}: {difference}");
+    }
+}
