@@ -92,7 +92,13 @@ impl Polygon {
             settle(&mut crossing);
             crossing
         };
-        split(self.corners(), |corner| height(*corner), cross, |corner| below.push(corner), |corner| above.push(corner));
+        split(
+            self.corners(),
+            |corner| height(*corner),
+            cross,
+            |corner| below.push(corner),
+            |corner| above.push(corner),
+        );
         (below, above)
     }
 

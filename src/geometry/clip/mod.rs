@@ -61,7 +61,7 @@ pub struct Corner<A = ()> {
 impl<A: Interpolate> Corner<A> {
     /// The point of the segment between two corners at `t` from zero to one.
     #[inline]
-    fn between(&self, other: &Self, t: f64) -> Self {
+    pub(crate) fn between(&self, other: &Self, t: f64) -> Self {
         Self {
             position: self.position.interpolate(other.position, t),
             attribute: self.attribute.interpolate(other.attribute, t),
@@ -92,8 +92,7 @@ fn tidy<A: Copy>(corners: &mut Vec<Corner<A>>, original: &[Corner<A>]) {
     // Positions are right to a few units in the last place of what they are computed from.
     let same = 1e-12 * extent + 1e-15 * magnitude;
     corners.dedup_by(|next, corner| next.position.distance_squared(corner.position) <= same * same);
-    while corners.len() > 1
-        && corners[0].position.distance_squared(corners[corners.len() - 1].position) <= same * same
+    while corners.len() > 1 && corners[0].position.distance_squared(corners[corners.len() - 1].position) <= same * same
     {
         corners.pop();
     }

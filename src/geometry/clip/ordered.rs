@@ -228,7 +228,8 @@ impl BoxEdge {
         let total: f64 = weights.iter().sum();
         let [a, b, c] = [0, second, second + 1].map(|index| &polygon[index]);
         let corners = [a, b, c].map(|corner| corner.position);
-        if !(total > 0.0) || !self.reaches(corners, planes, facing, beyond) {
+        let is_pierced = total > 0.0 && self.reaches(corners, planes, facing, beyond);
+        if !is_pierced {
             return None;
         }
         let rest = weights[1] + weights[2];

@@ -7,11 +7,7 @@ use crate::geometry::{Aabb, Face};
 const WEIGHTS: [DVec2; 3] = [DVec2::ZERO, DVec2::X, DVec2::Y];
 
 fn triangle(corners: [Vec3; 3]) -> Vec<Corner<DVec2>> {
-    corners
-        .iter()
-        .zip(WEIGHTS)
-        .map(|(corner, attribute)| Corner { position: corner.as_dvec3(), attribute })
-        .collect()
+    corners.iter().zip(WEIGHTS).map(|(corner, attribute)| Corner { position: corner.as_dvec3(), attribute }).collect()
 }
 
 fn cube() -> Aabb {
