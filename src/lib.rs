@@ -13,9 +13,10 @@
 //!
 //! | room | what it is for |
 //! | --- | --- |
-//! | [`geometry`] | rays, boxes, triangles, sampling, and [`RayQuery`](geometry::RayQuery): what a ray meets |
+//! | [`geometry`] | rays, boxes, triangles, clipping, sampling, and [`RayQuery`](geometry::RayQuery): what a ray meets |
 //! | [`scene`] | what light meets, as plain data; files ([`scene::load`]), built-in scenes, checks |
 //! | [`kdtree`] | the structure that answers rays |
+//! | [`partition`] | a scene cut into convex cells, their borders, and rays that go from cell to cell |
 //! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
 //! | [`radiosity`] | solvers for the light of all elements at once |
 //! | [`pathtrace`] | irradiance at points and whole pictures, by following paths: the truth that bakes are held against, and what lights moving things |
@@ -42,6 +43,7 @@
 //! A *surface* is one instance of a mesh and owns a rectangle on a *page*, a lightmap texture; it is known across runs
 //! by its [`SurfaceKey`](scene::SurfaceKey). An *element* is the footprint of a texel on one side of a surface, the
 //! smallest piece with one radiosity. A *mover* is a surface that moves through the level: no bake holds it.
+//! A *subscene* is one convex cell of a partition with what lies in it, a *border* the rectangle that two of them share.
 
 pub mod bake;
 #[cfg(feature = "cli")]
@@ -54,6 +56,7 @@ pub mod kdtree;
 pub mod lightmap;
 #[cfg(feature = "panel")]
 pub mod panel;
+pub mod partition;
 pub mod pathtrace;
 #[cfg(feature = "plugin")]
 #[allow(clippy::type_complexity, reason = "Bevy's queries are types")]

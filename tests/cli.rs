@@ -164,6 +164,43 @@ fn info_says_what_is_in_a_scene() {
 }
 
 #[test]
+fn info_cuts_a_scene_into_cells() {
+    let folder = folder();
+    let partition = |arguments: &[&str]| {
+        let info = json(&run(&folder, &[&["info", "builtin:two_rooms", "--json", "--partition"], arguments].concat()));
+        info["partition"].clone()
+    };
+    for (kind, count, cells) in [("uniform", "12", 12), ("balanced", "16", 16), ("hybrid", "30", 29)] {
+        let found = partition(&[kind, "--count", count]);
+        assert_eq!(found["kind"], kind);
+        assert_eq!(found["cells"], cells);
+        assert!(found["neighbours"].as_f64().is_some_and(|neighbours| (3.0..12.0).contains(&neighbours)), "{found}");
+        assert_eq!(found["loads"].as_array().unwrap().len(), cells);
+    }
+    let balanced = partition(&["balanced", "--count", "16", "--paths", "1000"]);
+    assert!(balanced["sigma"].as_f64().unwrap() < 0.01, "{balanced}");
+    assert!(balanced["traffic"]["crossings_per_ray"].as_f64().unwrap() > 0.1, "{balanced}");
+    let by_power = partition(&["balanced", "--count", "2", "--factor", "power", "--axis", "middle"]);
+    assert!(by_power["sigma"].as_f64().unwrap() < 0.01, "{by_power}");
+    let text = run(&folder, &["info", "builtin:two_rooms", "--partition", "uniform", "--count", "3"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("uniform, 3 cells, sigma "));
+}
+
+#[test]
+fn counts_that_a_partition_cannot_have_are_said() {
+    let folder = folder();
+    let complaint = |kind: &str, count: &str| {
+        complaint(&folder, &["info", "builtin:furnace", "--partition", kind, "--count", count])
+    };
+    assert!(complaint("balanced", "12").contains("ask for 8 or 16"));
+    assert!(complaint("hybrid", "5").contains("ask for 8 or more"));
+    assert!(complaint("uniform", "0").contains("ask for 1 or more"));
+    assert!(complaint("uniform", "1000000").contains("ask for 65536 or fewer"));
+    let usage = run(&folder, &["info", "builtin:furnace", "--count", "8"]);
+    assert_eq!(usage.status.code(), Some(2));
+}
+
+#[test]
 fn probes_of_a_furnace_find_pi_times_its_radiance_by_paths_and_in_its_bake() {
     let folder = folder();
     fs::write(folder.path().join("points.csv"), "x,y,z,nx,ny,nz\n0,-1,0,0,1,0\n1,0.3,0.2,-1,0,0\n").unwrap();
@@ -225,7 +262,6 @@ fn what_does_not_exist_yet_says_so() {
         assert!(complaint(&folder, &arguments).contains("--backend cpu"));
     }
     assert!(complaint(&folder, &["bake", "builtin:furnace", "--method", "path"]).contains("use gather"));
-    assert!(complaint(&folder, &["info", "builtin:furnace", "--partition", "hybrid"]).contains("hybrid"));
     assert_eq!(files(folder.path()), [] as [&str; 0]);
 }
 

@@ -7,28 +7,18 @@ use crate::scene::check::darkness;
 use crate::scene::{Scene, builtin};
 
 use super::arguments::{SceneArguments, print_warnings};
+use super::cells::{CellArguments, PartitionInfo};
 use super::{Failure, say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// Cut the scene into subscenes (not available yet)
-    #[arg(long, value_enum, value_name = "KIND")]
-    partition: Option<PartitionKind>,
-    /// How many subscenes
-    #[arg(long, value_name = "N", requires = "partition")]
-    count: Option<u32>,
+    #[command(flatten)]
+    cells: CellArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum PartitionKind {
-    Uniform,
-    Balanced,
-    Hybrid,
 }
 
 /// What is in a scene.
@@ -43,23 +33,11 @@ struct Info {
     warnings: Vec<String>,
 }
 
-/// Always empty: scenes are not cut into subscenes yet.
-#[derive(Default, Serialize)]
-struct PartitionInfo {
-    kind: Option<String>,
-    cells: Option<u32>,
-    sigma: Option<f64>,
-    neighbours: Option<f64>,
-}
-
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.scene.name() == "builtin:" {
         return list_builtin_scenes(arguments.json);
     }
-    if let Some(kind) = arguments.partition {
-        return Err(format!("--partition {kind:?} is not available yet: leave it out").to_lowercase().into());
-    }
-    let info = inspect(&arguments.scene)?;
+    let info = inspect(arguments)?;
     if arguments.json {
         say(serde_json::to_string(&info)?);
     } else {
@@ -73,12 +51,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "kd-tree    {} nodes, {} leaves, depth {}, {:.2} references a triangle, built in {:.3} s",
             tree.nodes, tree.leaves, tree.depth, tree.references_per_triangle, tree.build_seconds
         ));
+        info.partition.print();
     }
     Ok(())
 }
 
-fn inspect(arguments: &SceneArguments) -> Result<Info, Failure> {
-    let opened = arguments.open()?;
+fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
+    let opened = arguments.scene.open()?;
     let world = World::build(opened.scene.clone(), Preset::best());
     let mut warnings = opened.warnings;
     warnings.extend(darkness(&opened.scene).map(|problem| problem.to_string()));
@@ -88,7 +67,7 @@ fn inspect(arguments: &SceneArguments) -> Result<Info, Failure> {
         area_m2: area(&opened.scene),
         lights: count_lights(&opened.scene),
         kdtree: world.statistics(),
-        partition: PartitionInfo::default(),
+        partition: PartitionInfo::of(&arguments.cells, &world)?,
         warnings,
     })
 }

@@ -1,11 +1,12 @@
 //! The command line `radiosity`: `bake`, `probe`, `info`, `rays`, `render`, `view`.
 //!
-//! Each command is a file; `arguments` and `look` hold what several of them take, `progress` what a user sees meanwhile.
+//! Each command is a file; `arguments` and `look` hold what several of them take, `progress` what a user sees meanwhile, `cells` what `info` says of partitions.
 //! Results go to standard output, one sentence about what went wrong to standard error; the exit code is 0, 1 when the
 //! work failed, 2 when the command was not understood.
 
 mod arguments;
 mod bake;
+mod cells;
 mod info;
 mod interrupt;
 mod look;

@@ -2,6 +2,39 @@
 
 use glam::Vec3;
 
+/// One of the six faces of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Face {
+    /// The axis that it stands upright on: 0, 1 or 2 for x, y or z.
+    pub axis: u8,
+    /// True for the face with the larger coordinate.
+    pub is_upper: bool,
+}
+
+impl Face {
+    /// All six, axis by axis, lower before upper.
+    pub const ALL: [Self; 6] = [
+        Self { axis: 0, is_upper: false },
+        Self { axis: 0, is_upper: true },
+        Self { axis: 1, is_upper: false },
+        Self { axis: 1, is_upper: true },
+        Self { axis: 2, is_upper: false },
+        Self { axis: 2, is_upper: true },
+    ];
+
+    /// Where it stands in [`Face::ALL`].
+    #[inline]
+    pub const fn index(self) -> usize {
+        2 * self.axis as usize + self.is_upper as usize
+    }
+
+    /// The face that lies across the box.
+    #[inline]
+    pub const fn opposite(self) -> Self {
+        Self { axis: self.axis, is_upper: !self.is_upper }
+    }
+}
+
 /// A box whose faces are parallel to the axes, in metres. Empty when any `min` exceeds its `max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb {
@@ -48,6 +81,13 @@ impl Aabb {
     #[inline]
     pub fn contains(self, point: Vec3) -> bool {
         point.cmpge(self.min).all() && point.cmple(self.max).all()
+    }
+
+    /// The coordinate, on its axis, of a face.
+    #[inline]
+    pub fn position_of(self, face: Face) -> f32 {
+        let corner = if face.is_upper { self.max } else { self.min };
+        corner[usize::from(face.axis)]
     }
 
     /// Edge lengths in metres.

@@ -2,12 +2,13 @@
 //!
 //! Start from [`Ray`] and [`RayQuery`]: a solver asks a `RayQuery` what a ray meets and never learns which structure
 //! answered. [`Triangle`] holds the watertight intersection test that every structure shares, so that all of them agree
-//! to the last bit. [`sampling`] turns numbers in the unit square into points and directions, and [`sobol`] makes those
+//! to the last bit. [`clip`] cuts convex polygons to boxes. [`sampling`] turns numbers in the unit square into points and directions, and [`sobol`] makes those
 //! numbers.
 //!
 //! This room sees no other.
 
 mod aabb;
+pub mod clip;
 mod exponential;
 mod id;
 mod ray;
@@ -16,7 +17,7 @@ pub mod sobol;
 mod triangle;
 mod trigonometry;
 
-pub use aabb::Aabb;
+pub use aabb::{Aabb, Face};
 pub use exponential::exponential;
 pub(crate) use id::define_id;
 pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};

@@ -2,6 +2,7 @@
 
 use glam::{DVec2, Vec2};
 
+use crate::geometry::clip::split;
 use crate::geometry::sampling::uniform_triangle;
 
 /// A triangle clipped by the four sides of a square has at most seven corners, and three more lines may each add one.
@@ -82,27 +83,22 @@ impl Polygon {
         self.split_where(|corner| line.height_of(corner), |_| ())
     }
 
-    /// The parts where a linear function is negative and positive (Sutherland and Hodgman 1974). `settle` rounds a
-    /// point where it is zero.
+    /// The parts where a linear function is negative and positive. `settle` rounds a point where it is
+    /// zero.
     fn split_where(&self, height: impl Fn(DVec2) -> f64, settle: impl Fn(&mut DVec2)) -> (Self, Self) {
         let (mut below, mut above) = (Self::EMPTY, Self::EMPTY);
-        let corners = self.corners();
-        for (index, &corner) in corners.iter().enumerate() {
-            let previous = corners[(index + corners.len() - 1) % corners.len()];
-            let (before, now) = (height(previous), height(corner));
-            if (before < 0.0 && now > 0.0) || (before > 0.0 && now < 0.0) {
-                let mut crossing = previous.lerp(corner, before / (before - now));
-                settle(&mut crossing);
-                below.push(crossing);
-                above.push(crossing);
-            }
-            if now <= 0.0 {
-                below.push(corner);
-            }
-            if now >= 0.0 {
-                above.push(corner);
-            }
-        }
+        let cross = |from: &DVec2, to: &DVec2, t: f64| {
+            let mut crossing = from.lerp(*to, t);
+            settle(&mut crossing);
+            crossing
+        };
+        split(
+            self.corners(),
+            |corner| height(*corner),
+            cross,
+            |corner| below.push(corner),
+            |corner| above.push(corner),
+        );
         (below, above)
     }
 

@@ -211,6 +211,14 @@ impl<'a> LightSampler<'a> {
         self.emitter_of_surface[surface.index()]
     }
 
+    /// Luminous flux in lumens that a triangle of a surface emits, both sides together; zero for one that is no emitter.
+    pub fn power_of_triangle(&self, surface: SurfaceId, triangle: u32) -> f32 {
+        match self.emitter_of(surface).map(|emitter| &self.emitters[emitter]) {
+            Some(Emitter::Surface(surface)) => surface.power() * surface.triangles.probability(triangle as usize),
+            _ => 0.0,
+        }
+    }
+
     /// With what density per steradian [`LightSampler::sample_emitter`] would have chosen the direction of a ray that
     /// met an emissive surface. Zero when the surface is none or shows its dark side.
     #[inline]

@@ -1,0 +1,163 @@
+//! What `radiosity info` says about cutting a scene into cells.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::kdtree::World;
+use crate::partition::{
+    AxisChoice, Factor, Partition, PartitionKind, PartitionSettings, Polygons, Traffic, imbalance, light_rays,
+};
+
+use super::{Failure, say};
+
+#[derive(clap::Args)]
+pub struct CellArguments {
+    /// Cut the scene into cells
+    #[arg(long, value_enum, value_name = "KIND")]
+    partition: Option<Kind>,
+    /// How many cells: a power of two for balanced ones, at most so many for hybrid ones
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "partition")]
+    count: u32,
+    /// What cells share out evenly: area, power, or both, with a number K for K parts of power to one of area
+    #[arg(long, value_name = "area|power|K", default_value = "area", value_parser = factor, requires = "partition")]
+    factor: Factor,
+    /// Where balanced cells are halved: along the axis where a plane through the middle divides best, or where the
+    /// halves have the most equal volumes
+    #[arg(long, value_enum, value_name = "CHOICE", default_value_t, requires = "partition")]
+    axis: Axis,
+    /// Follow so many paths of light and count rays in cells and through borders
+    #[arg(long, value_name = "N", requires = "partition")]
+    paths: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Uniform,
+    Balanced,
+    Hybrid,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Axis {
+    Middle,
+    #[default]
+    Volume,
+}
+
+fn factor(text: &str) -> Result<Factor, String> {
+    match text {
+        "area" => Ok(Factor::Area),
+        "power" => Ok(Factor::Power),
+        _ => text.parse().map(Factor::Both).map_err(|_| "give area, power or a number".to_owned()),
+    }
+}
+
+/// Of a scene that is not cut, nothing is known.
+#[derive(Default, Serialize)]
+pub struct PartitionInfo {
+    kind: Option<PartitionKind>,
+    cells: Option<usize>,
+    /// How unequal loads are.
+    sigma: Option<f64>,
+    /// The mean of the cells.
+    neighbours: Option<f64>,
+    #[serde(flatten)]
+    details: Option<Details>,
+}
+
+#[derive(Serialize)]
+struct Details {
+    factor: Factor,
+    borders: usize,
+    /// Of each cell.
+    loads: Vec<f64>,
+    seconds: f64,
+    traffic: Option<TrafficInfo>,
+}
+
+#[derive(Serialize)]
+struct TrafficInfo {
+    rays: u64,
+    crossings_per_ray: f64,
+    /// How unequal the numbers of rays are that cells have to trace.
+    sigma: f64,
+    /// Of each cell.
+    rays_per_cell: Vec<u64>,
+    seconds: f64,
+}
+
+impl PartitionInfo {
+    pub fn of(arguments: &CellArguments, world: &World) -> Result<Self, Failure> {
+        let Some(kind) = arguments.partition else { return Ok(Self::default()) };
+        let settings = arguments.settings(kind);
+        let started = Instant::now();
+        let (polygons, _) = Polygons::of_scene(world.scene());
+        let partition = Partition::new(&polygons, &settings)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let loads = partition.loads(&polygons, &settings.factor.loads(&polygons)?);
+        let cells = partition.cells().len();
+        let neighbours: usize = partition.ids().map(|id| partition.neighbours(id).len()).sum();
+        let sigma = imbalance(&loads);
+        let traffic = arguments.paths.map(|paths| TrafficInfo::of(&partition, world, paths));
+        let borders = partition.borders().len();
+        Ok(Self {
+            kind: Some(settings.kind),
+            cells: Some(cells),
+            sigma: Some(sigma),
+            neighbours: Some(neighbours as f64 / cells as f64),
+            details: Some(Details { factor: settings.factor, borders, loads, seconds, traffic }),
+        })
+    }
+
+    /// Says it in lines of text.
+    pub fn print(&self) {
+        if let (Some(kind), Some(cells), Some(sigma), Some(neighbours), Some(details)) =
+            (self.kind, self.cells, self.sigma, self.neighbours, &self.details)
+        {
+            let kind = format!("{kind:?}").to_lowercase();
+            let seconds = details.seconds;
+            say(format_args!(
+                "partition  {kind}, {cells} cells, sigma {sigma:.4}, {neighbours:.2} neighbours a cell, cut in {seconds:.3} s"
+            ));
+            if let Some(traffic) = &details.traffic {
+                say(format_args!(
+                    "traffic    {} rays, {:.3} borders a ray, sigma {:.4} of rays a cell",
+                    traffic.rays, traffic.crossings_per_ray, traffic.sigma
+                ));
+            }
+        }
+    }
+}
+
+impl CellArguments {
+    fn settings(&self, kind: Kind) -> PartitionSettings {
+        let kind = match kind {
+            Kind::Uniform => PartitionKind::Uniform,
+            Kind::Balanced => PartitionKind::Balanced,
+            Kind::Hybrid => PartitionKind::Hybrid,
+        };
+        let axis = match self.axis {
+            Axis::Middle => AxisChoice::Middle,
+            Axis::Volume => AxisChoice::Volume,
+        };
+        PartitionSettings { kind, count: self.count, factor: self.factor, axis, ..PartitionSettings::default() }
+    }
+}
+
+impl TrafficInfo {
+    fn of(partition: &Partition, world: &World, paths: u32) -> Self {
+        let rays = light_rays(world.scene(), world, paths, 0);
+        let started = Instant::now();
+        let traffic = Traffic::of(partition, &rays);
+        let seconds = started.elapsed().as_secs_f64();
+        let counts: Vec<f64> = traffic.traced.iter().map(|&count| count as f64).collect();
+        Self {
+            rays: traffic.rays,
+            crossings_per_ray: traffic.crossings as f64 / traffic.rays.max(1) as f64,
+            sigma: imbalance(&counts),
+            rays_per_cell: traffic.traced,
+            seconds,
+        }
+    }
+}

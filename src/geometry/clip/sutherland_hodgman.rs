@@ -1,0 +1,48 @@
+//! Cutting along one face after the other (Sutherland and Hodgman 1974).
+
+use core::mem::swap;
+
+use super::{Corner, Interpolate, split, tidy};
+use crate::geometry::{Aabb, Face};
+
+/// Cuts a polygon along each face of a box, and keeps the memory for the next one.
+#[derive(Clone, Debug)]
+pub struct SutherlandHodgman<A> {
+    corners: Vec<Corner<A>>,
+    kept: Vec<Corner<A>>,
+}
+
+impl<A> Default for SutherlandHodgman<A> {
+    fn default() -> Self {
+        Self { corners: Vec::new(), kept: Vec::new() }
+    }
+}
+
+impl<A: Interpolate> SutherlandHodgman<A> {
+    /// What of a convex polygon lies in a box, turning the same way; nothing when that has no area.
+    pub fn clip(&mut self, polygon: &[Corner<A>], cell: &Aabb) -> &[Corner<A>] {
+        self.corners.clear();
+        self.corners.extend_from_slice(polygon);
+        for face in Face::ALL {
+            self.cut(face, f64::from(cell.position_of(face)));
+        }
+        if !self.corners.is_empty() {
+            tidy(&mut self.corners, polygon);
+        }
+        &self.corners
+    }
+
+    fn cut(&mut self, face: Face, position: f64) {
+        let axis = usize::from(face.axis);
+        let outwards = if face.is_upper { 1.0 } else { -1.0 };
+        self.kept.clear();
+        let height = |corner: &Corner<A>| (corner.position[axis] - position) * outwards;
+        let cross = |from: &Corner<A>, to: &Corner<A>, t: f64| {
+            let mut corner = from.between(to, t);
+            corner.position[axis] = position;
+            corner
+        };
+        split(&self.corners, height, cross, |corner| self.kept.push(corner), |_| ());
+        swap(&mut self.corners, &mut self.kept);
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a scene cannot be cut.
+
+/// Why there is no such partition.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PartitionError {
+    /// No polygon has an area.
+    #[error("there is nothing to cut into cells: no triangle that takes part in a bake has an area")]
+    Nothing,
+    /// Zero cells were asked for.
+    #[error("0 cells hold no scene: ask for 1 or more")]
+    NoCells,
+    /// More cells were asked for than can be of use.
+    #[error("{count} cells are too many: ask for {most} or fewer")]
+    TooMany {
+        /// How many were asked for.
+        count: u32,
+        /// How many there may be.
+        most: u32,
+    },
+    /// Halving cells leads to powers of two only.
+    #[error("a balanced partition halves its cells and cannot have {count} of them: ask for {below} or {above}")]
+    NoPowerOfTwo {
+        /// How many were asked for.
+        count: u32,
+        /// The next smaller count that it can have.
+        below: u32,
+        /// The next larger one.
+        above: u32,
+    },
+    /// A hybrid partition begins with eight cells.
+    #[error("a hybrid partition begins with 8 cells and cannot have {count}: ask for 8 or more")]
+    FewerThanEight {
+        /// How many were asked for.
+        count: u32,
+    },
+    /// Power is to be shared out, and there is none.
+    #[error("no surface of the scene emits light, so there is no power to share out: balance by area")]
+    NoPower,
+    /// The weight of power is negative or not a number.
+    #[error("power cannot weigh {0} times as much as area: give a number from 0 on")]
+    Weight(f64),
+    /// Two planes would have the same coordinate.
+    #[error("a cell at {at:?} m is too thin to be cut along {axis}: ask for fewer cells")]
+    TooThin {
+        /// The cell's corner with the smallest coordinates.
+        at: [f32; 3],
+        /// Across which planes.
+        axis: char,
+    },
+}
+
+impl PartitionError {
+    pub(super) fn too_thin(cell: crate::geometry::Aabb, axis: usize) -> Self {
+        Self::TooThin { at: cell.min.to_array(), axis: ['x', 'y', 'z'][axis] }
+    }
+}

@@ -1,0 +1,18 @@
+//! How unequal loads are.
+
+/// Standard deviation of loads over their mean (equation 3.2 of the thesis): 0 when all are equal. Loads that are all
+/// zero are equal.
+pub fn imbalance(loads: &[f64]) -> f64 {
+    let count = loads.len() as f64;
+    let mean = loads.iter().sum::<f64>() / count;
+    if loads.is_empty() || mean <= 0.0 {
+        return 0.0;
+    }
+    (loads.iter().map(|load| (load - mean).powi(2)).sum::<f64>() / count).sqrt() / mean
+}
+
+/// The same of two loads: their difference over their sum (equation 3.5).
+pub fn imbalance_of_two(first: f64, second: f64) -> f64 {
+    let sum = first + second;
+    if sum > 0.0 { (first - second).abs() / sum } else { 0.0 }
+}

@@ -1,0 +1,61 @@
+//! The planes that cut a box into cells.
+
+use super::CellId;
+use crate::geometry::Aabb;
+
+/// How a box is cut: as a tree, while it grows.
+#[derive(Clone, Debug)]
+pub(super) enum Tree {
+    Cell,
+    Cut { axis: usize, position: f32, halves: Box<[Tree; 2]> },
+}
+
+impl Tree {
+    /// A plane, and what lies below and above it.
+    pub fn cut(axis: usize, position: f32, halves: [Self; 2]) -> Self {
+        Self::Cut { axis, position, halves: Box::new(halves) }
+    }
+
+    /// The nodes, root first, and the cells that a box is cut into, lower ones before upper ones at each plane.
+    pub fn flatten(&self, bounds: Aabb) -> (Vec<Node>, Vec<Aabb>) {
+        let (mut nodes, mut cells) = (Vec::new(), Vec::new());
+        self.add_to(bounds, &mut nodes, &mut cells);
+        (nodes, cells)
+    }
+
+    fn add_to(&self, cell: Aabb, nodes: &mut Vec<Node>, cells: &mut Vec<Aabb>) -> u32 {
+        let here = nodes.len() as u32;
+        nodes.push(Node::Cell(CellId::from_index(cells.len())));
+        match self {
+            Self::Cell => cells.push(cell),
+            Self::Cut { axis, position, halves } => {
+                let (axis, position) = (*axis, *position);
+                let [below, above] = halves_of(cell, axis, position);
+                let below = halves[0].add_to(below, nodes, cells);
+                let above = halves[1].add_to(above, nodes, cells);
+                nodes[here as usize] = Node::Cut { axis, position, below, above };
+            }
+        }
+        here
+    }
+}
+
+/// One node of a finished tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Node {
+    Cell(CellId),
+    Cut { axis: usize, position: f32, below: u32, above: u32 },
+}
+
+/// The parts of a box below and above a plane.
+pub(super) fn halves_of(cell: Aabb, axis: usize, position: f32) -> [Aabb; 2] {
+    let (mut below, mut above) = (cell, cell);
+    below.max[axis] = position;
+    above.min[axis] = position;
+    [below, above]
+}
+
+/// True when a plane leaves a part of a box on both of its sides.
+pub(super) fn is_inside(cell: Aabb, axis: usize, position: f32) -> bool {
+    cell.min[axis] < position && position < cell.max[axis]
+}
