@@ -19,7 +19,7 @@ use crate::scene::{
 };
 
 /// Rays from within a scene's box, in all directions; every eighth along an axis.
-fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
+pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
     const AXES: [Vec3; 6] = [Vec3::X, Vec3::Y, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Y, Vec3::NEG_Z];
     let bounds = scene.bounds();
     let (places, directions) = (OwenSobol::new(1), OwenSobol::new(2));
@@ -93,7 +93,7 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
     let settings = RenderSettings { samples, seed: 3, ..Default::default() };
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
-    let lights = LightSampler::new(scene);
+    let lights = LightSampler::with_movers(scene);
     let tracer = PathTracer::new(scene, &world, &lights, None);
     let on_cpu = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
@@ -135,7 +135,7 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
     let camera = Camera::looking_at(middle + size * Vec3::new(0.1, 0.1, 0.3), middle, 1.2).unwrap();
     let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
-    let lights = LightSampler::new(&scene);
+    let lights = LightSampler::with_movers(&scene);
     let tracer = PathTracer::new(&scene, &world, &lights, None);
     let settings = RenderSettings { samples: 2, seed: 3, ..Default::default() };
     let full = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);

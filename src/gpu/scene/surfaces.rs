@@ -4,7 +4,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::NONE;
 use super::pictures::{PictureWords, Pictures};
-use crate::scene::{AlphaMode, Scene, Sides, TextureRef, UvChannel};
+use super::placement::Placement;
+use crate::scene::{AlphaMode, Scene, Sides, Surface, TextureRef, UvChannel};
 
 /// The twin of `Surface` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -28,7 +29,7 @@ pub(super) struct Record {
     pub emitter: u32,
     ior: f32,
     normal_scale: f32,
-    padding: u32,
+    placement: Placement,
 }
 
 const MASK: u32 = 1;
@@ -36,6 +37,18 @@ const BLEND: u32 = 2;
 const BOTH_SIDES: u32 = 4;
 const MIRRORED: u32 = 8;
 const LIT_DIRECTLY: u32 = 16;
+
+impl Record {
+    /// Puts a mover's surface where it stands.
+    pub fn stand(&mut self, surface: &Surface, placement: Placement) {
+        self.flags = self.flags & !MIRRORED | mirrored(surface);
+        self.placement = placement;
+    }
+}
+
+fn mirrored(surface: &Surface) -> u32 {
+    if surface.is_mirrored() { MIRRORED } else { 0 }
+}
 
 /// Describes each surface of a scene; which emitter it is, is left open.
 pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
@@ -47,7 +60,7 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             AlphaMode::Blend => (BLEND, 0.0),
         };
         let sides = if surface.sides == Sides::Both { BOTH_SIDES } else { 0 };
-        let mirrored = if surface.is_mirrored() { MIRRORED } else { 0 };
+        let mirrored = mirrored(surface);
         let transform = material.uv_transform;
         let glass = material.solid_glass();
         let lightmap = scene.lightmap_of(id);
@@ -78,7 +91,7 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             emitter: NONE,
             ior: glass.map_or(1.0, |glass| glass.ior),
             normal_scale: material.normal_scale,
-            padding: 0,
+            placement: Placement::default(),
         }
     });
     surfaces.collect()
