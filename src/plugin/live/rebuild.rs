@@ -207,13 +207,14 @@ pub fn follow_movers(
         if before.to_world == to_world {
             continue;
         }
-        let after = Surface { to_world, ..before.clone() };
-        // Which sides are seen may depend on which way round it is.
-        if !can_stand(&to_world) || after.is_mirrored() != before.is_mirrored() {
+        if !can_stand(&to_world) {
             live.is_stale = true;
             continue;
         }
-        *before = after;
+        // Which sides are seen may depend on which way round it is.
+        let was_mirrored = before.is_mirrored();
+        before.to_world = to_world;
+        live.is_stale |= before.is_mirrored() != was_mirrored;
         subject.scene.surfaces[id.index()].to_world = to_world;
         moved.push(id);
     }
