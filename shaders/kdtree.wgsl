@@ -2,15 +2,16 @@
 //
 // One tree holds all that stands still, in world space. What moves has the tree of its mesh, in the mesh's own space; a
 // ray is taken there, and its direction keeps its length, so that t means the same everywhere. Triangles are met in world
-// space all the same, so that a hit does not depend on the tree that led to it. One loop walks all trees: a thread that
-// is done with one goes on with the next whose box its ray meets.
+// space all the same, so that a hit does not depend on the tree that led to it. One loop walks the leaves of all trees: a
+// thread that is done with one tree goes on with the next whose box its ray meets.
 //
 // A thread keeps the cells that it has yet to visit in a short stack (Horn et al. 2007). When that has run out of
 // entries that it had to drop, the walk starts again at the deepest node above which nothing is left to do, and finds
 // its way by a trail with a bit for each split on the way whose nearer side is done (Laine 2010, "Restart trail"). The
 // trail counts where distances would have to be compared, so cells may overlap by what rounding can shift.
 //
-// `STACK_SIZE` is set by whoever joins the shader: 8 is the default, 0 restarts always, 32 never.
+// `STACK_SIZE` is set by whoever joins the shader: 8 is the default, 0 restarts always, 32 never. So is `WALKS_MOVERS`, false
+// for scenes without any: on lavapipe, threads wait for each other over code that none of them needs.
 
 /// A walk through a tree.
 struct Walk {
@@ -61,6 +62,8 @@ struct Hit {
     back: bool,
     /// Nodes that were visited.
     steps: u32,
+    /// Something behind it may have been filtered, too.
+    is_overtinted: bool,
 }
 
 /// How far boxes are moved outwards, in parts of the largest coordinate: eight roundings of single precision.
@@ -251,16 +254,24 @@ fn hit_triangle(sheared: ShearedRay, origin: vec3<f32>, triangle: u32) -> Triang
 
 /// The nearest triangle that stops the ray, or one whose number is `NONE`.
 fn closest_hit(ray: Ray) -> Hit {
+    var hit = Hit(ray.t_max, NONE, vec2(0.0), vec3(1.0), false, 0u, true);
+    while hit.is_overtinted {
+        // Twice at most: once more when it is known where the ray ends.
+        hit = closest_before(ray, hit.t);
+    }
+    return hit;
+}
+
+/// The nearest triangle that stops the ray before `t_max`.
+fn closest_before(ray: Ray, t_max: f32) -> Hit {
     let sheared = sheared_ray(ray);
-    var walk = start_walk(ray, ray.t_max, 0u);
+    var walk = start_walk(ray, t_max, 0u);
     var goes_on = walk.t0 <= walk.t1;
-    var best = Hit(ray.t_max, NONE, vec2(0.0), vec3(1.0), false, 0u);
-    // Whether trees that were walked before have let the ray pass something tinted, and whether a mover has then been found
-    // to stop it, perhaps before that.
+    var best = Hit(t_max, NONE, vec2(0.0), vec3(1.0), false, 0u, false);
+    // Whether trees that were walked before have let the ray pass something tinted.
     var was_tinted = false;
-    var is_overtinted = false;
     loop {
-        if goes_on {
+        while goes_on {
             let leaf = descend(&walk);
             let first = leaf.x;
             let end = select(leaf.x, leaf.x + (leaf.y >> 2u), (leaf.y & 3u) == 3u);
@@ -280,7 +291,7 @@ fn closest_hit(ray: Ray) -> Hit {
                     best.triangle = triangle;
                     best.barycentric = hit.barycentric;
                     best.back = hit.back;
-                    is_overtinted = is_overtinted || was_tinted;
+                    best.is_overtinted = best.is_overtinted || (was_tinted && hit.t < t_max);
                 }
             }
             if tinted {
@@ -289,20 +300,13 @@ fn closest_hit(ray: Ray) -> Hit {
             }
             goes_on = advance(&walk);
             goes_on = goes_on && walk.t0 <= best.t;
-        } else {
-            was_tinted = was_tinted || any(best.filtered != vec3(1.0));
+        }
+        was_tinted = was_tinted || any(best.filtered != vec3(1.0));
+        if WALKS_MOVERS {
             goes_on = enter_next_mover(&walk, ray, best.t);
-            if !goes_on {
-                if !is_overtinted {
-                    break;
-                }
-                // Once more, now that it is known where the ray ends.
-                best.filtered = vec3(1.0);
-                was_tinted = false;
-                is_overtinted = false;
-                walk = start_walk(ray, best.t, walk.steps);
-                goes_on = walk.t0 <= walk.t1;
-            }
+        }
+        if !goes_on {
+            break;
         }
     }
     best.steps = walk.steps;
@@ -342,7 +346,7 @@ fn light_through(ray: Ray) -> vec3<f32> {
     var goes_on = walk.t0 <= walk.t1;
     var through = vec3(1.0);
     loop {
-        if goes_on {
+        while goes_on {
             let leaf = descend(&walk);
             let end = select(leaf.x, leaf.x + (leaf.y >> 2u), (leaf.y & 3u) == 3u);
             for (var reference = leaf.x; reference < end; reference++) {
@@ -363,11 +367,12 @@ fn light_through(ray: Ray) -> vec3<f32> {
                 }
             }
             goes_on = advance(&walk);
-        } else {
+        }
+        if WALKS_MOVERS {
             goes_on = enter_next_mover(&walk, ray, ray.t_max);
-            if !goes_on {
-                break;
-            }
+        }
+        if !goes_on {
+            break;
         }
     }
     return through;

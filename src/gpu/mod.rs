@@ -30,4 +30,4 @@ pub use path::{Pass, PathKernel};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
 pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};
-pub use shader::Stack;
+pub use shader::{Stack, Trees};

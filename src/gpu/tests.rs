@@ -37,7 +37,7 @@ pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
 fn disagreements(scene: &Scene, rays: &[Ray], stack: Stack) -> Option<usize> {
     let gpu = test_device()?;
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
-    let answers = RayKernels::new(&gpu, stack).trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
+    let answers = RayKernels::new(&gpu, stack, on_gpu.trees()).trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
     let differs = |(ray, answer): (&Ray, &RayAnswer)| match (world.closest(ray), on_gpu.source(answer.triangle)) {
         (None, None) => false,
@@ -77,7 +77,8 @@ fn as_much_light_gets_along_a_segment_as_on_the_cpu() {
     let scene = room_of_everything();
     let segments = rays_in(&scene, 20_000).into_iter().map(|ray| Ray { t_max: 1.5, ..ray }).collect::<Vec<_>>();
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let answers = RayKernels::new(&gpu, Stack::Short).trace(&gpu, &on_gpu, &segments, Question::Any).unwrap();
+    let answers =
+        RayKernels::new(&gpu, Stack::Short, Trees::All).trace(&gpu, &on_gpu, &segments, Question::Any).unwrap();
     let world = World::build(Arc::new(scene), Preset::best());
     let differs =
         |(segment, answer): &(&Ray, &RayAnswer)| (world.blocked(segment).0.max_element() - answer.t).abs() > 1e-5;
@@ -142,7 +143,7 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
     let ended = crate::pathtrace::render(&tracer.ending_at_lightmaps(), &view, &settings, &Unmonitored);
 
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let kernel = PathKernel::new(&gpu, Stack::Short);
+    let kernel = PathKernel::new(&gpu, Stack::Short, Trees::Resting);
     let film = GpuFilm::new(&gpu, view.size).unwrap();
     for sample in 0..2 {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -332,7 +333,7 @@ fn answers_of_pieces(gpu: &Gpu, count: u32) -> Vec<[u32; 16]> {
         label: None,
         entries: &[scene::entry(0, scene::buffer(wgpu::BufferBindingType::Storage { read_only: false }))],
     });
-    let module = gpu.shader("pieces", shader::tracing_source(Stack::default(), &[KERNEL]));
+    let module = gpu.shader("pieces", shader::tracing_source(Stack::default(), Trees::All, &[KERNEL]));
     let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &layout]);
     let words = gpu.empty_storage("words", u64::from(count) * 64).unwrap();
     let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {

@@ -18,7 +18,7 @@ use wgpu::{
     TextureViewDimension,
 };
 
-use super::{Gpu, GpuFault};
+use super::{Gpu, GpuFault, Trees};
 use crate::geometry::{SurfaceId, sobol};
 use crate::kdtree::{Preset, Tree};
 use crate::pathtrace::layer_albedos;
@@ -151,6 +151,11 @@ impl GpuScene {
         let buffers = MoverBuffers { nodes, triangles, tables, surfaces, emitters: lights };
         let movers = GpuMovers::new(buffers, standing, list_start, emitters);
         Ok(Self { bind_group, sources: trees.sources.clone(), movers })
+    }
+
+    /// The trees that rays must be sent into: all of them where something moves.
+    pub fn trees(&self) -> Trees {
+        if self.movers.is_empty() { Trees::Resting } else { Trees::All }
     }
 
     /// Its movers, to be put elsewhere.

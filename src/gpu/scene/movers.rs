@@ -76,6 +76,10 @@ impl GpuMovers {
         Self { buffers, movers, list_start, emitters }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.movers.is_empty()
+    }
+
     /// Puts some movers where a scene has them that differs from the one on the device in that alone. `trees` are those
     /// that it was uploaded with. The change is to be written before the next is asked for.
     pub fn place(&mut self, scene: &Scene, trees: &GpuTree, moved: impl IntoIterator<Item = SurfaceId>) -> SceneChange {

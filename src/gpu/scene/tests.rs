@@ -51,7 +51,7 @@ fn lively_room() -> Scene {
 }
 
 fn answers(gpu: &Gpu, scene: &GpuScene, rays: &[Ray], question: Question) -> Vec<RayAnswer> {
-    RayKernels::new(gpu, Stack::Short).trace(gpu, scene, rays, question).unwrap()
+    RayKernels::new(gpu, Stack::Short, scene.trees()).trace(gpu, scene, rays, question).unwrap()
 }
 
 /// The same scene as if nothing moved: one tree over all triangles in world space.

@@ -17,7 +17,7 @@ use bevy::prelude::*;
 use bevy::render::renderer::{RenderAdapterInfo, RenderDevice, RenderQueue};
 
 use crate::geometry::SurfaceId;
-use crate::gpu::{Gpu, GpuFault, GpuMovers, GpuScene, GpuTree, PathKernel, PictureFilter, SceneChange, Stack};
+use crate::gpu::{Gpu, GpuFault, GpuMovers, GpuScene, GpuTree, PathKernel, PictureFilter, SceneChange, Stack, Trees};
 use crate::kdtree::Preset;
 use crate::plugin::sync::{
     AssetCache, LiveMove, LiveRebuild, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene, can_stand,
@@ -313,15 +313,17 @@ fn build(read: Scene, trees: Option<Arc<GpuTree>>, device: Device) -> Result<Bui
     let trees = trees.unwrap_or_else(|| Arc::new(GpuTree::build(&scene, &preset)));
     let tree_seconds = is_new.then(|| started.elapsed().as_secs_f32());
     let started = Instant::now();
-    let tracer = match device {
-        Device::Prepared(tracer) => tracer,
-        Device::New(gpu) => {
-            let paths = Arc::new(PathKernel::new(&gpu, Stack::default()));
-            let filter = Arc::new(PictureFilter::new(&gpu));
-            Tracer { gpu: Arc::new(gpu), paths, filter }
-        }
+    let (gpu, prepared) = match device {
+        Device::Prepared(Tracer { gpu, paths, filter }) => (gpu, Some((paths, filter))),
+        Device::New(gpu) => (Arc::new(gpu), None),
     };
-    let buffers = GpuScene::with_tree(&tracer.gpu, &scene, &trees)?;
+    let buffers = GpuScene::with_tree(&gpu, &scene, &trees)?;
+    let (paths, filter) = prepared.unzip();
+    // Once something has moved, more may follow.
+    let paths = paths.filter(|paths| paths.trees() == Trees::All || buffers.trees() == Trees::Resting);
+    let paths = paths.unwrap_or_else(|| Arc::new(PathKernel::new(&gpu, Stack::default(), buffers.trees())));
+    let filter = filter.unwrap_or_else(|| Arc::new(PictureFilter::new(&gpu)));
+    let tracer = Tracer { gpu, paths, filter };
     let buffer_seconds = started.elapsed().as_secs_f32();
     Ok(Built { scene, tracer, buffers, trees, tree_seconds, buffer_seconds, warnings })
 }
