@@ -254,10 +254,13 @@ fn hit_triangle(sheared: ShearedRay, origin: vec3<f32>, triangle: u32) -> Triang
 
 /// The nearest triangle that stops the ray, or one whose number is `NONE`.
 fn closest_hit(ray: Ray) -> Hit {
-    var hit = Hit(ray.t_max, NONE, vec2(0.0), vec3(1.0), false, 0u, true);
-    while hit.is_overtinted {
-        // Twice at most: once more when it is known where the ray ends.
+    var hit = Hit(ray.t_max, NONE, vec2(0.0), vec3(1.0), false, 0u, false);
+    loop {
         hit = closest_before(ray, hit.t);
+        if !hit.is_overtinted {
+            break;
+        }
+        // Once more, now that it is known where the ray ends.
     }
     return hit;
 }
@@ -301,10 +304,11 @@ fn closest_before(ray: Ray, t_max: f32) -> Hit {
             goes_on = advance(&walk);
             goes_on = goes_on && walk.t0 <= best.t;
         }
-        was_tinted = was_tinted || any(best.filtered != vec3(1.0));
-        if WALKS_MOVERS {
-            goes_on = enter_next_mover(&walk, ray, best.t);
+        if !WALKS_MOVERS {
+            break;
         }
+        was_tinted = was_tinted || any(best.filtered != vec3(1.0));
+        goes_on = enter_next_mover(&walk, ray, best.t);
         if !goes_on {
             break;
         }
@@ -368,9 +372,10 @@ fn light_through(ray: Ray) -> vec3<f32> {
             }
             goes_on = advance(&walk);
         }
-        if WALKS_MOVERS {
-            goes_on = enter_next_mover(&walk, ray, ray.t_max);
+        if !WALKS_MOVERS {
+            break;
         }
+        goes_on = enter_next_mover(&walk, ray, ray.t_max);
         if !goes_on {
             break;
         }
