@@ -41,7 +41,23 @@ struct Surface {
     clearcoat_roughness: f32,
     padding_a: u32,
     padding_b: u32,
-    padding_c: u32,
+    /// The root of its mesh's tree. It and all that follows tell of movers alone.
+    root: u32,
+    /// From the world to the mesh's own space: the rows of a matrix.
+    from_world: array<vec4<f32>, 3>,
+    /// The corner of the box around its mesh's triangles with the smallest coordinates, in their own space.
+    tree_min: vec3<f32>,
+    /// The first of its triangles.
+    first_triangle: u32,
+    /// The corner with the largest coordinates.
+    tree_max: vec3<f32>,
+    padding: u32,
+    /// The largest number, along each axis of the mesh's space, that rounding may be part of on the way there ...
+    reach: vec3<f32>,
+    padding_of_reach: u32,
+    /// ... and how much larger it gets with each metre that the ray starts away from the world's origin.
+    stretch: vec3<f32>,
+    padding_of_stretch: u32,
 }
 
 const ALPHA_MODE: u32 = 3u;

@@ -5,7 +5,7 @@
 
 /// What concerns the whole scene.
 struct SceneHeader {
-    /// The corner of the box around all triangles with the smallest coordinates, metres.
+    /// The corner of the box around all that stands still with the smallest coordinates, metres.
     bounds_min: vec3<f32>,
     /// How many emitters there are; one that is dark where there is none.
     emitters: u32,
@@ -18,7 +18,7 @@ struct SceneHeader {
     padding: f32,
 }
 
-/// One triangle of the tree in world space.
+/// One triangle in world space, be it of something that stands still or of a mover.
 struct TriangleRecord {
     /// The first corner.
     a: vec3<f32>,
@@ -42,8 +42,10 @@ const NONE: u32 = 0xffffffffu;
 const PASSABLE: u32 = 0x80000000u;
 
 @group(0) @binding(0) var<uniform> scene: SceneHeader;
-/// Nodes of the KD-tree, as `kdtree::Node` packs them.
+/// Nodes of the KD-trees, as `kdtree::Node` packs them: first the tree of all that stands still, which leaves the second
+/// place free, then those of moving meshes. Behind them is the list of movers, which the second node tells start and end of:
+/// corners of a box; where the list goes on behind all that lies in the box; the surface that is all of it, or `NONE`.
 @group(0) @binding(3) var<storage, read> nodes: array<vec2<u32>>;
-/// Triangles of the leaves.
+/// Triangles of the leaves, counted from the first one of what the tree is of.
 @group(0) @binding(4) var<storage, read> references: array<u32>;
 @group(0) @binding(5) var<storage, read> triangles: array<TriangleRecord>;

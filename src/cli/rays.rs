@@ -102,7 +102,7 @@ fn replay_on(
     let started = Instant::now();
     let on_device = GpuScene::new(gpu, scene)?;
     let build_seconds = started.elapsed().as_secs_f64();
-    let kernels = RayKernels::new(gpu, Stack::default());
+    let kernels = RayKernels::new(gpu, Stack::default(), on_device.trees());
     let question = if arguments.any_hit { Question::Any } else { Question::Closest };
     let rays: Vec<Ray> = rays.iter().map(|ray| if ray.is_valid() { *ray } else { NOWHERE }).collect();
     let mut answers = Vec::new();

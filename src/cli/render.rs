@@ -287,7 +287,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let device = if arguments.integrator.runs_on_devices() { arguments.work.open_device()? } else { Device::Cpu };
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
-    let lights = LightSampler::new(&opened.scene);
+    let lights = LightSampler::with_movers(&opened.scene);
     let paths = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
     clock.lap("tree");
     let filter = match arguments.filter {

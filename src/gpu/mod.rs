@@ -29,5 +29,5 @@ pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
 pub use path::{Pass, PathKernel};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
-pub use scene::{GpuScene, GpuTree};
-pub use shader::Stack;
+pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};
+pub use shader::{Stack, Trees};

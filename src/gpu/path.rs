@@ -10,7 +10,7 @@ use wgpu::{
 
 use super::scene::{buffer, entry};
 use super::shader::{piece, tracing_source};
-use super::{Gpu, GpuFilm, GpuScene, Stack};
+use super::{Gpu, GpuFilm, GpuScene, Stack, Trees};
 use crate::pathtrace::{PixelFilter, View};
 
 /// The kernel that follows paths, the twin of [`PathTracer`](crate::pathtrace::PathTracer): the same samples bring the
@@ -18,6 +18,7 @@ use crate::pathtrace::{PixelFilter, View};
 pub struct PathKernel {
     layout: BindGroupLayout,
     pipeline: ComputePipeline,
+    trees: Trees,
 }
 
 /// One sample for each pixel of some rows.
@@ -63,7 +64,7 @@ const GROUP: u32 = 8;
 
 impl PathKernel {
     /// Compiles the kernel.
-    pub fn new(gpu: &Gpu, stack: Stack) -> Self {
+    pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor {
             label: Some("film"),
             entries: &[
@@ -72,11 +73,16 @@ impl PathKernel {
                 entry(2, buffer(BufferBindingType::Storage { read_only: false })),
             ],
         });
-        let source =
-            tracing_source(stack, &[piece!("colour"), piece!("light"), piece!("bsdf"), piece!("film"), piece!("path")]);
+        let own = [piece!("colour"), piece!("light"), piece!("bsdf"), piece!("film"), piece!("path")];
+        let source = tracing_source(stack, trees, &own);
         let module = gpu.shader("paths", source);
         let pipeline = gpu.compute_pipeline(&module, "trace_pixels", &[&GpuScene::layout(gpu), &layout]);
-        Self { layout, pipeline }
+        Self { layout, pipeline, trees }
+    }
+
+    /// Which trees it sends rays into.
+    pub fn trees(&self) -> Trees {
+        self.trees
     }
 
     /// Records a pass over a film that is as large as the view.

@@ -8,7 +8,7 @@ use wgpu::{
 
 use super::scene::{buffer, entry};
 use super::shader::{groups_of_64, piece, tracing_source};
-use super::{Gpu, GpuFault, GpuScene, Stack};
+use super::{Gpu, GpuFault, GpuScene, Stack, Trees};
 use crate::geometry::Ray;
 
 /// The kernels that trace rays from a buffer.
@@ -54,7 +54,7 @@ const BATCH: usize = 1 << 20;
 
 impl RayKernels {
     /// Compiles the kernels.
-    pub fn new(gpu: &Gpu, stack: Stack) -> Self {
+    pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor {
             label: Some("rays"),
             entries: &[
@@ -63,7 +63,7 @@ impl RayKernels {
                 entry(2, buffer(BufferBindingType::Storage { read_only: false })),
             ],
         });
-        let module = gpu.shader("rays", tracing_source(stack, &[piece!("rays")]));
+        let module = gpu.shader("rays", tracing_source(stack, trees, &[piece!("rays")]));
         let layouts = [&GpuScene::layout(gpu), &layout];
         let closest = gpu.compute_pipeline(&module, "trace_closest", &layouts);
         let any = gpu.compute_pipeline(&module, "trace_any", &layouts);

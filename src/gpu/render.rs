@@ -22,7 +22,7 @@ pub fn render(
     monitor: &dyn Monitor,
 ) -> Result<Film, GpuFault> {
     let film = GpuFilm::new(gpu, view.size)?;
-    let kernel = PathKernel::new(gpu, Stack::default());
+    let kernel = PathKernel::new(gpu, Stack::default(), scene.trees());
     let mut rows_at_once = Pace::new(8, 1 << 16);
     let mut samples = 0;
     let started = Instant::now();

@@ -37,10 +37,23 @@ impl Stack {
     }
 }
 
+/// Which trees rays are sent into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trees {
+    /// That of all that stands still: for scenes without movers, and a little faster there.
+    Resting,
+    /// Those of movers as well, for all scenes.
+    All,
+}
+
 /// Everything that a shader needs which sends rays into a scene.
-pub(super) fn tracing_source(stack: Stack, own: &[&str]) -> String {
+pub(super) fn tracing_source(stack: Stack, trees: Trees, own: &[&str]) -> String {
     let entries = stack.entries();
-    let sizes = format!("const STACK_SIZE: u32 = {entries}u;\nconst STACK_ENTRIES: u32 = {}u;\n", entries.max(1));
+    let sizes = format!(
+        "const STACK_SIZE: u32 = {entries}u;\nconst STACK_ENTRIES: u32 = {}u;\nconst WALKS_MOVERS: bool = {};\n",
+        entries.max(1),
+        trees == Trees::All
+    );
     let shared = [
         piece!("scene"),
         piece!("random"),

@@ -19,7 +19,7 @@ use crate::scene::{
 };
 
 /// Rays from within a scene's box, in all directions; every eighth along an axis.
-fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
+pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
     const AXES: [Vec3; 6] = [Vec3::X, Vec3::Y, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Y, Vec3::NEG_Z];
     let bounds = scene.bounds();
     let (places, directions) = (OwenSobol::new(1), OwenSobol::new(2));
@@ -37,7 +37,7 @@ fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
 fn disagreements(scene: &Scene, rays: &[Ray], stack: Stack) -> Option<usize> {
     let gpu = test_device()?;
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
-    let answers = RayKernels::new(&gpu, stack).trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
+    let answers = RayKernels::new(&gpu, stack, on_gpu.trees()).trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
     let differs = |(ray, answer): (&Ray, &RayAnswer)| match (world.closest(ray), on_gpu.source(answer.triangle)) {
         (None, None) => false,
@@ -77,7 +77,8 @@ fn as_much_light_gets_along_a_segment_as_on_the_cpu() {
     let scene = room_of_everything();
     let segments = rays_in(&scene, 20_000).into_iter().map(|ray| Ray { t_max: 1.5, ..ray }).collect::<Vec<_>>();
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let answers = RayKernels::new(&gpu, Stack::Short).trace(&gpu, &on_gpu, &segments, Question::Any).unwrap();
+    let answers =
+        RayKernels::new(&gpu, Stack::Short, Trees::All).trace(&gpu, &on_gpu, &segments, Question::Any).unwrap();
     let world = World::build(Arc::new(scene), Preset::best());
     let differs =
         |(segment, answer): &(&Ray, &RayAnswer)| (world.blocked(segment).0.max_element() - answer.t).abs() > 1e-5;
@@ -93,7 +94,7 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
     let settings = RenderSettings { samples, seed: 3, ..Default::default() };
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
-    let lights = LightSampler::new(scene);
+    let lights = LightSampler::with_movers(scene);
     let tracer = PathTracer::new(scene, &world, &lights, None);
     let on_cpu = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
@@ -135,14 +136,14 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
     let camera = Camera::looking_at(middle + size * Vec3::new(0.1, 0.1, 0.3), middle, 1.2).unwrap();
     let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
-    let lights = LightSampler::new(&scene);
+    let lights = LightSampler::with_movers(&scene);
     let tracer = PathTracer::new(&scene, &world, &lights, None);
     let settings = RenderSettings { samples: 2, seed: 3, ..Default::default() };
     let full = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);
     let ended = crate::pathtrace::render(&tracer.ending_at_lightmaps(), &view, &settings, &Unmonitored);
 
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let kernel = PathKernel::new(&gpu, Stack::Short);
+    let kernel = PathKernel::new(&gpu, Stack::Short, Trees::Resting);
     let film = GpuFilm::new(&gpu, view.size).unwrap();
     for sample in 0..2 {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -333,7 +334,7 @@ fn answers_of_pieces(gpu: &Gpu, count: u32) -> Vec<[u32; 16]> {
         label: None,
         entries: &[scene::entry(0, scene::buffer(wgpu::BufferBindingType::Storage { read_only: false }))],
     });
-    let module = gpu.shader("pieces", shader::tracing_source(Stack::default(), &[KERNEL]));
+    let module = gpu.shader("pieces", shader::tracing_source(Stack::default(), Trees::All, &[KERNEL]));
     let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &layout]);
     let words = gpu.empty_storage("words", u64::from(count) * 64).unwrap();
     let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {

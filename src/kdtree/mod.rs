@@ -32,6 +32,8 @@ mod tests;
 
 pub use brute_force::BruteForce;
 pub use cost::TraversalCost;
+#[cfg(feature = "gpu")]
+pub(crate) use movers::triangles_of_mesh;
 pub use node::{Node, NodeKind};
 pub use preset::Preset;
 pub use statistics::Statistics;
@@ -40,6 +42,4 @@ pub use traverse::TreeHit;
 pub use tree::Tree;
 pub use validate::TreeFault;
 pub use world::World;
-#[cfg(feature = "gpu")]
-pub(crate) use world::all_triangles;
 pub(crate) use world::resting_triangles;

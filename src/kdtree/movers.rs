@@ -41,15 +41,20 @@ struct Instance {
 
 impl ObjectTree {
     fn build(mesh: &MeshData, preset: &Preset, marked: bool) -> Self {
-        let (triangles, indices) = (0..mesh.triangles.len() as u32)
-            .map(|index| {
-                let corners = mesh.triangles[index as usize].map(|vertex| mesh.positions[vertex as usize]);
-                (Triangle { corners }, index)
-            })
-            .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
-            .unzip();
+        let (triangles, indices) = triangles_of_mesh(mesh);
         Self { tracer: Tracer::build(triangles, preset, |_| marked), triangles: indices }
     }
+}
+
+/// The triangles of a mesh in its own space, and which of the mesh's each is; degenerate ones are left out.
+pub(crate) fn triangles_of_mesh(mesh: &MeshData) -> (Vec<Triangle>, Vec<u32>) {
+    (0..mesh.triangles.len() as u32)
+        .map(|index| {
+            let corners = mesh.triangles[index as usize].map(|vertex| mesh.positions[vertex as usize]);
+            (Triangle { corners }, index)
+        })
+        .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
+        .unzip()
 }
 
 impl Default for Movers {

@@ -52,4 +52,13 @@ impl Tree {
     pub fn triangles(&self) -> &[Triangle] {
         &self.triangles
     }
+
+    /// Puts nodes and references behind those of other trees, and answers where the root is.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn append_to(&self, nodes: &mut Vec<Node>, references: &mut Vec<u32>) -> u32 {
+        let root = nodes.len();
+        nodes.extend(self.nodes.iter().map(|node| node.shifted(root, references.len())));
+        references.extend(&self.references);
+        root as u32
+    }
 }

@@ -101,30 +101,14 @@ impl World {
     }
 }
 
-/// The triangles of some surfaces in world space, and where each comes from; degenerate ones are left out.
-fn triangles_of(scene: &Scene, surfaces: impl Iterator<Item = SurfaceId>) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
-    surfaces
+/// The triangles of all that takes part in a bake in world space, and where each comes from; degenerate ones are left out.
+pub(crate) fn resting_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
+    let resting = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake());
+    resting
         .flat_map(|surface| (0..scene.mesh_of(surface).triangles.len() as u32).map(move |triangle| (surface, triangle)))
         .map(|(surface, triangle)| (scene.triangle(surface, triangle), (surface, triangle)))
         .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
         .unzip()
-}
-
-/// The triangles of all that takes part in a bake, and where each comes from.
-pub(crate) fn resting_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
-    triangles_of(scene, scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake()))
-}
-
-/// The same of everything that a scene shows, movers where they stand.
-#[cfg(feature = "gpu")]
-pub(crate) fn all_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
-    let with_role = |movers: bool| {
-        scene.surface_ids().filter(move |&id| {
-            let surface = scene.surface(id);
-            if movers { surface.role == Role::Mover } else { surface.is_in_bake() }
-        })
-    };
-    triangles_of(scene, with_role(false).chain(with_role(true)))
 }
 
 impl RayQuery for World {

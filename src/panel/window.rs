@@ -13,7 +13,8 @@ use super::view::{Cameras, Mode, View};
 use super::{Panel, PanelKeys};
 use crate::bake::BakeSettings;
 use crate::plugin::{
-    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveViewStatus, SceneCounts, SceneRead, SceneStatus,
+    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveMove, LiveViewStatus, SceneCounts, SceneRead,
+    SceneStatus,
 };
 
 /// Width and height of the window at first, in egui's points: it has room for all that may be shown.
@@ -175,6 +176,10 @@ fn draw_scene(ui: &mut egui::Ui, scene: &SceneStatus) {
             None => "tree kept".to_owned(),
         };
         ui.weak(format!("{tree}, buffers {}", say_time(rebuild.buffer_seconds)));
+        if let Some(LiveMove { surfaces, seconds }) = scene.last_live_move {
+            let moved = named_count(surfaces as u64, "surface");
+            ui.weak(format!("{moved} moved without a new tree in {}", say_time(seconds)));
+        }
         warnings(ui, "live view warnings", &rebuild.read.warnings);
     }
     if let Some(read) = &scene.last_read {

@@ -52,8 +52,8 @@ pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use spawn::spawn_scene;
 pub use sync::{
-    AssetCache, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus, SceneSyncPlugin,
-    WorldScene,
+    AssetCache, LiveMove, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus,
+    SceneSyncPlugin, WorldScene,
 };
 pub use tree_cells::TreeCells;
 pub use viewer::{TakeScreenshot, ViewerPlugin};

@@ -40,11 +40,11 @@ pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures}
 pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
-#[cfg(feature = "gpu")]
-pub(crate) use light_sampler::EmitterDescription;
 pub use light_sampler::{
     AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, Place, luminance,
 };
+#[cfg(feature = "gpu")]
+pub(crate) use light_sampler::{EmitterDescription, weigh_surface};
 pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};

@@ -122,6 +122,12 @@ impl Surface {
         (self.normal_matrix() * normal).normalize_or_zero()
     }
 
+    /// True when pictures show the surface.
+    #[inline]
+    pub fn is_shown(&self) -> bool {
+        self.role != Role::Excluded
+    }
+
     /// True when the surface takes part in a bake at all.
     #[inline]
     pub fn is_in_bake(&self) -> bool {

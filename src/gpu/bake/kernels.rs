@@ -9,7 +9,7 @@ use wgpu::{
 
 use super::super::scene::{buffer, entry};
 use super::super::shader::{groups_of_64, piece, tracing_source};
-use super::super::{Gpu, GpuScene, Stack};
+use super::super::{Gpu, GpuScene, Stack, Trees};
 
 /// All kernels, and what they are given.
 pub(super) struct Kernels {
@@ -53,7 +53,7 @@ impl Kernels {
             piece!("transport"),
             piece!("bake_rays"),
         ];
-        let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), &rays));
+        let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Resting, &rays));
         let sums = [piece!("colour"), piece!("errand"), piece!("bake_sums")].join("\n");
         let sums = gpu.shader("a bake's sums", sums);
         let sweep = gpu.shader("a sweep", piece!("sweep").to_owned());

@@ -6,13 +6,17 @@ use glam::Vec3;
 use super::NONE;
 use super::pictures::Pictures;
 use super::surfaces;
+use super::tree::GpuTree;
 use crate::geometry::{SurfaceId, sin_cos_turns};
-use crate::scene::{AliasEntry, EmitterDescription, LightKind, LightSampler, Scene, Sky};
+use crate::scene::{AliasEntry, AliasTable, EmitterDescription, LightKind, LightSampler, Scene, Sky, weigh_surface};
 
 /// The lights of a scene, and the sky.
+#[derive(Clone)]
 pub(super) struct Emitters {
     /// All of them; one that is dark where there is none, so that shaders need not ask.
     pub records: Vec<Record>,
+    /// By what each is drawn.
+    powers: Vec<f64>,
     /// Radiance of a uniform sky, or the factor on its picture.
     pub sky_radiance: Vec3,
     pub sky_emitter: Option<u32>,
@@ -52,23 +56,22 @@ impl Emitters {
     /// Describes all lights; tells each emissive surface which of them it is.
     pub fn new(
         scene: &Scene,
-        sources: &[(SurfaceId, u32)],
+        trees: &GpuTree,
         pictures: &Pictures,
         surfaces: &mut [surfaces::Record],
         tables: &mut Vec<u32>,
     ) -> Self {
-        let lights = LightSampler::new(scene);
+        let lights = if trees.is_of_bake { LightSampler::new(scene) } else { LightSampler::with_movers(scene) };
         for id in scene.surface_ids() {
             let record = &mut surfaces[id.index()];
             match lights.emitter_of(id) {
                 Some(emitter) => record.emitter = emitter as u32,
-                // What is too weak to be an emitter shines on nothing; movers do, but are not aimed at.
-                None if scene.surface(id).is_in_bake() => record.emission = [0.0; 3],
-                None => {}
+                // What is too weak to be an emitter shines on nothing.
+                None => record.emission = [0.0; 3],
             }
         }
         let first_triangles = scene.first_triangles();
-        let numbers = numbers_in_tree(scene, &first_triangles, sources);
+        let numbers = numbers_in_tree(scene, &first_triangles, &trees.sources);
         let entries = lights.by_power().entries();
         let records =
             lights.descriptions().zip(entries).map(|(description, &AliasEntry { threshold, alias, chance })| {
@@ -113,7 +116,22 @@ impl Emitters {
         if records.is_empty() {
             records.push(Record { threshold: 1.0, chance: 1.0, range: 1.0, ..Record::default() });
         }
-        Self { records, sky_radiance, sky_emitter }
+        Self { records, powers: lights.powers(), sky_radiance, sky_emitter }
+    }
+
+    /// Weighs a surface's light where it stands: where in the tables the sums of its triangles' probabilities are, and
+    /// those. `None` where it gives off nothing that could be weighed.
+    pub fn weigh_surface(&mut self, scene: &Scene, surface: SurfaceId, emitter: u32) -> Option<(u32, Vec<f32>)> {
+        let (power, cumulative) = weigh_surface(scene, surface)?;
+        self.powers[emitter as usize] = power;
+        Some((self.records[emitter as usize].table + 1, cumulative))
+    }
+
+    /// Draws all of them by what they were weighed as.
+    pub fn weigh(&mut self) {
+        for (record, entry) in self.records.iter_mut().zip(AliasTable::new(&self.powers).entries()) {
+            *record = Record { threshold: entry.threshold, alias: entry.alias, chance: entry.chance, ..*record };
+        }
     }
 }
 

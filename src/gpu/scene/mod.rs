@@ -1,8 +1,14 @@
 //! A scene in the memory of a device.
 
 mod emitters;
+mod list;
+mod movers;
 mod pictures;
+mod placement;
 mod surfaces;
+#[cfg(test)]
+mod tests;
+mod tree;
 mod triangles;
 
 use bytemuck::{Pod, Zeroable};
@@ -12,57 +18,32 @@ use wgpu::{
     TextureViewDimension,
 };
 
-use super::{Gpu, GpuFault};
-use crate::geometry::{SurfaceId, Triangle, sobol};
-use crate::kdtree::{Preset, Tree, all_triangles, resting_triangles};
+use super::{Gpu, GpuFault, Trees};
+use crate::geometry::{SurfaceId, sobol};
+use crate::kdtree::{Preset, Tree};
 use crate::pathtrace::{glass_losses, layer_albedos};
 use crate::scene::{Scene, linear_of_srgb};
 
 use self::emitters::Emitters;
+use self::list::Entry;
+use self::movers::{MoverBuffers, Standing, list_of};
 use self::pictures::Pictures;
 
-/// Splits above a leaf for which a walk has bits.
-const DEEPEST: usize = 32;
+pub use self::movers::{GpuMovers, SceneChange};
+pub use self::tree::GpuTree;
+
 /// Where in the tables the sky's emitter is told.
 const SKY_EMITTER: usize = 0;
 /// No index, in shaders.
 const NONE: u32 = u32::MAX;
 
-/// A scene as shaders see it: the tree and its triangles, materials, pictures and lights, ready to be bound.
+/// A scene as shaders see it: the trees and their triangles, materials, pictures and lights, ready to be bound.
 ///
 /// It takes at most six of the eight storage buffers that a shader may have; two are left for what a kernel writes.
 pub struct GpuScene {
     bind_group: BindGroup,
     sources: Vec<(SurfaceId, u32)>,
-}
-
-/// The tree that shaders walk: built once for scenes that differ in their light and colours alone.
-pub struct GpuTree {
-    tree: Tree,
-    sources: Vec<(SurfaceId, u32)>,
-}
-
-impl GpuTree {
-    /// Builds the tree of all that takes part in a bake: no movers.
-    pub fn of_bake(scene: &Scene, preset: &Preset) -> Self {
-        Self::of(resting_triangles(scene), preset)
-    }
-
-    /// Builds the tree of a scene, movers included where they stand. [`Preset::narrow`] makes the one that is walked the
-    /// fastest.
-    pub fn build(scene: &Scene, preset: &Preset) -> Self {
-        Self::of(all_triangles(scene), preset)
-    }
-
-    fn of((triangles, sources): (Vec<Triangle>, Vec<(SurfaceId, u32)>), preset: &Preset) -> Self {
-        let preset = Preset { deepest: preset.deepest.min(DEEPEST), ..*preset };
-        Self { tree: Tree::build(triangles, &preset), sources }
-    }
-
-    /// The tree as a CPU sees it.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
+    movers: GpuMovers,
 }
 
 /// The twin of `SceneHeader` in `scene.wgsl`.
@@ -95,7 +76,7 @@ mod binding {
 }
 
 impl GpuScene {
-    /// Builds the tree of a scene, movers included where they stand, and uploads everything.
+    /// Builds the trees of a scene, those of its movers included, and uploads everything.
     ///
     /// # Errors
     /// When a part of the scene is larger than what the device lets a shader see.
@@ -103,29 +84,50 @@ impl GpuScene {
         Self::with_tree(gpu, scene, &GpuTree::build(scene, &Preset::narrow()))
     }
 
-    /// Uploads a scene whose tree has been built, or that of one with the same surfaces in the same places.
+    /// Uploads a scene whose trees have been built, or those of one with the same surfaces in the same places, movers apart.
     ///
     /// # Errors
     /// When a part of the scene is larger than what the device lets a shader see.
-    pub fn with_tree(gpu: &Gpu, scene: &Scene, GpuTree { tree, sources }: &GpuTree) -> Result<Self, GpuFault> {
-        let mut tables = vec![NONE];
-        let records = triangles::records(scene, tree, sources, &mut tables);
+    pub fn with_tree(gpu: &Gpu, scene: &Scene, trees: &GpuTree) -> Result<Self, GpuFault> {
         let pictures = Pictures::new(gpu, scene)?;
         let mut surfaces = surfaces::records(scene, &pictures);
-        let emitters = Emitters::new(scene, sources, &pictures, &mut surfaces, &mut tables);
+        let mut tables = vec![NONE];
+        let mut records = triangles::records(scene, trees.sources_at_rest(), 0, &mut tables);
+        let mut attributes_of_movers = Vec::with_capacity(trees.movers.len());
+        for mover in &trees.movers {
+            attributes_of_movers.push(tables.len() as u32);
+            records.extend(triangles::records(scene, trees.sources_of(mover), 0, &mut tables));
+        }
+        let emitters = Emitters::new(scene, trees, &pictures, &mut surfaces, &mut tables);
         tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);
 
-        let header = gpu.uniform("scene", &[header(tree, &emitters)]);
+        let (mut nodes, references, roots) = trees.joined();
+        let standing = trees.movers.iter().zip(attributes_of_movers).map(|(&mover, attributes)| {
+            let record = surfaces[mover.surface.index()];
+            Standing::new(scene, trees, mover, roots[mover.object], attributes, record)
+        });
+        let standing: Vec<Standing> = standing.collect();
+        for (surface, record) in standing.iter().map(Standing::record) {
+            surfaces[surface.index()] = record;
+        }
+        let list_start = nodes.len() as u32;
+        let (list, place) = list_of(&standing, list_start);
+        nodes[list::PLACE as usize] = place;
+        nodes.extend(bytemuck::cast_slice::<Entry, list::Node>(&list));
+        // Those that no ray can be taken to where they stand now may stand elsewhere later.
+        nodes.resize(list_start as usize + list::longest(standing.len()) * list::NODES, [0; 2]);
+
+        let header = gpu.uniform("scene", &[header(trees.tree(), &emitters)]);
         let layer_albedos = gpu.uniform("albedos of glossy layers", &layer_albedos());
         let glass_losses = gpu.uniform("losses of rough glass", &glass_losses());
         let sobol = gpu.uniform("Sobol points", sobol::contributions_of_groups());
         let linear_of_srgb = gpu.uniform("sRGB", linear_of_srgb());
-        let nodes = gpu.storage("the tree's nodes", tree.nodes())?;
-        let references = gpu.storage("the tree's references", tree.references())?;
+        let nodes = gpu.storage("the trees' nodes", &nodes)?;
+        let references = gpu.storage("the trees' references", &references)?;
         let triangles = gpu.storage("the triangles", &records)?;
         let tables = gpu.storage("normals, texture coordinates and lights", &tables)?;
         let surfaces = gpu.storage("the surfaces", &surfaces)?;
-        let emitters = gpu.storage("the lights", &emitters.records)?;
+        let lights = gpu.storage("the lights", &emitters.records)?;
         let buffers: [(u32, &Buffer); 11] = [
             (binding::HEADER, &header),
             (binding::SOBOL, &sobol),
@@ -137,7 +139,7 @@ impl GpuScene {
             (binding::TRIANGLES, &triangles),
             (binding::TABLES, &tables),
             (binding::SURFACES, &surfaces),
-            (binding::EMITTERS, &emitters),
+            (binding::EMITTERS, &lights),
         ];
         let views: [(u32, &TextureView); 2] =
             [(binding::EIGHT_BIT_PICTURES, &pictures.eight_bits), (binding::FLOAT_PICTURES, &pictures.float)];
@@ -149,15 +151,27 @@ impl GpuScene {
             layout: &Self::layout(gpu),
             entries: &[&buffers[..], &views[..]].concat(),
         });
-        Ok(Self { bind_group, sources: sources.clone() })
+        let buffers = MoverBuffers { nodes, triangles, tables, surfaces, emitters: lights };
+        let movers = GpuMovers::new(buffers, standing, list_start, emitters);
+        Ok(Self { bind_group, sources: trees.sources.clone(), movers })
     }
 
-    /// The surface, and the triangle of its mesh, that a triangle of the device's tree is.
+    /// The trees that rays must be sent into: all of them where something moves.
+    pub fn trees(&self) -> Trees {
+        if self.movers.is_empty() { Trees::Resting } else { Trees::All }
+    }
+
+    /// Its movers, to be put elsewhere.
+    pub fn movers(&self) -> GpuMovers {
+        self.movers.clone()
+    }
+
+    /// The surface, and the triangle of its mesh, that a triangle on the device is.
     pub fn source(&self, triangle: u32) -> Option<(SurfaceId, u32)> {
         self.sources.get(triangle as usize).copied()
     }
 
-    /// For each triangle of the scene, surface by surface, its number in the device's tree, or `u32::MAX`.
+    /// For each triangle of the scene, surface by surface, its number on the device, or `u32::MAX`.
     pub(super) fn numbers(&self, scene: &Scene) -> Vec<u32> {
         emitters::numbers_in_tree(scene, &scene.first_triangles(), &self.sources)
     }

@@ -4,7 +4,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::NONE;
 use super::pictures::{PictureWords, Pictures};
-use crate::scene::{AlphaMode, Scene, Sides, TextureRef, UvChannel};
+use super::placement::Placement;
+use crate::scene::{AlphaMode, Scene, Sides, Surface, TextureRef, UvChannel};
 
 /// The twin of `Surface` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -30,7 +31,8 @@ pub(super) struct Record {
     normal_scale: f32,
     clearcoat: f32,
     clearcoat_roughness: f32,
-    padding: [u32; 3],
+    padding: [u32; 2],
+    placement: Placement,
 }
 
 const MASK: u32 = 1;
@@ -38,6 +40,18 @@ const BLEND: u32 = 2;
 const BOTH_SIDES: u32 = 4;
 const MIRRORED: u32 = 8;
 const LIT_DIRECTLY: u32 = 16;
+
+impl Record {
+    /// Puts a mover's surface where it stands.
+    pub fn stand(&mut self, surface: &Surface, placement: Placement) {
+        self.flags = self.flags & !MIRRORED | mirrored(surface);
+        self.placement = placement;
+    }
+}
+
+fn mirrored(surface: &Surface) -> u32 {
+    if surface.is_mirrored() { MIRRORED } else { 0 }
+}
 
 /// Describes each surface of a scene; which emitter it is, is left open.
 pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
@@ -49,7 +63,7 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             AlphaMode::Blend => (BLEND, 0.0),
         };
         let sides = if surface.sides == Sides::Both { BOTH_SIDES } else { 0 };
-        let mirrored = if surface.is_mirrored() { MIRRORED } else { 0 };
+        let mirrored = mirrored(surface);
         let transform = material.uv_transform;
         let glass = material.solid_glass();
         let lightmap = scene.lightmap_of(id);
@@ -82,7 +96,8 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             normal_scale: material.normal_scale,
             clearcoat: material.clearcoat,
             clearcoat_roughness: material.clearcoat_perceptual_roughness,
-            padding: [0; 3],
+            padding: [0; 2],
+            placement: Placement::default(),
         }
     });
     surfaces.collect()

@@ -1,12 +1,11 @@
-//! The triangles of the tree and what is interpolated over them.
+//! The triangles that rays meet and what is interpolated over them.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{Vec2, Vec3};
+use glam::{Mat3, Vec2};
 
 use super::NONE;
 use crate::geometry::SurfaceId;
-use crate::kdtree::Tree;
-use crate::scene::Scene;
+use crate::scene::{MeshData, Scene};
 
 /// The twin of `TriangleRecord` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -26,27 +25,33 @@ const HAS_NORMALS: u32 = 1;
 const HAS_UV0: u32 = 2;
 const HAS_UV1: u32 = 4;
 
-/// Describes each triangle of a tree; normals (in world space) and texture coordinates go into the tables.
-pub(super) fn records(scene: &Scene, tree: &Tree, sources: &[(SurfaceId, u32)], tables: &mut Vec<u32>) -> Vec<Record> {
-    let triangles = tree.triangles().iter().zip(sources);
-    triangles
-        .map(|(triangle, &(surface, index))| {
-            let [a, b, c] = triangle.corners.map(|corner| corner.to_array());
-            let passable = if scene.material_of(surface).can_be_passed() { PASSABLE } else { 0 };
-            let attributes = add_attributes(scene, surface, index, tables);
-            Record { a, surface: surface.0 | passable, b, index, c, attributes }
-        })
-        .collect()
+/// Describes some triangles; normals (in world space) and texture coordinates go into the tables, of which `tables` holds
+/// those from `first_word` on.
+pub(super) fn records(
+    scene: &Scene,
+    sources: &[(SurfaceId, u32)],
+    first_word: u32,
+    tables: &mut Vec<u32>,
+) -> Vec<Record> {
+    let mut records = Vec::with_capacity(sources.len());
+    for of_surface in sources.chunk_by(|(a, _), (b, _)| a == b) {
+        let surface = of_surface[0].0;
+        let passable = if scene.material_of(surface).can_be_passed() { PASSABLE } else { 0 };
+        let normal_matrix = scene.surface(surface).normal_matrix();
+        for &(_, index) in of_surface {
+            let [a, b, c] = scene.triangle(surface, index).corners.map(|corner| corner.to_array());
+            let attributes = add_attributes(scene.mesh_of(surface), index, &normal_matrix, first_word, tables);
+            records.push(Record { a, surface: surface.0 | passable, b, index, c, attributes });
+        }
+    }
+    records
 }
 
 /// Where in the tables the attributes of a triangle start; those that its mesh lacks take no room.
-fn add_attributes(scene: &Scene, surface: SurfaceId, triangle: u32, tables: &mut Vec<u32>) -> u32 {
-    let mesh = scene.mesh_of(surface);
+fn add_attributes(mesh: &MeshData, triangle: u32, normal_matrix: &Mat3, first_word: u32, tables: &mut Vec<u32>) -> u32 {
     let corners = mesh.triangles[triangle as usize];
-    let normals = mesh.corner_normals(triangle).map(|normals| {
-        let to_world = scene.surface(surface).normal_matrix();
-        normals.map(|normal: Vec3| (to_world * normal).to_array())
-    });
+    let normals = mesh.corner_normals(triangle);
+    let normals = normals.map(|normals| normals.map(|normal| (*normal_matrix * normal).to_array()));
     let coordinates = |uv: &[Vec2]| {
         let [a, b, c] = corners.map(|vertex| uv.get(vertex as usize).map(|uv| uv.to_array()));
         Some([a?, b?, c?])
@@ -59,7 +64,7 @@ fn add_attributes(scene: &Scene, surface: SurfaceId, triangle: u32, tables: &mut
     if present == 0 {
         return NONE;
     }
-    let start = tables.len() as u32;
+    let start = first_word + tables.len() as u32;
     tables.push(present);
     tables.extend(normals.iter().flatten().flatten().map(|value| value.to_bits()));
     tables.extend([uv0, uv1].iter().flatten().flatten().flatten().map(|value| value.to_bits()));

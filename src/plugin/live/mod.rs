@@ -10,13 +10,14 @@
 //! ```
 //!
 //! ```text
-//! main world:    what changed? --> read it --> a thread builds tree and buffers --> LiveScene, shared by all views
+//! main world:    what changed? --> read it --> a thread builds trees and buffers --> LiveScene, shared by all views
+//!                movers elsewhere? ------------> their parts of the buffers --------> LiveScene
 //! render world:  camera moved? --> how much fits into the frame's budget? --> trace --> draw before tonemapping
 //! ```
 //!
 //! While nothing moves, samples are added up. A move starts again, on fewer pixels if a frame's budget has no room for
 //! all of them; once all is still, [`Layers`](layers::Layers) refine step by step. While a changed scene is being built,
-//! the one before is shown.
+//! the one before is shown; what has moved once is shown where it stands in the same frame.
 //!
 //! | file | its one idea |
 //! | --- | --- |
@@ -50,13 +51,17 @@ use bevy::render::sync_component::SyncComponent;
 use bevy::render::{Extract, ExtractSchedule, RenderApp};
 
 use super::tree_cells::TreeCells;
+use crate::gpu::SceneChange;
 use rebuild::{LiveScene, LiveWorld};
 use trace::Tracing;
 
 /// Path traces what a camera sees, live, in place of what Bevy draws.
 ///
 /// It shows what a bake would see, where it stands now: meshes with a `StandardMaterial` and all of Bevy's lights, on any
-/// GPU. Skinned and morphed meshes, and what is marked `BakeExclude` or casts no shadow, are left out. The picture is
+/// GPU. Skinned and morphed meshes, and what is marked `BakeExclude` or casts no shadow, are left out. What has
+/// [moved](crate::plugin::Moved) once, or is marked `BakeMover`, is followed from frame to frame; the first move, like any
+/// other change, shows when a thread has built the scene anew. [`SceneStatus`](crate::plugin::SceneStatus) says what was
+/// built or moved, and how long that took. The picture is
 /// exposed by the camera's `Exposure` and goes through its tonemapping, bloom and what else comes after drawing.
 /// [`LiveViewStatus`] says how far it is.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Reflect)]
@@ -166,7 +171,12 @@ impl Reports {
 
 /// What the render world traces.
 #[derive(Resource, Default)]
-struct Shown(Option<Arc<LiveWorld>>);
+struct Shown {
+    world: Option<Arc<LiveWorld>>,
+    revision: u64,
+    /// What is yet to be written into its buffers.
+    changes: Vec<Arc<SceneChange>>,
+}
 
 /// Path traced cameras.
 pub struct LiveViewPlugin;
@@ -186,6 +196,7 @@ impl Plugin for LiveViewPlugin {
                 (
                     (watch::surfaces, watch::lights, watch::assets, watch::surroundings),
                     rebuild::advance,
+                    rebuild::follow_movers,
                     rebuild::publish_tree,
                 )
                     .chain()
@@ -210,7 +221,9 @@ fn is_any_enabled(views: Query<&LiveView>) -> bool {
 }
 
 fn extract_scene(mut shown: ResMut<Shown>, scene: Extract<Res<LiveScene>>) {
-    shown.0.clone_from(&scene.current);
+    shown.world.clone_from(&scene.current);
+    shown.revision = scene.revision;
+    shown.changes.extend(scene.change.clone());
 }
 
 fn take_reports(reports: Res<Reports>, mut views: Query<(&LiveView, &mut LiveViewStatus)>) {

@@ -96,23 +96,27 @@ fn begin(
 }
 
 fn trace(
-    shown: Res<Shown>,
+    mut shown: ResMut<Shown>,
     device: Res<RenderDevice>,
     queue: Res<RenderQueue>,
     reports: Res<Reports>,
     mut views: Query<(&MainEntity, &Wanted, &ExtractedCamera, &ExtractedView, &mut Tracing)>,
 ) {
     let device = device.wgpu_device();
-    let Some(world) = shown.0.as_ref().filter(|world| world.tracer.gpu.device() == device) else {
+    let (changes, revision) = (core::mem::take(&mut shown.changes), shown.revision);
+    let Some(world) = shown.world.as_ref().filter(|world| world.tracer.gpu.device() == device) else {
         return;
     };
+    for change in changes {
+        change.write(&world.tracer.gpu);
+    }
     for (main, wanted, camera, view, mut tracing) in &mut views {
         let settings = wanted.settings;
         for measurement in tracing.stopwatch.look(device) {
             tracing.pace.learn(&measurement, budget(&settings));
         }
         if !tracing.stopwatch.is_behind() {
-            if let Some(subject) = subject(world, &settings, camera, view, device) {
+            if let Some(subject) = subject(revision, &settings, camera, view, device) {
                 if let Err(fault) = tracing.trace(world, subject, &settings, device, &queue) {
                     warn_once!("a live view cannot be shown: {fault}");
                     tracing.layers = None;
@@ -131,7 +135,7 @@ fn budget(settings: &LiveView) -> f32 {
 
 /// What a camera looks at; `None` where nothing can be traced.
 fn subject(
-    world: &LiveWorld,
+    revision: u64,
     settings: &LiveView,
     camera: &ExtractedCamera,
     view: &ExtractedView,
@@ -145,7 +149,7 @@ fn subject(
         );
     }
     let LiveView { bounces, ends_at_lightmaps, .. } = *settings;
-    Some(Subject { revision: world.revision, bounces, ends_at_lightmaps, view: view? })
+    Some(Subject { revision, bounces, ends_at_lightmaps, view: view? })
 }
 
 /// Columns and rows of the pixels to trace, not more than the GPU has a buffer for.
@@ -268,12 +272,12 @@ impl Tracing {
             Some(filtered) => filtered,
             None => {
                 let picture = FilteredPicture::new(gpu, view.clone())?;
-                self.filtered.insert(Filtered { picture, of, samples: 0, revision: world.revision })
+                self.filtered.insert(Filtered { picture, of, samples: 0, revision: subject.revision })
             }
         };
         if filtered.of != of {
-            filtered.picture.begin(gpu, view, filtered.revision == world.revision)?;
-            (filtered.of, filtered.samples, filtered.revision) = (of, 0, world.revision);
+            filtered.picture.begin(gpu, view, filtered.revision == subject.revision)?;
+            (filtered.of, filtered.samples, filtered.revision) = (of, 0, subject.revision);
         }
         if filtered.samples != samples {
             world.tracer.filter.record(gpu, encoder, film, &mut filtered.picture, samples);

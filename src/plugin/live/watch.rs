@@ -1,7 +1,7 @@
 //! What in the Bevy world a view would show differently.
 //!
 //! A change marks the scene as stale; `rebuild` reads it again and compares, so that a false alarm costs no more than
-//! that.
+//! that. Movers are followed without being read again.
 
 use bevy::asset::UntypedAssetId;
 use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, Skybox, SpotLight, SunDisk};
@@ -17,7 +17,6 @@ type AnySurfaceChanged = (
     Or<(
         Changed<Mesh3d>,
         Changed<MeshMaterial3d<StandardMaterial>>,
-        Changed<GlobalTransform>,
         Changed<InheritedVisibility>,
         Changed<Lightmap>,
         Added<BakeExclude>,
@@ -28,6 +27,7 @@ type AnySurfaceChanged = (
 pub fn surfaces(
     mut scene: ResMut<LiveScene>,
     changed: Query<(), AnySurfaceChanged>,
+    moved: Query<Entity, (With<Mesh3d>, Changed<GlobalTransform>)>,
     mut removed: RemovedComponents<Mesh3d>,
     mut bared: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
     mut included: RemovedComponents<BakeExclude>,
@@ -36,7 +36,8 @@ pub fn surfaces(
 ) {
     let gone = removed.read().count() + bared.read().count() + included.read().count() + shadowed.read().count();
     let gone = gone + unlit.read().count();
-    scene.note(gone > 0 || !changed.is_empty());
+    let has_new_mover = moved.iter().any(|entity| !scene.follows(entity));
+    scene.note(gone > 0 || !changed.is_empty() || has_new_mover);
 }
 
 type AnyLight = Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>;

@@ -22,10 +22,10 @@ use super::components::*;
 use super::write_back::{Baked, BakedLight, Pages};
 pub use cache::AssetCache;
 pub use key::{Names, numbered};
-pub use movers::Moved;
+pub use movers::{Moved, can_stand};
 pub use read::{Needed, Purpose, SceneReader, WorldScene};
 pub use reading::WorldReading;
-pub use status::{LiveRebuild, SceneCounts, SceneRead, SceneStatus};
+pub use status::{LiveMove, LiveRebuild, SceneCounts, SceneRead, SceneStatus};
 
 /// Watches the Bevy world for what a bake should know.
 pub struct SceneSyncPlugin;

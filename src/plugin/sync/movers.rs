@@ -1,5 +1,6 @@
 //! Things that have moved since they were loaded are no part of a bake.
 
+use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
 
 /// Marks an entity that has moved since it was loaded.
@@ -10,7 +11,7 @@ pub struct Moved;
 /// Where an entity was put when it came into the world.
 #[derive(Component, Clone, Copy)]
 pub(in crate::plugin) struct RestPose {
-    transform: GlobalTransform,
+    pub(super) transform: GlobalTransform,
     frames_left: u8,
 }
 
@@ -48,4 +49,12 @@ pub fn settle(mut resting: Query<&mut RestPose>) {
             rest.frames_left -= 1;
         }
     }
+}
+
+/// Whether a live view can show a mover that stands so: one that is flat has no space of its own that rays could be taken
+/// to. What has shrunk to a line or to nothing is not seen anyway.
+pub fn can_stand(to_world: &Affine3A) -> bool {
+    let m = to_world.matrix3;
+    let planes = [m.x_axis.cross(m.y_axis), m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis)];
+    to_world.inverse().is_finite() || planes == [Vec3A::ZERO; 3]
 }

@@ -18,7 +18,7 @@ use super::cache::AssetCache;
 #[cfg(feature = "gltf")]
 use super::extras::FileExtras;
 use super::key::{Names, UniqueKeys};
-use super::movers::Moved;
+use super::movers::{Moved, RestPose, can_stand};
 use crate::plugin::components::*;
 use crate::plugin::convert;
 use crate::plugin::live::LiveView;
@@ -64,6 +64,7 @@ pub struct SurfaceEntity {
     lightmap: Option<&'static Lightmap>,
     is_skinned: Has<SkinnedMesh>,
     has_moved: Has<Moved>,
+    rest: Option<&'static RestPose>,
     casts_no_shadow: Has<NotShadowCaster>,
 }
 
@@ -297,7 +298,10 @@ impl SceneReader<'_, '_> {
             .iter()
             .map(|surface| {
                 let path = self.assets.get_path(surface.source_mesh().id());
-                let key = self.names.surface_key(surface.entity, path.as_ref(), surface.transform.translation());
+                // What a view follows keeps its place in the order.
+                let rest = surface.rest.filter(|_| purpose == Purpose::View && surface.has_moved);
+                let place = rest.map_or(surface.transform, |rest| &rest.transform).translation();
+                let key = self.names.surface_key(surface.entity, path.as_ref(), place);
                 (key, surface)
             })
             .collect();
@@ -349,7 +353,10 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
                 self.deformed += 1;
                 Role::Excluded
             }
-            (Role::Mover, Purpose::View) => Role::Static,
+            (Role::Excluded, _) => Role::Excluded,
+            (role, Purpose::View) if surface.has_moved || role == Role::Mover => {
+                if can_stand(&surface.transform.affine()) { Role::Mover } else { Role::Static }
+            }
             (role, _) => role,
         };
         if role == Role::Excluded {
@@ -374,7 +381,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             self.result.warnings.push(format!("{who} is left out: its material is not loaded"));
             return;
         };
-        if surface.has_moved && role == Role::Mover {
+        if surface.has_moved && role == Role::Mover && self.purpose == Purpose::Bake {
             self.moved += 1;
         }
         let unique = self.keys.claim(&key);

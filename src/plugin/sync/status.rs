@@ -59,6 +59,18 @@ pub struct SceneStatus {
     pub last_read: Option<SceneRead>,
     /// The last time that a live view's scene was built, if there was one.
     pub last_live_rebuild: Option<LiveRebuild>,
+    /// The last time that live views followed something that moved, if they did.
+    pub last_live_move: Option<LiveMove>,
+}
+
+/// What it took live views to follow what moved, within a frame and without building anything anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq)]
+pub struct LiveMove {
+    /// How many surfaces stood elsewhere.
+    pub surfaces: usize,
+    /// Seconds of the main thread.
+    pub seconds: f32,
 }
 
 /// What one change of the Bevy world took a live view.
@@ -67,7 +79,7 @@ pub struct SceneStatus {
 pub struct LiveRebuild {
     /// What was read, and the time that took of the main thread.
     pub read: SceneRead,
-    /// Seconds in which a thread built a new tree; none where only light or colours changed and the old one was kept.
+    /// Seconds in which a thread built new trees; none where only light or colours changed and the old ones were kept.
     pub tree_seconds: Option<f32>,
     /// Seconds in which the same thread filled the GPU's buffers.
     pub buffer_seconds: f32,

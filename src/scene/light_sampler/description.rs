@@ -2,9 +2,9 @@
 
 use glam::Vec3;
 
-use super::{Emitter, LightSampler};
+use super::{EmissiveSurface, Emitter, LightSampler};
 use crate::geometry::{Aabb, SurfaceId};
-use crate::scene::{EnvironmentMap, LightKind};
+use crate::scene::{EnvironmentMap, LightKind, Scene};
 
 /// What a shader needs to know of an emitter.
 pub(crate) enum EmitterDescription<'a> {
@@ -48,4 +48,11 @@ impl LightSampler<'_> {
             },
         })
     }
+}
+
+/// What an emissive surface is drawn by, where it stands, and the cumulative probabilities of its triangles: for shaders
+/// whose emitters move. `None` where it gives off no light, or more than can be weighed.
+pub(crate) fn weigh_surface(scene: &Scene, surface: SurfaceId) -> Option<(f64, Vec<f32>)> {
+    let light = EmissiveSurface::new(scene, surface).filter(|light| light.power().is_finite())?;
+    Some((f64::from(light.power()), light.triangles.cumulative().to_vec()))
 }

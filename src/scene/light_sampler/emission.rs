@@ -70,7 +70,7 @@ impl<'a> EmissionSampler<'a> {
     /// Of the same emitters as `lights`.
     pub fn new(lights: &'a LightSampler<'a>) -> Self {
         let surroundings = distant_disc(lights.scene);
-        let mut powers = lights.powers(|| surroundings.disc());
+        let mut powers = lights.powers_into(|| surroundings.disc());
         if let Sky::Uniform(radiance) = lights.scene.sky {
             powers.push(f64::from(2.0 * TAU * luminance(radiance) * surroundings.disc()));
         }

@@ -29,10 +29,10 @@ struct Facet {
 }
 
 impl EmissiveSurface {
-    /// `None` when the surface gives off no light or is not part of a bake.
+    /// `None` when the surface gives off no light.
     pub fn new(scene: &Scene, surface: SurfaceId) -> Option<Self> {
         let material = scene.material_of(surface);
-        if !scene.surface(surface).is_in_bake() || !material.is_emissive() {
+        if !material.is_emissive() {
             return None;
         }
         let both_sides = scene.surface(surface).sides == Sides::Both;

@@ -29,13 +29,13 @@ use self::{
     distribution::Distribution, emission::Surroundings, emissive_surface::EmissiveSurface, environment::Environment,
     lamp::Lamp, rectangle::RectangleLight,
 };
-use super::{LightKind, Scene, Sky};
+use super::{LightKind, Scene, Sky, Surface};
 use crate::geometry::{Hit, Ray, SurfaceId};
 
 pub use self::alias::{AliasEntry, AliasTable};
 pub use self::choice::{Chances, Place};
 #[cfg(feature = "gpu")]
-pub(crate) use self::description::EmitterDescription;
+pub(crate) use self::description::{EmitterDescription, weigh_surface};
 pub use self::emission::{Emission, EmissionSampler};
 
 /// A point chosen on a light, as seen from a receiver.
@@ -110,8 +110,17 @@ pub struct LightSampler<'a> {
 }
 
 impl<'a> LightSampler<'a> {
-    /// Lists the emitters of a scene; those without power are left out.
+    /// Lists the emitters of a scene as bakes see it: those without power are left out, and all that moves.
     pub fn new(scene: &'a Scene) -> Self {
+        Self::of(scene, Surface::is_in_bake)
+    }
+
+    /// The same as pictures show the scene: with the light of movers, where they stand.
+    pub fn with_movers(scene: &'a Scene) -> Self {
+        Self::of(scene, Surface::is_shown)
+    }
+
+    fn of(scene: &'a Scene, counts: impl Fn(&Surface) -> bool) -> Self {
         let mut emitters = Vec::new();
         let mut add = |emitter: Emitter, power: f32| -> Option<usize> {
             (power > 0.0 && power.is_finite()).then(|| {
@@ -135,7 +144,7 @@ impl<'a> LightSampler<'a> {
         let emitter_of_surface = scene
             .surface_ids()
             .map(|id| {
-                let surface = EmissiveSurface::new(scene, id)?;
+                let surface = counts(scene.surface(id)).then(|| EmissiveSurface::new(scene, id)).flatten()?;
                 let power = surface.power();
                 add(Emitter::Surface(surface), power)
             })
@@ -147,13 +156,18 @@ impl<'a> LightSampler<'a> {
             add(Emitter::Environment(environment), power);
         }
         let mut lights = Self { scene, emitters, emitter_of_surface, by_power: AliasTable::default() };
-        let disc = LazyCell::new(|| distant_disc(scene).disc());
-        lights.by_power = AliasTable::new(&lights.powers(|| *disc));
+        lights.by_power = AliasTable::new(&lights.powers());
         lights
     }
 
-    /// Luminous flux in lumens that each emitter sends into the scene, which light from far away meets with some area.
-    fn powers(&self, disc: impl Fn() -> f32) -> Vec<f64> {
+    /// Luminous flux in lumens that each emitter sends into the scene: what [`LightSampler::draw`] draws by.
+    pub(crate) fn powers(&self) -> Vec<f64> {
+        let disc = LazyCell::new(|| distant_disc(self.scene).disc());
+        self.powers_into(|| *disc)
+    }
+
+    /// The same into what light from far away meets with some area.
+    fn powers_into(&self, disc: impl Fn() -> f32) -> Vec<f64> {
         self.emitters.iter().map(|emitter| f64::from(emitter.power(&disc).min(f32::MAX))).collect()
     }
 
