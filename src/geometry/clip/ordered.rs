@@ -89,7 +89,8 @@ impl<A: Interpolate> OrderedClipper<A> {
 
     /// The first two phases. False when they contradict each other.
     fn find(&mut self, polygon: &[Corner<A>], cell: &Aabb) -> bool {
-        let planes = Face::ALL.map(|face| f64::from(cell.position_of(face)));
+        let (min, max) = (cell.min.as_dvec3(), cell.max.as_dvec3());
+        let planes = [min.x, max.x, min.y, max.y, min.z, max.z];
         self.list.clear();
         self.secondary.clear();
         self.outside.clear();
@@ -264,7 +265,12 @@ fn outside(point: DVec3, planes: &Planes) -> u8 {
 
 /// The faces whose bits are set, in their order.
 fn faces(bits: u8) -> impl Iterator<Item = Face> {
-    Face::ALL.into_iter().filter(move |face| bits & (1 << face.index()) != 0)
+    let mut rest = bits;
+    core::iter::from_fn(move || {
+        let face = *Face::ALL.get(rest.trailing_zeros() as usize)?;
+        rest &= rest - 1;
+        Some(face)
+    })
 }
 
 /// Positive when a polygon, seen along an axis, turns counter-clockwise.
