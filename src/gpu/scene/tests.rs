@@ -171,8 +171,7 @@ fn a_mover_that_was_put_elsewhere_is_as_if_the_scene_had_been_built_so() {
             for id in &ids {
                 let mirror = if id.0 % 4 == 0 { -1.0 } else { 1.0 };
                 let to_world = &mut scene.surfaces[id.index()].to_world;
-                *to_world =
-                    *to_world * pose(step, Vec3::new(mirror, 0.8, 0.6), Vec3::new(0.02, 0.0, 0.01 * step as f32));
+                *to_world *= pose(step, Vec3::new(mirror, 0.8, 0.6), Vec3::new(0.02, 0.0, 0.01 * step as f32));
             }
             movers.place(&scene, &trees, ids).write(&gpu);
         }
