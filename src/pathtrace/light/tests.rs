@@ -217,7 +217,13 @@ fn frosted_glass_is_right_in_a_hybrid() {
     scene.lights.clear();
     scene.sky = Sky::Uniform(Vec3::ONE);
     let view = view([0.0, 2.0, 3.0], [0.0, 0.0, -0.5], 0.3, [8, 8]);
-    assert_same(&draw(&scene, &view, By::Hybrid, 256), &draw(&scene, &view, By::Path, 64), 0.02, 0.1, "frosted glass");
+    assert_same(
+        &draw(&scene, &view, By::Hybrid, 1024),
+        &draw(&scene, &view, By::Path, 4096),
+        0.02,
+        0.1,
+        "frosted glass",
+    );
 }
 
 #[test]
