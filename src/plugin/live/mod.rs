@@ -194,7 +194,7 @@ impl Plugin for LiveViewPlugin {
             .add_systems(
                 Last,
                 (
-                    (watch::surfaces, watch::lights, watch::assets, watch::surroundings),
+                    (watch::surfaces, watch::new_movers, watch::lights, watch::assets, watch::surroundings),
                     rebuild::advance,
                     rebuild::follow_movers,
                     rebuild::publish_tree,

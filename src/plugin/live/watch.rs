@@ -27,7 +27,6 @@ type AnySurfaceChanged = (
 pub fn surfaces(
     mut scene: ResMut<LiveScene>,
     changed: Query<(), AnySurfaceChanged>,
-    moved: Query<Entity, (With<Mesh3d>, Changed<GlobalTransform>)>,
     mut removed: RemovedComponents<Mesh3d>,
     mut bared: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
     mut included: RemovedComponents<BakeExclude>,
@@ -36,8 +35,13 @@ pub fn surfaces(
 ) {
     let gone = removed.read().count() + bared.read().count() + included.read().count() + shadowed.read().count();
     let gone = gone + unlit.read().count();
+    scene.note(gone > 0 || !changed.is_empty());
+}
+
+/// What moves for the first time has to be read; from then on it is followed.
+pub fn new_movers(mut scene: ResMut<LiveScene>, moved: Query<Entity, (With<Mesh3d>, Changed<GlobalTransform>)>) {
     let has_new_mover = moved.iter().any(|entity| !scene.follows(entity));
-    scene.note(gone > 0 || !changed.is_empty() || has_new_mover);
+    scene.note(has_new_mover);
 }
 
 type AnyLight = Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>;
