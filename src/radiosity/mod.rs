@@ -11,7 +11,7 @@
 //! Shoot    stochastic Jacobi iterations, then gather rays that read B      (Method::Stochastic)
 //! ```
 //!
-//! [`Method::Progressive`] stops there after direct light, and has [`progressive`] follow it.
+//! With [`Method::Progressive`] that is direct light alone, and progressive refinement follows it through all bounces.
 //!
 //! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
 //! mean the [`Solution`]. Between passes the whole state is a [`Partial`], which is what a checkpoint holds.
