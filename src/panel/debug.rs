@@ -3,8 +3,9 @@
 use bevy_egui::egui;
 
 use super::view::View;
-use super::window::slider;
-use crate::plugin::{LightmapOverlay, LiveChannel, TreeCells};
+use super::window::{named_count, slider};
+use crate::partition::{PartitionKind, PartitionSettings};
+use crate::plugin::{LightmapOverlay, LiveChannel, PartitionCells, TreeCells};
 
 /// What a live view can draw, how it is called, and what its colours mean.
 const CHANNELS: [(LiveChannel, &str, &str); 5] = [
@@ -63,4 +64,39 @@ pub fn draw_tree(ui: &mut egui::Ui, depth: &mut Option<u32>) {
         }
         *depth = is_shown.then_some(level);
     });
+}
+
+/// Kinds of partitions, how they are called, and how their cells are made.
+const KINDS: [(PartitionKind, &str, &str); 3] = [
+    (PartitionKind::Uniform, "uniform", "Boxes of one size."),
+    (PartitionKind::Balanced, "balanced", "Boxes with equal areas of surface in them."),
+    (PartitionKind::Hybrid, "hybrid", "Eight boxes of one size; those with more than the mean become eight in turn."),
+];
+/// Cells that a partition may be asked for here: more than one can tell apart.
+const MOST_CELLS: u32 = 512;
+
+/// Which partition is drawn, and what came of it.
+pub fn draw_partition(ui: &mut egui::Ui, wanted: &mut Option<PartitionSettings>, cells: &PartitionCells) {
+    let mut is_shown = wanted.is_some();
+    let hint = "Cuts what a bake or a live view was built from last into subscenes, and draws their boxes.";
+    ui.checkbox(&mut is_shown, "partition").on_hover_text(hint);
+    if !is_shown {
+        *wanted = None;
+        return;
+    }
+    let mut settings = wanted.unwrap_or_default();
+    choose(ui, "cells", &mut settings.kind, &KINDS);
+    let least = if settings.kind == PartitionKind::Hybrid { 8 } else { 1 };
+    ui.add(slider(&mut settings.count, least..=MOST_CELLS).logarithmic(true));
+    settings.count = match settings.kind {
+        PartitionKind::Uniform => settings.count,
+        PartitionKind::Balanced => settings.count.next_power_of_two(),
+        PartitionKind::Hybrid => settings.count.max(least),
+    };
+    match &cells.cut {
+        None => ui.weak("nothing has been cut yet"),
+        Some(Ok(cut)) => ui.label(format!("{}, sigma {:.3}", named_count(cut.cells.len() as u64, "cell"), cut.sigma)),
+        Some(Err(error)) => ui.colored_label(ui.visuals().warn_fg_color, error.to_string()),
+    };
+    *wanted = Some(settings);
 }

@@ -26,13 +26,13 @@
 //! | `window` | the window and its widgets |
 //! | `bake` | the part of the window that bakes |
 //! | `debug` | the part of the window that shows why light looks as it does |
-//! | `tree` | the KD-tree's cells, drawn over the picture |
+//! | `cells` | the cells of the KD-tree and of a partition, drawn over the picture |
 //! | `history` | numbers over time, and their curve |
 
 mod bake;
+mod cells;
 mod debug;
 mod history;
-mod tree;
 mod view;
 mod window;
 
@@ -103,7 +103,7 @@ impl Plugin for RadiosityPanelPlugin {
             .after(EguiPreUpdateSet::ProcessInput)
             .run_if(resource_exists::<ButtonInput<KeyCode>>)
             .run_if(not(egui_wants_any_keyboard_input));
-        app.add_systems(PreUpdate, keys).add_systems(EguiPrimaryContextPass, (tree::draw, window::show).chain());
+        app.add_systems(PreUpdate, keys).add_systems(EguiPrimaryContextPass, (cells::draw, window::show).chain());
     }
 }
 

@@ -6,9 +6,11 @@ use bevy_egui::{EguiContext, EguiUserTextures, PrimaryEguiContext, egui};
 
 use super::*;
 use crate::bake::{BakePass, Report};
+use crate::geometry::Aabb;
+use crate::partition::{PartitionKind, PartitionSettings};
 use crate::plugin::{
-    BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, LightmapOverlay, Lightmaps,
-    LiveChannel, LiveView, LiveViewStatus, SceneStatus,
+    BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, CutScene, LightmapOverlay,
+    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, SceneStatus,
 };
 
 /// Writes to what cameras show, as any other system sees them.
@@ -45,6 +47,7 @@ impl Screen {
             .init_resource::<BakeProgress>()
             .init_resource::<BakeConvergence>()
             .init_resource::<LightmapOverlay>()
+            .init_resource::<PartitionCells>()
             .init_resource::<SceneStatus>()
             .init_resource::<Time<Real>>()
             .init_resource::<ButtonInput<KeyCode>>()
@@ -265,6 +268,25 @@ fn debug_views_are_a_click_away_and_suit_what_is_shown() {
     assert_eq!(screen.app.world().resource::<Panel>().tree_depth, Some(4));
     screen.click("KD-tree");
     assert_eq!(screen.app.world().resource::<Panel>().tree_depth, None);
+}
+
+#[test]
+fn a_partition_is_asked_for_by_kind_and_its_cells_are_counted() {
+    let mut screen = Screen::new(());
+    let wanted = |screen: &Screen| screen.app.world().resource::<PartitionCells>().wanted;
+    screen.click("Debug views");
+    screen.unfold();
+    screen.click("partition");
+    screen.unfold();
+    assert_eq!(wanted(&screen), Some(PartitionSettings::default()));
+    screen.click("uniform");
+    assert_eq!(wanted(&screen).map(|settings| settings.kind), Some(PartitionKind::Uniform));
+    assert!(screen.find("nothing has been cut yet").is_some());
+    let cut = CutScene { cells: vec![Aabb { min: Vec3::ZERO, max: Vec3::ONE }; 3], sigma: 0.25 };
+    screen.app.world_mut().resource_mut::<PartitionCells>().cut = Some(Ok(cut));
+    assert!(screen.find("3 cells, sigma 0.250").is_some());
+    screen.click("partition");
+    assert_eq!(wanted(&screen), None);
 }
 
 #[test]

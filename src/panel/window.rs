@@ -12,9 +12,10 @@ use super::history::Histories;
 use super::view::{Cameras, Mode, View};
 use super::{Panel, PanelKeys};
 use crate::bake::BakeSettings;
+use crate::partition::PartitionSettings;
 use crate::plugin::{
-    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveMove, LiveViewStatus, SceneCounts, SceneRead,
-    SceneStatus,
+    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveMove, LiveViewStatus, PartitionCells, SceneCounts,
+    SceneRead, SceneStatus,
 };
 
 /// Width and height of the window at first, in egui's points: it has room for all that may be shown.
@@ -36,6 +37,7 @@ struct Edited {
     bake: BakeSettings,
     overlay: LightmapOverlay,
     tree_depth: Option<u32>,
+    partition: Option<PartitionSettings>,
 }
 
 pub fn show(
@@ -43,6 +45,7 @@ pub fn show(
     mut panel: ResMut<Panel>,
     mut cameras: Cameras,
     mut overlay: ResMut<LightmapOverlay>,
+    mut partition: ResMut<PartitionCells>,
     mut commands: Commands,
     shown: Shown,
 ) {
@@ -54,12 +57,17 @@ pub fn show(
     }
     let (before, keys) = (cameras.view(), panel.keys);
     let status = cameras.status().unwrap_or_default();
-    let mut edited =
-        Edited { view: before, bake: panel.bake.settings, overlay: *overlay, tree_depth: panel.tree_depth };
+    let mut edited = Edited {
+        view: before,
+        bake: panel.bake.settings,
+        overlay: *overlay,
+        tree_depth: panel.tree_depth,
+        partition: partition.wanted,
+    };
     let mut is_open = true;
     let window = egui::Window::new("Radiosity").open(&mut is_open).default_size(SIZE).vscroll(true);
     let window = window.default_pos(egui::pos2(12.0, 12.0)).show(context, |ui| {
-        let press = draw(ui, &shown, &status, &mut edited);
+        let press = draw(ui, &shown, &status, &partition, &mut edited);
         ui.weak(say_keys(&keys));
         press
     });
@@ -73,6 +81,9 @@ pub fn show(
     if panel.tree_depth != edited.tree_depth {
         panel.tree_depth = edited.tree_depth;
     }
+    if partition.wanted != edited.partition {
+        partition.wanted = edited.partition;
+    }
     if !is_open {
         panel.visible = false;
     }
@@ -84,7 +95,13 @@ pub fn show(
 }
 
 /// The window's content.
-fn draw(ui: &mut egui::Ui, shown: &Shown, status: &LiveViewStatus, edited: &mut Edited) -> Option<Press> {
+fn draw(
+    ui: &mut egui::Ui,
+    shown: &Shown,
+    status: &LiveViewStatus,
+    partition: &PartitionCells,
+    edited: &mut Edited,
+) -> Option<Press> {
     ui.spacing_mut().slider_width = 130.0;
     match &mut edited.view {
         Some(view) => draw_view(ui, view, status, &shown.histories),
@@ -97,6 +114,7 @@ fn draw(ui: &mut egui::Ui, shown: &Shown, status: &LiveViewStatus, edited: &mut 
             debug::draw_picture(ui, view, &mut edited.overlay);
         }
         debug::draw_tree(ui, &mut edited.tree_depth);
+        debug::draw_partition(ui, &mut edited.partition, partition);
     });
     section(ui, "Frame", |ui| draw_frame(ui, &shown.histories));
     let press = section(ui, "Bake", |ui| {

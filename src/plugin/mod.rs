@@ -34,6 +34,7 @@ mod job;
 mod level;
 mod live;
 mod overlay;
+mod partition_cells;
 mod skybox;
 mod spawn;
 mod sync;
@@ -50,6 +51,7 @@ pub use job::{
 pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
 pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
+pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};
 pub use spawn::spawn_scene;
 pub use sync::{
     AssetCache, LiveMove, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus,
@@ -72,6 +74,7 @@ impl PluginGroup for RadiosityPlugins {
             .add(BakePlugin)
             .add(BakedLevelPlugin)
             .add(LightmapOverlayPlugin)
+            .add(PartitionCellsPlugin)
             .add(LiveViewPlugin)
     }
 }

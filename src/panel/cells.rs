@@ -1,4 +1,4 @@
-//! The KD-tree's cells, drawn over the picture.
+//! The cells of the KD-tree and of a partition, drawn over the picture.
 //!
 //! egui draws them, for what Bevy draws in a scene lies below a live view's picture.
 
@@ -7,7 +7,7 @@ use bevy_egui::{EguiContexts, PrimaryEguiContext, egui};
 
 use super::Panel;
 use crate::geometry::Aabb;
-use crate::plugin::TreeCells;
+use crate::plugin::{PartitionCells, TreeCells};
 
 /// Which corners of a box its edges join: those whose numbers differ in one bit, of which each is for an axis.
 const EDGES: [(usize, usize); 12] =
@@ -21,24 +21,35 @@ pub fn draw(
     mut contexts: EguiContexts,
     panel: Res<Panel>,
     tree: Res<TreeCells>,
+    partition: Res<PartitionCells>,
     camera: Query<(&Camera, &GlobalTransform), With<PrimaryEguiContext>>,
 ) {
-    let (Some(depth), Ok((camera, place))) = (panel.tree_depth, camera.single()) else {
+    let of_tree = panel.tree_depth.and_then(|depth| tree.levels.get(depth as usize));
+    let of_partition = partition.wanted.and(partition.cut.as_ref()).and_then(|cut| Some(&cut.as_ref().ok()?.cells));
+    let drawn = [(of_tree, 1.0), (of_partition, 2.5)].map(|(cells, width)| Some((cells?, width)));
+    let (Ok((camera, place)), true) = (camera.single(), drawn.iter().any(Option::is_some)) else {
         return;
     };
-    let (Ok(context), Some(cells)) = (contexts.ctx_mut(), tree.levels.get(depth as usize)) else {
+    let Ok(context) = contexts.ctx_mut() else {
         return;
     };
     let clip_from_world = camera.clip_from_view() * Mat4::from(place.affine().inverse());
+    for (cells, width) in drawn.into_iter().flatten() {
+        draw_boxes(context, &clip_from_world, cells, width);
+    }
+}
+
+/// Draws the edges of boxes, each in a colour of its own, with lines of so many points.
+fn draw_boxes(context: &egui::Context, clip_from_world: &Mat4, boxes: &[Aabb], width: f32) {
     let screen = context.content_rect();
     let painter = context.layer_painter(egui::LayerId::background());
-    for (index, cell) in cells.iter().enumerate() {
+    for (index, cell) in boxes.iter().enumerate() {
         let colour = egui::epaint::Hsva::new((index as f32 * GOLDEN).fract(), 0.8, 1.0, 0.7);
-        for line in edges(cell).filter_map(|ends| visible_part(&clip_from_world, ends)) {
+        for line in edges(cell).filter_map(|ends| visible_part(clip_from_world, ends)) {
             let line = line.map(|end| {
                 egui::pos2(0.5 + 0.5 * end.x, 0.5 - 0.5 * end.y).to_vec2() * screen.size() + screen.min.to_vec2()
             });
-            painter.line_segment(line.map(egui::Vec2::to_pos2), egui::Stroke::new(1.0, colour));
+            painter.line_segment(line.map(egui::Vec2::to_pos2), egui::Stroke::new(width, colour));
         }
     }
 }
