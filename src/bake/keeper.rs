@@ -111,4 +111,8 @@ impl SolveObserver for SolveWatch<'_> {
         self.may_stop.store(asked_to_stop, Ordering::Relaxed);
         Ok(())
     }
+
+    fn passes_are_over(&self) {
+        self.may_stop.store(true, Ordering::Relaxed);
+    }
 }

@@ -77,6 +77,37 @@ fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     assert!(passes[0].error > last.error, "{passes:?}");
 }
 
+/// Asks to stop once so much of the light is solved for.
+struct Impatient {
+    after: f32,
+    stop: std::sync::atomic::AtomicBool,
+}
+
+impl Observer for Impatient {
+    fn progress(&self, progress: Progress) {
+        if progress.stage == Stage::Solve && progress.fraction > self.after {
+            self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.stop.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn progressive_refinement_stops_between_shots_when_asked_though_it_keeps_nothing_of_them() {
+    let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 4.0;
+    settings.solver.method = crate::radiosity::Method::Progressive;
+    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
+    let observer = Impatient { after: 0.5, stop: false.into() };
+    let stopped = run_with_checkpoints(scene, &settings, &crate::Device::Cpu, &observer, &folder, false);
+    assert!(matches!(stopped, Err(BakeError::Cancelled(_))), "{:?}", stopped.map(|bake| bake.report));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -28,6 +28,7 @@ mod cpu;
 mod estimate;
 mod form_factor;
 mod partial;
+mod progress_share;
 mod progressive;
 mod residual;
 mod seeds;

@@ -9,6 +9,7 @@ use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend
 use super::cpu::CpuBackend;
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
+use super::progress_share::ProgressShare;
 use super::{HALVES, Method, Solution, SolverSettings, progressive};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
@@ -64,6 +65,10 @@ pub trait SolveObserver: Monitor {
     fn pass_finished(&self, _pass: &Pass, _state: &Snapshot<'_>) -> Result<(), StepError> {
         Ok(())
     }
+
+    /// Told when passes are over and nothing of the work that follows can be kept: who waits with a wish to stop until
+    /// there is something to keep need wait no longer.
+    fn passes_are_over(&self) {}
 }
 
 impl SolveObserver for Unmonitored {}
@@ -491,30 +496,6 @@ impl Clock {
         let Some(limit) = self.limit else { return true };
         let elapsed = self.start.elapsed().as_secs_f32();
         elapsed * (1.0 + rays as f32 / ledger.rays.max(1) as f32) <= limit
-    }
-}
-
-/// A part of the whole progress.
-struct ProgressShare<'a> {
-    observer: &'a dyn SolveObserver,
-    from: f32,
-    to: f32,
-}
-
-impl ProgressShare<'_> {
-    /// The part after this one, when that will do `share` of the rest.
-    fn next(&self, share: f32) -> Self {
-        Self { observer: self.observer, from: self.to, to: self.to + (1.0 - self.to) * share }
-    }
-}
-
-impl Monitor for ProgressShare<'_> {
-    fn progress(&self, fraction: f32) {
-        self.observer.progress(self.from + (self.to - self.from) * fraction);
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.observer.is_cancelled()
     }
 }
 

@@ -37,8 +37,9 @@ pub(crate) use self::patches::PatchId;
 pub(crate) use self::refinement::{Options, Place, Refinement};
 
 use super::cpu::Transport;
+use super::progress_share::ProgressShare;
 use super::residual::{Claim, deviation};
-use super::{Content, Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, StepError};
+use super::{Content, Method, Partial, Solution, SolveError, SolveObserver, SolverSettings};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
@@ -103,13 +104,14 @@ pub(super) fn solve<'p>(
         time_seconds: settings.time_seconds.map(|seconds| seconds * DIRECT_SHARE),
         ..*settings
     };
-    let lit = direct(&for_direct, resume, &Share { observer, from: 0.0, to: DIRECT_SHARE })?;
+    let share = ProgressShare { observer, from: 0.0, to: DIRECT_SHARE };
+    let lit = direct(&for_direct, resume, &share)?;
+    observer.passes_are_over();
     if elements.is_empty() || settings.bounces == Some(0) {
         return Ok(lit);
     }
     let ends = settings.time_seconds.map(|seconds| (start, seconds));
-    let share = Share { observer, from: DIRECT_SHARE, to: 1.0 };
-    let solution = Bounces { scene, world, elements, settings, lit, ends }.follow(&share)?;
+    let solution = Bounces { scene, world, elements, settings, lit, ends }.follow(&share.next(1.0))?;
     observer.progress(1.0);
     Ok(solution)
 }
@@ -226,27 +228,4 @@ fn mean_over(elements: &Elements, visible: &[f32], light: &dyn Fn(usize) -> Vec3
         (sum + weight * f64::from(luminance(light(index))), area + weight)
     });
     if area > 0.0 { (sum / area) as f32 } else { 0.0 }
-}
-
-/// Shows an observer a part of the whole progress.
-struct Share<'a> {
-    observer: &'a dyn SolveObserver,
-    from: f32,
-    to: f32,
-}
-
-impl Monitor for Share<'_> {
-    fn progress(&self, fraction: f32) {
-        self.observer.progress(self.from + (self.to - self.from) * fraction);
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.observer.is_cancelled()
-    }
-}
-
-impl SolveObserver for Share<'_> {
-    fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
-        self.observer.pass_finished(pass, state)
-    }
 }
