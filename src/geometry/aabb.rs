@@ -83,6 +83,15 @@ impl Aabb {
         point.cmpge(self.min).all() && point.cmple(self.max).all()
     }
 
+    /// The parts below and above a plane across an axis.
+    #[inline]
+    pub fn halves(self, axis: usize, position: f32) -> [Self; 2] {
+        let (mut below, mut above) = (self, self);
+        below.max[axis] = position;
+        above.min[axis] = position;
+        [below, above]
+    }
+
     /// The coordinate, on its axis, of a face.
     #[inline]
     pub fn position_of(self, face: Face) -> f32 {

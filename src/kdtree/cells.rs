@@ -18,9 +18,7 @@ impl Tree {
     fn add_cells(&self, node: usize, cell: Aabb, depth: usize, cells: &mut Vec<Aabb>) {
         match self.nodes()[node].kind() {
             NodeKind::Split { axis, position, first } if depth > 0 => {
-                let (mut below, mut above) = (cell, cell);
-                below.max[axis] = position;
-                above.min[axis] = position;
+                let [below, above] = cell.halves(axis, position);
                 self.add_cells(first as usize, below, depth - 1, cells);
                 self.add_cells(first as usize + 1, above, depth - 1, cells);
             }

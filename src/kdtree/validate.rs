@@ -125,9 +125,7 @@ impl Iterator for Cells<'_> {
         let node = *self.nodes.get(index)?;
         self.last = index;
         if let NodeKind::Split { axis, position, first } = node.kind() {
-            let (mut below, mut above) = (cell, cell);
-            below.max[axis] = position;
-            above.min[axis] = position;
+            let [below, above] = cell.halves(axis, position);
             self.pending.push((first as usize + 1, above, depth + 1));
             self.pending.push((first as usize, below, depth + 1));
         }

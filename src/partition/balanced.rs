@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::pieces::Pieces;
-use super::tree::{Tree, halves_of, is_inside};
+use super::tree::{Tree, is_inside};
 use super::{AxisChoice, PartitionError, PartitionSettings, Polygons, imbalance_of_two};
 use crate::geometry::Aabb;
 
@@ -38,7 +38,7 @@ impl Halving {
             Some(plane) => (plane.axis, plane.position),
             None => middle(cell)?,
         };
-        let [lower, upper] = halves_of(cell, axis, position);
+        let [lower, upper] = cell.halves(axis, position);
         let [below, above] = pieces.split(axis, position);
         let (below, above) =
             rayon::join(|| self.halve(lower, &below, depth - 1), || self.halve(upper, &above, depth - 1));

@@ -85,7 +85,7 @@ impl Adjoining<'_> {
     /// Adds all borders between cells of a node.
     fn cross_within(&mut self, node: u32, bounds: Aabb) {
         if let Node::Cut { axis, position, below, above } = self.nodes[node as usize] {
-            let [lower, upper] = super::tree::halves_of(bounds, axis, position);
+            let [lower, upper] = bounds.halves(axis, position);
             self.cross_within(below, lower);
             self.cross_within(above, upper);
             let mut rectangle = lower;

@@ -1,7 +1,7 @@
 //! Eight boxes of one size; those with more than the mean load become eight in turn (section 5.4.1 of the thesis).
 
 use super::pieces::Pieces;
-use super::tree::{Tree, halves_of, is_inside};
+use super::tree::{Tree, is_inside};
 use super::{PartitionError, PartitionSettings, Polygons};
 use crate::geometry::Aabb;
 
@@ -89,7 +89,7 @@ impl Growth {
         if !is_inside(bounds, axis, position) {
             return self.halve(bounds, pieces, axis);
         }
-        let [lower, upper] = halves_of(bounds, axis, position);
+        let [lower, upper] = bounds.halves(axis, position);
         let [below, above] = pieces.split(axis, position);
         let halves = Box::new([self.halve(lower, below, axis), self.halve(upper, above, axis)]);
         Eighths::Cut { axis, position, halves }

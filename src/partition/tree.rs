@@ -30,7 +30,7 @@ impl Tree {
             Self::Cell => cells.push(cell),
             Self::Cut { axis, position, halves } => {
                 let (axis, position) = (*axis, *position);
-                let [below, above] = halves_of(cell, axis, position);
+                let [below, above] = cell.halves(axis, position);
                 let below = halves[0].add_to(below, nodes, cells);
                 let above = halves[1].add_to(above, nodes, cells);
                 nodes[here as usize] = Node::Cut { axis, position, below, above };
@@ -45,14 +45,6 @@ impl Tree {
 pub(super) enum Node {
     Cell(CellId),
     Cut { axis: usize, position: f32, below: u32, above: u32 },
-}
-
-/// The parts of a box below and above a plane.
-pub(super) fn halves_of(cell: Aabb, axis: usize, position: f32) -> [Aabb; 2] {
-    let (mut below, mut above) = (cell, cell);
-    below.max[axis] = position;
-    above.min[axis] = position;
-    [below, above]
 }
 
 /// True when a plane leaves a part of a box on both of its sides.

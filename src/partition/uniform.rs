@@ -65,7 +65,7 @@ impl Rows {
         let (mut below, mut above) = (ranges.clone(), ranges);
         below[axis].end = middle;
         above[axis].start = middle;
-        let [lower, upper] = super::tree::halves_of(cell, axis, position);
+        let [lower, upper] = cell.halves(axis, position);
         Ok(Tree::cut(axis, position, [self.cut(lower, below)?, self.cut(upper, above)?]))
     }
 

@@ -4,6 +4,8 @@ use core::f64::consts::FRAC_1_PI;
 
 use glam::{DVec3, Vec3};
 
+use crate::geometry::clip::split;
+
 /// A convex polygon that a triangle and a rectangle have in common has seven corners; each horizon may add one.
 pub(super) const MOST_CORNERS: usize = 16;
 
@@ -38,7 +40,7 @@ impl Outline {
         outline
     }
 
-    /// Keeps what lies above the plane through the point (Sutherland and Hodgman 1974).
+    /// Keeps what lies above the plane through the point.
     fn clip(&mut self, normal: DVec3) {
         let before = self.corners;
         let corners = &before[..self.count];
@@ -46,16 +48,8 @@ impl Outline {
             return;
         }
         self.count = 0;
-        for (index, &corner) in corners.iter().enumerate() {
-            let next = corners[(index + 1) % corners.len()];
-            let (height, next_height) = (normal.dot(corner), normal.dot(next));
-            if height >= 0.0 {
-                self.push(corner);
-            }
-            if (height < 0.0 && next_height > 0.0) || (height > 0.0 && next_height < 0.0) {
-                self.push(corner.lerp(next, height / (height - next_height)));
-            }
-        }
+        let cross = |from: &DVec3, to: &DVec3, t: f64| from.lerp(*to, t);
+        split(corners, |corner| normal.dot(*corner), cross, |_| (), |corner| self.push(corner));
     }
 
     fn push(&mut self, corner: DVec3) {

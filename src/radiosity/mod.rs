@@ -41,7 +41,6 @@ pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
 pub use cpu::CpuBackend;
 pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
-pub use residual::Measured;
 pub use settings::{Content, Method, Solution, SolverSettings};
 pub use solve::{Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 

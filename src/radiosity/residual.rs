@@ -17,20 +17,11 @@ const SAMPLES: usize = 1024;
 /// Rays of either half of each.
 const RAYS: u32 = 512;
 
-/// A measured root mean square, noise removed, and its standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Measured {
-    /// What was measured.
-    pub value: f32,
-    /// By how much it may be wrong: one standard deviation.
-    pub standard_error: f32,
-}
-
 /// How far what a solution claims is from what rays find.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Deviation {
-    /// Root mean square, lux or lm/m2.
-    pub rms: Measured,
+    /// Root mean square, lux or lm/m2, free of the rays' noise.
+    pub rms: f32,
     /// Mean of what is claimed less what is found, in the same unit.
     pub surplus: f32,
 }
@@ -44,32 +35,37 @@ pub(super) struct Claim<'a> {
     pub visible: &'a [f32],
 }
 
-/// Root mean square of the difference between the irradiance that a solution claims and what gather rays find that read
-/// its radiosities, in luminance (lux), over elements that were drawn in proportion to their area. Each is weighed by
-/// `weight`: with one it is the error of a bounce, with the reflectance the residual (`000` equation 2.13).
-///
-/// Two halves of the rays share no random number, so that the product of their differences is free of noise.
-pub(super) fn deviation(transport: &Transport, claim: &Claim, weight: impl Fn(usize) -> Vec3 + Sync) -> Deviation {
+/// What an element's claimed irradiance is above what either half of its rays found, lux.
+pub(super) struct Difference {
+    element: usize,
+    halves: [Vec3; HALVES],
+}
+
+/// Traces gather rays that read a solution's radiosities, from elements that were drawn in proportion to their area, and
+/// compares what they find with what the solution claims.
+pub(super) fn differences(transport: &Transport, claim: &Claim) -> Vec<Difference> {
     let chosen = choose(transport.elements, claim.visible);
-    let product = |&element: &usize| {
-        let differences = [0, 1].map(|half| {
-            let found = gathered(transport, claim.radiosity, half, element)?;
-            Some(f64::from(luminance(weight(element) * (claim.brought[element] - found))))
-        });
-        let [first, second]: [Option<f64>; HALVES] = differences;
-        Some([first? * second?, 0.5 * (first? + second?)])
+    let difference = |&element: &usize| {
+        let found = [0, 1].map(|half| gathered(transport, claim.radiosity, half, element));
+        let [first, second]: [Option<Vec3>; HALVES] = found;
+        Some(Difference { element, halves: [first?, second?].map(|found| claim.brought[element] - found) })
     };
-    let found: Vec<[f64; 2]> = chosen.par_iter().with_min_len(8).filter_map(product).collect();
-    let count = found.len().max(1) as f64;
-    let mean_of = |which: usize| found.iter().map(|one| one[which]).sum::<f64>() / count;
-    let (mean, surplus) = (mean_of(0), mean_of(1));
-    let variance = found.iter().map(|[product, _]| (product - mean).powi(2)).sum::<f64>() / (count * count);
-    let value = mean.max(0.0).sqrt();
-    let error = variance.sqrt();
-    // The square's error, halved by the root; where the square is lost in its error, the root of that.
-    let standard_error = if mean > error { 0.5 * error / value } else { error.sqrt() };
-    let rms = Measured { value: value as f32, standard_error: standard_error as f32 };
-    Deviation { rms, surplus: surplus as f32 }
+    chosen.par_iter().with_min_len(8).filter_map(difference).collect()
+}
+
+/// How large differences are, in luminance, each weighed by `weight`: with one it is the error of a bounce, with the
+/// reflectance the residual (`000` equation 2.13).
+///
+/// The two halves share no random number, so that the product of their differences is free of noise.
+pub(super) fn deviation(differences: &[Difference], weight: impl Fn(usize) -> Vec3) -> Deviation {
+    let (mut square, mut surplus) = (0.0f64, 0.0f64);
+    for Difference { element, halves } in differences {
+        let [first, second] = halves.map(|half| f64::from(luminance(weight(*element) * half)));
+        square += first * second;
+        surplus += 0.5 * (first + second);
+    }
+    let count = differences.len().max(1) as f64;
+    Deviation { rms: (square / count).max(0.0).sqrt() as f32, surplus: (surplus / count) as f32 }
 }
 
 /// Elements in proportion to their visible area, evenly spread over their order.

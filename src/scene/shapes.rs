@@ -150,12 +150,12 @@ mod tests {
     use super::*;
     use crate::geometry::Triangle;
 
-    fn triangles(mesh: &MeshData) -> impl Iterator<Item = Triangle> {
+    pub fn triangles(mesh: &MeshData) -> impl Iterator<Item = Triangle> {
         mesh.triangles.iter().map(|corners| Triangle { corners: corners.map(|corner| mesh.positions[corner as usize]) })
     }
 
     /// By the divergence theorem: positive when fronts are outside.
-    fn volume(mesh: &MeshData) -> f32 {
+    pub fn volume(mesh: &MeshData) -> f32 {
         triangles(mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum()
     }
 

@@ -42,11 +42,7 @@ impl Builder<'_> {
         if let Some(triangle) = self.triangles.get(reference.triangle as usize) {
             return clip::clip_halves(triangle, cell, axis, position);
         }
-        let inside = reference.bounds.intersection(cell);
-        let (mut below, mut above) = (inside, inside);
-        below.max[axis] = position;
-        above.min[axis] = position;
-        [Some(below), Some(above)]
+        reference.bounds.intersection(cell).halves(axis, position).map(Some)
     }
 }
 

@@ -38,8 +38,8 @@ pub(crate) use self::refinement::{Options, Place, Refinement};
 
 use super::cpu::Transport;
 use super::progress_share::ProgressShare;
-use super::residual::{Claim, deviation};
-use super::{Content, Method, Partial, Solution, SolveError, SolveObserver, SolverSettings};
+use super::residual::{Claim, deviation, differences};
+use super::{Content, Partial, Solution, SolveError, SolveObserver, SolverSettings};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
@@ -98,7 +98,6 @@ pub(super) fn solve<'p>(
 ) -> Result<Solution, SolveError> {
     let start = Instant::now();
     let for_direct = SolverSettings {
-        method: Method::Progressive,
         content: Content::Full,
         error: settings.error * core::f32::consts::FRAC_1_SQRT_2,
         time_seconds: settings.time_seconds.map(|seconds| seconds * DIRECT_SHARE),
@@ -173,8 +172,9 @@ impl Bounces<'_> {
         let radiosity: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
         let transport = Transport::new(scene, world, elements, settings.seed);
         let claim = Claim { radiosity: &radiosity, brought: received, visible: &lit.visible_fraction };
-        let of_bounce = deviation(&transport, &claim, |_| Vec3::ONE);
-        let of_radiosity = deviation(&transport, &claim, |element| elements.reflectance[element]);
+        let differences = differences(&transport, &claim);
+        let of_bounce = deviation(&differences, |_| Vec3::ONE);
+        let of_radiosity = deviation(&differences, |element| elements.reflectance[element]);
         let mean = |light: &dyn Fn(usize) -> Vec3| mean_over(elements, &lit.visible_fraction, light);
         let brought = mean(&|index| received[index]);
         let first_bounce = mean(&|index| sources[index]);
@@ -199,8 +199,8 @@ impl Bounces<'_> {
             indirect,
             halves,
             standard_error,
-            error_estimate: direct_error.hypot(of_bounce.rms.value) / delivered.max(f32::MIN_POSITIVE),
-            residual: of_radiosity.rms.value / first_bounce.max(f32::MIN_POSITIVE),
+            error_estimate: direct_error.hypot(of_bounce.rms) / delivered.max(f32::MIN_POSITIVE),
+            residual: of_radiosity.rms / first_bounce.max(f32::MIN_POSITIVE),
             energy_balance: of_bounce.surplus / (brought - of_bounce.surplus).max(f32::MIN_POSITIVE),
             unshot: shot.unshot,
             iterations: shot.shots,

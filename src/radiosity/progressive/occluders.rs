@@ -41,9 +41,7 @@ impl Occluders {
             }
             match self.tree.nodes()[node].kind() {
                 NodeKind::Split { axis, position, first } => {
-                    let (mut below, mut above) = (cell, cell);
-                    below.max[axis] = position;
-                    above.min[axis] = position;
+                    let [below, above] = cell.halves(axis, position);
                     pending.extend([(first as usize + 1, above), (first as usize, below)]);
                 }
                 NodeKind::Leaf { first, count } => {

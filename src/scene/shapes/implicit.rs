@@ -106,15 +106,7 @@ impl Nets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Triangle;
-
-    fn triangles(mesh: &MeshData) -> impl Iterator<Item = Triangle> {
-        mesh.triangles.iter().map(|corners| Triangle { corners: corners.map(|corner| mesh.positions[corner as usize]) })
-    }
-
-    fn volume(mesh: &MeshData) -> f32 {
-        triangles(mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum()
-    }
+    use crate::scene::shapes::tests::{triangles, volume};
 
     #[test]
     fn a_ball_is_closed_and_has_the_volume_and_the_normals_of_a_ball() {
