@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use glam::Vec3;
-
 use super::keeper::{Keeper, SolveWatch};
+use super::preview::{Previewer, shown};
 use super::stage::StageMonitor;
 use super::whole_file::write_whole;
 use super::{
@@ -19,7 +18,7 @@ use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels, filter, pages};
 use crate::pathtrace::solve_volume;
 use crate::progress::Monitor;
-use crate::radiosity::{Content, Partial, Solution, SolverSettings, solve};
+use crate::radiosity::{Partial, Solution, SolverSettings, solve};
 #[cfg(feature = "gpu")]
 use crate::radiosity::{SolveError, SolveObserver, solve_with};
 use crate::scene::check::darkness;
@@ -68,7 +67,7 @@ pub fn run_on(
 
 /// Bakes a scene and keeps checkpoints in a folder, going on from the one that is there if `resume` asks for it.
 ///
-/// When the observer cancels, the running pass is finished first and a checkpoint is kept. The caller removes the
+/// When the observer cancels, the running pass or shot is finished first and a checkpoint is kept. The caller removes the
 /// checkpoints once the bake has been written.
 ///
 /// # Errors
@@ -168,7 +167,8 @@ impl<'a> Job<'a> {
         let elements =
             self.stage(Stage::Elements, |_, monitor| Ok(Elements::build(&scene, &layout, &*world, monitor)?))?;
         let solution = self.stage(Stage::Solve, |job, monitor| {
-            job.solve(&scene, &world, &elements, resumed, &SolveWatch::new(monitor, keeper))
+            let previewer = Previewer::new(&scene, &layout, &elements, job.settings);
+            job.solve(&scene, &world, &elements, resumed, &SolveWatch::new(monitor, keeper, previewer))
         })?;
         let pages =
             self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;
@@ -251,12 +251,7 @@ impl<'a> Job<'a> {
         elements: &Elements,
         solution: &Solution,
     ) -> Vec<Page> {
-        let mut irradiance: Vec<Vec3> = match self.settings.solver.content {
-            Content::Full => {
-                solution.direct.iter().zip(&solution.indirect).map(|(direct, indirect)| direct + indirect).collect()
-            }
-            Content::Indirect => solution.indirect.clone(),
-        };
+        let mut irradiance = shown(self.settings.solver.content, &solution.direct, &solution.indirect);
         let filter = self.settings.filter;
         if filter.denoise {
             filter::denoise(&mut irradiance, elements, &solution.halves, &solution.visible_fraction);

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::pace::Pace;
+use super::preview::Previewer;
 use super::stage::StageMonitor;
 use super::{BakeError, BakePass, CheckpointError, Checkpoints, InputsHash};
 use crate::progress::Monitor;
-use crate::radiosity::{Partial, Pass, Snapshot, SolveObserver, StepError};
+use crate::radiosity::{LightSoFar, Partial, Pass, Snapshot, SolveObserver, StepError};
 
-/// A checkpoint may cost this share of the time since the last one.
-const SHARE_OF_TIME: u32 = 10;
 /// Work that is worth keeping.
 const WORTH_KEEPING: Duration = Duration::from_millis(500);
 
@@ -18,19 +18,14 @@ const WORTH_KEEPING: Duration = Duration::from_millis(500);
 pub(super) struct Keeper {
     checkpoints: Checkpoints,
     inputs: InputsHash,
-    state: Mutex<State>,
-}
-
-struct State {
-    last_saved: Instant,
-    last_cost: Duration,
-    failure: Option<CheckpointError>,
+    pace: Pace,
+    /// Why the last checkpoint could not be saved.
+    failure: Mutex<Option<CheckpointError>>,
 }
 
 impl Keeper {
     pub fn new(checkpoints: Checkpoints, inputs: InputsHash) -> Self {
-        let state = State { last_saved: Instant::now(), last_cost: Duration::ZERO, failure: None };
-        Self { checkpoints, inputs, state: Mutex::new(state) }
+        Self { checkpoints, inputs, pace: Pace::new(WORTH_KEEPING), failure: Mutex::new(None) }
     }
 
     pub fn has_checkpoint(&self) -> bool {
@@ -50,35 +45,42 @@ impl Keeper {
 
     /// Why the last checkpoint that was due could not be saved.
     pub fn failure(&self) -> Option<String> {
-        self.state().failure.as_ref().map(ToString::to_string)
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_due(&self) -> bool {
-        let state = self.state();
-        state.last_saved.elapsed() >= WORTH_KEEPING.max(SHARE_OF_TIME * state.last_cost)
-    }
-
-    fn save(&self, state: &Partial<'_>) {
-        let started = Instant::now();
-        let result = self.checkpoints.save(self.inputs, |out| state.write(out));
-        *self.state() = State { last_saved: Instant::now(), last_cost: started.elapsed(), failure: result.err() };
+    fn save(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
+        self.pace.time(|| {
+            let state = state()?;
+            let saved = self.checkpoints.save(self.inputs, |out| state.write(out));
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = saved.err();
+            Ok(())
+        })
     }
 }
 
-/// Watches a solver for a bake: with a keeper, the wish to stop is granted after a checkpoint at the end of a pass.
+/// Watches a solver for a bake: with a keeper, the wish to stop is granted after a checkpoint at the end of a pass or a
+/// shot.
 pub(super) struct SolveWatch<'a> {
     monitor: &'a StageMonitor<'a>,
     keeper: Option<&'a Keeper>,
+    previewer: Previewer<'a>,
     may_stop: AtomicBool,
 }
 
 impl<'a> SolveWatch<'a> {
-    pub fn new(monitor: &'a StageMonitor<'a>, keeper: Option<&'a Keeper>) -> Self {
-        Self { monitor, keeper, may_stop: AtomicBool::new(keeper.is_none()) }
+    pub fn new(monitor: &'a StageMonitor<'a>, keeper: Option<&'a Keeper>, previewer: Previewer<'a>) -> Self {
+        Self { monitor, keeper, previewer, may_stop: AtomicBool::new(keeper.is_none()) }
+    }
+
+    fn keep(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
+        let Some(keeper) = self.keeper else { return Ok(()) };
+        let asked_to_stop = self.monitor.is_cancelled();
+        if asked_to_stop || keeper.pace.is_due() {
+            keeper.save(state)?;
+        }
+        // Only a wish that came before the save is granted now: what is done next is kept first.
+        self.may_stop.store(asked_to_stop, Ordering::Relaxed);
+        Ok(())
     }
 
     /// What to go on from after a failure, if anything has been kept.
@@ -102,17 +104,16 @@ impl SolveObserver for SolveWatch<'_> {
     fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
         let seconds = self.monitor.bake_started.elapsed().as_secs_f32();
         self.monitor.observer.pass_finished(BakePass { seconds, error: pass.error, rays: pass.rays });
-        let Some(keeper) = self.keeper else { return Ok(()) };
-        let asked_to_stop = self.monitor.is_cancelled();
-        if asked_to_stop || keeper.is_due() {
-            keeper.save(&state()?);
-        }
-        // Only a wish that came before the save is granted now: what is done next is kept first.
-        self.may_stop.store(asked_to_stop, Ordering::Relaxed);
-        Ok(())
+        self.keep(state)
     }
 
-    fn passes_are_over(&self) {
-        self.may_stop.store(true, Ordering::Relaxed);
+    fn shot_finished(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
+        self.keep(state)
+    }
+
+    fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {
+        if self.monitor.observer.wants_preview() && self.previewer.is_due() {
+            self.monitor.observer.preview(self.previewer.draw(light));
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::Preview;
 use crate::progress::Monitor;
 
 /// The steps of a bake, in order.
@@ -94,6 +95,14 @@ pub trait Observer: Sync {
 
     /// Told after each of the solver's passes how good its light is.
     fn pass_finished(&self, _pass: BakePass) {}
+
+    /// Asked now and then whether [`Observer::preview`] should be told of the light so far.
+    fn wants_preview(&self) -> bool {
+        false
+    }
+
+    /// Told of the light so far, no more often than ten times a second and for about a tenth of the solver's time.
+    fn preview(&self, _preview: Preview<'_>) {}
 
     /// Asked now and then; once true, the bake ends soon with [`BakeError::Cancelled`](super::BakeError::Cancelled).
     fn is_cancelled(&self) -> bool;

@@ -6,6 +6,7 @@ use glam::{Vec2, Vec3};
 use proptest::prelude::*;
 
 use super::*;
+use crate::lightmap::Page;
 use crate::scene::check::repair;
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 
@@ -96,16 +97,72 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn progressive_refinement_stops_between_shots_when_asked_though_it_keeps_nothing_of_them() {
+fn progressive_refinement_stops_between_shots_when_asked_and_goes_on_as_if_undisturbed() {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     settings.layout.texels_per_metre = 4.0;
     settings.solver.method = crate::radiosity::Method::Progressive;
     let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
-    let observer = Impatient { after: 0.5, stop: false.into() };
-    let stopped = run_with_checkpoints(scene, &settings, &crate::Device::Cpu, &observer, &folder, false);
+    let bake = |observer: &dyn Observer, resume: bool| {
+        run_with_checkpoints(scene.clone(), &settings, &crate::Device::Cpu, observer, &folder, resume)
+    };
+    let stopped = bake(&Impatient { after: 0.5, stop: false.into() }, false);
     assert!(matches!(stopped, Err(BakeError::Cancelled(_))), "{:?}", stopped.map(|bake| bake.report));
+    let shots_stay = Impatient { after: 0.5, stop: false.into() };
+    assert!(matches!(bake(&shots_stay, true), Err(BakeError::Cancelled(_))));
+    let [resumed, undisturbed] = [true, false].map(|resume| bake(&Unobserved, resume).unwrap());
+    assert_eq!(resumed.pages, undisturbed.pages);
+    assert_eq!(resumed.report.rays, undisturbed.report.rays);
+    assert_eq!(resumed.report.iterations, undisturbed.report.iterations);
+}
+
+/// Remembers how much light previews had in them all in all, and how much of the solver's work was done by then.
+#[derive(Default)]
+struct Spectator {
+    done: std::sync::Mutex<f32>,
+    seen: std::sync::Mutex<Vec<(f32, f32)>>,
+}
+
+impl Observer for Spectator {
+    fn progress(&self, progress: Progress) {
+        *self.done.lock().unwrap() = progress.fraction;
+    }
+
+    fn wants_preview(&self) -> bool {
+        true
+    }
+
+    fn preview(&self, preview: Preview<'_>) {
+        self.seen.lock().unwrap().push((*self.done.lock().unwrap(), light_of(&preview.pages)));
+    }
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+fn light_of(pages: &[Page]) -> f32 {
+    pages.iter().flat_map(|page| &page.texels).map(|texel| texel.element_sum()).sum()
+}
+
+#[test]
+fn previews_become_brighter_shot_after_shot_and_approach_the_pages() {
+    let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 8.0;
+    settings.filter.denoise = false;
+    settings.filter.stitch_seams = false;
+    settings.solver.method = crate::radiosity::Method::Progressive;
+    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let spectator = Spectator::default();
+    let bake = run(scene, &settings, &spectator).unwrap();
+    let previews = spectator.seen.into_inner().unwrap();
+    let (_, last) = previews[previews.len() - 1];
+    assert!((0.95..=1.0 + 1e-5).contains(&(last / light_of(&bake.pages))), "{last}");
+    // Passes for direct light come first.
+    let shots = previews.iter().filter(|(done, _)| *done > 0.3).map(|(_, light)| *light);
+    assert!(shots.clone().count() > 3, "{previews:?}");
+    assert!(shots.is_sorted(), "{previews:?}");
 }
 
 proptest! {

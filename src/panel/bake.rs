@@ -40,6 +40,7 @@ pub enum Press {
 pub fn draw(
     ui: &mut egui::Ui,
     settings: &mut BakeSettings,
+    preview: &mut bool,
     progress: &BakeProgress,
     passes: &[BakePass],
     last: &LastBake,
@@ -62,6 +63,8 @@ pub fn draw(
             ui.add(error.custom_parser(parse_percent)).on_hover_text("Less shows less noise and takes longer.");
             ui.end_row();
         });
+        ui.checkbox(preview, "show it while it becomes better")
+            .on_hover_text("What is shown stays when the bake is cancelled.");
         if ui.button("Bake now").clicked() {
             press = Some(Press::Bake);
         }

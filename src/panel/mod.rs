@@ -48,7 +48,8 @@ use view::{Cameras, Mode};
 pub struct Panel {
     /// Whether it is shown.
     pub visible: bool,
-    /// What the panel's button triggers. The panel sets its density and its error; the rest is as the app has it.
+    /// What the panel's button triggers. The panel sets its density, its error and whether there are previews, which it
+    /// shows unless told not to; the rest is as the app has it.
     pub bake: Bake,
     /// Draws the cells of the tree that was built last over the picture, those that lie so many splits below its root;
     /// at most [`TreeCells::DEEPEST`](crate::plugin::TreeCells::DEEPEST). It shows while the panel is hidden, too.
@@ -59,7 +60,8 @@ pub struct Panel {
 
 impl Default for Panel {
     fn default() -> Self {
-        Self { visible: true, bake: Bake::default(), tree_depth: None, keys: PanelKeys::default() }
+        let bake = Bake { preview: true, ..Bake::default() };
+        Self { visible: true, bake, tree_depth: None, keys: PanelKeys::default() }
     }
 }
 

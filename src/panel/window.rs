@@ -35,6 +35,7 @@ pub struct Shown<'w> {
 struct Edited {
     view: Option<View>,
     bake: BakeSettings,
+    preview: bool,
     overlay: LightmapOverlay,
     tree_depth: Option<u32>,
     partition: Option<PartitionSettings>,
@@ -60,6 +61,7 @@ pub fn show(
     let mut edited = Edited {
         view: before,
         bake: panel.bake.settings,
+        preview: panel.bake.preview,
         overlay: *overlay,
         tree_depth: panel.tree_depth,
         partition: partition.wanted,
@@ -74,8 +76,8 @@ pub fn show(
     if let (Some(before), Some(after)) = (before, edited.view) {
         cameras.change(&before, &after);
     }
-    if panel.bake.settings != edited.bake {
-        panel.bake.settings = edited.bake;
+    if (panel.bake.settings, panel.bake.preview) != (edited.bake, edited.preview) {
+        (panel.bake.settings, panel.bake.preview) = (edited.bake, edited.preview);
     }
     overlay.set_if_neq(edited.overlay);
     if panel.tree_depth != edited.tree_depth {
@@ -118,7 +120,14 @@ fn draw(
     });
     section(ui, "Frame", |ui| draw_frame(ui, &shown.histories));
     let press = section(ui, "Bake", |ui| {
-        bake::draw(ui, &mut edited.bake, &shown.progress, &shown.convergence.passes, &shown.last_bake)
+        bake::draw(
+            ui,
+            &mut edited.bake,
+            &mut edited.preview,
+            &shown.progress,
+            &shown.convergence.passes,
+            &shown.last_bake,
+        )
     });
     section(ui, "Scene", |ui| draw_scene(ui, &shown.scene));
     press.flatten()

@@ -42,7 +42,7 @@ pub use cpu::CpuBackend;
 pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings};
-pub use solve::{Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
+pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

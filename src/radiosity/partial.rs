@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
+use glam::Vec3;
 
 use super::SolverSettings;
 use super::accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
@@ -11,7 +12,7 @@ use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -37,7 +38,22 @@ pub struct Ledger {
     pub following: u32,
 }
 
-/// A checkpoint: the state of a solver between two passes.
+/// Where progressive refinement is: what patches' receivers have, patch after patch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shots {
+    /// How many there were.
+    pub count: u32,
+    /// Rays that they traced.
+    pub rays: u64,
+    /// Irradiance that they brought, lux, by receiver.
+    pub received: Vec<Vec3>,
+    /// Radiosity that has yet to be shot, lm/m2, by receiver.
+    pub unshot: Vec<Vec3>,
+    /// Its power, lumens, by patch: summed as it came, so it cannot be summed again to the same bits.
+    pub power: Vec<Vec3>,
+}
+
+/// A checkpoint: the state of a solver between two passes, or of progressive refinement between two shots.
 ///
 /// A solver that starts from it ends with the same bytes as one that was never interrupted.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +62,8 @@ pub struct Partial<'a> {
     pub(super) ledger: Ledger,
     /// Borrowed from a solver, or read from a checkpoint.
     pub(super) halves: Cow<'a, [Accumulators; HALVES]>,
+    /// Once passes are over, what has been shot since.
+    pub(super) shots: Option<Shots>,
 }
 
 /// Why bytes are not a checkpoint.
@@ -79,6 +97,14 @@ impl Partial<'_> {
                 write_slice(out, &stored.tinted)?;
             }
         }
+        out.write_all(&u32::from(self.shots.is_some()).to_le_bytes())?;
+        if let Some(Shots { count, rays, received, unshot, power }) = &self.shots {
+            out.write_all(&count.to_le_bytes())?;
+            out.write_all(&rays.to_le_bytes())?;
+            write_slice(out, received)?;
+            write_slice(out, unshot)?;
+            write_slice(out, power)?;
+        }
         Ok(())
     }
 }
@@ -111,7 +137,18 @@ impl Partial<'static> {
                 return Err(PartialError);
             }
         }
-        if rest.is_empty() { Ok(Self { fingerprint, ledger, halves: Cow::Owned(halves) }) } else { Err(PartialError) }
+        let shots = match read_one::<u32>(&mut rest)? {
+            0 => None,
+            _ => Some(Shots {
+                count: read_one(&mut rest)?,
+                rays: read_one(&mut rest)?,
+                received: read_slice(&mut rest)?,
+                unshot: read_slice(&mut rest)?,
+                power: read_slice(&mut rest)?,
+            }),
+        };
+        let whole = Self { fingerprint, ledger, halves: Cow::Owned(halves), shots };
+        if rest.is_empty() { Ok(whole) } else { Err(PartialError) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One observer for several pieces of work, one after the other.
 
-use super::{Pass, Snapshot, SolveObserver, StepError};
+use super::{LightSoFar, Pass, Snapshot, SolveObserver, StepError};
 use crate::progress::Monitor;
 
 /// A part of the whole progress.
@@ -32,7 +32,11 @@ impl SolveObserver for ProgressShare<'_> {
         self.observer.pass_finished(pass, state)
     }
 
-    fn passes_are_over(&self) {
-        self.observer.passes_are_over();
+    fn shot_finished(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
+        self.observer.shot_finished(state)
+    }
+
+    fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {
+        self.observer.light_improved(light);
     }
 }

@@ -4,6 +4,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
+use glam::Vec3;
+
 use super::allot::Allotment;
 use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
 use super::cpu::CpuBackend;
@@ -66,9 +68,37 @@ pub trait SolveObserver: Monitor {
         Ok(())
     }
 
-    /// Told when passes are over and nothing of the work that follows can be kept: who waits with a wish to stop until
-    /// there is something to keep need wait no longer.
-    fn passes_are_over(&self) {}
+    /// Told after each shot of progressive refinement, which follows when its passes are done. `state` as after a pass.
+    ///
+    /// # Errors
+    /// What `state` answers when it cannot be had.
+    fn shot_finished(&self, _state: &Snapshot<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    /// Told after each pass and each shot that the light is better than before; `light` answers it.
+    fn light_improved(&self, _light: &dyn Fn() -> LightSoFar) {}
+}
+
+/// What the [`Solution`] would be were this the end, by element.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LightSoFar {
+    /// Irradiance straight from lights, sky and emissive surfaces, lux.
+    pub direct: Vec<Vec3>,
+    /// Irradiance that was reflected at least once, lux.
+    pub indirect: Vec<Vec3>,
+    /// How much of each element is open to light.
+    pub visible_fraction: Vec<f32>,
+}
+
+impl LightSoFar {
+    fn of(readings: &[Reading]) -> Self {
+        Self {
+            direct: readings.iter().map(|reading| reading.aimed + reading.met).collect(),
+            indirect: readings.iter().map(|reading| reading.indirect).collect(),
+            visible_fraction: readings.iter().map(|reading| reading.visible_fraction).collect(),
+        }
+    }
 }
 
 impl SolveObserver for Unmonitored {}
@@ -102,28 +132,10 @@ pub fn solve_with(
     resume: Option<Partial<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
-    let mut passes = |settings: &SolverSettings, resume: Option<Partial<'_>>, observer: &dyn SolveObserver| {
-        run_passes(backend, scene, elements, settings, resume, observer)
-    };
     match settings.method {
-        Method::Progressive => progressive::solve(scene, world, elements, settings, resume, observer, passes),
-        Method::Gather | Method::Stochastic => passes(settings, resume, observer),
+        Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
+        Method::Gather | Method::Stochastic => Solver::new(backend, scene, elements, settings, resume)?.solve(observer),
     }
-}
-
-fn run_passes(
-    backend: &mut dyn TransportBackend,
-    scene: &Scene,
-    elements: &Elements,
-    settings: &SolverSettings,
-    resume: Option<Partial<'_>>,
-    observer: &dyn SolveObserver,
-) -> Result<Solution, SolveError> {
-    let mut solver = Solver::new(backend, elements, settings, fingerprint(scene, elements, settings));
-    if let Some(partial) = resume {
-        solver.resume(partial)?;
-    }
-    solver.solve(observer)
 }
 
 /// Samples of direct light and gather rays of the first pass, for each half of an element.
@@ -162,7 +174,8 @@ enum Following {
     Nothing,
 }
 
-struct Solver<'a> {
+/// Runs passes on a backend.
+pub(super) struct Solver<'a> {
     backend: &'a mut dyn TransportBackend,
     elements: &'a Elements,
     settings: &'a SolverSettings,
@@ -178,12 +191,17 @@ struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    fn new(
+    /// Starts anew, or from a checkpoint.
+    ///
+    /// # Errors
+    /// When the checkpoint belongs to another bake, or the backend's device fails.
+    pub fn new(
         backend: &'a mut dyn TransportBackend,
+        scene: &Scene,
         elements: &'a Elements,
         settings: &'a SolverSettings,
-        fingerprint: [u8; 32],
-    ) -> Self {
+        resume: Option<Partial<'_>>,
+    ) -> Result<Self, SolveError> {
         let storable_rays = storable_rays(elements.len(), settings.memory_mib);
         let mut warnings = Vec::new();
         let mut following = match settings.method {
@@ -201,18 +219,20 @@ impl<'a> Solver<'a> {
             ));
         }
         let ledger = Ledger { following: following as u32, ..Ledger::default() };
-        Self {
+        let mut solver = Self {
             backend,
             elements,
             settings,
-            fingerprint,
+            fingerprint: fingerprint(scene, elements, settings),
             following,
             groups: Groups::new(elements),
             allotment: OnceCell::new(),
             ledger,
             storable_rays,
             warnings,
-        }
+        };
+        resume.map_or(Ok(()), |partial| solver.resume(partial))?;
+        Ok(solver)
     }
 
     fn resume(&mut self, partial: Partial<'_>) -> Result<(), SolveError> {
@@ -224,7 +244,11 @@ impl<'a> Solver<'a> {
         Ok(self.backend.restore(partial.halves.into_owned())?)
     }
 
-    fn solve(mut self, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
+    /// Runs passes until the error is small enough or the time is over.
+    ///
+    /// # Errors
+    /// When the observer cancels, or the backend's device fails.
+    pub fn solve(&mut self, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
         if self.elements.is_empty() {
             return Ok(Solution::default());
         }
@@ -238,7 +262,7 @@ impl<'a> Solver<'a> {
         loop {
             let readings = [self.read(0)?, self.read(1)?];
             let estimate = self.estimate(&readings)?;
-            self.finish_pass(&estimate, observer, traced_before)?;
+            self.finish_pass(&readings, &estimate, observer, traced_before)?;
             traced_before = self.ledger.rays;
             let plan = self.plan(&estimate);
             if plan.is_empty() || !clock.allows(&self.ledger, plan.rays(self.elements.len())) {
@@ -338,7 +362,7 @@ impl<'a> Solver<'a> {
         let mut readings = self.backend.read(half)?;
         if self.settings.bounces == Some(0) {
             // Light by way of surfaces without elements was found along with the sky; it is one bounce too many.
-            readings.iter_mut().for_each(|reading| reading.indirect = glam::Vec3::ZERO);
+            readings.iter_mut().for_each(|reading| reading.indirect = Vec3::ZERO);
         }
         Ok(readings)
     }
@@ -352,8 +376,18 @@ impl<'a> Solver<'a> {
         Ok(estimate)
     }
 
+    /// All that is known, for a checkpoint.
+    ///
+    /// # Errors
+    /// When it cannot be fetched from the backend's device.
+    pub fn state(&self) -> Result<Partial<'_>, StepError> {
+        let Self { fingerprint, ledger, .. } = *self;
+        Ok(Partial { fingerprint, ledger, halves: self.backend.snapshot()?, shots: None })
+    }
+
     fn finish_pass(
         &self,
+        readings: &[Vec<Reading>; HALVES],
         estimate: &Estimate,
         observer: &dyn SolveObserver,
         traced_before: u64,
@@ -367,8 +401,9 @@ impl<'a> Solver<'a> {
             gather_rays: self.ledger.gather_rays * HALVES as u32,
             rays: self.ledger.rays,
         };
-        let Self { fingerprint, ledger, .. } = *self;
-        observer.pass_finished(&pass, &|| Ok(Partial { fingerprint, ledger, halves: self.backend.snapshot()? }))
+        observer.pass_finished(&pass, &|| self.state())?;
+        observer.light_improved(&|| LightSoFar::of(&estimate::merge(readings, self.settings.content).0));
+        Ok(())
     }
 
     /// The noise that leaves the whole error at what was asked for, as far as that can be had.
@@ -426,7 +461,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn finish(mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Result<Solution, SolveError> {
+    fn finish(&mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Result<Solution, SolveError> {
         let balance = estimate::balance(&*self.backend, self.elements, readings);
         let (merged, standard_error) = estimate::merge(readings, self.settings.content);
         let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
@@ -438,11 +473,12 @@ impl<'a> Solver<'a> {
                 self.ledger.unshot * 100.0
             ));
         }
+        let LightSoFar { direct, indirect, visible_fraction } = LightSoFar::of(&merged);
         Ok(Solution {
-            direct: merged.iter().map(|reading| reading.aimed + reading.met).collect(),
-            indirect: merged.iter().map(|reading| reading.indirect).collect(),
+            direct,
+            indirect,
             halves,
-            visible_fraction: merged.iter().map(|reading| reading.visible_fraction).collect(),
+            visible_fraction,
             standard_error,
             error_estimate: estimate.total(),
             residual: balance.residual,
@@ -450,7 +486,7 @@ impl<'a> Solver<'a> {
             unshot: self.ledger.unshot,
             iterations: self.ledger.iterations,
             rays: self.ledger.rays,
-            warnings: self.warnings,
+            warnings: core::mem::take(&mut self.warnings),
         })
     }
 }

@@ -104,7 +104,7 @@ pub fn quick_bake() -> Bake {
     settings.layout.page_size = 256;
     settings.solver.error = 0.2;
     settings.volume = None;
-    Bake { settings, threads: Some(1), folder: None }
+    Bake { settings, threads: Some(1), ..default() }
 }
 
 /// Bakes and waits for the end.

@@ -1,5 +1,6 @@
 //! What is drawn, on a graphics adapter or a software one.
 
+use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::plugin::BatchTimes;
 use bevy_radiosity::prelude::*;
@@ -112,6 +113,20 @@ fn a_second_bake_shows_on_pages_of_the_same_size_and_of_another() {
     app.world_mut().trigger(RemoveLightmaps);
     tick_app_times(&mut app, 3);
     assert_shows(&mut app, &picture, "the lamp should be back", |seen| seen.x > 0.0);
+}
+
+#[test]
+fn the_light_so_far_is_drawn_before_a_bake_is_done() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1000.0);
+    tick_app_times(&mut app, 2);
+    let mut endless = Bake { preview: true, ..fine_bake(32.0) };
+    endless.settings.solver.error = 1e-6;
+    app.world_mut().trigger(endless);
+    tick_app_until(&mut app, "a preview", |app| app.world().get::<Lightmap>(floor).is_some());
+    assert_red(&mut app, &picture, floor_below_lamp(1000.0), 0.1);
+    assert!(app.world().resource::<BakeProgress>().is_baking());
 }
 
 #[test]

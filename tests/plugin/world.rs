@@ -294,6 +294,30 @@ fn fine_settings() -> bevy_radiosity::bake::BakeSettings {
 }
 
 #[test]
+fn previews_are_shown_while_the_bake_goes_on_and_stay_when_it_is_cancelled() {
+    let mut app = create_world_app();
+    let (floor, lamp) = spawn_lit_floor(&mut app, 4.0, 100.0);
+    tick_app_times(&mut app, 2);
+    let mut settings = quick_bake().settings;
+    settings.solver.error = 1e-5;
+    app.world_mut().trigger(Bake { settings, preview: true, ..quick_bake() });
+    tick_app_until(&mut app, "a preview", |app| app.world().get::<Lightmap>(floor).is_some());
+    assert!(app.world().resource::<BakeProgress>().is_baking());
+    assert!(!app.world().get::<PointLight>(lamp).unwrap().affects_lightmapped_mesh_diffuse);
+    let page = app.world().get::<Lightmap>(floor).unwrap().image.clone();
+    let texels = |app: &App| app.world().resource::<Assets<Image>>().get(&page).unwrap().data.clone().unwrap();
+    let first = texels(&app);
+    assert!(first.iter().any(|byte| *byte != 0));
+    tick_app_until(&mut app, "a better one in its place", |app| texels(app) != first);
+    assert!(app.world().resource::<BakeProgress>().is_baking());
+    app.world_mut().trigger(CancelBake);
+    tick_app_until(&mut app, "the end", |app| !app.world().resource::<BakeProgress>().is_baking());
+    tick_app_times(&mut app, 5);
+    assert_eq!(app.world().get::<Lightmap>(floor).map(|lightmap| &lightmap.image), Some(&page));
+    assert!(app.world().resource::<SceneStatus>().changed.is_zero(), "nothing of the app's has changed");
+}
+
+#[test]
 fn entities_that_are_despawned_while_baking_are_no_trouble() {
     let mut app = create_world_app();
     let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 100.0);

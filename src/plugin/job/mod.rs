@@ -6,6 +6,7 @@
 //!
 //! The solver's threads are its own and leave the game a core. [`BakeProgress`] says where it is; [`CancelBake`] ends it.
 
+mod preview;
 mod solve;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use super::tree_cells::TreeCells;
 use super::write_back::{Batch, BatchTimes, Batches, LitLights, exchange_volume};
 use crate::bake::{BakeError, BakePass, BakeSettings, Observer, Progress, Report, Stage};
 use crate::radiosity::Content;
+use preview::Previews;
 use solve::Solved;
 pub use solve::uv_rect;
 
@@ -35,9 +37,11 @@ pub struct Bake {
     pub threads: Option<usize>,
     /// Where to write the level as well, for a later [`BakedLevel`](super::BakedLevel). `None` writes nothing.
     pub folder: Option<PathBuf>,
+    /// Shows the light so far while it is being solved for, again and again, in place of what was baked before.
+    pub preview: bool,
 }
 
-/// Trigger it to end the bake that is running. What has been baked before stays.
+/// Trigger it to end the bake that is running. What is shown stays: a preview, or what has been baked before.
 #[derive(Event, Clone, Copy, Debug, Default)]
 pub struct CancelBake;
 
@@ -50,7 +54,7 @@ pub struct BakeFinished {
     pub times: BatchTimes,
 }
 
-/// Triggered when a bake ends without lightmaps. What has been baked before stays.
+/// Triggered when a bake ends without lightmaps. What is shown stays: a preview, or what has been baked before.
 #[derive(Event, Clone, Debug)]
 pub struct BakeFailed {
     /// Why.
@@ -163,11 +167,12 @@ impl Drop for Solving {
     }
 }
 
-/// Carries progress out of the solver's thread and the wish to stop into it.
+/// Carries progress and previews out of the solver's thread and the wish to stop into it.
 #[derive(Default)]
 struct Watch {
     progress: Mutex<Option<Progress>>,
     passes: Mutex<Vec<BakePass>>,
+    previews: Previews,
     cancelled: AtomicBool,
 }
 
@@ -252,11 +257,12 @@ impl Solving {
         let lights = world.lights.clone();
         let lights = if full { LitLights { lights, ambient, is_direct: true } } else { LitLights::default() };
         let warnings = world.warnings.clone();
-        let watch = Arc::new(Watch::default());
+        let previews = if bake.preview { Previews::wanted() } else { Previews::default() };
+        let watch = Arc::new(Watch { previews, ..Watch::default() });
         let observer = Arc::clone(&watch);
         let thread = std::thread::Builder::new()
             .name("bake".to_owned())
-            .spawn(move || pool.install(|| solve::solve(&bake, world, &*observer)))
+            .spawn(move || pool.install(|| solve::solve(&bake, world, &observer)))
             .map_err(|error| BakeFailure::Threads(error.to_string()))?;
         Ok(Self { thread: Some(thread), watch, lights, warnings })
     }
@@ -279,6 +285,9 @@ fn poll_solver(
         let latest = *solving.watch.progress.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Progress { stage, total, seconds_left, .. }) = latest {
             progress.set_if_neq(BakeProgress { phase: BakePhase::Solving(stage), fraction: total, seconds_left });
+        }
+        if let Some(batch) = solving.watch.previews.take(&solving.lights) {
+            batches.push(batch);
         }
         return;
     }

@@ -1,20 +1,25 @@
 //! What the bake's own thread does: solve, and bring the result into a form that the main thread only has to hand on.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bevy::prelude::{Entity, Handle, Mesh, Rect};
 use glam::Vec2;
 use rayon::prelude::*;
 
-use super::{Bake, BakeFailure};
-use crate::bake::{Observer, Report};
-use crate::lightmap::{Layout, PageSize, Placement, Rectangle, Voxels};
+use super::preview::PreviewingWatch;
+use super::{Bake, BakeFailure, Watch};
+use crate::bake::Report;
+use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Voxels};
 use crate::plugin::overlay::{PageValidity, TexelValidity};
 use crate::plugin::sync::WorldScene;
 use crate::plugin::tree_cells::TreeCells;
 use crate::plugin::write_back::{PagePixels, Target};
-use crate::scene::Severity;
 use crate::scene::check::repair;
+use crate::scene::{Scene, Severity, Surface, SurfaceKey};
+
+/// The entity of each surface, and the mesh that the app gave it.
+pub type Originals = HashMap<SurfaceKey, (Entity, Handle<Mesh>)>;
 
 /// A bake, ready to be shown.
 pub struct Solved {
@@ -27,30 +32,35 @@ pub struct Solved {
 }
 
 /// Bakes a scene that was read from the Bevy world.
-pub fn solve(bake: &Bake, world: WorldScene, observer: &dyn Observer) -> Result<Solved, BakeFailure> {
+pub fn solve(bake: &Bake, world: WorldScene, watch: &Watch) -> Result<Solved, BakeFailure> {
     let WorldScene { mut scene, surfaces, .. } = world;
     let problems = repair(&mut scene);
-    let mut baked = crate::bake::run(Arc::new(scene), &bake.settings, observer)?;
+    let observer = PreviewingWatch { watch, originals: &surfaces };
+    let mut baked = crate::bake::run(Arc::new(scene), &bake.settings, &observer)?;
     let worth_saying = problems.iter().filter(|problem| problem.severity() == Severity::Warning);
     baked.report.warnings.splice(0..0, worth_saying.map(ToString::to_string));
     if let Some(folder) = &bake.folder {
         baked.write(folder)?;
     }
-    let targets = baked
-        .scene
-        .surfaces
-        .iter()
-        .zip(&baked.layout.placements)
-        .filter_map(|(surface, placement)| {
-            let (entity, original) = surfaces.get(&surface.key)?;
-            Some(target(*entity, original.clone(), placement.as_ref()?, &baked.layout))
-        })
-        .collect();
-    let pages =
-        baked.pages.par_iter().map(|page| PagePixels::half_float(page.width, page.height, &page.texels)).collect();
+    let targets = targets(&surfaces, &baked.scene, &baked.layout);
+    let pages = pixels(&baked.pages);
     let validity = TexelValidity(baked.pages.iter().map(|page| Arc::new(PageValidity::from(page))).collect());
     let tree = TreeCells::of(baked.world.tree());
     Ok(Solved { targets, pages, report: baked.report, volume: baked.volume, validity, tree })
+}
+
+/// Which entities show which part of which page.
+pub fn targets(originals: &Originals, scene: &Scene, layout: &Layout) -> Vec<Target> {
+    let target = |(surface, placement): (&Surface, &Option<Placement>)| {
+        let (entity, original) = originals.get(&surface.key)?;
+        Some(target(*entity, original.clone(), placement.as_ref()?, layout))
+    };
+    scene.surfaces.iter().zip(&layout.placements).filter_map(target).collect()
+}
+
+/// Pages as the renderer wants them.
+pub fn pixels(pages: &[Page]) -> Vec<PagePixels> {
+    pages.par_iter().map(|page| PagePixels::half_float(page.width, page.height, &page.texels)).collect()
 }
 
 fn target(entity: Entity, original: Handle<Mesh>, placement: &Placement, layout: &Layout) -> Target {

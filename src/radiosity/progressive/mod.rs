@@ -37,12 +37,14 @@ pub(crate) use self::patches::PatchId;
 pub(crate) use self::refinement::{Options, Place, Refinement};
 
 use super::cpu::Transport;
+use super::partial::{Partial, Shots};
 use super::progress_share::ProgressShare;
 use super::residual::{Claim, deviation, differences};
-use super::{Content, Partial, Solution, SolveError, SolveObserver, SolverSettings};
+use super::solve::Solver;
+use super::{Content, LightSoFar, Solution, SolveError, SolveObserver, SolverSettings, TransportBackend};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
-use crate::progress::Monitor;
+use crate::progress::Unmonitored;
 use crate::scene::{Scene, luminance};
 
 /// How the part of a patch is found that an element sees.
@@ -82,35 +84,40 @@ const VISIBILITY_SHARE: f32 = 0.3;
 /// The part of a bake's time that direct light may take.
 const DIRECT_SHARE: f32 = 0.3;
 
-/// Finds all bounces by progressive refinement, after `direct` has solved for what comes straight from lights with the
-/// settings, the checkpoint and the observer that it is given.
+/// Finds what comes straight from lights on a backend, and then all bounces by progressive refinement.
 ///
 /// # Errors
-/// What `direct` answers, or when the observer cancels.
-pub(super) fn solve<'p>(
+/// When the observer cancels, the checkpoint to resume from belongs to another bake, or the backend's device fails.
+pub(super) fn solve(
+    backend: &mut dyn TransportBackend,
     scene: &Scene,
     world: &dyn RayQuery,
     elements: &Elements,
     settings: &SolverSettings,
-    resume: Option<Partial<'p>>,
+    mut resume: Option<Partial<'_>>,
     observer: &dyn SolveObserver,
-    direct: impl FnOnce(&SolverSettings, Option<Partial<'p>>, &dyn SolveObserver) -> Result<Solution, SolveError>,
 ) -> Result<Solution, SolveError> {
     let start = Instant::now();
+    let shots = resume.as_mut().and_then(|partial| partial.shots.take());
     let for_direct = SolverSettings {
         content: Content::Full,
         error: settings.error * core::f32::consts::FRAC_1_SQRT_2,
         time_seconds: settings.time_seconds.map(|seconds| seconds * DIRECT_SHARE),
         ..*settings
     };
+    // What has been shot began with light as it was: that must not become better now.
+    let as_it_was = SolverSettings { time_seconds: Some(0.0), ..for_direct };
     let share = ProgressShare { observer, from: 0.0, to: DIRECT_SHARE };
-    let lit = direct(&for_direct, resume, &share)?;
-    observer.passes_are_over();
+    let (for_direct, watch): (_, &dyn SolveObserver) =
+        if shots.is_some() { (&as_it_was, &Unmonitored) } else { (&for_direct, &share) };
+    let mut passes = Solver::new(backend, scene, elements, for_direct, resume)?;
+    let lit = passes.solve(watch)?;
     if elements.is_empty() || settings.bounces == Some(0) {
         return Ok(lit);
     }
     let ends = settings.time_seconds.map(|seconds| (start, seconds));
-    let solution = Bounces { scene, world, elements, settings, lit, ends }.follow(&share.next(1.0))?;
+    let bounces = Bounces { scene, world, elements, settings, passes: &passes, lit, ends };
+    let solution = bounces.follow(shots, &share.next(1.0))?;
     observer.progress(1.0);
     Ok(solution)
 }
@@ -121,14 +128,17 @@ struct Bounces<'a> {
     world: &'a dyn RayQuery,
     elements: &'a Elements,
     settings: &'a SolverSettings,
+    /// What found the direct light.
+    passes: &'a Solver<'a>,
     lit: Solution,
     /// When the time began, and how many seconds there are.
     ends: Option<(Instant, f32)>,
 }
 
 impl Bounces<'_> {
-    fn follow(self, observer: &dyn Monitor) -> Result<Solution, SolveError> {
-        let Self { scene, world, elements, settings, ref lit, ends } = self;
+    /// Shoots, going on from shots that a checkpoint held.
+    fn follow(self, resume: Option<Shots>, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
+        let Self { scene, world, elements, settings, passes, ref lit, ends } = self;
         let reflected = |index: usize| elements.reflectance[index] * (lit.direct[index] + lit.indirect[index]);
         let sources: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
         let place = Place { scene, world, elements, visible: &lit.visible_fraction };
@@ -143,6 +153,9 @@ impl Bounces<'_> {
         let Some(first) = refinement.strongest() else { return Ok(self.lit) };
         // Were every patch left with the most that may be left, this much would be lost.
         let tolerance = UNSHOT_SHARE * f64::from(settings.error) * all / refinement.patches() as f64;
+        if resume.is_some_and(|shots| !refinement.resume(&shots)) {
+            return Err(SolveError::OtherInputs);
+        }
         let mut progress = 0.0;
         while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance) {
             observer.check()?;
@@ -150,12 +163,18 @@ impl Bounces<'_> {
                 break;
             }
             refinement.shoot(shot.patch);
+            observer.shot_finished(&|| Ok(Partial { shots: Some(refinement.state()), ..passes.state()? }))?;
+            observer.light_improved(&|| LightSoFar {
+                direct: lit.direct.clone(),
+                indirect: sum(&lit.indirect, &refinement.received()),
+                visible_fraction: lit.visible_fraction.clone(),
+            });
             // The strongest of those that are left falls geometrically.
             let way = (first.power / shot.power).ln() / (first.power / tolerance).ln().max(f64::MIN_POSITIVE);
             progress = way.clamp(progress, 1.0);
             observer.progress(progress as f32);
         }
-        let shot = Shot {
+        let shot = Found {
             received: refinement.received(),
             unshot: (refinement.unshot_power() / all) as f32,
             shots: refinement.shots(),
@@ -165,7 +184,7 @@ impl Bounces<'_> {
     }
 
     /// Joins direct light and what was shot, and judges both.
-    fn complete(self, sources: &[Vec3], shot: Shot) -> Solution {
+    fn complete(self, sources: &[Vec3], shot: Found) -> Solution {
         let Self { scene, world, elements, settings, lit, .. } = self;
         let received = &shot.received;
         let reflected = |index: usize| sources[index] + elements.reflectance[index] * received[index];
@@ -178,7 +197,7 @@ impl Bounces<'_> {
         let mean = |light: &dyn Fn(usize) -> Vec3| mean_over(elements, &lit.visible_fraction, light);
         let brought = mean(&|index| received[index]);
         let first_bounce = mean(&|index| sources[index]);
-        let indirect: Vec<Vec3> = lit.indirect.iter().zip(received).map(|(straight, shot)| *straight + *shot).collect();
+        let indirect = sum(&lit.indirect, received);
         let direct_error = match settings.content {
             Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
             Content::Indirect => 0.0,
@@ -188,7 +207,7 @@ impl Bounces<'_> {
             Content::Indirect => mean(&|index| indirect[index]),
         };
         let halves = lit.halves.map(|half| match settings.content {
-            Content::Full => half.iter().zip(received).map(|(light, shot)| *light + *shot).collect(),
+            Content::Full => sum(&half, received),
             Content::Indirect => indirect.clone(),
         });
         let standard_error = match settings.content {
@@ -211,7 +230,7 @@ impl Bounces<'_> {
 }
 
 /// What all shots together came to.
-struct Shot {
+struct Found {
     /// Irradiance that each element received, lux.
     received: Vec<Vec3>,
     /// Share of the power that was not shot.
@@ -219,6 +238,10 @@ struct Shot {
     shots: u32,
     /// Rays traced.
     rays: u64,
+}
+
+fn sum(light: &[Vec3], more: &[Vec3]) -> Vec<Vec3> {
+    light.iter().zip(more).map(|(light, more)| *light + *more).collect()
 }
 
 /// Mean luminance over all elements, weighed by the area that light reaches.

@@ -14,6 +14,7 @@ use super::{PatchId, Visibility};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::Elements;
+use crate::radiosity::partial::Shots;
 use crate::scene::Scene;
 
 /// What light meets, and who answers.
@@ -196,6 +197,35 @@ impl<'a> Refinement<'a> {
         self.shots += 1;
     }
 
+    /// All that shots have come to, for a checkpoint.
+    pub fn state(&self) -> Shots {
+        let all = |light: fn(&State) -> &[Vec3]| self.states.iter().flat_map(light).copied().collect();
+        Shots {
+            count: self.shots,
+            rays: self.rays,
+            received: all(|state| &state.received),
+            unshot: all(|state| &state.unshot),
+            power: self.states.iter().map(|state| state.power).collect(),
+        }
+    }
+
+    /// Goes on from what [`Refinement::state`] answered; false, and nothing is changed, if that was of other patches.
+    pub fn resume(&mut self, from: &Shots) -> bool {
+        let receivers: usize = self.states.iter().map(|state| state.received.len()).sum();
+        if [from.received.len(), from.unshot.len()] != [receivers; 2] || from.power.len() != self.states.len() {
+            return false;
+        }
+        let (mut received, mut unshot) = (&*from.received, &*from.unshot);
+        for (state, power) in self.states.iter_mut().zip(&from.power) {
+            let count = state.received.len();
+            state.received.copy_from_slice(take(&mut received, count));
+            state.unshot.copy_from_slice(take(&mut unshot, count));
+            state.power = *power;
+        }
+        (self.shots, self.rays) = (from.count, from.rays);
+        true
+    }
+
     /// Irradiance that each element has received, lux.
     pub fn received(&self) -> Vec<Vec3> {
         let mut all = vec![Vec3::ZERO; self.place.elements.len()];
@@ -208,6 +238,13 @@ impl<'a> Refinement<'a> {
         }
         all
     }
+}
+
+/// Splits so many off the front.
+fn take<'a>(rest: &mut &'a [Vec3], count: usize) -> &'a [Vec3] {
+    let (taken, after) = rest.split_at(count);
+    *rest = after;
+    taken
 }
 
 /// Mean of the channels.
