@@ -18,7 +18,7 @@ fn trace_gather(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workg
     let u = sobol_point(seed, errand.end);
     let point = point_of_element(errand.element, u.xy);
     let direction = from_local(point.shading_normal, cosine_hemisphere(u.zw));
-    let arrival = gather(errand.element, point, direction, hash2(seed, errand.end), errand.rays != 0u);
+    let arrival = gather(errand.element, point, direction, hash2(seed, errand.end), errand.rays);
     errands[thread] =
         Errand(arrival.tint, arrival.end, arrival.direct, arrival.rays, arrival.detour, errand.element);
 }
@@ -38,7 +38,7 @@ fn trace_shots(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgr
         let u = sobol_point(seed + attempt, errand.end);
         let point = point_of_element(errand.element, u.xy);
         let direction = from_local(point.geometric_normal, cosine_hemisphere(u.zw));
-        arrival = gather(errand.element, point, direction, hash2(seed, errand.end), errand.rays != 0u);
+        arrival = gather(errand.element, point, direction, hash2(seed, errand.end), errand.rays);
         rays += arrival.rays;
     }
     errands[thread] = Errand(arrival.tint, arrival.end, vec3(0.0), rays, vec3(0.0), errand.element);

@@ -19,7 +19,7 @@ struct Tally {
     direct: vec3<f32>,
     /// Gather rays that count.
     valid: u32,
-    /// Indirect irradiance from surfaces without elements; of aimed rays the squares of their luminance, in x.
+    /// Indirect irradiance from where rays bounced; of aimed rays the squares of their luminance, in x.
     detour: vec3<f32>,
     /// Those that escaped or were absorbed.
     lost: u32,
@@ -70,7 +70,7 @@ fn send_out(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
     }
     let item = items[below];
     let index = item.first_index + thread - item.first_ray;
-    errands[thread] = Errand(vec3(1.0), index, vec3(0.0), item.suspect, vec3(0.0), item.element);
+    errands[thread] = Errand(vec3(1.0), index, vec3(0.0), item.orders, vec3(0.0), item.element);
 }
 
 fn is_tinted(errand: Errand) -> bool {

@@ -8,9 +8,9 @@ struct Errand {
     end: u32,
     /// Irradiance found directly: by an aimed ray, or what a gather ray met shining.
     direct: vec3<f32>,
-    /// Before: one where points of the element are known to be buried. After: how many rays it took.
+    /// Before: the item's orders. After: how many rays it took.
     rays: u32,
-    /// Indirect irradiance from surfaces without elements.
+    /// Indirect irradiance from where it bounced.
     detour: vec3<f32>,
     /// The element that it starts from.
     element: u32,
@@ -23,8 +23,9 @@ struct Item {
     first_index: u32,
     /// Where its errands start in the batch; those of the next item follow.
     first_ray: u32,
-    /// One where points of the element are known to be buried.
-    suspect: u32,
+    /// The lowest bit: one where points of the element are known to be buried. The others: how often rays bounce off
+    /// elements too; none for rays that end at the first.
+    orders: u32,
     /// Where its hits are stored.
     hits_at: u32,
     /// Where its tinted hits are listed.

@@ -10,7 +10,7 @@ struct Arrival {
     tint: vec3<f32>,
     /// Irradiance that the ray stands for: direct light of what it met.
     direct: vec3<f32>,
-    /// Indirect light that it collected on a detour over surfaces without elements.
+    /// Indirect light that it collected where it bounced.
     detour: vec3<f32>,
 }
 
@@ -22,8 +22,9 @@ const BURIED: u32 = 0xffffffffu;
 /// Emitters that a sample of an element's direct light visits, and one on a surface without elements.
 const VISITS: u32 = 4u;
 const DETOUR_VISITS: u32 = 2u;
-/// Bounces off surfaces without elements after which a ray counts as absorbed.
-const MOST_DETOURS: u32 = 8u;
+/// Bounces that a ray makes before chance decides whether it goes on, and after which it counts as absorbed.
+const CERTAIN_BOUNCES: u32 = 3u;
+const MOST_BOUNCES: u32 = 1024u;
 
 /// Slope above the surface at which a point looks around, directions that it looks in, how many of them must leave a
 /// solid, and surfaces that one look passes at most.
@@ -103,8 +104,8 @@ fn met_light(ray: Ray, hit: Hit, by_chance: f32, place: Place, visits: u32) -> v
 /// Follows a gather ray from a point of an element, along a direction that was chosen with a density of cosine over pi.
 ///
 /// A point of a suspect element, one that has buried points, is asked first whether it is one of them; other points only
-/// when their ray meets a back that absorbs.
-fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, suspect: bool) -> Arrival {
+/// when their ray meets a back that absorbs. `orders` are those of `Item`.
+fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, orders: u32) -> Arrival {
     var arrival = Arrival(LOST, 0u, vec3(1.0), vec3(0.0), vec3(0.0));
     if dot(direction, point.geometric_normal) <= 0.0 {
         arrival.end = BURIED;
@@ -114,7 +115,7 @@ fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, su
     let hit = closest_hit(ray);
     arrival.rays = 1u;
     let is_absorbed = hit.triangle != NONE && absorbs(hit);
-    if suspect || is_absorbed {
+    if (orders & 1u) != 0u || is_absorbed {
         let looks = look_around(point, direction);
         arrival.rays += looks.y;
         if looks.x >= ENOUGH_LOOKS {
@@ -131,26 +132,35 @@ fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, su
         return arrival;
     }
     arrival.tint = hit.filtered;
-    let met = element_at(hit, is_back(hit));
+    let bounces = orders >> 1u;
+    let met = end_at(hit, bounces);
     if met != NONE {
         arrival.end = met;
         return arrival;
     }
-    return detour(hit, seed, arrival);
+    return detour(hit, bounces, seed, arrival);
 }
 
-/// Carries on from a surface without elements as a path tracer does, until an element is hit.
-fn detour(first: Hit, first_seed: u32, before: Arrival) -> Arrival {
+/// The element that a ray ends at, or `NONE` for one that bounces off elements too.
+fn end_at(hit: Hit, bounces: u32) -> u32 {
+    return select(NONE, element_at(hit, is_back(hit)), bounces == 0u);
+}
+
+/// Carries on from where a ray does not end, as a path tracer does.
+fn detour(first: Hit, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
     var arrival = before;
     var hit = first;
-    var seed = first_seed;
-    for (var bounce = 0u; bounce < MOST_DETOURS; bounce++) {
+    let most_bounces = select(bounces, MOST_BOUNCES, bounces == 0u);
+    for (var bounce = 0u; bounce < most_bounces; bounce++) {
         arrival.tint *= reflectance_at(hit);
-        if largest(arrival.tint) <= 1e-3 {
+        let seed = hash2(ray_seed, bounce);
+        // Those that go on stand for those that do not.
+        let stays = select(largest(arrival.tint), 1.0, bounce < CERTAIN_BOUNCES);
+        if largest(arrival.tint) == 0.0 || unit_float(hash2(seed, 2u)) >= stays {
             return arrival;
         }
+        arrival.tint /= stays;
         let point = surface_point(hit.triangle, hit.barycentric, is_back(hit));
-        seed = hash2(seed, bounce);
         let u = sobol_point(seed, 0u);
         let place = Place(point.position, 0.0, point.geometric_normal);
         let chances = chances_at(place, DETOUR_VISITS);
@@ -181,7 +191,7 @@ fn detour(first: Hit, first_seed: u32, before: Arrival) -> Arrival {
         if hit.triangle == NONE {
             return arrival;
         }
-        let met = element_at(hit, is_back(hit));
+        let met = end_at(hit, bounces);
         if met != NONE {
             arrival.end = met;
             return arrival;

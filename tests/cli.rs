@@ -261,7 +261,6 @@ fn what_does_not_exist_yet_says_so() {
         let arguments = ["render", "builtin:furnace", "-o", "x.png", "--integrator", integrator, "--backend", "gpu"];
         assert!(complaint(&folder, &arguments).contains("--backend cpu"));
     }
-    assert!(complaint(&folder, &["bake", "builtin:furnace", "--method", "path"]).contains("use gather"));
     assert_eq!(files(folder.path()), [] as [&str; 0]);
 }
 

@@ -73,7 +73,7 @@ enum MethodArgument {
     Stochastic,
     /// Progressive refinement with analytic form factors: no noise in reflected light; slow
     Progressive,
-    /// A path tracer (not available yet)
+    /// Paths from every texel until they die: no bias and no memory for hits; the noisiest
     Path,
 }
 
@@ -117,9 +117,7 @@ impl Arguments {
             MethodArgument::Gather => Method::Gather,
             MethodArgument::Stochastic => Method::Stochastic,
             MethodArgument::Progressive => Method::Progressive,
-            MethodArgument::Path => {
-                return Err("--method path is not available yet: use gather, stochastic or progressive".into());
-            }
+            MethodArgument::Path => Method::Path,
         };
         solver.content = match self.content {
             ContentArgument::Full => Content::Full,

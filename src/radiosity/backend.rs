@@ -64,6 +64,18 @@ pub enum Hits {
     Read,
     /// They are forgotten; only direct light that the ray met is kept.
     Forget,
+    /// Rays go on from them as paths do, and bring what lights send there; nothing is read or kept.
+    Follow {
+        /// Most bounces.
+        bounces: u32,
+    },
+}
+
+impl Hits {
+    /// True for rays that bring the radiosity of the element that they hit, now or later.
+    pub(crate) fn carry(self) -> bool {
+        matches!(self, Self::Store | Self::Read)
+    }
 }
 
 /// Shooting stops when this share of the first iteration's power is left.

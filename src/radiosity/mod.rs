@@ -11,6 +11,7 @@
 //! Shoot    stochastic Jacobi iterations, then gather rays that read B      (Method::Stochastic)
 //! ```
 //!
+//! With [`Method::Path`] gather rays go on as paths, and nothing is iterated or shot.
 //! With [`Method::Progressive`] that is direct light alone, and progressive refinement follows it through all bounces.
 //!
 //! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
@@ -48,6 +49,7 @@ pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, so
 pub(crate) use {
     accumulators::does_not_count,
     converge::{Sweep, Sweeps, converge, steps_to_read},
+    cpu::MOST_BOUNCES,
     seeds::{Stage, seed_of_allocation, seed_of_stage},
     shooting::{Bounce, Landed, ONE, shoot_half},
 };

@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::HALVES;
-use super::cpu::{End, Source, Transport};
+use super::cpu::{End, Source, Transport, Until};
 use super::seeds::Stage;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -90,7 +90,7 @@ fn gathered(transport: &Transport, radiosity: &[Vec3], half: usize, element: usi
     let id = ElementId::from_index(element);
     let sampler = transport.elements.sampler(transport.scene, id);
     let seed = transport.seed_of(half, Stage::Check, element);
-    let source = Source { element, suspect: true, chances: Chances::All(0) };
+    let source = Source { element, suspect: true, chances: Chances::All(0), until: Until::Element };
     let numbers = OwenSobol::new(seed);
     let (mut sum, mut count) = (Vec3::ZERO, 0);
     for ray in 0..RAYS {

@@ -18,6 +18,9 @@ pub enum Method {
     /// Progressive refinement: patches shoot, the strongest first, with analytic form factors. Free of noise but for
     /// direct light; slow with many texels, and it knows no number of bounces.
     Progressive,
+    /// Paths: every gather ray goes on until it dies. Knows no elements but the one that it began at, so that elements do
+    /// not stand for evenly bright pieces; free of bias and of memory for hits, and the noisiest where light bounces much.
+    Path,
 }
 
 /// Which light the pages hold.

@@ -134,7 +134,9 @@ pub fn solve_with(
 ) -> Result<Solution, SolveError> {
     match settings.method {
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
-        Method::Gather | Method::Stochastic => Solver::new(backend, scene, elements, settings, resume)?.solve(observer),
+        Method::Gather | Method::Stochastic | Method::Path => {
+            Solver::new(backend, scene, elements, settings, resume)?.solve(observer)
+        }
     }
 }
 
@@ -172,6 +174,8 @@ enum Following {
     Shooting,
     /// Not at all: others do that.
     Nothing,
+    /// By paths.
+    Paths,
 }
 
 /// Runs passes on a backend.
@@ -208,6 +212,7 @@ impl<'a> Solver<'a> {
             Method::Gather => Following::Iterating,
             Method::Stochastic => Following::Shooting,
             Method::Progressive => Following::Nothing,
+            Method::Path => Following::Paths,
         };
         if following == Following::Iterating && storable_rays < FEWEST_STORED_RAYS {
             following = Following::Shooting;
@@ -289,6 +294,7 @@ impl<'a> Solver<'a> {
                 self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
             }
             Following::Nothing => self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?,
+            Following::Paths => self.gather_evenly(FIRST_RAYS, self.paths(), monitor)?,
         }
         self.ledger.passes = 1;
         Ok(())
@@ -320,12 +326,17 @@ impl<'a> Solver<'a> {
                 self.gather_evenly(mean, Hits::Read, monitor)?;
             }
             Following::Nothing => self.gather_evenly(mean, Hits::Forget, monitor)?,
+            Following::Paths => self.gather_evenly(mean, self.paths(), monitor)?,
         }
         if self.following == Following::Iterating {
             self.iterate(monitor)?;
         }
         self.ledger.passes += 1;
         Ok(())
+    }
+
+    fn paths(&self) -> Hits {
+        Hits::Follow { bounces: self.settings.bounces.unwrap_or(u32::MAX) }
     }
 
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<(), SolveError> {

@@ -14,11 +14,17 @@ fn settings(error: f32) -> SolverSettings {
     SolverSettings { error, ..SolverSettings::default() }
 }
 
-const METHODS: [Method; 3] = [Method::Gather, Method::Stochastic, Method::Progressive];
+const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+
+/// Settings for light of which only the mean over many elements is looked at, where the noise of paths cancels.
+fn settings_for_mean(method: Method, error: f32) -> SolverSettings {
+    SolverSettings { method, ..settings(if method == Method::Path { 5.0 * error } else { error }) }
+}
 
 #[test]
 fn a_closed_furnace_is_evenly_bright() {
-    for (method, reflectance) in [(Method::Gather, 0.5), (Method::Gather, 0.9), (Method::Stochastic, 0.5)] {
+    let by_gathering = [(Method::Gather, 0.5), (Method::Gather, 0.9)];
+    for (method, reflectance) in by_gathering.into_iter().chain([(Method::Stochastic, 0.5), (Method::Path, 0.5)]) {
         let mut test = TestScene::default();
         let faces = test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(reflectance, 1.0));
         let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.005) });
@@ -44,7 +50,7 @@ fn the_unit_cube_under_a_shining_ceiling_matches_converged_radiosities() {
         for method in METHODS {
             let mut test = TestScene::default();
             let faces = test.room(Vec3::ONE, 16, |face| shining(reflectance, if face == 1 { 1.0 / PI } else { 0.0 }));
-            let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.01) });
+            let (elements, solution) = test.solve(&settings_for_mean(method, 0.01));
             let reflected = |face: usize| {
                 mean_over(&elements, faces[face], |element| {
                     reflectance * (solution.direct[element] + solution.indirect[element]).x
@@ -97,19 +103,22 @@ fn mean_irradiance(elements: &Elements, solution: &Solution) -> f32 {
 #[test]
 fn all_methods_agree() {
     let test = room_with_block();
-    let [gathered, shot, refined] = METHODS.map(|method| {
-        let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.02) });
+    let [gathered, shot, refined, followed] = METHODS.map(|method| {
+        let (elements, solution) = test.solve(&settings_for_mean(method, 0.02));
         assert!(solution.unshot < 1e-3, "{method:?}: {}", solution.unshot);
         let residual_limit = match method {
             Method::Gather => 1e-3,
             Method::Stochastic => 0.1,
             Method::Progressive => 0.02,
+            // Paths know no radiosities that could miss their equation.
+            Method::Path => f32::MIN_POSITIVE,
         };
         assert!(solution.residual < residual_limit, "{method:?}: {}", solution.residual);
         mean_irradiance(&elements, &solution)
     });
     assert!((gathered / shot - 1.0).abs() < 0.01, "{gathered} gathered, {shot} shot");
     assert!((gathered / refined - 1.0).abs() < 0.01, "{gathered} gathered, {refined} refined");
+    assert!((gathered / followed - 1.0).abs() < 0.01, "{gathered} gathered, {followed} followed");
 }
 
 #[test]
@@ -211,7 +220,7 @@ fn surfaces_without_texels_reflect_like_any_other() {
     test.layout.placements[5] = None;
     test.scene.surfaces[5].role = crate::scene::Role::Occluder;
     for method in METHODS {
-        let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.005) });
+        let (elements, solution) = test.solve(&settings_for_mean(method, 0.005));
         let found = mean_irradiance(&elements, &solution);
         assert!((found / (2.0 * PI) - 1.0).abs() < 0.005, "{method:?}: {found}");
     }
@@ -221,7 +230,7 @@ fn surfaces_without_texels_reflect_like_any_other() {
 fn a_bounce_limit_cuts_the_geometric_series() {
     // In a furnace each bounce brings the reflectance times the one before.
     for (bounces, expected) in [(0, 0.0), (1, 0.5), (2, 0.75), (3, 0.875)] {
-        for method in [Method::Gather, Method::Stochastic] {
+        for method in [Method::Gather, Method::Stochastic, Method::Path] {
             let mut test = TestScene::default();
             test.room(Vec3::ONE, 3, |_| shining(0.5, 1.0));
             let (_, solution) = test.solve(&SolverSettings { method, bounces: Some(bounces), ..settings(0.005) });

@@ -25,7 +25,7 @@ pub(super) struct GatherStep<'a> {
 }
 
 impl GatherStep<'_> {
-    /// Sends out all rays and forgets their hits, but for what these radiosities bring.
+    /// Sends out all rays and forgets where they ended, but for what these radiosities bring.
     pub fn read(&mut self, radiosities: impl Iterator<Item = Vec3>) -> Result<(), StepError> {
         let radiosities = self.gpu.storage("radiosities", &padded(radiosities))?;
         self.run(0..self.wanted.len(), Errand::Read(&radiosities), |_| 0).map(|_| ())
@@ -57,6 +57,10 @@ impl GatherStep<'_> {
     ) -> Result<Vec<TintedHit>, StepError> {
         let before = self.sums[elements.clone()].to_vec();
         let first = elements.start;
+        let bounces = match self.hits {
+            Hits::Store | Hits::Read | Hits::Forget => None,
+            Hits::Follow { bounces } => Some(bounces),
+        };
         let mut work: Vec<Work> = elements
             .clone()
             .filter(|&element| self.wanted[element] > 0 && !self.sums[element].is_wholly_buried())
@@ -65,6 +69,7 @@ impl GatherStep<'_> {
                 first_index: self.sums[element].gathered,
                 rays: self.wanted[element],
                 suspect: self.sums[element].buried > 0,
+                bounces,
                 hits_at: hits_at(element),
             })
             .collect();
@@ -104,7 +109,7 @@ fn add(sums: &mut Sums, tally: &Tally, hits: Hits) {
     sums.detour += Vec3::from(tally.detour);
     sums.read += Vec3::from(tally.read);
     sums.valid += tally.valid;
-    sums.carriers += if hits == Hits::Forget { 0 } else { tally.valid };
+    sums.carriers += if hits.carry() { tally.valid } else { 0 };
     sums.lost += tally.lost;
     sums.buried += tally.buried;
 }

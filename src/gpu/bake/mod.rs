@@ -88,6 +88,7 @@ impl<'a> GpuBackend<'a> {
                     first_index: sums.aimed_count,
                     rays: wanted - sums.aimed_count,
                     suspect: false,
+                    bounces: None,
                     hits_at: 0,
                 })
                 .collect();
@@ -108,7 +109,7 @@ impl<'a> GpuBackend<'a> {
             let known = match hits {
                 Hits::Store => Vec::new(),
                 Hits::Read => self.radiosity(half),
-                Hits::Forget => vec![Vec3::ZERO; rays.len()],
+                Hits::Forget | Hits::Follow { .. } => vec![Vec3::ZERO; rays.len()],
             };
             let mut step = GatherStep {
                 gpu: self.gpu,
@@ -122,7 +123,7 @@ impl<'a> GpuBackend<'a> {
             };
             match hits {
                 Hits::Store => self.stored[half].push(step.store()?),
-                Hits::Read | Hits::Forget => step.read(known.into_iter())?,
+                Hits::Read | Hits::Forget | Hits::Follow { .. } => step.read(known.into_iter())?,
             }
             report.rays += step.traced;
         }

@@ -9,7 +9,7 @@ use super::super::pace::Pace;
 use super::super::{Gpu, GpuFault, GpuScene};
 use super::kernels::{Kernels, dispatch};
 use crate::progress::Monitor;
-use crate::radiosity::{StepError, TintedHit};
+use crate::radiosity::{MOST_BOUNCES, StepError, TintedHit};
 
 /// Most rays of a batch, and most elements: two to the power of `LOG_OF_MOST_ITEMS` in `bake_sums.wgsl`.
 const MOST_RAYS: usize = 1 << 20;
@@ -29,8 +29,18 @@ pub(super) struct Work {
     pub rays: u32,
     /// The element is known to have buried points.
     pub suspect: bool,
+    /// How often they bounce off elements too; `None` for rays that end at the first.
+    pub bounces: Option<u32>,
     /// Where their hits are stored.
     pub hits_at: u32,
+}
+
+impl Work {
+    /// `Item::orders` in `errand.wgsl`.
+    fn orders(&self) -> u32 {
+        let bounces = self.bounces.map_or(0, |bounces| bounces.min(MOST_BOUNCES));
+        u32::from(self.suspect) | (bounces << 1)
+    }
 }
 
 /// What rays are sent out for.
@@ -68,7 +78,7 @@ struct Item {
     element: u32,
     first_index: u32,
     first_ray: u32,
-    suspect: u32,
+    orders: u32,
     hits_at: u32,
     tinted_at: u32,
 }
@@ -247,11 +257,11 @@ impl Batch<'_> {
     fn items(&self) -> Vec<Item> {
         let mut first_ray = 0;
         let mut items: Vec<Item> = Vec::with_capacity(self.parts.len() + 1);
-        for &Work { element, first_index, rays, suspect, hits_at } in self.parts {
-            items.push(Item { element, first_index, first_ray, suspect: u32::from(suspect), hits_at, tinted_at: 0 });
+        for work @ &Work { element, first_index, rays, hits_at, .. } in self.parts {
+            items.push(Item { element, first_index, first_ray, orders: work.orders(), hits_at, tinted_at: 0 });
             first_ray += rays;
         }
-        items.push(Item { element: 0, first_index: 0, first_ray, suspect: 0, hits_at: 0, tinted_at: 0 });
+        items.push(Item { element: 0, first_index: 0, first_ray, orders: 0, hits_at: 0, tinted_at: 0 });
         items
     }
 }

@@ -31,7 +31,14 @@ impl Shots<'_> {
             .zip(suspect.iter())
             .zip(0..)
             .filter(|((rays, _), _)| **rays > 0)
-            .map(|((&rays, &suspect), element)| Work { element, first_index: 0, rays, suspect, hits_at: 0 })
+            .map(|((&rays, &suspect), element)| Work {
+                element,
+                first_index: 0,
+                rays,
+                suspect,
+                bounces: None,
+                hits_at: 0,
+            })
             .collect();
         let colour = |element: usize| {
             if bounce.allotment[element] > 0 { bounce.colour(element) } else { Vec3::ZERO }

@@ -71,9 +71,9 @@ fn cornell(method: Method, error: f32) -> Problem {
 }
 
 #[test]
-fn the_cornell_box_is_baked_as_on_the_processor_by_either_method() {
+fn the_cornell_box_is_baked_as_on_the_processor_by_every_method() {
     let Some(gpu) = test_device() else { return };
-    for method in [Method::Gather, Method::Stochastic] {
+    for method in [Method::Gather, Method::Stochastic, Method::Path] {
         let problem = cornell(method, 0.5);
         let on_gpu = problem.on_gpu(&gpu, None, &Unmonitored).unwrap();
         let difference = problem.difference(&problem.on_cpu(None), &on_gpu);
@@ -92,11 +92,13 @@ fn a_room_of_everything_that_rays_may_meet_is_baked_as_on_the_processor() {
     // Half in the floor.
     let block = shapes::cuboid("block", Vec3::new(0.4, -1.3, 0.4), Vec3::new(0.8, -0.8, 0.8));
     add_part(&mut room, block, Material::default());
-    let problem = Problem::new(room, 6.0, settings(Method::Gather, 0.5));
-    let on_cpu = problem.on_cpu(None);
-    assert!(on_cpu.visible_fraction.contains(&0.0), "something is buried");
-    let difference = problem.difference(&on_cpu, &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
-    assert!(difference < 0.1, "{difference} of the noise");
+    for method in [Method::Gather, Method::Path] {
+        let problem = Problem::new(room.clone(), 6.0, settings(method, 0.5));
+        let on_cpu = problem.on_cpu(None);
+        assert!(on_cpu.visible_fraction.contains(&0.0), "something is buried");
+        let difference = problem.difference(&on_cpu, &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
+        assert!(difference < 0.1, "{method:?}: {difference} of the noise");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::transport::{Arrival, End, Source, Transport};
+use super::transport::{Arrival, End, Source, Transport, Until};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -92,6 +92,13 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    fn until(&self) -> Until {
+        match self.hits {
+            Hits::Store | Hits::Read | Hits::Forget => Until::Element,
+            Hits::Follow { bounces } => Until::Bounces(bounces),
+        }
+    }
+
     fn trace_tile(&self, first: usize, rays: &[u32], sums: &mut [Sums], kept: &mut Kept) -> u64 {
         let mut traced = 0;
         for (offset, (sums, &rays)) in sums.iter_mut().zip(rays).enumerate() {
@@ -108,7 +115,8 @@ impl Batch<'_> {
                 indices: sums.gathered..sums.gathered + rays,
                 sampler: self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element)),
             };
-            let mut source = Source { element, suspect: sums.buried > 0, chances: self.transport.chances(element) };
+            let chances = self.transport.chances(element);
+            let mut source = Source { element, suspect: sums.buried > 0, chances, until: self.until() };
             let (before, used, tinted) = (*sums, kept.used, kept.tinted.len());
             traced += run.trace(&source, sums, kept);
             if sums.buried > 0 && !source.suspect {
@@ -163,7 +171,7 @@ impl Run<'_> {
         sums.valid += 1;
         sums.met += arrival.direct;
         sums.detour += arrival.detour;
-        sums.carriers += u32::from(hits != Hits::Forget);
+        sums.carriers += u32::from(hits.carry());
         let End::Element(hit) = arrival.end else {
             sums.lost += 1;
             return brings_nothing(count);
@@ -178,7 +186,7 @@ impl Run<'_> {
                 sums.read += arrival.tint * radiosity[hit.index()].xyz();
                 hit.0
             }
-            Hits::Forget => hit.0,
+            Hits::Forget | Hits::Follow { .. } => hit.0,
         }
     }
 }

@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) use self::buried::Burial;
-pub(super) use self::transport::{End, Source, Transport};
+#[cfg(feature = "gpu")]
+pub(crate) use self::transport::MOST_BOUNCES;
+pub(super) use self::transport::{End, Source, Transport, Until};
 use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{DVec3, Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::transport::{End, Source, Transport};
+use super::transport::{End, Source, Transport, Until};
 use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -57,7 +57,8 @@ impl Iteration<'_> {
             let colour = self.bounce.colour(element);
             let seed = hash2(self.transport.seed_of(self.half, Stage::Shoot, element), *seed);
             // Direct light is not asked for.
-            let source = Source { element, suspect: self.suspect[element], chances: Chances::All(0) };
+            let source =
+                Source { element, suspect: self.suspect[element], chances: Chances::All(0), until: Until::Element };
             let sampler = self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element));
             for ray in 0..rays {
                 let (hit, count) = self.shoot(&source, &sampler, seed, ray);

@@ -18,8 +18,11 @@ const VISITS: usize = 4;
 /// The same on a surface without elements.
 const DETOUR_VISITS: usize = 2;
 
-/// Bounces off surfaces without elements after which a ray counts as absorbed.
-const MOST_DETOURS: u32 = 8;
+/// Bounces that a ray makes before chance decides whether it goes on.
+const CERTAIN_BOUNCES: u32 = 3;
+
+/// Bounces after which a ray counts as absorbed: only between mirrors that swallow nothing are there as many.
+pub(crate) const MOST_BOUNCES: u32 = 1024;
 
 /// Everything that rays ask for.
 pub(in crate::radiosity) struct Transport<'a> {
@@ -38,6 +41,25 @@ pub(in crate::radiosity) struct Source {
     pub suspect: bool,
     /// With what chance its samples of direct light visit each emitter.
     pub chances: Chances,
+    pub until: Until,
+}
+
+/// How far a gather ray is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::radiosity) enum Until {
+    /// To the first element, however many surfaces without elements it has to bounce off.
+    Element,
+    /// Through elements as well, until it has bounced so often.
+    Bounces(u32),
+}
+
+impl Until {
+    fn most_bounces(self) -> u32 {
+        match self {
+            Self::Element => MOST_BOUNCES,
+            Self::Bounces(bounces) => bounces.min(MOST_BOUNCES),
+        }
+    }
 }
 
 /// What a gather ray found.
@@ -47,7 +69,7 @@ pub(in crate::radiosity) struct Arrival {
     pub tint: Vec3,
     /// Irradiance that the ray stands for: direct light of what it met.
     pub direct: Vec3,
-    /// Indirect light that it collected on a detour over surfaces without elements.
+    /// Indirect light that it collected where it bounced.
     pub detour: Vec3,
     /// Rays traced.
     pub rays: u32,
@@ -138,11 +160,17 @@ impl<'a> Transport<'a> {
         };
         arrival.direct = shining * hit.filter;
         arrival.tint = hit.filter;
-        match self.elements.element_at(&hit) {
+        match self.end_at(&hit, source.until) {
             Some(element) => arrival.end = End::Element(element),
-            None => self.detour(hit, seed, &mut arrival),
+            None => self.detour(hit, source.until, seed, &mut arrival),
         }
         arrival
+    }
+
+    /// The element that a ray ends at, if it does.
+    #[inline(always)]
+    fn end_at(&self, hit: &Hit, until: Until) -> Option<ElementId> {
+        if until == Until::Element { self.elements.element_at(hit) } else { None }
     }
 
     #[cold]
@@ -173,19 +201,22 @@ impl<'a> Transport<'a> {
         radiance * (PI * share(by_chance, aimed))
     }
 
-    /// Carries on from a surface without elements as a path tracer does, until an element is hit.
+    /// Carries on from where a ray does not end, as a path tracer does.
     #[inline(never)]
-    fn detour(&self, first: Hit, seed: u32, arrival: &mut Arrival) {
+    fn detour(&self, first: Hit, until: Until, seed: u32, arrival: &mut Arrival) {
         let mut hit = first;
-        for bounce in 0..MOST_DETOURS {
+        for bounce in 0..until.most_bounces() {
             let mesh = self.scene.mesh_of(hit.surface);
             let material = self.scene.material_of(hit.surface);
             arrival.tint *= material.reflectance_at(self.scene, mesh, hit.triangle, hit.barycentric);
-            if arrival.tint.max_element() <= 1e-3 {
+            let seed = hash2(seed, bounce);
+            // Those that go on stand for those that do not.
+            let stays = if bounce < CERTAIN_BOUNCES { 1.0 } else { arrival.tint.max_element() };
+            if arrival.tint == Vec3::ZERO || unit_float(hash2(seed, 2)) >= stays {
                 return;
             }
+            arrival.tint /= stays;
             let point = SurfacePoint::from_hit(self.scene, &hit);
-            let seed = hash2(seed, bounce);
             let [x, y, u, v] = OwenSobol::new(seed).point(0);
             let place = Place { at: point.position, normal: point.geometric_normal, radius: 0.0 };
             let chances = self.lights.chances(&place, DETOUR_VISITS);
@@ -216,7 +247,7 @@ impl<'a> Transport<'a> {
             };
             arrival.tint *= next.filter;
             arrival.detour += arrival.tint * shining;
-            if let Some(element) = self.elements.element_at(&next) {
+            if let Some(element) = self.end_at(&next, until) {
                 arrival.end = End::Element(element);
                 return;
             }
