@@ -30,7 +30,13 @@ use crate::scene::{Role, Scene, Severity, Sky, Surface};
 pub struct LiveWorld {
     pub tracer: Tracer,
     pub buffers: GpuScene,
-    trees: Arc<GpuTree>,
+    trees: Arc<Trees>,
+}
+
+/// What rays walk through, and how it looks.
+struct Trees {
+    walked: GpuTree,
+    cells: TreeCells,
 }
 
 /// What the world that views trace was made of, its movers where they stand now.
@@ -92,7 +98,7 @@ struct Built {
     scene: Scene,
     tracer: Tracer,
     buffers: GpuScene,
-    trees: Arc<GpuTree>,
+    trees: Arc<Trees>,
     tree_seconds: Option<f32>,
     buffer_seconds: f32,
     warnings: Vec<String>,
@@ -222,18 +228,18 @@ pub fn follow_movers(
         return;
     }
     let surfaces = moved.len();
-    live.change = Some(Arc::new(subject.movers.place(&subject.scene, &current.trees, moved)));
+    live.change = Some(Arc::new(subject.movers.place(&subject.scene, &current.trees.walked, moved)));
     live.revision += 1;
     status.last_live_move = Some(LiveMove { surfaces, seconds: started.elapsed().as_secs_f32() });
 }
 
 /// Shows the tree that views trace through, when it is another.
-pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut published: Local<Weak<GpuTree>>) {
+pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut published: Local<Weak<Trees>>) {
     if let Some(current) = &live.current
         && published.as_ptr() != Arc::as_ptr(&current.trees)
     {
         *published = Arc::downgrade(&current.trees);
-        *cells = TreeCells::of(current.trees.tree());
+        *cells = current.trees.cells.clone();
     }
 }
 
@@ -297,7 +303,7 @@ const IN_HASTE: Preset = Preset {
 };
 
 /// What the thread does.
-fn build(read: Scene, trees: Option<Arc<GpuTree>>, device: Device) -> Result<Built, GpuFault> {
+fn build(read: Scene, trees: Option<Arc<Trees>>, device: Device) -> Result<Built, GpuFault> {
     let meshes = read.meshes.clone();
     let mut scene = read.with_solid_glass();
     let problems = repair(&mut scene);
@@ -310,14 +316,14 @@ fn build(read: Scene, trees: Option<Arc<GpuTree>>, device: Device) -> Result<Bui
     let started = Instant::now();
     let is_new = trees.is_none();
     let preset = if matches!(device, Device::New(_)) { Preset::narrow() } else { IN_HASTE };
-    let trees = trees.unwrap_or_else(|| Arc::new(GpuTree::build(&scene, &preset)));
+    let trees = trees.unwrap_or_else(|| Arc::new(Trees::build(&scene, &preset)));
     let tree_seconds = is_new.then(|| started.elapsed().as_secs_f32());
     let started = Instant::now();
     let (gpu, prepared) = match device {
         Device::Prepared(Tracer { gpu, paths, filter }) => (gpu, Some((paths, filter))),
         Device::New(gpu) => (Arc::new(gpu), None),
     };
-    let buffers = GpuScene::with_tree(&gpu, &scene, &trees)?;
+    let buffers = GpuScene::with_tree(&gpu, &scene, &trees.walked)?;
     let (paths, filter) = prepared.unzip();
     // Once something has moved, more may follow.
     let paths = paths.filter(|paths| paths.trees() == Trees::All || buffers.trees() == Trees::Resting);
@@ -326,6 +332,13 @@ fn build(read: Scene, trees: Option<Arc<GpuTree>>, device: Device) -> Result<Bui
     let tracer = Tracer { gpu, paths, filter };
     let buffer_seconds = started.elapsed().as_secs_f32();
     Ok(Built { scene, tracer, buffers, trees, tree_seconds, buffer_seconds, warnings })
+}
+
+impl Trees {
+    fn build(scene: &Scene, preset: &Preset) -> Self {
+        let walked = GpuTree::build(scene, preset);
+        Self { cells: TreeCells::of(walked.tree()), walked }
+    }
 }
 
 /// Whether both look the same, movers apart that stand elsewhere.
