@@ -20,6 +20,7 @@
 //! there as a path tracer's would, until it meets an element.
 
 mod accumulators;
+mod aiming;
 mod allot;
 mod backend;
 mod cells;
@@ -47,6 +48,7 @@ pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, so
 #[cfg(feature = "gpu")]
 pub(crate) use {
     accumulators::does_not_count,
+    aiming::Aiming,
     converge::{Sweep, Sweeps, converge, steps_to_read},
     seeds::{Stage, seed_of_allocation, seed_of_stage},
     shooting::{Bounce, Landed, ONE, shoot_half},
