@@ -279,6 +279,7 @@ impl<'a> Job<'a> {
         report.unshot = solution.unshot;
         report.error_estimate = solution.error_estimate;
         report.residual = solution.residual;
+        report.residual_standard_error = solution.residual_standard_error;
         report.peak_memory_bytes = peak_memory_bytes();
         report.set_total_seconds(self.started.elapsed());
     }

@@ -29,8 +29,11 @@ pub struct Report {
     pub unshot: f32,
     /// Estimated error: the area-weighted RMS error of irradiance over its mean.
     pub error_estimate: f32,
-    /// Residual of the radiosity equation, relative, noise removed.
+    /// Residual of the radiosity equation, relative to the first bounce, as judged by rays that the solver has not used,
+    /// their noise removed. Zero where the number of bounces was limited.
     pub residual: f32,
+    /// By how much the residual would be larger if its square were larger by its standard error.
+    pub residual_standard_error: f32,
     /// Most memory that the process ever held, bytes; zero where the system does not tell.
     pub peak_memory_bytes: u64,
     /// Most memory that the bake was expected to hold, bytes.
@@ -81,6 +84,7 @@ mod tests {
             "unshot",
             "error_estimate",
             "residual",
+            "residual_standard_error",
             "peak_memory_bytes",
             "estimated_memory_bytes",
             "backend",

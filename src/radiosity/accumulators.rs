@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use super::backend::Reading;
 use crate::lightmap::Elements;
-use crate::scene::luminance;
 
 /// How many independent solutions run side by side. Their difference is the error estimate.
 pub const HALVES: usize = 2;
@@ -204,34 +203,10 @@ impl Accumulators {
     }
 }
 
-/// How many times the samples of its neighbours an element in a penumbra may get.
-const MOST_MORE: u32 = 16;
-
-/// An element that needs less than a sixteenth of the samples, since all its light or none of it is in sight, gets only a
-/// quarter of them: those before may have missed a shadow's edge.
-const CALM: u32 = 16;
-const LEAST_PART: u32 = 4;
-
 /// Buried points of an element after which it counts as wholly buried, if none of its points was open.
 const WHOLLY_BURIED: u32 = 16;
 
 impl Sums {
-    /// How many samples of direct light the other half of this element should have, where most have `samples` and a
-    /// standard error of `tolerance` lux is good enough. The other half, since deciding by one's own spread would prefer
-    /// samples that happened to look calm, and bias the mean.
-    pub(crate) fn samples_for_other_half(&self, samples: u32, tolerance: f32) -> u32 {
-        let count = self.aimed_count as f32;
-        if self.aimed_count < 2 || tolerance <= 0.0 {
-            return samples;
-        }
-        let mean = luminance(self.aimed) / count;
-        let variance = (self.aimed_square / count - mean * mean).max(0.0);
-        // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
-        let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
-        let least = if needed < samples / CALM { samples / LEAST_PART } else { samples };
-        needed.next_power_of_two().clamp(least, samples * MOST_MORE)
-    }
-
     /// True when no more rays need be traced to know that light does not reach the element.
     pub(crate) fn is_wholly_buried(&self) -> bool {
         self.valid == 0 && self.buried >= WHOLLY_BURIED

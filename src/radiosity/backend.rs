@@ -25,7 +25,7 @@ pub enum StepError {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Aims rays at emitters until each element has `samples` of them, and up to sixteen times as many where the
-    /// other half says that the standard error is above `tolerance` lux. Elements whose samples are all alike have
+    /// other half of it and of its neighbours says that the standard error is above `tolerance` lux. Elements whose samples are all alike have
     /// enough with a quarter.
     Direct {
         /// Samples most elements have afterwards, at least.

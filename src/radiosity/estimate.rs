@@ -136,42 +136,22 @@ pub(super) fn discretisation(
     Ok(if mean > 0.0 && weights > 0.0 { REMAINING * ((squares / weights).sqrt() as f32) / mean } else { 0.0 })
 }
 
-/// Residual of the radiosity equation (`000` equation 2.13) and energy balance of the converged radiosities.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Balance {
-    pub residual: f32,
-    pub energy: f32,
-}
-
-/// Checks the halves against the equation that they should solve. The product of both halves' deviations stands for the
-/// square of the residual: their noise is independent and cancels in the mean.
-pub(super) fn balance(backend: &dyn TransportBackend, elements: &Elements, halves: &[Vec<Reading>; HALVES]) -> Balance {
-    let radiosities: [Vec<Vec3>; HALVES] = core::array::from_fn(|half| backend.radiosity(half));
-    let (mut square, mut weights) = (0.0f64, 0.0f64);
-    let (mut emitted, mut arriving, mut leaving) = (0.0f64, 0.0f64, 0.0f64);
-    for element in 0..elements.len() {
-        let area = f64::from(elements.area[element]);
-        let mut product = area;
-        for (half, readings) in halves.iter().enumerate() {
-            let reading = &readings[element];
+/// How much more indirect light arrives than leaves, relative to what leaves.
+pub(super) fn energy_balance(
+    backend: &dyn TransportBackend,
+    elements: &Elements,
+    halves: &[Vec<Reading>; HALVES],
+) -> f32 {
+    let (mut arriving, mut leaving) = (0.0f64, 0.0f64);
+    for (half, readings) in halves.iter().enumerate() {
+        for (element, (reading, radiosity)) in readings.iter().zip(backend.radiosity(half)).enumerate() {
+            let area = f64::from(elements.area[element]);
             let power = |light: Vec3| area * f64::from(reading.visible_fraction * luminance(light));
-            let (radiosity, reflectance) = (radiosities[half][element], elements.reflectance[element]);
-            product *= f64::from(luminance(radiosity - reflectance * reading.total()));
-            emitted += power(reflectance * (reading.aimed + reading.met));
             arriving += power(reading.indirect);
             leaving += power(radiosity) * f64::from(1.0 - reading.lost);
         }
-        square += product;
-        weights += area;
     }
-    if emitted <= 0.0 || leaving <= 0.0 {
-        return Balance::default();
-    }
-    let mean_emitted = emitted / (weights * HALVES as f64);
-    Balance {
-        residual: ((square.max(0.0) / weights).sqrt() / mean_emitted) as f32,
-        energy: ((arriving - leaving) / leaving) as f32,
-    }
+    if leaving > 0.0 { ((arriving - leaving) / leaving) as f32 } else { 0.0 }
 }
 
 /// The mean of both halves, weighted by how much of the element each found visible.

@@ -21,6 +21,7 @@
 //! there as a path tracer's would, until it meets an element.
 
 mod accumulators;
+mod aiming;
 mod allot;
 mod backend;
 mod cells;
@@ -48,6 +49,7 @@ pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, so
 #[cfg(feature = "gpu")]
 pub(crate) use {
     accumulators::does_not_count,
+    aiming::Aiming,
     converge::{Sweep, Sweeps, converge, steps_to_read},
     cpu::MOST_BOUNCES,
     seeds::{Stage, seed_of_allocation, seed_of_stage},

@@ -14,58 +14,117 @@ use crate::scene::{Chances, luminance};
 /// Elements that are looked at, fewer where there are not as many.
 const SAMPLES: usize = 1024;
 
-/// Rays of either half of each.
-const RAYS: u32 = 512;
+/// Rays of either half of each, at most and at least.
+pub(super) const MOST_RAYS: u32 = 512;
+const FEWEST_RAYS: u32 = 16;
 
-/// How far what a solution claims is from what rays find.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Deviation {
-    /// Root mean square, lux or lm/m2, free of the rays' noise.
-    pub rms: f32,
-    /// Mean of what is claimed less what is found, in the same unit.
-    pub surplus: f32,
+/// The part of the solver's own rays that judging it may take.
+const SHARE: u64 = 20;
+
+/// Rays of either half of each element that is looked at, where the solver has traced so many.
+pub(super) fn rays_for(traced: u64) -> u32 {
+    let rays = (traced / (SHARE * (HALVES * SAMPLES) as u64)).clamp(FEWEST_RAYS.into(), MOST_RAYS.into());
+    1 << rays.ilog2()
 }
 
-/// What is to be checked, one an element: `radiosity` is reflected light in lm/m2, `brought` the irradiance that the
-/// solution says comes from other elements, in lux, `visible` the part of the element that light reaches.
+/// What is to be checked, one an element: irradiance straight from lights and by way of other surfaces, lux, and the part
+/// of the element that light reaches.
 #[derive(Clone, Copy)]
 pub(super) struct Claim<'a> {
-    pub radiosity: &'a [Vec3],
-    pub brought: &'a [Vec3],
+    pub direct: &'a [Vec3],
+    pub indirect: &'a [Vec3],
     pub visible: &'a [f32],
+    /// Rays that check either half of an element, a power of two.
+    pub rays: u32,
 }
 
-/// What an element's claimed irradiance is above what either half of its rays found, lux.
-pub(super) struct Difference {
-    element: usize,
-    halves: [Vec3; HALVES],
+/// How far what a solution claims is from what rays find, root mean squares over area that are free of the rays' noise.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Residual {
+    /// Of the radiosity equation (`000` equation 2.13), relative to the first bounce.
+    pub relative: f32,
+    /// By how much it would be larger if the mean square were larger by its standard error.
+    pub standard_error: f32,
+    /// Of the irradiance that one bounce of the solution brings, lux.
+    pub bounce: f32,
+    /// Mean of the irradiance that is claimed less what is found, lux.
+    pub surplus: f32,
 }
 
 /// Traces gather rays that read a solution's radiosities, from elements that were drawn in proportion to their area, and
 /// compares what they find with what the solution claims.
-pub(super) fn differences(transport: &Transport, claim: &Claim) -> Vec<Difference> {
-    let chosen = choose(transport.elements, claim.visible);
-    let difference = |&element: &usize| {
-        let found = [0, 1].map(|half| gathered(transport, claim.radiosity, half, element));
-        let [first, second]: [Option<Vec3>; HALVES] = found;
-        Some(Difference { element, halves: [first?, second?].map(|found| claim.brought[element] - found) })
-    };
-    chosen.par_iter().with_min_len(8).filter_map(difference).collect()
+pub(super) fn residual(transport: &Transport, claim: &Claim) -> Residual {
+    let Elements { reflectance, area, .. } = transport.elements;
+    let reflected = |element: usize| luminance(reflectance[element] * claim.direct[element]);
+    let weights = || area.iter().zip(claim.visible).map(|(area, visible)| f64::from(area * visible));
+    let first_bounce =
+        weights().enumerate().map(|(element, weight)| weight * f64::from(reflected(element))).sum::<f64>()
+            / weights().sum::<f64>();
+    if first_bounce.is_nan() || first_bounce <= 0.0 {
+        return Residual::default();
+    }
+    let differences = differences(transport, claim);
+    let of_radiosity = Spread::of(&differences, |element| reflectance[element]);
+    let of_bounce = Spread::of(&differences, |_| Vec3::ONE);
+    Residual {
+        relative: (of_radiosity.rms() / first_bounce) as f32,
+        standard_error: ((of_radiosity.upper_rms() - of_radiosity.rms()) / first_bounce) as f32,
+        bounce: of_bounce.rms() as f32,
+        surplus: of_bounce.mean as f32,
+    }
 }
 
-/// How large differences are, in luminance, each weighed by `weight`: with one it is the error of a bounce, with the
-/// reflectance the residual (`000` equation 2.13).
-///
-/// The two halves share no random number, so that the product of their differences is free of noise.
-pub(super) fn deviation(differences: &[Difference], weight: impl Fn(usize) -> Vec3) -> Deviation {
-    let (mut square, mut surplus) = (0.0f64, 0.0f64);
-    for Difference { element, halves } in differences {
-        let [first, second] = halves.map(|half| f64::from(luminance(weight(*element) * half)));
-        square += first * second;
-        surplus += 0.5 * (first + second);
+/// What an element's claimed irradiance is above what either half of its rays found, lux.
+struct Difference {
+    element: usize,
+    halves: [Vec3; HALVES],
+}
+
+fn differences(transport: &Transport, claim: &Claim) -> Vec<Difference> {
+    let total = |(direct, indirect): (&Vec3, &Vec3)| *direct + *indirect;
+    let irradiance = claim.direct.iter().zip(claim.indirect).map(total);
+    let radiosity: Vec<Vec3> =
+        irradiance.zip(&transport.elements.reflectance).map(|(light, part)| light * part).collect();
+    let difference = |&element: &usize| {
+        let found = [0, 1].map(|half| gathered(transport, &radiosity, half, element, claim.rays));
+        let [first, second]: [Option<Vec3>; HALVES] = found;
+        Some(Difference { element, halves: [first?, second?].map(|found| claim.indirect[element] - found) })
+    };
+    choose(transport.elements, claim.visible).par_iter().with_min_len(8).filter_map(difference).collect()
+}
+
+/// How large differences are.
+struct Spread {
+    mean: f64,
+    mean_square: f64,
+    /// Standard error of the mean square.
+    standard_error: f64,
+}
+
+impl Spread {
+    /// Of luminance, each difference weighed by `weight`.
+    ///
+    /// The two halves share no random number, so that the product of their differences is free of noise.
+    fn of(differences: &[Difference], weight: impl Fn(usize) -> Vec3) -> Self {
+        let count = differences.len().max(1) as f64;
+        let pairs = || {
+            differences
+                .iter()
+                .map(|Difference { element, halves }| halves.map(|half| f64::from(luminance(weight(*element) * half))))
+        };
+        let mean = pairs().map(|[first, second]| 0.5 * (first + second)).sum::<f64>() / count;
+        let mean_square = pairs().map(|[first, second]| first * second).sum::<f64>() / count;
+        let variance = pairs().map(|[first, second]| (first * second - mean_square).powi(2)).sum::<f64>() / count;
+        Self { mean, mean_square, standard_error: (variance / count).sqrt() }
     }
-    let count = differences.len().max(1) as f64;
-    Deviation { rms: (square / count).max(0.0).sqrt() as f32, surplus: (surplus / count) as f32 }
+
+    fn rms(&self) -> f64 {
+        self.mean_square.max(0.0).sqrt()
+    }
+
+    fn upper_rms(&self) -> f64 {
+        (self.mean_square.max(0.0) + self.standard_error).sqrt()
+    }
 }
 
 /// Elements in proportion to their visible area, evenly spread over their order.
@@ -85,15 +144,15 @@ fn choose(elements: &Elements, visible: &[f32]) -> Vec<usize> {
     chosen
 }
 
-/// Mean radiosity that an element sees, lux; `None` where none of its rays counts.
-fn gathered(transport: &Transport, radiosity: &[Vec3], half: usize, element: usize) -> Option<Vec3> {
+/// Irradiance by way of other surfaces that an element has of these radiosities, lux; `None` where none of its rays counts.
+fn gathered(transport: &Transport, radiosity: &[Vec3], half: usize, element: usize, rays: u32) -> Option<Vec3> {
     let id = ElementId::from_index(element);
     let sampler = transport.elements.sampler(transport.scene, id);
     let seed = transport.seed_of(half, Stage::Check, element);
     let source = Source { element, suspect: true, chances: Chances::All(0), until: Until::Element };
     let numbers = OwenSobol::new(seed);
     let (mut sum, mut count) = (Vec3::ZERO, 0);
-    for ray in 0..RAYS {
+    for ray in 0..rays {
         let [x, y, u, v] = numbers.point(ray);
         let point = sampler.sample(Vec2::new(x, y));
         let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
@@ -103,6 +162,7 @@ fn gathered(transport: &Transport, radiosity: &[Vec3], half: usize, element: usi
             End::Lost => {}
             End::Buried => continue,
         }
+        sum += arrival.detour;
         count += 1;
     }
     (count > 0).then(|| sum / count as f32)

@@ -84,8 +84,11 @@ pub struct Solution {
     pub standard_error: Vec<f32>,
     /// Estimated area-weighted RMS error over mean irradiance.
     pub error_estimate: f32,
-    /// Residual of the radiosity equation (`000` 2.13), noise removed.
+    /// Residual of the radiosity equation (`000` 2.13) as judged by rays that the solver has not used, whose noise is
+    /// removed: area-weighted RMS over the first bounce, of luminance. Zero where the number of bounces was limited.
     pub residual: f32,
+    /// By how much the residual would be larger if its square were larger by its standard error.
+    pub residual_standard_error: f32,
     /// How much more indirect light arrives than leaves, relative; it should be zero but for noise and discretisation.
     pub energy_balance: f32,
     /// Share of the light's power that was not followed to its end.

@@ -8,10 +8,11 @@ use glam::Vec3;
 
 use super::allot::Allotment;
 use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
-use super::cpu::CpuBackend;
+use super::cpu::{CpuBackend, Transport};
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
 use super::progress_share::ProgressShare;
+use super::residual::{Claim, rays_for, residual};
 use super::{HALVES, Method, Solution, SolverSettings, progressive};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
@@ -135,9 +136,27 @@ pub fn solve_with(
     match settings.method {
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
         Method::Gather | Method::Stochastic | Method::Path => {
-            Solver::new(backend, scene, elements, settings, resume)?.solve(observer)
+            let solution = Solver::new(backend, scene, elements, settings, resume)?.solve(observer)?;
+            Ok(judged(scene, world, elements, settings, solution))
         }
     }
+}
+
+/// The same solution with its residual, unless bounces were cut off: then it is not meant to solve the equation.
+fn judged(
+    scene: &Scene,
+    world: &dyn RayQuery,
+    elements: &Elements,
+    settings: &SolverSettings,
+    solution: Solution,
+) -> Solution {
+    if settings.bounces.is_some() {
+        return solution;
+    }
+    let transport = Transport::new(scene, world, elements, settings.seed);
+    let Solution { ref direct, ref indirect, visible_fraction: ref visible, .. } = solution;
+    let found = residual(&transport, &Claim { direct, indirect, visible, rays: rays_for(solution.rays) });
+    Solution { residual: found.relative, residual_standard_error: found.standard_error, ..solution }
 }
 
 /// Samples of direct light and gather rays of the first pass, for each half of an element.
@@ -473,7 +492,6 @@ impl<'a> Solver<'a> {
     }
 
     fn finish(&mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Result<Solution, SolveError> {
-        let balance = estimate::balance(&*self.backend, self.elements, readings);
         let (merged, standard_error) = estimate::merge(readings, self.settings.content);
         let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
         let halves = readings.each_ref().map(|half| half.iter().map(delivered).collect());
@@ -492,12 +510,12 @@ impl<'a> Solver<'a> {
             visible_fraction,
             standard_error,
             error_estimate: estimate.total(),
-            residual: balance.residual,
-            energy_balance: balance.energy,
+            energy_balance: estimate::energy_balance(&*self.backend, self.elements, readings),
             unshot: self.ledger.unshot,
             iterations: self.ledger.iterations,
             rays: self.ledger.rays,
             warnings: core::mem::take(&mut self.warnings),
+            ..Solution::default()
         })
     }
 }

@@ -93,9 +93,13 @@ fn room_with_block() -> TestScene {
 }
 
 fn mean_irradiance(elements: &Elements, solution: &Solution) -> f32 {
+    mean_of(elements, solution, |i| luminance(solution.direct[i] + solution.indirect[i]))
+}
+
+fn mean_of(elements: &Elements, solution: &Solution, of: impl Fn(usize) -> f32) -> f32 {
     let (sum, area) = (0..elements.len()).fold((0.0, 0.0), |(sum, area), element| {
         let visible = elements.area[element] * solution.visible_fraction[element];
-        (sum + visible * luminance(solution.direct[element] + solution.indirect[element]), area + visible)
+        (sum + visible * of(element), area + visible)
     });
     sum / area
 }
@@ -106,14 +110,13 @@ fn all_methods_agree() {
     let [gathered, shot, refined, followed] = METHODS.map(|method| {
         let (elements, solution) = test.solve(&settings_for_mean(method, 0.02));
         assert!(solution.unshot < 1e-3, "{method:?}: {}", solution.unshot);
-        let residual_limit = match method {
-            Method::Gather => 1e-3,
-            Method::Stochastic => 0.1,
-            Method::Progressive => 0.02,
-            // Paths know no radiosities that could miss their equation.
-            Method::Path => f32::MIN_POSITIVE,
-        };
-        assert!(solution.residual < residual_limit, "{method:?}: {}", solution.residual);
+        let first_bounce = mean_of(&elements, &solution, |i| luminance(elements.reflectance[i] * solution.direct[i]));
+        let claimed = solution.error_estimate * mean_irradiance(&elements, &solution) / first_bounce;
+        let Solution { residual, residual_standard_error: error, .. } = solution;
+        assert!(
+            residual < claimed && error < 0.02,
+            "{method:?}: {residual}, give or take {error}, {claimed} is claimed"
+        );
         mean_irradiance(&elements, &solution)
     });
     assert!((gathered / shot - 1.0).abs() < 0.01, "{gathered} gathered, {shot} shot");

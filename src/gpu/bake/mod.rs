@@ -30,7 +30,7 @@ use crate::kdtree::Preset;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::{
-    Accumulators, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, converge,
+    Accumulators, Aiming, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, converge,
     seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
 };
 use crate::scene::Scene;
@@ -47,6 +47,7 @@ pub struct GpuBackend<'a> {
     elements: &'a Elements,
     rays: Rays,
     seed: u32,
+    aiming: Aiming<'a>,
     /// Everything but stored hits.
     halves: [Accumulators; HALVES],
     stored: [Vec<DeviceHits>; HALVES],
@@ -65,6 +66,7 @@ impl<'a> GpuBackend<'a> {
             elements,
             rays: Rays::new(gpu, on_device, &tables, elements.len())?,
             seed,
+            aiming: Aiming::new(elements),
             halves: core::array::from_fn(|_| Accumulators::new(elements.len())),
             stored: Default::default(),
         })
@@ -72,9 +74,7 @@ impl<'a> GpuBackend<'a> {
 
     fn direct(&mut self, samples: u32, tolerance: f32, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
-        let wanted: [Vec<u32>; HALVES] = core::array::from_fn(|half| {
-            self.halves[1 - half].sums.iter().map(|other| other.samples_for_other_half(samples, tolerance)).collect()
-        });
+        let wanted = self.aiming.deal(&self.halves, samples, tolerance);
         for (half, wanted) in wanted.iter().enumerate() {
             let seeds = [Stage::Direct, Stage::Pick].map(|stage| seed_of_stage(self.seed, half, stage));
             let sums = &mut self.halves[half].sums;

@@ -30,12 +30,12 @@ use crate::scene::{Role, Scene, Severity, Sky, Surface};
 pub struct LiveWorld {
     pub tracer: Tracer,
     pub buffers: GpuScene,
-    trees: Arc<Trees>,
+    trees: Arc<WalkedTrees>,
 }
 
 /// What rays walk through, and how it looks.
-struct Trees {
-    walked: GpuTree,
+pub struct WalkedTrees {
+    trees: GpuTree,
     cells: TreeCells,
 }
 
@@ -98,7 +98,7 @@ struct Built {
     scene: Scene,
     tracer: Tracer,
     buffers: GpuScene,
-    trees: Arc<Trees>,
+    trees: Arc<WalkedTrees>,
     tree_seconds: Option<f32>,
     buffer_seconds: f32,
     warnings: Vec<String>,
@@ -228,13 +228,13 @@ pub fn follow_movers(
         return;
     }
     let surfaces = moved.len();
-    live.change = Some(Arc::new(subject.movers.place(&subject.scene, &current.trees.walked, moved)));
+    live.change = Some(Arc::new(subject.movers.place(&subject.scene, &current.trees.trees, moved)));
     live.revision += 1;
     status.last_live_move = Some(LiveMove { surfaces, seconds: started.elapsed().as_secs_f32() });
 }
 
 /// Shows the tree that views trace through, when it is another.
-pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut published: Local<Weak<Trees>>) {
+pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut published: Local<Weak<WalkedTrees>>) {
     if let Some(current) = &live.current
         && published.as_ptr() != Arc::as_ptr(&current.trees)
     {
@@ -303,7 +303,7 @@ const IN_HASTE: Preset = Preset {
 };
 
 /// What the thread does.
-fn build(read: Scene, trees: Option<Arc<Trees>>, device: Device) -> Result<Built, GpuFault> {
+fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result<Built, GpuFault> {
     let meshes = read.meshes.clone();
     let mut scene = read.with_solid_glass();
     let problems = repair(&mut scene);
@@ -316,14 +316,14 @@ fn build(read: Scene, trees: Option<Arc<Trees>>, device: Device) -> Result<Built
     let started = Instant::now();
     let is_new = trees.is_none();
     let preset = if matches!(device, Device::New(_)) { Preset::narrow() } else { IN_HASTE };
-    let trees = trees.unwrap_or_else(|| Arc::new(Trees::build(&scene, &preset)));
+    let trees = trees.unwrap_or_else(|| Arc::new(WalkedTrees::build(&scene, &preset)));
     let tree_seconds = is_new.then(|| started.elapsed().as_secs_f32());
     let started = Instant::now();
     let (gpu, prepared) = match device {
         Device::Prepared(Tracer { gpu, paths, filter }) => (gpu, Some((paths, filter))),
         Device::New(gpu) => (Arc::new(gpu), None),
     };
-    let buffers = GpuScene::with_tree(&gpu, &scene, &trees.walked)?;
+    let buffers = GpuScene::with_tree(&gpu, &scene, &trees.trees)?;
     let (paths, filter) = prepared.unzip();
     // Once something has moved, more may follow.
     let paths = paths.filter(|paths| paths.trees() == Trees::All || buffers.trees() == Trees::Resting);
@@ -334,10 +334,10 @@ fn build(read: Scene, trees: Option<Arc<Trees>>, device: Device) -> Result<Built
     Ok(Built { scene, tracer, buffers, trees, tree_seconds, buffer_seconds, warnings })
 }
 
-impl Trees {
+impl WalkedTrees {
     fn build(scene: &Scene, preset: &Preset) -> Self {
-        let walked = GpuTree::build(scene, preset);
-        Self { cells: TreeCells::of(walked.tree()), walked }
+        let trees = GpuTree::build(scene, preset);
+        Self { cells: TreeCells::of(trees.tree()), trees }
     }
 }
 

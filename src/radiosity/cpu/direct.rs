@@ -19,16 +19,12 @@ use crate::scene::{Chances, luminance};
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
-    samples: u32,
-    tolerance: f32,
+    wanted: &[Vec<u32>; HALVES],
     monitor: &dyn Monitor,
 ) -> Result<StepReport, StepError> {
     if transport.lights.emitters() == 0 {
         return Ok(StepReport::default());
     }
-    let wanted: [Vec<u32>; HALVES] = core::array::from_fn(|half| {
-        halves[1 - half].sums.iter().map(|other| other.samples_for_other_half(samples, tolerance)).collect()
-    });
     let rays = AtomicU64::new(0);
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let wanted = &wanted[half];

@@ -17,6 +17,7 @@ pub(super) use self::buried::Burial;
 #[cfg(feature = "gpu")]
 pub(crate) use self::transport::MOST_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
+use super::aiming::Aiming;
 use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;
@@ -31,6 +32,7 @@ const TILE: usize = 64;
 /// The processor as a [`TransportBackend`].
 pub struct CpuBackend<'a> {
     transport: Transport<'a>,
+    aiming: Aiming<'a>,
     halves: [Accumulators; HALVES],
 }
 
@@ -38,7 +40,7 @@ impl<'a> CpuBackend<'a> {
     /// Prepares to solve for the elements of a scene.
     pub fn new(scene: &'a Arc<Scene>, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
         let halves = core::array::from_fn(|_| Accumulators::new(elements.len()));
-        Self { transport: Transport::new(scene, world, elements, seed), halves }
+        Self { transport: Transport::new(scene, world, elements, seed), aiming: Aiming::new(elements), halves }
     }
 }
 
@@ -47,7 +49,8 @@ impl TransportBackend for CpuBackend<'_> {
         monitor.check()?;
         match step {
             Step::Direct { samples, tolerance } => {
-                direct::run(&self.transport, &mut self.halves, *samples, *tolerance, monitor)
+                let wanted = self.aiming.deal(&self.halves, *samples, *tolerance);
+                direct::run(&self.transport, &mut self.halves, &wanted, monitor)
             }
             Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays, *hits, monitor),
             Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0) } => Ok(StepReport::default()),

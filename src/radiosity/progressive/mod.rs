@@ -39,7 +39,7 @@ pub(crate) use self::refinement::{Options, Place, Refinement};
 use super::cpu::Transport;
 use super::partial::{Partial, Shots};
 use super::progress_share::ProgressShare;
-use super::residual::{Claim, deviation, differences};
+use super::residual::{Claim, MOST_RAYS, residual};
 use super::solve::Solver;
 use super::{Content, LightSoFar, Solution, SolveError, SolveObserver, SolverSettings, TransportBackend};
 use crate::geometry::RayQuery;
@@ -180,24 +180,19 @@ impl Bounces<'_> {
             shots: refinement.shots(),
             rays: refinement.rays(),
         };
-        Ok(self.complete(&sources, shot))
+        Ok(self.complete(shot))
     }
 
     /// Joins direct light and what was shot, and judges both.
-    fn complete(self, sources: &[Vec3], shot: Found) -> Solution {
+    fn complete(self, shot: Found) -> Solution {
         let Self { scene, world, elements, settings, lit, .. } = self;
         let received = &shot.received;
-        let reflected = |index: usize| sources[index] + elements.reflectance[index] * received[index];
-        let radiosity: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
-        let transport = Transport::new(scene, world, elements, settings.seed);
-        let claim = Claim { radiosity: &radiosity, brought: received, visible: &lit.visible_fraction };
-        let differences = differences(&transport, &claim);
-        let of_bounce = deviation(&differences, |_| Vec3::ONE);
-        let of_radiosity = deviation(&differences, |element| elements.reflectance[element]);
         let mean = |light: &dyn Fn(usize) -> Vec3| mean_over(elements, &lit.visible_fraction, light);
         let brought = mean(&|index| received[index]);
-        let first_bounce = mean(&|index| sources[index]);
         let indirect = sum(&lit.indirect, received);
+        let (direct, visible) = (&lit.direct, &lit.visible_fraction);
+        let claim = Claim { direct, indirect: &indirect, visible, rays: MOST_RAYS };
+        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim);
         let direct_error = match settings.content {
             Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
             Content::Indirect => 0.0,
@@ -218,9 +213,10 @@ impl Bounces<'_> {
             indirect,
             halves,
             standard_error,
-            error_estimate: direct_error.hypot(of_bounce.rms) / delivered.max(f32::MIN_POSITIVE),
-            residual: of_radiosity.rms / first_bounce.max(f32::MIN_POSITIVE),
-            energy_balance: of_bounce.surplus / (brought - of_bounce.surplus).max(f32::MIN_POSITIVE),
+            error_estimate: direct_error.hypot(residual.bounce) / delivered.max(f32::MIN_POSITIVE),
+            residual: residual.relative,
+            residual_standard_error: residual.standard_error,
+            energy_balance: residual.surplus / (brought - residual.surplus).max(f32::MIN_POSITIVE),
             unshot: shot.unshot,
             iterations: shot.shots,
             rays: lit.rays + shot.rays,
