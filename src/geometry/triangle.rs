@@ -164,8 +164,9 @@ impl WatertightRay {
         self.ray.t_max = t_max;
     }
 
+    /// A point in the space where the ray runs along the last axis from the origin.
     #[inline]
-    fn sheared(&self, point: Vec3) -> Vec3 {
+    pub(crate) fn sheared(&self, point: Vec3) -> Vec3 {
         let p = point - self.ray.origin;
         let z = p[self.axes[2]];
         Vec3::new(p[self.axes[0]] - self.shear.x * z, p[self.axes[1]] - self.shear.y * z, self.shear.z * z)

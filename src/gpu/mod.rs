@@ -4,7 +4,7 @@
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it. A [`GpuBackend`] bakes. A [`PictureFilter`] makes films of few samples watchable.
+//! draws a whole picture with it. A [`GpuBackend`] bakes. [`GpuCounters`] shoot rays that only a partition speeds up. A [`PictureFilter`] makes films of few samples watchable.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
@@ -13,12 +13,14 @@ mod buffer;
 mod context;
 mod film;
 mod filter;
+mod kernel;
 mod pace;
 mod path;
 mod rays;
 mod render;
 mod scene;
 mod shader;
+mod subscenes;
 #[cfg(test)]
 mod tests;
 
@@ -31,3 +33,4 @@ pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
 pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};
 pub use shader::{Stack, Trees};
+pub use subscenes::{CellAnswer, CellRayKernel, GpuCells, GpuCounters};

@@ -42,7 +42,7 @@ pub struct RayAnswer {
 /// A ray as shaders see it.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct DeviceRay {
+pub(super) struct DeviceRay {
     origin: [f32; 3],
     t_min: f32,
     direction: [f32; 3],
@@ -50,7 +50,7 @@ struct DeviceRay {
 }
 
 /// Rays in one submission. About a hundredth of a second on a graphics card; software takes longer.
-const BATCH: usize = 1 << 20;
+pub(super) const BATCH: usize = 1 << 20;
 
 impl RayKernels {
     /// Compiles the kernels.
@@ -95,7 +95,7 @@ impl RayKernels {
         rays: &[Ray],
         question: Question,
     ) -> Result<Vec<RayAnswer>, GpuFault> {
-        let device_rays: Vec<DeviceRay> = rays.iter().map(device_ray).collect();
+        let device_rays: Vec<DeviceRay> = rays.iter().map(DeviceRay::new).collect();
         let count = gpu.uniform("number of rays", &[rays.len() as u32, 0, 0, 0]);
         let origins = gpu.storage("the rays", &device_rays)?;
         let answers = gpu.empty_storage("the rays' answers", size_of_val(rays) as u64)?;
@@ -125,12 +125,14 @@ impl RayKernels {
     }
 }
 
-fn device_ray(ray: &Ray) -> DeviceRay {
-    DeviceRay {
-        origin: ray.origin.to_array(),
-        // Shaders know no infinity.
-        t_min: ray.t_min.clamp(f32::MIN, f32::MAX),
-        direction: ray.direction.to_array(),
-        t_max: ray.t_max.clamp(f32::MIN, f32::MAX),
+impl DeviceRay {
+    pub fn new(ray: &Ray) -> Self {
+        Self {
+            origin: ray.origin.to_array(),
+            // Shaders know no infinity.
+            t_min: ray.t_min.clamp(f32::MIN, f32::MAX),
+            direction: ray.direction.to_array(),
+            t_max: ray.t_max.clamp(f32::MIN, f32::MAX),
+        }
     }
 }

@@ -121,7 +121,7 @@ impl Partition {
     }
 
     /// Visits the cells that a box meets, faces included.
-    fn visit(&self, node: u32, bounds: &Aabb, found: &mut impl FnMut(CellId)) {
+    pub(super) fn visit(&self, node: u32, bounds: &Aabb, found: &mut impl FnMut(CellId)) {
         match self.nodes[node as usize] {
             Node::Cell(cell) => found(cell),
             Node::Cut { axis, position, below, above } => {

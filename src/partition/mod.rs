@@ -8,6 +8,9 @@
 //! eighths where the load is high, as [`PartitionSettings`] say. [`Partition::distribute`] then cuts the polygons to the
 //! cells, [`Partition::walk`] follows a ray from cell to cell, and [`imbalance`] says how unequal loads are.
 //!
+//! [`Simplified`] merges polygons that lie in one plane into larger ones, and a [`CellTracer`] finds what rays meet with
+//! nothing but cells and such surfaces to help it.
+//!
 //! ```text
 //! Scene --> Polygons --> Partition (cells, borders) --> Subscenes
 //!              |               ^
@@ -27,6 +30,8 @@ mod index;
 mod pieces;
 mod polygons;
 mod settings;
+mod simplify;
+mod tracer;
 mod traffic;
 mod tree;
 mod uniform;
@@ -45,6 +50,9 @@ pub use imbalance::{imbalance, imbalance_of_two};
 pub use index::BinaryIndex;
 pub use polygons::Polygons;
 pub use settings::{AxisChoice, PartitionKind, PartitionSettings};
+pub use simplify::Simplified;
+pub(crate) use tracer::FinePart;
+pub use tracer::{CellHit, CellTracer, CellWork, Fineness};
 pub use traffic::{Traffic, light_rays};
 pub use uniform::divisions;
 pub use walk::{Step, Walk};

@@ -17,6 +17,8 @@
 //! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
 //! mean the [`Solution`]. Between passes the whole state is a [`Partial`], which is what a checkpoint holds.
 //!
+//! [`SubsceneElements`] are another way, which a partition of the scene gives its order: rays that are only counted.
+//!
 //! Surfaces without elements (occluders, and backs that no texel shows) reflect too: a ray that meets one goes on from
 //! there as a path tracer's would, until it meets an element.
 
@@ -37,6 +39,7 @@ mod seeds;
 mod settings;
 mod shooting;
 mod solve;
+mod subscenes;
 
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
 pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
@@ -45,6 +48,7 @@ pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
+pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

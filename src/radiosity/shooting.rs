@@ -14,7 +14,7 @@ use crate::geometry::sobol::{hash2, unit_float};
 use crate::lightmap::Elements;
 
 /// Iterations after which shooting gives up on losing its power.
-const MOST_ITERATIONS: u32 = 1_000;
+pub(super) const MOST_ITERATIONS: u32 = 1_000;
 
 /// Points that a ray tries to leave its element from before it gives up: some are buried.
 pub(crate) const TRIES: u32 = 4;
@@ -61,12 +61,12 @@ pub(crate) fn shoot_half(
         sources.iter().enumerate().map(|(element, source)| source * visible_area(element)).collect();
     let mut received = vec![Vec3::ZERO; elements.len()];
     let first_power = total(&unshot);
-    let power_of_ray = first_power / first_rays(elements);
+    let power_of_ray = first_power / first_rays(&elements.area, &elements.reflectance);
     let most = bounces.map_or(MOST_ITERATIONS, |bounces| bounces.saturating_sub(1));
     let mut report = StepReport::default();
     let mut power = first_power;
     while power > UNSHOT * first_power && report.iterations < most {
-        let allotment = allot(&unshot, power, power_of_ray, hash2(seed, report.iterations));
+        let allotment = allot(means(&unshot), power, power_of_ray, hash2(seed, report.iterations));
         let bounce = Bounce { seed: hash2(seed, !report.iterations), unshot: &unshot, allotment };
         let Landed { arrived, rays } = shoot(&bounce)?;
         report.rays += rays;
@@ -97,30 +97,33 @@ fn total(power: &[Vec3]) -> f64 {
     power.iter().map(|power| f64::from(power.element_sum())).sum::<f64>() / 3.0
 }
 
+fn means(power: &[Vec3]) -> impl Iterator<Item = f64> {
+    power.iter().map(|power| f64::from(power.element_sum()) / 3.0)
+}
+
 /// Rays of the first iteration (`000` equation 4.8), leaving out elements much smaller than the mean.
-fn first_rays(elements: &Elements) -> f64 {
-    let all: f64 = elements.area.iter().map(|&area| f64::from(area)).sum();
-    let smallest = 0.5 * all / elements.len().max(1) as f64;
-    let most = elements
-        .area
+pub(super) fn first_rays(area: &[f32], reflectance: &[Vec3]) -> f64 {
+    let all: f64 = area.iter().map(|&area| f64::from(area)).sum();
+    let smallest = 0.5 * all / area.len().max(1) as f64;
+    let most = area
         .iter()
-        .zip(&elements.reflectance)
+        .zip(reflectance)
         .filter(|(area, _)| f64::from(**area) >= smallest)
         .map(|(area, reflectance)| f64::from(reflectance.max_element()) * all / f64::from(*area))
         .fold(1.0, f64::max);
     9.0 * most
 }
 
-/// Rays of each element: systematic sampling with one random number, never negative, their sum right to within one.
-fn allot(unshot: &[Vec3], power: f64, power_of_ray: f64, seed: u32) -> Vec<u32> {
+/// Rays for each share of the power: systematic sampling with one random number, never negative, their sum right to within
+/// one.
+pub(super) fn allot(shares: impl Iterator<Item = f64>, power: f64, power_of_ray: f64, seed: u32) -> Vec<u32> {
     let rays = power / power_of_ray;
     let offset = f64::from(unit_float(seed));
     let mut share = 0.0;
     let mut before = 0.0;
-    unshot
-        .iter()
+    shares
         .map(|unshot| {
-            share += f64::from(unshot.element_sum()) / 3.0 / power;
+            share += unshot / power;
             let until = (rays * share + offset).floor();
             let count = until - before;
             before = until;
@@ -138,7 +141,7 @@ mod tests {
         let unshot: Vec<Vec3> = (0..1000).map(|k| Vec3::new((k % 7) as f32, (k % 3) as f32, 0.5)).collect();
         let power = total(&unshot);
         for seed in 0..20 {
-            let allotment = allot(&unshot, power, power / 12_345.0, seed * 77_777_777);
+            let allotment = allot(means(&unshot), power, power / 12_345.0, seed * 77_777_777);
             let sum: u32 = allotment.iter().sum();
             assert!((i64::from(sum) - 12_345).abs() <= 1, "{sum} rays");
             for (rays, unshot) in allotment.iter().zip(&unshot) {
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn elements_without_power_get_no_rays() {
-        let allotment = allot(&[Vec3::ZERO, Vec3::ONE, Vec3::ZERO], 1.0, 0.01, u32::MAX);
+        let allotment = allot([0.0, 1.0, 0.0].into_iter(), 1.0, 0.01, u32::MAX);
         assert_eq!((allotment[0], allotment[2]), (0, 0));
     }
 }

@@ -5,9 +5,10 @@ use std::time::Instant;
 use bytemuck::{Pod, Zeroable};
 use wgpu::{Buffer, CommandEncoderDescriptor, ComputePipeline};
 
+use super::super::kernel::dispatch;
 use super::super::pace::Pace;
 use super::super::{Gpu, GpuFault, GpuScene};
-use super::kernels::{Kernels, dispatch};
+use super::kernels::Kernels;
 use crate::progress::Monitor;
 use crate::radiosity::{MOST_BOUNCES, StepError, TintedHit};
 

@@ -4,8 +4,9 @@ use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3, Vec4};
 use wgpu::{Buffer, CommandEncoder, CommandEncoderDescriptor};
 
+use super::super::kernel::dispatch;
 use super::super::{Gpu, GpuFault};
-use super::kernels::{Kernels, dispatch};
+use super::kernels::Kernels;
 use super::stored::{Chunk, DeviceHits};
 use crate::lightmap::Elements;
 use crate::progress::Monitor;

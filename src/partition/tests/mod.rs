@@ -3,6 +3,8 @@
 mod cells;
 mod loads;
 mod rays;
+mod simplify;
+mod tracer;
 
 use glam::{DVec2, Vec3};
 

@@ -1,0 +1,200 @@
+//! What rays take through the cells of a partition, and what through a KD-tree, on the same graphics card.
+//!
+//! Prints a table: for each scene the tree, then partitions of every kind. `WGPU_ADAPTER_NAME` chooses the card.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bevy_radiosity::geometry::sampling::{cosine_hemisphere, uniform_triangle};
+use bevy_radiosity::geometry::sobol::{OwenSobol, hash2};
+use bevy_radiosity::geometry::{Aabb, Ray, RayQuery, WatertightRay};
+use bevy_radiosity::gpu::{CellRayKernel, Gpu, GpuCells, GpuScene, GpuTree, Question, RayKernels, Stack};
+use bevy_radiosity::kdtree::{NodeKind, Preset, Tree, World};
+use bevy_radiosity::partition::{CellTracer, Factor, Fineness, PartitionKind, PartitionSettings};
+use bevy_radiosity::scene::{Scene, builtin};
+use glam::{Vec2, Vec3};
+
+/// Rays of a scene.
+const RAYS: u32 = 16_384;
+/// Rays that leave one element together.
+const TOGETHER: u32 = 64;
+/// Threads that a graphics card runs in step.
+const IN_STEP: usize = 32;
+
+/// What each ray took: nodes or cells it came to, and triangles or surfaces it was tested against.
+type Work = Vec<[u32; 2]>;
+
+struct Row {
+    scene: &'static str,
+    accelerator: String,
+    work: Work,
+    borders: f64,
+    seconds: f64,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let gpu = Gpu::headless()?;
+    println!("{}, {RAYS} rays, {TOGETHER} of each of {} elements\n", gpu.name(), RAYS / TOGETHER);
+    println!("| scene | accelerator | nodes or cells a ray | tests a ray | borders a ray | lanes idle | ms |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for name in ["edificio", "salon", "estudio"] {
+        let scene = builtin::build(name).ok_or("there is no such scene")?;
+        compare(&gpu, name, &scene)?;
+    }
+    Ok(())
+}
+
+fn compare(gpu: &Gpu, name: &'static str, scene: &Scene) -> Result<(), Box<dyn std::error::Error>> {
+    let sorting = CellTracer::new(scene, &Fineness::default(), &settings(PartitionKind::Uniform, 64))?;
+    let rays = rays_of(scene, &sorting);
+    let on_gpu = GpuScene::new(gpu, scene)?;
+    let kernels = RayKernels::new(gpu, Stack::default(), on_gpu.trees());
+    let seconds = fastest(|| kernels.trace(gpu, &on_gpu, &rays, Question::Closest).map(|_| ()))?;
+    let trees = GpuTree::build(scene, &Preset::narrow());
+    let work = rays.iter().map(|ray| work_in(trees.tree(), ray)).collect();
+    print(&Row { scene: name, accelerator: "KD-tree".into(), work, borders: 0.0, seconds });
+
+    let world = World::build(Arc::new(scene.clone()), Preset::best());
+    let on_cpu = fastest(|| {
+        let met = rays.iter().filter(|ray| world.closest(ray).is_some()).count();
+        if std::hint::black_box(met) > 0 { Ok::<(), &str>(()) } else { Err("no ray meets anything") }
+    })?;
+    println!("| {name} | KD-tree, processor, one thread | | | | | {:.1} |", on_cpu * 1e3);
+
+    let kernel = CellRayKernel::new(gpu);
+    for kind in [PartitionKind::Uniform, PartitionKind::Balanced, PartitionKind::Hybrid] {
+        for count in [8, 64, 256, 512, 4096] {
+            let tracer = CellTracer::new(scene, &Fineness::default(), &settings(kind, count))?;
+            let cells = GpuCells::new(gpu, &tracer)?;
+            let mut answers = Vec::new();
+            let seconds = fastest(|| kernel.trace(gpu, &cells, &tracer, &rays).map(|found| answers = found))?;
+            let borders = answers.iter().map(|answer| f64::from(answer.borders)).sum::<f64>() / f64::from(RAYS);
+            let work = answers.iter().map(|answer| [answer.cells, answer.surfaces]).collect();
+            let accelerator = format!("{kind:?}, {}", tracer.partition().cells().len()).to_lowercase();
+            print(&Row { scene: name, accelerator, work, borders, seconds });
+        }
+    }
+    Ok(())
+}
+
+fn settings(kind: PartitionKind, count: u32) -> PartitionSettings {
+    PartitionSettings { kind, count, factor: Factor::Area, ..PartitionSettings::default() }
+}
+
+/// Rays from points of triangles, the larger the likelier, by the cosine; those of one cell follow each other.
+fn rays_of(scene: &Scene, sorting: &CellTracer) -> Vec<Ray> {
+    let triangles: Vec<_> = scene
+        .surface_ids()
+        .flat_map(|surface| (0..scene.mesh_of(surface).triangles.len() as u32).map(move |index| (surface, index)))
+        .collect();
+    let mut sums = Vec::with_capacity(triangles.len());
+    let mut area = 0.0;
+    for &(surface, index) in &triangles {
+        area += f64::from(scene.triangle(surface, index).area());
+        sums.push(area);
+    }
+    let elements = RAYS / TOGETHER;
+    let mut rays: Vec<(u32, Ray)> = (0..elements)
+        .flat_map(|element| {
+            let sought = area * (f64::from(element) + 0.5) / f64::from(elements);
+            let (surface, index) = triangles[sums.partition_point(|&sum| sum < sought).min(triangles.len() - 1)];
+            let (triangle, normal) = (scene.triangle(surface, index), scene.geometric_normal(surface, index));
+            let points = OwenSobol::new(hash2(9, element));
+            (0..TOGETHER).map(move |number| {
+                let [x, y, u, v] = points.point(number);
+                let point: Vec3 = triangle.at(uniform_triangle(Vec2::new(x, y)));
+                let origin = point + normal * (1e-5 * point.abs().max_element().max(1.0));
+                Ray::new(origin, cosine_hemisphere(normal, Vec2::new(u, v)))
+            })
+        })
+        .map(|ray| (sorting.partition().walk(&ray).next().map_or(u32::MAX, |step| step.cell.0), ray))
+        .collect();
+    rays.sort_by_key(|(cell, _)| *cell);
+    rays.into_iter().map(|(_, ray)| ray).collect()
+}
+
+fn fastest<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let mut seconds = f64::INFINITY;
+    // The first may compile.
+    for _ in 0..3 {
+        let started = Instant::now();
+        run()?;
+        seconds = seconds.min(started.elapsed().as_secs_f64());
+    }
+    Ok(seconds)
+}
+
+/// Nodes that a walk from near to far comes to, and triangles that it tests: what the shader does while its short stack
+/// suffices.
+fn work_in(tree: &Tree, ray: &Ray) -> [u32; 2] {
+    let mut prepared = WatertightRay::new(ray);
+    let Some((enter, leave)) = crossing(tree.bounds(), ray) else { return [0, 0] };
+    let (mut nodes, mut tests, mut best) = (0, 0, ray.t_max);
+    let mut stack = vec![(0, enter, leave)];
+    while let Some((mut node, t0, mut t1)) = stack.pop() {
+        if t0 > best {
+            break;
+        }
+        loop {
+            nodes += 1;
+            match tree.nodes()[node].kind() {
+                NodeKind::Leaf { first, count } => {
+                    tests += count;
+                    for &reference in &tree.references()[first as usize..(first + count) as usize] {
+                        if let Some(hit) = tree.triangles()[reference as usize].intersect(&prepared) {
+                            best = best.min(hit.t);
+                            prepared.set_t_max(best);
+                        }
+                    }
+                    break;
+                }
+                NodeKind::Split { axis, position, first } => {
+                    let t = (position - ray.origin[axis]) / ray.direction[axis];
+                    let falls = usize::from(ray.direction[axis] < 0.0);
+                    let (near, far) = (first as usize + falls, first as usize + 1 - falls);
+                    if t > t1 {
+                        node = near;
+                    } else if t < t0 {
+                        node = far;
+                    } else {
+                        stack.push((far, t, t1));
+                        (node, t1) = (near, t);
+                    }
+                }
+            }
+        }
+    }
+    [nodes, tests]
+}
+
+fn crossing(bounds: Aabb, ray: &Ray) -> Option<(f32, f32)> {
+    let (low, high) = ((bounds.min - ray.origin) / ray.direction, (bounds.max - ray.origin) / ray.direction);
+    let enter = low.min(high).max_element().max(ray.t_min);
+    let leave = low.max(high).min_element().min(ray.t_max);
+    (enter <= leave).then_some((enter, leave))
+}
+
+/// How much of the time threads wait that run in step, if all steps take as long.
+fn idle(work: &Work) -> f64 {
+    let steps = |ray: &[u32; 2]| f64::from(ray[0] + ray[1]);
+    let (mut done, mut waited_for) = (0.0, 0.0);
+    for group in work.chunks(IN_STEP) {
+        done += group.iter().map(steps).sum::<f64>();
+        waited_for += group.iter().map(steps).fold(0.0, f64::max) * group.len() as f64;
+    }
+    1.0 - done / waited_for
+}
+
+fn print(row: &Row) {
+    let mean = |which: usize| row.work.iter().map(|work| f64::from(work[which])).sum::<f64>() / row.work.len() as f64;
+    println!(
+        "| {} | {} | {:.1} | {:.1} | {:.1} | {:.0} % | {:.1} |",
+        row.scene,
+        row.accelerator,
+        mean(0),
+        mean(1),
+        row.borders,
+        100.0 * idle(&row.work),
+        row.seconds * 1e3
+    );
+}

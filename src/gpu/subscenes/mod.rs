@@ -1,0 +1,71 @@
+//! Rays with a partition as all that speeds them up, and stochastic radiosity by counting them (section 5.4 of Sanjurjo's
+//! thesis).
+//!
+//! [`GpuCells`] are the tables of a [`CellTracer`] in a device's memory. [`CellRayKernel`] traces rays that are given one by
+//! one; [`GpuCounters`] shoots those of a bounce, a thread each.
+
+mod counters;
+mod rays;
+
+#[cfg(test)]
+mod tests;
+
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, BufferBindingType,
+};
+
+use super::scene::{buffer, entry};
+use super::shader::piece;
+use super::{Gpu, GpuFault};
+use crate::geometry::sobol;
+use crate::partition::CellTracer;
+
+pub use counters::GpuCounters;
+pub use rays::{CellAnswer, CellRayKernel};
+
+/// The cells, borders and surfaces of a [`CellTracer`], ready to be bound.
+pub struct GpuCells {
+    bind_group: BindGroup,
+}
+
+/// The binding of the Sobol points; tables follow.
+const SOBOL: u32 = 1;
+const TABLES: u32 = 6;
+
+impl GpuCells {
+    /// Uploads them.
+    ///
+    /// # Errors
+    /// When a table is larger than what the device lets a shader see.
+    pub fn new(gpu: &Gpu, tracer: &CellTracer) -> Result<Self, GpuFault> {
+        let tables = &tracer.tables;
+        let buffers = [
+            gpu.uniform("Sobol points", sobol::contributions_of_groups()),
+            gpu.storage("cells", &tables.cells)?,
+            gpu.storage("borders of cells", &tables.borders)?,
+            gpu.storage("coarse surfaces", &tables.surfaces)?,
+            gpu.storage("lists of surfaces and triangles", &tables.indices)?,
+            gpu.storage("rims of coarse surfaces", &tables.corners)?,
+            gpu.storage("fine triangles", &tables.triangles)?,
+        ];
+        let entries: Vec<BindGroupEntry> = (SOBOL..)
+            .zip(&buffers)
+            .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .collect();
+        let layout = Self::layout(gpu);
+        let descriptor = BindGroupDescriptor { label: Some("cells"), layout: &layout, entries: &entries };
+        Ok(Self { bind_group: gpu.device.create_bind_group(&descriptor) })
+    }
+
+    fn layout(gpu: &Gpu) -> BindGroupLayout {
+        let storage = |binding| entry(binding, buffer(BufferBindingType::Storage { read_only: true }));
+        let sobol = entry(SOBOL, buffer(BufferBindingType::Uniform));
+        let entries: Vec<_> = core::iter::once(sobol).chain((SOBOL + 1..=SOBOL + TABLES).map(storage)).collect();
+        gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor { label: Some("cells"), entries: &entries })
+    }
+}
+
+/// A shader that sends rays through cells.
+fn source(own: &str) -> String {
+    [piece!("random"), piece!("sampling"), piece!("triangle"), piece!("cells"), piece!("fine"), own].join("\n")
+}

@@ -1,0 +1,98 @@
+//! Rays that are given one by one.
+
+use bytemuck::{Pod, Zeroable};
+use wgpu::{BindGroupLayout, CommandEncoderDescriptor, ComputePipeline};
+
+use super::super::kernel::{bind, dispatch, layout};
+use super::super::rays::{BATCH, DeviceRay};
+use super::super::shader::piece;
+use super::super::{Gpu, GpuFault};
+use super::{GpuCells, source};
+use crate::geometry::Ray;
+use crate::partition::CellTracer;
+
+/// The kernel that traces rays from a buffer through cells.
+pub struct CellRayKernel {
+    layout: BindGroupLayout,
+    trace: ComputePipeline,
+}
+
+/// What a ray met, and what it took: the twin of `CellAnswer` in `cell_rays.wgsl`.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CellAnswer {
+    /// Distance along the ray.
+    pub t: f32,
+    /// The fine triangle, for [`CellTracer::source`]; `u32::MAX` for none.
+    pub triangle: u32,
+    /// Weights of the triangle's second and third corner.
+    pub barycentric: [f32; 2],
+    /// Cells that it went through.
+    pub cells: u32,
+    /// Coarse surfaces that it was tested against.
+    pub surfaces: u32,
+    /// Borders that were looked at to find the next cell.
+    pub borders: u32,
+    /// The element; `u32::MAX` for none.
+    pub element: u32,
+}
+
+/// The twin of `CellRay` in `cell_rays.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct CellRay {
+    ray: DeviceRay,
+    cell: u32,
+    padding: [u32; 3],
+}
+
+impl CellRayKernel {
+    /// Compiles it.
+    pub fn new(gpu: &Gpu) -> Self {
+        let layout = layout(gpu, "rays through cells", &[true, false]);
+        let module = gpu.shader("rays through cells", source(piece!("cell_rays")));
+        let trace = gpu.compute_pipeline(&module, "trace_cells", &[&GpuCells::layout(gpu), &layout]);
+        Self { layout, trace }
+    }
+
+    /// Traces rays, all of them valid, through the cells that were uploaded from a tracer.
+    ///
+    /// # Errors
+    /// When the device is lost, or its buffers are too small for a batch of rays.
+    pub fn trace(
+        &self,
+        gpu: &Gpu,
+        cells: &GpuCells,
+        tracer: &CellTracer,
+        rays: &[Ray],
+    ) -> Result<Vec<CellAnswer>, GpuFault> {
+        let mut answers = Vec::with_capacity(rays.len());
+        for batch in rays.chunks(BATCH) {
+            answers.extend(self.trace_batch(gpu, cells, tracer, batch)?);
+        }
+        Ok(answers)
+    }
+
+    fn trace_batch(
+        &self,
+        gpu: &Gpu,
+        cells: &GpuCells,
+        tracer: &CellTracer,
+        rays: &[Ray],
+    ) -> Result<Vec<CellAnswer>, GpuFault> {
+        let in_cell = |ray: &Ray| CellRay {
+            ray: DeviceRay::new(ray),
+            cell: tracer.partition().walk(ray).next().map_or(u32::MAX, |step| step.cell.0),
+            padding: [0; 3],
+        };
+        let device_rays: Vec<CellRay> = rays.iter().map(in_cell).collect();
+        let count = gpu.uniform("number of rays", &[rays.len() as u32, 0, 0, 0]);
+        let origins = gpu.storage("rays through cells", &device_rays)?;
+        let answers = gpu.empty_storage("what rays met", (rays.len() * size_of::<CellAnswer>()) as u64)?;
+        let own = bind(gpu, &self.layout, &[&count, &origins, &answers]);
+        let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
+        dispatch(&mut encoder, &self.trace, &[&cells.bind_group, &own], rays.len() as u32);
+        gpu.queue.submit([encoder.finish()]);
+        gpu.read(&answers, rays.len())
+    }
+}

@@ -1,0 +1,145 @@
+//! Rays with nothing but cells and coarse surfaces to help them.
+
+use std::sync::Arc;
+
+use glam::Vec2;
+
+use super::*;
+use crate::geometry::sampling::uniform_sphere;
+use crate::geometry::{Ray, RayQuery};
+use crate::kdtree::{Preset, World};
+use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey, builtin, shapes};
+
+fn scene_of(meshes: Vec<MeshData>) -> Scene {
+    let surface =
+        |index: usize| Surface::new(SurfaceKey(format!("part {index}")), MeshId::from_index(index), MaterialId(0));
+    Scene {
+        surfaces: (0..meshes.len()).map(surface).collect(),
+        meshes: meshes.into_iter().map(Arc::new).collect(),
+        materials: vec![Material::default()],
+        ..Scene::default()
+    }
+}
+
+/// Two balls and a ring in a box.
+fn round_things() -> Scene {
+    let moved = |mut mesh: MeshData, by: Vec3| {
+        mesh.positions.iter_mut().for_each(|position| *position += by);
+        mesh
+    };
+    scene_of(vec![
+        shapes::cuboid("box", Vec3::splat(-2.1), Vec3::splat(2.3)),
+        moved(shapes::icosphere("ball", 0.8, 4), Vec3::new(0.9, -0.4, 0.3)),
+        moved(shapes::icosphere("small ball", 0.3, 2), Vec3::new(-1.0, 1.0, 1.0)),
+        moved(shapes::torus("ring", 0.9, 0.2, 64, 24), Vec3::new(-0.6, -0.5, -0.5)),
+    ])
+}
+
+fn rays_in(bounds: Aabb, count: u32) -> impl Iterator<Item = Ray> {
+    let (places, directions) = (OwenSobol::new(31), OwenSobol::new(32));
+    (0..count).map(move |index| {
+        let ([x, y, z, _], [u, v, ..]) = (places.point(index), directions.point(index));
+        let place = bounds.min + bounds.extent() * Vec3::new(x, y, z);
+        Ray::new(place, uniform_sphere(Vec2::new(u, v)))
+    })
+}
+
+/// How far a point of a triangle's plane lies outside it, in metres.
+fn outside(scene: &Scene, (surface, triangle): (crate::geometry::SurfaceId, u32), point: Vec3) -> f32 {
+    let [a, b, c] = scene.triangle(surface, triangle).corners.map(|corner| corner.as_dvec3());
+    let point = point.as_dvec3();
+    let normal = (b - a).cross(c - a).normalize();
+    let aside = |from: glam::DVec3, to: glam::DVec3| (to - from).normalize().cross(normal).dot(point - from);
+    aside(a, b).max(aside(b, c)).max(aside(c, a)) as f32
+}
+
+/// Of so many rays, how many meet another triangle than with the whole mesh in a KD-tree. All that do graze it.
+fn grazing(name: &str, scene: Scene, settings: &PartitionSettings, count: u32) -> usize {
+    let fineness = Fineness::default();
+    let tracer = CellTracer::new(&scene, &fineness, settings).unwrap();
+    let scene = Arc::new(scene);
+    let world = World::build(scene.clone(), Preset::best());
+    let mut grazing = 0;
+    for ray in rays_in(tracer.partition().bounds(), count) {
+        let (found, work) = tracer.closest(&ray);
+        assert!(work.cells as usize <= tracer.partition().cells().len());
+        let (found, expected) = match (found, world.closest(&ray)) {
+            (None, None) => continue,
+            (Some(found), Some(expected)) => (found, expected),
+            (found, expected) => panic!("{name}: {found:?} for {expected:?} along {ray:?}"),
+        };
+        if tracer.source(found.triangle) == (expected.surface, expected.triangle) {
+            let slope = scene.geometric_normal(expected.surface, expected.triangle).dot(ray.direction).abs();
+            let rim = tracer.simplified().surfaces().corners(found.surface as usize);
+            let across = rim.iter().map(|corner| corner.distance(rim[0])).fold(0.0, f32::max);
+            let allowed = 1e-5 * expected.t.max(1.0) + fineness.threshold as f32 * across;
+            assert!((found.t - expected.t).abs() * slope < allowed, "{name}: {found:?} {expected:?}");
+            continue;
+        }
+        // It passes an edge of what the other way of asking met, or two surfaces lie in one plane.
+        let in_one_place = (found.t - expected.t).abs() < 1e-4;
+        let aside = outside(&scene, tracer.source(found.triangle), ray.at(found.t));
+        assert!(in_one_place || aside.abs() < 1e-4, "{name}: {aside} m inside {found:?}, not {expected:?}");
+        grazing += 1;
+    }
+    println!("{name}, {:?}: {grazing} of {count} rays graze an edge", settings.kind);
+    grazing
+}
+
+#[test]
+fn coarse_surfaces_in_cells_show_the_triangle_that_the_whole_mesh_shows() {
+    const COUNT: u32 = 100_000;
+    let hybrid = settings(PartitionKind::Hybrid, 64);
+    for (name, scene) in [
+        ("round things", round_things()),
+        ("edificio", builtin::build("edificio").unwrap()),
+        ("salon", builtin::build("salon").unwrap()),
+        ("armadillo", builtin::build("armadillo").unwrap()),
+    ] {
+        let exceptions = grazing(name, scene, &hybrid, COUNT);
+        assert!(exceptions <= COUNT as usize / 10_000, "{name}: {exceptions}");
+    }
+}
+
+#[test]
+fn any_partition_shows_the_same() {
+    for (kind, count) in [(PartitionKind::Uniform, 27), (PartitionKind::Uniform, 1), (PartitionKind::Balanced, 128)] {
+        let exceptions = grazing("estudio", builtin::build("estudio").unwrap(), &settings(kind, count), 20_000);
+        assert!(exceptions <= 4, "{kind:?}: {exceptions}");
+    }
+}
+
+#[test]
+fn borders_tell_the_cells_that_an_exact_walk_passes() {
+    let scene = builtin::build("salon").unwrap();
+    for (kind, count) in [(PartitionKind::Uniform, 64), (PartitionKind::Balanced, 64), (PartitionKind::Hybrid, 120)] {
+        let tracer = CellTracer::new(&scene, &Fineness::default(), &settings(kind, count)).unwrap();
+        let mut borders = 0;
+        for ray in rays_in(tracer.partition().bounds(), 5_000) {
+            let (hit, work) = tracer.closest(&ray);
+            let ray = Ray { t_max: hit.map_or(f32::INFINITY, |hit| hit.t), ..ray };
+            let steps: Vec<Step> = tracer.partition().walk(&ray).collect();
+            let first = tracer.partition().cell(steps[0].cell);
+            assert!(first.contains(ray.origin));
+            let long = steps.iter().filter(|step| step.exit - step.enter > 1e-4).count() as u32;
+            assert!(work.cells >= long && work.cells <= steps.len() as u32 + 2, "{work:?} for {steps:?}");
+            assert!(work.borders >= work.cells - 1);
+            borders += work.borders - (work.cells - 1);
+        }
+        // A face of a uniform grid has one border; of the other kinds, faces have several.
+        assert_eq!(borders == 0, kind == PartitionKind::Uniform, "{kind:?}: {borders}");
+    }
+}
+
+#[test]
+fn coarse_surfaces_are_fewer_in_each_cell_than_triangles() {
+    let scene = builtin::build("edificio").unwrap();
+    let uniform = settings(PartitionKind::Uniform, 64);
+    let listed = |threshold: f64| {
+        let fineness = Fineness { threshold, ..Fineness::default() };
+        let tracer = CellTracer::new(&scene, &fineness, &uniform).unwrap();
+        tracer.partition().ids().map(|cell| tracer.surfaces_in(cell)).sum::<usize>()
+    };
+    let (coarse, fine) = (listed(1e-3), listed(0.0));
+    assert!(coarse * 10 < fine * 9, "{coarse} coarse surfaces of {fine}");
+}

@@ -1,0 +1,108 @@
+//! Elements of fine triangles: the twin of `fine.wgsl`.
+//!
+//! A triangle's edges are cut into n parts, which makes n x n elements alike. They are numbered as the fields of a square
+//! are: those that stand upright fill the half below its diagonal, those upside down the other, turned half around.
+
+use glam::{Vec2, Vec3};
+
+use super::records::FineRecord;
+use super::{CellHit, CellTracer};
+use crate::geometry::Triangle;
+
+/// One element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FinePart {
+    /// The fine triangle.
+    pub triangle: u32,
+    /// The number of its part.
+    pub part: u32,
+    /// It is on the triangle's back.
+    pub back: bool,
+}
+
+impl CellTracer {
+    /// How many elements there are.
+    pub fn element_count(&self) -> usize {
+        self.tables.triangles.last().map_or(0, |last| last.first_element + last.elements()) as usize
+    }
+
+    /// The element that a hit lies in; `None` on backs without any.
+    pub fn element_at(&self, hit: &CellHit) -> Option<u32> {
+        let record = &self.tables.triangles[hit.triangle as usize];
+        let side = u32::from(hit.back);
+        let first = record.first_element + side * record.divisions * record.divisions;
+        (side < record.sides).then(|| first + record.part_at(hit.barycentric))
+    }
+
+    /// All elements, in order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = FinePart> {
+        self.tables.triangles.iter().zip(0..).flat_map(|(record, triangle)| {
+            let parts = record.divisions * record.divisions;
+            (0..parts * record.sides).map(move |index| FinePart { triangle, part: index % parts, back: index >= parts })
+        })
+    }
+}
+
+impl FineRecord {
+    pub fn triangle(&self) -> Triangle {
+        Triangle { corners: [self.a, self.b, self.c].map(Vec3::from_array) }
+    }
+
+    /// The part that holds a point.
+    fn part_at(&self, barycentric: Vec2) -> u32 {
+        let last = self.divisions - 1;
+        let place = barycentric * self.divisions as f32;
+        let i = (place.x as u32).min(last);
+        let j = (place.y as u32).min(last - i);
+        let is_upside_down = (place.x - i as f32) + (place.y - j as f32) > 1.0 && i + j < last;
+        let (i, j) = if is_upside_down { (last - i, last - j) } else { (i, j) };
+        j * self.divisions + i
+    }
+
+    /// The weights of the triangle's second and third corner at a point of a part, given by its own.
+    pub fn in_part(&self, part: u32, weights: Vec2) -> Vec2 {
+        let last = self.divisions - 1;
+        let (i, j) = (part % self.divisions, part / self.divisions);
+        let place = if i + j > last {
+            Vec2::new((last - i + 1) as f32, (last - j + 1) as f32) - weights
+        } else {
+            Vec2::new(i as f32, j as f32) + weights
+        };
+        place / self.divisions as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::sampling::uniform_triangle;
+    use crate::geometry::sobol::OwenSobol;
+
+    #[test]
+    fn every_point_of_a_part_is_in_it_and_parts_fill_the_triangle() {
+        for divisions in [1, 2, 7] {
+            let record = FineRecord {
+                a: [0.0; 3],
+                divisions,
+                b: [1.0, 0.0, 0.0],
+                first_element: 0,
+                c: [0.0, 1.0, 0.0],
+                sides: 1,
+            };
+            let points = OwenSobol::new(4);
+            let mut sum = Vec2::ZERO;
+            for part in 0..divisions * divisions {
+                sum += record.in_part(part, Vec2::splat(1.0 / 3.0));
+                for index in 0..100 {
+                    let [u, v, ..] = points.point(index);
+                    // Not at the very rim, where rounding decides.
+                    let weights = uniform_triangle(Vec2::new(u, v)) * 0.98 + 0.005;
+                    let at = record.in_part(part, weights);
+                    assert!(at.min_element() > 0.0 && at.element_sum() < 1.0);
+                    assert_eq!(record.part_at(at), part);
+                }
+            }
+            assert!((sum / (divisions * divisions) as f32 - 1.0 / 3.0).length() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Rays that are only counted.
+
+use glam::Vec3;
+
+use super::*;
+use crate::partition::{CellTracer, Fineness, PartitionKind, PartitionSettings};
+use crate::progress::Unmonitored;
+use crate::radiosity::test_scene::{TestScene, grey};
+use crate::scene::{Material, Scene, Sides, builtin};
+
+fn tracer(scene: &Scene, threshold: f64, kind: PartitionKind, count: u32) -> CellTracer {
+    finer(scene, Fineness { threshold, largest_element: 0.3 }, kind, count)
+}
+
+fn finer(scene: &Scene, fineness: Fineness, kind: PartitionKind, count: u32) -> CellTracer {
+    CellTracer::new(scene, &fineness, &PartitionSettings { kind, count, ..Default::default() }).unwrap()
+}
+
+fn room(emission: f32) -> Scene {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 1.5, 1.0), 1, |_| Material { emission: Vec3::new(1.0, 2.0, 0.5) * emission, ..grey(0.5) });
+    test.scene
+}
+
+fn solve(scene: &Scene, tracer: &CellTracer, of_each: Option<u32>) -> (SubsceneElements, SubsceneSolution, Counts) {
+    let elements = SubsceneElements::new(scene, tracer);
+    let mut counters = CpuCounters::new(tracer, &elements);
+    let solution = elements.solve(&mut counters, 7, of_each, &Unmonitored).unwrap();
+    let counts = counters.counts().unwrap();
+    (elements, solution, counts)
+}
+
+#[test]
+fn in_a_room_that_shines_alike_everywhere_every_bounce_halves_the_light() {
+    let scene = room(10.0);
+    let fineness = Fineness { largest_element: 0.01, ..Fineness::default() };
+    let tracer = finer(&scene, fineness, PartitionKind::Hybrid, 15);
+    let (elements, solution, _) = solve(&scene, &tracer, None);
+    assert_eq!((solution.escaped, solution.absorbed), (0, 0));
+    // B = E / (1 - 0.5), but for what was left unshot: less than a thousandth of E.
+    let emitted: Vec3 = elements.emitted.iter().sum();
+    let power: Vec3 = solution.power.iter().sum();
+    assert!((power / emitted - 2.0).abs().max_element() < 3e-3, "{power} of {emitted}");
+    assert!((9..=11).contains(&solution.bounces), "2^-10 is the first below a thousandth");
+    // Some two thousand rays arrive at each wall in each channel.
+    for wall in scene.surface_ids() {
+        let of_wall = tracer.parts().enumerate().filter(|(_, part)| tracer.source(part.triangle).0 == wall);
+        let sums = of_wall.fold((Vec3::ZERO, Vec3::ZERO), |(power, emitted), (element, _)| {
+            (power + solution.power[element], emitted + elements.emitted[element])
+        });
+        assert!((sums.0 / sums.1 - 2.0).abs().max_element() < 0.16, "{sums:?} of {wall:?}");
+    }
+}
+
+#[test]
+fn stages_together_are_all_elements_once_and_none_leaves_its_subscene() {
+    let scene = builtin::build("habitacion").unwrap();
+    for kind in [PartitionKind::Uniform, PartitionKind::Balanced, PartitionKind::Hybrid] {
+        let tracer = tracer(&scene, 1e-3, kind, 16);
+        let elements = SubsceneElements::new(&scene, &tracer);
+        let fullest = (0..elements.cells()).map(|cell| elements.range_of(cell).len()).max().unwrap();
+        for of_each in [1, 7, 64, 100_000] {
+            let stages = Stages::new(&elements, Some(of_each));
+            assert_eq!(stages.count(), fullest.div_ceil(of_each as usize) as u32, "equation 5.2");
+            let mut seen = vec![0; elements.len()];
+            for stage in 0..stages.count() {
+                let of_stage: Vec<u32> = stages.elements(stage).collect();
+                let cells: Vec<u32> = of_stage.iter().map(|&element| elements.cell[element as usize]).collect();
+                assert!(cells.is_sorted());
+                assert!(cells.chunk_by(|a, b| a == b).all(|of_cell| of_cell.len() <= of_each as usize));
+                of_stage.iter().for_each(|&element| seen[element as usize] += 1);
+            }
+            assert!(seen.iter().all(|&times| times == 1));
+            assert_eq!(stages.elements(stages.count()).count(), 0);
+        }
+    }
+}
+
+#[test]
+fn blocks_of_threads_are_full() {
+    let scene = builtin::build("habitacion").unwrap();
+    let tracer = tracer(&scene, 1e-3, PartitionKind::Uniform, 64);
+    let elements = SubsceneElements::new(&scene, &tracer);
+    let allotment = vec![10; 3 * elements.len()];
+    // The thesis has 0.011 to 0.019 for its scenes.
+    let deviation = Stages::new(&elements, Some(64)).deviation_of_blocks(&allotment, 64);
+    assert!(deviation < 0.05, "{deviation}");
+    let one = Stages::new(&elements, None).deviation_of_blocks(&allotment, 64);
+    assert!(one < deviation && one < 0.02, "{one}");
+}
+
+#[test]
+fn the_result_is_the_same_whatever_is_done_at_a_time_and_by_however_many_threads() {
+    let scene = room(10.0);
+    let tracer = tracer(&scene, 1e-3, PartitionKind::Balanced, 8);
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (_, expected, counts) = alone.install(|| solve(&scene, &tracer, None));
+    for of_each in [None, Some(1), Some(5)] {
+        let (_, solution, again) = solve(&scene, &tracer, of_each);
+        assert_eq!(solution, expected);
+        assert_eq!(again, counts, "bit for bit");
+    }
+}
+
+#[test]
+fn every_ray_is_counted_once_also_where_some_escape_and_backs_absorb() {
+    let mut scene = builtin::build("cornell_box").unwrap();
+    let is_open = |scene: &Scene| scene.surfaces.iter().any(|surface| surface.sides == Sides::Front);
+    assert!(is_open(&scene));
+    // Backs that shoot, besides backs that absorb.
+    scene.surfaces.iter_mut().step_by(2).for_each(|surface| surface.sides = Sides::Both);
+    let tracer = tracer(&scene, 1e-3, PartitionKind::Uniform, 12);
+    let elements = SubsceneElements::new(&scene, &tracer);
+    let mut counters = CpuCounters::new(&tracer, &elements);
+    let allotment: Vec<u32> = (0..3 * elements.len() as u32).map(|number| number % 11).collect();
+    let stages = Stages::new(&elements, Some(3));
+    let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 1.0 };
+    counters.shoot(&bounce, &Unmonitored).unwrap();
+    let counts = counters.counts().unwrap();
+    let rays: u32 = allotment.iter().sum();
+    assert_eq!(counts.arrived.iter().sum::<u32>(), rays - counts.escaped - counts.absorbed);
+    assert!(counts.escaped > rays / 100 && counts.absorbed > 0, "{} and {}", counts.escaped, counts.absorbed);
+    // What arrived is reflected.
+    let brought: f32 = counters.unshot().unwrap().iter().map(|power| power.element_sum()).sum();
+    let expected = counts.arrived.iter().zip(elements.reflectance.iter().flat_map(|share| share.to_array()));
+    let expected: f32 = expected.map(|(&count, share)| count as f32 * share).sum();
+    assert!((brought / expected - 1.0).abs() < 1e-4);
+}
+
+#[test]
+fn without_simplification_the_same_rays_arrive_at_the_same_elements() {
+    let scene = builtin::build("habitacion").unwrap();
+    let counts = [1e-3, 0.0].map(|threshold| {
+        let tracer = tracer(&scene, threshold, PartitionKind::Uniform, 8);
+        let elements = SubsceneElements::new(&scene, &tracer);
+        let mut counters = CpuCounters::new(&tracer, &elements);
+        let allotment = vec![4; 3 * elements.len()];
+        let stages = Stages::new(&elements, None);
+        let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 1.0 };
+        counters.shoot(&bounce, &Unmonitored).unwrap();
+        counters.counts().unwrap()
+    });
+    let rays: u64 = counts[0].arrived.iter().map(|&count| u64::from(count)).sum();
+    let pairs = counts[0].arrived.iter().zip(&counts[1].arrived);
+    let moved: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    // Planes of coarse surfaces are those of their triangles but for rounding, so only rays at edges change sides.
+    assert!(moved * 1_000 < rays, "{moved} of {rays}");
+}
