@@ -1,6 +1,6 @@
 //! What rays take through the cells of a partition, and what through a KD-tree, on the same graphics card.
 //!
-//! Prints a table: for each scene the tree, then partitions of every kind. `WGPU_ADAPTER_NAME` chooses the card.
+//! Prints a table: for each scene the tree, then partitions of every kind.
 
 use std::sync::Arc;
 use std::time::Instant;
