@@ -46,6 +46,30 @@ pub enum BakeError {
         /// Texels per metre that would fit.
         fitting_density: f64,
     },
+    /// There cannot be as many patches as were asked for.
+    #[error(
+        "{asked} patches for relighting are more than the {elements} elements of the level: ask for at most that (--relight) \
+         or raise the density (--density)"
+    )]
+    TooManyPatches {
+        /// How many were asked for.
+        asked: u32,
+        /// How many elements there are.
+        elements: usize,
+    },
+    /// The transport between so many patches does not fit into memory.
+    #[error(
+        "{asked} patches for relighting do not fit into half of {allowed_mib} MiB: ask for at most {fitting} (--relight) or \
+         allow more memory (--memory)"
+    )]
+    PatchesBeyondMemory {
+        /// How many were asked for.
+        asked: u32,
+        /// The memory that the bake may use, MiB.
+        allowed_mib: u32,
+        /// How many would fit.
+        fitting: usize,
+    },
     /// The surfaces cannot be laid out on pages.
     #[error(transparent)]
     Layout(LayoutError),

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::keeper::{Keeper, SolveWatch};
+use super::memory::most_patches;
 use super::preview::{Previewer, shown};
 use super::stage::StageMonitor;
 use super::whole_file::write_whole;
 use super::{
-    BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, Report, Stage, peak_memory_bytes,
+    BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, RelightReport, Report, Stage,
+    peak_memory_bytes,
 };
 use crate::Device;
 use crate::geometry::SurfaceId;
@@ -18,9 +20,10 @@ use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels, filter, pages};
 use crate::pathtrace::solve_volume;
 use crate::progress::Monitor;
-use crate::radiosity::{Partial, Solution, SolverSettings, solve};
-#[cfg(feature = "gpu")]
-use crate::radiosity::{SolveError, SolveObserver, solve_with};
+use crate::radiosity::low_rank::{Precompute, Precomputed};
+use crate::radiosity::{
+    CpuBackend, Partial, Solution, SolveError, SolverSettings, StepError, TransportBackend, solve_with, storable_rays,
+};
 use crate::scene::check::darkness;
 use crate::scene::{self, Scene};
 
@@ -39,6 +42,8 @@ pub struct Bake {
     pub pages: Vec<Page>,
     /// The irradiance volume, if one was asked for.
     pub volume: Option<Arc<Voxels>>,
+    /// The precomputed transport for lights that change, if one was asked for.
+    pub relight: Option<Arc<Precomputed>>,
     /// How it went.
     pub report: Report,
 }
@@ -100,14 +105,16 @@ impl Bake {
     pub fn write(&mut self, folder: &Path) -> Result<(), BakeError> {
         let started = Instant::now();
         let settings = serde_json::to_value(self.settings).unwrap_or_default();
-        let content_hash = scene::hash(&self.scene).to_string();
+        let content_hash = scene::hash(&self.scene);
+        let relight = self.relight.as_ref().map(|relight| relight.to_bytes(content_hash.0));
         let content = LevelContent {
-            content_hash: &content_hash,
+            content_hash: &content_hash.to_string(),
             settings: &settings,
             scene: &self.scene,
             layout: &self.layout,
             pages: &self.pages,
             volume: self.volume.as_deref(),
+            relight: relight.as_deref(),
         };
         let written = Level::write(folder, content)?;
         if written.clamped > 0 {
@@ -118,21 +125,6 @@ impl Bake {
         let text = serde_json::to_string_pretty(&self.report).unwrap_or_default();
         Ok(write_whole(&folder.join("report.json"), text.as_bytes())?)
     }
-}
-
-#[cfg(feature = "gpu")]
-fn solve_on(
-    gpu: &crate::gpu::Gpu,
-    scene: &Scene,
-    world: &World,
-    elements: &Elements,
-    settings: &SolverSettings,
-    resumed: Option<Partial<'_>>,
-    observer: &dyn SolveObserver,
-) -> Result<Solution, SolveError> {
-    let mut backend = crate::gpu::GpuBackend::new(gpu, scene, elements, settings.seed)
-        .map_err(|fault| SolveError::Device(fault.to_string()))?;
-    solve_with(&mut backend, scene, world, elements, settings, resumed, observer)
 }
 
 struct Job<'a> {
@@ -166,10 +158,7 @@ impl<'a> Job<'a> {
         })?;
         let elements =
             self.stage(Stage::Elements, |_, monitor| Ok(Elements::build(&scene, &layout, &*world, monitor)?))?;
-        let solution = self.stage(Stage::Solve, |job, monitor| {
-            let previewer = Previewer::new(&scene, &layout, &elements, job.settings);
-            job.solve(&scene, &world, &elements, resumed, &SolveWatch::new(monitor, keeper, previewer))
-        })?;
+        let (solution, relight) = self.light(&scene, &world, &layout, &elements, resumed, keeper)?;
         let pages =
             self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;
         let volume = match &self.settings.volume {
@@ -180,7 +169,7 @@ impl<'a> Job<'a> {
             None => None,
         };
         self.complete_report(&layout, &elements, &solution, keeper);
-        Ok(Bake { settings: *self.settings, scene, world, layout, pages, volume, report: self.report })
+        Ok(Bake { settings: *self.settings, scene, world, layout, pages, volume, relight, report: self.report })
     }
 
     /// Runs a stage, tells the observer where it is, and notes how long it took.
@@ -216,9 +205,117 @@ impl<'a> Job<'a> {
         least.check(self.settings)
     }
 
-    fn solve(
+    /// Solves for the light, and precomputes how it goes if that is asked for.
+    fn light(
         &mut self,
         scene: &Arc<Scene>,
+        world: &World,
+        layout: &Layout,
+        elements: &Elements,
+        resumed: Option<Partial<'_>>,
+        keeper: Option<&Keeper>,
+    ) -> Result<(Solution, Option<Arc<Precomputed>>), BakeError> {
+        self.check_patches(elements.len())?;
+        let seed = self.settings.solver.seed;
+        let on_processor =
+            || -> Box<dyn TransportBackend + '_> { Box::new(CpuBackend::new(scene, world, elements, seed)) };
+        let mut backend = match self.backend(scene, elements) {
+            Ok(card) => card.unwrap_or_else(on_processor),
+            Err(reason) => {
+                self.fall_back(&reason);
+                on_processor()
+            }
+        };
+        let solution = self.stage(Stage::Solve, |job, monitor| {
+            let previewer = Previewer::new(scene, layout, elements, job.settings);
+            let watch = SolveWatch::new(monitor, keeper, previewer);
+            let solution = match job.solve(&mut *backend, scene, world, elements, resumed, &watch) {
+                Err(BakeError::Device(reason)) => {
+                    job.fall_back(&reason);
+                    backend = on_processor();
+                    job.solve(&mut *backend, scene, world, elements, watch.last_checkpoint()?, &watch)
+                }
+                done => done,
+            }?;
+            job.warn(&solution.warnings);
+            Ok(solution)
+        })?;
+        let relight = match self.settings.relight {
+            Some(patches) => self.stage(Stage::Relight, |job, monitor| {
+                let task = Precompute {
+                    elements,
+                    solution: &solution,
+                    patches: patches as usize,
+                    storable: storable_rays(elements.len(), job.settings.solver.memory_mib),
+                };
+                let precomputed = match task.run(&mut *backend, monitor) {
+                    Err(StepError::Device(reason)) => {
+                        job.fall_back(&reason);
+                        task.run(&mut *on_processor(), monitor)
+                    }
+                    done => done,
+                };
+                let precomputed = precomputed.map_err(SolveError::from)?;
+                job.report.relight = Some(RelightReport::new(&precomputed, elements, &solution));
+                Ok(Some(Arc::new(precomputed)))
+            })?,
+            None => None,
+        };
+        Ok((solution, relight))
+    }
+
+    /// Refuses more patches than there are elements, or than fit into memory.
+    fn check_patches(&self, elements: usize) -> Result<(), BakeError> {
+        let Some(asked) = self.settings.relight else { return Ok(()) };
+        let allowed_mib = self.settings.solver.memory_mib;
+        let fitting = most_patches(elements, allowed_mib);
+        if asked as usize > elements {
+            Err(BakeError::TooManyPatches { asked, elements })
+        } else if asked as usize > fitting {
+            Err(BakeError::PatchesBeyondMemory { asked, allowed_mib, fitting })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The graphics card, where the bake is to run on one.
+    #[cfg(feature = "gpu")]
+    fn backend<'b>(
+        &self,
+        scene: &'b Scene,
+        elements: &'b Elements,
+    ) -> Result<Option<Box<dyn TransportBackend + 'b>>, String>
+    where
+        'a: 'b,
+    {
+        let Device::Gpu(gpu) = self.device else { return Ok(None) };
+        match crate::gpu::GpuBackend::new(gpu, scene, elements, self.settings.solver.seed) {
+            Ok(backend) => Ok(Some(Box::new(backend))),
+            Err(fault) => Err(fault.to_string()),
+        }
+    }
+
+    /// The graphics card; this build knows none.
+    #[cfg(not(feature = "gpu"))]
+    #[allow(clippy::unnecessary_wraps)]
+    fn backend<'b>(
+        &self,
+        _scene: &'b Scene,
+        _elements: &'b Elements,
+    ) -> Result<Option<Box<dyn TransportBackend + 'b>>, String> {
+        let Device::Cpu = self.device;
+        Ok(None)
+    }
+
+    fn fall_back(&mut self, reason: &str) {
+        self.warn([format!("the processor did what the graphics card could not: {reason}")]);
+        self.report.backend = Device::Cpu.name().to_owned();
+    }
+
+    fn solve(
+        &self,
+        backend: &mut dyn TransportBackend,
+        scene: &Scene,
         world: &World,
         elements: &Elements,
         resumed: Option<Partial<'_>>,
@@ -227,20 +324,7 @@ impl<'a> Job<'a> {
         let elapsed = self.started.elapsed().as_secs_f32();
         let time_seconds = self.settings.solver.time_seconds.map(|limit| (limit - elapsed).max(0.0));
         let settings = SolverSettings { time_seconds, ..self.settings.solver };
-        let solution = match self.device {
-            Device::Cpu => solve(scene, world, elements, &settings, resumed, watch),
-            #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => match solve_on(gpu, scene, world, elements, &settings, resumed, watch) {
-                Err(SolveError::Device(reason)) => {
-                    self.warn([format!("the processor did what the graphics card could not: {reason}")]);
-                    self.report.backend = Device::Cpu.name().to_owned();
-                    solve(scene, world, elements, &settings, watch.last_checkpoint()?, watch)
-                }
-                done => done,
-            },
-        }?;
-        self.warn(&solution.warnings);
-        Ok(solution)
+        Ok(solve_with(backend, scene, world, elements, &settings, resumed, watch)?)
     }
 
     fn filter(

@@ -84,7 +84,6 @@ impl<'a> SolveWatch<'a> {
     }
 
     /// What to go on from after a failure, if anything has been kept.
-    #[cfg(feature = "gpu")]
     pub fn last_checkpoint(&self) -> Result<Option<Partial<'static>>, BakeError> {
         self.keeper.map_or(Ok(None), Keeper::resume)
     }

@@ -18,6 +18,10 @@ const EDGE_ELEMENTS: f64 = 1.3;
 /// error shrinks with their number. Scenes differ: it may be half or twice as many.
 const USUAL_RAYS: f64 = 20.0;
 const USUAL_ERROR: f64 = 0.05;
+/// What a pair of patches costs while bounces between them are summed up for three channels, and what the form factor from an
+/// element to a patch costs.
+const BYTES_PER_EXCHANGE: f64 = 44.0;
+const BYTES_PER_VIEW: f64 = 2.0;
 /// The solver does without stored hits where there is no room for so many.
 const FEWEST_RAYS: f64 = 16.0;
 
@@ -106,6 +110,14 @@ fn bytes_of_textures(scene: &Scene) -> f64 {
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
+
+/// The most patches that relighting so many elements can be precomputed for within half of the memory.
+pub(super) fn most_patches(elements: usize, memory_mib: u32) -> usize {
+    let (elements, allowed) = (elements as f64, 0.5 * f64::from(memory_mib) * MIB);
+    // What pairs of patches and pairs of an element and a patch take together is a quadratic in the number of patches.
+    let half = 0.5 * BYTES_PER_VIEW * elements;
+    (((half * half + BYTES_PER_EXCHANGE * allowed).sqrt() - half) / BYTES_PER_EXCHANGE) as usize
+}
 
 /// The most memory that this process ever held, bytes; zero where the system does not tell.
 pub fn peak_memory_bytes() -> u64 {
@@ -202,6 +214,15 @@ mod tests {
         };
         let settings = at_density(fitting_density as f32);
         assert!(MemoryEstimate::new(&scene, &settings, |_| false).check(&settings).is_ok());
+    }
+
+    #[test]
+    fn as_many_patches_are_allowed_as_half_of_the_memory_holds() {
+        for (elements, memory_mib) in [(1_000, 64), (200_000, 4096), (5_000_000, 1024)] {
+            let patches = most_patches(elements, memory_mib) as f64;
+            let bytes = patches * (patches * BYTES_PER_EXCHANGE + elements as f64 * BYTES_PER_VIEW);
+            assert!((bytes / (0.5 * f64::from(memory_mib) * MIB) - 1.0).abs() < 0.02, "{patches}");
+        }
     }
 
     #[test]

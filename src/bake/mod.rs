@@ -26,7 +26,7 @@ pub use folder::{FolderError, OutputFolder};
 pub use job::{Bake, run, run_on, run_with_checkpoints};
 pub use memory::{MemoryEstimate, peak_memory_bytes};
 pub use preview::Preview;
-pub use report::Report;
+pub use report::{RelightReport, Report};
 pub use settings::{BakeSettings, FilterSettings, TreeQuality};
 pub use stage::{BakePass, Observer, Progress, Stage, Unobserved};
 pub use whole_file::{WriteError, check_place, write_whole};

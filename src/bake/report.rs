@@ -6,6 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Stage;
+use crate::lightmap::Elements;
+use crate::radiosity::Solution;
+use crate::radiosity::low_rank::{Precomputed, deviation};
 
 /// How a bake went: `report.json` beside the pages, and what `radiosity bake --json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,10 +41,39 @@ pub struct Report {
     pub peak_memory_bytes: u64,
     /// Most memory that the bake was expected to hold, bytes.
     pub estimated_memory_bytes: u64,
+    /// The precomputed transport for lights that change; `None` without one.
+    pub relight: Option<RelightReport>,
     /// What traced the rays: `cpu` or a GPU's name.
     pub backend: String,
     /// What a user should know: repairs, fallbacks, limits reached.
     pub warnings: Vec<String>,
+}
+
+/// What a bake says about the transport that it has precomputed for lights that change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RelightReport {
+    /// Patches that elements see.
+    pub patches: u64,
+    /// Bytes of the file, and about those in memory.
+    pub bytes: u64,
+    /// The part of the form factors between elements and patches that is stored; the rest is dark.
+    pub density: f32,
+    /// How far the light that it finds for the baked lights is from the bake's own indirect light: area-weighted RMS over
+    /// the mean.
+    pub error: f32,
+}
+
+impl RelightReport {
+    /// Judges a transport by the bake that it comes from.
+    pub fn new(precomputed: &Precomputed, elements: &Elements, solution: &Solution) -> Self {
+        Self {
+            patches: precomputed.transport.patches.len() as u64,
+            bytes: (precomputed.transport.bytes() + precomputed.receivers.bytes()) as u64,
+            density: precomputed.transport.views.density(),
+            error: deviation(precomputed, elements, solution),
+        }
+    }
 }
 
 impl Report {

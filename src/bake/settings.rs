@@ -61,6 +61,9 @@ pub struct BakeSettings {
     pub filter: FilterSettings,
     /// The irradiance volume that lights what moves; `None` for none.
     pub volume: Option<VolumeSettings>,
+    /// Patches to precompute the transport with for lights that change later, at most; `None` for none. More of them tell
+    /// finer what light changes where, and take more memory and time at each change.
+    pub relight: Option<u32>,
 }
 
 impl Default for BakeSettings {
@@ -71,6 +74,7 @@ impl Default for BakeSettings {
             tree: TreeQuality::default(),
             filter: FilterSettings::default(),
             volume: Some(VolumeSettings::default()),
+            relight: None,
         }
     }
 }
@@ -97,6 +101,9 @@ impl BakeSettings {
         if let Some(volume) = self.volume {
             positive("volume", volume.spacing)?;
         }
+        if self.relight == Some(0) {
+            return Err(BakeError::Setting { name: "number of relight patches", value: 0.0, wanted: "one or more" });
+        }
         if !(64..=16_384).contains(&self.layout.page_size) {
             let value = self.layout.page_size as f32;
             return Err(BakeError::Setting { name: "page size", value, wanted: "64 to 16384 texels" });
@@ -121,6 +128,8 @@ mod tests {
         let mut settings = BakeSettings::default();
         settings.solver = SolverSettings { method: Method::Progressive, bounces: Some(3), ..settings.solver };
         assert!(settings.check().unwrap_err().to_string().contains("number of bounces"));
+        let settings = BakeSettings { relight: Some(0), ..BakeSettings::default() };
+        assert!(settings.check().unwrap_err().to_string().contains("relight patches"));
         let mut settings = BakeSettings::default();
         settings.solver.time_seconds = Some(-1.0);
         assert!(settings.check().unwrap_err().to_string().contains("time"));

@@ -21,6 +21,8 @@ pub enum Stage {
     Elements,
     /// Solves for the light, direct and reflected.
     Solve,
+    /// Precomputes how light goes from element to element, for lights that change later.
+    Relight,
     /// Fills the pages: dilation and seams.
     Filter,
     /// Gathers light in the air, for what moves.
@@ -29,8 +31,8 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Check, Self::Tree, Self::Unwrap, Self::Elements, Self::Solve, Self::Filter, Self::Volume];
+    pub const ALL: [Self; 8] =
+        [Self::Check, Self::Tree, Self::Unwrap, Self::Elements, Self::Solve, Self::Relight, Self::Filter, Self::Volume];
 
     /// The stage's name in reports.
     pub const fn name(self) -> &'static str {
@@ -40,6 +42,7 @@ impl Stage {
             Self::Unwrap => "unwrap",
             Self::Elements => "elements",
             Self::Solve => "solve",
+            Self::Relight => "relight",
             Self::Filter => "filter",
             Self::Volume => "volume",
         }
@@ -52,7 +55,8 @@ impl Stage {
             Self::Tree => 0.03,
             Self::Unwrap => 0.05,
             Self::Elements => 0.04,
-            Self::Solve => 0.79,
+            Self::Solve => 0.78,
+            Self::Relight => 0.01,
             Self::Filter => 0.03,
             Self::Volume => 0.05,
         }

@@ -203,3 +203,46 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
     let warnings = after_loss.report.warnings.join(" ");
     assert!(warnings.contains("graphics card could not"), "{warnings}");
 }
+
+/// A bake of the Cornell box with so many patches for relighting.
+fn relightable(patches: u32) -> Result<Bake, BakeError> {
+    let mut settings = BakeSettings { volume: None, relight: Some(patches), ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 8.0;
+    settings.solver.error = 0.02;
+    run(Arc::new(crate::scene::builtin::build("cornell_box").unwrap()), &settings, &Unobserved)
+}
+
+#[test]
+fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bake = relightable(400).unwrap();
+    let relight = bake.report.relight.unwrap();
+    println!("{relight:?}");
+    assert!(relight.error < 0.05 && (200..=400).contains(&relight.patches), "{relight:?}");
+
+    bake.write(folder.path()).unwrap();
+    let level = crate::lightmap::files::Level::read(folder.path()).unwrap();
+    let (path, bytes) = level.read_relight(folder.path()).unwrap().unwrap();
+    assert!(path.starts_with(folder.path()));
+    let content = crate::scene::hash(&bake.scene).0;
+    let read = crate::radiosity::low_rank::Precomputed::from_bytes(&bytes, content).unwrap();
+    assert_eq!(Some(read), bake.relight.as_deref().cloned());
+    // The sizes of arrays in memory are those of the file, but for its header.
+    assert!((bytes.len() as u64).abs_diff(relight.bytes) < 256, "{} {relight:?}", bytes.len());
+}
+
+#[test]
+fn more_patches_than_elements_are_refused_in_a_sentence() {
+    let refusal = relightable(1_000_000).unwrap_err().to_string();
+    assert!(refusal.starts_with("1000000 patches") && refusal.contains("--relight"), "{refusal}");
+}
+
+#[test]
+fn more_patches_than_fit_into_memory_are_refused_with_the_number_that_would() {
+    let mut settings = BakeSettings { volume: None, relight: Some(1_000), ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 8.0;
+    settings.solver.memory_mib = 16;
+    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let refusal = run(scene, &settings, &Unobserved).unwrap_err();
+    assert!(matches!(refusal, BakeError::PatchesBeyondMemory { fitting: 300..500, .. }), "{refusal}");
+}

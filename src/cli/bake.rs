@@ -45,6 +45,9 @@ pub struct Arguments {
     /// Bake no irradiance volume
     #[arg(long)]
     no_volume: bool,
+    /// Precompute the transport for lights that change later, with at most so many patches
+    #[arg(long, value_name = "K")]
+    relight: Option<u32>,
     /// Leave the noise of a short bake as it is
     #[arg(long)]
     no_denoise: bool,
@@ -135,6 +138,7 @@ impl Arguments {
             let default = VolumeSettings::default();
             VolumeSettings { spacing: self.volume.unwrap_or(default.spacing), ..default }
         });
+        settings.relight = self.relight;
         Ok(settings)
     }
 
@@ -191,5 +195,13 @@ fn summarise(bake: &Bake, folder: &OutputFolder) {
         report.rays as f64 / 1e6,
         report.error_estimate * 100.0
     ));
+    if let Some(relight) = report.relight {
+        say(format_args!(
+            "precomputed {} patches for changing lights in {:.1} MB; they find the baked indirect light to {:.1} %",
+            relight.patches,
+            relight.bytes as f64 / 1e6,
+            relight.error * 100.0
+        ));
+    }
     say(format_args!("wrote {}", folder.path().display()));
 }

@@ -82,6 +82,7 @@ pub struct Fixture {
     pub scene: Scene,
     pub layout: Layout,
     pub volume: Option<Voxels>,
+    pub relight: Option<Vec<u8>>,
 }
 
 impl Fixture {

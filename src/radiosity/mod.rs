@@ -19,6 +19,8 @@
 //!
 //! [`SubsceneElements`] are another way, which a partition of the scene gives its order: rays that are only counted.
 //!
+//! [`low_rank`] precomputes how light goes from element to element, for lights that change later.
+//!
 //! Surfaces without elements (occluders, and backs that no texel shows) reflect too: a ray that meets one goes on from
 //! there as a path tracer's would, until it meets an element.
 
@@ -26,11 +28,13 @@ mod accumulators;
 mod aiming;
 mod allot;
 mod backend;
+mod blocks;
 mod cells;
 mod converge;
 mod cpu;
 mod estimate;
 mod form_factor;
+pub mod low_rank;
 mod partial;
 mod progress_share;
 mod progressive;
@@ -49,6 +53,8 @@ pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
+
+pub(crate) use solve::storable_rays;
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

@@ -521,7 +521,7 @@ impl<'a> Solver<'a> {
 }
 
 /// Rays of each half of an element whose hits fit into half of the memory, a power of two.
-fn storable_rays(elements: usize, memory_mib: u32) -> u32 {
+pub fn storable_rays(elements: usize, memory_mib: u32) -> u32 {
     let bytes = u64::from(memory_mib) << 19;
     let rays = bytes / (HALVES * elements.max(1) * size_of::<u32>()) as u64;
     let rays = u32::try_from(rays).unwrap_or(u32::MAX).min(MOST_RAYS);

@@ -21,6 +21,8 @@ pub const LEVEL_FILE: &str = "level.ron";
 
 const VOLUME_FILE: &str = "volume.exr";
 
+const RELIGHT_FILE: &str = "relight.bin";
+
 const FORMAT: u32 = 1;
 /// Bytes beyond which no `level.ron` is believed: a hundred thousand surfaces take a tenth of it.
 const LONGEST: u64 = 256 << 20;
@@ -43,6 +45,9 @@ pub struct Level {
     /// The irradiance volume, if there is one.
     #[serde(default)]
     pub volume: Option<LevelVolume>,
+    /// The precomputed transport for lights that change, beside `level.ron`, if there is one.
+    #[serde(default)]
+    pub relight: Option<String>,
 }
 
 /// One page's size and files.
@@ -99,6 +104,8 @@ pub struct LevelContent<'a> {
     pub pages: &'a [Page],
     /// The irradiance volume, if there is one.
     pub volume: Option<&'a Voxels>,
+    /// The precomputed transport for lights that change, as the bytes of its file, if there is one.
+    pub relight: Option<&'a [u8]>,
 }
 
 /// What writing a level did.
@@ -132,6 +139,9 @@ impl Level {
             Some(voxels) => stage_volume(&mut staging, voxels, folder)?,
             None => None,
         };
+        if let Some(bytes) = content.relight {
+            staging.add(RELIGHT_FILE, bytes)?;
+        }
         let surfaces = stage_meshes(&mut staging, &content)?;
         let level = Self {
             format: FORMAT,
@@ -140,6 +150,7 @@ impl Level {
             pages,
             surfaces,
             volume,
+            relight: content.relight.map(|_| RELIGHT_FILE.to_owned()),
         };
         let hidden = level.renamed(|name| staging.hidden_name(name).unwrap_or_default());
         let (first, second) = (hidden.text(folder)?, level.text(folder)?);
@@ -158,6 +169,7 @@ impl Level {
             page.exr = name(&page.exr);
         }
         level.volume.iter_mut().for_each(|volume| volume.exr = name(&volume.exr));
+        level.relight.iter_mut().for_each(|file| *file = name(file));
         level.surfaces.iter_mut().for_each(|surface| surface.mesh = name(&surface.mesh));
         level
     }
@@ -229,7 +241,8 @@ impl Level {
     fn files(&self) -> impl Iterator<Item = &str> {
         let pages = self.pages.iter().flat_map(|page| [page.ktx2.as_str(), page.exr.as_str()]);
         let volume = self.volume.iter().map(|volume| volume.exr.as_str());
-        pages.chain(volume).chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
+        let relight = self.relight.iter().map(String::as_str);
+        pages.chain(volume).chain(relight).chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
     }
 
     /// The texels of a page as `Rgb9e5`, four bytes each, ready for a texture.
@@ -270,6 +283,19 @@ impl Level {
         let page = read_exr(&read_file(&path)?, size, &path)?;
         let bounds = Aabb { min: Vec3::from_array(*minimum), max: Vec3::from_array(*maximum) };
         Ok(Some(Voxels::from_page(bounds, count, &page)))
+    }
+
+    /// The bytes of the precomputed transport, and where they lie; `None` for a level without one.
+    ///
+    /// # Errors
+    /// When the file is missing or cannot be read.
+    pub fn read_relight(&self, folder: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, LevelError> {
+        let Some(name) = &self.relight else {
+            return Ok(None);
+        };
+        let path = folder.join(name);
+        let bytes = read_file(&path)?;
+        Ok(Some((path, bytes)))
     }
 
     /// The unwrapped mesh of a surface.

@@ -22,7 +22,7 @@ fn page(width: u32, height: u32) -> Page {
 }
 
 /// A level of three surfaces, two of which show the same mesh, and one of which has texels for both sides, and of an
-/// irradiance volume.
+/// irradiance volume and a precomputed transport.
 fn fixture() -> Fixture {
     let mut fixture = Fixture::default();
     fixture.add(ball(1.0, 8, 6), Sides::Front, [20, 12]);
@@ -33,6 +33,7 @@ fn fixture() -> Fixture {
     let shared = fixture.layout.placements[0].clone();
     fixture.layout.placements.push(shared);
     fixture.volume = Some(voxels());
+    fixture.relight = Some(vec![1, 2, 3]);
     fixture
 }
 
@@ -60,6 +61,7 @@ fn try_to_write(fixture: &Fixture, folder: &Path) -> Result<Written, LevelError>
         layout: &fixture.layout,
         pages: &pages,
         volume: fixture.volume.as_ref(),
+        relight: fixture.relight.as_deref(),
     };
     Level::write(folder, content)
 }
@@ -116,8 +118,10 @@ fn a_level_is_read_as_it_was_written() {
     let level = Level::read(folder.path()).expect("a level");
     assert_eq!(level, written.level);
     assert_eq!(level.settings["method"], "gather");
-    // Two pages in two formats, two meshes for three surfaces, the volume, and the level.
-    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 8);
+    // Two pages in two formats, two meshes for three surfaces, the volume, the transport, and the level.
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 9);
+    let relight = level.read_relight(folder.path()).expect("a file");
+    assert_eq!(relight, Some((folder.path().join("relight.bin"), vec![1, 2, 3])));
     assert_eq!(level.read_volume(folder.path()).expect("a volume"), Some(voxels()));
     let layout = level.layout(folder.path(), &fixture.scene).expect("the meshes that were baked");
     assert_eq!(layout.pages, fixture.layout.pages);

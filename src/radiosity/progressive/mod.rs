@@ -34,6 +34,7 @@ use std::time::Instant;
 use glam::Vec3;
 
 pub(crate) use self::patches::PatchId;
+pub(super) use self::patches::facets_of;
 pub(crate) use self::refinement::{Options, Place, Refinement};
 
 use super::cpu::Transport;

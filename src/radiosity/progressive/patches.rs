@@ -1,11 +1,10 @@
 //! Groups of neighbouring elements that shoot as one.
 
-use std::collections::HashMap;
-
 use glam::{Vec2, Vec3};
 
 use crate::geometry::{Aabb, Triangle, define_id};
-use crate::lightmap::{ElementId, Elements, Texel};
+use crate::lightmap::{ElementId, Elements};
+use crate::radiosity::blocks::blocks;
 use crate::radiosity::form_factor::MOST_CORNERS;
 use crate::scene::Scene;
 
@@ -119,28 +118,13 @@ impl Facet {
 pub fn patches(scene: &Scene, elements: &Elements, visible: &[f32]) -> Vec<Patch> {
     let most = MOST_PATCHES.max(elements.surface_offsets.len());
     let mut edge = 1;
-    let mut groups = group(elements, visible, edge);
+    let group = |edge| blocks(elements, edge, |id| visible[id.index()] > 0.0);
+    let mut groups = group(edge);
     while groups.len() > most && edge < 1 << 12 {
         edge *= 2;
-        groups = group(elements, visible, edge);
+        groups = group(edge);
     }
     groups.iter().filter_map(|group| patch(scene, elements, visible, group)).collect()
-}
-
-/// Elements by blocks of `edge` x `edge` texels, in order of their first elements.
-fn group(elements: &Elements, visible: &[f32], edge: u16) -> Vec<Vec<ElementId>> {
-    let mut numbers = HashMap::new();
-    let mut groups: Vec<Vec<ElementId>> = Vec::new();
-    for id in elements.ids().filter(|id| visible[id.index()] > 0.0) {
-        let Texel { page, x, y } = elements.texel[id.index()];
-        let place = (elements.surface(id), elements.back[id.index()], elements.chart(id), page, x / edge, y / edge);
-        let number = *numbers.entry(place).or_insert(groups.len());
-        if number == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[number].push(id);
-    }
-    groups
 }
 
 fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[ElementId]) -> Option<Patch> {

@@ -1,0 +1,161 @@
+//! How fast low-rank radiosity lights a level anew, beside the paper that it comes from (`001`, table 3).
+//!
+//! Prints a table: solutions a second for one vector of emission, as the paper counts them, with V stored whole (dense) and
+//! as offsets (sparse); for all three channels; and how fast the matrix is read, beside a plain copy of memory that is timed
+//! in turns with it. Names of rows as arguments (`221184x216`) leave out the others.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use bevy_radiosity::radiosity::low_rank::{LowRank, Packed, Patches, tiles};
+use glam::Vec3;
+use rayon::prelude::*;
+
+/// Elements, patches, and the paper's solutions a second on the processor, dense and sparse; none where its memory did not
+/// suffice.
+const ROWS: [(usize, usize, Option<[u32; 2]>); 13] = [
+    (3_456, 216, Some([814, 1_591])),
+    (3_456, 864, Some([221, 372])),
+    (13_824, 216, Some([196, 374])),
+    (3_456, 3_456, Some([70, 100])),
+    (13_824, 864, Some([51, 96])),
+    (55_296, 216, Some([47, 90])),
+    (13_824, 3_456, Some([14, 24])),
+    (55_296, 864, Some([12, 23])),
+    (221_184, 216, Some([11, 23])),
+    (55_296, 3_456, None),
+    (221_184, 864, None),
+    (221_184, 3_456, None),
+    (1_048_576, 216, None),
+];
+
+/// Runs of each measurement, of which the fastest counts: others have the machine in between.
+const FEWEST_RUNS: usize = 7;
+const LEAST_SECONDS: f64 = 0.6;
+
+/// Bytes of a copy: far beyond all caches.
+const COPY: usize = 256 << 20;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument.contains('x')).collect();
+    println!(
+        "| elements x patches | dense /s (paper) | sparse /s (paper) | of the paper's | RGB /s | read GB/s | copy GB/s |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let source = vec![1u8; COPY];
+    let mut target = vec![0u8; COPY];
+    for (elements, count, paper) in ROWS {
+        let name = format!("{elements}x{count}");
+        if !wanted.is_empty() && !wanted.contains(&name) {
+            continue;
+        }
+        let copying = seconds(|| copy(&source, &mut target));
+        let row = Row::measure(elements, count);
+        let again = seconds(|| copy(&source, &mut target));
+        let of_paper = |which: usize| paper.map_or_else(String::new, |paper| format!(" ({})", paper[which]));
+        let ratio =
+            paper.map_or_else(|| "-".to_owned(), |paper| format!("{:.1}x", 1.0 / row.sparse / f64::from(paper[1])));
+        println!(
+            "| {name} | {:.0}{} | {:.0}{} | {ratio} | {:.0} | {:.1} | {:.1} |",
+            1.0 / row.dense,
+            of_paper(0),
+            1.0 / row.sparse,
+            of_paper(1),
+            1.0 / row.rgb,
+            row.bytes as f64 / row.product * 1e-9,
+            2.0 * COPY as f64 / copying.min(again) * 1e-9,
+        );
+    }
+}
+
+/// Seconds that one solution takes.
+struct Row {
+    dense: f64,
+    sparse: f64,
+    rgb: f64,
+    /// The product with the large matrix alone, all channels.
+    product: f64,
+    bytes: usize,
+}
+
+impl Row {
+    fn measure(elements: usize, count: usize) -> Self {
+        let patches = patches(elements, count);
+        let views = matrix(elements, count);
+        let emitted: Vec<[f32; 1]> = (0..elements).map(|element| [(element % 13) as f32]).collect();
+        let shares: Vec<[f32; 1]> = patches.shares.iter().map(|&share| [share]).collect();
+        let mut radiosity = vec![[0.0f32; 1]; elements];
+        let sparse = seconds(|| {
+            let sums = patches.sums(&shares, &emitted);
+            views.multiply(&tiles(&sums), &mut radiosity);
+            add(&mut radiosity, &emitted);
+        });
+        let averaging = matrix(count, elements);
+        let vector = tiles(&emitted);
+        let mut sums = vec![[0.0f32; 1]; count];
+        let dense = seconds(|| {
+            averaging.multiply(&vector, &mut sums);
+            views.multiply(&tiles(&sums), &mut radiosity);
+            add(&mut radiosity, &emitted);
+        });
+        drop(averaging);
+        let vector = tiles(&vec![[1.0, 2.0, 3.0]; count]);
+        let mut products = vec![[0.0f32; 3]; elements];
+        let product = seconds(|| views.multiply(&vector, &mut products));
+        let bytes = views.bytes();
+        let bounces = matrix(count, count);
+        let low_rank = LowRank {
+            patches,
+            weights: vec![Vec3::splat(0.5); elements],
+            views,
+            bounces: [bounces.clone(), bounces.clone(), bounces],
+        };
+        let direct = vec![Vec3::ONE; elements];
+        let mut indirect = vec![Vec3::ZERO; elements];
+        let rgb = seconds(|| low_rank.relight(&direct, &mut indirect));
+        Self { dense, sparse, rgb, product, bytes }
+    }
+}
+
+/// As many elements in each patch.
+fn patches(elements: usize, count: usize) -> Patches {
+    let offsets: Vec<u32> = (0..=count).map(|patch| (patch * elements / count) as u32).collect();
+    let shares =
+        offsets.windows(2).flat_map(|ends| vec![1.0 / (ends[1] - ends[0]) as f32; (ends[1] - ends[0]) as usize]);
+    Patches { order: (0..elements as u32).collect(), shares: shares.collect(), offsets }
+}
+
+/// A matrix without zeros; which numbers it has makes no difference.
+fn matrix(rows: usize, columns: usize) -> Packed {
+    let numbers: Vec<f32> = (0..columns + 64).map(|index| 1.0 + (index % 61) as f32).collect();
+    Packed::new(rows, columns, 0.0, |row, dense| dense.copy_from_slice(&numbers[row % 64..][..columns]))
+}
+
+fn add(radiosity: &mut [[f32; 1]], emitted: &[[f32; 1]]) {
+    let chunks = radiosity.par_chunks_mut(1 << 14).zip(emitted.par_chunks(1 << 14));
+    chunks.for_each(|(radiosity, emitted)| {
+        radiosity.iter_mut().zip(emitted).for_each(|(radiosity, emitted)| radiosity[0] += emitted[0]);
+    });
+    black_box(radiosity);
+}
+
+fn copy(source: &[u8], target: &mut [u8]) {
+    let chunks = target.par_chunks_mut(1 << 20).zip(source.par_chunks(1 << 20));
+    chunks.for_each(|(target, source)| target.copy_from_slice(source));
+    black_box(target);
+}
+
+/// The fastest of several runs.
+fn seconds(mut run: impl FnMut()) -> f64 {
+    run();
+    let (mut fastest, mut all, mut runs) = (f64::INFINITY, 0.0, 0);
+    while runs < FEWEST_RUNS || all < LEAST_SECONDS {
+        let start = Instant::now();
+        run();
+        let took = start.elapsed().as_secs_f64();
+        fastest = fastest.min(took);
+        all += took;
+        runs += 1;
+    }
+    fastest
+}

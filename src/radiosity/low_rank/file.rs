@@ -1,0 +1,190 @@
+//! Precomputed transport as bytes, beside the level that it belongs to.
+//!
+//! ```text
+//! magic  hash of what was baked  elements  patches       72 bytes
+//! patches: order, offsets, shares    weights
+//! receivers: texels, centres, geometric normals, shading normals, visible fractions
+//! U, then K of each channel: tiles, tile offsets, tile numbers, values, scales
+//! ```
+//!
+//! All little-endian, arrays as they lie in memory: reading is copying.
+
+use core::mem::size_of;
+
+use super::{LANES, LowRank, Packed, PackedParts, Patches, Receivers};
+use bytemuck::{AnyBitPattern, NoUninit, cast_slice, pod_collect_to_vec};
+
+/// Changes whenever the bytes change their meaning.
+const MAGIC: &[u8; 8] = b"RADLIVE1";
+
+/// Why bytes are no precomputed transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PrecomputedError {
+    /// They end too soon, or contradict themselves.
+    #[error("it is cut short or damaged: bake again with --relight")]
+    Damaged,
+    /// They begin in another way.
+    #[error("it is of another version of this program: bake again with --relight")]
+    Format,
+    /// They are of something else.
+    #[error("the level has changed since its transport was precomputed: bake again with --relight")]
+    Stale,
+}
+
+/// What a static level needs to be lit anew.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Precomputed {
+    /// How light goes from element to element.
+    pub transport: LowRank,
+    /// Where the elements are and which texels show them, in the order of the patches.
+    pub receivers: Receivers,
+}
+
+impl Precomputed {
+    /// Everything as bytes. `content` tells what was baked from what was not.
+    pub fn to_bytes(&self, content: [u8; 32]) -> Vec<u8> {
+        let LowRank { patches, weights, views, bounces } = &self.transport;
+        let Receivers { texel, centre, geometric_normal, shading_normal, visible } = &self.receivers;
+        let mut bytes = Vec::with_capacity(self.transport.bytes() + self.receivers.bytes() + 256);
+        bytes.extend(MAGIC);
+        bytes.extend(content);
+        push(&mut bytes, &[patches.order.len() as u64, patches.len() as u64]);
+        push(&mut bytes, &patches.order);
+        push(&mut bytes, &patches.offsets);
+        push(&mut bytes, &patches.shares);
+        push(&mut bytes, weights);
+        push(&mut bytes, texel);
+        [centre, geometric_normal, shading_normal].iter().for_each(|vectors| push(&mut bytes, vectors));
+        push(&mut bytes, visible);
+        for matrix in core::iter::once(views).chain(bounces) {
+            let PackedParts { tile_offsets, tiles, values, scales } = matrix.parts();
+            push(&mut bytes, &[tiles.len() as u64]);
+            push(&mut bytes, tile_offsets);
+            push(&mut bytes, tiles);
+            push(&mut bytes, values);
+            push(&mut bytes, scales);
+        }
+        bytes
+    }
+
+    /// What such bytes hold. Another `content` than they were written with is stale.
+    ///
+    /// # Errors
+    /// When they are of another version, another level, or damaged.
+    pub fn from_bytes(bytes: &[u8], content: [u8; 32]) -> Result<Self, PrecomputedError> {
+        let mut rest = bytes;
+        if take(&mut rest, MAGIC.len())? != MAGIC {
+            return Err(PrecomputedError::Format);
+        }
+        if take(&mut rest, content.len())? != content {
+            return Err(PrecomputedError::Stale);
+        }
+        let [elements, patches] = <[u64; 2]>::try_from(array::<u64>(&mut rest, 2)?).unwrap_or_default();
+        let [elements, count] = [elements, patches].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+        let patches = Patches {
+            order: array(&mut rest, elements)?,
+            offsets: array(&mut rest, count.saturating_add(1))?,
+            shares: array(&mut rest, elements)?,
+        };
+        let weights = array(&mut rest, elements)?;
+        let receivers = Receivers {
+            texel: array(&mut rest, elements)?,
+            centre: array(&mut rest, elements)?,
+            geometric_normal: array(&mut rest, elements)?,
+            shading_normal: array(&mut rest, elements)?,
+            visible: array(&mut rest, elements)?,
+        };
+        let views = matrix(&mut rest, [elements, count])?;
+        let mut bounces = [Packed::default(), Packed::default(), Packed::default()];
+        for bounces in &mut bounces {
+            *bounces = matrix(&mut rest, [count, count])?;
+        }
+        if !patches.are_whole() || !rest.is_empty() {
+            return Err(PrecomputedError::Damaged);
+        }
+        Ok(Self { transport: LowRank { patches, weights, views, bounces }, receivers })
+    }
+}
+
+fn matrix(rest: &mut &[u8], size: [usize; 2]) -> Result<Packed, PrecomputedError> {
+    let tiles = array::<u64>(rest, 1)?.first().map_or(0, |&tiles| tiles as usize);
+    let blocks = size[0].div_ceil(Packed::BLOCK);
+    let tile_offsets = array(rest, blocks + 1)?;
+    let numbers = array(rest, tiles)?;
+    let values: Vec<[u16; LANES]> = array(rest, tiles.saturating_mul(Packed::BLOCK))?;
+    let scales = array(rest, size[0])?;
+    Packed::from_parts(size, tile_offsets, numbers, values, scales).ok_or(PrecomputedError::Damaged)
+}
+
+fn push<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {
+    bytes.extend_from_slice(cast_slice(values));
+}
+
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], PrecomputedError> {
+    rest.split_off(..count).ok_or(PrecomputedError::Damaged)
+}
+
+/// An array of so many values; a damaged number of them takes no memory.
+fn array<T: NoUninit + AnyBitPattern>(rest: &mut &[u8], count: usize) -> Result<Vec<T>, PrecomputedError> {
+    Ok(pod_collect_to_vec(take(rest, count.saturating_mul(size_of::<T>()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+
+    use super::*;
+    use crate::radiosity::low_rank::Rows;
+    use crate::radiosity::test_scene::{TestScene, grey};
+
+    const CONTENT: [u8; 32] = [7; 32];
+
+    fn small() -> Precomputed {
+        let mut test = TestScene::default();
+        test.room(Vec3::ONE, 6, |_| grey(0.5));
+        let elements = test.elements();
+        let visible = vec![1.0; elements.len()];
+        let patches = Patches::uniform(&elements, &visible, 24);
+        let rows = Rows::of_form_factors(&patches, |_, to| (to % 5) as f32 / 500.0);
+        let transport = LowRank::new(patches, &elements.reflectance, &rows, 0.0);
+        let receivers = Receivers::new(&elements, &visible, &transport.patches);
+        Precomputed { transport, receivers }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let precomputed = small();
+        let bytes = precomputed.to_bytes(CONTENT);
+        assert_eq!(Precomputed::from_bytes(&bytes, CONTENT), Ok(precomputed));
+    }
+
+    #[test]
+    fn a_level_that_has_changed_is_noticed() {
+        let bytes = small().to_bytes(CONTENT);
+        assert_eq!(Precomputed::from_bytes(&bytes, [8; 32]), Err(PrecomputedError::Stale));
+    }
+
+    #[test]
+    fn wherever_a_file_ends_too_soon_that_is_said() {
+        let bytes = small().to_bytes(CONTENT);
+        for length in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+            assert_eq!(Precomputed::from_bytes(&bytes[..length], CONTENT), Err(PrecomputedError::Damaged), "{length}");
+        }
+        let longer: Vec<u8> = bytes.iter().copied().chain([0]).collect();
+        assert_eq!(Precomputed::from_bytes(&longer, CONTENT), Err(PrecomputedError::Damaged));
+        assert_eq!(Precomputed::from_bytes(&[0; 100], CONTENT), Err(PrecomputedError::Format));
+    }
+
+    #[test]
+    fn damaged_numbers_end_in_a_sentence_or_in_other_light() {
+        let bytes = small().to_bytes(CONTENT);
+        for place in (40..bytes.len()).step_by(61) {
+            let mut damaged = bytes.clone();
+            damaged[place] = 0xff;
+            if let Ok(read) = Precomputed::from_bytes(&damaged, CONTENT) {
+                let mut indirect = vec![Vec3::ZERO; read.transport.elements()];
+                read.transport.relight(&vec![Vec3::ONE; indirect.len()], &mut indirect);
+            }
+        }
+    }
+}

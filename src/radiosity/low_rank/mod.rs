@@ -1,0 +1,41 @@
+//! Light that changes, in a level that does not: low-rank radiosity (`001`).
+//!
+//! Elements see patches, groups of neighbouring elements, rather than each other: the form-factor matrix is taken for
+//! `U V^T`, where U has a row for each element and a column for each patch, and V averages over patches. Then all bounces
+//! between patches are one small matrix, which is inverted beforehand, and light that changes costs one pass over U.
+//!
+//! ```text
+//! patches      which elements make up which patch                 (V)
+//! uniform      patches of one size                                coherent   patches of one view
+//! rows         what elements see of patches                       (U), from stored hits, by rays, or from form factors
+//! packed       large matrices, in sixteen bits a value and without what is dark
+//! inverse      all bounces between patches                        (K)
+//! relighting   from direct light to indirect light: start here, with [`LowRank`]
+//! receivers    where light is asked for
+//! precompute   all of that from a bake                            file       as bytes beside the level
+//! ```
+//!
+//! Direct light comes from shadow rays, element by element, so what a patch averages is light that has been reflected once:
+//! a lamp whose light does not end where patches do is not smeared.
+
+mod coherent;
+mod file;
+mod inverse;
+mod packed;
+mod patches;
+mod precompute;
+mod receivers;
+mod relighting;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod uniform;
+
+pub use coherent::Coherence;
+pub use file::{Precomputed, PrecomputedError};
+pub use packed::{LANES, Packed, PackedParts, Tile, tiles};
+pub use patches::{PatchId, Patches};
+pub use precompute::{Precompute, deviation};
+pub use receivers::{ReceiverTexel, Receivers};
+pub use relighting::LowRank;
+pub use rows::{ElementFormFactors, Rows};

@@ -1,0 +1,140 @@
+//! Which elements make up which patch.
+
+use core::ops::Range;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::geometry::define_id;
+use crate::lightmap::{ElementId, Elements};
+
+define_id! {
+    /// Which patch.
+    PatchId
+}
+
+/// Patches that a thread takes at least.
+const FEWEST_PATCHES: usize = 16;
+
+/// All elements, each in one patch, and sorted by it (`001` sections 3.1 and 4).
+///
+/// This is the matrix V: its one value in each row is the element's share of its patch's area, and the order says in which
+/// column that is. The rows of all that follows go in this order too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Patches {
+    /// The elements, patch by patch.
+    pub order: Vec<u32>,
+    /// Where each patch starts in `order`, and the number of elements at the end: k + 1 entries, strictly rising.
+    pub offsets: Vec<u32>,
+    /// The part of its patch's area that each is, in that order.
+    pub shares: Vec<f32>,
+}
+
+impl Patches {
+    /// Patches of some groups that have every element once; groups without elements are left out. `area` is what of each
+    /// element light reaches, in units of any kind.
+    pub fn new(groups: &[Vec<ElementId>], area: &[f32]) -> Self {
+        let mut patches = Self { offsets: vec![0], ..Self::default() };
+        for group in groups.iter().filter(|group| !group.is_empty()) {
+            let all: f32 = group.iter().map(|id| area[id.index()]).sum();
+            let share = |id: &ElementId| if all > 0.0 { area[id.index()] / all } else { 1.0 / group.len() as f32 };
+            patches.shares.extend(group.iter().map(share));
+            patches.order.extend(group.iter().map(|id| id.0));
+            patches.offsets.push(patches.order.len() as u32);
+        }
+        patches
+    }
+
+    /// How many patches there are: the rank k.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where a patch's elements are in the order.
+    pub fn of(&self, patch: PatchId) -> Range<usize> {
+        self.offsets[patch.index()] as usize..self.offsets[patch.index() + 1] as usize
+    }
+
+    /// Ids of all patches, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = PatchId> + use<> {
+        (0..self.len()).map(PatchId::from_index)
+    }
+
+    /// The patch of each element, by the element's own number.
+    pub fn of_elements(&self) -> Vec<PatchId> {
+        let mut patch_of = vec![PatchId(0); self.order.len()];
+        for patch in self.ids() {
+            self.order[self.of(patch)].iter().for_each(|&element| patch_of[element as usize] = patch);
+        }
+        patch_of
+    }
+
+    /// V^T: values of elements times their weights, summed over each patch, for `C` channels. Sums that are not finite are
+    /// zero.
+    ///
+    /// # Panics
+    /// When there is not a weight and a value for each element.
+    pub fn sums<const C: usize>(&self, weights: &[[f32; C]], values: &[[f32; C]]) -> Vec<[f32; C]> {
+        assert_eq!([weights.len(), values.len()], [self.order.len(); 2], "one for each element");
+        let sum = |patch: usize| {
+            let range = self.of(PatchId::from_index(patch));
+            let mut sums = [0.0f32; C];
+            for (weight, value) in weights[range.clone()].iter().zip(&values[range]) {
+                (0..C).for_each(|channel| sums[channel] += weight[channel] * value[channel]);
+            }
+            if sums.iter().all(|sum| sum.is_finite()) { sums } else { [0.0; C] }
+        };
+        (0..self.len()).into_par_iter().with_min_len(FEWEST_PATCHES).map(sum).collect()
+    }
+
+    /// The groups of elements that the patches are.
+    pub fn groups(&self) -> Vec<Vec<ElementId>> {
+        let ids = |patch| self.order[self.of(patch)].iter().copied().map(ElementId).collect();
+        self.ids().map(ids).collect()
+    }
+
+    /// True when every element is in exactly one patch, and no patch is empty.
+    pub fn are_whole(&self) -> bool {
+        let mut seen = vec![false; self.order.len()];
+        self.order.iter().for_each(|&element| {
+            if let Some(seen) = seen.get_mut(element as usize) {
+                *seen = true;
+            }
+        });
+        self.offsets.first() == Some(&0)
+            && self.offsets.last().is_some_and(|&last| last as usize == self.order.len())
+            && self.offsets.is_sorted_by(|a, b| a < b)
+            && self.shares.len() == self.order.len()
+            && seen.iter().all(|&seen| seen)
+    }
+}
+
+/// Where some elements lie and which way they face, on the whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whereabouts {
+    pub centre: Vec3,
+    /// Not of unit length: shorter the more they differ.
+    pub normal: Vec3,
+}
+
+impl Whereabouts {
+    pub fn of(elements: &Elements, group: &[ElementId]) -> Self {
+        let area: f32 = group.iter().map(|id| elements.area[id.index()]).sum();
+        let weight = |id: &ElementId| elements.area[id.index()] / area.max(f32::MIN_POSITIVE);
+        Self {
+            centre: group.iter().map(|id| elements.centre[id.index()] * weight(id)).sum(),
+            normal: group.iter().map(|id| elements.geometric_normal[id.index()] * weight(id)).sum(),
+        }
+    }
+
+    /// How far another group is, squared; one that faces another way counts as further off, one back to back with it as
+    /// the furthest.
+    pub fn remoteness(&self, other: &Self) -> f32 {
+        self.centre.distance_squared(other.centre) * (2.0 - self.normal.dot(other.normal))
+    }
+}
