@@ -39,6 +39,14 @@ pub enum PartitionError {
     /// The weight of power is negative or not a number.
     #[error("power cannot weigh {0} times as much as area: give a number from 0 on")]
     Weight(f64),
+    /// Borders cannot be divided like that.
+    #[error("masks of {resolution} x {resolution} cells cannot be made: ask for 1 to {most} along an edge")]
+    Mask {
+        /// How many were asked for along an edge.
+        resolution: u32,
+        /// How many there may be.
+        most: u32,
+    },
     /// Two planes would have the same coordinate.
     #[error("a cell at {at:?} m is too thin to be cut along {axis}: ask for fewer cells")]
     TooThin {

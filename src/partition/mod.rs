@@ -6,7 +6,8 @@
 //!
 //! Start from [`Polygons`] (of a scene or of your own) and [`Partition::new`]: equal boxes, boxes with equal loads, or
 //! eighths where the load is high, as [`PartitionSettings`] say. [`Partition::distribute`] then cuts the polygons to the
-//! cells, [`Partition::walk`] follows a ray from cell to cell, and [`imbalance`] says how unequal loads are.
+//! cells, [`Partition::walk`] follows a ray from cell to cell, and [`imbalance`] says how unequal loads are. [`masks`]
+//! carry what polygons of one cell see of others from cell to cell.
 //!
 //! [`Simplified`] merges polygons that lie in one plane into larger ones, and a [`CellTracer`] finds what rays meet with
 //! nothing but cells and such surfaces to help it.
@@ -27,6 +28,7 @@ mod factor;
 mod hybrid;
 mod imbalance;
 mod index;
+pub mod masks;
 mod pieces;
 mod polygons;
 mod settings;

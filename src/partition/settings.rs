@@ -59,7 +59,11 @@ impl Default for PartitionSettings {
 }
 
 impl PartitionSettings {
-    pub(super) fn check(&self) -> Result<(), PartitionError> {
+    /// Finds settings that no scene can be cut with.
+    ///
+    /// # Errors
+    /// Names what is wrong, and what may be asked for.
+    pub fn check(&self) -> Result<(), PartitionError> {
         let count = self.count;
         if count == 0 {
             return Err(PartitionError::NoCells);

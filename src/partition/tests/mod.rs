@@ -13,7 +13,7 @@ use crate::geometry::sobol::OwenSobol;
 
 /// A number of triangles about a unit across, in a room of 4 x 2 x 3 metres; `clustered` ones crowd in its lower corner.
 /// Corners lie on a lattice of 1/8 m, as in levels that people build.
-fn soup(count: u32, clustered: bool) -> Polygons {
+pub(super) fn soup(count: u32, clustered: bool) -> Polygons {
     let (places, corners, more) = (OwenSobol::new(5), OwenSobol::new(6), OwenSobol::new(7));
     let mut polygons = Polygons::default();
     for index in 0..count {
@@ -37,7 +37,7 @@ fn settings(kind: PartitionKind, count: u32) -> PartitionSettings {
 }
 
 /// One of each kind.
-fn partitions(polygons: &Polygons) -> Vec<Partition> {
+pub(super) fn partitions(polygons: &Polygons) -> Vec<Partition> {
     let kinds = [(PartitionKind::Uniform, 30), (PartitionKind::Balanced, 32), (PartitionKind::Hybrid, 40)];
     let mut partitions: Vec<Partition> =
         kinds.iter().map(|&(kind, count)| Partition::new(polygons, &settings(kind, count)).unwrap()).collect();
