@@ -201,6 +201,19 @@ fn counts_that_a_partition_cannot_have_are_said() {
 }
 
 #[test]
+fn subscenes_that_cannot_be_are_refused_in_one_sentence() {
+    let folder = folder();
+    let refused =
+        |arguments: &[&str]| complaint(&folder, &[&["bake", "builtin:cornell_box", "--subscenes"], arguments].concat());
+    assert!(refused(&["4"]).contains("only the progressive method"));
+    let progressive = |arguments: &[&'static str]| refused(&[arguments, &["--method", "progressive"]].concat());
+    assert!(progressive(&["0"]).contains("0 cells"));
+    assert!(progressive(&["6", "--partition", "balanced"]).contains("ask for 4 or 8"));
+    assert!(progressive(&["4", "--mask-cells", "0"]).contains("0 x 0"));
+    assert!(progressive(&["4", "--mask-cells", "4000000000"]).contains("ask for 1 to 256"));
+}
+
+#[test]
 fn probes_of_a_furnace_find_pi_times_its_radiance_by_paths_and_in_its_bake() {
     let folder = folder();
     fs::write(folder.path().join("points.csv"), "x,y,z,nx,ny,nz\n0,-1,0,0,1,0\n1,0.3,0.2,-1,0,0\n").unwrap();

@@ -23,6 +23,9 @@ pub enum BakeError {
         /// What it may be.
         wanted: &'static str,
     },
+    /// The scene cannot be cut into such subscenes.
+    #[error("{0}")]
+    Subscenes(String),
     /// The scene has nothing that receives light.
     #[error("the scene has no surface to bake: give it a mesh whose role is static and whose triangles have an area")]
     NothingToBake,
@@ -110,6 +113,7 @@ impl From<SolveError> for BakeError {
         match error {
             SolveError::Cancelled(cancelled) => Self::Cancelled(cancelled),
             SolveError::OtherInputs => Self::OtherInputs,
+            SolveError::Subscenes(reason) => Self::Subscenes(reason),
             SolveError::Device(reason) => Self::Device(reason),
         }
     }

@@ -95,6 +95,13 @@ impl BakeSettings {
             let wanted = "0 or left open with the progressive method, which follows light until little is left";
             return Err(BakeError::Setting { name: "number of bounces", value: bounces as f32, wanted });
         }
+        if let Some(subscenes) = self.solver.subscenes {
+            if self.solver.method != Method::Progressive {
+                let reason = "only the progressive method works subscene by subscene: ask for it, or for no subscenes";
+                return Err(BakeError::Subscenes(reason.to_owned()));
+            }
+            subscenes.check().map_err(|error| BakeError::Subscenes(error.to_string()))?;
+        }
         if let Some(seconds) = self.solver.time_seconds {
             positive("time", seconds)?;
         }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
 use crate::lightmap::Unwrapper;
 use crate::pathtrace::VolumeSettings;
-use crate::radiosity::{Content, Method};
+use crate::radiosity::{Content, Method, SubsceneSettings};
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings};
+use super::cells::Kind;
 use super::progress::{Display, duration};
 use super::{Failure, interrupt, say};
 
@@ -39,6 +40,15 @@ pub struct Arguments {
     /// Most bounces of indirect light [default: until nothing is left]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
+    /// Work on so many parts of the scene one after the other (--method progressive)
+    #[arg(long, value_name = "N")]
+    subscenes: Option<u32>,
+    /// How the scene is cut into subscenes [default: uniform]
+    #[arg(long, value_enum, value_name = "KIND", requires = "subscenes")]
+    partition: Option<Kind>,
+    /// Cells along each edge of the masks that tell what is seen through borders of subscenes, 1 to 256
+    #[arg(long, value_name = "N", requires = "subscenes")]
+    mask_cells: Option<u32>,
     /// Metres between the voxels of the irradiance volume that lights what moves
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, conflicts_with = "no_volume")]
     volume: Option<f32>,
@@ -130,6 +140,7 @@ impl Arguments {
         solver.time_seconds = self.time;
         solver.bounces = self.bounces;
         solver.seed = self.seed;
+        solver.subscenes = self.subscenes();
         solver.memory_mib = self.memory.unwrap_or(solver.memory_mib);
         settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
         settings.layout.unwrapper = self.unwrap.unwrapper()?;
@@ -140,6 +151,14 @@ impl Arguments {
         });
         settings.relight = self.relight;
         Ok(settings)
+    }
+
+    fn subscenes(&self) -> Option<SubsceneSettings> {
+        let mut settings = SubsceneSettings::default();
+        settings.partition.count = self.subscenes?;
+        settings.partition.kind = self.partition.map_or(settings.partition.kind, Kind::partition);
+        settings.mask_resolution = self.mask_cells.unwrap_or(settings.mask_resolution);
+        Some(settings)
     }
 
     fn folder(&self) -> PathBuf {

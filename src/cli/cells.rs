@@ -32,10 +32,23 @@ pub struct CellArguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+pub enum Kind {
+    /// Boxes of one size
     Uniform,
+    /// Boxes with equal areas, for powers of two
     Balanced,
+    /// Eight boxes, and eighths of those that hold most
     Hybrid,
+}
+
+impl Kind {
+    pub fn partition(self) -> PartitionKind {
+        match self {
+            Self::Uniform => PartitionKind::Uniform,
+            Self::Balanced => PartitionKind::Balanced,
+            Self::Hybrid => PartitionKind::Hybrid,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -132,16 +145,17 @@ impl PartitionInfo {
 
 impl CellArguments {
     fn settings(&self, kind: Kind) -> PartitionSettings {
-        let kind = match kind {
-            Kind::Uniform => PartitionKind::Uniform,
-            Kind::Balanced => PartitionKind::Balanced,
-            Kind::Hybrid => PartitionKind::Hybrid,
-        };
         let axis = match self.axis {
             Axis::Middle => AxisChoice::Middle,
             Axis::Volume => AxisChoice::Volume,
         };
-        PartitionSettings { kind, count: self.count, factor: self.factor, axis, ..PartitionSettings::default() }
+        PartitionSettings {
+            kind: kind.partition(),
+            count: self.count,
+            factor: self.factor,
+            axis,
+            ..PartitionSettings::default()
+        }
     }
 }
 

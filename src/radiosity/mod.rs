@@ -50,7 +50,7 @@ pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
 pub use cpu::CpuBackend;
 pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
-pub use settings::{Content, Method, Solution, SolverSettings};
+pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
 

@@ -182,7 +182,7 @@ pub(super) fn fingerprint(scene: &Scene, elements: &Elements, settings: &SolverS
     hasher.update(cast_slice(&elements.reflectance));
     hasher.update(cast_slice(&elements.emission));
     hasher.update(format!("{:?}", scene.lights).as_bytes());
-    let SolverSettings { method, content, error, time_seconds: _, bounces, seed, memory_mib } = settings;
-    hasher.update(format!("{method:?} {content:?} {error} {bounces:?} {seed} {memory_mib}").as_bytes());
+    let SolverSettings { method, content, error, time_seconds: _, bounces, seed, memory_mib, subscenes } = settings;
+    hasher.update(format!("{method:?} {content:?} {error} {bounces:?} {seed} {memory_mib} {subscenes:?}").as_bytes());
     *hasher.finalize().as_bytes()
 }

@@ -4,6 +4,8 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
 use super::HALVES;
+use crate::partition::masks::Mask;
+use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 
 /// How a bake is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,37 @@ pub struct SolverSettings {
     pub seed: u32,
     /// Most memory for stored hits and the like, MiB.
     pub memory_mib: u32,
+    /// Work subscene by subscene, with the progressive method; `None` for the whole scene at once.
+    pub subscenes: Option<SubsceneSettings>,
+}
+
+/// How a scene is worked on subscene by subscene.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SubsceneSettings {
+    /// How the scene is cut. More subscenes are smaller each, and tell each other more.
+    pub partition: PartitionSettings,
+    /// Cells along each edge of the masks that tell what is seen through a border, 1 to 256. More make shadows that fall
+    /// through borders sharper, at a cost that grows with the square where something stands in the way.
+    pub mask_resolution: u32,
+}
+
+impl Default for SubsceneSettings {
+    fn default() -> Self {
+        let partition = PartitionSettings { kind: PartitionKind::Uniform, count: 4, ..PartitionSettings::default() };
+        Self { partition, mask_resolution: 32 }
+    }
+}
+
+impl SubsceneSettings {
+    /// Finds settings that no scene can be worked on with.
+    ///
+    /// # Errors
+    /// Names what is wrong, and what may be asked for.
+    pub fn check(&self) -> Result<(), PartitionError> {
+        self.partition.check()?;
+        Mask::check_resolution(self.mask_resolution)
+    }
 }
 
 impl Default for SolverSettings {
@@ -65,6 +98,7 @@ impl Default for SolverSettings {
             bounces: None,
             seed: 0,
             memory_mib: 4096,
+            subscenes: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::residual::{Claim, rays_for, residual};
 use super::{HALVES, Method, Solution, SolverSettings, progressive};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
+use crate::partition::PartitionError;
 use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::scene::Scene;
 
@@ -28,9 +29,18 @@ pub enum SolveError {
     /// The checkpoint belongs to another bake.
     #[error("the checkpoint is of another scene or other settings; bake without it")]
     OtherInputs,
+    /// The scene cannot be cut into such subscenes.
+    #[error("{0}")]
+    Subscenes(String),
     /// What the backend runs on has failed: a graphics card that was lost, or has too little memory.
     #[error("{0}")]
     Device(String),
+}
+
+impl From<PartitionError> for SolveError {
+    fn from(error: PartitionError) -> Self {
+        Self::Subscenes(error.to_string())
+    }
 }
 
 impl From<StepError> for SolveError {

@@ -16,7 +16,13 @@ pub trait Occluders: Sync {
 
     /// True only when nothing stands between two boxes.
     fn are_clear(&self, from: &Aabb, to: &Aabb) -> bool;
+
+    /// True when a ray that is blocked starts inside something solid.
+    fn starts_inside(&self, ray: &Ray) -> bool;
 }
+
+/// Points of a rectangle that are tried until one does not lie inside something solid, where nobody looks through.
+const TRIES: usize = 4;
 
 /// Rectangles that are looked at one by one rather than together.
 const FEW: usize = 4;
@@ -89,7 +95,9 @@ impl Cast<'_> {
                 word |= bits_of(viewpoint);
                 continue;
             }
-            let light = self.light(self.raster.point(place + offset(viewpoint)), viewpoint);
+            let point = |again: usize| self.raster.point(place + offset(viewpoint + again * Mask::MOST_VIEWPOINTS));
+            let open = (0..TRIES).find_map(|again| self.light(point(again), viewpoint));
+            let light = open.unwrap_or(Vec3::ZERO);
             let border = self.raster.gate.border.index() as u32;
             let seed = hash2(hash2(self.raster.index(column, row) as u32, viewpoint as u32), border);
             for channel in 0..3 {
@@ -101,15 +109,18 @@ impl Cast<'_> {
         word
     }
 
-    /// How much of a viewpoint's light comes to a point of the border.
-    fn light(&self, point: Vec3, viewpoint: usize) -> Vec3 {
+    /// How much of a viewpoint's light comes to a point of the border; `None` when that lies inside something solid.
+    fn light(&self, point: Vec3, viewpoint: usize) -> Option<Vec3> {
         let glance = self.sight.look(point, viewpoint);
         if glance.light == Vec3::ZERO {
-            return Vec3::ZERO;
+            return Some(Vec3::ZERO);
         }
         // What stands in the border itself hides it.
         let before = hair(point) / glance.local.direction.length().max(f32::MIN_POSITIVE);
-        glance.light * self.occluders.blocked(&Ray { t_min: -before, ..glance.local }).0
+        let local = Ray { t_min: -before, ..glance.local };
+        let crosses = self.occluders.blocked(&local);
+        let is_inside = crosses.is_blocked() && self.occluders.starts_inside(&local);
+        (!is_inside).then_some(glance.light * crosses.0)
     }
 }
 

@@ -15,19 +15,21 @@ pub struct Viewpoint {
 }
 
 /// A polygon that shines, by some of its points. All lie on one side of each plane that cuts the partition, or hardly
-/// beyond: the first says which, and masks are read where they are nearest.
+/// beyond; for those that do not, masks are read where they are nearest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
+    place: Vec3,
     viewpoints: Vec<Viewpoint>,
     bounds: Aabb,
 }
 
 impl Source {
-    /// A polygon by its points, [`Mask::MOST_VIEWPOINTS`] at most; those beyond are left out. `None` without any.
-    pub fn new(mut viewpoints: Vec<Viewpoint>) -> Option<Self> {
+    /// A polygon by its points, [`Mask::MOST_VIEWPOINTS`] at most; those beyond are left out. Without any, nothing of
+    /// it is seen. `place` tells on which side of planes it counts, and with that the subscene that it is in.
+    pub fn new(place: Vec3, mut viewpoints: Vec<Viewpoint>) -> Self {
         viewpoints.truncate(Mask::MOST_VIEWPOINTS);
         let bounds = Aabb::around(viewpoints.iter().map(|viewpoint| viewpoint.position));
-        (!viewpoints.is_empty()).then_some(Self { viewpoints, bounds })
+        Self { place, viewpoints, bounds }
     }
 
     /// Its points.
@@ -40,9 +42,9 @@ impl Source {
         self.bounds
     }
 
-    /// One of its points, to tell the sides of planes by.
+    /// What tells the sides of planes that it is on.
     pub fn place(&self) -> Vec3 {
-        self.viewpoints[0].position
+        self.place
     }
 
     /// False when no viewpoint has any of some points above it.

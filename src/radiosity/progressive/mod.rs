@@ -11,6 +11,7 @@
 //! shaft         the space between two patches          occluders     triangles within it
 //! interactions  what a patch may send light to, kept as long as memory lasts
 //! shooter       one shot                               refinement    all of them
+//! blocked       the same, subscene by subscene
 //!
 //! this file     from direct light to a solution
 //! ```
@@ -19,6 +20,7 @@
 //! reflects first. After each shot the light is whole so far: all that has been received may be shown.
 
 mod bare;
+mod blocked;
 mod interactions;
 mod occluders;
 mod patches;
@@ -33,6 +35,7 @@ use std::time::Instant;
 
 use glam::Vec3;
 
+use self::blocked::Blocked;
 pub(crate) use self::patches::PatchId;
 pub(super) use self::patches::facets_of;
 pub(crate) use self::refinement::{Options, Place, Refinement};
@@ -149,6 +152,14 @@ impl Bounces<'_> {
             most_bytes: (settings.memory_mib as usize) << 18,
             seed: settings.seed,
         };
+        if let Some(subscenes) = &settings.subscenes {
+            let blocked = Blocked::new(place, &sources, &options, subscenes)?;
+            let shot = self.shoot_in(blocked, observer)?;
+            return Ok(match shot {
+                Some(shot) => self.complete(shot),
+                None => self.lit,
+            });
+        }
         let mut refinement = Refinement::new(place, &sources, &options);
         let all = refinement.unshot_power();
         let Some(first) = refinement.strongest() else { return Ok(self.lit) };
@@ -182,6 +193,31 @@ impl Bounces<'_> {
             rays: refinement.rays(),
         };
         Ok(self.complete(shot))
+    }
+
+    /// Follows direct light subscene by subscene; `None` when there is none. A checkpoint keeps the direct light alone.
+    fn shoot_in(&self, mut blocked: Blocked, observer: &dyn SolveObserver) -> Result<Option<Found>, SolveError> {
+        let Self { settings, passes, lit, ends, .. } = self;
+        let all = blocked.unshot_power();
+        let Some(first) = blocked.strongest() else { return Ok(None) };
+        let tolerance = UNSHOT_SHARE * f64::from(settings.error) * all / blocked.patches() as f64;
+        let mut progress = 0.0;
+        let mut go_on = |power: f64| {
+            observer.shot_finished(&|| passes.state())?;
+            observer.check()?;
+            let way = (first / power).ln() / (first / tolerance).ln().max(f64::MIN_POSITIVE);
+            progress = way.clamp(progress, 1.0);
+            observer.progress(progress as f32);
+            Ok(ends.is_none_or(|(start, seconds)| start.elapsed().as_secs_f32() <= seconds))
+        };
+        while blocked.go_round(tolerance, &mut go_on)? {
+            observer.light_improved(&|| LightSoFar {
+                direct: lit.direct.clone(),
+                indirect: sum(&lit.indirect, &blocked.received()),
+                visible_fraction: lit.visible_fraction.clone(),
+            });
+        }
+        Ok(Some(blocked.found(all)))
     }
 
     /// Joins direct light and what was shot, and judges both.

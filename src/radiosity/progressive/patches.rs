@@ -116,6 +116,31 @@ impl Facet {
 ///
 /// Elements that light does not reach at all belong to none. `visible` is the part of each element that light reaches.
 pub fn patches(scene: &Scene, elements: &Elements, visible: &[f32]) -> Vec<Patch> {
+    let groups = groups(elements, visible);
+    groups.iter().filter_map(|group| patch(scene, elements, visible, group)).collect()
+}
+
+/// The same patches, cut where elements are in different places.
+pub fn patches_apart<P: Copy + Eq>(
+    scene: &Scene,
+    elements: &Elements,
+    visible: &[f32],
+    place: impl Fn(ElementId) -> P,
+) -> Vec<Patch> {
+    let mut apart: Vec<Vec<ElementId>> = Vec::new();
+    for group in groups(elements, visible) {
+        let first = apart.len();
+        for id in group {
+            match apart[first..].iter_mut().find(|part| place(part[0]) == place(id)) {
+                Some(part) => part.push(id),
+                None => apart.push(vec![id]),
+            }
+        }
+    }
+    apart.iter().filter_map(|group| patch(scene, elements, visible, group)).collect()
+}
+
+fn groups(elements: &Elements, visible: &[f32]) -> Vec<Vec<ElementId>> {
     let most = MOST_PATCHES.max(elements.surface_offsets.len());
     let mut edge = 1;
     let group = |edge| blocks(elements, edge, |id| visible[id.index()] > 0.0);
@@ -124,7 +149,7 @@ pub fn patches(scene: &Scene, elements: &Elements, visible: &[f32]) -> Vec<Patch
         edge *= 2;
         groups = group(edge);
     }
-    groups.iter().filter_map(|group| patch(scene, elements, visible, group)).collect()
+    groups
 }
 
 fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[ElementId]) -> Option<Patch> {

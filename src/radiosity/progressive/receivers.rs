@@ -49,6 +49,11 @@ impl Receiver {
             area,
         }
     }
+
+    /// The middle of its points.
+    pub fn place(&self) -> Vec3 {
+        self.points.iter().sum::<Vec3>() / POINTS as f32
+    }
 }
 
 /// The receivers of all elements. Where parts of an element lie inside other geometry, its points do not. `visible` is the

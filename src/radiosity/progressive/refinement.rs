@@ -5,15 +5,15 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::interactions::{InteractionCache, Interactions};
+use super::interactions::{Between, InteractionCache, Interactions};
 use super::occluders::Occluders;
-use super::patches::Patch;
+use super::patches::{Facet, Patch, facets_of};
 use super::receivers::{Receiver, ReceiverId};
-use super::shooter::{Geometry, Shooter};
+use super::shooter::{Geometry, Part, Shining, Shooter, Straight};
 use super::{PatchId, Visibility};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
-use crate::lightmap::Elements;
+use crate::lightmap::{ElementId, Elements};
 use crate::radiosity::partial::Shots;
 use crate::scene::Scene;
 
@@ -56,9 +56,9 @@ pub struct Refinement<'a> {
 }
 
 /// Light of a patch's receivers, in their order.
-struct State {
+pub struct State {
     /// Irradiance that shots brought, lux.
-    received: Vec<Vec3>,
+    pub received: Vec<Vec3>,
     /// Radiosity that has not been shot, lm/m2.
     unshot: Vec<Vec3>,
     /// Its power, lumens.
@@ -66,8 +66,27 @@ struct State {
 }
 
 impl State {
+    /// Before any shot: `source` is what a receiver sends out of itself, lm/m2.
+    pub fn new(patch: &Patch, receivers: &[Receiver], source: impl Fn(&ReceiverId) -> Vec3) -> Self {
+        let unshot: Vec<Vec3> = patch.receivers.iter().map(source).collect();
+        let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * receivers[id.index()].area;
+        let power = patch.receivers.iter().zip(&unshot).map(power).sum();
+        Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
+    }
+
+    /// Power that has not been shot, lumens, the mean of the channels.
+    pub fn unshot_power(&self) -> f64 {
+        mean(self.power)
+    }
+
+    /// Takes all that has not been shot: power, and the radiosity of each receiver.
+    pub fn take(&mut self) -> (Vec3, Vec<Vec3>) {
+        let none = vec![Vec3::ZERO; self.unshot.len()];
+        (core::mem::take(&mut self.power), core::mem::replace(&mut self.unshot, none))
+    }
+
     /// Adds light to one of the receivers, lux.
-    fn receive(&mut self, index: usize, receiver: &Receiver, light: Vec3) {
+    pub fn receive(&mut self, index: usize, receiver: &Receiver, light: Vec3) {
         let reflected = light * receiver.reflectance;
         self.received[index] += light;
         self.unshot[index] += reflected;
@@ -95,13 +114,8 @@ impl<'a> Refinement<'a> {
             let origins = patch.receivers.iter().flat_map(|id| receivers[id.index()].points);
             patch.bounds().union(Aabb::around(origins))
         };
-        let state = |patch: &Patch| {
-            let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-            let unshot: Vec<Vec3> = patch.receivers.iter().map(source).collect();
-            let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * receivers[id.index()].area;
-            let power = patch.receivers.iter().zip(&unshot).map(power).sum();
-            State { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
-        };
+        let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
+        let state = |patch: &Patch| State::new(patch, &receivers, source);
         let mut refinement = Self {
             place,
             visibility: options.visibility,
@@ -116,11 +130,8 @@ impl<'a> Refinement<'a> {
             shots: 0,
             rays: 0,
         };
-        // So many rays of n decide on equal shares of the light that their error is at most a half of it over the root
-        // of n: those that are seen and those that are not are as many.
-        let area: f32 = refinement.patches.iter().map(|patch| patch.visible_area).sum();
-        let mean_light = refinement.unshot_power() as f32 / area.max(f32::MIN_POSITIVE);
-        refinement.light_per_ray = mean_light * (2.0 * options.noise).powi(2);
+        let area = refinement.patches.iter().map(|patch| patch.visible_area).sum();
+        refinement.light_per_ray = light_per_ray(refinement.unshot_power(), area, options.noise);
         refinement
     }
 
@@ -147,30 +158,20 @@ impl<'a> Refinement<'a> {
 
     /// All power that has not been shot, lumens, the mean of the channels.
     pub fn unshot_power(&self) -> f64 {
-        self.states.iter().map(|state| mean(state.power)).sum()
+        self.states.iter().map(State::unshot_power).sum()
     }
 
     /// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
     pub fn strongest(&self) -> Option<Shot> {
-        let mut strongest = None::<Shot>;
-        for (index, state) in self.states.iter().enumerate() {
-            let power = mean(state.power);
-            if power > strongest.map_or(0.0, |shot| shot.power) {
-                strongest = Some(Shot { patch: PatchId::from_index(index), power });
-            }
-        }
-        strongest
+        strongest(&self.states)
     }
 
     /// Shoots all that a patch has.
     pub fn shoot(&mut self, patch: PatchId) {
         let Self { place, visibility, patches, receivers, bounds, occluders, interactions, states, .. } = self;
-        let State { unshot, power, .. } = &mut states[patch.index()];
-        let radiosity = *power / patches[patch.index()].visible_area;
-        let each = core::mem::replace(unshot, vec![Vec3::ZERO; unshot.len()]);
-        *power = Vec3::ZERO;
+        let (power, each) = states[patch.index()].take();
         let geometry = Geometry {
-            place: *place,
+            world: place.world,
             patches,
             receivers,
             bounds,
@@ -178,15 +179,21 @@ impl<'a> Refinement<'a> {
             visibility: *visibility,
             light_per_ray: self.light_per_ray,
         };
-        let shooter = Shooter::new(geometry, patch, radiosity, &each, hash2(self.seed, self.shots));
+        let shines = &patches[patch.index()];
+        let whole = power / shines.visible_area;
+        let facets = |id: &ReceiverId| facets_of(place.scene, place.elements, &[ElementId(id.0)]);
+        let parts = parts(shines, whole, &each, facets);
+        let shining = Shining { patch: shines, bounds: bounds[patch.index()], whole, parts: &parts };
+        let shooter = Shooter::new(geometry, shining, Some(patch), hash2(self.seed, self.shots));
         let rays = AtomicU64::new(0);
         let build = || Interactions::build(patches.len(), |receiver| shooter.candidates(receiver));
         interactions.with(patch, build, |interactions| {
             states.par_iter_mut().with_min_len(4).enumerate().for_each(|(receiver, state)| {
                 let receiver = PatchId::from_index(receiver);
                 let Some(between) = interactions.with(receiver) else { return };
+                let look = (between != Between::Nothing).then_some(Straight { geometry, patch: shines, between });
                 rays.fetch_add(
-                    shooter.light(receiver, between, |index, id, light| {
+                    shooter.light(receiver, look.as_ref(), |index, id, light| {
                         state.receive(index, &receivers[id.index()], light)
                     }),
                     Ordering::Relaxed,
@@ -245,6 +252,35 @@ fn take<'a>(rest: &mut &'a [Vec3], count: usize) -> &'a [Vec3] {
     let (taken, after) = rest.split_at(count);
     *rest = after;
     taken
+}
+
+/// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
+pub fn strongest(states: &[State]) -> Option<Shot> {
+    let mut strongest = None::<Shot>;
+    for (index, state) in states.iter().enumerate() {
+        let power = state.unshot_power();
+        if power > strongest.map_or(0.0, |shot| shot.power) {
+            strongest = Some(Shot { patch: PatchId::from_index(index), power });
+        }
+    }
+    strongest
+}
+
+/// What the parts of a patch shine with: `whole` is the mean of what its receivers send out, which is `each`, and `facets`
+/// are those of one receiver.
+pub fn parts(patch: &Patch, whole: Vec3, each: &[Vec3], facets: impl Fn(&ReceiverId) -> Vec<Facet>) -> Vec<Part> {
+    match &*patch.receivers {
+        [_] => vec![(patch.facets.clone(), whole)],
+        several => several.iter().map(facets).zip(each.iter().copied()).collect(),
+    }
+}
+
+/// Light that a ray should decide on, lux, where so much power, in lumens, lies on so many square metres.
+///
+/// So many rays of n decide on equal shares of the light that their error is at most a half of it over the root of n:
+/// those that are seen and those that are not are as many.
+pub fn light_per_ray(power: f64, area: f32, noise: f32) -> f32 {
+    power as f32 / area.max(f32::MIN_POSITIVE) * (2.0 * noise).powi(2)
 }
 
 /// Mean of the channels.

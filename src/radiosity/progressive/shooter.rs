@@ -4,14 +4,12 @@ use glam::{Vec2, Vec3};
 
 use super::interactions::Between;
 use super::occluders::{Candidates, Occluders};
-use super::patches::{Facet, Patch, facets_of};
+use super::patches::{Facet, Patch};
 use super::receivers::{POINTS, Receiver, ReceiverId};
-use super::refinement::Place;
 use super::shaft::Shaft;
 use super::{PatchId, Visibility};
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
-use crate::geometry::{Aabb, Ray};
-use crate::lightmap::ElementId;
+use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::radiosity::form_factor::point_to_polygon;
 use crate::scene::luminance;
 
@@ -21,10 +19,10 @@ const MOST_RAYS: f32 = 1024.0;
 /// Patches nearer to each other than this many times their size see more of each other than their means.
 const NEAR: f32 = 1.0;
 
-/// What all shots have in common.
+/// What receives, and what stands there.
 #[derive(Clone, Copy)]
 pub struct Geometry<'a> {
-    pub place: Place<'a>,
+    pub world: &'a dyn RayQuery,
     pub patches: &'a [Patch],
     pub receivers: &'a [Receiver],
     pub bounds: &'a [Aabb],
@@ -34,40 +32,88 @@ pub struct Geometry<'a> {
     pub light_per_ray: f32,
 }
 
-/// A patch that shoots.
+/// A patch with what it sends out.
+#[derive(Clone, Copy)]
+pub struct Shining<'a> {
+    pub patch: &'a Patch,
+    /// The box around it and around the points that it looks from.
+    pub bounds: Aabb,
+    /// What it sends out all in all, lm/m2.
+    pub whole: Vec3,
+    /// What each of its parts does.
+    pub parts: &'a [Part],
+}
+
+/// A part of a patch, as it shines: its polygons and what they send out, lm/m2.
+pub type Part = (Vec<Facet>, Vec3);
+
+/// A point of a patch that shines.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub position: Vec3,
+    pub normal: Vec3,
+    /// Which of the patch's viewpoints it is, where it has those.
+    pub viewpoint: usize,
+}
+
+/// How receivers look at a patch that shines.
+pub trait Look {
+    /// One of its points, for a `u` that is uniform in the unit square.
+    fn target(&self, u: Vec2) -> Target;
+
+    /// How much of its light comes to a receiver's point, per channel.
+    fn crosses(&self, point: Vec3, target: &Target) -> Vec3;
+}
+
+/// A look straight at any point of a patch.
+pub struct Straight<'a> {
+    pub geometry: Geometry<'a>,
+    pub patch: &'a Patch,
+    pub between: Between<'a>,
+}
+
+impl Look for Straight<'_> {
+    fn target(&self, u: Vec2) -> Target {
+        let (position, normal) = self.patch.sample(u);
+        Target { position, normal, viewpoint: 0 }
+    }
+
+    fn crosses(&self, point: Vec3, target: &Target) -> Vec3 {
+        self.geometry.crosses(self.between, &Ray::between(point, target.position))
+    }
+}
+
+impl Geometry<'_> {
+    /// How much light crosses a ray's interval, past what may stand there.
+    pub fn crosses(&self, between: Between, ray: &Ray) -> Vec3 {
+        match between {
+            Between::Triangles(candidates) if self.occluders.block(candidates, ray) => Vec3::ZERO,
+            Between::Nothing | Between::Triangles(_) => Vec3::ONE,
+            Between::Anything => self.world.blocked(ray).0,
+        }
+    }
+}
+
+/// A patch that shoots at others.
 pub struct Shooter<'a> {
     geometry: Geometry<'a>,
-    patch: PatchId,
-    /// What it sends out all in all, and what each of its parts does, lm/m2.
-    whole: Vec3,
-    parts: Vec<(Vec<Facet>, Vec3)>,
+    shining: Shining<'a>,
+    /// Which of those that receive it is.
+    own: Option<PatchId>,
     seed: u32,
 }
 
 impl<'a> Shooter<'a> {
-    /// `radiosity` is the mean of what its receivers send out, which is `each`, lm/m2.
-    pub fn new(geometry: Geometry<'a>, patch: PatchId, radiosity: Vec3, each: &[Vec3], seed: u32) -> Self {
-        let Place { scene, elements, .. } = geometry.place;
-        let shining = &geometry.patches[patch.index()];
-        let parts = match &*shining.receivers {
-            [_] => vec![(shining.facets.clone(), radiosity)],
-            several => {
-                let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(id.0)]);
-                several.iter().map(facets).zip(each.iter().copied()).collect()
-            }
-        };
-        Self { geometry, patch, whole: radiosity, parts, seed }
-    }
-
-    fn shining(&self) -> &Patch {
-        &self.geometry.patches[self.patch.index()]
+    /// `own` tells which of the receiving patches it is that shoots, if any.
+    pub fn new(geometry: Geometry<'a>, shining: Shining<'a>, own: Option<PatchId>, seed: u32) -> Self {
+        Self { geometry, shining, own, seed }
     }
 
     /// What may stand between the shooter and a patch; `None` where one lies behind the other.
     pub fn candidates(&self, receiver: PatchId) -> Option<Candidates> {
-        let (shining, receiving) = (self.shining(), &self.geometry.patches[receiver.index()]);
-        let [from, to] = [self.patch, receiver].map(|patch| self.geometry.bounds[patch.index()]);
-        let flat = receiver == self.patch && shining.plane_normal.is_some();
+        let (shining, receiving) = (self.shining.patch, &self.geometry.patches[receiver.index()]);
+        let (from, to) = (self.shining.bounds, self.geometry.bounds[receiver.index()]);
+        let flat = self.own == Some(receiver) && shining.plane_normal.is_some();
         if flat || lies_behind(shining, receiving) || lies_behind(receiving, shining) {
             return None;
         }
@@ -81,8 +127,13 @@ impl<'a> Shooter<'a> {
     }
 
     /// Tells how much light, in lux, each receiver of a patch gets, with its place in the patch; answers how many rays that
-    /// took.
-    pub fn light(&self, patch: PatchId, between: Between, mut receive: impl FnMut(usize, ReceiverId, Vec3)) -> u64 {
+    /// took. Without a `look`, nothing hides the two from each other.
+    pub fn light(
+        &self,
+        patch: PatchId,
+        look: Option<&impl Look>,
+        mut receive: impl FnMut(usize, ReceiverId, Vec3),
+    ) -> u64 {
         let near = self.is_near(patch);
         let mut rays = 0;
         for (index, &id) in self.geometry.patches[patch.index()].receivers.iter().enumerate() {
@@ -90,16 +141,14 @@ impl<'a> Shooter<'a> {
             let light = if near {
                 receiver.points.iter().map(|point| self.light_of_parts(receiver, *point)).sum::<Vec3>() / POINTS as f32
             } else {
-                self.whole * receiver.form_factor(receiver.centre, &self.shining().facets)
+                self.shining.whole * receiver.form_factor(receiver.centre, &self.shining.patch.facets)
             };
             if light == Vec3::ZERO {
                 continue;
             }
             let least = if near { POINTS as f32 } else { 0.0 };
-            let seen = match between {
-                Between::Nothing => Vec3::ONE,
-                _ => self.seen(receiver, id, self.rays_for(light).max(least), between, &mut rays),
-            };
+            let seen = look
+                .map_or(Vec3::ONE, |look| self.seen(receiver, id, self.rays_for(light).max(least), look, &mut rays));
             receive(index, id, light * seen);
         }
         rays
@@ -107,13 +156,13 @@ impl<'a> Shooter<'a> {
 
     /// True for patches so close that the light of their parts differs much from point to point.
     fn is_near(&self, patch: PatchId) -> bool {
-        let [from, to] = [self.patch, patch].map(|patch| self.geometry.bounds[patch.index()]);
+        let (from, to) = (self.shining.bounds, self.geometry.bounds[patch.index()]);
         let gap = (to.min - from.max).max(from.min - to.max).max(Vec3::ZERO).length();
         gap < NEAR * from.diagonal().max(to.diagonal())
     }
 
     fn light_of_parts(&self, receiver: &Receiver, point: Vec3) -> Vec3 {
-        self.parts.iter().map(|(facets, radiosity)| *radiosity * receiver.form_factor(point, facets)).sum()
+        self.shining.parts.iter().map(|(facets, radiosity)| *radiosity * receiver.form_factor(point, facets)).sum()
     }
 
     /// How many rays light is worth: noise is least where their number grows with it.
@@ -123,7 +172,7 @@ impl<'a> Shooter<'a> {
 
     /// How much of the shooter's light finds its way to a receiver, per channel, on the average of many; so many rays are
     /// asked, by chance one more or less.
-    fn seen(&self, receiver: &Receiver, id: ReceiverId, wanted: f32, between: Between, rays: &mut u64) -> Vec3 {
+    fn seen(&self, receiver: &Receiver, id: ReceiverId, wanted: f32, look: &impl Look, rays: &mut u64) -> Vec3 {
         let seed = hash2(self.seed, id.index() as u32);
         let points = receiver.points.iter().cycle().skip(hash2(seed, 2) as usize % POINTS);
         let count = (wanted + unit_float(seed)) as u32;
@@ -131,25 +180,17 @@ impl<'a> Shooter<'a> {
         let (mut all, mut arrived) = (0.0, Vec3::ZERO);
         for (ray, point) in (0..count).zip(points) {
             let [x, y, ..] = numbers.point(ray);
-            let (target, normal) = self.shining().sample(Vec2::new(x, y));
-            let weight = receiver.weight(*point, target, normal);
+            let target = look.target(Vec2::new(x, y));
+            let weight = receiver.weight(*point, target.position, target.normal);
             if weight <= 0.0 {
                 continue;
             }
             all += weight;
             *rays += 1;
-            arrived += weight * self.crosses(between, &Ray::between(*point, target));
+            arrived += weight * look.crosses(*point, &target);
         }
         // Whoever is asked for less than one ray stands for those who were not asked.
         if all > 0.0 { arrived / (all * wanted.min(1.0)) } else { Vec3::ZERO }
-    }
-
-    fn crosses(&self, between: Between, ray: &Ray) -> Vec3 {
-        match between {
-            Between::Triangles(candidates) if self.geometry.occluders.block(candidates, ray) => Vec3::ZERO,
-            Between::Nothing | Between::Triangles(_) => Vec3::ONE,
-            Between::Anything => self.geometry.place.world.blocked(ray).0,
-        }
     }
 }
 

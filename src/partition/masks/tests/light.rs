@@ -12,7 +12,8 @@ fn words(mask: &Mask, resolution: u32) -> Vec<u32> {
 fn without_occluders_all_that_a_source_faces_is_in_sight() {
     let partition = grid([3, 3, 2]);
     let mut workers = Workers::new(&partition, &Polygons::default(), 5);
-    let upright = Source::new(vec![Viewpoint { position: Vec3::new(1.5, 1.2, 0.3), normal: Vec3::Y }]).unwrap();
+    let position = Vec3::new(1.5, 1.2, 0.3);
+    let upright = Source::new(position, vec![Viewpoint { position, normal: Vec3::Y }]);
     for (source, bits) in [(&eye(upright.place()), 6), (&upright, 1)] {
         let spread = workers.spread(CellId(4), source, 1);
         for (cell, masks) in &spread.reached {

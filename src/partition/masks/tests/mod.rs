@@ -44,6 +44,10 @@ impl Occluders for Pile {
         let all = from.union(*to);
         self.triangles.iter().all(|triangle| triangle.bounds().intersection(all).is_empty())
     }
+
+    fn starts_inside(&self, _: &Ray) -> bool {
+        false
+    }
 }
 
 struct Message {
@@ -135,7 +139,7 @@ fn grid(parts: [u32; 3]) -> Partition {
 /// A point that looks everywhere.
 fn eye(position: Vec3) -> Source {
     let facing = [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::Z, Vec3::NEG_Z];
-    Source::new(facing.map(|normal| Viewpoint { position, normal }).to_vec()).unwrap()
+    Source::new(position, facing.map(|normal| Viewpoint { position, normal }).to_vec())
 }
 
 fn quad(polygons: &mut Polygons, corner: Vec3, u: Vec3, v: Vec3) {

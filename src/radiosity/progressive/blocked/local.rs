@@ -1,0 +1,107 @@
+//! The geometry of one subscene.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use glam::{Affine3A, DVec2, Vec2};
+
+use super::super::occluders::{Candidates, Occluders};
+use super::super::shaft::Shaft;
+use crate::geometry::clip::Corner;
+use crate::geometry::{Aabb, Ray, RayQuery, SurfaceId, Transmittance};
+use crate::kdtree::{Preset, World};
+use crate::partition::{Polygons, Subscene, masks};
+use crate::scene::{MeshData, MeshId, Role, Scene, Sides, Surface};
+
+/// What stands in one subscene, and nothing of what stands beyond it.
+pub struct Local {
+    pub world: World,
+    pub occluders: Occluders,
+    /// Rays that were traced to make masks.
+    rays: AtomicU64,
+}
+
+impl Local {
+    /// Takes the pieces of a scene's triangles that lie in a subscene; their corners carry weights of the triangles'
+    /// second and third corners.
+    pub fn new(origins: &Origins, subscene: &Subscene<DVec2>) -> Self {
+        let scene = Arc::new(part_of(origins, subscene));
+        Self { occluders: Occluders::new(&scene), world: World::build(scene, Preset::fast()), rays: AtomicU64::new(0) }
+    }
+
+    /// Rays that were traced to make masks.
+    pub fn mask_rays(&self) -> u64 {
+        self.rays.load(Ordering::Relaxed)
+    }
+}
+
+impl masks::Occluders for Local {
+    fn blocked(&self, ray: &Ray) -> Transmittance {
+        self.rays.fetch_add(1, Ordering::Relaxed);
+        self.world.blocked(ray)
+    }
+
+    fn are_clear(&self, from: &Aabb, to: &Aabb) -> bool {
+        let found = self.occluders.within(&Shaft::between(*from, *to), 0);
+        matches!(found, Candidates::Triangles(none) if none.is_empty())
+    }
+
+    fn starts_inside(&self, ray: &Ray) -> bool {
+        let scene = self.world.scene();
+        self.world.closest(ray).is_some_and(|hit| hit.back && scene.surface(hit.surface).sides == Sides::Front)
+    }
+}
+
+/// Where polygons of a scene come from.
+pub struct Origins<'a> {
+    scene: &'a Scene,
+    /// The surface and the triangle of its mesh that each is.
+    sources: Vec<(SurfaceId, u32)>,
+}
+
+impl<'a> Origins<'a> {
+    /// All polygons of a scene.
+    pub fn of(scene: &'a Scene) -> (Polygons, Self) {
+        let (polygons, sources) = Polygons::of_scene(scene);
+        (polygons, Self { scene, sources })
+    }
+
+    /// The weights of a polygon's corner in its triangle.
+    pub fn weights(&self, polygon: usize, corner: usize) -> DVec2 {
+        let is_reversed = self.scene.surface(self.sources[polygon].0).is_mirrored();
+        [DVec2::ZERO, DVec2::X, DVec2::Y][if is_reversed { 2 - corner } else { corner }]
+    }
+}
+
+/// The part of a scene that lies in a subscene, in world space, with its materials.
+fn part_of(Origins { scene, sources }: &Origins, subscene: &Subscene<DVec2>) -> Scene {
+    let mut meshes = vec![MeshData::default(); scene.surfaces.len()];
+    for (polygon, corners) in subscene.pieces() {
+        let (surface, triangle) = sources[polygon];
+        add_piece(&mut meshes[surface.index()], scene.mesh_of(surface), triangle, corners);
+    }
+    let surface = |id: SurfaceId| {
+        let whole = scene.surface(id);
+        let role = if whole.is_in_bake() { Role::Occluder } else { Role::Excluded };
+        Surface { mesh: MeshId(id.0), to_world: Affine3A::IDENTITY, role, ..whole.clone() }
+    };
+    Scene {
+        surfaces: scene.surface_ids().map(surface).collect(),
+        meshes: meshes.into_iter().map(Arc::new).collect(),
+        materials: scene.materials.clone(),
+        textures: scene.textures.clone(),
+        ..Scene::default()
+    }
+}
+
+fn add_piece(part: &mut MeshData, whole: &MeshData, triangle: u32, corners: &[Corner<DVec2>]) {
+    let first = part.positions.len() as u32;
+    for corner in corners {
+        part.positions.push(corner.position.as_vec3());
+        let at = |uv: &[Vec2]| whole.interpolate_uv(uv, triangle, corner.attribute.as_vec2());
+        part.uv0.extend(at(&whole.uv0));
+        part.uv1.extend(at(&whole.uv1));
+    }
+    let last = part.positions.len() as u32;
+    part.triangles.extend((first + 1..last - 1).map(|second| [first, second, second + 1]));
+}

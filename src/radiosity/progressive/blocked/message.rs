@@ -1,0 +1,72 @@
+//! What subscenes tell each other.
+
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+
+use super::super::patches::Patch;
+use super::super::shooter::{Part, Shining, Target};
+use crate::geometry::Aabb;
+use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::partition::CellId;
+use crate::partition::masks::{InMask, Source, Viewpoint};
+
+/// Viewpoints of a patch. More tell half-shadows in more steps.
+const VIEWPOINTS: u32 = 8;
+
+/// How far viewpoints are off their surface, as rays start there too: metres, and parts of their coordinates.
+const OFF: f32 = 1e-5;
+const OFF_SHARE: f32 = 1e-6;
+
+/// Light of a patch on its way to a subscene: a copy of the patch, and its mask on the border that it comes in by.
+pub struct Message {
+    pub to: CellId,
+    pub flash: Arc<Flash>,
+    pub mask: InMask,
+}
+
+/// One shot.
+pub struct Flash {
+    /// Which shot.
+    pub number: u64,
+    /// Which patch, among those of all subscenes.
+    pub patch: usize,
+    pub shape: Arc<Shape>,
+    /// What the patch sends out all in all, lm/m2.
+    pub whole: Vec3,
+    /// What each of its parts does.
+    pub parts: Vec<Part>,
+}
+
+/// A patch as others know it.
+pub struct Shape {
+    pub patch: Patch,
+    /// The box around it and around the points that it looks from.
+    pub bounds: Aabb,
+    pub source: Source,
+    /// Its viewpoints, as receivers look at them.
+    pub targets: Vec<Target>,
+}
+
+impl Flash {
+    pub fn shining(&self) -> Shining<'_> {
+        Shining { patch: &self.shape.patch, bounds: self.shape.bounds, whole: self.whole, parts: &self.parts }
+    }
+}
+
+impl Shape {
+    /// Spreads viewpoints over a patch; `place` is in its subscene.
+    pub fn new(patch: &Patch, bounds: Aabb, place: Vec3, seed: u32) -> Self {
+        let numbers = OwenSobol::new(hash2(seed, 3));
+        let target = |viewpoint: u32| {
+            let [x, y, ..] = numbers.point(viewpoint);
+            let (position, normal) = patch.sample(Vec2::new(x, y));
+            let lifted = position + normal * (OFF + OFF_SHARE * position.abs().max_element());
+            Target { position: lifted, normal, viewpoint: viewpoint as usize }
+        };
+        let targets: Vec<Target> = (0..VIEWPOINTS).map(target).collect();
+        let viewpoints = targets.iter().map(|target| Viewpoint { position: target.position, normal: target.normal });
+        let source = Source::new(place, viewpoints.collect());
+        Self { patch: patch.clone(), bounds, source, targets }
+    }
+}

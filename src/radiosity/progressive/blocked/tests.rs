@@ -1,0 +1,180 @@
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::super::{Options, Place, Refinement, Visibility};
+use super::Blocked;
+use crate::kdtree::{BruteForce, Preset, World};
+use crate::lightmap::Elements;
+use crate::partition::{PartitionKind, PartitionSettings};
+use crate::progress::Unmonitored;
+use crate::radiosity::test_scene::{TestScene, grey, shining};
+use crate::radiosity::{Method, SolveError, SolverSettings, SubsceneSettings, solve};
+use crate::scene::{AlphaMode, Material, Scene, Sides};
+
+/// A room with a block in it and one wall that shines.
+fn room_with_block() -> TestScene {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 2.0, 2.0), 8, |face| if face == 2 { shining(0.6, 5.0) } else { grey(0.6) });
+    test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &grey(0.4));
+    test
+}
+
+struct Fixture {
+    scene: Arc<Scene>,
+    world: World,
+    elements: Elements,
+    visible: Vec<f32>,
+    sources: Vec<Vec3>,
+}
+
+impl Fixture {
+    fn new(test: &TestScene) -> Self {
+        let scene = Arc::new(test.scene.clone());
+        let elements = test.elements();
+        let brute_force = BruteForce::new(&scene);
+        let burial = crate::radiosity::cpu::Burial::new(&scene, &brute_force);
+        let open = |id| {
+            let point = elements.centre_point(&scene, id);
+            if burial.is_buried(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
+        };
+        let visible = elements.ids().map(open).collect();
+        let sources = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
+        Self { world: World::build(scene.clone(), Preset::fast()), scene, elements, visible, sources }
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible }
+    }
+
+    fn options(most_bytes: usize) -> Options {
+        Options { visibility: Visibility::default(), noise: 0.002, most_bytes, seed: 7 }
+    }
+
+    /// What each element receives in the end when the whole scene is worked on at once.
+    fn plain(&self, tolerance: f64) -> Vec<Vec3> {
+        let mut refinement = Refinement::new(self.place(), &self.sources, &Self::options(1 << 30));
+        while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance) {
+            refinement.shoot(shot.patch);
+        }
+        refinement.received()
+    }
+
+    fn blocked(&self, settings: &SubsceneSettings, most_bytes: usize, tolerance: f64) -> Vec<Vec3> {
+        let mut blocked = Blocked::new(self.place(), &self.sources, &Self::options(most_bytes), settings).unwrap();
+        while blocked.go_round(tolerance, &mut |_| Ok(true)).unwrap() {}
+        assert!(blocked.strongest().unwrap() <= tolerance);
+        blocked.received()
+    }
+
+    /// Root mean square of what two solutions differ by, over the mean of the first.
+    fn difference(&self, first: &[Vec3], second: &[Vec3]) -> f32 {
+        let (mut square, mut sum, mut area) = (0.0, 0.0, 0.0);
+        for element in 0..self.elements.len() {
+            let weight = self.elements.area[element] * self.visible[element];
+            square += weight * (first[element] - second[element]).x.powi(2);
+            sum += weight * first[element].x;
+            area += weight;
+        }
+        (square / area).sqrt() / (sum / area)
+    }
+}
+
+fn cut(kind: PartitionKind, count: u32, mask_resolution: u32) -> SubsceneSettings {
+    SubsceneSettings { partition: PartitionSettings { kind, count, ..PartitionSettings::default() }, mask_resolution }
+}
+
+#[test]
+fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
+    let fixture = Fixture::new(&room_with_block());
+    let plain = fixture.plain(1e-3);
+    let noise = fixture.difference(&plain, &fixture.blocked(&cut(PartitionKind::Uniform, 1, 32), 1 << 30, 1e-3));
+    assert!(noise < 0.006, "{noise} with one subscene: other random numbers");
+    // Texels are a quarter of a metre across here, and planes cut many of them.
+    for (kind, count, most) in [
+        (PartitionKind::Uniform, 2, 0.01),
+        (PartitionKind::Uniform, 12, 0.03),
+        (PartitionKind::Balanced, 8, 0.03),
+        (PartitionKind::Hybrid, 8, 0.03),
+    ] {
+        let blocked = fixture.blocked(&cut(kind, count, 32), 1 << 30, 1e-3);
+        let difference = fixture.difference(&plain, &blocked);
+        eprintln!("{kind:?} {count}: {difference}");
+        assert!(difference < most, "{kind:?} {count}: {difference}");
+    }
+}
+
+#[test]
+fn an_empty_room_needs_no_rays_in_whatever_subscenes() {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(0.5, 1.0));
+    let fixture = Fixture::new(&test);
+    let settings = cut(PartitionKind::Uniform, 6, 8);
+    let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
+    while blocked.go_round(1e-3, &mut |_| Ok(true)).unwrap() {}
+    for received in blocked.received() {
+        // Radiosity pi from everywhere: irradiance is pi / (1 - 0.5) everywhere.
+        assert!((received.x / (2.0 * core::f32::consts::PI) - 1.0).abs() < 0.02, "{received}");
+    }
+}
+
+#[test]
+fn without_memory_for_masks_and_interactions_the_light_is_the_same() {
+    let fixture = Fixture::new(&room_with_block());
+    let settings = cut(PartitionKind::Uniform, 4, 16);
+    let received = [1 << 30, 0].map(|most_bytes| fixture.blocked(&settings, most_bytes, 0.05));
+    assert_eq!(received[0], received[1]);
+}
+
+#[test]
+fn a_wall_in_the_plane_between_subscenes_lets_nothing_through() {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 1.0, 1.0), 4, |face| if face == 4 { shining(0.5, 1.0) } else { grey(0.5) });
+    // Without thickness, facing the side that shines.
+    test.quad(Vec3::X, Vec3::Z, Vec3::Y, [4; 2], grey(0.5));
+    let fixture = Fixture::new(&test);
+    let received = fixture.blocked(&cut(PartitionKind::Uniform, 2, 16), 1 << 30, 1e-3);
+    for (element, received) in received.iter().enumerate() {
+        let centre = fixture.elements.centre[element];
+        let is_beyond = centre.x > 1.0;
+        assert_eq!(is_beyond, received.x < 1e-3, "{received} at {centre}");
+    }
+}
+
+#[test]
+fn coloured_glass_tints_what_comes_through_masks() {
+    let mut test = TestScene::default();
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [8; 2], grey(0.5));
+    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [8; 2], shining(0.0, 1.0));
+    let clear = Fixture::new(&test);
+    let colour = Vec3::new(0.2, 0.6, 1.0);
+    let glass = Material { base_color: colour.extend(0.25), metallic: 1.0, alpha: AlphaMode::Blend, ..grey(0.0) };
+    let pane = test.quad(Vec3::new(0.0, 0.7, 0.0), Vec3::Z, Vec3::X, [0; 2], glass);
+    test.scene.surfaces[pane.index()].sides = Sides::Both;
+    let tinted = Fixture::new(&test);
+    let settings = cut(PartitionKind::Uniform, 8, 64);
+    let [bare, through] =
+        [&clear, &tinted].map(|fixture| fixture.blocked(&settings, 1 << 30, 1e-3)[..64].iter().sum::<Vec3>());
+    let ratio = through / bare;
+    assert!((ratio - colour * 0.75).abs().max_element() < 0.02, "{ratio}");
+}
+
+#[test]
+fn what_cannot_be_cut_is_said_and_number_of_threads_does_not_matter() {
+    let test = room_with_block();
+    let settings = |count| SolverSettings {
+        method: Method::Progressive,
+        error: 0.2,
+        subscenes: Some(cut(PartitionKind::Balanced, count, 8)),
+        ..SolverSettings::default()
+    };
+    let fixture = Fixture::new(&test);
+    let run = |count| solve(&fixture.scene, &fixture.world, &fixture.elements, &settings(count), None, &Unmonitored);
+    assert!(matches!(run(3), Err(SolveError::Subscenes(reason)) if reason.contains("ask for 2 or 4")));
+    let solutions = [1, 3].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(4)).unwrap()
+    });
+    assert_eq!(solutions[0].indirect, solutions[1].indirect);
+    assert!(solutions[0].residual < 0.1, "{}", solutions[0].residual);
+}
