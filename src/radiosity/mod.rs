@@ -36,6 +36,7 @@ mod estimate;
 mod form_factor;
 pub mod low_rank;
 mod partial;
+mod passes;
 mod progress_share;
 mod progressive;
 mod residual;
@@ -54,7 +55,7 @@ pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
 
-pub(crate) use solve::storable_rays;
+pub(crate) use passes::storable_rays;
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

@@ -125,6 +125,15 @@ pub fn spawn_lit_floor(app: &mut App, size: f32, candela: f32) -> (Entity, Entit
     (floor, lamp)
 }
 
+/// A wall two metres behind the middle of the floor. What goes to and fro between both is noisy: an error that is small
+/// enough takes minutes.
+pub fn spawn_wall(app: &mut App) {
+    let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::new(Vec3::Z, Vec2::ONE));
+    let material = spawn_material(app, Color::linear_rgb(0.5, 0.5, 0.5));
+    let place = Transform::from_xyz(0.0, 1.0, -2.0);
+    app.world_mut().spawn((Name::new("wall"), Mesh3d(mesh), MeshMaterial3d(material), place));
+}
+
 /// A matt material: Bevy's own shine would be added to what is baked.
 pub fn spawn_material(app: &mut App, base_color: Color) -> Handle<StandardMaterial> {
     let material = StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() };

@@ -120,6 +120,7 @@ fn the_light_so_far_is_drawn_before_a_bake_is_done() {
     let Some(mut app) = create_drawing_app() else { return };
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
     let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1000.0);
+    spawn_wall(&mut app);
     tick_app_times(&mut app, 2);
     let mut endless = Bake { preview: true, ..fine_bake(32.0) };
     endless.settings.solver.error = 1e-6;

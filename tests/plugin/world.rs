@@ -297,6 +297,7 @@ fn fine_settings() -> bevy_radiosity::bake::BakeSettings {
 fn previews_are_shown_while_the_bake_goes_on_and_stay_when_it_is_cancelled() {
     let mut app = create_world_app();
     let (floor, lamp) = spawn_lit_floor(&mut app, 4.0, 100.0);
+    spawn_wall(&mut app);
     tick_app_times(&mut app, 2);
     let mut settings = quick_bake().settings;
     settings.solver.error = 1e-5;

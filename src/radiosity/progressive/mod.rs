@@ -42,9 +42,9 @@ pub(crate) use self::refinement::{Options, Place, Refinement};
 
 use super::cpu::Transport;
 use super::partial::{Partial, Shots};
+use super::passes::Passes;
 use super::progress_share::ProgressShare;
 use super::residual::{Claim, MOST_RAYS, residual};
-use super::solve::Solver;
 use super::{Content, LightSoFar, Solution, SolveError, SolveObserver, SolverSettings, TransportBackend};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
@@ -114,7 +114,7 @@ pub(super) fn solve(
     let share = ProgressShare { observer, from: 0.0, to: DIRECT_SHARE };
     let (for_direct, watch): (_, &dyn SolveObserver) =
         if shots.is_some() { (&as_it_was, &Unmonitored) } else { (&for_direct, &share) };
-    let mut passes = Solver::new(backend, scene, elements, for_direct, resume)?;
+    let mut passes = Passes::new(backend, scene, elements, for_direct, resume)?;
     let lit = passes.solve(watch)?;
     if elements.is_empty() || settings.bounces == Some(0) {
         return Ok(lit);
@@ -133,7 +133,7 @@ struct Bounces<'a> {
     elements: &'a Elements,
     settings: &'a SolverSettings,
     /// What found the direct light.
-    passes: &'a Solver<'a>,
+    passes: &'a Passes<'a>,
     lit: Solution,
     /// When the time began, and how many seconds there are.
     ends: Option<(Instant, f32)>,
