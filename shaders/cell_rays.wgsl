@@ -28,7 +28,7 @@ struct CellAnswer {
 
 @compute @workgroup_size(64)
 fn trace_cells(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let index = id.x + id.y * groups.x * 64u;
+    let index = thread_index(id, groups);
     if index >= ray_count.x {
         return;
     }

@@ -15,11 +15,6 @@ struct RayAnswer {
 @group(1) @binding(1) var<storage, read> rays: array<Ray>;
 @group(1) @binding(2) var<storage, read_write> answers: array<RayAnswer>;
 
-/// The number of this thread when all workgroups stand in one row.
-fn thread_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return id.x + id.y * groups.x * 64u;
-}
-
 /// The nearest triangle of each ray.
 @compute @workgroup_size(64)
 fn trace_closest(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {

@@ -42,7 +42,7 @@ const LIFT: f32 = 1e-5;
 
 @compute @workgroup_size(64)
 fn shoot(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let thread = batch.first_ray + id.x + id.y * groups.x * 64u;
+    let thread = batch.first_ray + thread_index(id, groups);
     if thread >= batch.end_ray {
         return;
     }

@@ -16,7 +16,7 @@ struct Update {
 
 @compute @workgroup_size(64)
 fn update(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let element = id.x + id.y * groups.x * 64u;
+    let element = thread_index(id, groups);
     if element >= settings.elements {
         return;
     }

@@ -32,11 +32,6 @@ struct Tinted {
 /// For each workgroup the change of its elements' radiosities and their sum, weighted by area.
 @group(0) @binding(7) var<storage, read_write> changes: array<vec4<f32>>;
 
-/// The number of this thread when all workgroups stand in one row.
-fn thread_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return id.x + id.y * groups.x * 64u;
-}
-
 /// Adds what the stored hits of a chunk see.
 @compute @workgroup_size(64)
 fn add_hits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {

@@ -4,7 +4,8 @@
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it. A [`GpuBackend`] bakes. [`GpuCounters`] shoot rays that only a partition speeds up. A [`PictureFilter`] makes films of few samples watchable.
+//! draws a whole picture with it. A [`GpuBackend`] bakes. A [`PictureFilter`] makes films of few samples watchable.
+//! [`GpuCounters`] shoot rays that only a partition speeds up.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 

@@ -3,12 +3,9 @@
 use core::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
-use wgpu::{
-    BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, BufferBindingType, CommandEncoder,
-    ComputePassDescriptor, ComputePipeline,
-};
+use wgpu::{BindGroupLayout, CommandEncoder, ComputePassDescriptor, ComputePipeline};
 
-use super::scene::{buffer, entry};
+use super::kernel::{bind, layout};
 use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFilm, GpuScene, Stack, Trees};
 use crate::pathtrace::{PixelFilter, View};
@@ -65,14 +62,7 @@ const GROUP: u32 = 8;
 impl PathKernel {
     /// Compiles the kernel.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
-        let layout = gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor {
-            label: Some("film"),
-            entries: &[
-                entry(0, buffer(BufferBindingType::Uniform)),
-                entry(1, buffer(BufferBindingType::Storage { read_only: false })),
-                entry(2, buffer(BufferBindingType::Storage { read_only: false })),
-            ],
-        });
+        let layout = layout(gpu, "film", &[false, false]);
         let own = [piece!("colour"), piece!("light"), piece!("bsdf"), piece!("film"), piece!("path")];
         let source = tracing_source(stack, trees, &own);
         let module = gpu.shader("paths", source);
@@ -100,19 +90,11 @@ impl PathKernel {
             return;
         }
         let settings = gpu.uniform("pass", &[settings(film, view, pass, &rows)]);
-        let bind_group = gpu.device.create_bind_group(&BindGroupDescriptor {
-            label: Some("film"),
-            layout: &self.layout,
-            entries: &[
-                BindGroupEntry { binding: 0, resource: settings.as_entire_binding() },
-                BindGroupEntry { binding: 1, resource: film.radiance.as_entire_binding() },
-                BindGroupEntry { binding: 2, resource: film.features.as_entire_binding() },
-            ],
-        });
+        let own = bind(gpu, &self.layout, &[&settings, &film.radiance, &film.features]);
         let mut compute = encoder.begin_compute_pass(&ComputePassDescriptor::default());
         compute.set_pipeline(&self.pipeline);
         compute.set_bind_group(0, scene.bind_group(), &[]);
-        compute.set_bind_group(1, &bind_group, &[]);
+        compute.set_bind_group(1, &own, &[]);
         compute.dispatch_workgroups(film.size().x.div_ceil(GROUP), (rows.end - rows.start).div_ceil(GROUP), 1);
     }
 }

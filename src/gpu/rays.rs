@@ -1,13 +1,10 @@
 //! Rays that are given one by one: for tests, benchmarks and comparisons.
 
 use bytemuck::{Pod, Zeroable};
-use wgpu::{
-    BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, BufferBindingType,
-    CommandEncoderDescriptor, ComputePassDescriptor, ComputePipeline,
-};
+use wgpu::{BindGroupLayout, CommandEncoderDescriptor, ComputePipeline};
 
-use super::scene::{buffer, entry};
-use super::shader::{groups_of_64, piece, tracing_source};
+use super::kernel::{bind, dispatch, layout};
+use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFault, GpuScene, Stack, Trees};
 use crate::geometry::Ray;
 
@@ -55,15 +52,8 @@ pub(super) const BATCH: usize = 1 << 20;
 impl RayKernels {
     /// Compiles the kernels.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
-        let layout = gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor {
-            label: Some("rays"),
-            entries: &[
-                entry(0, buffer(BufferBindingType::Uniform)),
-                entry(1, buffer(BufferBindingType::Storage { read_only: true })),
-                entry(2, buffer(BufferBindingType::Storage { read_only: false })),
-            ],
-        });
-        let module = gpu.shader("rays", tracing_source(stack, trees, &[piece!("rays")]));
+        let layout = layout(gpu, "rays", &[true, false]);
+        let module = gpu.shader("rays", tracing_source(stack, trees, &[piece!("threads"), piece!("rays")]));
         let layouts = [&GpuScene::layout(gpu), &layout];
         let closest = gpu.compute_pipeline(&module, "trace_closest", &layouts);
         let any = gpu.compute_pipeline(&module, "trace_any", &layouts);
@@ -99,27 +89,13 @@ impl RayKernels {
         let count = gpu.uniform("number of rays", &[rays.len() as u32, 0, 0, 0]);
         let origins = gpu.storage("the rays", &device_rays)?;
         let answers = gpu.empty_storage("the rays' answers", size_of_val(rays) as u64)?;
-        let bind_group = gpu.device.create_bind_group(&BindGroupDescriptor {
-            label: Some("rays"),
-            layout: &self.layout,
-            entries: &[
-                BindGroupEntry { binding: 0, resource: count.as_entire_binding() },
-                BindGroupEntry { binding: 1, resource: origins.as_entire_binding() },
-                BindGroupEntry { binding: 2, resource: answers.as_entire_binding() },
-            ],
-        });
+        let own = bind(gpu, &self.layout, &[&count, &origins, &answers]);
+        let kernel = match question {
+            Question::Closest => &self.closest,
+            Question::Any => &self.any,
+        };
         let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
-            pass.set_pipeline(match question {
-                Question::Closest => &self.closest,
-                Question::Any => &self.any,
-            });
-            pass.set_bind_group(0, scene.bind_group(), &[]);
-            pass.set_bind_group(1, &bind_group, &[]);
-            let (columns, rows) = groups_of_64(rays.len() as u32);
-            pass.dispatch_workgroups(columns, rows, 1);
-        }
+        dispatch(&mut encoder, kernel, &[scene.bind_group(), &own], rays.len() as u32);
         gpu.queue.submit([encoder.finish()]);
         gpu.read(&answers, rays.len())
     }

@@ -152,6 +152,9 @@ pub trait TransportBackend {
     /// When the device fails.
     fn apply(&self, half: usize, radiosity: &[Vec3]) -> Result<Vec<Vec3>, StepError>;
 
+    /// How many gather rays of both halves have their hits stored.
+    fn stored_rays(&self) -> u64;
+
     /// Everything that has been added up, for a checkpoint.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ impl Kernels {
         let rays = [
             piece!("colour"),
             piece!("light"),
+            piece!("threads"),
             piece!("errand"),
             piece!("surface_point"),
             piece!("elements"),
@@ -51,9 +52,9 @@ impl Kernels {
             piece!("bake_rays"),
         ];
         let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Resting, &rays));
-        let sums = [piece!("colour"), piece!("errand"), piece!("bake_sums")].join("\n");
+        let sums = [piece!("colour"), piece!("threads"), piece!("errand"), piece!("bake_sums")].join("\n");
         let sums = gpu.shader("a bake's sums", sums);
-        let sweep = gpu.shader("a sweep", piece!("sweep").to_owned());
+        let sweep = gpu.shader("a sweep", [piece!("threads"), piece!("sweep")].join("\n"));
         let scene_layout = GpuScene::layout(gpu);
         let of_rays = |name| gpu.compute_pipeline(&rays, name, &[&scene_layout, &rays_layout]);
         let of_sums = |name| gpu.compute_pipeline(&sums, name, &[&sums_layout]);

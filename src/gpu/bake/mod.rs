@@ -199,6 +199,10 @@ impl TransportBackend for GpuBackend<'_> {
         Ok(sums.into_iter().map(|sum| sum.truncate() / sum.w.max(1.0)).collect())
     }
 
+    fn stored_rays(&self) -> u64 {
+        self.stored.iter().flatten().map(DeviceHits::len).sum()
+    }
+
     fn snapshot(&self) -> Result<Cow<'_, [Accumulators; HALVES]>, StepError> {
         let mut halves = self.halves.clone();
         for (half, stored) in halves.iter_mut().zip(&self.stored) {

@@ -7,10 +7,11 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{UVec2, Vec3};
 use wgpu::{
-    BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, Buffer,
-    BufferBindingType, CommandEncoder, ComputePassDescriptor, ComputePipeline,
+    BindGroup, BindGroupLayout, BindGroupLayoutDescriptor, Buffer, BufferBindingType, CommandEncoder,
+    ComputePassDescriptor, ComputePipeline,
 };
 
+use super::kernel::bind;
 use super::scene::{buffer, entry};
 use super::shader::piece;
 use super::{Gpu, GpuFault, GpuFilm};
@@ -186,15 +187,7 @@ impl PictureFilter {
             &picture.picture,
             &self.strides[stride],
         ];
-        let entries: Vec<BindGroupEntry> = (0..)
-            .zip(buffers)
-            .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
-            .collect();
-        gpu.device.create_bind_group(&BindGroupDescriptor {
-            label: Some("filter"),
-            layout: &self.layout,
-            entries: &entries,
-        })
+        bind(gpu, &self.layout, &buffers)
     }
 }
 

@@ -81,7 +81,7 @@ impl<'a> GpuCounters<'a> {
         let shoot_layout = layout(gpu, "shots of subscenes", &[true, false]);
         let update_layout = layout(gpu, "what shots brought", &[true, true, false, false]);
         let shots = gpu.shader("shots of subscenes", source(piece!("subscene_rays")));
-        let update = gpu.shader("what shots brought", piece!("subscene_update").to_owned());
+        let update = gpu.shader("what shots brought", [piece!("threads"), piece!("subscene_update")].join("\n"));
         let emitted = vectors(&elements.emitted);
         Ok(Self {
             cells: GpuCells::new(gpu, tracer)?,

@@ -67,5 +67,7 @@ impl GpuCells {
 
 /// A shader that sends rays through cells.
 fn source(own: &str) -> String {
-    [piece!("random"), piece!("sampling"), piece!("triangle"), piece!("cells"), piece!("fine"), own].join("\n")
+    let shared =
+        [piece!("threads"), piece!("random"), piece!("sampling"), piece!("triangle"), piece!("cells"), piece!("fine")];
+    shared.into_iter().chain([own]).collect::<Vec<_>>().join("\n")
 }

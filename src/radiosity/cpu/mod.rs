@@ -74,6 +74,10 @@ impl TransportBackend for CpuBackend<'_> {
         Ok(iterate::apply(&self.halves[half], radiosity))
     }
 
+    fn stored_rays(&self) -> u64 {
+        self.halves.iter().flat_map(|half| &half.stored).map(|stored| stored.hits.len() as u64).sum()
+    }
+
     fn snapshot(&self) -> Result<Cow<'_, [Accumulators; HALVES]>, StepError> {
         Ok(Cow::Borrowed(&self.halves))
     }

@@ -38,7 +38,7 @@ impl Precompute<'_> {
         let Self { elements, solution, .. } = *self;
         let visible = &solution.visible_fraction;
         let patches = Patches::uniform(elements, visible, self.patches);
-        let missing = self.missing_rays(backend)?;
+        let missing = self.missing_rays(backend.stored_rays());
         if missing > 0 {
             backend.run(&Step::Gather { rays: vec![missing; elements.len()], hits: Hits::Store }, monitor)?;
         }
@@ -49,12 +49,10 @@ impl Precompute<'_> {
         Ok(Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, LOSS), receivers })
     }
 
-    /// How many more rays each half of an element needs.
-    fn missing_rays(&self, backend: &dyn TransportBackend) -> Result<u32, StepError> {
-        let halves = backend.snapshot()?;
-        let stored = halves.iter().flat_map(|half| &half.stored).map(|stored| stored.hits.len()).sum::<usize>();
-        let each = stored / (self.elements.len() * HALVES).max(1);
-        Ok(RAYS.min(self.storable.max(1)).saturating_sub(u32::try_from(each).unwrap_or(u32::MAX)))
+    /// How many more rays each half of an element needs, where so many are stored.
+    fn missing_rays(&self, stored: u64) -> u32 {
+        let each = stored / (self.elements.len() * HALVES).max(1) as u64;
+        RAYS.min(self.storable.max(1)).saturating_sub(u32::try_from(each).unwrap_or(u32::MAX))
     }
 }
 

@@ -142,7 +142,7 @@ struct Bounces<'a> {
 impl Bounces<'_> {
     /// Shoots, going on from shots that a checkpoint held.
     fn follow(self, resume: Option<Shots>, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
-        let Self { scene, world, elements, settings, passes, ref lit, ends } = self;
+        let Self { scene, world, elements, settings, ref lit, .. } = self;
         let reflected = |index: usize| elements.reflectance[index] * (lit.direct[index] + lit.indirect[index]);
         let sources: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
         let place = Place { scene, world, elements, visible: &lit.visible_fraction };
@@ -152,72 +152,68 @@ impl Bounces<'_> {
             most_bytes: (settings.memory_mib as usize) << 18,
             seed: settings.seed,
         };
-        if let Some(subscenes) = &settings.subscenes {
-            let blocked = Blocked::new(place, &sources, &options, subscenes)?;
-            let shot = self.shoot_in(blocked, observer)?;
-            return Ok(match shot {
-                Some(shot) => self.complete(shot),
-                None => self.lit,
-            });
-        }
-        let mut refinement = Refinement::new(place, &sources, &options);
+        let found = match &settings.subscenes {
+            Some(subscenes) => self.shoot_in(Blocked::new(place, &sources, &options, subscenes)?, observer)?,
+            None => self.shoot(Refinement::new(place, &sources, &options), resume, observer)?,
+        };
+        Ok(match found {
+            Some(found) => self.complete(found),
+            None => self.lit,
+        })
+    }
+
+    /// Follows direct light through the whole scene; `None` when there is none.
+    fn shoot(
+        &self,
+        mut refinement: Refinement,
+        resume: Option<Shots>,
+        observer: &dyn SolveObserver,
+    ) -> Result<Option<Found>, SolveError> {
         let all = refinement.unshot_power();
-        let Some(first) = refinement.strongest() else { return Ok(self.lit) };
-        // Were every patch left with the most that may be left, this much would be lost.
-        let tolerance = UNSHOT_SHARE * f64::from(settings.error) * all / refinement.patches() as f64;
+        let Some(first) = refinement.strongest() else { return Ok(None) };
+        let mut way = Way::new(all, refinement.patches(), first.power, self.settings.error);
         if resume.is_some_and(|shots| !refinement.resume(&shots)) {
             return Err(SolveError::OtherInputs);
         }
-        let mut progress = 0.0;
-        while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance) {
+        while let Some(shot) = refinement.strongest().filter(|shot| shot.power > way.tolerance) {
             observer.check()?;
-            if ends.is_some_and(|(start, seconds)| start.elapsed().as_secs_f32() > seconds) {
+            if self.is_time_over() {
                 break;
             }
             refinement.shoot(shot.patch);
-            observer.shot_finished(&|| Ok(Partial { shots: Some(refinement.state()), ..passes.state()? }))?;
-            observer.light_improved(&|| LightSoFar {
-                direct: lit.direct.clone(),
-                indirect: sum(&lit.indirect, &refinement.received()),
-                visible_fraction: lit.visible_fraction.clone(),
-            });
-            // The strongest of those that are left falls geometrically.
-            let way = (first.power / shot.power).ln() / (first.power / tolerance).ln().max(f64::MIN_POSITIVE);
-            progress = way.clamp(progress, 1.0);
-            observer.progress(progress as f32);
+            observer.shot_finished(&|| Ok(Partial { shots: Some(refinement.state()), ..self.passes.state()? }))?;
+            observer.light_improved(&|| self.light_so_far(&refinement.received()));
+            way.tell(shot.power, observer);
         }
-        let shot = Found {
-            received: refinement.received(),
-            unshot: (refinement.unshot_power() / all) as f32,
-            shots: refinement.shots(),
-            rays: refinement.rays(),
-        };
-        Ok(self.complete(shot))
+        Ok(Some(refinement.found(all)))
     }
 
     /// Follows direct light subscene by subscene; `None` when there is none. A checkpoint keeps the direct light alone.
     fn shoot_in(&self, mut blocked: Blocked, observer: &dyn SolveObserver) -> Result<Option<Found>, SolveError> {
-        let Self { settings, passes, lit, ends, .. } = self;
         let all = blocked.unshot_power();
         let Some(first) = blocked.strongest() else { return Ok(None) };
-        let tolerance = UNSHOT_SHARE * f64::from(settings.error) * all / blocked.patches() as f64;
-        let mut progress = 0.0;
+        let mut way = Way::new(all, blocked.patches(), first, self.settings.error);
+        let tolerance = way.tolerance;
         let mut go_on = |power: f64| {
-            observer.shot_finished(&|| passes.state())?;
+            observer.shot_finished(&|| self.passes.state())?;
             observer.check()?;
-            let way = (first / power).ln() / (first / tolerance).ln().max(f64::MIN_POSITIVE);
-            progress = way.clamp(progress, 1.0);
-            observer.progress(progress as f32);
-            Ok(ends.is_none_or(|(start, seconds)| start.elapsed().as_secs_f32() <= seconds))
+            way.tell(power, observer);
+            Ok(!self.is_time_over())
         };
         while blocked.go_round(tolerance, &mut go_on)? {
-            observer.light_improved(&|| LightSoFar {
-                direct: lit.direct.clone(),
-                indirect: sum(&lit.indirect, &blocked.received()),
-                visible_fraction: lit.visible_fraction.clone(),
-            });
+            observer.light_improved(&|| self.light_so_far(&blocked.received()));
         }
         Ok(Some(blocked.found(all)))
+    }
+
+    fn is_time_over(&self) -> bool {
+        self.ends.is_some_and(|(start, seconds)| start.elapsed().as_secs_f32() > seconds)
+    }
+
+    fn light_so_far(&self, received: &[Vec3]) -> LightSoFar {
+        let Solution { direct, indirect, visible_fraction, .. } = &self.lit;
+        let (direct, visible_fraction) = (direct.clone(), visible_fraction.clone());
+        LightSoFar { direct, indirect: sum(indirect, received), visible_fraction }
     }
 
     /// Joins direct light and what was shot, and judges both.
@@ -259,6 +255,33 @@ impl Bounces<'_> {
             rays: lit.rays + shot.rays,
             ..lit
         }
+    }
+}
+
+/// From the first shot to the last.
+struct Way {
+    /// Power of the first, lumens.
+    first: f64,
+    /// Power below which none is worth it, lumens.
+    tolerance: f64,
+    /// How much of the way is done.
+    done: f64,
+}
+
+impl Way {
+    /// The way of so much power in all, lumens, in so many patches.
+    fn new(all: f64, patches: usize, first: f64, error: f32) -> Self {
+        // Were every patch left with the most that may be left, this much would be lost.
+        let tolerance = UNSHOT_SHARE * f64::from(error) * all / patches as f64;
+        Self { first, tolerance, done: 0.0 }
+    }
+
+    /// Says how far a shot of some power is on the way.
+    fn tell(&mut self, power: f64, observer: &dyn SolveObserver) {
+        // The strongest of those that are left falls geometrically.
+        let done = (self.first / power).ln() / (self.first / self.tolerance).ln().max(f64::MIN_POSITIVE);
+        self.done = done.clamp(self.done, 1.0);
+        observer.progress(self.done as f32);
     }
 }
 

@@ -10,7 +10,7 @@ use super::occluders::Occluders;
 use super::patches::{Facet, Patch, facets_of};
 use super::receivers::{Receiver, ReceiverId};
 use super::shooter::{Geometry, Part, Shining, Shooter, Straight};
-use super::{PatchId, Visibility};
+use super::{Found, PatchId, Visibility};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
@@ -141,11 +141,13 @@ impl<'a> Refinement<'a> {
     }
 
     /// How many shots there were.
+    #[cfg(test)]
     pub fn shots(&self) -> u32 {
         self.shots
     }
 
     /// Rays traced.
+    #[cfg(test)]
     pub fn rays(&self) -> u64 {
         self.rays
     }
@@ -231,6 +233,16 @@ impl<'a> Refinement<'a> {
         }
         (self.shots, self.rays) = (from.count, from.rays);
         true
+    }
+
+    /// What all shots came to, of so much power.
+    pub(super) fn found(&self, all: f64) -> Found {
+        Found {
+            received: self.received(),
+            unshot: (self.unshot_power() / all) as f32,
+            shots: self.shots,
+            rays: self.rays,
+        }
     }
 
     /// Irradiance that each element has received, lux.
