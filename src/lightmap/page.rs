@@ -28,6 +28,11 @@ impl Page {
         Self { width, height, texels: vec![Vec3::ZERO; count], validity: vec![0.0; count] }
     }
 
+    /// [`validity`](Self::validity) from 0 for nothing to 255 for all, rows from the top.
+    pub fn validity_bytes(&self) -> Vec<u8> {
+        self.validity.iter().map(|valid| (valid.clamp(0.0, 1.0) * 255.0).round() as u8).collect()
+    }
+
     /// Where a texel stands in the page's arrays.
     #[inline]
     pub fn index(&self, x: u32, y: u32) -> usize {

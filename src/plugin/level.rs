@@ -18,14 +18,14 @@ use rayon::prelude::*;
 use super::components::BakeExclude;
 use super::convert::mesh_from_bevy;
 use super::job::{BakeFinished, uv_rect};
-use super::overlay::TexelValidity;
+use super::overlay::{PageValidity, TexelValidity};
 use super::sync::{Names, numbered};
 use super::write_back::{
     Baked, Batch, Batches, LitLights, PageFormat, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
 };
 use crate::bake::BakeSettings;
 use crate::lightmap::files::{Level, LevelError, LevelMesh};
-use crate::lightmap::{PageSize, Unwrap, Voxels};
+use crate::lightmap::{Unwrap, Voxels};
 use crate::radiosity::Content;
 use crate::scene::{SurfaceKey, hash, load};
 
@@ -105,6 +105,7 @@ struct Loading(Option<JoinHandle<Result<Files, LevelError>>>);
 /// What a level's files hold.
 struct Files {
     pages: Vec<PagePixels>,
+    validity: TexelValidity,
     meshes: Vec<LevelMesh>,
     surfaces: HashMap<SurfaceKey, Place>,
     volume: Option<Voxels>,
@@ -169,6 +170,7 @@ fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
             Ok(PagePixels { width, height, format: PageFormat::SharedExponent, data })
         })
         .collect::<Result<_, LevelError>>()?;
+    let validity = read_validity(&level, folder)?;
     let mut meshes = Vec::new();
     let mut by_file: HashMap<&str, usize> = HashMap::new();
     let mut surfaces = HashMap::new();
@@ -182,8 +184,7 @@ fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
             }
         };
         let page = surface.page as usize;
-        let size = PageSize { width: level.pages[page].width, height: level.pages[page].height };
-        let place = Place { mesh, page, uv_rect: uv_rect(surface.rectangle, size) };
+        let place = Place { mesh, page, uv_rect: uv_rect(surface.rectangle, level.pages[page].size()) };
         surfaces.insert(surface.key.clone(), place);
     }
     let volume = level.read_volume(folder)?;
@@ -191,7 +192,17 @@ fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
     let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
     let seconds = started.elapsed().as_secs_f32();
     let content = settings.solver.content;
-    Ok((Files { pages, meshes, surfaces, volume, content, seconds }, level.content_hash))
+    Ok((Files { pages, validity, meshes, surfaces, volume, content, seconds }, level.content_hash))
+}
+
+/// What is valid of a level's texels: of all pages, or of none.
+fn read_validity(level: &Level, folder: &Path) -> Result<TexelValidity, LevelError> {
+    let pages = (0..level.pages.len()).into_par_iter().map(|page| {
+        let texels = level.read_validity(folder, page)?;
+        Ok(texels.map(|texels| Arc::new(PageValidity::new(level.pages[page].size(), texels))))
+    });
+    let pages: Option<Vec<_>> = pages.collect::<Result<Vec<_>, LevelError>>()?.into_iter().collect();
+    Ok(TexelValidity(pages.unwrap_or_default()))
 }
 
 /// Says once when a file is not what was baked.
@@ -226,12 +237,12 @@ fn receive(
             continue;
         };
         match read {
-            Ok(Files { pages, meshes, surfaces: places, volume, content, seconds }) => {
+            Ok(Files { pages, validity, meshes, surfaces: places, volume, content, seconds }) => {
                 commands.trigger(BakedLevelLoaded { entity, surfaces: places.len(), seconds });
                 commands.queue(move |world: &mut World| exchange_volume(world, volume.as_ref()));
                 let lights = LitLights { is_direct: content == Content::Full, ..default() };
                 let batch = Batch::bake(Vec::new(), pages, lights);
-                batches.push(batch.on_attached(|world, _| world.insert_resource(TexelValidity::default())));
+                batches.push(batch.on_attached(|world, _| world.insert_resource(validity)));
                 shown.level = Some(ShownLevel {
                     surfaces: places,
                     content,

@@ -18,7 +18,7 @@ use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 
 use super::components::BakeExclude;
 use super::write_back::{Baked, MeshCopies, Pages};
-use crate::lightmap::{Page, Unwrap};
+use crate::lightmap::{Page, PageSize, Unwrap};
 
 /// What is drawn over baked surfaces, whether or not their lightmaps are shown. A live view hides it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
@@ -32,8 +32,8 @@ pub enum LightmapOverlay {
     /// Charts, each in a colour of its own.
     Charts,
     /// How much of each texel light can reach: all is green, half yellow. Red is buried in other geometry and shows what
-    /// its neighbours do: where light leaks or shadows end early, look for it. Only a bake of this run knows it: levels
-    /// from files keep their own colours.
+    /// its neighbours do: where light leaks or shadows end early, look for it. Levels that
+    /// earlier versions baked do not know it, and keep their own colours.
     Validity,
 }
 
@@ -48,10 +48,16 @@ pub struct PageValidity {
     texels: Vec<u8>,
 }
 
+impl PageValidity {
+    /// That of a page with so many columns and rows: texels from 0 for nothing to 255 for all, rows from the top.
+    pub fn new(size: PageSize, texels: Vec<u8>) -> Self {
+        Self { size: UVec2::new(size.width, size.height), texels }
+    }
+}
+
 impl From<&Page> for PageValidity {
     fn from(page: &Page) -> Self {
-        let texels = page.validity.iter().map(|valid| (valid.clamp(0.0, 1.0) * 255.0).round() as u8);
-        Self { size: UVec2::new(page.width, page.height), texels: texels.collect() }
+        Self::new(PageSize { width: page.width, height: page.height }, page.validity_bytes())
     }
 }
 

@@ -69,7 +69,8 @@ fn overlays_show_texels_charts_and_what_is_buried_and_change_nothing() {
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
     spawn_lit_floor(&mut app, 2.0, 4000.0);
     tick_app_times(&mut app, 2);
-    bake(&mut app, fine_bake(8.0)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    bake(&mut app, Bake { folder: Some(folder.path().to_owned()), ..fine_bake(8.0) }).unwrap();
     let show = |app: &mut App, overlay| {
         *app.world_mut().resource_mut::<LightmapOverlay>() = overlay;
     };
@@ -91,6 +92,11 @@ fn overlays_show_texels_charts_and_what_is_buried_and_change_nothing() {
     show(&mut app, LightmapOverlay::Off);
     assert_red(&mut app, &picture, floor_below_lamp(4000.0), 0.03);
     assert!(app.world().resource::<SceneStatus>().changed.is_zero(), "no bake is out of date for it");
+
+    app.world_mut().trigger(RemoveLightmaps);
+    app.world_mut().spawn(BakedLevel::new(folder.path()));
+    show(&mut app, LightmapOverlay::Validity);
+    assert_shows(&mut app, &picture, "the level's files know that nothing is buried", is_green);
 }
 
 #[test]

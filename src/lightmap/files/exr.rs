@@ -27,7 +27,7 @@ pub fn write_exr(page: &Page, path: &Path) -> Result<Vec<u8>, LevelError> {
     Ok(bytes.into_inner())
 }
 
-/// The page of an EXR file that [`write_exr`] made; all its texels count as valid.
+/// The page of an EXR file that [`write_exr`] made; all its texels count as valid, since such files do not say.
 ///
 /// # Errors
 /// When the bytes are anything else or the picture is not of the `expected` size; `path` is what the message names.

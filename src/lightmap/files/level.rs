@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::staging::Staging;
-use super::{LevelError, LevelMesh, read_exr, read_ktx2, write_exr, write_ktx2};
+use super::{LevelError, LevelMesh, read_exr, read_ktx2, read_validity, write_exr, write_ktx2, write_validity};
 use crate::geometry::Aabb;
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
 use crate::scene::{Scene, SurfaceKey};
@@ -61,6 +61,16 @@ pub struct LevelPage {
     pub ktx2: String,
     /// The same with full precision.
     pub exr: String,
+    /// How much of each texel light can reach; levels of earlier versions do not say.
+    #[serde(default)]
+    pub validity: Option<String>,
+}
+
+impl LevelPage {
+    /// Its columns and rows.
+    pub fn size(&self) -> PageSize {
+        PageSize { width: self.width, height: self.height }
+    }
 }
 
 /// One surface's place.
@@ -129,11 +139,13 @@ impl Level {
         let mut pages = Vec::new();
         for (number, page) in content.pages.iter().enumerate() {
             let (ktx2, exr) = (format!("page_{number}.ktx2"), format!("page_{number}.exr"));
+            let validity = format!("validity_{number}.png");
             let (bytes, out_of_range) = write_ktx2(page);
             clamped += out_of_range;
             staging.add(&ktx2, &bytes)?;
             staging.add(&exr, &write_exr(page, &folder.join(&exr))?)?;
-            pages.push(LevelPage { width: page.width, height: page.height, ktx2, exr });
+            staging.add(&validity, &write_validity(page, &folder.join(&validity))?)?;
+            pages.push(LevelPage { width: page.width, height: page.height, ktx2, exr, validity: Some(validity) });
         }
         let volume = match content.volume {
             Some(voxels) => stage_volume(&mut staging, voxels, folder)?,
@@ -167,6 +179,7 @@ impl Level {
         for page in &mut level.pages {
             page.ktx2 = name(&page.ktx2);
             page.exr = name(&page.exr);
+            page.validity.iter_mut().for_each(|file| *file = name(file));
         }
         level.volume.iter_mut().for_each(|volume| volume.exr = name(&volume.exr));
         level.relight.iter_mut().for_each(|file| *file = name(file));
@@ -239,7 +252,8 @@ impl Level {
 
     /// Names of all files beside `level.ron`; meshes that several surfaces share come several times.
     fn files(&self) -> impl Iterator<Item = &str> {
-        let pages = self.pages.iter().flat_map(|page| [page.ktx2.as_str(), page.exr.as_str()]);
+        let pages = self.pages.iter().flat_map(|page| [Some(&page.ktx2), Some(&page.exr), page.validity.as_ref()]);
+        let pages = pages.flatten().map(String::as_str);
         let volume = self.volume.iter().map(|volume| volume.exr.as_str());
         let relight = self.relight.iter().map(String::as_str);
         pages.chain(volume).chain(relight).chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
@@ -264,9 +278,27 @@ impl Level {
     /// # Errors
     /// When the file is missing, damaged, or of another size than `level.ron` says.
     pub fn read_page(&self, folder: &Path, page: usize) -> Result<Page, LevelError> {
+        let validity = self.read_validity(folder, page)?;
+        let path = folder.join(&self.pages[page].exr);
+        let mut page = read_exr(&read_file(&path)?, self.pages[page].size(), &path)?;
+        if let Some(validity) = validity {
+            page.validity = validity.iter().map(|&valid| f32::from(valid) / 255.0).collect();
+        }
+        Ok(page)
+    }
+
+    /// How much of a page's texels light can reach, from 0 for nothing to 255 for all, rows from the top; `None` for a level
+    /// that does not say.
+    ///
+    /// # Errors
+    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    pub fn read_validity(&self, folder: &Path, page: usize) -> Result<Option<Vec<u8>>, LevelError> {
         let page = &self.pages[page];
-        let path = folder.join(&page.exr);
-        read_exr(&read_file(&path)?, PageSize { width: page.width, height: page.height }, &path)
+        let Some(name) = &page.validity else {
+            return Ok(None);
+        };
+        let path = folder.join(name);
+        read_validity(&read_file(&path)?, page.size(), &path).map(Some)
     }
 
     /// The irradiance volume; `None` for a level without one.
@@ -334,7 +366,7 @@ impl Level {
             };
             placements.push(Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle }));
         }
-        let pages = self.pages.iter().map(|page| PageSize { width: page.width, height: page.height }).collect();
+        let pages = self.pages.iter().map(LevelPage::size).collect();
         Ok(Layout { placements, pages })
     }
 }

@@ -17,7 +17,8 @@ fn page(width: u32, height: u32) -> Page {
     for (number, texel) in page.texels.iter_mut().enumerate() {
         *texel = Vec3::new(number as f32 * 0.37, 1.0 / (number + 1) as f32, 1e-3);
     }
-    page.validity.fill(1.0);
+    // Steps that a byte can hold.
+    page.validity.iter_mut().enumerate().for_each(|(number, valid)| *valid = (number % 256) as f32 / 255.0);
     page
 }
 
@@ -104,7 +105,8 @@ fn a_ktx2_file_opens_with_the_reader_that_bevy_uses() {
 
 #[test]
 fn an_exr_file_gives_back_every_bit() {
-    let page = page(13, 7);
+    let mut page = page(13, 7);
+    page.validity.fill(1.0);
     let bytes = write_exr(&page, Path::new("page")).expect("a page with texels");
     assert_eq!(read_exr(&bytes, PageSize { width: 13, height: 7 }, Path::new("page")).expect("what was written"), page);
     assert!(read_exr(&bytes, PageSize { width: 7, height: 13 }, Path::new("page")).is_err());
@@ -118,8 +120,8 @@ fn a_level_is_read_as_it_was_written() {
     let level = Level::read(folder.path()).expect("a level");
     assert_eq!(level, written.level);
     assert_eq!(level.settings["method"], "gather");
-    // Two pages in two formats, two meshes for three surfaces, the volume, the transport, and the level.
-    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 9);
+    // Two pages in two formats, what is valid of them, two meshes for three surfaces, the volume, the transport, and the level.
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 11);
     let relight = level.read_relight(folder.path()).expect("a file");
     assert_eq!(relight, Some((folder.path().join("relight.bin"), vec![1, 2, 3])));
     assert_eq!(level.read_volume(folder.path()).expect("a volume"), Some(voxels()));
@@ -137,11 +139,21 @@ fn a_level_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_level_that_does_not_say_what_is_valid_counts_as_valid() {
+    let folder = tempdir().expect("a temporary folder");
+    let mut level = write(&small_fixture(), folder.path()).level;
+    level.pages[0].validity = None;
+    assert_eq!(level.read_validity(folder.path(), 0).expect("nothing to read"), None);
+    let read = level.read_page(folder.path(), 0).expect("a page");
+    assert!(read.validity.iter().all(|&valid| valid == 1.0));
+}
+
+#[test]
 fn a_smaller_level_leaves_nothing_of_a_larger_one_behind() {
     let folder = tempdir().expect("a temporary folder");
     write(&fixture(), folder.path());
     write(&small_fixture(), folder.path());
-    assert_eq!(names_in(folder.path()), ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2"]);
+    assert_eq!(names_in(folder.path()), ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2", "validity_0.png"]);
 }
 
 #[test]
@@ -155,7 +167,8 @@ fn a_level_that_cannot_be_replaced_stays_whole() {
     assert!(error.to_string().contains("page_1.ktx2"), "{error}");
     assert_eq!(Level::read(folder.path()).expect("the level of before"), small);
     assert_eq!(fs::read(folder.path().join("page_0.ktx2")).expect("its page"), first_page);
-    assert_eq!(names_in(folder.path()), ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2", "page_1.ktx2"]);
+    let names = ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2", "page_1.ktx2", "validity_0.png"];
+    assert_eq!(names_in(folder.path()), names);
 }
 
 #[test]
@@ -194,7 +207,7 @@ fn truncated_and_corrupted_files_are_errors_and_never_panics() {
         }
         let _ = level.read_volume(folder.path());
     };
-    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "volume.exr", "mesh_0.uv1"] {
+    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "validity_0.png", "volume.exr", "mesh_0.uv1"] {
         let path = folder.path().join(name);
         let good = fs::read(&path).expect("a file of the level");
         for place in (0..good.len()).step_by(good.len() / 31 + 1) {

@@ -1,0 +1,39 @@
+//! How much of a page's texels light can reach, as grey PNG pictures: for whoever looks for leaks.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use image::codecs::png::{PngDecoder, PngEncoder};
+use image::{ColorType, ExtendedColorType, ImageDecoder, ImageEncoder};
+
+use super::LevelError;
+use crate::lightmap::{Page, PageSize};
+
+/// The bytes of a PNG file with a page's validity: white texels are open, black ones buried or of no surface.
+///
+/// # Errors
+/// When the page has no texels.
+pub fn write_validity(page: &Page, path: &Path) -> Result<Vec<u8>, LevelError> {
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes)
+        .write_image(&page.validity_bytes(), page.width, page.height, ExtendedColorType::L8)
+        .map_err(|fault| LevelError::damaged(path, fault))?;
+    Ok(bytes)
+}
+
+/// The texels of a PNG file that [`write_validity`] made, from 0 for nothing to 255 for all, rows from the top.
+///
+/// # Errors
+/// When the bytes are anything else or the picture is not of the `expected` size; `path` is what the message names.
+pub fn read_validity(bytes: &[u8], expected: PageSize, path: &Path) -> Result<Vec<u8>, LevelError> {
+    let damaged = |fault: image::ImageError| LevelError::damaged(path, fault);
+    let decoder = PngDecoder::new(Cursor::new(bytes)).map_err(damaged)?;
+    let PageSize { width, height } = expected;
+    // Looked at first: there is room for the page, not for whatever a file claims.
+    if decoder.dimensions() != (width, height) || decoder.color_type() != ColorType::L8 {
+        return Err(LevelError::damaged(path, format!("it does not hold {width} x {height} grey texels")));
+    }
+    let mut texels = vec![0; width as usize * height as usize];
+    decoder.read_image(&mut texels).map_err(damaged)?;
+    Ok(texels)
+}
