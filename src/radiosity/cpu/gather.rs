@@ -8,14 +8,16 @@ use rayon::prelude::*;
 
 use super::transport::{Arrival, End, Source, Transport, Until};
 use super::{StepReport, TILE};
+use crate::geometry::Ray;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::lightmap::{ElementId, ElementSampler};
+use crate::lightmap::{ElementId, ElementSampler, Elements, SurfacePoint};
 use crate::progress::Monitor;
 use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit, brings_nothing, does_not_count};
 use crate::radiosity::backend::{Hits, StepError};
-use crate::radiosity::seeds::Stage;
+use crate::radiosity::seeds::{Stage, seed_of_stage};
 use crate::radiosity::{Accumulators, HALVES};
+use crate::scene::Scene;
 
 /// Traces `rays` more rays of each element.
 pub(super) fn run(
@@ -51,6 +53,30 @@ pub(super) fn run(
         }
     }
     Ok(StepReport { rays: traced.into_inner(), ..StepReport::default() })
+}
+
+/// Where one of an element's gather rays starts, and where to.
+#[inline]
+fn gather_ray(sampler: &ElementSampler, points: &OwenSobol, index: u32) -> (SurfacePoint, Vec3) {
+    let [x, y, u, v] = points.point(index);
+    let point = sampler.sample(Vec2::new(x, y));
+    (point, cosine_hemisphere(point.shading_normal, Vec2::new(u, v)))
+}
+
+/// The first gather rays of one half of an element, as [`run`] would trace them with a seed.
+pub(in crate::radiosity) fn gather_rays(
+    scene: &Scene,
+    elements: &Elements,
+    (seed, half): (u32, usize),
+    id: ElementId,
+    indices: Range<u32>,
+) -> impl Iterator<Item = Ray> {
+    let points = OwenSobol::new(hash2(seed_of_stage(seed, half, Stage::Gather), id.0));
+    let sampler = elements.sampler(scene, id);
+    indices.filter_map(move |index| {
+        let (point, direction) = gather_ray(&sampler, &points, index);
+        (direction.dot(point.geometric_normal) > 0.0).then(|| point.ray(direction))
+    })
 }
 
 /// Where the hits of one tile go.
@@ -147,9 +173,7 @@ impl Run<'_> {
         let points = OwenSobol::new(seed);
         let mut traced = 0;
         for index in self.indices.clone() {
-            let [x, y, u, v] = points.point(index);
-            let point = self.sampler.sample(Vec2::new(x, y));
-            let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
+            let (point, direction) = gather_ray(&self.sampler, &points, index);
             let arrival = transport.gather(source, &point, direction, hash2(seed, index));
             let hit = self.add(source.element, &arrival, sums, &mut kept.tinted);
             kept.push(hit);

@@ -12,6 +12,23 @@ pub(super) fn inverse_of_one_minus<T: RealField + Copy>(matrix: DMatrix<T>) -> D
     inverse(DMatrix::identity(matrix.nrows(), matrix.nrows()) - matrix)
 }
 
+/// The inverse of `A - C`, from that of `A`, where `C` has nothing but the rows `changed`, which are those of `change`.
+pub(super) fn inverse_of_change<T: RealField + Copy>(
+    inverse: DMatrix<T>,
+    changed: &[usize],
+    change: &DMatrix<T>,
+) -> DMatrix<T> {
+    let passed_on = change * &inverse;
+    let count = changed.len();
+    let small = DMatrix::identity(count, count) - passed_on.select_columns(changed);
+    let columns = inverse.select_columns(changed);
+    let mut all = inverse;
+    if let Some(more) = small.lu().solve(&passed_on) {
+        all.gemm(T::one(), &columns, &more, T::one());
+    }
+    all
+}
+
 fn inverse<T: RealField + Copy>(matrix: DMatrix<T>) -> DMatrix<T> {
     let count = matrix.nrows();
     if count <= SMALL {
@@ -55,5 +72,21 @@ mod tests {
             let residual = ((&one - &matrix) * inverse - &one).amax();
             assert!(residual < 1e-12, "{count}: {residual}");
         }
+    }
+
+    #[test]
+    fn an_inverse_follows_when_rows_change() {
+        let count = 120;
+        let entry = |seed: u32, row: usize, column: usize| {
+            f64::from(unit_float(hash2(seed + row as u32, column as u32))) * 1.8 / count as f64
+        };
+        let before = DMatrix::from_fn(count, count, |row, column| entry(0, row, column));
+        let changed = [3, 40, 41, 119];
+        let after = DMatrix::from_fn(count, count, |row, column| {
+            entry(if changed.contains(&row) { 1000 } else { 0 }, row, column)
+        });
+        let change = (&after - &before).select_rows(&changed);
+        let followed = inverse_of_change(inverse_of_one_minus(before), &changed, &change);
+        assert!((followed - inverse_of_one_minus(after)).amax() < 1e-12);
     }
 }

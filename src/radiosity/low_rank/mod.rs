@@ -12,6 +12,7 @@
 //! inverse      all bounces between patches                        (K)
 //! relighting   from direct light to indirect light: start here, with [`LowRank`]
 //! receivers    where light is asked for
+//! moved        what is to be redone when a door opens
 //! precompute   all of that from a bake                            file       as bytes beside the level
 //! ```
 //!
@@ -21,6 +22,7 @@
 mod coherent;
 mod file;
 mod inverse;
+mod moved;
 mod packed;
 mod patches;
 mod precompute;
@@ -33,6 +35,7 @@ mod uniform;
 
 pub use coherent::Coherence;
 pub use file::{Precomputed, PrecomputedError};
+pub use moved::{Followed, Moved};
 pub use packed::{LANES, Packed, PackedParts, Tile, tiles};
 pub use patches::{PatchId, Patches};
 pub use precompute::{Precompute, deviation};

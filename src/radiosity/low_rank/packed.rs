@@ -77,31 +77,59 @@ impl Packed {
     /// Tiles are left out as long as no row loses more than the share `loss` of its sum. What was left out is spread over
     /// the rest, and rounding is carried from one value to the next: the sums of rows stay as they are.
     pub fn new(rows: usize, columns: usize, loss: f32, fill: impl Fn(usize, &mut [f32]) + Sync) -> Self {
+        let blocks: Vec<usize> = (0..rows.div_ceil(BLOCK)).collect();
+        let empty = Self { rows, columns, tile_offsets: vec![0], ..Self::default() };
+        let blocks = empty.pack_blocks(&blocks, loss, fill);
+        let values = blocks.iter().map(|block| block.values.len()).sum();
+        empty.joined(values, blocks.iter().map(|block| (&*block.tiles, &*block.values, &block.scales[..])))
+    }
+
+    /// Packs some blocks anew, in rising order, whose rows `fill` writes into zeros; `loss` is as in [`Packed::new`].
+    pub fn pack_anew(&mut self, blocks: &[usize], loss: f32, fill: impl Fn(usize, &mut [f32]) + Sync) {
+        let packed = self.pack_blocks(blocks, loss, fill);
+        let parts = (0..self.tile_offsets.len() - 1).map(|block| match blocks.binary_search(&block) {
+            Ok(index) => {
+                let PackedBlock { tiles, values, scales } = &packed[index];
+                (&**tiles, &**values, &scales[..])
+            }
+            Err(_) => {
+                let (tiles, values) = self.block(block);
+                (tiles, values, &self.scales[block * BLOCK..self.rows.min((block + 1) * BLOCK)])
+            }
+        });
+        let empty = Self { rows: self.rows, columns: self.columns, tile_offsets: vec![0], ..Self::default() };
+        *self = empty.joined(self.values.len(), parts);
+    }
+
+    fn pack_blocks(&self, blocks: &[usize], loss: f32, fill: impl Fn(usize, &mut [f32]) + Sync) -> Vec<PackedBlock> {
+        let Self { rows, columns, .. } = *self;
         let width = columns.next_multiple_of(LANES);
-        let blocks: Vec<PackedBlock> = (0..rows.div_ceil(BLOCK))
-            .into_par_iter()
-            .map_init(
-                || vec![0.0; BLOCK * width],
-                |dense, block| {
-                    dense.fill(0.0);
-                    let of_block = block * BLOCK..rows.min((block + 1) * BLOCK);
-                    for (row, dense) in of_block.zip(dense.chunks_exact_mut(width.max(1))) {
-                        fill(row, &mut dense[..columns]);
-                    }
-                    pack(dense, width, loss)
-                },
-            )
-            .collect();
-        let mut packed = Self { rows, columns, tile_offsets: vec![0], ..Self::default() };
-        packed.values.reserve_exact(blocks.iter().map(|block| block.values.len()).sum());
-        for block in blocks {
-            packed.tiles.extend(block.tiles);
-            packed.tile_offsets.push(packed.tiles.len() as u32);
-            packed.values.extend(block.values);
-            packed.scales.extend(block.scales);
+        let pack = |dense: &mut Vec<f32>, &block: &usize| {
+            dense.fill(0.0);
+            let of_block = block * BLOCK..rows.min((block + 1) * BLOCK);
+            for (row, dense) in of_block.zip(dense.chunks_exact_mut(width.max(1))) {
+                fill(row, &mut dense[..columns]);
+            }
+            pack(dense, width, loss)
+        };
+        blocks.par_iter().map_init(|| vec![0.0; BLOCK * width], pack).collect()
+    }
+
+    /// The same with the tiles, values and scales of all blocks, one after the other; about so many values.
+    fn joined<'a>(
+        mut self,
+        values: usize,
+        blocks: impl Iterator<Item = (&'a [u32], &'a [[u16; LANES]], &'a [f32])>,
+    ) -> Self {
+        self.values.reserve_exact(values);
+        for (tiles, values, scales) in blocks {
+            self.tiles.extend(tiles);
+            self.tile_offsets.push(self.tiles.len() as u32);
+            self.values.extend(values);
+            self.scales.extend(scales);
         }
-        packed.scales.truncate(rows);
-        packed
+        self.scales.truncate(self.rows);
+        self
     }
 
     /// How many rows there are.

@@ -51,25 +51,43 @@ impl LowRank {
         let Self { patches, .. } = self;
         let weight = |(&element, &share): (&u32, &f32)| reflectance[element as usize] * share;
         self.weights = patches.order.iter().zip(&patches.shares).map(weight).collect();
-        let exchange = self.exchange();
-        self.bounces = exchange.map(|between| {
-            let count = self.patches.len();
-            let all = inverse_of_one_minus(between);
-            Packed::new(count, count, 0.0, |row, dense| {
-                for (column, value) in dense.iter_mut().enumerate() {
-                    let unit = if row == column { 1.0 } else { 0.0 };
-                    *value = (all[(row, column)] - unit).max(0.0);
-                }
-            })
-        });
+        self.sum_up_bounces();
     }
 
-    /// V^T R U for each channel: how much of a patch's radiosity another reflects, on average.
-    fn exchange(&self) -> [DMatrix<f32>; CHANNELS] {
+    /// Works out K from what patches see.
+    pub(super) fn sum_up_bounces(&mut self) {
+        let patches: Vec<PatchId> = self.patches.ids().collect();
+        self.bounces = self.exchange_of(&patches).map(|between| Self::pack_bounces(&inverse_of_one_minus(between)));
+    }
+
+    /// Packs K of a channel, less the unit matrix.
+    pub(super) fn pack_bounces(all: &DMatrix<f32>) -> Packed {
+        let count = all.nrows();
+        Packed::new(count, count, 0.0, |row, dense| {
+            for (column, value) in dense.iter_mut().enumerate() {
+                let unit = if row == column { 1.0 } else { 0.0 };
+                *value = (all[(row, column)] - unit).max(0.0);
+            }
+        })
+    }
+
+    /// K of a channel.
+    pub(super) fn all_bounces_between(&self, channel: usize) -> DMatrix<f32> {
         let count = self.patches.len();
-        let mut sums = vec![[0.0f32; CHANNELS]; count * count];
-        sums.par_chunks_mut(count.max(1)).enumerate().for_each(|(patch, sums)| {
-            for row in self.patches.of(PatchId::from_index(patch)) {
+        let mut all = DMatrix::identity(count, count);
+        for row in 0..count {
+            self.bounces[channel].row(row).for_each(|(column, value)| all[(row, column)] += value);
+        }
+        all
+    }
+
+    /// The rows of some patches in V^T R U, for each channel: how much of other patches' radiosity they reflect, on
+    /// average.
+    pub(super) fn exchange_of(&self, patches: &[PatchId]) -> [DMatrix<f32>; CHANNELS] {
+        let count = self.patches.len();
+        let mut sums = vec![[0.0f32; CHANNELS]; patches.len() * count];
+        sums.par_chunks_mut(count.max(1)).zip(patches).for_each(|(sums, &patch)| {
+            for row in self.patches.of(patch) {
                 let weight = self.weights[row].to_array();
                 for (column, seen) in self.views.row(row) {
                     (0..CHANNELS).for_each(|channel| sums[column][channel] += weight[channel] * seen);
@@ -82,7 +100,9 @@ impl LowRank {
                 }
             }
         });
-        core::array::from_fn(|channel| DMatrix::from_row_iterator(count, count, sums.iter().map(|sums| sums[channel])))
+        core::array::from_fn(|channel| {
+            DMatrix::from_row_iterator(patches.len(), count, sums.iter().map(|sums| sums[channel]))
+        })
     }
 
     /// How many elements there are.

@@ -86,7 +86,20 @@ impl Rows {
         rays: u32,
         monitor: &dyn Monitor,
     ) -> Result<Self, StepError> {
-        backend.run(&Step::Gather { rays: vec![rays; patches.order.len()], hits: Hits::Store }, monitor)?;
+        Self::by_dealt_rays(patches, backend, vec![rays; patches.order.len()], monitor)
+    }
+
+    /// The same with as many rays for each half of each element as is said: without any, its row is empty.
+    ///
+    /// # Errors
+    /// When the monitor asks for it, or the backend's device fails.
+    pub fn by_dealt_rays(
+        patches: &Patches,
+        backend: &mut dyn TransportBackend,
+        rays: Vec<u32>,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, StepError> {
+        backend.run(&Step::Gather { rays, hits: Hits::Store }, monitor)?;
         let halves = backend.snapshot()?;
         Ok(Self::of_hits(patches, halves.iter().filter_map(|half| half.stored.last())))
     }
