@@ -165,14 +165,6 @@ fn collect_aimed(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_work
     }
 }
 
-/// Adds to a sum of two words.
-fn land(word: u32, value: u32) {
-    let before = atomicAdd(&landed[word], value);
-    if before > 0xffffffffu - value {
-        atomicAdd(&landed[word + 1u], 1u);
-    }
-}
-
 /// Adds the power of shots to the elements where they ended. `radiosities` are the colours of the elements that they come
 /// from; a colour's channels add up to three, so no number of rays brings more than two words hold.
 @compute @workgroup_size(64)

@@ -73,6 +73,8 @@ struct Bsdf {
 const LEAST_ROUGHNESS: f32 = 0.03;
 /// Smallest cosine toward the viewer.
 const LEAST_COSINE: f32 = 1e-3;
+/// Perceptual roughness up to which a surface counts as smooth.
+const SMOOTH: f32 = 0.2;
 /// Nearest to one that a relative index of refraction comes.
 const LEAST_BEND: f32 = 1e-3;
 /// Entries along each axis of the table of albedos.
@@ -347,9 +349,42 @@ fn evaluate_opaque(bsdf: Bsdf, incoming: vec3<f32>, facet: vec3<f32>) -> vec3<f3
     let rim_squared = rim * rim;
     let fresnel = COAT_STRAIGHT + (1.0 - COAT_STRAIGHT) * (rim_squared * rim_squared * rim);
     let coat = bsdf.coat * fresnel * evaluate_facets(bsdf, bsdf.coat_roughness, incoming, facet);
+    let passed = passed_coat(bsdf, incoming);
+    return vec3(coat) + glossy * passed.x + matt * passed.y;
+}
+
+/// What gets through a coat twice, on the way in and out again: of what is glossy below it, and of what is matt.
+fn passed_coat(bsdf: Bsdf, incoming: vec3<f32>) -> vec2<f32> {
     let there = 1.0 - coat_share(bsdf.coat, albedo_toward(incoming.z, bsdf.coat_roughness));
     let back = 1.0 - bsdf.coat_albedo_outgoing;
-    return vec3(coat) + glossy * min(there, back) + matt * (there * back / max(1.0 - bsdf.coat_albedo, 1e-6));
+    return vec2(min(there, back), there * back / max(1.0 - bsdf.coat_albedo, 1e-6));
+}
+
+/// True when it mirrors or refracts so clearly that one ray can stand for what is seen there.
+fn is_smooth(bsdf: Bsdf) -> bool {
+    let is_coat_smooth = bsdf.coat > 0.0 && bsdf.coat_roughness <= SMOOTH;
+    return is_coat_smooth || (bsdf.roughness <= SMOOTH && bsdf.glass + bsdf.glossy_chance > 0.0);
+}
+
+/// True when paths from the eye are better at finding what is seen there than paths from lights.
+fn is_for_eye_paths(bsdf: Bsdf) -> bool {
+    return is_smooth(bsdf) || bsdf.glass > 0.0;
+}
+
+/// `evaluate_bsdf` without what microfacets mirror in one go, where there are any that mirror smoothly.
+fn evaluate_diffuse(bsdf: Bsdf, direction: vec3<f32>) -> vec3<f32> {
+    if !is_smooth(bsdf) {
+        return evaluate_bsdf(bsdf, direction);
+    }
+    let incoming = to_local(bsdf.frame, direction);
+    if incoming.z <= 0.0 {
+        return vec3(0.0);
+    }
+    var passed = 1.0;
+    if bsdf.coat > 0.0 {
+        passed = passed_coat(bsdf, incoming).y;
+    }
+    return evaluate_matt(bsdf, incoming) * ((1.0 - bsdf.glass) * passed);
 }
 
 /// What glass loses in one go on both sides; a direction behind counts as many as it bends to before.
@@ -475,4 +510,20 @@ fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
     let opaque = below * (1.0 - bsdf.coat_albedo_outgoing) + bsdf.coat_albedo_outgoing;
     let mirrored = mirrored_share(bsdf.outgoing.z, bsdf.relative_ior);
     return opaque * (1.0 - bsdf.glass) + (bsdf.tint * (1.0 - mirrored) + mirrored) * bsdf.glass;
+}
+
+/// What a surface looks like where a ray met it.
+fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
+    let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
+    let ior = surfaces[surface].ior;
+    return Appearance(
+        clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
+        clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
+        surfaces[surface].reflectance,
+        clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
+        surfaces[surface].clearcoat,
+        surfaces[surface].clearcoat_roughness,
+        surfaces[surface].transmission,
+        select(ior, 1.0 / ior, back),
+    );
 }

@@ -26,8 +26,43 @@ struct FeaturePixel {
     first_normal: u32,
     /// Its distance in metres.
     first_depth: f32,
-    padding_0: u32,
-    padding_1: u32,
+    /// By how much the last sample changed the mean's luminance, cd/m2.
+    change: f32,
+    /// One where that sample brought light.
+    is_brighter: u32,
+}
+
+/// A pixel, or one without samples.
+fn started(pixel: RadiancePixel, starts: bool) -> RadiancePixel {
+    return RadiancePixel(
+        select(pixel.mean, vec3(0.0), starts),
+        select(pixel.samples, 0u, starts),
+        select(pixel.squares, vec3(0.0), starts),
+        select(pixel.nodes, 0.0, starts),
+    );
+}
+
+/// A pixel with one sample more.
+fn with_sample(pixel: RadiancePixel, light: vec3<f32>) -> RadiancePixel {
+    var result = pixel;
+    result.samples++;
+    let difference = light - pixel.mean;
+    result.mean += difference / f32(result.samples);
+    result.squares += difference * (light - result.mean);
+    return result;
+}
+
+/// What is seen, with how much light the last sample brought.
+fn noting_change(features: FeaturePixel, before: RadiancePixel, now: RadiancePixel) -> FeaturePixel {
+    var result = features;
+    result.change = luminance(abs(now.mean - before.mean));
+    let sums = vec2(largest_channel(before) * f32(before.samples), largest_channel(now) * f32(now.samples));
+    result.is_brighter = u32(sums.y > sums.x);
+    return result;
+}
+
+fn largest_channel(pixel: RadiancePixel) -> f32 {
+    return max(pixel.mean.x, max(pixel.mean.y, pixel.mean.z));
 }
 
 /// A unit vector in 32 bits: the octahedron that its coordinates are projected on, unfolded.

@@ -124,6 +124,23 @@ fn sample_emitter(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) 
     }
 }
 
+/// What is left of a lamp's light at a squared distance, which ends at its range.
+fn range_window(distance_squared: f32, range: f32) -> f32 {
+    let ratio = distance_squared / (range * range);
+    let window = clamp(1.0 - ratio * ratio, 0.0, 1.0);
+    return window * window;
+}
+
+/// How much of a lamp's light goes in a direction.
+fn cone_falloff(light: Emitter, direction: vec3<f32>) -> f32 {
+    if light.kind != SPOT {
+        return 1.0;
+    }
+    let depth = max(light.inner_cosine - light.outer_cosine, 1e-4);
+    let ramp = clamp((dot(direction, light.axis) - light.outer_cosine) / depth, 0.0, 1.0);
+    return ramp * ramp;
+}
+
 fn sample_lamp(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) -> LightSample {
     let light = emitters[emitter];
     let offset = light.place - at;
@@ -132,21 +149,12 @@ fn sample_lamp(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) -> 
         return no_light();
     }
     let toward = offset * inverseSqrt(distance_squared);
-    let ratio = distance_squared / (light.range * light.range);
-    let window = clamp(1.0 - ratio * ratio, 0.0, 1.0);
-    var falloff = 1.0;
-    if light.kind == SPOT {
-        let depth = max(light.inner_cosine - light.outer_cosine, 1e-4);
-        let ramp = clamp((-dot(toward, light.axis) - light.outer_cosine) / depth, 0.0, 1.0);
-        falloff = ramp * ramp;
-    }
-    let strength = max(dot(normal, toward), 0.0) * window * window * falloff / max(distance_squared, NEAREST_SQUARED);
+    let fading = range_window(distance_squared, light.range) * cone_falloff(light, -toward);
+    let strength = max(dot(normal, toward), 0.0) * fading / max(distance_squared, NEAREST_SQUARED);
     if strength <= 0.0 {
         return no_light();
     }
-    let turned = sin_cos_turns(u.y);
-    let disc = from_local(toward, vec3(turned.y, turned.x, 0.0)) * sqrt(u.x);
-    let to_target = offset + disc * light.radius;
+    let to_target = offset + disc(toward, u) * light.radius;
     return LightSample(Ray(at, 0.0, to_target, SHORTER), normalize(to_target), -1.0, light.strength * strength);
 }
 
@@ -321,7 +329,18 @@ fn cell_angle(cosines: vec2<f32>, columns: u32) -> f32 {
     return (cosines.x - cosines.y) * TAU / f32(columns);
 }
 
-fn sample_environment(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) -> LightSample {
+/// A direction toward the environment.
+struct Skyward {
+    /// Where in its picture.
+    uv: vec2<f32>,
+    /// Unit vector.
+    direction: vec3<f32>,
+    /// Density of the choice per steradian.
+    density: f32,
+}
+
+/// Chooses a direction toward the environment.
+fn choose_skyward(emitter: u32, u: vec2<f32>) -> Skyward {
     let table = emitters[emitter].table;
     let grid = environment_grid(table);
     let choice = choose(table + 10u, grid.x * grid.y, u.x);
@@ -334,13 +353,17 @@ fn sample_environment(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f3
     let around = sin_cos_turns(uv.x - 0.5);
     let local = vec3(up.x * around.x, up.y, -up.x * around.y);
     let direction = normalize(rotated(environment_rotation(emitter), local));
-    let cosine = dot(normal, direction);
-    let density = choice.probability / cell_angle(cosines, grid.x);
-    if cosine <= 0.0 || density <= 0.0 {
+    return Skyward(uv, direction, choice.probability / cell_angle(cosines, grid.x));
+}
+
+fn sample_environment(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) -> LightSample {
+    let chosen = choose_skyward(emitter, u);
+    let cosine = dot(normal, chosen.direction);
+    if cosine <= 0.0 || chosen.density <= 0.0 {
         return no_light();
     }
-    let radiance = environment_radiance(emitter, uv);
-    return LightSample(Ray(at, 0.0, direction, FAR), direction, density, radiance * (cosine / density));
+    let irradiance = environment_radiance(emitter, chosen.uv) * (cosine / chosen.density);
+    return LightSample(Ray(at, 0.0, chosen.direction, FAR), chosen.direction, chosen.density, irradiance);
 }
 
 /// With what density the environment would have been aimed at in a direction.

@@ -1,38 +1,4 @@
-// Pictures by paths with next-event estimation: the twin of `pathtrace::PathTracer` and `View`.
-
-/// One sample of some rows of a picture.
-struct Pass {
-    /// Where the camera stands.
-    eye: vec3<f32>,
-    /// The sample's number.
-    sample_index: u32,
-    /// Unit vector that the camera looks along.
-    forward: vec3<f32>,
-    /// Which random numbers.
-    seed: u32,
-    /// From the middle of the picture to its right, where it is as high as wide.
-    right: vec3<f32>,
-    /// Most bounces of a path.
-    most_bounces: u32,
-    /// From the middle of the picture to its top.
-    up: vec3<f32>,
-    /// Radius of the lens in metres; zero for a pinhole.
-    lens_radius: f32,
-    /// Columns and rows of the picture.
-    size: vec2<u32>,
-    /// The first row that is drawn.
-    first_row: u32,
-    /// The row after the last.
-    end_row: u32,
-    /// Distance in metres of what is sharp.
-    focus: f32,
-    /// One for pixels that weigh their neighbourhood by a tent, zero for a box.
-    tent: u32,
-    /// One for lines of sight that run along each other, zero for those that meet in the eye.
-    parallel: f32,
-    /// One where reflected rays end at lightmaps.
-    ends_at_lightmaps: u32,
-}
+// Pictures by paths with next-event estimation: the twin of `pathtrace::PathTracer`.
 
 /// What a path brought.
 struct Seen {
@@ -50,35 +16,9 @@ struct Seen {
 
 /// The sequence that places samples on the film and on the lens.
 const CAMERA: u32 = 0xffffffffu;
-/// More than any path has: a number that compilers know, since lavapipe fails on a loop that a uniform ends.
-const LONGEST_PATH: u32 = 1025u;
-/// Reflections that no path is ended before.
-const CERTAIN_REFLECTIONS: u32 = 3u;
-/// Most of the paths that roulette lets live.
-const HIGHEST_SURVIVAL: f32 = 0.95;
 
-@group(1) @binding(0) var<uniform> settings: Pass;
 @group(1) @binding(1) var<storage, read_write> film_radiance: array<RadiancePixel>;
 @group(1) @binding(2) var<storage, read_write> film_features: array<FeaturePixel>;
-
-fn tent(u: f32) -> f32 {
-    return select(1.0 - sqrt(max(2.0 - 2.0 * u, 0.0)), sqrt(2.0 * u) - 1.0, u < 0.5);
-}
-
-/// The ray of a sample of a pixel.
-fn camera_ray(pixel: vec2<u32>, u: vec4<f32>) -> Ray {
-    let in_pixel = select(u.xy, vec2(tent(u.x), tent(u.y)) + 0.5, settings.tent == 1u);
-    let size = vec2<f32>(settings.size);
-    let place = ((vec2<f32>(pixel) + in_pixel) * 2.0 - size) / size.y;
-    let aside = settings.right * place.x - settings.up * place.y;
-    let direction = normalize(settings.forward + aside * (1.0 - settings.parallel));
-    let sharp = direction * (settings.focus / dot(direction, settings.forward));
-    let turned = sin_cos_turns(u.w);
-    let across = (normalize(settings.right) * turned.y + normalize(settings.up) * turned.x)
-        * (settings.lens_radius * sqrt(u.z));
-    let through_lens = select(direction, normalize(sharp - across), settings.lens_radius > 0.0);
-    return Ray(settings.eye + aside * settings.parallel + across, 0.0, through_lens, FAR);
-}
 
 /// What part of light in a direction counts for the way of choosing it whose density is `own`: the balance heuristic.
 fn share(own: f32, other: f32) -> f32 {
@@ -135,22 +75,6 @@ fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32
     return scattered * light_through(light.ray) * part;
 }
 
-/// What a surface looks like where a ray met it.
-fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
-    let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
-    let ior = surfaces[surface].ior;
-    return Appearance(
-        clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
-        clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
-        surfaces[surface].reflectance,
-        clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
-        surfaces[surface].clearcoat,
-        surfaces[surface].clearcoat_roughness,
-        surfaces[surface].transmission,
-        select(ior, 1.0 / ior, back),
-    );
-}
-
 /// What one path brings along a ray.
 fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
     var seen = Seen(vec3(0.0), vec3(0.0), vec3(0.0), FAR, NONE, 0.0);
@@ -180,7 +104,8 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
             seen.depth = hit.t;
             seen.surface = surface;
         }
-        if absorbs || bounces >= settings.most_bounces {
+        let is_theirs = bounces == 0u && !is_for_eye_paths(bsdf);
+        if absorbs || bounces >= select(settings.most_bounces, 0u, is_theirs && settings.in_hybrid == 1u) {
             break;
         }
         let aim = sobol_point(hash2(seed, 2u * bounces), sample_index);
@@ -207,13 +132,11 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
             break;
         }
         weight *= scattered.weight;
-        if bounces >= CERTAIN_REFLECTIONS {
-            let survival = min(largest(weight), HIGHEST_SURVIVAL);
-            if aim.w >= survival {
-                break;
-            }
-            weight /= survival;
+        let survival = survival_of(weight, bounces);
+        if aim.w >= survival {
+            break;
         }
+        weight /= survival;
         density = select(scattered.density, 0.0, is_within);
         if scattered.through {
             absorption = select(surfaces[surface].absorption, vec3(0.0), is_within);
@@ -226,8 +149,8 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
 /// Adds one sample to each pixel of some rows; the first one starts the means.
 @compute @workgroup_size(8, 8)
 fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
-    let pixel = vec2(id.x, settings.first_row + id.y);
-    if pixel.x >= settings.size.x || pixel.y >= settings.end_row {
+    let pixel = vec2(id.x, settings.first + id.y);
+    if pixel.x >= settings.size.x || pixel.y >= settings.end {
         return;
     }
     let seed = hash2(hash2(settings.seed, pixel.y), pixel.x);
@@ -239,18 +162,13 @@ fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     var features = film_features[index];
     // No branch: see `scene.wgsl`.
     let starts = settings.sample_index == 0u;
-    radiance.mean = select(radiance.mean, vec3(0.0), starts);
-    radiance.squares = select(radiance.squares, vec3(0.0), starts);
-    radiance.nodes = select(radiance.nodes, 0.0, starts);
-    radiance.samples = select(radiance.samples, 0u, starts) + 1u;
+    radiance = with_sample(started(radiance, starts), seen.radiance);
+    features = noting_change(features, started(film_radiance[index], starts), radiance);
+    radiance.nodes += (seen.nodes - radiance.nodes) / f32(radiance.samples);
     features.albedo = select(features.albedo, vec3(0.0), starts);
     features.normal = select(features.normal, vec3(0.0), starts);
     features.depth = select(features.depth, FAR, starts);
     let part = 1.0 / f32(radiance.samples);
-    let difference = seen.radiance - radiance.mean;
-    radiance.mean += difference * part;
-    radiance.squares += difference * (seen.radiance - radiance.mean);
-    radiance.nodes += (seen.nodes - radiance.nodes) * part;
     features.albedo += (seen.albedo - features.albedo) * part;
     features.normal += (seen.normal - features.normal) * part;
     features.depth = min(features.depth, seen.depth);

@@ -83,10 +83,26 @@ fn cosine_hemisphere(u: vec2<f32>) -> vec3<f32> {
     return vec3(sin_cos_turns(u.y).yx * sqrt(u.x), sqrt(max(1.0 - u.x, 0.0)));
 }
 
+/// A direction, all alike.
+fn uniform_sphere(u: vec2<f32>) -> vec3<f32> {
+    let z = 1.0 - 2.0 * u.x;
+    return vec3(sin_cos_turns(u.y).yx * sqrt(max(1.0 - z * z, 0.0)), z);
+}
+
+/// A point of the unit disc that faces along `axis`.
+fn disc(axis: vec3<f32>, u: vec2<f32>) -> vec3<f32> {
+    return from_local(axis, vec3(sin_cos_turns(u.y).yx, 0.0)) * sqrt(u.x);
+}
+
 /// A direction within a cone around the unit vector `axis`, with equal density everywhere in it.
 fn uniform_cone(axis: vec3<f32>, half_angle: f32, u: vec2<f32>) -> vec3<f32> {
     let sine = sin_cos_turns(half_angle / (2.0 * TAU)).x;
-    let depth = u.x * 2.0 * sine * sine;
+    return uniform_cap(axis, 2.0 * sine * sine, u);
+}
+
+/// The same for a cone that cuts off as much of the unit sphere's radius as `height`.
+fn uniform_cap(axis: vec3<f32>, height: f32, u: vec2<f32>) -> vec3<f32> {
+    let depth = u.x * height;
     let radius = sqrt(max(depth * (2.0 - depth), 0.0));
     return from_local(axis, vec3(sin_cos_turns(u.y).yx * radius, 1.0 - depth));
 }

@@ -24,7 +24,7 @@ use crate::pathtrace::{
     WhittedTracer, meter, render, render_from_lights, to_srgb8,
 };
 use crate::progress::Monitor;
-use crate::scene::{Camera, LightSampler, luminance};
+use crate::scene::{Camera, LightSampler, Scene, luminance};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -95,7 +95,7 @@ enum Method {
 
 impl Method {
     fn runs_on_devices(self) -> bool {
-        matches!(self, Self::Path | Self::Direct)
+        self != Self::Whitted
     }
 }
 
@@ -257,6 +257,28 @@ impl Arguments {
         }
     }
 
+    #[cfg(feature = "gpu")]
+    fn draw_on(
+        &self,
+        gpu: &gpu::Gpu,
+        scene: &Scene,
+        view: &View,
+        settings: &RenderSettings,
+        monitor: &dyn Monitor,
+    ) -> Result<Film, Failure> {
+        let on_gpu = gpu::GpuScene::new(gpu, scene)?;
+        let most_bounces = self.most_bounces()?;
+        Ok(match self.integrator {
+            Method::Light | Method::Hybrid => {
+                let from_lights = gpu::FromLights { hybrid: self.integrator == Method::Hybrid, most_bounces };
+                gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?
+            }
+            Method::Path | Method::Direct | Method::Whitted => {
+                gpu::render(gpu, &on_gpu, view, most_bounces, settings, monitor)?
+            }
+        })
+    }
+
     fn lens(&self) -> Result<Option<Lens>, Failure> {
         let Some(text) = &self.lens else { return Ok(None) };
         let parsed = text.split_once(',').and_then(|(radius, focus)| {
@@ -300,7 +322,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let film = match &device {
         Device::Cpu => arguments.draw(&paths, &world, &lights, &view, &settings, &monitor),
         #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => draw_on(gpu, &opened.scene, &view, most_bounces, &settings, &monitor)?,
+        Device::Gpu(gpu) => arguments.draw_on(gpu, &opened.scene, &view, &settings, &monitor)?,
     };
     display.finish();
     if film.samples() == 0 {
@@ -344,19 +366,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(format_args!("wrote {}", arguments.output.display()));
     }
     Ok(())
-}
-
-#[cfg(feature = "gpu")]
-fn draw_on(
-    gpu: &gpu::Gpu,
-    scene: &crate::scene::Scene,
-    view: &View,
-    most_bounces: Option<u32>,
-    settings: &RenderSettings,
-    monitor: &dyn Monitor,
-) -> Result<Film, Failure> {
-    let scene = gpu::GpuScene::new(gpu, scene)?;
-    Ok(gpu::render(gpu, &scene, view, most_bounces, settings, monitor)?)
 }
 
 /// Seconds of each stage.

@@ -37,7 +37,8 @@ struct FeaturePixel {
     surface: u32,
     first_normal: u32,
     first_depth: f32,
-    padding: [u32; 2],
+    change: f32,
+    is_brighter: u32,
 }
 
 impl GpuFilm {
@@ -105,7 +106,8 @@ impl GpuFilm {
             surface: surface.unwrap_or(u32::MAX),
             first_normal: packed(pixel.normal),
             first_depth: pixel.depth.min(f32::MAX),
-            padding: [0; 2],
+            change: 0.0,
+            is_brighter: 0,
         });
         let (radiance, features): (Vec<_>, Vec<_>) = (radiance.collect(), features.collect());
         gpu.queue.write_buffer(&result.radiance, 0, bytemuck::cast_slice(&radiance));

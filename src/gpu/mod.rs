@@ -4,17 +4,21 @@
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it. A [`GpuBackend`] bakes. A [`PictureFilter`] makes films of few samples watchable.
+//! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A [`PictureFilter`] makes films of few samples watchable.
 //! [`GpuCounters`] shoot rays that only a partition speeds up.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
+mod alternate;
 mod bake;
 mod buffer;
+mod camera;
 mod context;
 mod film;
 mod filter;
 mod kernel;
+mod landed;
+mod light_path;
 mod pace;
 mod path;
 mod rays;
@@ -25,6 +29,7 @@ mod subscenes;
 #[cfg(test)]
 mod tests;
 
+pub use alternate::{FromLights, render_from_lights};
 pub use bake::GpuBackend;
 pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;

@@ -2,13 +2,16 @@
 
 use core::ops::Range;
 
-use bytemuck::{Pod, Zeroable};
-use wgpu::{BindGroupLayout, CommandEncoder, ComputePassDescriptor, ComputePipeline};
+use std::time::Instant;
 
+use wgpu::{BindGroupLayout, CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor, ComputePipeline};
+
+use super::camera::CameraPass;
 use super::kernel::{bind, layout};
 use super::shader::{piece, tracing_source};
-use super::{Gpu, GpuFilm, GpuScene, Stack, Trees};
-use crate::pathtrace::{PixelFilter, View};
+use super::pace::Pace;
+use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack, Trees};
+use crate::pathtrace::View;
 
 /// The kernel that follows paths, the twin of [`PathTracer`](crate::pathtrace::PathTracer): the same samples bring the
 /// same light, up to rounding.
@@ -31,31 +34,10 @@ pub struct Pass {
     pub rows: Range<u32>,
     /// Whether reflected rays end where they meet a surface with a lightmap.
     pub ends_at_lightmaps: bool,
+    /// Whether paths from lights bring what all but mirrors and glass reflect, so that only from those are paths followed.
+    pub in_hybrid: bool,
 }
 
-/// The twin of `Pass` in `path.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct Settings {
-    eye: [f32; 3],
-    sample_index: u32,
-    forward: [f32; 3],
-    seed: u32,
-    right: [f32; 3],
-    most_bounces: u32,
-    up: [f32; 3],
-    lens_radius: f32,
-    size: [u32; 2],
-    first_row: u32,
-    end_row: u32,
-    focus: f32,
-    tent: u32,
-    parallel: f32,
-    ends_at_lightmaps: u32,
-}
-
-/// No path is longer: between perfect mirrors one in 10^22 would be.
-const LONGEST_PATH: u32 = 1024;
 /// Columns, and rows, of a workgroup.
 const GROUP: u32 = 8;
 
@@ -63,7 +45,15 @@ impl PathKernel {
     /// Compiles the kernel.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = layout(gpu, "film", &[false, false]);
-        let own = [piece!("colour"), piece!("light"), piece!("bsdf"), piece!("film"), piece!("path")];
+        let own = [
+            piece!("colour"),
+            piece!("light"),
+            piece!("bsdf"),
+            piece!("camera"),
+            piece!("roulette"),
+            piece!("film"),
+            piece!("path"),
+        ];
         let source = tracing_source(stack, trees, &own);
         let module = gpu.shader("paths", source);
         let pipeline = gpu.compute_pipeline(&module, "trace_pixels", &[&GpuScene::layout(gpu), &layout]);
@@ -89,7 +79,14 @@ impl PathKernel {
         if rows.is_empty() || film.size().x == 0 {
             return;
         }
-        let settings = gpu.uniform("pass", &[settings(film, view, pass, &rows)]);
+        let settings = CameraPass {
+            sample_index: pass.sample,
+            seed: pass.seed,
+            ends_at_lightmaps: u32::from(pass.ends_at_lightmaps),
+            in_hybrid: u32::from(pass.in_hybrid),
+            ..CameraPass::new(view, rows.clone(), pass.most_bounces)
+        };
+        let settings = gpu.uniform("pass", &[settings]);
         let own = bind(gpu, &self.layout, &[&settings, &film.radiance, &film.features]);
         let mut compute = encoder.begin_compute_pass(&ComputePassDescriptor::default());
         compute.set_pipeline(&self.pipeline);
@@ -97,27 +94,31 @@ impl PathKernel {
         compute.set_bind_group(1, &own, &[]);
         compute.dispatch_workgroups(film.size().x.div_ceil(GROUP), (rows.end - rows.start).div_ceil(GROUP), 1);
     }
-}
 
-fn settings(film: &GpuFilm, view: &View, pass: &Pass, rows: &Range<u32>) -> Settings {
-    let camera = &view.camera;
-    let half_height = camera.half_height();
-    let lens = view.lens.filter(|_| !camera.is_orthographic());
-    Settings {
-        eye: camera.position.to_array(),
-        sample_index: pass.sample,
-        forward: camera.forward.to_array(),
-        seed: pass.seed,
-        right: (camera.right * half_height).to_array(),
-        most_bounces: pass.most_bounces.unwrap_or(LONGEST_PATH).min(LONGEST_PATH),
-        up: (camera.up * half_height).to_array(),
-        lens_radius: lens.map_or(0.0, |lens| lens.radius),
-        size: film.size().to_array(),
-        first_row: rows.start,
-        end_row: rows.end,
-        focus: lens.map_or(1.0, |lens| lens.focus),
-        tent: u32::from(view.filter == PixelFilter::Tent),
-        parallel: if camera.is_orthographic() { 1.0 } else { 0.0 },
-        ends_at_lightmaps: u32::from(pass.ends_at_lightmaps),
+    /// Does a pass, a few rows at a time, and waits for it.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub(super) fn add_pass(
+        &self,
+        gpu: &Gpu,
+        scene: &GpuScene,
+        film: &GpuFilm,
+        view: &View,
+        pass: &Pass,
+        rows_at_once: &mut Pace,
+    ) -> Result<(), GpuFault> {
+        let mut first = pass.rows.start;
+        while first < pass.rows.end {
+            let rows = first..first.saturating_add(rows_at_once.size()).min(pass.rows.end);
+            let submitted = Instant::now();
+            let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
+            self.record(gpu, &mut encoder, scene, film, view, &Pass { rows: rows.clone(), ..pass.clone() });
+            gpu.queue.submit([encoder.finish()]);
+            gpu.wait()?;
+            rows_at_once.learn(submitted.elapsed());
+            first = rows.end;
+        }
+        Ok(())
     }
 }

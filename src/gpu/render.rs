@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use wgpu::CommandEncoderDescriptor;
-
 use super::pace::Pace;
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, Pass, PathKernel, Stack};
 use crate::pathtrace::{Film, RenderSettings, View};
@@ -37,24 +35,15 @@ pub fn render(
             break;
         }
         monitor.progress(fraction);
-        let mut first_row = 0;
-        while first_row < view.size.y {
-            let rows = first_row..first_row.saturating_add(rows_at_once.size()).min(view.size.y);
-            let pass = Pass {
-                sample: samples,
-                seed: settings.seed,
-                most_bounces,
-                rows: rows.clone(),
-                ends_at_lightmaps: false,
-            };
-            let submitted = Instant::now();
-            let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-            kernel.record(gpu, &mut encoder, scene, &film, view, &pass);
-            gpu.queue.submit([encoder.finish()]);
-            gpu.wait()?;
-            rows_at_once.learn(submitted.elapsed());
-            first_row = rows.end;
-        }
+        let pass = Pass {
+            sample: samples,
+            seed: settings.seed,
+            most_bounces,
+            rows: 0..view.size.y,
+            ends_at_lightmaps: false,
+            in_hybrid: false,
+        };
+        kernel.add_pass(gpu, scene, &film, view, &pass, &mut rows_at_once)?;
         samples += 1;
     }
     if samples == 0 { Ok(Film::new(view.size)) } else { film.read(gpu) }

@@ -147,7 +147,7 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
     let film = GpuFilm::new(&gpu, view.size).unwrap();
     for sample in 0..2 {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let pass = Pass { sample, seed: 3, most_bounces: None, rows: 0..32, ends_at_lightmaps: true };
+        let pass = Pass { sample, seed: 3, most_bounces: None, rows: 0..32, ends_at_lightmaps: true, in_hybrid: false };
         kernel.record(&gpu, &mut encoder, &on_gpu, &film, &view, &pass);
         gpu.queue.submit([encoder.finish()]);
     }
@@ -174,7 +174,7 @@ fn an_orthographic_camera_sees_on_the_device_what_it_sees_on_the_cpu() {
 
 /// Median relative difference of pixels, the share of those that differ by more than a thousandth, and the relative
 /// difference of the means.
-fn compare([a, b]: &[Film; 2]) -> (f32, f32, f32) {
+pub(super) fn compare([a, b]: &[Film; 2]) -> (f32, f32, f32) {
     let difference = |a: Vec3, b: Vec3| (a - b).length() / a.length().max(1e-6);
     let mut differences: Vec<f32> =
         a.pixels().iter().zip(b.pixels()).map(|(a, b)| difference(a.radiance, b.radiance)).collect();
@@ -262,7 +262,7 @@ pub(super) fn without(name: &str, mut scene: Scene) -> Scene {
     scene
 }
 
-fn look_into_the_room() -> Camera {
+pub(super) fn look_into_the_room() -> Camera {
     Camera::looking_at(Vec3::new(0.0, 0.2, 3.0), Vec3::new(0.0, -0.1, 0.0), 0.7).unwrap()
 }
 

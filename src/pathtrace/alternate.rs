@@ -1,5 +1,6 @@
 //! Pictures by light paths and paths from the eye in turn.
 
+use std::convert::Infallible;
 use std::time::Instant;
 
 use super::render::{LEAST_SAMPLES_FOR_ERROR as ERROR_STEP, RenderSettings, add_pass};
@@ -9,6 +10,43 @@ use crate::progress::Monitor;
 /// How many times as many passes one kind may have: where little changes, edges still need some.
 const MOST_AHEAD: u32 = 4;
 
+/// A picture that two kinds of passes add to.
+pub(crate) trait TwoKinds {
+    /// Why there may be no picture.
+    type Fault;
+
+    /// How many passes of a kind there are.
+    fn passes(&self, turn: Turn) -> u32;
+
+    /// Adds a pass and says by how much it changed the pixels that have got light of this kind: the mean change of their
+    /// luminance, cd/m2.
+    fn add(&mut self, turn: Turn) -> Result<f32, Self::Fault>;
+
+    /// How often a path brought a pixel something, on average over the pixels.
+    fn mean_contributions(&self) -> f32;
+
+    /// What both kinds show together.
+    fn sum(&self) -> Result<Film, Self::Fault>;
+}
+
+/// The kinds of passes.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Turn {
+    /// Of light paths.
+    Light,
+    /// Of rays from the eye.
+    Eye,
+}
+
+impl Turn {
+    fn other(self) -> Self {
+        match self {
+            Self::Light => Self::Eye,
+            Self::Eye => Self::Light,
+        }
+    }
+}
+
 /// Draws what a camera sees by passes of light paths and passes of rays from the eye, until both have the wished number of
 /// passes, or the settings or the monitor say that it is enough.
 ///
@@ -17,8 +55,19 @@ const MOST_AHEAD: u32 = 4;
 /// the pixel that changes most which counts: one speck would decide), or until it has doubled the passes of its kind: then
 /// a pass that happens to change nothing cannot make the other kind wait forever.
 pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+    let (light, eye) = (Film::new(view.size), Film::new(view.size));
+    let mut picture = Picture { tracer, view, seed: settings.seed, light, eye, contributions: 0 };
+    let Ok(film) = take_turns(&mut picture, settings, monitor);
+    film
+}
+
+/// The same, whoever adds the passes.
+pub(crate) fn take_turns<P: TwoKinds>(
+    picture: &mut P,
+    settings: &RenderSettings,
+    monitor: &dyn Monitor,
+) -> Result<Film, P::Fault> {
     let started = Instant::now();
-    let mut picture = Picture { light: Film::new(view.size), eye: Film::new(view.size), contributions: 0 };
     let is_late = || settings.fraction_done(0, started.elapsed()) >= 1.0;
     let mut judged = 0;
     let mut calm = f32::INFINITY;
@@ -32,10 +81,7 @@ pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSe
             }
             let done = picture.passes(Turn::Light).midpoint(picture.passes(Turn::Eye));
             monitor.progress(settings.fraction_done(done, started.elapsed()).min(1.0));
-            change = match turn {
-                Turn::Light => picture.add_light(tracer, view, settings.seed),
-                Turn::Eye => picture.add_eye(tracer, view, settings.seed),
-            };
+            change = picture.add(turn)?;
             let is_behind = picture.passes(turn) < picture.passes(turn.other()) / MOST_AHEAD;
             if (change <= calm && !is_behind) || is_late() {
                 break;
@@ -44,15 +90,15 @@ pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSe
         if change > 0.0 {
             calm = calm.min(change);
         }
-        let fewest = picture.light.samples().min(picture.eye.samples());
+        let fewest = picture.passes(Turn::Light).min(picture.passes(Turn::Eye));
         // Turns are of any length, so the error is judged when there are as many new passes as it takes.
         let steps = fewest - fewest % ERROR_STEP;
         let error = settings.error_to_judge(steps).filter(|_| steps > judged);
         judged = steps;
-        let is_enough = fewest == most
-            || is_late()
-            || settings.is_tolerated(picture.mean_contributions())
-            || error.is_some_and(|error| picture.sum().relative_error() <= error);
+        let mut is_enough = fewest == most || is_late() || settings.is_tolerated(picture.mean_contributions());
+        if let Some(error) = error {
+            is_enough |= picture.sum()?.relative_error() <= error;
+        }
         if fewest > 0 && is_enough {
             return picture.sum();
         }
@@ -60,29 +106,19 @@ pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSe
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Turn {
-    Light,
-    Eye,
-}
-
-impl Turn {
-    fn other(self) -> Self {
-        match self {
-            Self::Light => Self::Eye,
-            Self::Eye => Self::Light,
-        }
-    }
-}
-
-struct Picture {
+struct Picture<'a> {
+    tracer: &'a LightTracer<'a>,
+    view: &'a View,
+    seed: u32,
     light: Film,
     eye: Film,
     /// How often a path brought a pixel something.
     contributions: u64,
 }
 
-impl Picture {
+impl TwoKinds for Picture<'_> {
+    type Fault = Infallible;
+
     fn passes(&self, turn: Turn) -> u32 {
         match turn {
             Turn::Light => self.light.samples(),
@@ -90,28 +126,35 @@ impl Picture {
         }
     }
 
-    /// Adds a pass and says by how much it changed the picture.
-    fn add_light(&mut self, tracer: &LightTracer, view: &View, seed: u32) -> f32 {
-        let before = self.light.clone();
-        let pass = tracer.light_pass(view, self.light.samples(), seed);
-        self.contributions += pass.contributions;
-        self.light.add(&pass.radiance);
-        self.light.mean_change(&before)
-    }
-
-    fn add_eye(&mut self, tracer: &LightTracer, view: &View, seed: u32) -> f32 {
-        let before = self.eye.clone();
-        let sample = self.eye.samples();
-        add_pass(tracer, view, &mut self.eye, sample, seed);
-        self.contributions += self.eye.brighter_than(&before);
-        self.eye.mean_change(&before)
+    fn add(&mut self, turn: Turn) -> Result<f32, Infallible> {
+        Ok(match turn {
+            Turn::Light => self.add_light(),
+            Turn::Eye => self.add_eye(),
+        })
     }
 
     fn mean_contributions(&self) -> f32 {
         (self.contributions as f64 / self.light.pixels().len().max(1) as f64) as f32
     }
 
-    fn sum(&self) -> Film {
-        self.eye.plus(&self.light)
+    fn sum(&self) -> Result<Film, Infallible> {
+        Ok(self.eye.plus(&self.light))
+    }
+}
+
+impl Picture<'_> {
+    fn add_light(&mut self) -> f32 {
+        let before = self.light.clone();
+        let pass = self.tracer.light_pass(self.view, self.light.samples(), self.seed);
+        self.contributions += pass.contributions;
+        self.light.add(&pass.radiance);
+        self.light.mean_change(&before)
+    }
+
+    fn add_eye(&mut self) -> f32 {
+        let before = self.eye.clone();
+        add_pass(self.tracer, self.view, &mut self.eye, before.samples(), self.seed);
+        self.contributions += self.eye.brighter_than(&before);
+        self.eye.mean_change(&before)
     }
 }

@@ -113,7 +113,7 @@ impl Film {
     }
 
     /// The sum of two independent pictures of one size.
-    pub(super) fn plus(&self, other: &Self) -> Self {
+    pub(crate) fn plus(&self, other: &Self) -> Self {
         let pixels = self.pixels.iter().zip(&other.pixels).map(|(one, other)| one.plus(other)).collect();
         Self { size: self.size, pixels }
     }

@@ -99,7 +99,7 @@ impl<'a> LightTracer<'a> {
     pub(super) fn light_pass(&self, view: &View, pass: u32, seed: u32) -> LightPass {
         let paths = view.size.x * view.size.y;
         let mut found = LightPass { radiance: vec![Vec3::ZERO; paths as usize], contributions: 0 };
-        let seed = hash2(hash2(seed, LIGHT), pass);
+        let seed = seed_of_pass(seed, pass);
         in_order(
             paths,
             |path, splats| self.follow(view, path, seed, splats),
@@ -188,6 +188,11 @@ impl<'a> LightTracer<'a> {
             splats.extend(view.shares(sight.place).map(splat));
         }
     }
+}
+
+/// Which random numbers the light paths of a pass take.
+pub(crate) fn seed_of_pass(seed: u32, pass: u32) -> u32 {
+    hash2(hash2(seed, LIGHT), pass)
 }
 
 /// Keeps the random numbers of light paths apart from those of paths from the eye.

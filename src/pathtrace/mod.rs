@@ -29,6 +29,8 @@ mod volume;
 mod whitted;
 
 pub use alternate::render_from_lights;
+#[cfg(feature = "gpu")]
+pub(crate) use alternate::{Turn, TwoKinds, take_turns};
 pub use bsdf::{Bsdf, Scattered};
 #[cfg(feature = "gpu")]
 pub(crate) use bsdf::{glass_losses, layer_albedos};
@@ -37,6 +39,8 @@ pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
 pub use integrator::{Integrator, Seen, SeenSurface};
 pub use light::LightTracer;
+#[cfg(feature = "gpu")]
+pub(crate) use light::seed_of_pass;
 pub use path::PathTracer;
 pub use printed::{Directions, PrintedMeans, PrintedPixel};
 pub use render::{RenderSettings, render};

@@ -1,16 +1,15 @@
 //! The rays of one bounce of shooting.
 
 use glam::{DVec3, Vec3};
-use wgpu::{Buffer, CommandEncoderDescriptor};
-
-use super::super::{Gpu, GpuFault};
+use super::super::Gpu;
+use super::super::landed::{WORDS_OF_SUM, sum, zeros};
 use super::rays::{Errand, Rays, Work};
 use super::sweep::padded;
 use crate::progress::Monitor;
 use crate::radiosity::{Bounce, Landed, ONE, StepError};
 
-/// Words of the sums of an element: three of two words each.
-const WORDS: usize = 6;
+/// Words of the sums of an element: one for each channel.
+const WORDS: usize = 3 * WORDS_OF_SUM;
 
 pub(super) struct Shots<'a> {
     pub gpu: &'a Gpu,
@@ -45,23 +44,14 @@ impl Shots<'_> {
         };
         let elements = suspect.len();
         let colours = gpu.storage("colours of shots", &padded((0..elements).map(colour)))?;
-        let landed = cleared(gpu, elements)?;
+        let landed = zeros(gpu, "where shots land", elements * WORDS + WORDS_OF_SUM)?;
         let errand = Errand::Shoot { colours: &colours, landed: &landed };
         rays.send(gpu, errand, [*seed, bounce.seed], &work, *monitor, |_, _| {})?;
 
-        let words: Vec<u32> = gpu.read(&landed, elements * WORDS + 2)?;
-        let sum = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
+        let words: Vec<u32> = gpu.read(&landed, elements * WORDS + WORDS_OF_SUM)?;
         let share = |pair: &[u32]| sum(pair) as f64 / f64::from(ONE);
         let arrived = |words: &[u32]| DVec3::new(share(&words[..2]), share(&words[2..4]), share(&words[4..]));
         let (of_elements, traced) = words.split_at(elements * WORDS);
         Ok(Landed { arrived: of_elements.chunks_exact(WORDS).map(arrived).collect(), rays: sum(traced) })
     }
-}
-
-fn cleared(gpu: &Gpu, elements: usize) -> Result<Buffer, GpuFault> {
-    let landed = gpu.empty_storage("where shots land", (elements * WORDS + 2) as u64 * 4)?;
-    let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-    encoder.clear_buffer(&landed, 0, None);
-    gpu.queue.submit([encoder.finish()]);
-    Ok(landed)
 }

@@ -141,7 +141,7 @@ fn picture(
     let film = GpuFilm::new(gpu, view.size).unwrap();
     for sample in 0..samples {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let pass = Pass { sample, seed: 5, most_bounces, rows: 0..24, ends_at_lightmaps: false };
+        let pass = Pass { sample, seed: 5, most_bounces, rows: 0..24, ends_at_lightmaps: false, in_hybrid: false };
         kernel.record(gpu, &mut encoder, on_gpu, &film, &view, &pass);
         gpu.queue.submit([encoder.finish()]);
     }

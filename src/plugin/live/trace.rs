@@ -238,6 +238,7 @@ impl Tracing {
                 most_bounces: Some(subject.bounces),
                 rows: piece.rows.clone(),
                 ends_at_lightmaps: subject.ends_at_lightmaps,
+                in_hybrid: false,
             };
             let tracer = &world.tracer;
             tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);

@@ -66,15 +66,39 @@ pub(super) fn disc(axis: Vec3, u: [f32; 2]) -> Vec3 {
     (tangent * cosine + bitangent * sine) * u[0].sqrt()
 }
 
+/// Luminous flux in lumens that each emitter sends into the scene, and a uniform sky as the last one.
+fn powers(lights: &LightSampler, surroundings: &Surroundings) -> Vec<f64> {
+    let mut powers = lights.powers_into(|| surroundings.disc());
+    if let Sky::Uniform(radiance) = lights.scene.sky {
+        powers.push(f64::from(2.0 * TAU * luminance(radiance) * surroundings.disc()));
+    }
+    powers
+}
+
 impl<'a> EmissionSampler<'a> {
     /// Of the same emitters as `lights`.
     pub fn new(lights: &'a LightSampler<'a>) -> Self {
         let surroundings = distant_disc(lights.scene);
-        let mut powers = lights.powers_into(|| surroundings.disc());
-        if let Sky::Uniform(radiance) = lights.scene.sky {
-            powers.push(f64::from(2.0 * TAU * luminance(radiance) * surroundings.disc()));
-        }
+        let powers = powers(lights, &surroundings);
         Self { lights, by_power: AliasTable::new(&powers), surroundings }
+    }
+
+    /// The table that emitters are drawn from; the last entry may be the sky's.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn by_power(&self) -> &AliasTable {
+        &self.by_power
+    }
+
+    /// Luminous flux in lumens that all of them send into the scene.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn power(&self) -> f64 {
+        powers(self.lights, &self.surroundings).iter().sum()
+    }
+
+    /// The middle and the radius in metres of the sphere around the scene that light from far away comes through.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn sphere(&self) -> (Vec3, f32) {
+        (self.surroundings.centre, self.surroundings.radius)
     }
 
     /// Draws a ray by five numbers in `[0, 1)`; `None` where nothing shines.

@@ -1,0 +1,137 @@
+// Pictures by paths from lights: the twin of `pathtrace::LightTracer`.
+
+/// What light paths bring: how often, in two words; a word that is no longer zero when a sum has become too large; a free
+/// one; then of each pixel radiance in three sums of two words, in units of the pass.
+@group(1) @binding(2) var<storage, read_write> landed: array<atomic<u32>>;
+
+/// Words before those of the pixels.
+const LANDED_HEADER: u32 = 4u;
+const OVERFLOW: u32 = 2u;
+/// What the upper word of a sum counts.
+const UPPER: f32 = 4294967296.0;
+/// Upper words that are half full.
+const HALF_FULL: u32 = 0x80000000u;
+
+/// Adds to a sum what may take both of its words, and says when it does not fit.
+fn land_units(word: u32, units: f32) {
+    let upper = floor(units / UPPER);
+    if upper >= f32(HALF_FULL) {
+        atomicMax(&landed[OVERFLOW], 1u);
+        return;
+    }
+    land(word, u32(round(units - upper * UPPER)));
+    if upper > 0.0 && atomicAdd(&landed[word + 1u], u32(upper)) + u32(upper) >= HALF_FULL {
+        atomicMax(&landed[OVERFLOW], 1u);
+    }
+}
+
+/// The cosine that irradiance is told by over the one that it has.
+fn irradiance_correction(vertex: Vertex, normal: vec3<f32>, toward_light: vec3<f32>) -> f32 {
+    let cosine = max(abs(dot(toward_light, vertex.geometric_normal)), 1e-37);
+    return abs(dot(toward_light, normal)) / cosine;
+}
+
+/// Brings what a surface makes of the power that arrives at a point to the pixels that see it; says to how many.
+fn splat(vertex: Vertex, bsdf: Bsdf, toward_light: vec3<f32>, power: vec3<f32>, on_lens: vec2<f32>) -> u32 {
+    let seen_from = sight_of(vertex.position, on_lens);
+    let offset = seen_from.origin - vertex.position;
+    let direction = normalize(offset);
+    let cosine = dot(direction, vertex.geometric_normal);
+    let is_theirs = is_for_eye_paths(bsdf) && settings.in_hybrid == 1u;
+    if is_theirs || seen_from.importance <= 0.0 || cosine <= 0.0 {
+        return 0u;
+    }
+    let shares = shares_at(seen_from.place);
+    let parts = vec4(share_of(shares, 0u), share_of(shares, 1u), share_of(shares, 2u), share_of(shares, 3u));
+    if all(parts == vec4(0.0)) {
+        return 0u;
+    }
+    let correction = irradiance_correction(vertex, bsdf.frame[2], toward_light);
+    let scattered = evaluate_diffuse(bsdf, direction) * (correction * cosine / dot(offset, offset));
+    if largest(scattered) <= 0.0 {
+        return 0u;
+    }
+    let through = light_through(Ray(vertex.position, 0.0, offset, SHORTER));
+    let radiance = power * scattered * seen_from.importance * through;
+    if largest(radiance) <= 0.0 || !(largest(radiance) < FAR) {
+        return 0u;
+    }
+    let units = radiance * settings.units;
+    var count = 0u;
+    for (var pixel = 0u; pixel < 4u; pixel++) {
+        if parts[pixel] > 0.0 {
+            let word = LANDED_HEADER + 6u * pixel_of(shares, pixel);
+            land_units(word, units.x * parts[pixel]);
+            land_units(word + 2u, units.y * parts[pixel]);
+            land_units(word + 4u, units.z * parts[pixel]);
+            count++;
+        }
+    }
+    return count;
+}
+
+/// Follows one path, from an emitter until it ends; says how often it brought a pixel light.
+fn follow(path: u32) -> u32 {
+    let emission = emitted(sobol_point(hash2(settings.seed, 0u), path).x, sobol_point(hash2(settings.seed, 1u), path));
+    if largest(emission.power) <= 0.0 || !(largest(emission.power) < FAR) {
+        return 0u;
+    }
+    var ray = emission.ray;
+    var power = emission.power;
+    var left = vec3(1.0);
+    // What the ray runs through takes this much of it, per metre.
+    var absorption = vec3(0.0);
+    var contributions = 0u;
+    for (var bounces = 0u; bounces < LONGEST_PATH; bounces++) {
+        let hit = closest_hit(ray);
+        if hit.triangle == NONE || bounces >= settings.most_bounces {
+            break;
+        }
+        power *= select(1.0, range_window(hit.t * hit.t, emission.range), bounces == 0u);
+        left *= hit.filtered * exponential(-absorption * hit.t);
+        let surface = surface_of(hit.triangle);
+        let vertex = vertex_of(hit);
+        let back = is_back(hit);
+        if back && (surfaces[surface].flags & BOTH_SIDES) == 0u {
+            break;
+        }
+        let toward_light = -ray.direction;
+        let bsdf = make_bsdf(appearance_at(surface, hit, back), vertex.shading_normal, toward_light);
+        let way = sobol_point(hash2(settings.seed, 2u * bounces + 2u), path);
+        let on_lens = sobol_point(hash2(settings.seed, 2u * bounces + 3u), path).xy;
+        let is_within = back && surfaces[surface].transmission > 0.0;
+        if !is_within {
+            contributions += splat(vertex, bsdf, toward_light, power * left, on_lens);
+        }
+
+        let scattered = sample_bsdf(bsdf, way.xy, way.z);
+        let outward = dot(scattered.direction, vertex.geometric_normal);
+        if all(scattered.direction == vec3(0.0)) || scattered.through != (outward < 0.0) {
+            break;
+        }
+        // Power spreads by the geometric normal where scattering is told by the shading normal.
+        let correction = irradiance_correction(vertex, bsdf.frame[2], toward_light) * abs(outward)
+            / abs(dot(scattered.direction, bsdf.frame[2]));
+        left *= scattered.weight * correction;
+        let survival = survival_of(left, bounces);
+        if way.w >= survival || !(largest(abs(left)) < FAR) {
+            break;
+        }
+        left /= survival;
+        if scattered.through {
+            absorption = select(surfaces[surface].absorption, vec3(0.0), is_within);
+        }
+        ray = Ray(select(vertex.position, vertex.behind, scattered.through), 0.0, scattered.direction, FAR);
+    }
+    return contributions;
+}
+
+/// Follows some of a pass's paths.
+@compute @workgroup_size(64)
+fn follow_paths(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let path = settings.first + thread_index(id, groups);
+    if path >= settings.end {
+        return;
+    }
+    land(0u, follow(path));
+}
