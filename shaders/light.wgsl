@@ -22,12 +22,10 @@ struct Emitter {
     height: vec3<f32>,
     /// Cosine of the angle beyond which there is nothing of a spot.
     outer_cosine: f32,
-    /// The part of this entry's interval of the alias table that draws itself.
-    threshold: f32,
-    /// What the rest of the interval draws.
-    alias_of_rest: u32,
-    /// How probable it is to be drawn.
-    chance: f32,
+    padding_0: u32,
+    padding_1: u32,
+    /// Which sides of the tree of lights lead to it from the root, the first in the lowest bit.
+    trail: u32,
     /// Where in `tables` more of it starts: of a surface, how many triangles it has, their cumulative probabilities, and
     /// their numbers in the tree; of the environment, columns and rows, its picture, its rotation, and the cumulative
     /// probabilities of its cells.
@@ -66,13 +64,6 @@ const MINIMUM_SOLID_ANGLE: f32 = 3e-3;
 
 fn no_light() -> LightSample {
     return LightSample(Ray(vec3(0.0), 0.0, vec3(0.0), 0.0), vec3(0.0), -1.0, vec3(0.0));
-}
-
-/// Draws an emitter by its power.
-fn draw_emitter(u: f32) -> u32 {
-    let place = u * f32(scene.emitters);
-    let own = min(u32(place), scene.emitters - 1u);
-    return select(emitters[own].alias_of_rest, own, place - f32(own) < emitters[own].threshold);
 }
 
 /// The index, its probability, and what is left of the number that chose it.

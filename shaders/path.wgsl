@@ -25,8 +25,10 @@ fn share(own: f32, other: f32) -> f32 {
     return select(0.0, own / (own + other), own > 0.0);
 }
 
-/// Radiance of the sky in a direction; its share where the direction was chosen with some density, above zero.
-fn met_sky(direction: vec3<f32>, density: f32) -> vec3<f32> {
+/// Radiance of the sky in a direction; its share where a point with some normal chose the ray's direction with some density,
+/// above zero.
+fn met_sky(ray: Ray, normal: vec3<f32>, density: f32) -> vec3<f32> {
+    let direction = ray.direction;
     let emitter = tables[SKY_EMITTER];
     if emitter == NONE {
         return scene.sky_radiance;
@@ -35,11 +37,13 @@ fn met_sky(direction: vec3<f32>, density: f32) -> vec3<f32> {
     if density <= 0.0 {
         return radiance;
     }
-    return radiance * share(density, emitters[emitter].chance * environment_density(emitter, direction));
+    let chance = chance_of_emitter(emitter, ray.origin, normal);
+    return radiance * share(density, chance * environment_density(emitter, direction));
 }
 
-/// Radiance of the surface that a ray met; its share where the ray was chosen with some density, above zero.
-fn met_emission(ray: Ray, hit: Hit, density: f32) -> vec3<f32> {
+/// Radiance of the surface that a ray met; its share where a point with some normal chose the ray with some density,
+/// above zero.
+fn met_emission(ray: Ray, normal: vec3<f32>, hit: Hit, density: f32) -> vec3<f32> {
     let surface = surface_of(hit.triangle);
     if all(surfaces[surface].emission == vec3(0.0)) {
         return vec3(0.0);
@@ -52,14 +56,17 @@ fn met_emission(ray: Ray, hit: Hit, density: f32) -> vec3<f32> {
     if density <= 0.0 || emitter == NONE {
         return radiance;
     }
-    return radiance * share(density, emitters[emitter].chance * hit_density(emitter, ray, hit));
+    let chance = chance_of_emitter(emitter, ray.origin, normal);
+    return radiance * share(density, chance * hit_density(emitter, ray, hit));
 }
 
 /// Radiance toward the viewer of light that comes straight from one emitter.
 fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32>) -> vec3<f32> {
-    let emitter = draw_emitter(u.z);
-    let chance = emitters[emitter].chance;
-    let light = sample_emitter(emitter, vertex.position, normal, u.xy);
+    let drawn = draw_emitter(vertex.position, normal, u.z);
+    if drawn.chance <= 0.0 {
+        return vec3(0.0);
+    }
+    let light = sample_emitter(drawn.emitter, vertex.position, normal, u.xy);
     if largest(light.irradiance) <= 0.0 || !(largest(light.irradiance) < FAR)
         || dot(light.direction, vertex.geometric_normal) <= 0.0 {
         return vec3(0.0);
@@ -68,9 +75,9 @@ fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32
     if all(scattered == vec3(0.0)) {
         return vec3(0.0);
     }
-    var part = 1.0 / chance;
+    var part = 1.0 / drawn.chance;
     if light.density >= 0.0 {
-        part *= share(chance * light.density, bsdf_density(bsdf, light.direction));
+        part *= share(drawn.chance * light.density, bsdf_density(bsdf, light.direction));
     }
     return scattered * light_through(light.ray) * part;
 }
@@ -84,15 +91,17 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
     var absorption = vec3(0.0);
     // With what density the last vertex chose its direction; zero for the camera, and behind glass.
     var density = 0.0;
+    // The normal there.
+    var normal = vec3(0.0);
     for (var bounces = 0u; bounces < LONGEST_PATH; bounces++) {
         let hit = closest_hit(ray);
         seen.nodes = select(seen.nodes, f32(hit.steps), bounces == 0u);
         weight *= hit.filtered * exponential(-absorption * min(hit.t, 1e30));
         if hit.triangle == NONE {
-            seen.radiance += weight * met_sky(ray.direction, density);
+            seen.radiance += weight * met_sky(ray, normal, density);
             break;
         }
-        seen.radiance += weight * met_emission(ray, hit, density);
+        seen.radiance += weight * met_emission(ray, normal, hit, density);
         let surface = surface_of(hit.triangle);
         let vertex = vertex_of(hit);
         let back = is_back(hit);
@@ -138,6 +147,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         }
         weight /= survival;
         density = select(scattered.density, 0.0, is_within);
+        normal = bsdf.frame[2];
         if scattered.through {
             absorption = select(surfaces[surface].absorption, vec3(0.0), is_within);
         }

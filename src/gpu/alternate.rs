@@ -79,8 +79,10 @@ impl TwoKinds for Picture<'_> {
     }
 
     fn sum(&self) -> Result<Film, GpuFault> {
-        let read = |film: &GpuFilm, passes| if passes == 0 { Ok(Film::new(self.view.size)) } else { film.read(self.gpu) };
-        Ok(read(&self.eye, self.passes[Turn::Eye as usize])?.plus(&read(&self.light, self.passes[Turn::Light as usize])?))
+        let read =
+            |film: &GpuFilm, passes| if passes == 0 { Ok(Film::new(self.view.size)) } else { film.read(self.gpu) };
+        Ok(read(&self.eye, self.passes[Turn::Eye as usize])?
+            .plus(&read(&self.light, self.passes[Turn::Light as usize])?))
     }
 }
 

@@ -8,8 +8,8 @@ use wgpu::{BindGroupLayout, CommandEncoder, CommandEncoderDescriptor, ComputePas
 
 use super::camera::CameraPass;
 use super::kernel::{bind, layout};
-use super::shader::{piece, tracing_source};
 use super::pace::Pace;
+use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack, Trees};
 use crate::pathtrace::View;
 
@@ -48,6 +48,7 @@ impl PathKernel {
         let own = [
             piece!("colour"),
             piece!("light"),
+            piece!("light_tree"),
             piece!("bsdf"),
             piece!("camera"),
             piece!("roulette"),

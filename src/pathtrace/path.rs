@@ -53,8 +53,10 @@ impl Integrator for PathTracer<'_> {
         let mut absorption = Vec3::ZERO;
         // With what density the last vertex chose its direction.
         let mut density = None;
-        let chance_of = |emitter| surroundings.lights.chance_of(emitter);
+        // The normal there.
+        let mut normal = Vec3::ZERO;
         for bounces in 0.. {
+            let chance_of = |emitter| surroundings.lights.chance_of(emitter, ray.origin, normal);
             let hit = match surroundings.world.trace(&ray) {
                 Ok(hit) => hit,
                 Err(escaped) => {
@@ -85,7 +87,8 @@ impl Integrator for PathTracer<'_> {
             let may_end = self.ends_at_lightmaps && density.is_some() && glass.is_none();
             let baked = if may_end { surroundings.scene.baked_light(&hit) } else { None };
             let aims = !is_within && !baked.is_some_and(|(_, is_direct_too)| is_direct_too);
-            if let Some(visit) = surroundings.lights.draw(pick).filter(|_| aims) {
+            let visit = aims.then(|| surroundings.lights.draw(vertex.position, vertex.shading_normal, pick)).flatten();
+            if let Some(visit) = visit {
                 let density = |direction| bsdf.density(direction);
                 if let Some(aimed) = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density) {
                     seen.radiance += weight * bsdf.evaluate(aimed.direction) * aimed.irradiance;
@@ -109,6 +112,7 @@ impl Integrator for PathTracer<'_> {
                 None => return seen,
             }
             density = scattered.density.filter(|_| !is_within);
+            normal = vertex.shading_normal;
             if goes_through {
                 absorption = glass.filter(|_| !is_within).map_or(Vec3::ZERO, |glass| glass.absorption);
             }

@@ -44,7 +44,7 @@ pub use light_sampler::{
     AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, Place, luminance,
 };
 #[cfg(feature = "gpu")]
-pub(crate) use light_sampler::{EmitterDescription, weigh_surface};
+pub(crate) use light_sampler::{EmitterDescription, LightNode, LightTree, light_node_of, weigh_surface};
 pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};

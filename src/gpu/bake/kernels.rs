@@ -52,7 +52,8 @@ impl Kernels {
             piece!("bake_rays"),
         ];
         let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Resting, &rays));
-        let sums = [piece!("colour"), piece!("threads"), piece!("errand"), piece!("landed"), piece!("bake_sums")].join("\n");
+        let sums =
+            [piece!("colour"), piece!("threads"), piece!("errand"), piece!("landed"), piece!("bake_sums")].join("\n");
         let sums = gpu.shader("a bake's sums", sums);
         let sweep = gpu.shader("a sweep", [piece!("threads"), piece!("sweep")].join("\n"));
         let scene_layout = GpuScene::layout(gpu);

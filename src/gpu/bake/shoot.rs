@@ -1,12 +1,12 @@
 //! The rays of one bounce of shooting.
 
-use glam::{DVec3, Vec3};
 use super::super::Gpu;
 use super::super::landed::{WORDS_OF_SUM, sum, zeros};
 use super::rays::{Errand, Rays, Work};
 use super::sweep::padded;
 use crate::progress::Monitor;
 use crate::radiosity::{Bounce, Landed, ONE, StepError};
+use glam::{DVec3, Vec3};
 
 /// Words of the sums of an element: one for each channel.
 const WORDS: usize = 3 * WORDS_OF_SUM;

@@ -1,4 +1,4 @@
-//! Everything that shines, and the tables that it is chosen by.
+//! Everything that shines, and the tree that it is chosen by.
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
@@ -8,15 +8,20 @@ use super::pictures::Pictures;
 use super::surfaces;
 use super::tree::GpuTree;
 use crate::geometry::{SurfaceId, sin_cos_turns};
-use crate::scene::{AliasEntry, AliasTable, EmitterDescription, LightKind, LightSampler, Scene, Sky, weigh_surface};
+use crate::scene::{
+    EmitterDescription, LightKind, LightNode, LightSampler, LightTree, Scene, Sky, light_node_of, weigh_surface,
+};
 
 /// The lights of a scene, and the sky.
 #[derive(Clone)]
 pub(super) struct Emitters {
     /// All of them; one that is dark where there is none, so that shaders need not ask.
     pub records: Vec<Record>,
-    /// By what each is drawn.
-    powers: Vec<f64>,
+    /// What the tree of lights knows of each, and luminous flux in lumens of those that are surfaces.
+    leaves: Vec<LightNode>,
+    powers: Vec<f32>,
+    /// Where in the tables the tree's nodes start.
+    pub tree_at: u32,
     /// Radiance of a uniform sky, or the factor on its picture.
     pub sky_radiance: Vec3,
     pub sky_emitter: Option<u32>,
@@ -36,9 +41,8 @@ pub(super) struct Record {
     inner_cosine: f32,
     height: [f32; 3],
     outer_cosine: f32,
-    threshold: f32,
-    alias: u32,
-    chance: f32,
+    padding: [u32; 2],
+    trail: u32,
     table: u32,
 }
 
@@ -72,40 +76,42 @@ impl Emitters {
         }
         let first_triangles = scene.first_triangles();
         let numbers = numbers_in_tree(scene, &first_triangles, &trees.sources);
-        let entries = lights.by_power().entries();
-        let records =
-            lights.descriptions().zip(entries).map(|(description, &AliasEntry { threshold, alias, chance })| {
-                let record = match description {
-                    EmitterDescription::Lamp(kind) => of_lamp(kind),
-                    EmitterDescription::Rectangle { corner, width, height, normal, radiance } => Record {
-                        kind: RECTANGLE,
-                        place: corner.to_array(),
-                        width: width.to_array(),
-                        height: height.to_array(),
-                        axis: normal.to_array(),
-                        strength: radiance.to_array(),
-                        ..Record::default()
-                    },
-                    EmitterDescription::Surface { surface, cumulative, .. } => {
-                        let table = tables.len() as u32;
-                        let triangles = cumulative.len() - 1;
-                        tables.push(triangles as u32);
-                        tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
-                        let first = first_triangles[surface.index()] as usize;
-                        tables.extend(&numbers[first..first + triangles]);
-                        Record { kind: SURFACE, table, ..Record::default() }
-                    }
-                    EmitterDescription::Environment { map, columns, rows, cumulative, .. } => {
-                        let table = tables.len() as u32;
-                        tables.extend([columns as u32, rows as u32]);
-                        tables.extend(pictures.words_of_sky(&map.picture));
-                        tables.extend(map.rotation.to_array().map(f32::to_bits));
-                        tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
-                        Record { kind: ENVIRONMENT, table, ..Record::default() }
-                    }
-                };
-                Record { threshold, alias, chance, ..record }
-            });
+        let mut powers = Vec::with_capacity(lights.emitters());
+        let records = lights.descriptions().map(|description| {
+            let mut power_of_surface = 0.0;
+            let record = match description {
+                EmitterDescription::Lamp(kind) => of_lamp(kind),
+                EmitterDescription::Rectangle { corner, width, height, normal, radiance } => Record {
+                    kind: RECTANGLE,
+                    place: corner.to_array(),
+                    width: width.to_array(),
+                    height: height.to_array(),
+                    axis: normal.to_array(),
+                    strength: radiance.to_array(),
+                    ..Record::default()
+                },
+                EmitterDescription::Surface { surface, cumulative, power, .. } => {
+                    power_of_surface = power;
+                    let table = tables.len() as u32;
+                    let triangles = cumulative.len() - 1;
+                    tables.push(triangles as u32);
+                    tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
+                    let first = first_triangles[surface.index()] as usize;
+                    tables.extend(&numbers[first..first + triangles]);
+                    Record { kind: SURFACE, table, ..Record::default() }
+                }
+                EmitterDescription::Environment { map, columns, rows, cumulative, .. } => {
+                    let table = tables.len() as u32;
+                    tables.extend([columns as u32, rows as u32]);
+                    tables.extend(pictures.words_of_sky(&map.picture));
+                    tables.extend(map.rotation.to_array().map(f32::to_bits));
+                    tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
+                    Record { kind: ENVIRONMENT, table, ..Record::default() }
+                }
+            };
+            powers.push(power_of_surface);
+            record
+        });
         let sky_emitter = lights.sky_emitter().map(|emitter| emitter as u32);
         let sky_radiance = match &scene.sky {
             Sky::Uniform(radiance) => *radiance,
@@ -113,25 +119,36 @@ impl Emitters {
             Sky::Dark | Sky::Map(_) => Vec3::ZERO,
         };
         let mut records: Vec<Record> = records.collect();
+        let mut leaves = lights.light_nodes();
         if records.is_empty() {
-            records.push(Record { threshold: 1.0, chance: 1.0, range: 1.0, ..Record::default() });
+            records.push(Record { range: 1.0, ..Record::default() });
+            leaves.push(LightNode::dark());
         }
-        Self { records, powers: lights.powers(), sky_radiance, sky_emitter }
+        let mut emitters = Self { records, leaves, powers, tree_at: tables.len() as u32, sky_radiance, sky_emitter };
+        tables.extend(emitters.grow_tree());
+        emitters
     }
 
-    /// Weighs a surface's light where it stands: where in the tables the sums of its triangles' probabilities are, and
-    /// those. `None` where it gives off nothing that could be weighed.
+    /// Weighs a surface's light anew: where in the tables the sums of its triangles' probabilities are, and those. `None`
+    /// where it gives off nothing that could be weighed.
     pub fn weigh_surface(&mut self, scene: &Scene, surface: SurfaceId, emitter: u32) -> Option<(u32, Vec<f32>)> {
         let (power, cumulative) = weigh_surface(scene, surface)?;
         self.powers[emitter as usize] = power;
         Some((self.records[emitter as usize].table + 1, cumulative))
     }
 
-    /// Draws all of them by what they were weighed as.
-    pub fn weigh(&mut self) {
-        for (record, entry) in self.records.iter_mut().zip(AliasTable::new(&self.powers).entries()) {
-            *record = Record { threshold: entry.threshold, alias: entry.alias, chance: entry.chance, ..*record };
+    /// Notes where a surface stands.
+    pub fn place_surface(&mut self, scene: &Scene, surface: SurfaceId, emitter: u32) {
+        self.leaves[emitter as usize] = light_node_of(scene, surface, self.powers[emitter as usize]);
+    }
+
+    /// Grows the tree of lights from what it knows of each: the words of its nodes, always as many.
+    pub fn grow_tree(&mut self) -> Vec<u32> {
+        let tree = LightTree::new(&self.leaves);
+        for (record, &trail) in self.records.iter_mut().zip(tree.trails()) {
+            record.trail = trail;
         }
+        bytemuck::cast_slice(tree.nodes()).to_vec()
     }
 }
 

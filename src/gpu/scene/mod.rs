@@ -34,6 +34,8 @@ pub use self::tree::GpuTree;
 
 /// Where in the tables the sky's emitter is told.
 const SKY_EMITTER: usize = 0;
+/// Where it is told where the tree of lights starts.
+const LIGHT_TREE: usize = 1;
 /// No index, in shaders.
 const NONE: u32 = u32::MAX;
 
@@ -91,7 +93,7 @@ impl GpuScene {
     pub fn with_tree(gpu: &Gpu, scene: &Scene, trees: &GpuTree) -> Result<Self, GpuFault> {
         let pictures = Pictures::new(gpu, scene)?;
         let mut surfaces = surfaces::records(scene, &pictures);
-        let mut tables = vec![NONE];
+        let mut tables = vec![NONE; 2];
         let mut records = triangles::records(scene, trees.sources_at_rest(), 0, &mut tables);
         let mut attributes_of_movers = Vec::with_capacity(trees.movers.len());
         for mover in &trees.movers {
@@ -100,6 +102,7 @@ impl GpuScene {
         }
         let emitters = Emitters::new(scene, trees, &pictures, &mut surfaces, &mut tables);
         tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);
+        tables[LIGHT_TREE] = emitters.tree_at;
 
         let (mut nodes, references, roots) = trees.joined();
         let standing = trees.movers.iter().zip(attributes_of_movers).map(|(&mover, attributes)| {

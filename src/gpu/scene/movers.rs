@@ -97,8 +97,11 @@ impl GpuMovers {
             change.add(&self.buffers.triangles, standing.mover.first_triangle, &records);
             change.add(&self.buffers.tables, standing.attributes, &attributes);
             change.add(&self.buffers.surfaces, surface.0, &[standing.record]);
-            if let Some((place, cumulative)) = standing.weigh_light(scene, &mut self.emitters) {
-                change.add(&self.buffers.tables, place, &cumulative);
+            if standing.record.emitter != super::NONE {
+                if let Some((place, cumulative)) = standing.weigh_light(scene, &mut self.emitters) {
+                    change.add(&self.buffers.tables, place, &cumulative);
+                }
+                self.emitters.place_surface(scene, surface, standing.record.emitter);
                 are_lights_changed = true;
             }
         }
@@ -106,7 +109,7 @@ impl GpuMovers {
         change.add(&self.buffers.nodes, list::PLACE, &[nodes_of_list]);
         change.add(&self.buffers.nodes, self.list_start, bytemuck::cast_slice::<Entry, list::Node>(&list));
         if are_lights_changed {
-            self.emitters.weigh();
+            change.add(&self.buffers.tables, self.emitters.tree_at, &self.emitters.grow_tree());
             change.add(&self.buffers.emitters, 0, &self.emitters.records);
         }
         change
@@ -154,11 +157,11 @@ impl Standing {
     /// Weighs its light anew if it has another shape: where in the tables the sums of its triangles' probabilities are, and
     /// those.
     fn weigh_light(&mut self, scene: &Scene, emitters: &mut Emitters) -> Option<(u32, Vec<f32>)> {
-        /// Emitters are drawn by power, which need not be exact.
+        /// Triangles are drawn by power, which need not be exact.
         const TOLERANCE: f32 = 1e-3;
         let shape = shape_of(&scene.surface(self.mover.surface).to_world);
         let most = self.shape.to_cols_array().iter().fold(0.0f32, |most, value| most.max(value.abs()));
-        if self.record.emitter == super::NONE || shape.abs_diff_eq(self.shape, TOLERANCE * most) {
+        if shape.abs_diff_eq(self.shape, TOLERANCE * most) {
             return None;
         }
         self.shape = shape;

@@ -50,9 +50,9 @@ impl LightSampler<'_> {
     }
 }
 
-/// What an emissive surface is drawn by, where it stands, and the cumulative probabilities of its triangles: for shaders
-/// whose emitters move. `None` where it gives off no light, or more than can be weighed.
-pub(crate) fn weigh_surface(scene: &Scene, surface: SurfaceId) -> Option<(f64, Vec<f32>)> {
+/// Luminous flux in lumens of an emissive surface where it stands, and the cumulative probabilities of its triangles: for
+/// shaders whose emitters move. `None` where it gives off no light, or more than can be weighed.
+pub(crate) fn weigh_surface(scene: &Scene, surface: SurfaceId) -> Option<(f32, Vec<f32>)> {
     let light = EmissiveSurface::new(scene, surface).filter(|light| light.power().is_finite())?;
-    Some((f64::from(light.power()), light.triangles.cumulative().to_vec()))
+    Some((light.power(), light.triangles.cumulative().to_vec()))
 }

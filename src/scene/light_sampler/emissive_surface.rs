@@ -2,7 +2,8 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Distribution, Emission, LightSample, Place, expected_of_matt, luminance};
+use super::tree::joined_cones;
+use super::{Distribution, Emission, LightNode, LightSample, Place, expected_of_matt, luminance};
 use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
@@ -70,6 +71,11 @@ impl EmissiveSurface {
         expected_of_matt(self.power, self.area, place.view_of(nearest))
     }
 
+    /// What a tree of lights knows of it.
+    pub fn node(&self) -> LightNode {
+        node_of(self.facets.iter().map(|facet| (facet.triangle, facet.normal)), self.power, self.both_sides)
+    }
+
     #[inline]
     pub fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         let choice = self.triangles.sample(u[0]);
@@ -130,6 +136,33 @@ impl EmissiveSurface {
         let cosine = if self.both_sides { facing.abs() } else { facing };
         (cosine > 0.0).then(|| distance_squared / (cosine * facet.area))
     }
+}
+
+/// What a tree of lights knows of some triangles with unit normals that shine with so many lumens together.
+fn node_of(facets: impl Iterator<Item = (Triangle, Vec3)>, power: f32, both_sides: bool) -> LightNode {
+    let mut bounds = Aabb::EMPTY;
+    let mut cone: Option<(Vec3, f32)> = None;
+    let (mut area, mut sum) = (0.0, Vec3::ZERO);
+    for (triangle, normal) in facets.filter(|(_, normal)| *normal != Vec3::ZERO) {
+        bounds = bounds.union(triangle.bounds());
+        cone = Some(cone.map_or((normal, 1.0), |cone| joined_cones(cone, (normal, 1.0))));
+        area += triangle.area();
+        sum += normal * triangle.area();
+    }
+    let (axis, spread) = cone.filter(|_| !both_sides).unwrap_or((Vec3::Y, -1.0));
+    // What is flat shines with all of it straight ahead, a ball with a quarter to any side.
+    let flatness = sum.length() / f32::max(area, f32::MIN_POSITIVE);
+    let sides = if both_sides { 2.0 } else { 1.0 };
+    let strength = power * (0.25 + 0.75 * flatness) / (core::f32::consts::PI * sides);
+    LightNode::near(bounds, strength, axis, [spread, 0.0])
+}
+
+/// What a tree of lights knows of an emissive surface of so many lumens, where it stands.
+#[cfg(feature = "gpu")]
+pub(crate) fn light_node_of(scene: &Scene, surface: SurfaceId, power: f32) -> LightNode {
+    let triangles = 0..scene.mesh_of(surface).triangles.len() as u32;
+    let facets = triangles.map(|index| (scene.triangle(surface, index), scene.geometric_normal(surface, index)));
+    node_of(facets, power, scene.surface(surface).sides == Sides::Both)
 }
 
 fn emission(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {

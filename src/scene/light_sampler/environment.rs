@@ -3,7 +3,7 @@
 use glam::{Vec2, Vec3};
 
 use super::emission::Surroundings;
-use super::{Distribution, Emission, LightSample, Place, luminance};
+use super::{Distribution, Emission, LightNode, LightSample, Place, luminance};
 use crate::geometry::{Ray, arc_cosine, sin_cos_turns};
 use crate::scene::EnvironmentMap;
 
@@ -60,6 +60,11 @@ impl Environment {
     /// what comes from everywhere, if that is much alike.
     pub fn expected(&self, _place: &Place) -> f32 {
         0.25 * self.power
+    }
+
+    /// What a tree of lights knows of it.
+    pub fn node(&self) -> LightNode {
+        LightNode::far(0.25 * self.power, Vec3::NEG_Y, -1.0)
     }
 
     /// A direction toward the sky, its radiance, and the density of the choice per steradian.

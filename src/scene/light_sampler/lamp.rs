@@ -3,9 +3,9 @@
 use glam::{Vec2, Vec3};
 
 use super::emission::{Surroundings, disc};
-use super::{Emission, LightSample, Place, luminance};
+use super::{Emission, LightNode, LightSample, Place, luminance};
 use crate::geometry::sampling::{uniform_cone, uniform_sphere};
-use crate::geometry::{Ray, sin_cos_turns};
+use crate::geometry::{Aabb, Ray, sin_cos_turns};
 use crate::scene::LightKind;
 
 /// A light without a shining surface. Its radius or angular diameter blurs shadows and leaves unblocked irradiance
@@ -52,6 +52,22 @@ impl Lamp {
             }
             LightKind::Directional { direction, .. } => self.strength() * place.facing(-direction),
             LightKind::Rectangle { .. } => 0.0,
+        }
+    }
+
+    /// What a tree of lights knows of it.
+    pub fn node(&self) -> LightNode {
+        let local = |position: Vec3, axis: Vec3, cosines: [f32; 2], range: f32| {
+            LightNode::near(Aabb { min: position, max: position }, self.strength(), axis, cosines).within(range)
+        };
+        match self.0 {
+            LightKind::Point { position, range, .. } => local(position, Vec3::Y, [-1.0, 0.0], range),
+            LightKind::Spot { position, direction, range, inner_angle, outer_angle, .. } => {
+                let [_, outer] = cone_cosines(inner_angle, outer_angle);
+                local(position, direction, [outer, 1.0 - 1e-4], range)
+            }
+            LightKind::Directional { direction, .. } => LightNode::far(self.strength(), direction, 1.0),
+            LightKind::Rectangle { centre, normal, .. } => local(centre, normal, [1.0, 0.0], f32::INFINITY),
         }
     }
 

@@ -3,7 +3,7 @@
 //! [`LightSampler`] lists everything that shines as [emitters](LightSampler::emitters): the scene's lights, each
 //! emissive surface, and the environment map. [`LightSampler::sample_emitter`] aims one shadow ray at one of them,
 //! [`LightSampler::chances`] says which of them are worth one where there are too many to visit all, and
-//! [`LightSampler::draw`] draws a single one by power alone, in constant time.
+//! [`LightSampler::draw`] draws a single one in much less time, by about the same.
 //!
 //! Emissive surfaces and the environment map can also be met by chance, by a ray that was not aimed at them. A solver
 //! that counts both kinds of rays weighs them against each other (multiple importance sampling, Veach and Guibas 1995)
@@ -20,8 +20,7 @@ mod emissive_surface;
 mod environment;
 mod lamp;
 mod rectangle;
-
-use std::cell::LazyCell;
+mod tree;
 
 use glam::Vec3;
 
@@ -37,6 +36,9 @@ pub use self::choice::{Chances, Place};
 #[cfg(feature = "gpu")]
 pub(crate) use self::description::{EmitterDescription, weigh_surface};
 pub use self::emission::{Emission, EmissionSampler};
+#[cfg(feature = "gpu")]
+pub(crate) use self::emissive_surface::light_node_of;
+pub(crate) use self::tree::{LightNode, LightTree};
 
 /// A point chosen on a light, as seen from a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +77,16 @@ impl Emitter {
         }
     }
 
+    /// What a tree of lights knows of it.
+    fn node(&self) -> LightNode {
+        match self {
+            Self::Lamp(lamp) => lamp.node(),
+            Self::Rectangle(rectangle) => rectangle.node(),
+            Self::Surface(surface) => surface.node(),
+            Self::Environment(environment) => environment.node(),
+        }
+    }
+
     /// Luminous flux in lumens that it sends into a scene, which light from far away meets with an area of `disc` m2.
     fn power(&self, disc: impl FnOnce() -> f32) -> f32 {
         match self {
@@ -106,7 +118,7 @@ pub struct LightSampler<'a> {
     emitters: Vec<Emitter>,
     /// Which emitter each surface of the scene is.
     emitter_of_surface: Vec<Option<usize>>,
-    by_power: AliasTable,
+    tree: LightTree,
 }
 
 impl<'a> LightSampler<'a> {
@@ -155,18 +167,11 @@ impl<'a> LightSampler<'a> {
             let power = environment.power();
             add(Emitter::Environment(environment), power);
         }
-        let mut lights = Self { scene, emitters, emitter_of_surface, by_power: AliasTable::default() };
-        lights.by_power = AliasTable::new(&lights.powers());
-        lights
+        let tree = LightTree::new(&emitters.iter().map(Emitter::node).collect::<Vec<_>>());
+        Self { scene, emitters, emitter_of_surface, tree }
     }
 
-    /// Luminous flux in lumens that each emitter sends into the scene: what [`LightSampler::draw`] draws by.
-    pub(crate) fn powers(&self) -> Vec<f64> {
-        let disc = LazyCell::new(|| distant_disc(self.scene).disc());
-        self.powers_into(|| *disc)
-    }
-
-    /// The same into what light from far away meets with some area.
+    /// Luminous flux in lumens that each emitter sends into the scene, which light from far away meets with some area.
     fn powers_into(&self, disc: impl Fn() -> f32) -> Vec<f64> {
         self.emitters.iter().map(|emitter| f64::from(emitter.power(&disc).min(f32::MAX))).collect()
     }
@@ -187,21 +192,25 @@ impl<'a> LightSampler<'a> {
         Chances::new(self.emitters.iter().map(|emitter| emitter.expected(place)).collect(), visits)
     }
 
-    /// Draws an emitter by its power, in constant time and wherever the receiver is: which, and with what chance.
+    /// Draws an emitter for a receiver at `at` with unit normal `normal`, those that may bring it more more often: which, and
+    /// with what chance. `None` where none could bring anything.
     ///
-    /// The power of a light from far away is what falls on the disc that the scene's bounding sphere shows it.
-    pub fn draw(&self, u: f32) -> Option<(usize, f32)> {
-        self.by_power.draw(u)
+    /// Takes time in proportion to the logarithm of the number of emitters.
+    #[inline]
+    pub fn draw(&self, at: Vec3, normal: Vec3, u: f32) -> Option<(usize, f32)> {
+        self.tree.draw(at, normal, u)
     }
 
     /// With what chance [`LightSampler::draw`] draws an emitter.
-    pub fn chance_of(&self, emitter: usize) -> f32 {
-        self.by_power.entries()[emitter].chance
+    #[inline]
+    pub fn chance_of(&self, emitter: usize, at: Vec3, normal: Vec3) -> f32 {
+        self.tree.chance_of(emitter, at, normal)
     }
 
-    /// The table that [`LightSampler::draw`] looks into.
-    pub fn by_power(&self) -> &AliasTable {
-        &self.by_power
+    /// What the tree that [`LightSampler::draw`] goes down knows of each emitter.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn light_nodes(&self) -> Vec<LightNode> {
+        self.emitters.iter().map(Emitter::node).collect()
     }
 
     /// Aims at a point of one emitter, from a receiver at `at` with unit normal `normal`.

@@ -2,9 +2,9 @@
 
 use glam::{Vec2, Vec3};
 
-use super::{Emission, LightSample, Place, expected_of_matt, luminance};
+use super::{Emission, LightNode, LightSample, Place, expected_of_matt, luminance};
 use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::{Ray, arc_tangent, sin_cos_turns};
+use crate::geometry::{Aabb, Ray, arc_tangent, sin_cos_turns};
 use crate::scene::LightKind;
 
 /// A rectangle that shines from one side.
@@ -46,6 +46,14 @@ impl RectangleLight {
         let along = |edge: Vec3| (offset.dot(edge) / edge.length_squared()).clamp(0.0, 1.0);
         let nearest = self.corner + self.width * along(self.width) + self.height * along(self.height);
         expected_of_matt(self.power(), self.area(), place.view_of(nearest))
+    }
+
+    /// What a tree of lights knows of it.
+    pub fn node(&self) -> LightNode {
+        let corners = [Vec3::ZERO, self.width, self.height, self.width + self.height].map(|edge| self.corner + edge);
+        let bounds =
+            corners.into_iter().fold(Aabb::EMPTY, |bounds, corner| bounds.union(Aabb { min: corner, max: corner }));
+        LightNode::near(bounds, luminance(self.radiance) * self.area(), self.normal, [1.0, 0.0])
     }
 
     pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {

@@ -1,0 +1,119 @@
+use glam::{Vec2, Vec3};
+
+use super::*;
+use crate::geometry::sampling::uniform_sphere;
+use crate::geometry::sobol::OwenSobol;
+use crate::scene::builtin;
+use crate::scene::light_sampler::{Emitter, LightSampler};
+
+/// Points and normals anywhere in and around a scene's box.
+fn places(sampler: &LightSampler, count: u32) -> Vec<(Vec3, Vec3)> {
+    let bounds = sampler.scene.bounds();
+    let place = |index: u32| {
+        let [x, y, z, _] = OwenSobol::new(1).point(index);
+        let [u, v, ..] = OwenSobol::new(2).point(index);
+        (bounds.min + bounds.extent() * (Vec3::new(x, y, z) * 1.2 - 0.1), uniform_sphere(Vec2::new(u, v)))
+    };
+    (0..count).map(place).collect()
+}
+
+/// Scenes with lights of all kinds, few and many.
+fn for_each_scene(check: impl Fn(&str, &LightSampler)) {
+    for name in ["edificio", "estudio", "salon", "cornell_box"] {
+        let scene = builtin::build(name).unwrap();
+        check(name, &LightSampler::new(&scene));
+    }
+    let mut scene = builtin::build("estudio").unwrap();
+    scene.lights.extend([crate::pathtrace::fixtures::low_sun(), crate::pathtrace::fixtures::window()]);
+    scene.sky = crate::pathtrace::fixtures::patchy_sky(3, 0.5, glam::Quat::IDENTITY);
+    check("everything", &LightSampler::new(&scene));
+}
+
+#[test]
+fn chances_add_up_to_one_or_nothing_can_come() {
+    for_each_scene(|name, sampler| {
+        for (at, normal) in places(sampler, 200) {
+            let sum: f32 = (0..sampler.emitters()).map(|emitter| sampler.chance_of(emitter, at, normal)).sum();
+            let expected = if sampler.draw(at, normal, 0.5).is_some() { 1.0 } else { 0.0 };
+            assert!((sum - expected).abs() < 1e-4, "{name}: {sum}");
+        }
+    });
+}
+
+#[test]
+fn emitters_are_drawn_as_often_as_their_chances_say() {
+    const DRAWS: u32 = 20_000;
+    for_each_scene(|name, sampler| {
+        for (at, normal) in places(sampler, 5) {
+            let mut counts = vec![0u32; sampler.emitters()];
+            for draw in 0..DRAWS {
+                let Some((emitter, chance)) = sampler.draw(at, normal, (draw as f32 + 0.5) / DRAWS as f32) else {
+                    continue;
+                };
+                assert_eq!(chance, sampler.chance_of(emitter, at, normal), "{name}");
+                counts[emitter] += 1;
+            }
+            if counts.iter().all(|&count| count == 0) {
+                continue;
+            }
+            for (emitter, count) in counts.into_iter().enumerate() {
+                let expected = sampler.chance_of(emitter, at, normal) * DRAWS as f32;
+                // The numbers are even, so each interval holds as many as it is long, but for its ends.
+                assert!(
+                    (count as f32 - expected).abs() < 2.0 + 1e-3 * expected,
+                    "{name} {emitter}: {count} {expected}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn whatever_brings_light_may_be_drawn() {
+    for_each_scene(|name, sampler| {
+        for (index, (at, normal)) in places(sampler, 200).into_iter().enumerate() {
+            let [u, v, ..] = OwenSobol::new(3).point(index as u32);
+            for emitter in 0..sampler.emitters() {
+                if let Some(sample) = sampler.sample_emitter(emitter, at, normal, [u, v]) {
+                    let chance = sampler.chance_of(emitter, at, normal);
+                    assert!(chance > 0.0, "{name} {emitter}: {} lux at {at}", sample.irradiance);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn the_lamp_of_a_room_is_drawn_there_most() {
+    // Sixty-four rooms with a lamp each; by power each would be drawn once in sixty-four times.
+    let scene = builtin::build("edificio").unwrap();
+    let sampler = LightSampler::new(&scene);
+    let centres: Vec<Vec3> =
+        sampler.emitters.iter().map(Emitter::node).map(|node| 0.5 * (node.min + node.max)).collect();
+    let mean = centres
+        .iter()
+        .enumerate()
+        .map(|(emitter, &lamp)| sampler.chance_of(emitter, lamp - Vec3::Y * 1.5, Vec3::Y))
+        .sum::<f32>()
+        / centres.len() as f32;
+    assert!(mean > 0.3, "{mean}");
+}
+
+#[test]
+fn a_cone_around_two_holds_both() {
+    let directions: Vec<Vec3> = (0..64)
+        .map(|index| {
+            let [u, v, ..] = OwenSobol::new(5).point(index);
+            uniform_sphere(Vec2::new(u, v))
+        })
+        .collect();
+    for pair in directions.windows(2) {
+        for (a, b) in [(1.0, 1.0), (0.9, 0.3), (-0.5, 0.7)] {
+            let (axis, spread) = joined_cones((pair[0], a), (pair[1], b));
+            for (inner, cosine) in [(pair[0], a), (pair[1], b)] {
+                let farthest = axis.dot(inner).clamp(-1.0, 1.0).acos() + f32::acos(cosine);
+                assert!(spread == -1.0 || farthest <= spread.acos() + 1e-3, "{axis} {spread} around {inner} {cosine}");
+            }
+        }
+    }
+}
