@@ -11,7 +11,7 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{LightSampler, Place, Scene};
+use crate::scene::{LightSampler, Scene};
 
 /// A point and the direction that it faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,9 +102,8 @@ impl Gatherer<'_> {
             let [direction_u, direction_v, ..] = OwenSobol::new(hash2(seed, 2 * reflections + 1)).point(sample);
 
             let density = |direction: Vec3| direction.dot(vertex.shading_normal).max(0.0) / PI;
-            let place = Place { at: vertex.position, normal: vertex.geometric_normal, radius: 0.0 };
-            let chances = surroundings.lights.chances(&place, 1);
-            for visit in chances.visited(pick) {
+            let (at, normal) = (vertex.position, vertex.shading_normal);
+            if let Some(visit) = surroundings.lights.draw(at, normal, pick) {
                 let aimed = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density);
                 found += weight * aimed.map_or(Vec3::ZERO, |aimed| aimed.irradiance);
             }
@@ -114,7 +113,8 @@ impl Gatherer<'_> {
                 return found;
             }
             let ray = Ray::new(vertex.position, direction);
-            let (density, chance_of) = (Some(direction.dot(vertex.shading_normal) / PI), |emitter| chances.of(emitter));
+            let density = Some(direction.dot(vertex.shading_normal) / PI);
+            let chance_of = |emitter| surroundings.lights.chance_of(emitter, at, normal);
             let hit = match surroundings.world.trace(&ray) {
                 Ok(hit) => hit,
                 Err(escaped) => {
