@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! patches      which elements make up which patch                 (V)
-//! uniform      patches of one size                                coherent   patches of one view
+//! uniform      patches of one size, by charts or by halving       coherent   patches of one view
 //! rows         what elements see of patches                       (U), from stored hits, by rays, or from form factors
 //! packed       large matrices, in sixteen bits a value and without what is dark
 //! inverse      all bounces between patches                        (K)
@@ -21,6 +21,7 @@
 
 mod coherent;
 mod file;
+mod halving;
 mod inverse;
 mod moved;
 mod packed;
@@ -29,6 +30,7 @@ mod precompute;
 mod receivers;
 mod relighting;
 mod rows;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod uniform;
@@ -42,3 +44,4 @@ pub use precompute::{Precompute, deviation};
 pub use receivers::{ReceiverTexel, Receivers};
 pub use relighting::LowRank;
 pub use rows::{ElementFormFactors, Rows};
+pub use stored::StoredTransport;

@@ -2,11 +2,10 @@
 
 use core::ops::Range;
 
-use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::geometry::define_id;
-use crate::lightmap::{ElementId, Elements};
+use crate::lightmap::ElementId;
 
 define_id! {
     /// Which patch.
@@ -111,30 +110,5 @@ impl Patches {
             && self.offsets.is_sorted_by(|a, b| a < b)
             && self.shares.len() == self.order.len()
             && seen.iter().all(|&seen| seen)
-    }
-}
-
-/// Where some elements lie and which way they face, on the whole.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Whereabouts {
-    pub centre: Vec3,
-    /// Not of unit length: shorter the more they differ.
-    pub normal: Vec3,
-}
-
-impl Whereabouts {
-    pub fn of(elements: &Elements, group: &[ElementId]) -> Self {
-        let area: f32 = group.iter().map(|id| elements.area[id.index()]).sum();
-        let weight = |id: &ElementId| elements.area[id.index()] / area.max(f32::MIN_POSITIVE);
-        Self {
-            centre: group.iter().map(|id| elements.centre[id.index()] * weight(id)).sum(),
-            normal: group.iter().map(|id| elements.geometric_normal[id.index()] * weight(id)).sum(),
-        }
-    }
-
-    /// How far another group is, squared; one that faces another way counts as further off, one back to back with it as
-    /// the furthest.
-    pub fn remoteness(&self, other: &Self) -> f32 {
-        self.centre.distance_squared(other.centre) * (2.0 - self.normal.dot(other.normal))
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use rayon::prelude::*;
 
 use super::Patches;
-use super::patches::Whereabouts;
+use super::halving::Halving;
 use crate::lightmap::{ElementId, Elements};
 use crate::radiosity::blocks::blocks;
 
@@ -16,20 +16,24 @@ const STEPS: u32 = 40;
 impl Patches {
     /// Patches of about one size, as many as can be had up to `most`.
     ///
-    /// Charts are cut into rows and columns of texels. Where there are more charts than patches, the largest charts are
-    /// patches, and the elements of the others go to the nearest of these. `visible` is the part of each element that light
-    /// reaches.
+    /// Charts are cut into rows and columns of texels, or all elements are halved without regard to charts: whichever
+    /// leaves patches less spread. The first suits rooms, the second levels with much that is small. `visible` is the part
+    /// of each element that light reaches.
     pub fn uniform(elements: &Elements, visible: &[f32], most: usize) -> Self {
         let area: Vec<f32> = elements.area.iter().zip(visible).map(|(area, visible)| area * visible).collect();
         let charts: Vec<Chart> =
             blocks(elements, u16::MAX, |_| true).into_iter().map(|chart| Chart::new(elements, chart)).collect();
+        let halving = Halving::new(elements, &area, most);
+        let halved = halving.groups(most);
         if charts.len() > most {
-            return Self::new(&merged(elements, charts, most), &area);
+            return Self::new(&halved, &area);
         }
         let cells = cells_of(&charts, most);
-        let groups: Vec<Vec<Vec<ElementId>>> =
+        let cut: Vec<Vec<Vec<ElementId>>> =
             charts.par_iter().zip(cells).map(|(chart, cells)| chart.cut(cells)).collect();
-        Self::new(&groups.concat(), &area)
+        let cut = cut.concat();
+        let by_charts = halving.inertia(&cut) <= halving.inertia(&halved);
+        Self::new(if by_charts { &cut } else { &halved }, &area)
     }
 }
 
@@ -42,8 +46,6 @@ struct Chart {
     size: [u32; 2],
     /// The edge of a texel, metres.
     texel: f32,
-    /// Square metres.
-    area: f32,
 }
 
 impl Chart {
@@ -62,7 +64,6 @@ impl Chart {
             places: elements.iter().map(place).map(|[x, y]| [x - least[0], y - least[1]]).collect(),
             size: [most[0] - least[0] + 1, most[1] - least[1] + 1],
             texel: (area / elements.len().max(1) as f32).sqrt(),
-            area,
             elements,
         }
     }
@@ -144,23 +145,6 @@ fn edge_for(charts: &[Chart], most: usize) -> f32 {
         if count(middle) <= most { coarse = middle } else { fine = middle }
     }
     coarse
-}
-
-/// The largest charts, with the elements of the others where those are nearest.
-fn merged(elements: &Elements, mut charts: Vec<Chart>, most: usize) -> Vec<Vec<ElementId>> {
-    charts.sort_by(|a, b| b.area.total_cmp(&a.area).then(a.elements[0].cmp(&b.elements[0])));
-    let small = charts.split_off(most);
-    let mut groups: Vec<Vec<ElementId>> = charts.into_iter().map(|chart| chart.elements).collect();
-    let places: Vec<Whereabouts> = groups.iter().map(|group| Whereabouts::of(elements, group)).collect();
-    for chart in small {
-        let place = Whereabouts::of(elements, &chart.elements);
-        let nearest =
-            (0..places.len()).min_by(|&a, &b| place.remoteness(&places[a]).total_cmp(&place.remoteness(&places[b])));
-        if let Some(nearest) = nearest {
-            groups[nearest].extend(chart.elements);
-        }
-    }
-    groups
 }
 
 /// Column and row bit by bit, so that numbers near each other mean cells near each other.

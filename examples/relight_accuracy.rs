@@ -1,0 +1,266 @@
+//! How near light that is found anew comes to a bake of the same lights: the tables of `BENCHMARKS.md`.
+//!
+//! ```text
+//! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METRE [RAYS]]]
+//! ```
+//!
+//! Twenty lights, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
+//! bake's: stored hits of RAYS gather rays of each half (none: no table, but what precomputing takes), swept over until
+//! nothing changes. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
+//! the product of the differences from each stands for the square of the error, without the truth's noise.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bevy_radiosity::geometry::sampling::uniform_sphere;
+use bevy_radiosity::geometry::sobol::{hash2, unit_float};
+use bevy_radiosity::geometry::{Ray, RayQuery};
+use bevy_radiosity::kdtree::{Preset, World};
+use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
+use bevy_radiosity::progress::Unmonitored;
+use bevy_radiosity::radiosity::low_rank::{LowRank, Patches, Rows, StoredTransport};
+use bevy_radiosity::radiosity::{Accumulators, CpuBackend, HALVES, Hits, Step, StoredHits, TransportBackend};
+use bevy_radiosity::scene::{Light, LightKind, Scene, Sky, load, luminance};
+use glam::{Vec2, Vec3};
+
+const LIGHTS: usize = 20;
+
+/// Metres that there are around a light, at least.
+const ROOM: f32 = 0.3;
+
+/// Rays that look for room around a light, and how many of them must meet something: lights stand in the level.
+const LOOKS: u32 = 256;
+const MET: u32 = 230;
+
+/// Shadow rays an element.
+const SHADOW_RAYS: u32 = 16;
+
+/// Sweeps until nothing changes that can be seen beside noise.
+const SWEEPS: u32 = 8;
+
+/// Rays of each half whose hits are stored, in two steps, and patches.
+const RAYS: [u32; 2] = [128, 384];
+const PATCHES: [usize; 3] = [500, 1000, 2000];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/assets/level.glb").to_owned());
+    let density: f32 = arguments.next().map_or(Ok(4.0), |density| density.parse())?;
+    let rays: u32 = arguments.next().map_or(Ok(256), |rays| rays.parse())?;
+    let level = Level::new(&file, density)?;
+    let count = level.elements.len();
+    println!("{file}, {density} texels/m: {count} elements");
+    let mut backend = CpuBackend::new(&level.scene, &level.world, &level.elements, 1);
+    for rays in RAYS.iter().take(if rays > 0 { RAYS.len() } else { 1 }) {
+        let what = format!("{} rays", HALVES as u32 * rays);
+        timed(&what, || backend.run(&gather(*rays, count), &Unmonitored))?;
+    }
+    let visible = level.visible_fractions(&backend)?;
+    let weights: Vec<f64> = level.elements.area.iter().zip(&visible).map(|(a, b)| f64::from(a * b)).collect();
+    if rays == 0 {
+        let stored = backend.snapshot()?;
+        low_rank(&level, &visible, 2000, stored.iter().flat_map(|half| &half.stored));
+        return Ok(());
+    }
+    let problems = level.problems(rays, &weights)?;
+    println!("| method | MB | cpu-ms a light | error: median, 95 %, worst of {LIGHTS} |");
+    println!("| --- | --- | --- | --- |");
+    let stored = backend.snapshot()?;
+    for steps in 1..=RAYS.len() {
+        let of_steps = || stored.iter().flat_map(|half| &half.stored[..steps]);
+        let rays = HALVES as u32 * RAYS[..steps].iter().sum::<u32>();
+        let transport = StoredTransport::new(&level.elements.reflectance, of_steps());
+        let hits = transport.bytes();
+        for sweeps in [1, 2, 3, 4, SWEEPS] {
+            let name = format!("{rays} stored hits, {sweeps} sweeps from darkness");
+            report(&name, hits, &weights, &problems, |direct| {
+                swept(&transport, direct, vec![Vec3::ZERO; count], sweeps)
+            });
+        }
+        for most in PATCHES {
+            let low_rank = low_rank(&level, &visible, most, of_steps());
+            let edge = (weights.iter().sum::<f64>() / low_rank.patches.len() as f64).sqrt();
+            let name = format!("{rays} rays, {} patches of {edge:.2} m", low_rank.patches.len());
+            report(&name, low_rank.bytes(), &weights, &problems, |direct| relit(&low_rank, direct));
+            for sweeps in [1, 2] {
+                let name = format!("... and {sweeps} sweeps over stored hits");
+                report(&name, low_rank.bytes() + hits, &weights, &problems, |direct| {
+                    swept(&transport, direct, relit(&low_rank, direct), sweeps)
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A level without any light.
+struct Level {
+    scene: Arc<Scene>,
+    world: World,
+    elements: Elements,
+}
+
+/// A light, and what it comes to.
+struct Problem {
+    /// Direct light that the truth does not know.
+    direct: Vec<Vec3>,
+    /// Luminance of indirect light, by both halves.
+    truth: [Vec<f64>; HALVES],
+    /// Its root mean square over all area, but for noise.
+    rms: f64,
+}
+
+impl Level {
+    fn new(file: &str, texels_per_metre: f32) -> Result<Self, Box<dyn Error>> {
+        let mut scene = load(file)?.scene;
+        scene.lights.clear();
+        scene.sky = Sky::Dark;
+        scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
+        let scene = Arc::new(scene);
+        let world = World::build(scene.clone(), Preset::best());
+        let settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
+        let (layout, _) = Layout::build(&scene, &settings, &Unmonitored)?;
+        let elements = Elements::build(&scene, &layout, &world, &Unmonitored)?;
+        Ok(Self { scene, world, elements })
+    }
+
+    fn visible_fractions(&self, backend: &CpuBackend) -> Result<Vec<f32>, Box<dyn Error>> {
+        let halves = backend.snapshot()?;
+        let bare = self.bare(&self.scene, &halves, 0)?;
+        let [first, second] = [bare.read(0)?, bare.read(1)?];
+        Ok(first.iter().zip(&second).map(|(a, b)| 0.5 * (a.visible_fraction + b.visible_fraction)).collect())
+    }
+
+    /// A backend that knows which elements are open to light, and has no hits.
+    fn bare<'a>(
+        &'a self,
+        scene: &'a Arc<Scene>,
+        halves: &[Accumulators; HALVES],
+        seed: u32,
+    ) -> Result<CpuBackend<'a>, Box<dyn Error>> {
+        let mut backend = CpuBackend::new(scene, &self.world, &self.elements, seed);
+        let without_hits =
+            |half: &Accumulators| Accumulators { sums: half.sums.clone(), ..Accumulators::new(self.elements.len()) };
+        backend.restore(halves.each_ref().map(without_hits))?;
+        Ok(backend)
+    }
+
+    fn problems(&self, rays: u32, weights: &[f64]) -> Result<Vec<Problem>, Box<dyn Error>> {
+        let mut backend = CpuBackend::new(&self.scene, &self.world, &self.elements, 1000);
+        backend.run(&gather(rays, self.elements.len()), &Unmonitored)?;
+        let halves = backend.snapshot()?;
+        let transport = halves.each_ref().map(|half| StoredTransport::new(&self.elements.reflectance, &half.stored));
+        let mut problems = Vec::new();
+        for light in self.lights() {
+            let lit = Arc::new(Scene { lights: vec![light], ..(*self.scene).clone() });
+            let direct = |seed: u32, half: usize| -> Result<Vec<Vec3>, Box<dyn Error>> {
+                let mut backend = self.bare(&lit, &halves, seed)?;
+                backend.run(&Step::Direct { samples: SHADOW_RAYS, tolerance: f32::INFINITY }, &Unmonitored)?;
+                Ok(backend.read(half)?.iter().map(|reading| reading.aimed).collect())
+            };
+            let solved = |half: usize| -> Result<Vec<f64>, Box<dyn Error>> {
+                let light = swept(&transport[half], &direct(7, half)?, vec![Vec3::ZERO; weights.len()], SWEEPS);
+                Ok(light.into_iter().map(|light| f64::from(luminance(light))).collect())
+            };
+            let truth = [solved(0)?, solved(1)?];
+            let square: f64 = (0..weights.len()).map(|i| weights[i] * truth[0][i] * truth[1][i]).sum();
+            let rms = (square / weights.iter().sum::<f64>()).sqrt();
+            problems.push(Problem { direct: direct(8, 0)?, truth, rms });
+        }
+        Ok(problems)
+    }
+
+    /// Lights inside the level, not inside of what stands there.
+    fn lights(&self) -> Vec<Light> {
+        let bounds = self.scene.bounds();
+        let place = |attempt: u32| {
+            let random = |which: u32| unit_float(hash2(hash2(2026, attempt), which));
+            let position = bounds.min + Vec3::new(random(0), random(1), random(2)) * bounds.extent();
+            (position, uniform_sphere(Vec2::new(random(3), random(4))))
+        };
+        let has_room = |&(position, _): &(Vec3, Vec3)| {
+            let look = |ray: u32| uniform_sphere(Vec2::new(unit_float(hash2(ray, 1)), unit_float(hash2(ray, 2))));
+            let hits: Vec<_> =
+                (0..LOOKS).filter_map(|ray| self.world.closest(&Ray::new(position, look(ray)))).collect();
+            hits.len() as u32 >= MET && hits.iter().all(|hit| hit.t >= ROOM && !self.scene.absorbs(hit))
+        };
+        let light = |(index, (position, direction)): (usize, (Vec3, Vec3))| {
+            let (intensity, radius, range) = (Vec3::splat(100.0), 0.0, f32::INFINITY);
+            let kind = if index % 2 == 0 {
+                LightKind::Point { position, intensity, radius, range }
+            } else {
+                let [inner_angle, outer_angle] = [0.4, 0.6];
+                LightKind::Spot { position, direction, intensity, radius, range, inner_angle, outer_angle }
+            };
+            Light { name: format!("light {index}"), kind }
+        };
+        (0..).map(place).filter(has_room).take(LIGHTS).enumerate().map(light).collect()
+    }
+}
+
+fn gather(rays: u32, elements: usize) -> Step {
+    Step::Gather { rays: vec![rays; elements], hits: Hits::Store }
+}
+
+fn low_rank<'a>(
+    level: &Level,
+    visible: &[f32],
+    most: usize,
+    stored: impl IntoIterator<Item = &'a StoredHits>,
+) -> LowRank {
+    let patches = timed("patches", || Patches::uniform(&level.elements, visible, most));
+    let rows = timed("rows", || Rows::of_hits(&patches, stored));
+    timed("U and K", || LowRank::new(patches, &level.elements.reflectance, &rows, 0.01))
+}
+
+/// Indirect light by low rank, in the elements' own order.
+fn relit(low_rank: &LowRank, direct: &[Vec3]) -> Vec<Vec3> {
+    let mut sorted = vec![Vec3::ZERO; direct.len()];
+    low_rank.relight(&low_rank.sorted(direct), &mut sorted);
+    let mut indirect = vec![Vec3::ZERO; direct.len()];
+    low_rank.patches.order.iter().zip(sorted).for_each(|(&element, light)| indirect[element as usize] = light);
+    indirect
+}
+
+fn swept(transport: &StoredTransport, direct: &[Vec3], mut indirect: Vec<Vec3>, sweeps: u32) -> Vec<Vec3> {
+    (0..sweeps).for_each(|_| transport.sweep(direct, &mut indirect));
+    indirect
+}
+
+/// Prints the errors of a method over all lights, relative to the root mean square of each light's indirect light.
+fn report(name: &str, bytes: usize, weights: &[f64], problems: &[Problem], method: impl Fn(&[Vec3]) -> Vec<Vec3>) {
+    let before = processor_seconds();
+    let found: Vec<Vec<Vec3>> = problems.iter().map(|problem| method(&problem.direct)).collect();
+    let each = (processor_seconds() - before) / problems.len() as f64;
+    let area: f64 = weights.iter().sum();
+    let error = |(problem, found): (&Problem, Vec<Vec3>)| {
+        let [first, second] = &problem.truth;
+        let square = |(i, light): (usize, &Vec3)| {
+            let light = f64::from(luminance(*light));
+            weights[i] * (light - first[i]) * (light - second[i])
+        };
+        (found.iter().enumerate().map(square).sum::<f64>().max(0.0) / area).sqrt() / problem.rms
+    };
+    let mut errors: Vec<f64> = problems.iter().zip(found).map(error).collect();
+    errors.sort_by(f64::total_cmp);
+    let [median, most, worst] =
+        [0.5, 0.95, 1.0].map(|part| 100.0 * errors[(part * errors.len() as f64).ceil() as usize - 1]);
+    let (megabytes, milliseconds) = (bytes as f64 * 1e-6, 1e3 * each);
+    println!("| {name} | {megabytes:.0} | {milliseconds:.0} | {median:.1} %, {most:.1} %, {worst:.1} % |");
+}
+
+/// Says on standard error how long something takes.
+fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let (start, before) = (Instant::now(), processor_seconds());
+    let result = work();
+    eprintln!("{what}: {:.2} s, {:.2} cpu-s", start.elapsed().as_secs_f64(), processor_seconds() - before);
+    result
+}
+
+/// Seconds that all threads of this process have worked, to the hundredth, where Linux says so.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = text.rsplit(')').next().unwrap_or_default();
+    after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
