@@ -3,6 +3,9 @@
 //! Prints a table: solutions a second for one vector of emission, as the paper counts them, with V stored whole (dense) and
 //! as offsets (sparse); for all three channels; and how fast the matrix is read, beside a plain copy of memory that is timed
 //! in turns with it. Names of rows as arguments (`221184x216`) leave out the others.
+//!
+//! With the feature `gpu` a second table is the graphics card's (lavapipe, where there is only that): all three channels,
+//! light on its way there and back included (all of it there; sums on the processor, the product there), and without.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -38,6 +41,7 @@ const COPY: usize = 256 << 20;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument.contains('x')).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     println!(
         "| elements x patches | dense /s (paper) | sparse /s (paper) | of the paper's | RGB /s | read GB/s | copy GB/s |"
     );
@@ -46,7 +50,7 @@ fn main() {
     let mut target = vec![0u8; COPY];
     for (elements, count, paper) in ROWS {
         let name = format!("{elements}x{count}");
-        if !wanted.is_empty() && !wanted.contains(&name) {
+        if !is_wanted(&name) {
             continue;
         }
         let copying = seconds(|| copy(&source, &mut target));
@@ -65,6 +69,10 @@ fn main() {
             row.bytes as f64 / row.product * 1e-9,
             2.0 * COPY as f64 / copying.min(again) * 1e-9,
         );
+    }
+    #[cfg(feature = "gpu")]
+    if let Err(fault) = device::report(is_wanted) {
+        println!("{fault}");
     }
 }
 
@@ -103,17 +111,76 @@ impl Row {
         let mut products = vec![[0.0f32; 3]; elements];
         let product = seconds(|| views.multiply(&vector, &mut products));
         let bytes = views.bytes();
-        let bounces = matrix(count, count);
-        let low_rank = LowRank {
-            patches,
-            weights: vec![Vec3::splat(0.5); elements],
-            views,
-            bounces: [bounces.clone(), bounces.clone(), bounces],
-        };
+        let low_rank = transport(patches, views);
         let direct = vec![Vec3::ONE; elements];
         let mut indirect = vec![Vec3::ZERO; elements];
         let rgb = seconds(|| low_rank.relight(&direct, &mut indirect));
         Self { dense, sparse, rgb, product, bytes }
+    }
+}
+
+/// The same on a graphics card.
+#[cfg(feature = "gpu")]
+mod device {
+    use bevy_radiosity::gpu::{Gpu, GpuFault, GpuLowRank};
+
+    use super::*;
+
+    /// Solutions that are recorded at once, so that starting them counts little.
+    const AT_ONCE: u32 = 8;
+
+    pub fn report(is_wanted: impl Fn(&str) -> bool) -> Result<(), GpuFault> {
+        let gpu = Gpu::headless()?;
+        println!(
+            "\n| {}: elements x patches | RGB /s | sums on the processor /s | without transfer /s | read GB/s |",
+            gpu.name()
+        );
+        println!("| --- | --- | --- | --- | --- |");
+        for (elements, count, _) in ROWS {
+            let name = format!("{elements}x{count}");
+            if !is_wanted(&name) {
+                continue;
+            }
+            let low_rank = transport(patches(elements, count), matrix(elements, count));
+            let bytes = low_rank.bytes();
+            let on_device = match GpuLowRank::new(&gpu, &low_rank) {
+                Ok(on_device) => on_device,
+                Err(fault) => {
+                    println!("| {name} | {fault} | | | |");
+                    continue;
+                }
+            };
+            let direct = vec![Vec3::ONE; elements];
+            let whole = seconds(|| {
+                black_box(on_device.relight(&direct).ok());
+            });
+            let hybrid = seconds(|| {
+                on_device.start(&low_rank.first_bounce(&direct));
+                black_box(on_device.indirect().ok());
+            });
+            let alone = seconds(|| {
+                let mut encoder = gpu.device().create_command_encoder(&Default::default());
+                (0..AT_ONCE).for_each(|_| on_device.record(&mut encoder));
+                gpu.queue().submit([encoder.finish()]);
+                black_box(gpu.wait().ok());
+            });
+            let alone = alone / f64::from(AT_ONCE);
+            let speed = bytes as f64 / alone * 1e-9;
+            println!("| {name} | {:.0} | {:.0} | {:.0} | {speed:.1} |", 1.0 / whole, 1.0 / hybrid, 1.0 / alone);
+        }
+        Ok(())
+    }
+}
+
+/// A level's transport; which numbers it has makes no difference.
+fn transport(patches: Patches, views: Packed) -> LowRank {
+    let count = patches.len();
+    let bounces = matrix(count, count);
+    LowRank {
+        weights: vec![Vec3::splat(0.5); patches.order.len()],
+        patches,
+        views,
+        bounces: [bounces.clone(), bounces.clone(), bounces],
     }
 }
 

@@ -49,6 +49,23 @@ pub enum GpuFault {
         /// What the adapter is called.
         adapter: String,
     },
+    /// Precomputed transport does not fit into what a shader may see.
+    #[error(
+        "the transport of {patches} patches takes {bytes} bytes, more than the {limit} that {adapter} lets a shader see: \
+         use the CPU, or precompute it with at most {fit} patches"
+    )]
+    TooManyPatches {
+        /// How many patches there are.
+        patches: usize,
+        /// About how many would fit.
+        fit: usize,
+        /// How large its largest array is.
+        bytes: u64,
+        /// How large it may be.
+        limit: u64,
+        /// What the adapter is called.
+        adapter: String,
+    },
     /// The device went away while it worked.
     #[error("the graphics device was lost: {0}")]
     Lost(String),

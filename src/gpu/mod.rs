@@ -4,8 +4,9 @@
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A [`PictureFilter`] makes films of few samples watchable.
-//! [`GpuCounters`] shoot rays that only a partition speeds up.
+//! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A
+//! [`PictureFilter`] makes films of few samples watchable. [`GpuCounters`] shoot rays that only a partition speeds up. [`GpuLowRank`] lights a level anew when
+//! lights change.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
@@ -19,6 +20,7 @@ mod filter;
 mod kernel;
 mod landed;
 mod light_path;
+mod low_rank;
 mod pace;
 mod path;
 mod rays;
@@ -34,6 +36,7 @@ pub use bake::GpuBackend;
 pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
+pub use low_rank::GpuLowRank;
 pub use path::{Pass, PathKernel};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;

@@ -1,0 +1,109 @@
+//! Products on the device against those of the processor.
+
+use glam::Vec3;
+
+use super::super::context::test_device;
+use super::*;
+use crate::geometry::sobol::{hash2, unit_float};
+use crate::radiosity::low_rank::{Packed, PatchId, Patches};
+
+fn random(a: usize, b: usize) -> f32 {
+    unit_float(hash2(a as u32, b as u32))
+}
+
+/// Transport of patches of different sizes; which numbers it has makes no difference.
+fn transport(elements: usize, count: usize) -> LowRank {
+    let end = |patch: usize| (elements as f64 * (patch as f64 / count as f64).powf(1.5)).round() as u32 + patch as u32;
+    let offsets: Vec<u32> = (0..=count).map(|patch| end(patch)).collect();
+    let elements = elements + count;
+    let patches = Patches { order: (0..elements as u32).collect(), shares: vec![1.0; elements], offsets };
+    let entry = |row: usize, column: usize| if (row / 40 + column / 11) % 3 == 0 { 0.0 } else { random(row, column) };
+    let matrix = |rows: usize, seed: usize| {
+        Packed::new(rows, count, 0.0, |row, dense| {
+            dense.iter_mut().enumerate().for_each(|(column, value)| *value = entry(row + seed, column) / count as f32);
+        })
+    };
+    LowRank {
+        weights: (0..elements).map(|row| Vec3::new(random(row, 1), random(row, 2), random(row, 3))).collect(),
+        views: matrix(elements, 0),
+        bounces: [matrix(count, 100_000), matrix(count, 200_000), matrix(count, 300_000)],
+        patches,
+    }
+}
+
+fn direct(elements: usize) -> Vec<Vec3> {
+    (0..elements).map(|row| Vec3::new(random(row, 4), 10.0 * random(row, 5), 0.1 * random(row, 6))).collect()
+}
+
+fn assert_alike(found: &[Vec3], wanted: &[Vec3]) {
+    assert_eq!(found.len(), wanted.len());
+    for (row, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        let difference = (*found - *wanted).abs();
+        assert!((difference / wanted.max(Vec3::splat(1e-6))).max_element() < 1e-4, "{row}: {found}, {wanted}");
+    }
+}
+
+#[test]
+fn the_device_finds_the_light_that_the_processor_finds() {
+    let Some(gpu) = test_device() else { return };
+    // One element a patch and more; a last block and a last tile that are not full.
+    for [elements, count] in [[0, 1], [500, 7], [3000, 133]] {
+        let low_rank = transport(elements, count);
+        let direct = direct(low_rank.elements());
+        let mut wanted = vec![Vec3::ZERO; direct.len()];
+        low_rank.relight(&direct, &mut wanted);
+        let on_device = GpuLowRank::new(&gpu, &low_rank).unwrap();
+        assert_alike(&on_device.relight(&direct).unwrap(), &wanted);
+        // Nothing is left of the light before.
+        assert_alike(&on_device.relight(&direct).unwrap(), &wanted);
+    }
+}
+
+#[test]
+fn sums_of_the_processor_come_to_the_same_light() {
+    let Some(gpu) = test_device() else { return };
+    let low_rank = transport(2000, 64);
+    let on_device = GpuLowRank::new(&gpu, &low_rank).unwrap();
+    let direct = direct(low_rank.elements());
+    on_device.start(&low_rank.first_bounce(&direct));
+    let mut wanted = vec![Vec3::ZERO; direct.len()];
+    low_rank.relight(&direct, &mut wanted);
+    assert_alike(&on_device.indirect().unwrap(), &wanted);
+}
+
+#[test]
+fn light_that_is_not_finite_counts_as_darkness() {
+    let Some(gpu) = test_device() else { return };
+    let low_rank = transport(1000, 24);
+    let on_device = GpuLowRank::new(&gpu, &low_rank).unwrap();
+    let mut direct = direct(low_rank.elements());
+    let patch = |patch| low_rank.patches.of(PatchId(patch));
+    direct[patch(3).start] = Vec3::NAN;
+    direct[patch(9).start].y = f32::INFINITY;
+    let mut wanted = vec![Vec3::ZERO; direct.len()];
+    low_rank.relight(&direct, &mut wanted);
+    assert!(wanted.iter().all(|light| light.is_finite()));
+    assert_alike(&on_device.relight(&direct).unwrap(), &wanted);
+}
+
+#[test]
+fn as_many_patches_fit_as_their_arrays_have_room_for() {
+    // A thousand patches whose form factors take twice the room: half of them; whose bounces take four times: half too.
+    assert_eq!(patches_that_fit(1000, [200, 10], 100), 500);
+    assert_eq!(patches_that_fit(1000, [50, 400], 100), 500);
+    assert_eq!(patches_that_fit(1000, [100, 100], 100), 1000);
+    assert_eq!(patches_that_fit(1000, [400, 400], 100), 250);
+}
+
+#[test]
+fn a_refusal_says_how_many_patches_would_fit() {
+    let fault = GpuFault::TooManyPatches {
+        patches: 4000,
+        fit: 1100,
+        bytes: 500,
+        limit: 128,
+        adapter: "a small card".to_owned(),
+    };
+    let text = fault.to_string();
+    assert!(text.contains("4000 patches") && text.contains("at most 1100") && text.contains("a small card"), "{text}");
+}
