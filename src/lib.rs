@@ -20,6 +20,7 @@
 //! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
 //! | [`radiosity`] | solvers for the light of all elements at once |
 //! | [`pathtrace`] | irradiance at points and whole pictures, by following paths: the truth that bakes are held against, and what lights moving things |
+//! | [`relight`] | the pages of a baked level, following lights that change while a game runs |
 //! | `gpu` | the same kernels as compute shaders (feature `gpu`, which `plugin` has) |
 //! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
 //! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
@@ -63,6 +64,7 @@ pub mod pathtrace;
 pub mod plugin;
 pub mod progress;
 pub mod radiosity;
+pub mod relight;
 pub mod scene;
 
 pub use device::Device;

@@ -41,7 +41,7 @@ pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
 pub use light_sampler::{
-    AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, Place, luminance,
+    AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, OneLight, Place, luminance,
 };
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::{EmitterDescription, LightNode, LightTree, light_node_of, weigh_surface};

@@ -16,6 +16,8 @@
 //! precompute   all of that from a bake                            file       as bytes beside the level
 //! ```
 //!
+//! [`relight`](crate::relight) does that while a game runs.
+//!
 //! Direct light comes from shadow rays, element by element, so what a patch averages is light that has been reflected once:
 //! a lamp whose light does not end where patches do is not smeared.
 

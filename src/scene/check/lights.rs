@@ -28,7 +28,8 @@ fn strength(kind: &LightKind) -> Vec3 {
     }
 }
 
-fn fault(kind: &LightKind) -> Option<&'static str> {
+/// Why a light cannot be used.
+pub fn fault(kind: &LightKind) -> Option<&'static str> {
     let strength = strength(kind);
     if !strength.is_finite() || strength.min_element() < 0.0 {
         return Some("its strength is negative or not finite");

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+pub(crate) use self::lights::fault as fault_of_light;
 use super::{Problem, Role, Scene};
 
 /// Scenes beyond this are probably in centimetres or millimetres, metres.

@@ -9,6 +9,8 @@
 //! that counts both kinds of rays weighs them against each other (multiple importance sampling, Veach and Guibas 1995)
 //! with [`LightSample::density`], [`LightSampler::hit_density`] and [`LightSampler::sky_density`]. A uniform sky is no
 //! emitter: rays that escape find it best.
+//!
+//! [`OneLight`] aims at a single light, which need not be part of any scene.
 
 mod alias;
 mod choice;
@@ -19,11 +21,13 @@ mod emission;
 mod emissive_surface;
 mod environment;
 mod lamp;
+mod one_light;
 mod rectangle;
 mod tree;
 
 use glam::Vec3;
 
+pub use self::one_light::OneLight;
 use self::{
     distribution::Distribution, emission::Surroundings, emissive_surface::EmissiveSurface, environment::Environment,
     lamp::Lamp, rectangle::RectangleLight,
@@ -67,6 +71,18 @@ enum Emitter {
 }
 
 impl Emitter {
+    /// Aims at a point of it; see [`LightSampler::sample_emitter`].
+    #[inline]
+    fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
+        let sample = match self {
+            Self::Lamp(lamp) => lamp.sample(at, normal, u),
+            Self::Rectangle(rectangle) => rectangle.sample(at, normal, u),
+            Self::Surface(surface) => surface.sample(scene, at, normal, u),
+            Self::Environment(environment) => environment.sample(at, normal, u),
+        }?;
+        (sample.irradiance.is_finite() && sample.irradiance.max_element() > 0.0).then_some(sample)
+    }
+
     /// About what illuminance in lux it brings to a place if nothing stands in the way.
     fn expected(&self, place: &Place) -> f32 {
         match self {
@@ -219,13 +235,7 @@ impl<'a> LightSampler<'a> {
     /// nothing.
     #[inline]
     pub fn sample_emitter(&self, emitter: usize, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
-        let sample = match &self.emitters[emitter] {
-            Emitter::Lamp(lamp) => lamp.sample(at, normal, u),
-            Emitter::Rectangle(rectangle) => rectangle.sample(at, normal, u),
-            Emitter::Surface(surface) => surface.sample(self.scene, at, normal, u),
-            Emitter::Environment(environment) => environment.sample(at, normal, u),
-        }?;
-        (sample.irradiance.is_finite() && sample.irradiance.max_element() > 0.0).then_some(sample)
+        self.emitters[emitter].sample(self.scene, at, normal, u)
     }
 
     /// The emitter that a surface is, if it shines.

@@ -1,0 +1,193 @@
+//! Lights as they are now, and which of the baked ones each was.
+
+use glam::Vec3;
+
+use crate::geometry::SurfaceId;
+use crate::scene::check::fault_of_light;
+use crate::scene::{Light, LightKind, OneLight, Scene};
+
+/// Strengths beyond this, in cd, lux or cd/m2, are nobody's wish: a hundred times the surface of the sun.
+const STRONGEST: f32 = 1e11;
+
+/// How far, relative to their size, the numbers of a light may be from the baked ones that they once were: what ways
+/// through files and transforms make of them.
+const ROUNDING: f32 = 1e-3;
+
+/// A light that is not a surface, as it is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveLight {
+    /// What tells it from the others, as long as it lives.
+    pub id: u64,
+    /// Its shape and strength; a strength of zero for one that is switched off.
+    pub light: Light,
+    /// It stays as it was baked, whatever it does; or brings no indirect light if it was not baked.
+    pub is_excluded: bool,
+}
+
+/// A surface that shines, as it is now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LivePanel {
+    /// Which surface of the baked scene.
+    pub surface: SurfaceId,
+    /// Its material's emission, cd/m2, but for its picture.
+    pub emission: Vec3,
+}
+
+/// Where light comes from and whereto, of strength one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A lamp.
+    Lamp(LightKind),
+    /// A surface of the baked scene.
+    Panel(SurfaceId),
+}
+
+/// A light as [`Relighter`](super::Relighter) takes it: what it brings is in proportion to its strength.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shining {
+    pub shape: Shape,
+    pub strength: Vec3,
+}
+
+impl Shining {
+    pub fn lamp(kind: LightKind) -> Self {
+        let mut shape = kind;
+        let strength = core::mem::replace(strength_of(&mut shape), Vec3::ONE);
+        Self { shape: Shape::Lamp(shape), strength }
+    }
+
+    pub fn panel(panel: LivePanel) -> Self {
+        Self { shape: Shape::Panel(panel.surface), strength: panel.emission }
+    }
+
+    /// True when both are the same but for rounding.
+    pub fn is_nearly(&self, other: &Self) -> bool {
+        let is_near = |a: f32, b: f32| a == b || (a - b).abs() <= ROUNDING * (1.0 + a.abs().max(b.abs()));
+        let strengths = self.strength.to_array().into_iter().zip(other.strength.to_array());
+        // A strength's scale is its own.
+        let scale = self.strength.abs().max_element().max(other.strength.abs().max_element());
+        let mut are_alike = strengths.into_iter().all(|(a, b)| (a - b).abs() <= ROUNDING * scale);
+        match (self.shape, other.shape) {
+            (Shape::Lamp(a), Shape::Lamp(b)) => match (numbers(&a), numbers(&b)) {
+                ((a, of_a), (b, of_b)) if a == b => are_alike &= of_a.into_iter().zip(of_b).all(|(a, b)| is_near(a, b)),
+                _ => return false,
+            },
+            (a, b) => are_alike &= a == b,
+        }
+        are_alike
+    }
+
+    /// True when both are lamps of one kind.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        match (self.shape, other.shape) {
+            (Shape::Lamp(a), Shape::Lamp(b)) => core::mem::discriminant(&a) == core::mem::discriminant(&b),
+            _ => false,
+        }
+    }
+}
+
+impl Shape {
+    /// How its light is aimed at. `lit` is the baked scene with panels that emit one.
+    pub fn aim<'a>(&self, lit: &'a Scene) -> Option<OneLight<'a>> {
+        match self {
+            Self::Lamp(kind) => OneLight::of_kind(lit, kind),
+            Self::Panel(surface) => OneLight::of_surface(lit, *surface),
+        }
+    }
+
+    /// True when different points of it are seen differently, so that one ray does not tell all.
+    pub fn has_extent(&self) -> bool {
+        match *self {
+            Self::Lamp(LightKind::Point { radius, .. } | LightKind::Spot { radius, .. }) => radius > 0.0,
+            Self::Lamp(LightKind::Directional { angular_diameter, .. }) => angular_diameter > 0.0,
+            Self::Lamp(LightKind::Rectangle { .. }) | Self::Panel(_) => true,
+        }
+    }
+}
+
+/// The same light switched off.
+pub fn switched_off(mut kind: LightKind) -> LightKind {
+    *strength_of(&mut kind) = Vec3::ZERO;
+    kind
+}
+
+fn strength_of(kind: &mut LightKind) -> &mut Vec3 {
+    match kind {
+        LightKind::Point { intensity, .. } | LightKind::Spot { intensity, .. } => intensity,
+        LightKind::Directional { illuminance, .. } => illuminance,
+        LightKind::Rectangle { radiance, .. } => radiance,
+    }
+}
+
+/// The kind, and all numbers but the strength.
+fn numbers(kind: &LightKind) -> (core::mem::Discriminant<LightKind>, Vec<f32>) {
+    let of = |vectors: &[Vec3], rest: &[f32]| {
+        vectors.iter().flat_map(|vector| vector.to_array()).chain(rest.iter().copied()).collect()
+    };
+    let numbers = match *kind {
+        LightKind::Point { position, radius, range, .. } => of(&[position], &[radius, range]),
+        LightKind::Spot { position, direction, radius, range, inner_angle, outer_angle, .. } => {
+            of(&[position, direction], &[radius, range, inner_angle, outer_angle])
+        }
+        LightKind::Directional { direction, angular_diameter, .. } => of(&[direction], &[angular_diameter]),
+        LightKind::Rectangle { centre, half_width, half_height, normal, .. } => {
+            of(&[centre, half_width, half_height, normal], &[])
+        }
+    };
+    (core::mem::discriminant(kind), numbers)
+}
+
+/// Why a lamp cannot be followed.
+pub fn fault_of(kind: &LightKind) -> Option<&'static str> {
+    let mut kind = *kind;
+    fault_of_light(&kind).or_else(|| fault_of_strength(*strength_of(&mut kind)))
+}
+
+/// Why no light can be as strong.
+pub fn fault_of_strength(strength: Vec3) -> Option<&'static str> {
+    let is_sound = strength.is_finite() && strength.min_element() >= 0.0 && strength.max_element() <= STRONGEST;
+    (!is_sound).then_some("its strength is negative, not finite, or beyond that of any light")
+}
+
+/// A light's name without the quotation marks that messages put around it.
+pub fn plain(name: &str) -> &str {
+    name.trim_matches('\'')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lamp(x: f32, candela: f32) -> Shining {
+        let position = Vec3::new(x, 2.0, 0.0);
+        Shining::lamp(LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: 20.0 })
+    }
+
+    #[test]
+    fn shape_and_strength_are_told_apart() {
+        assert_eq!(lamp(1.0, 100.0).shape, lamp(1.0, 50.0).shape);
+        assert_ne!(lamp(1.0, 100.0).shape, lamp(1.1, 100.0).shape);
+        assert_eq!(lamp(1.0, 100.0).strength, Vec3::splat(100.0));
+    }
+
+    #[test]
+    fn rounding_is_no_change_and_a_centimetre_is() {
+        assert!(lamp(1.0, 100.0).is_nearly(&lamp(1.000_01, 100.01)));
+        assert!(!lamp(1.0, 100.0).is_nearly(&lamp(1.01, 100.0)));
+        assert!(!lamp(1.0, 0.01).is_nearly(&lamp(1.0, 0.011)), "weak lamps too");
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let faulty = |candela| {
+            fault_of(&LightKind::Point {
+                position: Vec3::ZERO,
+                intensity: Vec3::splat(candela),
+                radius: 0.0,
+                range: 1.0,
+            })
+        };
+        assert!(faulty(f32::NAN).is_some() && faulty(-1.0).is_some() && faulty(1e30).is_some());
+        assert_eq!(faulty(1e6), None);
+    }
+}

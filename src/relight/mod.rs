@@ -1,0 +1,44 @@
+//! Live relighting: the pages of a baked level follow its lights while the game runs, on any machine.
+//!
+//! ```text
+//! lights now --> reach: what each light brings to each patch, by shadow rays, within a budget
+//!                  |     (once for each place that it stands in: a new strength needs no ray)
+//!                  v
+//!        differences from the baked lights --> low rank: all bounces --> texels: baked + difference, never below zero
+//! ```
+//!
+//! Start from [`Relighter`]: it is given what a bake left ([`Level`]) and, update by update, the lights as they are
+//! ([`LiveLight`], [`LivePanel`]). A light that is as it was baked costs nothing and changes no byte, so that it keeps the
+//! bake's full accuracy.
+//!
+//! | file | its one idea |
+//! | --- | --- |
+//! | `relighter` | the state, and what one update does |
+//! | `lights` | which live light was which baked one; what is shape and what is strength |
+//! | `slot` | one light: as it was baked, as it is, and what is known of both |
+//! | `reach` | what a light of strength one brings, traced little by little |
+//! | `order` | in which order receivers are asked, so that few of them say much |
+//! | `footprints` | how far receivers reach around their middles |
+//! | `texels` | which texels show which receivers |
+//!
+//! **Direct light.** Pages that hold indirect light alone ([`Content::Indirect`](crate::radiosity::Content)) leave it to the
+//! renderer. Pages that hold all light keep it for lights that stand where they stood, whatever their strength, and for
+//! surfaces that shine; from a lamp that has moved it is taken out, and [`Relighter::moved`] names the lamp, so that the
+//! renderer draws it. The sky stays as it was baked.
+//!
+//! **Order and exactness.** A change is first seen by about one receiver a patch, then by more, until all have been asked: a
+//! lamp that rests is exact after some updates. All numbers are functions of the lights and the budgets that were given,
+//! whatever the number of threads.
+
+mod footprints;
+mod lights;
+mod order;
+mod reach;
+mod relighter;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod texels;
+
+pub use lights::{LiveLight, LivePanel, switched_off};
+pub use relighter::{Level, Relighter, Update, UpdateSettings};

@@ -1,0 +1,162 @@
+//! What a light of strength one brings, traced little by little.
+
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+
+use super::footprints::Footprints;
+use super::order::Order;
+use crate::geometry::RayQuery;
+use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::lightmap::SurfacePoint;
+use crate::radiosity::low_rank::Precomputed;
+use crate::scene::OneLight;
+
+/// Which random numbers: those of no stage of a bake.
+const SEED: u32 = 0x11f3_0a75;
+
+/// Patches that a thread takes at least.
+const FEWEST_PATCHES: usize = 16;
+
+/// What lights are asked with.
+pub struct Receiving<'a> {
+    pub world: &'a dyn RayQuery,
+    pub precomputed: &'a Precomputed,
+    pub order: &'a Order,
+    /// Where receivers are cut out of, for those whose own light is shown.
+    pub footprints: Option<&'a Footprints>,
+}
+
+/// Direct light of one receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Received {
+    pub row: u32,
+    /// Lux for a strength of one.
+    pub light: Vec3,
+}
+
+/// What a light of strength one brings to patches, and if asked to receivers, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reach {
+    /// Weighed light of the receivers asked so far, by patch.
+    brought: Vec<Vec3>,
+    /// Their weights.
+    asked: Vec<Vec3>,
+    /// Parts of the order done.
+    steps: u32,
+    /// How often each receiver is asked.
+    rounds: u32,
+    /// Light of each receiver, where that is wanted: of all of them while they are asked.
+    all: Vec<Vec3>,
+    lit: Option<Vec<Received>>,
+}
+
+impl Reach {
+    /// Nothing is known yet. With `keeps_receivers` the light of each receiver will be.
+    pub fn new(receiving: &Receiving, rounds: u32, keeps_receivers: bool) -> Self {
+        let patches = receiving.precomputed.transport.patches.len();
+        let rows = if keeps_receivers { receiving.precomputed.transport.elements() } else { 0 };
+        Self {
+            brought: vec![Vec3::ZERO; patches],
+            asked: vec![Vec3::ZERO; patches],
+            steps: 0,
+            rounds,
+            all: vec![Vec3::ZERO; rows],
+            lit: None,
+        }
+    }
+
+    /// How many steps have been done.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// True when every receiver has been asked as often as it should.
+    pub fn is_done(&self, order: &Order) -> bool {
+        self.steps as usize >= order.len() * self.rounds as usize
+    }
+
+    /// True when something is known.
+    pub fn is_begun(&self) -> bool {
+        self.steps > 0
+    }
+
+    /// The light of all receivers that get any, once all have been asked and if that was wanted.
+    pub fn receivers(&self) -> Option<&[Received]> {
+        self.lit.as_deref()
+    }
+
+    /// Asks one more part of the receivers; how many rays that took.
+    pub fn step(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
+        let part = receiving.order.part(self.steps as usize % receiving.order.len());
+        let round = self.steps / receiving.order.len() as u32;
+        let weights = &receiving.precomputed.transport.weights;
+        let keeps = !self.all.is_empty();
+        let asked: Vec<(Vec<Received>, u64)> = (self.brought.par_iter_mut(), &mut self.asked)
+            .into_par_iter()
+            .with_min_len(FEWEST_PATCHES)
+            .enumerate()
+            .map(|(patch, (brought, asked))| {
+                let (mut kept, mut rays) = (Vec::new(), 0);
+                for &row in part.of(patch) {
+                    let weight = weights[row as usize];
+                    *asked += weight;
+                    let (found, traced) = light.map_or((Vec3::ZERO, false), |light| receiving.ask(light, row, round));
+                    rays += u64::from(traced);
+                    *brought += weight * found;
+                    if keeps && found != Vec3::ZERO {
+                        kept.push(Received { row, light: found });
+                    }
+                }
+                (kept, rays)
+            })
+            .collect();
+        for &Received { row, light } in asked.iter().flat_map(|(kept, _)| kept) {
+            self.all[row as usize] += light;
+        }
+        self.steps += 1;
+        if keeps && self.is_done(receiving.order) {
+            self.lit = Some(self.sparse());
+            self.all = Vec::new();
+        }
+        // Turning receivers away takes time too.
+        let rays: u64 = asked.iter().map(|(_, rays)| rays).sum();
+        rays.max(part.len() as u64 / 16)
+    }
+
+    fn sparse(&self) -> Vec<Received> {
+        let rows = self.all.iter().enumerate().filter(|(_, light)| **light != Vec3::ZERO);
+        rows.map(|(row, light)| Received { row: row as u32, light: light / self.rounds as f32 }).collect()
+    }
+
+    /// Mean radiosity of each patch that reflects the light of a given strength once, added to `sums`: of the receivers
+    /// asked so far, taken for all. `weights` are those of all receivers of each patch.
+    pub fn add(&self, strength: Vec3, weights: &[Vec3], sums: &mut [Vec3]) {
+        for (((sum, brought), asked), weight) in sums.iter_mut().zip(&self.brought).zip(&self.asked).zip(weights) {
+            let mean = (brought * weight) / asked.max(Vec3::splat(f32::MIN_POSITIVE));
+            *sum += mean * strength;
+        }
+    }
+}
+
+impl Receiving<'_> {
+    /// Direct irradiance of a receiver from one point of a light, and whether that took a ray.
+    fn ask(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, bool) {
+        let receivers = &self.precomputed.receivers;
+        let index = row as usize;
+        let [x, y, u, v] = OwenSobol::new(hash2(SEED, row)).point(round);
+        let shift = self.footprints.map_or(Vec3::ZERO, |footprints| footprints.at(index, Vec2::new(x, y)));
+        let point = SurfacePoint {
+            position: receivers.centre[index] + shift,
+            geometric_normal: receivers.geometric_normal[index],
+            shading_normal: receivers.shading_normal[index],
+            triangle: 0,
+            barycentric: Vec2::ZERO,
+        };
+        match light.sample(point.origin(), point.shading_normal, [u, v]) {
+            Some(sample) if sample.direction.dot(point.geometric_normal) > 0.0 => {
+                (self.world.blocked(&sample.ray).0 * sample.irradiance, true)
+            }
+            _ => (Vec3::ZERO, false),
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The state of live relighting, and what one update does.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::footprints::Footprints;
+use super::lights::{LiveLight, LivePanel, Shape, Shining, fault_of, fault_of_strength, plain};
+use super::order::Order;
+use super::reach::{Received, Receiving};
+use super::slot::{Slot, Which};
+use super::texels::Texels;
+use crate::geometry::{RayQuery, SurfaceId};
+use crate::lightmap::Page;
+use crate::radiosity::Content;
+use crate::radiosity::low_rank::Precomputed;
+use crate::scene::{OneLight, Scene, luminance};
+
+/// A difference of light so small, as a part of the change that it remains of, is no difference.
+const SETTLED: f32 = 1e-3;
+
+/// What a bake left.
+#[derive(Clone)]
+pub struct Level {
+    /// What was baked, with the lights that it was baked with.
+    pub scene: Arc<Scene>,
+    /// What answers rays in it.
+    pub world: Arc<dyn RayQuery + Send + Sync>,
+    /// How light goes from element to element.
+    pub precomputed: Arc<Precomputed>,
+    /// The pages, as they are shown while no light has changed.
+    pub pages: Vec<Page>,
+    /// Which light they hold.
+    pub content: Content,
+}
+
+/// How much one update may do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpdateSettings {
+    /// Rays; at least one part of one light's is traced, whatever it takes.
+    pub rays: u32,
+    /// The part of what was shown before that stays, from 0 for none to below 1: smooths over time.
+    pub keep: f32,
+}
+
+impl Default for UpdateSettings {
+    fn default() -> Self {
+        Self { rays: 30_000, keep: 0.0 }
+    }
+}
+
+/// What one update did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Update {
+    /// Rays traced.
+    pub rays: u64,
+    /// Lights of which more will be known after further updates.
+    pub waiting: usize,
+    /// How far what is shown is from what it goes to, as a part of the whole change: smoothing, and lights of which nothing
+    /// is known yet.
+    pub behind: f32,
+    /// Pages that look different from before.
+    pub pages: Vec<usize>,
+}
+
+impl Update {
+    /// True when further updates would change nothing.
+    pub fn is_settled(&self) -> bool {
+        self.waiting == 0 && self.behind == 0.0
+    }
+}
+
+/// Keeps the pages of a level in line with its lights.
+pub struct Relighter {
+    level: Level,
+    /// The scene with panels that emit one.
+    lit: Arc<Scene>,
+    order: Order,
+    footprints: Option<Footprints>,
+    /// Weights of all receivers of each patch.
+    weights: Vec<Vec3>,
+    texels: Vec<Texels>,
+    /// Baked lights in the scene's order, then panels, then what came later.
+    slots: Vec<Slot>,
+    panels: BTreeMap<SurfaceId, usize>,
+    warned: HashSet<u64>,
+    is_enabled: bool,
+    updates: u64,
+    /// Something is to be summed up anew.
+    is_stale: bool,
+    /// Mean radiosity of each patch that reflects what has changed once: as it should be, and as it is shown.
+    wanted: Vec<Vec3>,
+    shown: Vec<Vec3>,
+    /// The largest difference between both since they were last the same.
+    change: f32,
+    indirect: Vec<Vec3>,
+    /// Which lights' direct light has been changed in the pages, and how.
+    direct: Vec<(usize, Vec3)>,
+    pages: Vec<Vec<Vec3>>,
+}
+
+impl Relighter {
+    /// All lights are as they were baked.
+    pub fn new(level: Level) -> Self {
+        let Level { scene, precomputed, pages, content, .. } = &level;
+        let (transport, receivers) = (&precomputed.transport, &precomputed.receivers);
+        let order = Order::new(&transport.patches, &receivers.visible);
+        let mut weights = vec![Vec3::ZERO; transport.patches.len()];
+        for part in 0..order.len() {
+            for (patch, sum) in weights.iter_mut().enumerate() {
+                *sum += order.part(part).of(patch).iter().map(|&row| transport.weights[row as usize]).sum::<Vec3>();
+            }
+        }
+        let texels = Texels::of_pages(pages, receivers);
+        let shown_pages = pages.iter().map(|page| page.texels.clone()).collect();
+        let lamps = scene.lights.iter().map(|light| Slot::baked(&light.name, Shining::lamp(light.kind)));
+        let mut slots: Vec<Slot> = lamps.collect();
+        let mut panels = BTreeMap::new();
+        for surface in scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake()) {
+            let emission = scene.material_of(surface).emission;
+            if emission != Vec3::ZERO {
+                panels.insert(surface, slots.len());
+                slots.push(Slot::baked(&scene.surface(surface).key.0, Shining::panel(LivePanel { surface, emission })));
+            }
+        }
+        let mut lit = Scene::clone(scene);
+        lit.materials.iter_mut().for_each(|material| material.emission = Vec3::ONE);
+        let patches = transport.patches.len();
+        Self {
+            footprints: (*content == Content::Full).then(|| Footprints::new(receivers)),
+            lit: Arc::new(lit),
+            order,
+            weights,
+            texels,
+            slots,
+            panels,
+            warned: HashSet::new(),
+            is_enabled: true,
+            updates: 0,
+            is_stale: false,
+            wanted: vec![Vec3::ZERO; patches],
+            shown: vec![Vec3::ZERO; patches],
+            change: 0.0,
+            indirect: vec![Vec3::ZERO; transport.elements()],
+            direct: Vec::new(),
+            pages: shown_pages,
+            level,
+        }
+    }
+
+    /// Switched off, pages go back to how they were baked.
+    pub fn set_enabled(&mut self, is_enabled: bool) {
+        self.is_stale |= self.is_enabled != is_enabled;
+        self.is_enabled = is_enabled;
+    }
+
+    /// Takes note of all lights as they are now. What was baked and has never been among them counts as it was baked; what
+    /// has been among them and is no longer is dark. Panels that are not named stay as they are.
+    ///
+    /// Answers what cannot be followed, once for each light: it stays as it was.
+    pub fn set_lights(&mut self, lights: &[LiveLight], panels: &[LivePanel]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut living: HashSet<u64> = HashSet::new();
+        for LiveLight { id, light, is_excluded } in lights {
+            living.insert(*id);
+            if let Some(fault) = fault_of(&light.kind) {
+                self.warn(*id, &light.name, fault, &mut warnings);
+                continue;
+            }
+            let now = Shining::lamp(light.kind);
+            let known = self.slots.iter().position(|slot| slot.owner == Some(*id));
+            match known.or_else(|| self.baked_slot_of(&light.name, &now)) {
+                Some(_) if *is_excluded && known.is_some() => {}
+                Some(index) if *is_excluded => self.slots[index].owner = Some(*id),
+                Some(index) if known.is_some() => self.is_stale |= self.slots[index].set(now),
+                Some(index) => {
+                    self.slots[index].adopt(*id, now);
+                    self.is_stale |= self.slots[index].is_changed();
+                }
+                None if *is_excluded => {}
+                None => {
+                    self.slots.push(Slot::newcomer(&light.name, *id, now));
+                    self.is_stale = true;
+                }
+            }
+        }
+        for slot in &mut self.slots {
+            if slot.owner.is_some_and(|owner| !living.contains(&owner)) {
+                self.is_stale |= slot.leave();
+            }
+        }
+        self.slots.retain(|slot| !slot.is_over());
+        for panel in panels {
+            if let Some(fault) = fault_of_strength(panel.emission) {
+                let name = self.level.scene.surface(panel.surface).key.0.clone();
+                self.warn(u64::MAX - u64::from(panel.surface.0), &name, fault, &mut warnings);
+                continue;
+            }
+            let now = Shining::panel(*panel);
+            let slot = self.panel_slot(panel.surface);
+            let slot = &mut self.slots[slot];
+            let rest = slot.rest().copied().filter(|rest| rest.is_nearly(&now));
+            self.is_stale |= slot.set(rest.unwrap_or(now));
+        }
+        warnings
+    }
+
+    fn warn(&mut self, id: u64, name: &str, fault: &str, warnings: &mut Vec<String>) {
+        if self.warned.insert(id) {
+            warnings.push(format!("light '{}' cannot be followed: {fault}; it stays as it was", plain(name)));
+        }
+    }
+
+    /// The baked light that a light which is seen for the first time is: one that is nearly the same, of the same name if
+    /// there are several; else one of the same name, if there is no other.
+    fn baked_slot_of(&self, name: &str, now: &Shining) -> Option<usize> {
+        let has_name = |slot: &Slot| plain(&slot.name) == plain(name);
+        let free = || self.slots.iter().enumerate().filter(|(_, slot)| slot.is_free());
+        let same = || free().filter(|(_, slot)| slot.rest().is_some_and(|rest| rest.is_nearly(now)));
+        let found = same().find(|(_, slot)| has_name(slot)).or_else(|| same().next());
+        let named = || free().filter(|(_, slot)| has_name(slot) && slot.rest().is_some_and(|rest| rest.is_alike(now)));
+        let found = found.or_else(|| named().next().filter(|_| named().count() == 1))?;
+        Some(found.0)
+    }
+
+    /// The slot of a surface; one that was dark gets one.
+    fn panel_slot(&mut self, surface: SurfaceId) -> usize {
+        let Self { slots, panels, level, .. } = self;
+        *panels.entry(surface).or_insert_with(|| {
+            let dark = Shining::panel(LivePanel { surface, emission: Vec3::ZERO });
+            // Those that come and go stand behind all others.
+            let place = slots.iter().position(|slot| slot.rest().is_none()).unwrap_or(slots.len());
+            slots.insert(place, Slot::baked(&level.scene.surface(surface).key.0, dark));
+            place
+        })
+    }
+
+    /// Traces what there is to trace, as far as the budget goes, and draws what has changed.
+    pub fn update(&mut self, settings: &UpdateSettings) -> Update {
+        self.updates += 1;
+        let mut update = Update::default();
+        if self.is_enabled {
+            update.rays = self.trace(u64::from(settings.rays));
+            self.is_stale |= update.rays > 0;
+            let is_waiting = |slot: &&Slot| slot.pending(&self.order).next().is_some();
+            update.waiting = self.slots.iter().filter(is_waiting).count();
+        }
+        if core::mem::take(&mut self.is_stale) {
+            self.sum_up();
+        }
+        let is_indirect_new = self.approach(settings.keep);
+        update.behind = self.behind();
+        let is_direct_new = self.choose_direct();
+        if is_indirect_new || is_direct_new {
+            update.pages = self.draw(is_indirect_new);
+        }
+        update
+    }
+
+    /// A page as it is to be shown: irradiance / pi, cd/m2, rows from the top.
+    pub fn page(&self, index: usize) -> &[Vec3] {
+        &self.pages[index]
+    }
+
+    /// Lamps whose direct light is no longer in pages that held it, because they have moved: the renderer is to draw it.
+    pub fn moved(&self) -> Vec<u64> {
+        let slots = self.direct.iter().map(|(slot, _)| &self.slots[*slot]);
+        slots.filter(|slot| slot.has_moved()).filter_map(|slot| slot.owner).collect()
+    }
+
+    /// Traces parts of what lights bring, those of which least is known first, and among them those that have waited
+    /// longest. Every other part is of a light as it was baked, which is traced once and for all.
+    fn trace(&mut self, budget: u64) -> u64 {
+        let Self { level, lit, order, footprints, slots, .. } = self;
+        let receiving =
+            |footprints| Receiving { world: &*level.world, precomputed: &level.precomputed, order, footprints };
+        let shows_direct = level.content == Content::Full;
+        slots.iter_mut().for_each(|slot| slot.prepare(&receiving(None), shows_direct));
+        let mut aims: BTreeMap<(usize, Which), (Shape, Option<OneLight>)> = BTreeMap::new();
+        let (mut rays, mut turn) = (0, 0u32);
+        while rays < budget || turn == 0 {
+            let pending = |only_rest: bool| {
+                let all = slots.iter().enumerate().flat_map(|(index, slot)| {
+                    slot.pending(order).map(move |(steps, served, which)| (steps, served, index, which))
+                });
+                all.filter(|(.., which)| !only_rest || *which == Which::Rest).min()
+            };
+            let is_turn_of_rest = turn % 2 == 1;
+            let Some((_, _, index, which)) = pending(is_turn_of_rest).or_else(|| pending(false)) else {
+                break;
+            };
+            let shape = slots[index].shape(which);
+            let key = (index, if which == Which::Next { Which::Current } else { which });
+            let (aimed, aim) = aims.entry(key).or_insert_with(|| (shape, shape.aim(lit)));
+            if *aimed != shape {
+                (*aimed, *aim) = (shape, shape.aim(lit));
+            }
+            let footprints = footprints.as_ref().filter(|_| which == Which::Rest);
+            if let Some(reach) = slots[index].begin(which, self.updates) {
+                rays += reach.step(aim.as_ref(), &receiving(footprints)).max(1);
+            }
+            turn += 1;
+        }
+        rays
+    }
+
+    /// What all changed lights bring to patches, in the order of the slots.
+    fn sum_up(&mut self) {
+        let Self { slots, weights, wanted, .. } = self;
+        wanted.fill(Vec3::ZERO);
+        if self.is_enabled {
+            slots.iter().for_each(|slot| slot.add(weights, wanted));
+        }
+    }
+
+    /// Brings what is shown nearer to what is wanted; true when it changes.
+    fn approach(&mut self, keep: f32) -> bool {
+        let difference = |(wanted, shown): (&Vec3, &Vec3)| (*wanted - *shown).abs().max_element();
+        let largest = self.wanted.iter().zip(&self.shown).map(difference).fold(0.0, f32::max);
+        if largest == 0.0 {
+            return false;
+        }
+        self.change = self.change.max(largest);
+        let step = 1.0 - keep.clamp(0.0, 1.0);
+        if step >= 1.0 || largest <= SETTLED * self.change {
+            self.shown.copy_from_slice(&self.wanted);
+            self.change = 0.0;
+        } else {
+            self.shown.iter_mut().zip(&self.wanted).for_each(|(shown, wanted)| *shown += (*wanted - *shown) * step);
+        }
+        true
+    }
+
+    fn behind(&self) -> f32 {
+        let unseen =
+            self.is_enabled && self.slots.iter().any(|slot| slot.pending(&self.order).any(|(steps, ..)| steps == 0));
+        if unseen {
+            return 1.0;
+        }
+        let sum = |of: &mut dyn Iterator<Item = Vec3>| of.map(|light| luminance(light.abs())).sum::<f32>();
+        let (wanted, shown) = (&self.wanted, &self.shown);
+        let missing = sum(&mut wanted.iter().zip(shown).map(|(wanted, shown)| *wanted - *shown));
+        let all = sum(&mut wanted.iter().copied()).max(sum(&mut shown.iter().copied()));
+        if missing > 0.0 { missing / all } else { 0.0 }
+    }
+
+    /// Whose direct light pages show differently from now on; true when that is another choice than before.
+    fn choose_direct(&mut self) -> bool {
+        if self.level.content != Content::Full {
+            return false;
+        }
+        let slots = self.slots.iter().enumerate().filter(|_| self.is_enabled);
+        let chosen = slots.filter_map(|(index, slot)| Some((index, slot.direct()?.0))).collect();
+        let is_new = self.direct != chosen;
+        self.direct = chosen;
+        is_new
+    }
+
+    /// Draws all pages; which of them look different.
+    fn draw(&mut self, is_indirect_new: bool) -> Vec<usize> {
+        let Self { level, shown, indirect, slots, direct, .. } = self;
+        if is_indirect_new {
+            if shown.iter().all(|light| *light == Vec3::ZERO) {
+                indirect.fill(Vec3::ZERO);
+            } else {
+                let first: Vec<[f32; 3]> = shown.iter().map(Vec3::to_array).collect();
+                level.precomputed.transport.spread(&first, indirect);
+            }
+        }
+        let with_direct = (!direct.is_empty()).then(|| {
+            let mut all = indirect.clone();
+            for (slot, factor) in direct.iter() {
+                let receivers = slots[*slot].direct().map_or(&[][..], |(_, receivers)| receivers);
+                receivers.iter().for_each(|&Received { row, light }| all[row as usize] += light * *factor);
+            }
+            all
+        });
+        let more = with_direct.as_ref().unwrap_or(indirect);
+        let pages = self.pages.par_iter_mut().zip(&level.pages).zip(&self.texels).enumerate();
+        pages
+            .filter_map(|(index, ((shown, baked), texels))| texels.draw(&baked.texels, more, shown).then_some(index))
+            .collect()
+    }
+}

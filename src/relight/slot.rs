@@ -1,0 +1,215 @@
+//! One light: as it was baked, as it is, and what is known of both.
+
+use glam::Vec3;
+
+use super::lights::{Shape, Shining};
+use super::order::Order;
+use super::reach::{Reach, Received, Receiving};
+
+/// How often each receiver asks for a light that looks the same from everywhere on it, and for one that does not.
+const ROUNDS: [u32; 2] = [1, 4];
+
+/// The same where each receiver's own light is shown.
+const ROUNDS_SHOWN: u32 = 16;
+
+/// Which of a light's reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Which {
+    /// Where it was baked.
+    Rest,
+    /// Where it is, and nothing is known yet.
+    Next,
+    /// Where it is, or was until more is known of where it is now.
+    Current,
+}
+
+/// A light and what it brings.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub name: String,
+    /// Who it is in the running game; none for one that has not been seen there, or is gone.
+    pub owner: Option<u64>,
+    /// As it was baked; none for one that came later.
+    rest: Option<Shining>,
+    now: Shining,
+    at_rest: Option<Reach>,
+    current: Option<(Shape, Reach)>,
+    next: Option<(Shape, Reach)>,
+    /// The update in which something was last traced for it.
+    served: u64,
+}
+
+/// What the direct light of a light is to be multiplied with before it is added to pages.
+pub type Factor = Vec3;
+
+impl Slot {
+    /// A light that is in the pages.
+    pub fn baked(name: &str, rest: Shining) -> Self {
+        Self { rest: Some(rest), ..Self::new(name, rest) }
+    }
+
+    /// A light that is not.
+    pub fn newcomer(name: &str, id: u64, now: Shining) -> Self {
+        Self { owner: Some(id), ..Self::new(name, now) }
+    }
+
+    fn new(name: &str, now: Shining) -> Self {
+        Self {
+            name: name.to_owned(),
+            owner: None,
+            rest: None,
+            now,
+            at_rest: None,
+            current: None,
+            next: None,
+            served: 0,
+        }
+    }
+
+    pub fn rest(&self) -> Option<&Shining> {
+        self.rest.as_ref()
+    }
+
+    /// True when it is in the pages, and nothing is known of it in the running game.
+    pub fn is_free(&self) -> bool {
+        self.rest.is_some() && self.owner.is_none()
+    }
+
+    /// Takes it for a light of the game. What is the same but for rounding is what was baked.
+    pub fn adopt(&mut self, id: u64, now: Shining) {
+        self.owner = Some(id);
+        if let Some(rest) = &mut self.rest
+            && rest.is_nearly(&now)
+        {
+            *rest = now;
+        }
+        self.set(now);
+    }
+
+    /// What it is now; true when that is news.
+    pub fn set(&mut self, now: Shining) -> bool {
+        let is_news = self.now != now;
+        self.now = now;
+        is_news
+    }
+
+    /// It has gone; true when that is news.
+    pub fn leave(&mut self) -> bool {
+        self.owner = None;
+        self.set(Shining { strength: Vec3::ZERO, ..self.now })
+    }
+
+    /// True when it is nothing and never was.
+    pub fn is_over(&self) -> bool {
+        self.rest.is_none() && self.owner.is_none()
+    }
+
+    /// True when pages have to show something else than was baked.
+    pub fn is_changed(&self) -> bool {
+        match self.rest {
+            Some(rest) => self.now != rest && (self.now.strength != Vec3::ZERO || rest.strength != Vec3::ZERO),
+            None => self.now.strength != Vec3::ZERO,
+        }
+    }
+
+    /// True when it shines from elsewhere than where it was baked.
+    pub fn has_moved(&self) -> bool {
+        self.rest.is_none_or(|rest| rest.shape != self.now.shape)
+    }
+
+    /// Brings what is traced in line with where it is. `shows_direct` where pages hold direct light.
+    pub fn prepare(&mut self, receiving: &Receiving, shows_direct: bool) {
+        if !self.is_changed() {
+            return;
+        }
+        let rounds = |shape: &Shape| ROUNDS[usize::from(shape.has_extent())];
+        if let Some(rest) = &self.rest {
+            self.at_rest.get_or_insert_with(|| {
+                let rounds = if shows_direct { ROUNDS_SHOWN } else { rounds(&rest.shape) };
+                Reach::new(receiving, rounds, shows_direct)
+            });
+        }
+        if !self.has_moved() {
+            (self.current, self.next) = (None, None);
+            return;
+        }
+        let is_here = |known: &Option<(Shape, Reach)>| known.as_ref().is_some_and(|(at, _)| *at == self.now.shape);
+        if is_here(&self.current) {
+            self.next = None;
+        } else if !is_here(&self.next) && self.now.strength != Vec3::ZERO {
+            self.next = Some((self.now.shape, Reach::new(receiving, rounds(&self.now.shape), false)));
+        }
+    }
+
+    /// What has still to be traced, how far it is, and when it was last its turn.
+    pub fn pending(&self, order: &Order) -> impl Iterator<Item = (u32, u64, Which)> {
+        let is_changed = self.is_changed();
+        let unfinished = |reach: Option<&Reach>, which| {
+            let reach = reach.filter(|reach| is_changed && !reach.is_done(order))?;
+            Some((reach.steps(), self.served, which))
+        };
+        let is_dark = self.now.strength == Vec3::ZERO;
+        let current = self.current.as_ref().filter(|(at, _)| *at == self.now.shape && !is_dark);
+        [
+            unfinished(self.at_rest.as_ref(), Which::Rest),
+            unfinished(self.next.as_ref().map(|(_, reach)| reach), Which::Next),
+            unfinished(current.map(|(_, reach)| reach), Which::Current),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// What shines there, of strength one.
+    pub fn shape(&self, which: Which) -> Shape {
+        match (which, &self.rest, &self.next, &self.current) {
+            (Which::Rest, Some(rest), ..) => rest.shape,
+            (Which::Next, _, Some((shape, _)), _) | (Which::Current, _, _, Some((shape, _))) => *shape,
+            _ => self.now.shape,
+        }
+    }
+
+    /// Something to trace of it. What is known of where it is now takes the place of what was known before.
+    pub fn begin(&mut self, which: Which, update: u64) -> Option<&mut Reach> {
+        self.served = update;
+        if which == Which::Next {
+            self.current = self.next.take();
+        }
+        match which {
+            Which::Rest => self.at_rest.as_mut(),
+            Which::Next | Which::Current => self.current.as_mut().map(|(_, reach)| reach),
+        }
+    }
+
+    /// Adds the mean radiosity of each patch that reflects what has changed once. Nothing before enough is known of it.
+    pub fn add(&self, weights: &[Vec3], sums: &mut [Vec3]) {
+        let begun = |reach: Option<&Reach>| reach.is_some_and(Reach::is_begun);
+        if !self.is_changed() || (self.rest.is_some() && !begun(self.at_rest.as_ref())) {
+            return;
+        }
+        let rest = self.rest.as_ref().zip(self.at_rest.as_ref());
+        if !self.has_moved() {
+            if let Some((rest, reach)) = rest {
+                reach.add(self.now.strength - rest.strength, weights, sums);
+            }
+            return;
+        }
+        let current = self.current.as_ref().map(|(_, reach)| reach);
+        if self.now.strength != Vec3::ZERO {
+            if !begun(current) {
+                return;
+            }
+            current.into_iter().for_each(|reach| reach.add(self.now.strength, weights, sums));
+        }
+        if let Some((rest, reach)) = rest {
+            reach.add(-rest.strength, weights, sums);
+        }
+    }
+
+    /// What to add of its direct light to pages that hold it, once that is known.
+    pub fn direct(&self) -> Option<(Factor, &[Received])> {
+        let rest = self.rest.filter(|_| self.is_changed())?;
+        let receivers = self.at_rest.as_ref()?.receivers()?;
+        let factor = if self.has_moved() { -rest.strength } else { self.now.strength - rest.strength };
+        Some((factor, receivers))
+    }
+}

@@ -1,0 +1,323 @@
+//! Relit pages against whole bakes with the same lights, and what unchanged lights cost.
+
+use std::sync::{Arc, OnceLock};
+
+use glam::Vec3;
+
+use super::*;
+use crate::bake::{Bake, BakeSettings, Unobserved, run};
+use crate::geometry::SurfaceId;
+use crate::lightmap::Page;
+use crate::radiosity::Content;
+use crate::scene::{Light, LightKind, Scene, builtin, luminance};
+
+const LAMP: Vec3 = Vec3::new(0.5, 0.6, 0.2);
+
+fn lamp_at(position: Vec3, candela: f32) -> Light {
+    let kind = LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: f32::INFINITY };
+    Light { name: "lamp".to_owned(), kind }
+}
+
+/// The Cornell box with its two blocks, its own light multiplied by something, and lamps.
+fn room(glow: f32, lights: Vec<Light>) -> Scene {
+    let mut scene = builtin::build("cornell_box").unwrap();
+    scene.materials.iter_mut().for_each(|material| material.emission *= glow);
+    scene.lights = lights;
+    scene
+}
+
+fn bake(scene: Scene, content: Content, relight: Option<u32>) -> Bake {
+    let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 8.0;
+    settings.solver.error = 0.02;
+    settings.solver.content = content;
+    run(Arc::new(scene), &settings, &Unobserved).unwrap()
+}
+
+fn level_of(bake: &Bake) -> Level {
+    Level {
+        scene: Arc::clone(&bake.scene),
+        world: bake.world.clone(),
+        precomputed: Arc::clone(bake.relight.as_ref().unwrap()),
+        pages: bake.pages.clone(),
+        content: bake.settings.solver.content,
+    }
+}
+
+/// Indirect light of a lamp of 10 candela and of the ceiling's panel.
+fn indirect() -> &'static Bake {
+    static BAKE: OnceLock<Bake> = OnceLock::new();
+    BAKE.get_or_init(|| bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Indirect, Some(400)))
+}
+
+/// All light of the same.
+fn full() -> &'static Bake {
+    static BAKE: OnceLock<Bake> = OnceLock::new();
+    BAKE.get_or_init(|| bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Full, Some(400)))
+}
+
+fn live(lights: &[Light]) -> Vec<LiveLight> {
+    let live = |(id, light): (usize, &Light)| LiveLight { id: id as u64, light: light.clone(), is_excluded: false };
+    lights.iter().enumerate().map(live).collect()
+}
+
+/// Updates until nothing changes any more; rays traced.
+fn settle(relighter: &mut Relighter) -> u64 {
+    let mut rays = 0;
+    for _ in 0..1000 {
+        let update = relighter.update(&UpdateSettings::default());
+        rays += update.rays;
+        if update.is_settled() {
+            return rays;
+        }
+    }
+    panic!("it does not settle");
+}
+
+fn bits(relighter: &Relighter, pages: &[Page]) -> Vec<Vec<[u32; 3]>> {
+    let bits = |page: &[Vec3]| page.iter().map(|texel| texel.to_array().map(f32::to_bits)).collect();
+    (0..pages.len()).map(|page| bits(relighter.page(page))).collect()
+}
+
+fn baked_bits(pages: &[Page]) -> Vec<Vec<[u32; 3]>> {
+    pages.iter().map(|page| page.texels.iter().map(|texel| texel.to_array().map(f32::to_bits)).collect()).collect()
+}
+
+/// RMS of the difference over the mean of the truth, over texels that show something.
+fn error(relighter: &Relighter, truth: &[Page]) -> f32 {
+    let (mut squares, mut sum, mut count) = (0.0f64, 0.0f64, 0.0f64);
+    for (index, page) in truth.iter().enumerate() {
+        let texels = relighter.page(index).iter().zip(&page.texels).zip(&page.validity);
+        for ((found, truth), _) in texels.filter(|(_, validity)| **validity > 0.5) {
+            squares += f64::from(luminance(*found - *truth)).powi(2);
+            sum += f64::from(luminance(*truth));
+            count += 1.0;
+        }
+    }
+    ((squares / count).sqrt() / (sum / count)) as f32
+}
+
+#[test]
+fn a_lamp_that_moves_lights_the_room_as_a_whole_bake_would() {
+    let place = Vec3::new(-0.4, 0.3, 0.6);
+    let truth = bake(room(1.0, vec![lamp_at(place, 10.0)]), Content::Indirect, None);
+    let mut relighter = Relighter::new(level_of(indirect()));
+    let before = error(&relighter, &truth.pages);
+    assert_eq!(relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]), [""; 0]);
+    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
+    // A part of the receivers tells nearly all.
+    let first = relighter.update(&UpdateSettings { rays: 2_000, keep: 0.0 });
+    let soon = error(&relighter, &truth.pages);
+    assert!(first.waiting == 1 && first.rays < 4_000, "{first:?}");
+    settle(&mut relighter);
+    let after = error(&relighter, &truth.pages);
+    println!("{before} before, {soon} after one update, {after} at rest");
+    assert!(before > 0.2 && soon < 0.1 && after < 0.05, "{before} {soon} {after}");
+}
+
+#[test]
+fn lights_that_come_go_or_change_their_colour_and_panels_are_followed() {
+    let blue = Light {
+        name: "blue".to_owned(),
+        kind: LightKind::Spot {
+            position: Vec3::new(0.0, 0.9, 0.5),
+            direction: Vec3::NEG_Y,
+            intensity: Vec3::new(2.0, 5.0, 30.0),
+            radius: 0.0,
+            range: 10.0,
+            inner_angle: 0.4,
+            outer_angle: 0.6,
+        },
+    };
+    let sun = Light {
+        name: "sun".to_owned(),
+        kind: LightKind::Directional {
+            direction: Vec3::new(0.3, -0.4, -1.0).normalize(),
+            illuminance: Vec3::new(30.0, 20.0, 10.0),
+            angular_diameter: 0.0,
+        },
+    };
+    let lights = vec![blue, sun];
+    let truth = bake(room(0.25, lights.clone()), Content::Indirect, None);
+    let mut relighter = Relighter::new(level_of(indirect()));
+    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+    let scene = &indirect().scene;
+    let panels: Vec<LivePanel> = scene
+        .surface_ids()
+        .map(|surface| LivePanel { surface, emission: 0.25 * scene.material_of(surface).emission })
+        .collect();
+    let newcomers = live(&lights).into_iter().map(|light| LiveLight { id: light.id + 10, ..light }).collect::<Vec<_>>();
+    relighter.set_lights(&newcomers, &panels);
+    settle(&mut relighter);
+    let error = error(&relighter, &truth.pages);
+    println!("{error}");
+    // All of it comes by way of two small bright spots, of which each texel's rays have met some.
+    assert!(error < 0.09, "{error}");
+}
+
+#[test]
+fn pages_with_direct_light_follow_strengths_and_lose_that_of_what_moves() {
+    let weaker = bake(room(0.5, vec![lamp_at(LAMP, 3.0)]), Content::Full, None);
+    let mut relighter = Relighter::new(level_of(full()));
+    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+    let scene = &full().scene;
+    let panels: Vec<LivePanel> = scene
+        .surface_ids()
+        .map(|surface| LivePanel { surface, emission: 0.5 * scene.material_of(surface).emission })
+        .collect();
+    relighter.set_lights(&live(&[lamp_at(LAMP, 3.0)]), &panels);
+    settle(&mut relighter);
+    let dimmed = error(&relighter, &weaker.pages);
+    assert!(relighter.moved().is_empty());
+
+    // Where it is now, the renderer draws it: pages hold its indirect light alone.
+    let place = Vec3::new(-0.4, 0.3, 0.6);
+    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &panels);
+    settle(&mut relighter);
+    assert_eq!(relighter.moved(), [0]);
+    let mut without = bake(room(0.5, vec![]), Content::Full, None);
+    let all = bake(room(0.5, vec![lamp_at(place, 10.0)]), Content::Indirect, None);
+    let panel_alone = bake(room(0.5, vec![]), Content::Indirect, None);
+    for ((page, all), panel) in without.pages.iter_mut().zip(&all.pages).zip(&panel_alone.pages) {
+        let more = all.texels.iter().zip(&panel.texels).map(|(all, panel)| *all - *panel);
+        page.texels.iter_mut().zip(more).for_each(|(texel, more)| *texel += more);
+    }
+    let moved = error(&relighter, &without.pages);
+    println!("{dimmed} dimmed, {moved} moved");
+    assert!(dimmed < 0.06 && moved < 0.1, "{dimmed} {moved}");
+}
+
+#[test]
+fn what_has_not_changed_costs_no_ray_and_changes_no_byte() {
+    for bake in [indirect(), full()] {
+        let mut relighter = Relighter::new(level_of(bake));
+        // What ways through files do to numbers is no change.
+        let rounded = LAMP * (1.0 + 1e-6);
+        for _ in 0..3 {
+            relighter.set_lights(&live(&[lamp_at(rounded, 10.000_1)]), &[]);
+            let update = relighter.update(&UpdateSettings::default());
+            assert_eq!(update, Update::default());
+        }
+        assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
+    }
+}
+
+#[test]
+fn a_lamp_that_is_switched_off_and_on_again_leaves_no_trace_and_takes_no_ray_again() {
+    for bake in [indirect(), full()] {
+        let mut relighter = Relighter::new(level_of(bake));
+        relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+        relighter.set_lights(&live(&[lamp_at(LAMP, 0.0)]), &[]);
+        assert!(settle(&mut relighter) > 0);
+        let off = bits(&relighter, &bake.pages);
+        assert_ne!(off, baked_bits(&bake.pages));
+        relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+        assert_eq!(settle(&mut relighter), 0);
+        assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
+        // It may as well be taken away.
+        relighter.set_lights(&[], &[]);
+        assert_eq!(settle(&mut relighter), 0);
+        assert_eq!(bits(&relighter, &bake.pages), off);
+        // Whoever lights the room again under that name is the same lamp.
+        let again = [LiveLight { id: 77, light: lamp_at(LAMP, 10.0), is_excluded: false }];
+        relighter.set_lights(&again, &[]);
+        relighter.set_enabled(false);
+        assert_eq!(settle(&mut relighter), 0);
+        assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
+    }
+}
+
+#[test]
+fn three_hundred_lamps_keep_the_budget_and_all_of_them_come() {
+    let many = |candela: f32| -> Vec<Light> {
+        let place = |index: u32| {
+            let [x, z] = [index % 20, index / 20].map(|step| (step as f32 + 0.5) / 10.0 - 0.95);
+            Vec3::new(x, 0.7 + 0.1 * (index as f32).sin(), z * 0.6 + 0.3)
+        };
+        (0..300).map(|index| Light { name: format!("lamp {index}"), ..lamp_at(place(index), candela) }).collect()
+    };
+    let truth = bake(room(1.0, many(0.05)), Content::Indirect, None);
+    let mut relighter = Relighter::new(level_of(indirect()));
+    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+    let newcomers: Vec<LiveLight> =
+        live(&many(0.05)).into_iter().map(|light| LiveLight { id: light.id + 1, ..light }).collect();
+    relighter.set_lights(&newcomers, &[]);
+    let settings = UpdateSettings { rays: 20_000, keep: 0.0 };
+    let elements = indirect().report.elements;
+    let mut updates = 0;
+    loop {
+        let update = relighter.update(&settings);
+        // The last part of a light may go beyond the budget.
+        assert!(update.rays < 20_000 + elements, "{update:?}");
+        updates += 1;
+        if update.behind < 1.0 {
+            break;
+        }
+        assert!(updates < 100, "some lamp is never served");
+    }
+    let soon = error(&relighter, &truth.pages);
+    settle(&mut relighter);
+    let after = error(&relighter, &truth.pages);
+    println!("all seen after {updates} updates with an error of {soon}, at rest {after}");
+    assert!(soon < 0.1 && after < 0.06, "{soon} {after}");
+}
+
+#[test]
+fn impossible_lights_are_named_once_and_ignored() {
+    let mut relighter = Relighter::new(level_of(indirect()));
+    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+    for candela in [f32::NAN, f32::INFINITY, 1e30, -3.0] {
+        let warnings = relighter.set_lights(&live(&[lamp_at(LAMP, candela)]), &[]);
+        let is_first = candela.is_nan();
+        assert_eq!(warnings.len(), usize::from(is_first));
+        assert!(!is_first || warnings[0].contains("'lamp'"), "{warnings:?}");
+        assert_eq!(relighter.update(&UpdateSettings::default()), Update::default());
+    }
+    let panel = LivePanel { surface: SurfaceId(0), emission: Vec3::NAN };
+    assert_eq!(relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[panel]).len(), 1);
+    assert_eq!(relighter.update(&UpdateSettings::default()), Update::default());
+    assert_eq!(bits(&relighter, &indirect().pages), baked_bits(&indirect().pages));
+}
+
+#[test]
+fn excluded_lights_stay_as_they_were_baked() {
+    let mut relighter = Relighter::new(level_of(indirect()));
+    let excluded = |light: Light, id| LiveLight { id, light, is_excluded: true };
+    relighter.set_lights(&[excluded(lamp_at(LAMP, 10.0), 1)], &[]);
+    let torch = Light { name: "torch".to_owned(), ..lamp_at(Vec3::ZERO, 5.0) };
+    relighter.set_lights(&[excluded(lamp_at(Vec3::ZERO, 1.0), 1), excluded(torch, 2)], &[]);
+    assert_eq!(relighter.update(&UpdateSettings::default()), Update::default());
+}
+
+#[test]
+fn smoothing_comes_nearer_with_every_update_and_arrives() {
+    let mut plain = Relighter::new(level_of(indirect()));
+    let mut smooth = Relighter::new(level_of(indirect()));
+    for relighter in [&mut plain, &mut smooth] {
+        relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+        relighter.set_lights(&live(&[lamp_at(LAMP, 0.0)]), &[]);
+    }
+    settle(&mut plain);
+    let settings = UpdateSettings { rays: u32::MAX, keep: 0.5 };
+    let halves: Vec<f32> = (0..4).map(|_| smooth.update(&settings).behind).collect();
+    assert!(halves.windows(2).all(|pair| pair[1] < 0.55 * pair[0]), "{halves:?}");
+    while !smooth.update(&settings).is_settled() {}
+    assert_eq!(bits(&smooth, &indirect().pages), bits(&plain, &indirect().pages));
+}
+
+#[test]
+fn the_same_lights_and_budgets_give_the_same_bytes_for_any_number_of_threads() {
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut relighter = Relighter::new(level_of(full()));
+            for step in 0..4 {
+                let place = LAMP - Vec3::X * (0.1 * step as f32);
+                relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
+                relighter.update(&UpdateSettings { rays: 5_000, keep: 0.3 });
+            }
+            bits(&relighter, &full().pages)
+        })
+    };
+    assert_eq!(with(1), with(5));
+}

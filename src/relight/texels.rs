@@ -1,0 +1,143 @@
+//! Which texels show which receivers.
+
+use core::f32::consts::FRAC_1_PI;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::lightmap::Page;
+use crate::radiosity::low_rank::Receivers;
+
+/// Receivers of which less is visible borrow from their neighbours, as in bakes.
+const LEAST_VISIBLE: f32 = 1.0 / 8.0;
+
+/// Texels around those that have receivers which a filter may read.
+const RINGS: usize = 4;
+
+/// Texels that a thread takes at least.
+const FEWEST_TEXELS: usize = 2048;
+
+/// Nobody's texel.
+const NONE: u32 = u32::MAX;
+
+/// One page: which receivers each of its texels shows the mean of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Texels {
+    /// Which list of receivers each texel shows, or none.
+    lists: Vec<u32>,
+    /// Where each list starts, and their number at the end.
+    offsets: Vec<u32>,
+    /// Rows, and how much each counts; those of a list sum to one.
+    sources: Vec<(u32, f32)>,
+}
+
+impl Texels {
+    /// The texels of all pages.
+    pub fn of_pages(pages: &[Page], receivers: &Receivers) -> Vec<Self> {
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); pages.len()];
+        for (row, texel) in receivers.texel.iter().enumerate() {
+            let is_on = |page: &&Page| u32::from(texel.x) < page.width && u32::from(texel.y) < page.height;
+            if receivers.visible[row] >= LEAST_VISIBLE && pages.get(texel.page as usize).as_ref().is_some_and(is_on) {
+                rows[texel.page as usize].push(row as u32);
+            }
+        }
+        pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers)).collect()
+    }
+
+    fn new(page: &Page, mut rows: Vec<u32>, receivers: &Receivers) -> Self {
+        let texel_of = |row: u32| {
+            let texel = receivers.texel[row as usize];
+            page.index(u32::from(texel.x), u32::from(texel.y))
+        };
+        rows.sort_by_key(|&row| (texel_of(row), row));
+        let mut texels = Self { lists: vec![NONE; page.texels.len()], offsets: vec![0], sources: Vec::new() };
+        for rows in rows.chunk_by(|&a, &b| texel_of(a) == texel_of(b)) {
+            let all: f32 = rows.iter().map(|&row| receivers.visible[row as usize]).sum();
+            texels.lists[texel_of(rows[0])] = texels.offsets.len() as u32 - 1;
+            texels.sources.extend(rows.iter().map(|&row| (row, receivers.visible[row as usize] / all)));
+            texels.offsets.push(texels.sources.len() as u32);
+        }
+        (0..RINGS).for_each(|_| texels.grow(page.width as usize));
+        texels
+    }
+
+    /// Gives texels beside those that show something the same to show.
+    fn grow(&mut self, width: usize) {
+        let height = self.lists.len() / width.max(1);
+        let neighbours = |texel: usize| {
+            let (x, y) = ((texel % width) as i64, (texel / width) as i64);
+            let around = [(0, -1), (-1, 0), (1, 0), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)];
+            around.into_iter().map(move |(dx, dy)| (x + dx, y + dy)).filter_map(move |(x, y)| {
+                let is_on = (0..width as i64).contains(&x) && (0..height as i64).contains(&y);
+                is_on.then(|| y as usize * width + x as usize)
+            })
+        };
+        let shown = &self.lists;
+        let grown: Vec<(usize, u32)> = (0..shown.len())
+            .into_par_iter()
+            .with_min_len(FEWEST_TEXELS)
+            .filter(|&texel| shown[texel] == NONE)
+            .filter_map(|texel| Some((texel, neighbours(texel).map(|near| shown[near]).find(|&list| list != NONE)?)))
+            .collect();
+        grown.into_iter().for_each(|(texel, list)| self.lists[texel] = list);
+    }
+
+    /// The page with some more irradiance, lux by row, or less, but never below nothing. True when `shown` was another.
+    pub fn draw(&self, baked: &[Vec3], more: &[Vec3], shown: &mut [Vec3]) -> bool {
+        let draw = |((shown, baked), &list): ((&mut Vec3, &Vec3), &u32)| {
+            let light = if list == NONE { *baked } else { (baked + self.mean(list, more) * FRAC_1_PI).max(Vec3::ZERO) };
+            let is_new = *shown != light;
+            *shown = light;
+            is_new
+        };
+        let texels = shown.par_iter_mut().zip(baked).zip(&self.lists).with_min_len(FEWEST_TEXELS);
+        texels.map(draw).reduce(|| false, |a, b| a | b)
+    }
+
+    fn mean(&self, list: u32, of: &[Vec3]) -> Vec3 {
+        let list = list as usize;
+        let sources = &self.sources[self.offsets[list] as usize..self.offsets[list + 1] as usize];
+        sources.iter().map(|&(row, share)| of[row as usize] * share).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lightmap::PageSize;
+    use crate::radiosity::low_rank::ReceiverTexel;
+
+    fn receivers(texels: &[(u16, u16, f32)]) -> Receivers {
+        Receivers {
+            texel: texels.iter().map(|&(x, y, _)| ReceiverTexel { page: 0, x, y }).collect(),
+            visible: texels.iter().map(|&(.., visible)| visible).collect(),
+            ..Receivers::default()
+        }
+    }
+
+    #[test]
+    fn a_texel_shows_the_mean_of_what_is_visible_and_its_surroundings_the_same() {
+        let page = Page { texels: vec![Vec3::ONE; 144], ..Page::new(PageSize { width: 12, height: 12 }) };
+        let texels =
+            Texels::of_pages(&[page.clone()], &receivers(&[(2, 2, 0.75), (2, 2, 0.25), (3, 2, -1.0)])).remove(0);
+        let more = [Vec3::splat(4.0), Vec3::ZERO, Vec3::splat(100.0)];
+        let mut shown = page.texels.clone();
+        assert!(texels.draw(&page.texels, &more, &mut shown));
+        let expected = Vec3::splat(1.0 + 3.0 * FRAC_1_PI);
+        for (x, y) in [(2, 2), (3, 2), (6, 6), (0, 0)] {
+            assert!(shown[page.index(x, y)].abs_diff_eq(expected, 1e-6), "{x} {y}");
+        }
+        assert_eq!(shown[page.index(7, 2)], Vec3::ONE, "too far away");
+        assert!(!texels.draw(&page.texels, &more, &mut shown), "nothing new");
+    }
+
+    #[test]
+    fn no_texel_falls_below_nothing() {
+        let page = Page { texels: vec![Vec3::ONE; 4], ..Page::new(PageSize { width: 2, height: 2 }) };
+        let texels = Texels::of_pages(&[page.clone()], &receivers(&[(0, 0, 1.0)])).remove(0);
+        let mut shown = page.texels.clone();
+        texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], &mut shown);
+        assert_eq!(shown[0].x, 0.0);
+        assert!(shown[0].y == 1.0 && shown[0].z > 1.0);
+    }
+}
