@@ -13,5 +13,7 @@ mod drawn;
 mod files;
 #[path = "plugin/live.rs"]
 mod live;
+#[path = "plugin/relight.rs"]
+mod relight;
 #[path = "plugin/world.rs"]
 mod world;

@@ -10,6 +10,9 @@ use super::window::{named_count, say_time, slider, warnings};
 use crate::bake::{BakePass, BakeSettings, Report};
 use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
 
+/// Patches that a bake for lights that change asks for.
+const PATCHES: u32 = 1000;
+
 /// How the last bake ended.
 #[derive(Resource, Clone, Debug, Default)]
 pub enum LastBake {
@@ -65,6 +68,10 @@ pub fn draw(
         });
         ui.checkbox(preview, "show it while it becomes better")
             .on_hover_text("What is shown stays when the bake is cancelled.");
+        let mut is_relightable = settings.relight.is_some();
+        if ui.checkbox(&mut is_relightable, "for lights that change").changed() {
+            settings.relight = is_relightable.then_some(PATCHES);
+        }
         if ui.button("Bake now").clicked() {
             press = Some(Press::Bake);
         }

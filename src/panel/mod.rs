@@ -25,6 +25,7 @@
 //! | `view` | what cameras show: read from the world, written back |
 //! | `window` | the window and its widgets |
 //! | `bake` | the part of the window that bakes |
+//! | `relight` | the part of the window that has lightmaps follow their lights |
 //! | `debug` | the part of the window that shows why light looks as it does |
 //! | `cells` | the cells of the KD-tree and of a partition, drawn over the picture |
 //! | `history` | numbers over time, and their curve |
@@ -33,6 +34,7 @@ mod bake;
 mod cells;
 mod debug;
 mod history;
+mod relight;
 mod view;
 mod window;
 

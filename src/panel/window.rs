@@ -9,13 +9,14 @@ use bevy_egui::{EguiContexts, egui};
 use super::bake::{self, LastBake, Press};
 use super::debug;
 use super::history::Histories;
+use super::relight;
 use super::view::{Cameras, Mode, View};
 use super::{Panel, PanelKeys};
 use crate::bake::BakeSettings;
 use crate::partition::PartitionSettings;
 use crate::plugin::{
-    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveMove, LiveViewStatus, PartitionCells, SceneCounts,
-    SceneRead, SceneStatus,
+    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveMove, LiveViewStatus, PartitionCells, Relight,
+    RelightStatus, SceneCounts, SceneRead, SceneStatus,
 };
 
 /// Width and height of the window at first, in egui's points: it has room for all that may be shown.
@@ -29,6 +30,7 @@ pub struct Shown<'w> {
     convergence: Res<'w, BakeConvergence>,
     last_bake: Res<'w, LastBake>,
     scene: Res<'w, SceneStatus>,
+    relight: Res<'w, RelightStatus>,
 }
 
 /// What the window edits: copies, for the world is written only where they come back changed.
@@ -36,6 +38,7 @@ struct Edited {
     view: Option<View>,
     bake: BakeSettings,
     preview: bool,
+    relight: Option<Relight>,
     overlay: LightmapOverlay,
     tree_depth: Option<u32>,
     partition: Option<PartitionSettings>,
@@ -47,6 +50,7 @@ pub fn show(
     mut cameras: Cameras,
     mut overlay: ResMut<LightmapOverlay>,
     mut partition: ResMut<PartitionCells>,
+    mut relight: Option<ResMut<Relight>>,
     mut commands: Commands,
     shown: Shown,
 ) {
@@ -62,6 +66,7 @@ pub fn show(
         view: before,
         bake: panel.bake.settings,
         preview: panel.bake.preview,
+        relight: relight.as_deref().copied(),
         overlay: *overlay,
         tree_depth: panel.tree_depth,
         partition: partition.wanted,
@@ -78,6 +83,11 @@ pub fn show(
     }
     if (panel.bake.settings, panel.bake.preview) != (edited.bake, edited.preview) {
         (panel.bake.settings, panel.bake.preview) = (edited.bake, edited.preview);
+    }
+    match (&mut relight, edited.relight) {
+        (Some(relight), Some(edited)) => _ = relight.set_if_neq(edited),
+        (None, Some(edited)) => commands.insert_resource(edited),
+        (_, None) => {}
     }
     overlay.set_if_neq(edited.overlay);
     if panel.tree_depth != edited.tree_depth {
@@ -129,6 +139,7 @@ fn draw(
             &shown.last_bake,
         )
     });
+    section(ui, "Relighting", |ui| relight::draw(ui, &mut edited.relight, &shown.relight));
     section(ui, "Scene", |ui| draw_scene(ui, &shown.scene));
     press.flatten()
 }

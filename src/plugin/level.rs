@@ -19,6 +19,7 @@ use super::components::BakeExclude;
 use super::convert::mesh_from_bevy;
 use super::job::{BakeFinished, uv_rect};
 use super::overlay::{PageValidity, TexelValidity};
+use super::relight::RelightOrigin;
 use super::sync::{Names, numbered};
 use super::write_back::{
     Baked, Batch, Batches, LitLights, PageFormat, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
@@ -221,12 +222,12 @@ fn warn_when_stale(source: &Path, content_hash: &str) {
 
 fn receive(
     mut commands: Commands,
-    mut loading: Query<(Entity, &mut Loading)>,
+    mut loading: Query<(Entity, &BakedLevel, &mut Loading)>,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
     surfaces: Query<Entity, IsSurface>,
 ) {
-    for (entity, mut thread) in &mut loading {
+    for (entity, baked, mut thread) in &mut loading {
         if !thread.0.as_ref().is_some_and(JoinHandle::is_finished) {
             continue;
         }
@@ -242,7 +243,11 @@ fn receive(
                 commands.queue(move |world: &mut World| exchange_volume(world, volume.as_ref()));
                 let lights = LitLights { is_direct: content == Content::Full, ..default() };
                 let batch = Batch::bake(Vec::new(), pages, lights);
-                batches.push(batch.on_attached(|world, _| world.insert_resource(validity)));
+                let origin = RelightOrigin::Files(baked.folder.clone(), baked.source.clone());
+                batches.push(batch.on_attached(|world, _| {
+                    world.insert_resource(validity);
+                    world.insert_resource(origin);
+                }));
                 shown.level = Some(ShownLevel {
                     surfaces: places,
                     content,

@@ -21,6 +21,7 @@
 //! | [`WriteBackPlugin`] | puts lightmaps on entities and keeps them right: [`Lightmaps`], [`RemoveLightmaps`] |
 //! | [`LightmapOverlayPlugin`] | draws texels, charts or buried texels over baked surfaces: [`LightmapOverlay`] |
 //! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
+//! | [`RelightPlugin`] | has lightmaps follow their lights: [`Relight`], [`RelightExclude`], [`RelightStatus`] |
 //! | [`LiveViewPlugin`] | path traces what a camera sees: [`LiveView`], [`LiveViewStatus`] |
 //!
 //! Baked lights have `affects_lightmapped_mesh_diffuse` off while lightmaps are shown. Bevy's deferred renderer ignores
@@ -35,6 +36,7 @@ mod level;
 mod live;
 mod overlay;
 mod partition_cells;
+mod relight;
 mod skybox;
 mod spawn;
 mod sync;
@@ -52,6 +54,9 @@ pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin
 pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};
+pub use relight::{
+    RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightExclude, RelightPlugin, RelightStatus,
+};
 pub use spawn::spawn_scene;
 pub use sync::{
     AssetCache, LiveMove, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus,
@@ -73,6 +78,7 @@ impl PluginGroup for RadiosityPlugins {
             .add(WriteBackPlugin)
             .add(BakePlugin)
             .add(BakedLevelPlugin)
+            .add(RelightPlugin)
             .add(LightmapOverlayPlugin)
             .add(PartitionCellsPlugin)
             .add(LiveViewPlugin)

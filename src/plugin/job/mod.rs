@@ -298,12 +298,13 @@ fn poll_solver(
         Ok((solved, lights, warnings)) => {
             *job = Job::Showing;
             *progress = BakeProgress { phase: BakePhase::Showing, fraction: 1.0, seconds_left: None };
-            let Solved { targets, pages, mut report, volume, validity, tree } = solved;
+            let Solved { targets, pages, mut report, volume, validity, tree, relight } = solved;
             report.warnings.splice(0..0, warnings);
             batches.push(Batch::bake(targets, pages, lights).on_attached(move |world, times| {
                 exchange_volume(world, volume.as_deref());
                 world.insert_resource(validity);
                 world.insert_resource(tree);
+                world.insert_resource(relight);
                 *world.resource_mut::<Job>() = Job::Idle;
                 *world.resource_mut::<BakeProgress>() = BakeProgress::default();
                 world.trigger(BakeFinished { report, times });

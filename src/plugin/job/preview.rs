@@ -3,9 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bevy::prelude::World;
+
 use super::Watch;
 use super::solve::{Originals, pixels, targets};
 use crate::bake::{BakePass, Observer, Preview, Progress};
+use crate::plugin::relight::RelightOrigin;
 use crate::plugin::write_back::{Batch, LitLights, PagePixels, Target};
 
 /// The newest preview, while there is one that waits.
@@ -32,7 +35,10 @@ impl Previews {
         let Waiting { targets, pages } = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.is_on_its_way.store(true, Ordering::Relaxed);
         let is_on_its_way = Arc::clone(&self.is_on_its_way);
-        let arrive = move |_: &mut _, _| is_on_its_way.store(false, Ordering::Relaxed);
+        let arrive = move |world: &mut World, _| {
+            is_on_its_way.store(false, Ordering::Relaxed);
+            world.insert_resource(RelightOrigin::Gone);
+        };
         Some(Batch::bake(targets, pages, lights.clone()).on_attached(arrive))
     }
 

@@ -12,6 +12,7 @@ use super::{Bake, BakeFailure, Watch};
 use crate::bake::Report;
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Voxels};
 use crate::plugin::overlay::{PageValidity, TexelValidity};
+use crate::plugin::relight::{RelightLevel, RelightOrigin};
 use crate::plugin::sync::WorldScene;
 use crate::plugin::tree_cells::TreeCells;
 use crate::plugin::write_back::{PagePixels, Target};
@@ -29,6 +30,7 @@ pub struct Solved {
     pub volume: Option<Arc<Voxels>>,
     pub validity: TexelValidity,
     pub tree: TreeCells,
+    pub relight: RelightOrigin,
 }
 
 /// Bakes a scene that was read from the Bevy world.
@@ -42,11 +44,15 @@ pub fn solve(bake: &Bake, world: WorldScene, watch: &Watch) -> Result<Solved, Ba
     if let Some(folder) = &bake.folder {
         baked.write(folder)?;
     }
+    let relight = match RelightLevel::of_bake(&baked) {
+        Some(level) => RelightOrigin::Bake(Box::new(level)),
+        None => RelightOrigin::Static("the bake has nothing to relight with: set `BakeSettings::relight`".to_owned()),
+    };
     let targets = targets(&surfaces, &baked.scene, &baked.layout);
     let pages = pixels(&baked.pages);
     let validity = TexelValidity(baked.pages.iter().map(|page| Arc::new(PageValidity::from(page))).collect());
     let tree = TreeCells::of(baked.world.tree());
-    Ok(Solved { targets, pages, report: baked.report, volume: baked.volume, validity, tree })
+    Ok(Solved { targets, pages, report: baked.report, volume: baked.volume, validity, tree, relight })
 }
 
 /// Which entities show which part of which page.

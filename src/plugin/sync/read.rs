@@ -174,6 +174,15 @@ pub struct SceneReader<'w, 's> {
     settings: Res<'w, SceneSettings>,
 }
 
+/// A light of the Bevy world.
+pub struct FoundLight {
+    pub entity: Entity,
+    /// What messages call it.
+    pub name: String,
+    pub kind: LightKind,
+    pub is_hidden: bool,
+}
+
 /// An asset that a scene is made of.
 #[derive(Clone, Copy, Debug)]
 pub enum Needed {
@@ -264,6 +273,38 @@ impl SceneReader<'_, '_> {
             Needed::Texture(id) => cache.read_texture(id, || self.asset_name(id), &self.images),
             Needed::Sky(id) => cache.read_sky(id, || self.asset_name(id), &self.images),
         })
+    }
+
+    /// All lights that are not excluded from bakes, those that are hidden too.
+    pub fn lights(&self) -> Vec<FoundLight> {
+        self.lights_with(&mut Vec::new())
+    }
+
+    fn lights_with(&self, warnings: &mut Vec<Problem>) -> Vec<FoundLight> {
+        let diameter = self.settings.sun_diameter_degrees.to_radians();
+        let mut found = Vec::new();
+        let mut add = |entity, visibility: Option<&InheritedVisibility>, mut kind| {
+            let wishes = self.wishes.of(entity, warnings);
+            if wishes.role != Some(Role::Excluded) {
+                resize(&mut kind, &wishes);
+                let is_hidden = visibility.is_some_and(|visibility| !visibility.get());
+                found.push(FoundLight { entity, name: self.names.describe(entity), kind, is_hidden });
+            }
+        };
+        for (entity, light, transform, visibility, ()) in &self.points {
+            add(entity, visibility, convert::point_light(light, transform));
+        }
+        for (entity, light, transform, visibility, ()) in &self.spots {
+            add(entity, visibility, convert::spot_light(light, transform));
+        }
+        for (entity, light, transform, visibility, disk) in &self.suns {
+            let diameter = disk.map_or(diameter, |disk| disk.angular_size);
+            add(entity, visibility, convert::directional_light(light, transform, diameter));
+        }
+        for (entity, light, transform, visibility, ()) in &self.rectangles {
+            add(entity, visibility, convert::rect_light(light, transform));
+        }
+        found
     }
 
     fn asset_name(&self, id: impl Into<UntypedAssetId> + Copy + core::fmt::Display) -> String {
@@ -424,6 +465,11 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
     fn wishes(&mut self, entity: Entity) -> Overrides {
         let mut problems = Vec::new();
         let wishes = self.reader.wishes.of(entity, &mut problems);
+        self.note(problems);
+        wishes
+    }
+
+    fn note(&mut self, problems: Vec<Problem>) {
         for problem in problems {
             // Whatever hangs under a node says the same of it.
             let sentence = problem.to_string();
@@ -431,7 +477,6 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
                 self.result.warnings.push(sentence);
             }
         }
-        wishes
     }
 
     fn mesh(&mut self, id: AssetId<Mesh>) -> Result<MeshId, String> {
@@ -497,34 +542,12 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
     }
 
     fn add_lights(&mut self) {
-        let reader = self.reader;
-        let diameter = reader.settings.sun_diameter_degrees.to_radians();
-        let mut found: Vec<(Entity, LightKind)> = Vec::new();
-        let mut add = |entity, visibility: Option<&InheritedVisibility>, mut kind| {
-            let is_hidden = visibility.is_some_and(|visibility| !visibility.get());
-            let wishes = self.wishes(entity);
-            if !is_hidden && wishes.role != Some(Role::Excluded) {
-                resize(&mut kind, &wishes);
-                found.push((entity, kind));
-            }
-        };
-        for (entity, light, transform, visibility, ()) in &reader.points {
-            add(entity, visibility, convert::point_light(light, transform));
-        }
-        for (entity, light, transform, visibility, ()) in &reader.spots {
-            add(entity, visibility, convert::spot_light(light, transform));
-        }
-        for (entity, light, transform, visibility, disk) in &reader.suns {
-            let diameter = disk.map_or(diameter, |disk| disk.angular_size);
-            add(entity, visibility, convert::directional_light(light, transform, diameter));
-        }
-        for (entity, light, transform, visibility, ()) in &reader.rectangles {
-            add(entity, visibility, convert::rect_light(light, transform));
-        }
-        let mut named: Vec<_> =
-            found.into_iter().map(|(entity, kind)| (reader.names.describe(entity), entity, kind)).collect();
-        named.sort_by(|(a, first, _), (b, second, _)| a.cmp(b).then(first.cmp(second)));
-        for (name, entity, kind) in named {
+        let mut problems = Vec::new();
+        let mut found = self.reader.lights_with(&mut problems);
+        self.note(problems);
+        found.retain(|light| !light.is_hidden);
+        found.sort_by(|a, b| a.name.cmp(&b.name).then(a.entity.cmp(&b.entity)));
+        for FoundLight { entity, name, kind, .. } in found {
             self.result.scene.lights.push(Light { name, kind });
             self.result.lights.push(entity);
         }

@@ -11,6 +11,7 @@ use super::material::choose_material;
 use super::page::{PagePixels, Pages};
 use super::{Baked, FRAMES_FOR_THE_RENDERER, Shown, hide, lights, release, show};
 use crate::lightmap::Unwrap;
+use crate::plugin::relight::HandedOver;
 
 /// Main thread time that staging may take of a frame.
 const STAGING_BUDGET: Duration = Duration::from_micros(1000);
@@ -233,7 +234,10 @@ fn attach_one(world: &mut World, target: &Target, copy: &Handle<Mesh>, image: Ha
 pub fn apply_lights(world: &mut World) {
     let lit = world.resource::<LitLights>().clone();
     if world.resource::<Shown>().enabled {
-        lights::silence(world, &lit.lights, lit.ambient);
+        let moved = world.get_resource::<HandedOver>().cloned().unwrap_or_default();
+        let silent: Vec<Entity> = lit.lights.iter().copied().filter(|light| !moved.0.contains(light)).collect();
+        lights::restore_some(world, |light| moved.0.contains(&light));
+        lights::silence(world, &silent, lit.ambient);
     } else {
         lights::restore(world);
     }

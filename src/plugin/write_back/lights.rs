@@ -40,17 +40,22 @@ pub fn silence(world: &mut World, lights: &[Entity], ambient: bool) {
 
 /// Gives baked lights back what they had before.
 pub fn restore(world: &mut World) {
+    restore_some(world, |_| true);
+    if let Some(BakedAmbient(was)) = world.remove_resource() {
+        world.resource_mut::<GlobalAmbientLight>().affects_lightmapped_meshes = was;
+    }
+}
+
+/// The same for some of the lights alone.
+pub fn restore_some(world: &mut World, is_meant: impl Fn(Entity) -> bool) {
     let marked: Vec<(Entity, BakedLight)> =
         world.query::<(Entity, &BakedLight)>().iter(world).map(|(entity, mark)| (entity, *mark)).collect();
     for (entity, mark) in marked {
-        if mark.is_silenced {
+        if mark.is_silenced && is_meant(entity) {
             exchange(world, entity, mark.affected_lightmapped);
             // The mark stays: it tells this change of the light from one of the app's.
             world.entity_mut(entity).insert(BakedLight { is_silenced: false, ..mark });
         }
-    }
-    if let Some(BakedAmbient(was)) = world.remove_resource() {
-        world.resource_mut::<GlobalAmbientLight>().affects_lightmapped_meshes = was;
     }
 }
 

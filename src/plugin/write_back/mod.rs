@@ -26,6 +26,7 @@ use bevy::asset::AssetEventSystems;
 use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
+use super::relight::RelightOrigin;
 pub use batch::{Batch, BatchTimes, Batches, LitLights, Target, apply_lights};
 pub use copy::MeshCopies;
 pub use lights::BakedLight;
@@ -213,6 +214,7 @@ fn remove_lightmaps(_: On<RemoveLightmaps>, mut commands: Commands) {
         remove_volume(world);
         *world.resource_mut::<LitLights>() = LitLights::default();
         *world.resource_mut::<Pages>() = Pages::default();
+        *world.resource_mut::<RelightOrigin>() = RelightOrigin::Gone;
         batch::apply_lights(world);
         drop_unused_copies(world);
     });

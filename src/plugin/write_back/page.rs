@@ -16,7 +16,7 @@ pub enum PageFormat {
 }
 
 impl PageFormat {
-    const fn texture_format(self) -> TextureFormat {
+    pub const fn texture_format(self) -> TextureFormat {
         match self {
             Self::HalfFloat => TextureFormat::Rgba16Float,
             Self::SharedExponent => TextureFormat::Rgb9e5Ufloat,

@@ -1,0 +1,137 @@
+//! A day in twenty seconds: the sun wanders round a level, and the light that it throws into every corner follows.
+//!
+//! ```text
+//! cargo run --release --features viewer --example moving_sun
+//! cargo run --release --features viewer --example moving_sun -- builtin:salon
+//! cargo run --release --features gltf --example moving_sun -- --hour 9 --screenshot morning.png      (needs no window)
+//! cargo run --release --features gltf --example moving_sun -- --hour 9 --baked --screenshot truth.png
+//! ```
+//!
+//! The level is baked once, under the sky and without the sun; what the sun adds is found while it moves. `--baked` bakes
+//! with the sun where it is at that hour instead.
+
+use bevy::light::DirectionalLight;
+use bevy::prelude::*;
+use bevy::world_serialization::WorldAssetRoot;
+use bevy_radiosity::plugin::{Baked, TakeScreenshot, ViewerPlugin, spawn_scene};
+use bevy_radiosity::prelude::*;
+
+/// Hours of the day that pass in a second.
+const PACE: f32 = 0.6;
+
+#[derive(Resource, Clone)]
+struct Options {
+    level: String,
+    hour: Option<f32>,
+    is_baked: bool,
+}
+
+#[derive(Component)]
+struct Sun;
+
+fn main() -> AppExit {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let screenshot = value_of(&mut arguments, "--screenshot").map(Into::into);
+    let hour = value_of(&mut arguments, "--hour").and_then(|hour| hour.parse().ok());
+    let is_baked = arguments.iter().any(|argument| argument == "--baked");
+    let level = arguments.into_iter().find(|argument| !argument.starts_with('-'));
+    let options = Options { level: level.unwrap_or_else(|| "level.glb".to_owned()), hour, is_baked };
+    let (eye, target) = (Vec3::new(0.0, 1.7, 0.0), Vec3::new(0.0, 1.5, -1.0));
+    let viewer = ViewerPlugin { eye, target, ev100: 9.0, screenshot, ..default() };
+
+    App::new()
+        .add_plugins((viewer.default_plugins(), RadiosityPlugins))
+        .add_plugins(viewer)
+        .insert_resource(options)
+        .insert_resource(SceneSettings { emissive_units: EmissiveUnits::Nits, ambient_is_sky: true, ..default() })
+        .insert_resource(GlobalAmbientLight { brightness: 1000.0, ..default() })
+        .insert_resource(Relight::default())
+        .add_systems(Startup, spawn_level)
+        .add_systems(Update, (cast_shadows, bake_when_loaded, wander, take_screenshot_when_lit))
+        .add_observer(|_: On<BakeFinished>, mut sun: Single<&mut Visibility, With<Sun>>| **sun = Visibility::Visible)
+        .run()
+}
+
+fn value_of(arguments: &mut Vec<String>, name: &str) -> Option<String> {
+    let flag = arguments.iter().position(|argument| argument == name)?;
+    arguments.drain(flag..(flag + 2).min(arguments.len())).nth(1)
+}
+
+fn spawn_level(world: &mut World) {
+    let options = world.resource::<Options>().clone();
+    if options.level.starts_with("builtin:") {
+        match bevy_radiosity::scene::load(&options.level) {
+            Ok(loaded) => _ = spawn_scene(world, &loaded.scene),
+            Err(error) => error!("{error}"),
+        }
+    } else {
+        let label = GltfAssetLabel::Scene(0).from_asset(options.level);
+        let scene = world.resource::<AssetServer>().load(label);
+        world.spawn(WorldAssetRoot(scene));
+    }
+    let sun = DirectionalLight { illuminance: 70_000.0, shadow_maps_enabled: true, ..default() };
+    let visibility = if options.is_baked { Visibility::Visible } else { Visibility::Hidden };
+    world.spawn((Sun, Name::new("the sun"), sun, sun_at(options.hour.unwrap_or(8.0)), visibility));
+}
+
+/// East at six, highest at noon, west at eighteen.
+fn sun_at(hour: f32) -> Transform {
+    let angle = (hour - 12.0) * (core::f32::consts::TAU / 24.0);
+    let toward = Vec3::new(-angle.sin(), 0.9 * angle.cos(), 0.45);
+    Transform::default().looking_to(-toward, Vec3::Y)
+}
+
+/// Files do not say which lights cast shadows, and the sun of a file would shine beside ours.
+fn cast_shadows(
+    mut commands: Commands,
+    mut points: Query<&mut PointLight, Added<PointLight>>,
+    mut spots: Query<&mut SpotLight, Added<SpotLight>>,
+    suns: Query<Entity, (Added<DirectionalLight>, Without<Sun>)>,
+) {
+    points.iter_mut().for_each(|mut light| light.shadow_maps_enabled = true);
+    spots.iter_mut().for_each(|mut light| light.shadow_maps_enabled = true);
+    suns.iter().for_each(|sun| commands.entity(sun).despawn());
+}
+
+/// Everything that a level is made of comes within some frames of its first mesh.
+fn bake_when_loaded(
+    mut commands: Commands,
+    options: Res<Options>,
+    meshes: Query<(), With<Mesh3d>>,
+    mut frames: Local<u32>,
+) {
+    *frames += u32::from(!meshes.is_empty());
+    if *frames == 10 {
+        let mut settings = BakeSettings { relight: (!options.is_baked).then_some(1000), ..default() };
+        (settings.layout.texels_per_metre, settings.solver.error) = (5.0, 0.05);
+        commands.trigger(Bake { settings, ..default() });
+    }
+}
+
+fn wander(
+    mut sun: Single<(&mut Transform, &Visibility), With<Sun>>,
+    options: Res<Options>,
+    time: Res<Time>,
+    mut hour: Local<f32>,
+) {
+    let is_up = *sun.1 == Visibility::Visible;
+    if is_up && options.hour.is_none() {
+        *hour = (*hour + PACE * time.delta_secs()) % 12.0;
+        *sun.0 = sun_at(6.0 + *hour);
+    }
+}
+
+fn take_screenshot_when_lit(
+    mut commands: Commands,
+    options: Res<Options>,
+    status: Res<RelightStatus>,
+    lit: Query<(), With<Baked>>,
+    mut is_taken: Local<bool>,
+) {
+    let follows = status.updates > 1 && status.waiting == 0 && status.behind == 0.0;
+    let is_lit = if options.is_baked { !lit.is_empty() } else { follows };
+    if is_lit && !core::mem::replace(&mut *is_taken, true) {
+        info!("{:.1} ms an update, {:.1} ms of the frame", status.update_milliseconds, status.main_thread_milliseconds);
+        commands.trigger(TakeScreenshot);
+    }
+}

@@ -1,0 +1,44 @@
+//! The part of the window that has lightmaps follow their lights.
+
+use bevy_egui::egui;
+
+use super::window::{named_count, slider};
+use crate::plugin::{Relight, RelightStatus};
+
+/// Draws the switch, the settings, and what they come to.
+pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightStatus) {
+    let mut is_enabled = relight.is_some_and(|relight| relight.enabled);
+    let switch = ui.checkbox(&mut is_enabled, "lightmaps follow their lights");
+    if switch.on_hover_text("Bake with patches for relighting, or a level with --relight.").changed() {
+        relight.get_or_insert_default().enabled = is_enabled;
+    }
+    let Some(relight) = relight.as_mut().filter(|relight| relight.enabled) else {
+        return;
+    };
+    egui::Grid::new("relight").num_columns(2).show(ui, |ui| {
+        ui.label("rays");
+        let rays = slider(&mut relight.rays, 1_000..=1_000_000).logarithmic(true);
+        ui.add(rays).on_hover_text("More follow many lights at once sooner; fewer take less of the machine.");
+        ui.end_row();
+        ui.label("smoothing");
+        let smoothing = slider(&mut relight.smoothing_seconds, 0.0..=1.0).fixed_decimals(2).suffix(" s");
+        ui.add(smoothing).on_hover_text("Zero shows changes at once.");
+        ui.end_row();
+    });
+    match &status.problem {
+        Some(problem) => _ = ui.colored_label(ui.visuals().warn_fg_color, problem),
+        None if status.is_active => draw_status(ui, status),
+        None => _ = ui.weak("There are no lightmaps that could follow."),
+    }
+}
+
+fn draw_status(ui: &mut egui::Ui, status: &RelightStatus) {
+    let RelightStatus { update_milliseconds, main_thread_milliseconds, .. } = status;
+    ui.label(format!("{update_milliseconds:.1} ms an update, {main_thread_milliseconds:.1} ms of its frame"));
+    let said = match status.waiting {
+        0 => "at rest".to_owned(),
+        waiting => format!("{} to go", named_count(waiting as u64, "light")),
+    };
+    let error = 100.0 * status.transport_error;
+    ui.weak(format!("{said}; {:.0} % behind; transport within {error:.1} %", 100.0 * status.behind));
+}

@@ -1,0 +1,201 @@
+//! Lightmaps that follow their lights.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bevy::pbr::Lightmap;
+use bevy::prelude::*;
+use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
+use bevy_radiosity::prelude::*;
+
+use crate::app::*;
+
+/// A bake whose pages can follow their lights.
+fn relightable(content: Content) -> Bake {
+    let mut bake = quick_bake();
+    bake.settings.relight = Some(32);
+    bake.settings.solver.content = content;
+    bake.settings.layout.texels_per_metre = 8.0;
+    bake.settings.solver.error = 0.05;
+    bake
+}
+
+/// No smoothing over time, and frames that wait for their light.
+fn at_once() -> Relight {
+    Relight { smoothing_seconds: 0.0, wait_milliseconds: 200.0, ..default() }
+}
+
+fn status(app: &App) -> &RelightStatus {
+    app.world().resource::<RelightStatus>()
+}
+
+/// Waits until updates have been shown since `before`, and nothing is left to do.
+fn settle(app: &mut App, before: u64) {
+    tick_app_until(app, "light that rests", |app| {
+        let status = status(app);
+        status.updates > before && status.waiting == 0 && status.behind == 0.0
+    });
+}
+
+/// Changes something and waits until the light has followed.
+fn change(app: &mut App, change: impl FnOnce(&mut App)) {
+    let before = status(app).updates;
+    change(app);
+    settle(app, before);
+}
+
+fn move_to(app: &mut App, entity: Entity, place: Vec3) {
+    app.world_mut().get_mut::<Transform>(entity).unwrap().translation = place;
+}
+
+fn page_of(app: &App, entity: Entity) -> (AssetId<Image>, Vec<u8>) {
+    let image = app.world().get::<Lightmap>(entity).expect("a lightmap").image.clone();
+    (image.id(), app.world().resource::<Assets<Image>>().get(&image).unwrap().data.clone().unwrap())
+}
+
+#[test]
+fn pages_follow_in_place_and_come_back_byte_for_byte() {
+    let mut app = create_world_app();
+    let (floor, lamp) = spawn_lit_floor(&mut app, 4.0, 100.0);
+    spawn_wall(&mut app);
+    tick_app_times(&mut app, 2);
+    app.insert_resource(at_once());
+    bake(&mut app, relightable(Content::Indirect)).unwrap();
+    settle(&mut app, 0);
+    assert!(status(&app).is_active && status(&app).problem.is_none());
+    let baked = page_of(&app, floor);
+    let updates = status(&app).updates;
+    tick_app_times(&mut app, 10);
+    assert_eq!(status(&app).updates, updates, "there is nothing to do where nothing changes");
+    assert_eq!(status(&app).rays, 0);
+
+    let at_rest = Vec3::new(0.0, 2.0, 0.0);
+    change(&mut app, |app| move_to(app, lamp, Vec3::new(1.0, 1.0, -1.5)));
+    let moved = page_of(&app, floor);
+    assert_eq!(moved.0, baked.0, "in the same image");
+    assert_ne!(moved.1, baked.1);
+    change(&mut app, |app| move_to(app, lamp, at_rest));
+    assert_eq!(page_of(&app, floor), baked);
+
+    change(&mut app, |app| *app.world_mut().get_mut::<Visibility>(lamp).unwrap() = Visibility::Hidden);
+    let dark = page_of(&app, floor);
+    assert_ne!(dark, baked);
+    change(&mut app, |app| *app.world_mut().get_mut::<Visibility>(lamp).unwrap() = Visibility::Inherited);
+    assert_eq!(page_of(&app, floor), baked);
+
+    let lamp = PointLight { intensity: f32::NAN, ..default() };
+    change(&mut app, |app| _ = app.world_mut().spawn((lamp, Transform::from_xyz(0.0, 1.0, 0.0))));
+    assert_eq!(page_of(&app, floor), baked, "what cannot be is ignored");
+    let torch = PointLight { intensity: 1000.0, ..default() };
+    let place = Transform::from_xyz(0.0, 1.0, 0.0);
+    change(&mut app, |app| _ = app.world_mut().spawn((torch, place, RelightExclude)));
+    assert_eq!(page_of(&app, floor), baked, "what is excluded is ignored");
+    change(&mut app, |app| _ = app.world_mut().spawn((torch, place)));
+    assert_ne!(page_of(&app, floor), baked);
+
+    change(&mut app, |app| app.world_mut().resource_mut::<Relight>().enabled = false);
+    assert_eq!(page_of(&app, floor), baked, "switched off, they are as they were baked");
+    app.world_mut().trigger(RemoveLightmaps);
+    tick_app_times(&mut app, 3);
+    assert!(!status(&app).is_active);
+}
+
+#[test]
+fn surfaces_that_shine_more_light_what_is_before_them() {
+    let mut app = create_world_app();
+    let (floor, lamp) = spawn_lit_floor(&mut app, 4.0, 100.0);
+    spawn_wall(&mut app);
+    app.world_mut().despawn(lamp);
+    let materials: Vec<Handle<StandardMaterial>> =
+        app.world_mut().query::<&MeshMaterial3d<StandardMaterial>>().iter(app.world()).map(|m| m.0.clone()).collect();
+    let of_wall = materials[1].clone();
+    let glow = move |app: &mut App, radiance: f32| {
+        let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+        let mut material = materials.get_mut(&of_wall).unwrap();
+        (material.emissive, material.emissive_exposure_weight) = (LinearRgba::rgb(radiance, radiance, radiance), 1.0);
+    };
+    glow(&mut app, 100.0);
+    tick_app_times(&mut app, 2);
+    app.insert_resource(at_once());
+    bake(&mut app, relightable(Content::Full)).unwrap();
+    settle(&mut app, 0);
+    let baked = page_of(&app, floor);
+    change(&mut app, |app| glow(app, 300.0));
+    let sum = |data: &[u8]| {
+        let value = |bytes: &[u8; 2]| f32_of_half(u16::from_le_bytes(*bytes));
+        data.as_chunks::<8>().0.iter().map(|texel| value(&[texel[0], texel[1]])).sum::<f32>()
+    };
+    // All light of the room is the panel's.
+    let ratio = sum(&page_of(&app, floor).1) / sum(&baked.1);
+    assert!((ratio / 3.0 - 1.0).abs() < 0.05, "{ratio}");
+    change(&mut app, |app| glow(app, 100.0));
+    assert_eq!(page_of(&app, floor), baked);
+}
+
+fn f32_of_half(bits: u16) -> f32 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
+    if exponent == 0 { mantissa * 2f32.powi(-14) } else { (1.0 + mantissa) * 2f32.powi(exponent - 15) }
+}
+
+#[test]
+fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+    let (_, lamp) = spawn_lit_floor(&mut app, 2.0, 4000.0);
+    tick_app_times(&mut app, 2);
+    app.insert_resource(at_once());
+    bake(&mut app, relightable(Content::Full)).unwrap();
+    // Right below a lamp of 4000 cd, two metres above, as in `drawn`.
+    let below = 0.5 * 1000.0 / core::f32::consts::PI * exposure();
+    assert_red(&mut app, &picture, below, 0.03);
+
+    let is_silent = |app: &App| !app.world().get::<PointLight>(lamp).unwrap().affects_lightmapped_mesh_diffuse;
+    change(&mut app, |app| app.world_mut().get_mut::<PointLight>(lamp).unwrap().intensity *= 0.25);
+    assert!(is_silent(&app), "it is still in the pages");
+    assert_red(&mut app, &picture, 0.25 * below, 0.03);
+
+    // A metre aside: 1/5 of the intensity, at a cosine of 2 / sqrt(5).
+    change(&mut app, |app| move_to(app, lamp, Vec3::new(1.0, 2.0, 0.0)));
+    tick_app_times(&mut app, 2);
+    assert!(!is_silent(&app), "Bevy draws it");
+    let aside = 0.25 * below * 4.0 / 5.0 * 2.0 / 5f32.sqrt();
+    assert_red(&mut app, &picture, aside, 0.06);
+
+    change(&mut app, |app| move_to(app, lamp, Vec3::new(0.0, 2.0, 0.0)));
+    tick_app_times(&mut app, 2);
+    assert!(is_silent(&app));
+    assert_red(&mut app, &picture, 0.25 * below, 0.03);
+}
+
+/// Bakes a built-in room as the command line does.
+fn bake_room(folder: &Path, relight: Option<u32>) {
+    let mut scene = bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene;
+    bevy_radiosity::scene::check::repair(&mut scene);
+    let settings = BakeSettings { relight, ..quick_bake().settings };
+    bake::run(Arc::new(scene), &settings, &Unobserved).unwrap().write(folder).unwrap();
+}
+
+/// What relighting says of a level that is shown.
+fn said_of(level: BakedLevel) -> RelightStatus {
+    let mut app = create_world_app();
+    app.insert_resource(Relight::default());
+    app.world_mut().spawn(level);
+    tick_app_until(&mut app, "a word", |app| status(app).is_active || status(app).problem.is_some());
+    status(&app).clone()
+}
+
+#[test]
+fn a_level_that_cannot_be_relit_says_why_and_stays_as_it_is() {
+    let (with, without) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    bake_room(with.path(), Some(50));
+    bake_room(without.path(), None);
+    let problem = |level: BakedLevel| said_of(level).problem.expect("it cannot be relit");
+    let missing = problem(BakedLevel::new(without.path()).with_source("builtin:cornell_box"));
+    assert!(missing.contains("--relight"), "{missing}");
+    let no_source = problem(BakedLevel::new(with.path()));
+    assert!(no_source.contains("with_source"), "{no_source}");
+    let stale = problem(BakedLevel::new(with.path()).with_source("builtin:cornell_empty"));
+    assert!(stale.contains("has changed") && stale.contains("relight.bin"), "{stale}");
+    let good = said_of(BakedLevel::new(with.path()).with_source("builtin:cornell_box"));
+    assert!(good.is_active && good.transport_error > 0.0, "{good:?}");
+}
