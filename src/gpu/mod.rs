@@ -5,8 +5,8 @@
 //! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
 //! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A
-//! [`PictureFilter`] makes films of few samples watchable. [`GpuCounters`] shoot rays that only a partition speeds up. [`GpuLowRank`] lights a level anew when
-//! lights change.
+//! [`PictureFilter`] makes films of few samples watchable. [`GpuCounters`] shoot rays that only a partition speeds up.
+//! [`GpuLowRank`] lights a level anew when lights change.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
