@@ -14,10 +14,11 @@ fn random(a: usize, b: usize) -> f32 {
 /// Transport of patches of different sizes; which numbers it has makes no difference.
 fn transport(elements: usize, count: usize) -> LowRank {
     let end = |patch: usize| (elements as f64 * (patch as f64 / count as f64).powf(1.5)).round() as u32 + patch as u32;
-    let offsets: Vec<u32> = (0..=count).map(|patch| end(patch)).collect();
+    let offsets: Vec<u32> = (0..=count).map(end).collect();
     let elements = elements + count;
     let patches = Patches { order: (0..elements as u32).collect(), shares: vec![1.0; elements], offsets };
-    let entry = |row: usize, column: usize| if (row / 40 + column / 11) % 3 == 0 { 0.0 } else { random(row, column) };
+    let is_dark = |row: usize, column: usize| (row / 40 + column / 11).is_multiple_of(3);
+    let entry = |row: usize, column: usize| if is_dark(row, column) { 0.0 } else { random(row, column) };
     let matrix = |rows: usize, seed: usize| {
         Packed::new(rows, count, 0.0, |row, dense| {
             dense.iter_mut().enumerate().for_each(|(column, value)| *value = entry(row + seed, column) / count as f32);

@@ -14,12 +14,15 @@
 //! receivers    where light is asked for
 //! moved        what is to be redone when a door opens
 //! precompute   all of that from a bake                            file       as bytes beside the level
+//! stored       the same without patches, by [`StoredTransport`]: a sweep over stored hits for each bounce
 //! ```
 //!
 //! [`relight`](crate::relight) does that while a game runs.
 //!
 //! Direct light comes from shadow rays, element by element, so what a patch averages is light that has been reflected once:
-//! a lamp whose light does not end where patches do is not smeared.
+//! a lamp whose light does not end where patches do is not smeared. What it comes to is: next to a bright spot patches of a
+//! metre are some twenty per cent off. One or two sweeps over stored hits that start from low rank see to that; they take
+//! more memory and time. `BENCHMARKS.md` has the table that tells which of them suits which level.
 
 mod coherent;
 mod file;
