@@ -33,6 +33,14 @@ pub struct Shown<'w> {
     relight: Res<'w, RelightStatus>,
 }
 
+/// What the window sets beside cameras and bakes.
+#[derive(SystemParam)]
+pub struct Switches<'w> {
+    overlay: ResMut<'w, LightmapOverlay>,
+    partition: ResMut<'w, PartitionCells>,
+    relight: Option<ResMut<'w, Relight>>,
+}
+
 /// What the window edits: copies, for the world is written only where they come back changed.
 struct Edited {
     view: Option<View>,
@@ -48,12 +56,11 @@ pub fn show(
     mut contexts: EguiContexts,
     mut panel: ResMut<Panel>,
     mut cameras: Cameras,
-    mut overlay: ResMut<LightmapOverlay>,
-    mut partition: ResMut<PartitionCells>,
-    mut relight: Option<ResMut<Relight>>,
+    switches: Switches,
     mut commands: Commands,
     shown: Shown,
 ) {
+    let Switches { mut overlay, mut partition, mut relight } = switches;
     let Ok(context) = contexts.ctx_mut() else {
         return;
     };

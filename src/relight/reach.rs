@@ -1,18 +1,22 @@
 //! What a light of strength one brings, traced little by little.
 
+use core::f32::consts::{FRAC_1_PI, PI};
+
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::footprints::Footprints;
 use super::order::Order;
 use crate::geometry::RayQuery;
+use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::SurfacePoint;
 use crate::radiosity::low_rank::Precomputed;
-use crate::scene::OneLight;
+use crate::scene::{OneLight, share};
 
 /// Which random numbers: those of no stage of a bake.
 const SEED: u32 = 0x11f3_0a75;
+const SEED_OF_CHANCE: u32 = 0x5b0e_93c1;
 
 /// Patches that a thread takes at least.
 const FEWEST_PATCHES: usize = 16;
@@ -100,8 +104,8 @@ impl Reach {
                 for &row in part.of(patch) {
                     let weight = weights[row as usize];
                     *asked += weight;
-                    let (found, traced) = light.map_or((Vec3::ZERO, false), |light| receiving.ask(light, row, round));
-                    rays += u64::from(traced);
+                    let (found, traced) = light.map_or((Vec3::ZERO, 0), |light| receiving.ask(light, row, round));
+                    rays += traced;
                     *brought += weight * found;
                     if keeps && found != Vec3::ZERO {
                         kept.push(Received { row, light: found });
@@ -139,8 +143,8 @@ impl Reach {
 }
 
 impl Receiving<'_> {
-    /// Direct irradiance of a receiver from one point of a light, and whether that took a ray.
-    fn ask(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, bool) {
+    /// Direct irradiance of a receiver from one point of a light, and how many rays that took.
+    fn ask(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, u64) {
         let receivers = &self.precomputed.receivers;
         let index = row as usize;
         let [x, y, u, v] = OwenSobol::new(hash2(SEED, row)).point(round);
@@ -152,11 +156,35 @@ impl Receiving<'_> {
             triangle: 0,
             barycentric: Vec2::ZERO,
         };
-        match light.sample(point.origin(), point.shading_normal, [u, v]) {
-            Some(sample) if sample.direction.dot(point.geometric_normal) > 0.0 => {
-                (self.world.blocked(&sample.ray).0 * sample.irradiance, true)
-            }
-            _ => (Vec3::ZERO, false),
+        let (mut found, mut rays) = (Vec3::ZERO, 0);
+        if let Some(sample) = light.sample(point.origin(), point.shading_normal, [u, v])
+            && sample.direction.dot(point.geometric_normal) > 0.0
+        {
+            let by_chance = point.shading_normal.dot(sample.direction).max(0.0) * FRAC_1_PI;
+            let weight = sample.density.map_or(1.0, |density| share(density, by_chance));
+            found = self.world.blocked(&sample.ray).0 * sample.irradiance * weight;
+            rays = 1;
         }
+        if light.can_be_met() {
+            let [x, y, ..] = OwenSobol::new(hash2(SEED_OF_CHANCE, row)).point(round);
+            found += self.meet(light, &point, Vec2::new(x, y));
+            rays += 1;
+        }
+        (found, rays)
+    }
+
+    /// Irradiance that a ray stands for which meets a light by chance: of surfaces close by, aimed rays tell badly.
+    fn meet(&self, light: &OneLight, point: &SurfacePoint, u: Vec2) -> Vec3 {
+        let direction = cosine_hemisphere(point.shading_normal, u);
+        if direction.dot(point.geometric_normal) <= 0.0 {
+            return Vec3::ZERO;
+        }
+        let ray = point.ray(direction);
+        let hit = self.world.closest(&ray);
+        let met = hit.and_then(|hit| Some((light.met(&ray, &hit)?, hit.filter)));
+        met.map_or(Vec3::ZERO, |((radiance, density), filter)| {
+            let by_chance = point.shading_normal.dot(direction) * FRAC_1_PI;
+            radiance * filter * (PI * share(by_chance, density))
+        })
     }
 }

@@ -40,6 +40,7 @@ pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures}
 pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use light::{Light, LightKind};
+pub(crate) use light_sampler::share;
 pub use light_sampler::{
     AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, OneLight, Place, luminance,
 };

@@ -120,7 +120,7 @@ impl Plugin for RelightPlugin {
             .register_diagnostic(Diagnostic::new(RELIGHT_BEHIND))
             .add_systems(
                 PostUpdate,
-                (watch::lights, watch::panels, show::begin, show::advance)
+                (watch::lights, watch::panels, show::begin, show::read, show::advance)
                     .chain()
                     .after(TransformSystems::Propagate)
                     .after(VisibilitySystems::VisibilityPropagate)

@@ -10,7 +10,7 @@ use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::radiosity::seeds::{Stage, seed_of_stage};
-use crate::scene::{Chances, LightSampler, Place, Scene};
+use crate::scene::{Chances, LightSampler, Place, Scene, share};
 
 /// Emitters that a sample of an element's direct light visits: all of them, or with more those that promise most.
 const VISITS: usize = 4;
@@ -84,14 +84,6 @@ pub(in crate::radiosity) enum End {
     Lost,
     /// It started inside other geometry, or below its own surface: it does not count.
     Buried,
-}
-
-/// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`
-/// (the power heuristic of Veach and Guibas 1995). Squares matter: a small lamp that one gather ray in a hundred meets
-/// must not spoil what aimed rays know well.
-fn share(own: f32, other: f32) -> f32 {
-    let (own, other) = (own * own, other * other);
-    if own > 0.0 { own / (own + other) } else { 0.0 }
 }
 
 impl<'a> Transport<'a> {

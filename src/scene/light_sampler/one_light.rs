@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use super::{EmissiveSurface, Emitter, Lamp, LightSample, RectangleLight};
-use crate::geometry::SurfaceId;
+use crate::geometry::{Hit, Ray, SurfaceId};
 use crate::scene::{LightKind, Scene};
 
 /// Aims at one light as [`LightSampler`](super::LightSampler) does at each of many.
@@ -32,5 +32,21 @@ impl<'a> OneLight<'a> {
     #[inline]
     pub fn sample(&self, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         self.emitter.sample(self.scene, at, normal, u)
+    }
+
+    /// True when rays can meet it by chance.
+    pub fn can_be_met(&self) -> bool {
+        matches!(self.emitter, Emitter::Surface(_))
+    }
+
+    /// Where a ray met it: the radiance that it sends toward the ray's origin, cd/m2, and the density per steradian with which
+    /// [`OneLight::sample`] would have chosen that direction. `None` for a ray that met something else.
+    pub fn met(&self, ray: &Ray, hit: &Hit) -> Option<(Vec3, f32)> {
+        match &self.emitter {
+            Emitter::Surface(surface) if surface.surface == hit.surface => {
+                Some((surface.radiance(self.scene, hit), surface.density(ray, hit)))
+            }
+            _ => None,
+        }
     }
 }
