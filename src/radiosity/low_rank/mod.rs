@@ -22,7 +22,8 @@
 //! Direct light comes from shadow rays, element by element, so what a patch averages is light that has been reflected once:
 //! a lamp whose light does not end where patches do is not smeared. What it comes to is: next to a bright spot patches of a
 //! metre are some twenty per cent off. One or two sweeps over stored hits that start from low rank see to that; they take
-//! more memory and time. `BENCHMARKS.md` has the table that tells which of them suits which level.
+//! more memory and time, and in levels of patches of several metres they may as well start from darkness. `BENCHMARKS.md`
+//! has the table that tells which of them suits which level.
 
 mod coherent;
 mod file;
