@@ -24,7 +24,7 @@ use crate::pathtrace::{
     WhittedTracer, meter, render, render_from_lights, to_srgb8,
 };
 use crate::progress::Monitor;
-use crate::scene::{Camera, LightSampler, Scene, luminance};
+use crate::scene::{Camera, LightSampler, luminance};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -261,7 +261,7 @@ impl Arguments {
     fn draw_on(
         &self,
         gpu: &gpu::Gpu,
-        scene: &Scene,
+        scene: &crate::scene::Scene,
         view: &View,
         settings: &RenderSettings,
         monitor: &dyn Monitor,

@@ -119,7 +119,8 @@ mod tests {
     fn a_texel_shows_the_mean_of_what_is_visible_and_its_surroundings_the_same() {
         let page = Page { texels: vec![Vec3::ONE; 144], ..Page::new(PageSize { width: 12, height: 12 }) };
         let texels =
-            Texels::of_pages(&[page.clone()], &receivers(&[(2, 2, 0.75), (2, 2, 0.25), (3, 2, -1.0)])).remove(0);
+            Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(2, 2, 0.75), (2, 2, 0.25), (3, 2, -1.0)]))
+                .remove(0);
         let more = [Vec3::splat(4.0), Vec3::ZERO, Vec3::splat(100.0)];
         let mut shown = page.texels.clone();
         assert!(texels.draw(&page.texels, &more, &mut shown));
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn no_texel_falls_below_nothing() {
         let page = Page { texels: vec![Vec3::ONE; 4], ..Page::new(PageSize { width: 2, height: 2 }) };
-        let texels = Texels::of_pages(&[page.clone()], &receivers(&[(0, 0, 1.0)])).remove(0);
+        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)])).remove(0);
         let mut shown = page.texels.clone();
         texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], &mut shown);
         assert_eq!(shown[0].x, 0.0);
