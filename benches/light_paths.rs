@@ -56,6 +56,8 @@ fn paths_per_second(
         draw(&RenderSettings { samples, seed: 1, ..Default::default() })?;
         Ok(started.elapsed().as_secs_f64())
     };
+    // Drivers remember shaders that they have compiled once.
+    seconds(1)?;
     let [few, many] = [seconds(passes)?, seconds(3 * passes)?];
     Ok(f64::from(2 * passes) * f64::from(view.size.x * view.size.y) / (many - few))
 }

@@ -218,7 +218,7 @@ impl<'a> LightSampler<'a> {
     }
 
     /// Draws an emitter for a receiver at `at` with unit normal `normal`, those that may bring it more more often: which, and
-    /// with what chance. `None` where none could bring anything.
+    /// with what chance. `None` where it comes to some that bring nothing.
     ///
     /// Takes time in proportion to the logarithm of the number of emitters.
     #[inline]

@@ -119,9 +119,13 @@ impl LightNode {
         // The angle that the sphere around the box spans.
         let sine_squared = radius_squared / distance_squared.max(1e-30);
         let span = if is_within { [0.0, -1.0] } else { [sine_squared.sqrt(), (1.0 - sine_squared).max(0.0).sqrt()] };
-        let facing = cosine_of_rest(with_sine(normal.dot(toward)), span);
-        let leaving = cosine_of_rest(with_sine(-toward.dot(self.axis)), with_sine(self.spread));
-        let leaving = cosine_of_rest(with_sine(leaving), span);
+        let facing = if is_within { 1.0 } else { cosine_of_rest(with_sine(normal.dot(toward)), span) };
+        let leaving = if self.spread <= -1.0 {
+            1.0
+        } else {
+            let leaving = cosine_of_rest(with_sine(-toward.dot(self.axis)), with_sine(self.spread));
+            cosine_of_rest(with_sine(leaving), span)
+        };
         if facing <= 0.0 || leaving < self.end || leaving <= 0.0 {
             return 0.0;
         }
@@ -219,7 +223,7 @@ impl LightTree {
     }
 
     /// Draws an emitter for a point with a unit normal by a number in `[0, 1)`: which, and with what chance; `None` where
-    /// none brings anything.
+    /// it comes to lights that bring nothing.
     #[inline]
     pub fn draw(&self, at: Vec3, normal: Vec3, mut u: f32) -> Option<(usize, f32)> {
         let mut node = self.nodes.first()?;

@@ -30,12 +30,14 @@ fn for_each_scene(check: impl Fn(&str, &LightSampler)) {
 }
 
 #[test]
-fn chances_add_up_to_one_or_nothing_can_come() {
+fn chances_and_draws_of_nothing_add_up_to_one() {
     for_each_scene(|name, sampler| {
         for (at, normal) in places(sampler, 200) {
             let sum: f32 = (0..sampler.emitters()).map(|emitter| sampler.chance_of(emitter, at, normal)).sum();
-            let expected = if sampler.draw(at, normal, 0.5).is_some() { 1.0 } else { 0.0 };
-            assert!((sum - expected).abs() < 1e-4, "{name}: {sum}");
+            // Boxes may be wider than the lights in them, so that a draw comes to a box of which nothing comes.
+            let draws = (0..1000).map(|draw| sampler.draw(at, normal, (draw as f32 + 0.5) / 1000.0));
+            let nothing = draws.filter(Option::is_none).count() as f32 / 1000.0;
+            assert!((sum + nothing - 1.0).abs() < 0.01, "{name}: {sum}, {nothing}");
         }
     });
 }
