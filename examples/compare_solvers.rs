@@ -2,12 +2,11 @@
 //! of `VALIDATION.md`.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example compare_solvers [SCENE:TEXELS_PER_METRE ...]
+//! cargo run --release --no-default-features --example compare_solvers [SCENE:TEXELS_PER_METRE[:ERROR[:METHOD,METHOD ...]] ...]
 //! ```
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
@@ -26,42 +25,73 @@ const SCENES: [&str; 8] = [
     "estudio:1",
     "edificio:0.5",
 ];
-const METHODS: [Method; 3] = [Method::Gather, Method::Stochastic, Method::Progressive];
+const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
 const ERROR: f32 = 0.02;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let scenes = if asked.is_empty() { SCENES.map(str::to_owned).to_vec() } else { asked };
     println!(
-        "| scene | elements | method | seconds | claimed | residual | claimed in it | from gather | iterations | expected |"
+        "| scene | elements | method | error | cpu-seconds | claimed | residual | claimed in it | from gather | from \
+         stochastic | from progressive | million rays | iterations | expected |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("|{}", " --- |".repeat(14));
     for scene in &scenes {
-        let (name, density) = scene.split_once(':').ok_or("give a scene as NAME:TEXELS_PER_METRE")?;
-        let room = Room::new(builtin::build(name).ok_or("no such scene")?, density.parse()?)?;
-        let count = room.elements.len();
-        let mut gathered = None;
-        for (seed, method) in (0..).zip(METHODS) {
-            let start = Instant::now();
-            let solution = room.solve(method, seed)?;
-            let seconds = start.elapsed().as_secs_f32();
-            let gathered = gathered.get_or_insert_with(|| solution.clone());
-            let expected = match method {
-                Method::Stochastic => room.iterations_expected(gathered)?.to_string(),
-                _ => String::new(),
-            };
-            println!(
-                "| `{name}` | {count} | {method:?} | {seconds:.1} | {:.2} % | {:.2} +- {:.2} % | {:.2} % | {:.2} % | {} | {expected} |",
-                solution.error_estimate * 100.0,
-                solution.residual * 100.0,
-                solution.residual_standard_error * 100.0,
-                room.claimed_noise_of_residual(&solution) * 100.0,
-                room.difference(gathered, &solution) * 100.0,
-                solution.iterations,
-            );
-        }
+        compare(scene)?;
     }
     Ok(())
+}
+
+/// Solves one scene by some methods.
+fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
+    let mut words = asked.split(':');
+    let (Some(name), Some(density)) = (words.next(), words.next()) else {
+        return Err("give a scene as NAME:TEXELS_PER_METRE".into());
+    };
+    let error = words.next().map_or(Ok(ERROR), str::parse)?;
+    let only = words.next();
+    let room = Room::new(builtin::build(name).ok_or("no such scene")?, density.parse()?)?;
+    let count = room.elements.len();
+    let mut solved: Vec<(Method, Solution)> = Vec::new();
+    for (seed, method) in (0..).zip(METHODS) {
+        let method_name = format!("{method:?}").to_lowercase();
+        if only.is_some_and(|only| only.split(',').all(|only| only != method_name)) {
+            continue;
+        }
+        let before = cpu_seconds();
+        let solution = room.solve(method, error, seed)?;
+        let seconds = cpu_seconds() - before;
+        let expected = match method {
+            Method::Stochastic => room.iterations_expected(&solution)?.to_string(),
+            _ => String::new(),
+        };
+        let from = METHODS[..3].iter().map(|other| {
+            let other = solved.iter().find(|(method, _)| method == other);
+            other.map_or(String::new(), |(_, other)| format!("{:.2} %", room.difference(other, &solution) * 100.0))
+        });
+        println!(
+            "| `{name}` | {count} | {method_name} | {error} | {seconds:.1} | {:.2} % | {:.2} +- {:.2} % | {:.2} % | {} | \
+             {:.1} | {} | {expected} |",
+            solution.error_estimate * 100.0,
+            solution.residual * 100.0,
+            solution.residual_standard_error * 100.0,
+            room.claimed_noise_of_residual(&solution) * 100.0,
+            from.collect::<Vec<_>>().join(" | "),
+            solution.rays as f64 * 1e-6,
+            solution.iterations,
+        );
+        solved.push((method, solution));
+    }
+    Ok(())
+}
+
+/// Seconds that this process has had of all processors; on Linux, elsewhere none.
+fn cpu_seconds() -> f64 {
+    let ticks = |words: String| {
+        let after_name = words.rsplit(')').next().unwrap_or_default().to_owned();
+        after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>()
+    };
+    std::fs::read_to_string("/proc/self/stat").map_or(0.0, ticks) / 100.0
 }
 
 struct Room {
@@ -81,8 +111,8 @@ impl Room {
     }
 
     /// Seeds differ, so that solutions share no noise.
-    fn solve(&self, method: Method, seed: u32) -> Result<Solution, Box<dyn Error>> {
-        let settings = SolverSettings { method, error: ERROR, seed, ..SolverSettings::default() };
+    fn solve(&self, method: Method, error: f32, seed: u32) -> Result<Solution, Box<dyn Error>> {
+        let settings = SolverSettings { method, error, seed, ..SolverSettings::default() };
         Ok(solve(&self.scene, &self.world, &self.elements, &settings, None, &Unmonitored)?)
     }
 

@@ -97,19 +97,29 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn progressive_refinement_stops_between_shots_when_asked_and_goes_on_as_if_undisturbed() {
+fn progressive_refinement_stops_when_asked_and_goes_on_as_if_undisturbed() {
+    use crate::radiosity::SubsceneSettings;
+
+    for (subscenes, after) in [(None, 0.5), (None, 0.8), (Some(SubsceneSettings::default()), 0.5)] {
+        stops_and_goes_on(subscenes, after);
+    }
+}
+
+/// Stops where `after` of the work is done, by shots and by corrections of what they brought.
+fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, after: f32) {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 4.0;
+    settings.layout.texels_per_metre = 3.0;
     settings.solver.method = crate::radiosity::Method::Progressive;
+    settings.solver.subscenes = subscenes;
     let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let bake = |observer: &dyn Observer, resume: bool| {
         run_with_checkpoints(scene.clone(), &settings, &crate::Device::Cpu, observer, &folder, resume)
     };
-    let stopped = bake(&Impatient { after: 0.5, stop: false.into() }, false);
+    let stopped = bake(&Impatient { after, stop: false.into() }, false);
     assert!(matches!(stopped, Err(BakeError::Cancelled(_))), "{:?}", stopped.map(|bake| bake.report));
-    let shots_stay = Impatient { after: 0.5, stop: false.into() };
+    let shots_stay = Impatient { after, stop: false.into() };
     assert!(matches!(bake(&shots_stay, true), Err(BakeError::Cancelled(_))));
     let [resumed, undisturbed] = [true, false].map(|resume| bake(&Unobserved, resume).unwrap());
     assert_eq!(resumed.pages, undisturbed.pages);
@@ -158,9 +168,9 @@ fn previews_become_brighter_shot_after_shot_and_approach_the_pages() {
     let bake = run(scene, &settings, &spectator).unwrap();
     let previews = spectator.seen.into_inner().unwrap();
     let (_, last) = previews[previews.len() - 1];
-    assert!((0.95..=1.0 + 1e-5).contains(&(last / light_of(&bake.pages))), "{last}");
-    // Passes for direct light come first.
-    let shots = previews.iter().filter(|(done, _)| *done > 0.3).map(|(_, light)| *light);
+    assert!((0.95..=1.01).contains(&(last / light_of(&bake.pages))), "{last}");
+    // Passes for direct light come first, and corrections last, which may take some light away.
+    let shots = previews.iter().filter(|(done, _)| (0.3..0.57).contains(done)).map(|(_, light)| *light);
     assert!(shots.clone().count() > 3, "{previews:?}");
     assert!(shots.is_sorted(), "{previews:?}");
 }

@@ -84,7 +84,7 @@ enum MethodArgument {
     Gather,
     /// Monte Carlo radiosity; for scenes whose hits do not fit into memory
     Stochastic,
-    /// Progressive refinement with analytic form factors: no noise in reflected light; slow
+    /// Progressive refinement with analytic form factors, corrected by gather rays
     Progressive,
     /// Paths from every texel until they die: no bias and no memory for hits; the noisiest
     Path,

@@ -75,9 +75,7 @@ fn all_of_a_sphere_gets_the_same_indirect_light() {
         assert!((direct * area / (100.0 * 4.0 * PI) - 1.0).abs() < 0.005, "{method:?}: {direct}");
         let expected = reflectance / (1.0 - reflectance) * 100.0 * 4.0 * PI / area;
         let found = mean_of(&elements, &solution.indirect);
-        // Refinement receives at points: the shares of what one element sends out add up to one only nearly.
-        let limit = if method == Method::Progressive { 0.01 } else { 0.005 };
-        assert!((found / expected - 1.0).abs() < limit, "{method:?}: {found} instead of {expected}");
+        assert!((found / expected - 1.0).abs() < 0.005, "{method:?}: {found} instead of {expected}");
         let brightest = solution.direct.iter().map(|light| light.x).fold(0.0, f32::max);
         assert!(brightest > 2.0 * direct, "the lamp is off centre");
         for element in 0..elements.len() {

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! With [`Method::Path`] gather rays go on as paths, and nothing is iterated or shot.
-//! With [`Method::Progressive`] that is direct light alone, and progressive refinement follows it through all bounces.
+//! With [`Method::Progressive`] that is direct light alone; progressive refinement follows it through all bounces, and
+//! gather rays correct what its form factors get wrong.
 //!
 //! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
 //! mean the [`Solution`]. Between passes the whole state is a [`Partial`], which is what a checkpoint holds.

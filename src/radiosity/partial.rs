@@ -12,7 +12,7 @@ use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -43,14 +43,65 @@ pub struct Ledger {
 pub struct Shots {
     /// How many there were.
     pub count: u32,
-    /// Rays that they traced.
-    pub rays: u64,
+    /// Rays that found what each patch sends to whom, by patch; none of those that have never shot.
+    pub rays: Vec<u64>,
     /// Irradiance that they brought, lux, by receiver.
     pub received: Vec<Vec3>,
     /// Radiosity that has yet to be shot, lm/m2, by receiver.
     pub unshot: Vec<Vec3>,
     /// Its power, lumens, by patch: summed as it came, so it cannot be summed again to the same bits.
     pub power: Vec<Vec3>,
+    /// What gather rays have corrected.
+    pub rounds: Rounds,
+}
+
+/// Rounds of gather rays that correct what was shot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rounds {
+    /// How many are over.
+    pub count: u32,
+    /// Rays that they traced.
+    pub traced: u64,
+    /// Rays of either half of each element in the round that is under way; none between rounds.
+    pub rays: Vec<u32>,
+    /// What either half found in it, lux: of the first elements, as far as it is.
+    pub now: Vec<[Vec3; HALVES]>,
+    /// Rays of either half of each element in the round before.
+    pub last_rays: Vec<u32>,
+    /// What either half found in that, lux.
+    pub last: Vec<[Vec3; HALVES]>,
+}
+
+impl Rounds {
+    /// True when the arrays fit a number of elements.
+    pub fn fits(&self, elements: usize) -> bool {
+        let fits = |rays: &[u32], found: usize| rays.len() == elements && found <= elements;
+        let is_none = |rays: &[u32], found: usize| rays.is_empty() && found == 0;
+        let (now, last) = (self.now.len(), self.last.len());
+        (is_none(&self.rays, now) || fits(&self.rays, now))
+            && (is_none(&self.last_rays, last) || fits(&self.last_rays, last) && last == elements)
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&self.count.to_le_bytes())?;
+        out.write_all(&self.traced.to_le_bytes())?;
+        for (rays, found) in [(&self.rays, &self.now), (&self.last_rays, &self.last)] {
+            write_slice(out, rays)?;
+            write_slice(out, found)?;
+        }
+        Ok(())
+    }
+
+    fn read(rest: &mut &[u8]) -> Result<Self, PartialError> {
+        Ok(Self {
+            count: read_one(rest)?,
+            traced: read_one(rest)?,
+            rays: read_slice(rest)?,
+            now: read_slice(rest)?,
+            last_rays: read_slice(rest)?,
+            last: read_slice(rest)?,
+        })
+    }
 }
 
 /// A checkpoint: the state of a solver between two passes, or of progressive refinement between two shots.
@@ -98,12 +149,13 @@ impl Partial<'_> {
             }
         }
         out.write_all(&u32::from(self.shots.is_some()).to_le_bytes())?;
-        if let Some(Shots { count, rays, received, unshot, power }) = &self.shots {
+        if let Some(Shots { count, rays, received, unshot, power, rounds }) = &self.shots {
             out.write_all(&count.to_le_bytes())?;
-            out.write_all(&rays.to_le_bytes())?;
+            write_slice(out, rays)?;
             write_slice(out, received)?;
             write_slice(out, unshot)?;
             write_slice(out, power)?;
+            rounds.write(out)?;
         }
         Ok(())
     }
@@ -141,10 +193,11 @@ impl Partial<'static> {
             0 => None,
             _ => Some(Shots {
                 count: read_one(&mut rest)?,
-                rays: read_one(&mut rest)?,
+                rays: read_slice(&mut rest)?,
                 received: read_slice(&mut rest)?,
                 unshot: read_slice(&mut rest)?,
                 power: read_slice(&mut rest)?,
+                rounds: Rounds::read(&mut rest)?,
             }),
         };
         let whole = Self { fingerprint, ledger, halves: Cow::Owned(halves), shots };

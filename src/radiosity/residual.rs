@@ -14,8 +14,9 @@ use crate::scene::{Chances, luminance};
 /// Elements that are looked at, fewer where there are not as many.
 const SAMPLES: usize = 1024;
 
-/// Rays of either half of each, at most and at least.
-pub(super) const MOST_RAYS: u32 = 512;
+/// Rays of either half of each, at most, at least, and enough to see a residual of two per cent.
+const MOST_RAYS: u32 = 4096;
+pub(super) const MANY_RAYS: u32 = 512;
 const FEWEST_RAYS: u32 = 16;
 
 /// The part of the solver's own rays that judging it may take.
@@ -85,8 +86,9 @@ fn differences(transport: &Transport, claim: &Claim) -> Vec<Difference> {
     let irradiance = claim.direct.iter().zip(claim.indirect).map(total);
     let radiosity: Vec<Vec3> =
         irradiance.zip(&transport.elements.reflectance).map(|(light, part)| light * part).collect();
+    let probe = Probe { transport, radiosity: &radiosity, visible: None, stage: Stage::Check };
     let difference = |&element: &usize| {
-        let found = [0, 1].map(|half| gathered(transport, &radiosity, half, element, claim.rays));
+        let found = [0, 1].map(|half| probe.gathered(half, element, claim.rays).light);
         let [first, second]: [Option<Vec3>; HALVES] = found;
         Some(Difference { element, halves: [first?, second?].map(|found| claim.indirect[element] - found) })
     };
@@ -144,26 +146,51 @@ fn choose(elements: &Elements, visible: &[f32]) -> Vec<usize> {
     chosen
 }
 
-/// Irradiance by way of other surfaces that an element has of these radiosities, lux; `None` where none of its rays counts.
-fn gathered(transport: &Transport, radiosity: &[Vec3], half: usize, element: usize, rays: u32) -> Option<Vec3> {
-    let id = ElementId::from_index(element);
-    let sampler = transport.elements.sampler(transport.scene, id);
-    let seed = transport.seed_of(half, Stage::Check, element);
-    let source = Source { element, suspect: true, chances: Chances::All(0), until: Until::Element };
-    let numbers = OwenSobol::new(seed);
-    let (mut sum, mut count) = (Vec3::ZERO, 0);
-    for ray in 0..rays {
-        let [x, y, u, v] = numbers.point(ray);
-        let point = sampler.sample(Vec2::new(x, y));
-        let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-        let arrival = transport.gather(&source, &point, direction, hash2(seed, ray));
-        match arrival.end {
-            End::Element(hit) => sum += arrival.tint * radiosity[hit.index()],
-            End::Lost => {}
-            End::Buried => continue,
+/// What gather rays of an element find.
+pub(super) struct Gathered {
+    /// Irradiance by way of other surfaces, lux; `None` where none of the rays counts.
+    pub light: Option<Vec3>,
+    /// Rays traced.
+    pub rays: u64,
+}
+
+/// Gather rays that read radiosities.
+#[derive(Clone, Copy)]
+pub(super) struct Probe<'a> {
+    pub transport: &'a Transport<'a>,
+    /// Of each element, lm/m2.
+    pub radiosity: &'a [Vec3],
+    /// The part of each element that light reaches, where that can be relied on: points of those that are wholly open are
+    /// not asked whether they are.
+    pub visible: Option<&'a [f32]>,
+    pub stage: Stage,
+}
+
+impl Probe<'_> {
+    /// Traces rays of an element.
+    pub fn gathered(&self, half: usize, element: usize, rays: u32) -> Gathered {
+        let Self { transport, radiosity, visible, stage } = *self;
+        let id = ElementId::from_index(element);
+        let sampler = transport.elements.sampler(transport.scene, id);
+        let seed = transport.seed_of(half, stage, element);
+        let suspect = visible.is_none_or(|visible| visible[element] < 1.0);
+        let source = Source { element, suspect, chances: Chances::All(0), until: Until::Element };
+        let numbers = OwenSobol::new(seed);
+        let (mut sum, mut count, mut traced) = (Vec3::ZERO, 0, 0);
+        for ray in 0..rays {
+            let [x, y, u, v] = numbers.point(ray);
+            let point = sampler.sample(Vec2::new(x, y));
+            let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
+            let arrival = transport.gather(&source, &point, direction, hash2(seed, ray));
+            traced += u64::from(arrival.rays);
+            match arrival.end {
+                End::Element(hit) => sum += arrival.tint * radiosity[hit.index()],
+                End::Lost => {}
+                End::Buried => continue,
+            }
+            sum += arrival.detour;
+            count += 1;
         }
-        sum += arrival.detour;
-        count += 1;
+        Gathered { light: (count > 0).then(|| sum / count as f32), rays: traced }
     }
-    (count > 0).then(|| sum / count as f32)
 }

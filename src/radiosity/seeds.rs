@@ -11,6 +11,7 @@ pub(crate) enum Stage {
     Shoot,
     Allocate,
     Check,
+    Correct,
 }
 
 /// The seed with which a half allots its rays, another each time that it shoots.

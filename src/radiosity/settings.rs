@@ -17,8 +17,8 @@ pub enum Method {
     Gather,
     /// Monte Carlo radiosity by incremental stochastic Jacobi iteration, then one gather. Needs no memory for hits.
     Stochastic,
-    /// Progressive refinement: patches shoot, the strongest first, with analytic form factors. Free of noise but for
-    /// direct light; slow with many texels, and it knows no number of bounces.
+    /// Progressive refinement: patches shoot, the strongest first, with analytic form factors, and gather rays correct what
+    /// those get wrong. Slow with many texels, on the processor alone, and it knows no number of bounces.
     Progressive,
     /// Paths: every gather ray goes on until it dies. Knows no elements but the one that it began at, so that elements do
     /// not stand for evenly bright pieces; free of bias and of memory for hits, and the noisiest where light bounces much.

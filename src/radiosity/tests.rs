@@ -113,8 +113,7 @@ fn all_methods_agree() {
         let first_bounce = mean_of(&elements, &solution, |i| luminance(elements.reflectance[i] * solution.direct[i]));
         let claimed = solution.error_estimate * mean_irradiance(&elements, &solution) / first_bounce;
         let Solution { residual, residual_standard_error: error, .. } = solution;
-        let limit = if method == Method::Progressive { 0.02 } else { claimed };
-        assert!(residual < limit && error < 0.02, "{method:?}: {residual}, give or take {error}, at most {limit}");
+        assert!(residual < claimed && error < 0.02, "{method:?}: {residual}, give or take {error}, at most {claimed}");
         mean_irradiance(&elements, &solution)
     });
     assert!((gathered / shot - 1.0).abs() < 0.01, "{gathered} gathered, {shot} shot");

@@ -78,7 +78,9 @@ fn add_piece(
     if let Some(patch) = Patch::new(vec![id], facet.into_iter().collect::<Vec<_>>(), area) {
         let [a, b, c] = corners.map(|corner| 0.5 * (corner + middle));
         let origin = |at: Vec2| SurfacePoint::new(scene, surface, triangle, at, back).origin();
-        receivers.push(Receiver::new(&point, [a, b, c, middle].map(origin), reflectance, area));
+        let quarters = [a, b, c, middle].map(origin);
+        let points = core::array::from_fn(|point| quarters[point % quarters.len()]);
+        receivers.push(Receiver::new(&point, points, reflectance, area));
         patches.push(patch);
     }
 }

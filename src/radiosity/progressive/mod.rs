@@ -2,26 +2,34 @@
 //!
 //! Patches shoot and elements receive. What arrives is the analytic form factor from an element's point to the patch's
 //! polygons, times the part of the patch that rays find in sight. What may hide a patch from another is looked up once: a
-//! shaft between both is asked for the triangles in it. Most shafts are empty, and need no rays.
+//! shaft between both is asked for the triangles in it. Most shafts are empty, and need no rays. All that has been found of a
+//! pair is kept, so that a patch that shoots again costs next to nothing.
 //!
 //! ```text
 //! patches       groups of elements, and the polygons that they shine with
 //! receivers     the points that elements receive light at
 //! bare          patches of surfaces without texels, which reflect too
 //! shaft         the space between two patches          occluders     triangles within it
-//! interactions  what a patch may send light to, kept as long as memory lasts
+//! exchanges     what share of a patch's light others get, kept as long as memory lasts
 //! shooter       one shot                               refinement    all of them
 //! blocked       the same, subscene by subscene
+//!
+//! correction    what form factors get wrong, found by gather rays
 //!
 //! this file     from direct light to a solution
 //! ```
 //!
 //! Direct light is found as other methods do, by rays aimed at lights; so every element starts with the light that it
 //! reflects first. After each shot the light is whole so far: all that has been received may be shown.
+//!
+//! Elements receive at a few points, and hide from each other by a few rays: where texels are as large as what stands among
+//! them, that is wrong by a few per cent of the light. So once all has been shot, gather rays of all elements ask what each
+//! should have, and what is missing is shot too, until it is as little as was asked for.
 
 mod bare;
 mod blocked;
-mod interactions;
+mod correction;
+mod exchanges;
 mod occluders;
 mod patches;
 mod receivers;
@@ -36,16 +44,19 @@ use std::time::Instant;
 use glam::Vec3;
 
 use self::blocked::Blocked;
+use self::correction::{Correction, Light};
 pub(crate) use self::patches::PatchId;
 pub(super) use self::patches::facets_of;
 pub(crate) use self::refinement::{Options, Place, Refinement};
 
 use super::cpu::Transport;
-use super::partial::{Partial, Shots};
+use super::partial::{Partial, Rounds, Shots};
 use super::passes::Passes;
 use super::progress_share::ProgressShare;
-use super::residual::{Claim, MOST_RAYS, residual};
-use super::{Content, LightSoFar, Solution, SolveError, SolveObserver, SolverSettings, TransportBackend};
+use super::residual::{Claim, MANY_RAYS, rays_for, residual};
+use super::{
+    Content, HALVES, LightSoFar, Solution, SolveError, SolveObserver, SolverSettings, StepError, TransportBackend,
+};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::Unmonitored;
@@ -82,11 +93,52 @@ impl Visibility {
 /// The share of the wanted error that power which is never shot may cause.
 const UNSHOT_SHARE: f64 = 0.1;
 
-/// The share of the wanted error that asking for what is in sight may cause.
+/// The share of the wanted error that asking for what is in sight may cause, and the error below which that is not worth
+/// its rays: what form factors get wrong besides is more.
 const VISIBILITY_SHARE: f32 = 0.3;
+const LEAST_VISIBILITY_ERROR: f32 = 0.01;
+
+/// The share of the wanted error that noise of the rays may cause which correct form factors.
+const CORRECTION_SHARE: f32 = 0.5;
+
+/// The part of shooting and correcting that shooting is, as far as progress is told.
+const SHOOTING_PROGRESS: f32 = 0.4;
 
 /// The part of a bake's time that direct light may take.
 const DIRECT_SHARE: f32 = 0.3;
+
+/// Shots, one after another.
+trait Refine {
+    /// How many patches there are.
+    fn patches(&self) -> usize;
+
+    /// How many shots there were.
+    fn shots(&self) -> u32;
+
+    /// Rays traced.
+    fn rays(&self) -> u64;
+
+    /// All power that has not been shot, lumens, the mean of the channels.
+    fn unshot_power(&self) -> f64;
+
+    /// The most power that a patch has not shot, lumens; `None` when all has been shot.
+    fn strongest_power(&self) -> Option<f64>;
+
+    /// Shoots a little of what is above a tolerance, lumens: what is strongest.
+    fn shoot_on(&mut self, tolerance: f64);
+
+    /// Adds light to all elements, lux, of which they reflect their part.
+    fn add(&mut self, light: &[Vec3]);
+
+    /// Irradiance that each element has received, lux.
+    fn received(&self) -> Vec<Vec3>;
+
+    /// All that shots have come to, for a checkpoint.
+    fn state(&self) -> Shots;
+
+    /// Goes on from what [`Refine::state`] answered; false, and nothing is changed, if that was of other patches.
+    fn resume(&mut self, from: &Shots) -> bool;
+}
 
 /// Finds what comes straight from lights on a backend, and then all bounces by progressive refinement.
 ///
@@ -148,13 +200,15 @@ impl Bounces<'_> {
         let place = Place { scene, world, elements, visible: &lit.visible_fraction };
         let options = Options {
             visibility: Visibility::default(),
-            noise: VISIBILITY_SHARE * settings.error,
+            noise: (VISIBILITY_SHARE * settings.error).max(LEAST_VISIBILITY_ERROR),
             most_bytes: (settings.memory_mib as usize) << 18,
             seed: settings.seed,
         };
         let found = match &settings.subscenes {
-            Some(subscenes) => self.shoot_in(Blocked::new(place, &sources, &options, subscenes)?, observer)?,
-            None => self.shoot(Refinement::new(place, &sources, &options), resume, observer)?,
+            Some(subscenes) => {
+                self.refine(&mut Blocked::new(place, &sources, &options, subscenes)?, resume, observer)?
+            }
+            None => self.refine(&mut Refinement::new(place, &sources, &options), resume, observer)?,
         };
         Ok(match found {
             Some(found) => self.complete(found),
@@ -162,48 +216,91 @@ impl Bounces<'_> {
         })
     }
 
-    /// Follows direct light through the whole scene; `None` when there is none.
-    fn shoot(
+    /// Follows direct light; `None` when there is none.
+    fn refine(
         &self,
-        mut refinement: Refinement,
+        refinement: &mut dyn Refine,
         resume: Option<Shots>,
         observer: &dyn SolveObserver,
     ) -> Result<Option<Found>, SolveError> {
+        let Self { scene, world, elements, settings, .. } = *self;
         let all = refinement.unshot_power();
-        let Some(first) = refinement.strongest() else { return Ok(None) };
-        let mut way = Way::new(all, refinement.patches(), first.power, self.settings.error);
-        if resume.is_some_and(|shots| !refinement.resume(&shots)) {
+        let Some(first) = refinement.strongest_power() else { return Ok(None) };
+        let mut way = Way::new(all, refinement.patches(), first, settings.error);
+        if let Some(shots) = &resume
+            && !(refinement.resume(shots) && shots.rounds.fits(elements.len()))
+        {
             return Err(SolveError::OtherInputs);
         }
-        while let Some(shot) = refinement.strongest().filter(|shot| shot.power > way.tolerance) {
-            observer.check()?;
-            if self.is_time_over() {
-                break;
-            }
-            refinement.shoot(shot.patch);
-            observer.shot_finished(&|| Ok(Partial { shots: Some(refinement.state()), ..self.passes.state()? }))?;
-            observer.light_improved(&|| self.light_so_far(&refinement.received()));
-            way.tell(shot.power, observer);
-        }
-        Ok(Some(refinement.found(all)))
+        let transport = Transport::new(scene, world, elements, settings.seed);
+        let rounds = resume.map_or_else(Rounds::default, |shots| shots.rounds);
+        let mut correction = Correction::new(transport, CORRECTION_SHARE * settings.error, rounds);
+        let shooting = ProgressShare { observer, from: 0.0, to: SHOOTING_PROGRESS };
+        let correcting = shooting.next(1.0);
+        while self.shoot(refinement, &mut way, &correction, &shooting)?
+            && self.correct(refinement, &mut correction, &correcting)?
+        {}
+        Ok(Some(Found {
+            received: refinement.received(),
+            halves: correction.rounds().last.clone(),
+            unshot: (refinement.unshot_power() / all) as f32,
+            shots: refinement.shots(),
+            rays: refinement.rays() + correction.rounds().traced,
+        }))
     }
 
-    /// Follows direct light subscene by subscene; `None` when there is none. A checkpoint keeps the direct light alone.
-    fn shoot_in(&self, mut blocked: Blocked, observer: &dyn SolveObserver) -> Result<Option<Found>, SolveError> {
-        let all = blocked.unshot_power();
-        let Some(first) = blocked.strongest() else { return Ok(None) };
-        let mut way = Way::new(all, blocked.patches(), first, self.settings.error);
-        let tolerance = way.tolerance;
-        let mut go_on = |power: f64| {
-            observer.shot_finished(&|| self.passes.state())?;
+    /// Shoots what is worth it; false when the time is over.
+    fn shoot(
+        &self,
+        refinement: &mut dyn Refine,
+        way: &mut Way,
+        correction: &Correction,
+        observer: &dyn SolveObserver,
+    ) -> Result<bool, SolveError> {
+        while let Some(power) = refinement.strongest_power().filter(|&power| power > way.tolerance) {
             observer.check()?;
-            way.tell(power, observer);
-            Ok(!self.is_time_over())
-        };
-        while blocked.go_round(tolerance, &mut go_on)? {
-            observer.light_improved(&|| self.light_so_far(&blocked.received()));
+            if self.is_time_over() {
+                return Ok(false);
+            }
+            refinement.shoot_on(way.tolerance);
+            observer.shot_finished(&|| self.state(refinement, correction))?;
+            observer.light_improved(&|| self.light_so_far(&refinement.received()));
+            if correction.rounds().count == 0 {
+                way.tell(power, observer);
+            }
         }
-        Ok(Some(blocked.found(all)))
+        Ok(true)
+    }
+
+    /// Makes a round of corrections; false when none is worth it, or the time is over.
+    fn correct(
+        &self,
+        refinement: &mut dyn Refine,
+        correction: &mut Correction,
+        observer: &dyn SolveObserver,
+    ) -> Result<bool, SolveError> {
+        let indirect = sum(&self.lit.indirect, &refinement.received());
+        let Solution { direct, visible_fraction: visible, .. } = &self.lit;
+        let light = Light { direct, indirect: &indirect, visible, content: self.settings.content };
+        if !correction.begin(&light) {
+            return Ok(false);
+        }
+        let more = correction.run(&light, |correction| {
+            observer.shot_finished(&|| self.state(refinement, correction))?;
+            observer.check()?;
+            observer.progress(correction.progress());
+            Ok(!self.is_time_over())
+        })?;
+        if let Some(more) = &more {
+            refinement.add(more);
+        }
+        Ok(more.is_some())
+    }
+
+    /// All that is known, for a checkpoint.
+    fn state(&self, refinement: &dyn Refine, correction: &Correction) -> Result<Partial<'_>, StepError> {
+        let shots = Shots { rounds: correction.rounds().clone(), ..refinement.state() };
+        Ok(Partial { shots: Some(shots), ..self.passes.state()? })
     }
 
     fn is_time_over(&self) -> bool {
@@ -224,7 +321,8 @@ impl Bounces<'_> {
         let brought = mean(&|index| received[index]);
         let indirect = sum(&lit.indirect, received);
         let (direct, visible) = (&lit.direct, &lit.visible_fraction);
-        let claim = Claim { direct, indirect: &indirect, visible, rays: MOST_RAYS };
+        let rays = lit.rays + shot.rays;
+        let claim = Claim { direct, indirect: &indirect, visible, rays: rays_for(rays).max(MANY_RAYS) };
         let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim);
         let direct_error = match settings.content {
             Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
@@ -234,25 +332,32 @@ impl Bounces<'_> {
             Content::Full => mean(&|index| lit.direct[index] + indirect[index]),
             Content::Indirect => mean(&|index| indirect[index]),
         };
-        let halves = lit.halves.map(|half| match settings.content {
-            Content::Full => sum(&half, received),
-            Content::Indirect => indirect.clone(),
-        });
-        let standard_error = match settings.content {
-            Content::Full => lit.standard_error,
-            Content::Indirect => vec![0.0; elements.len()],
+        let noise = |element: usize, half: usize| {
+            shot.halves.get(element).map_or(Vec3::ZERO, |found| 0.5 * (found[half] - found[1 - half]))
         };
+        let half = |half: usize| {
+            let of = |element: usize| match settings.content {
+                Content::Full => lit.halves[half][element] + received[element] + noise(element, half),
+                Content::Indirect => indirect[element] + noise(element, half),
+            };
+            (0..elements.len()).map(of).collect::<Vec<_>>()
+        };
+        let halves = [half(0), half(1)];
+        let noise_of_bounces = shot.noise(elements, &lit.visible_fraction);
+        let error = |element: usize| 0.5 * luminance(halves[0][element] - halves[1][element]).abs();
+        let standard_error = (0..elements.len()).map(error).collect();
         Solution {
             indirect,
             halves,
             standard_error,
-            error_estimate: direct_error.hypot(residual.bounce) / delivered.max(f32::MIN_POSITIVE),
+            error_estimate: direct_error.hypot(residual.bounce.max(noise_of_bounces))
+                / delivered.max(f32::MIN_POSITIVE),
             residual: residual.relative,
             residual_standard_error: residual.standard_error,
             energy_balance: residual.surplus / (brought - residual.surplus).max(f32::MIN_POSITIVE),
             unshot: shot.unshot,
             iterations: shot.shots,
-            rays: lit.rays + shot.rays,
+            rays,
             ..lit
         }
     }
@@ -289,11 +394,24 @@ impl Way {
 struct Found {
     /// Irradiance that each element received, lux.
     received: Vec<Vec3>,
+    /// What either half of the rays of the last correction found, lux.
+    halves: Vec<[Vec3; HALVES]>,
     /// Share of the power that was not shot.
     unshot: f32,
     shots: u32,
     /// Rays traced.
     rays: u64,
+}
+
+impl Found {
+    /// Root mean square of what the halves of the last correction tell of its noise: luminance, lux.
+    fn noise(&self, elements: &Elements, visible: &[f32]) -> f32 {
+        let square = |index: usize| {
+            let noise = |[first, second]: &[Vec3; HALVES]| 0.5 * luminance(*first - *second);
+            Vec3::splat(self.halves.get(index).map_or(0.0, noise).powi(2))
+        };
+        mean_over(elements, visible, &square).sqrt()
+    }
 }
 
 fn sum(light: &[Vec3], more: &[Vec3]) -> Vec<Vec3> {

@@ -22,6 +22,13 @@ pub enum Candidates {
     Many,
 }
 
+impl Candidates {
+    /// True when nothing stands there.
+    pub fn are_none(&self) -> bool {
+        matches!(self, Self::Triangles(none) if none.is_empty())
+    }
+}
+
 impl Occluders {
     /// Takes the triangles of all surfaces that are in the bake.
     pub fn new(scene: &Scene) -> Self {

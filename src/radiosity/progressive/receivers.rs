@@ -5,20 +5,22 @@ use rayon::prelude::*;
 
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{RayQuery, define_id};
-use crate::lightmap::{ElementId, ElementSampler, Elements, SurfacePoint};
+use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::radiosity::cpu::Burial;
 use crate::scene::Scene;
 
 /// Points of an element that is partly buried which are tried until enough are in the open.
-const TRIES: u32 = 32;
+const TRIES: u32 = 128;
 
 define_id! {
     /// Which receiver: that of an element has the element's number, and those of bare surfaces come after.
     ReceiverId
 }
 
-/// Points that share out a receiver's area.
-pub const POINTS: usize = 4;
+/// Points that share out a receiver's area, where rays start. The first of them share it out as well: between near patches
+/// form factors are means over those.
+pub const POINTS: usize = 16;
+pub const NEAR_POINTS: usize = 4;
 
 /// What receives light: an element, or a piece of a surface without texels.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +72,15 @@ pub fn receivers(
         let id = ElementId::from_index(index);
         let visible = visible[index];
         let (mut centre, sampler) = (elements.centre_point(scene, id), elements.sampler(scene, id));
-        let mut points = QUARTERS.map(|u| sampler.sample(u).origin());
+        let numbers = OwenSobol::new(hash2(seed, index as u32));
+        let point = |number| {
+            let [x, y, ..] = numbers.point(number);
+            sampler.sample(QUARTERS.get(number as usize).copied().unwrap_or(Vec2::new(x, y)))
+        };
+        let mut points = core::array::from_fn(|number| point(number as u32).origin());
         if visible > 0.0 && visible < 1.0 {
-            let open = open_points(&burial, &sampler, hash2(seed, index as u32));
+            let is_open = |point: &SurfacePoint| !burial.is_buried(point, point.geometric_normal).0;
+            let open: Vec<SurfacePoint> = (0..TRIES).map(point).filter(is_open).take(POINTS).collect();
             if let Some(first) = open.first() {
                 centre = *first;
                 points = core::array::from_fn(|point| open[point % open.len()].origin());
@@ -84,16 +92,5 @@ pub fn receivers(
 }
 
 /// The middles of the quarters of the unit square.
-const QUARTERS: [Vec2; POINTS] =
+const QUARTERS: [Vec2; NEAR_POINTS] =
     [Vec2::new(0.25, 0.25), Vec2::new(0.75, 0.75), Vec2::new(0.75, 0.25), Vec2::new(0.25, 0.75)];
-
-/// Points of an element that do not lie inside other geometry, as many as are wanted unless they are hard to find.
-fn open_points(burial: &Burial, sampler: &ElementSampler, seed: u32) -> Vec<SurfacePoint> {
-    let numbers = OwenSobol::new(seed);
-    let point = |index| {
-        let [x, y, ..] = numbers.point(index);
-        sampler.sample(Vec2::new(x, y))
-    };
-    let is_open = |point: &SurfacePoint| !burial.is_buried(point, point.geometric_normal).0;
-    (0..TRIES).map(point).filter(is_open).take(POINTS).collect()
-}

@@ -3,19 +3,18 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use glam::Vec3;
-use rayon::prelude::*;
 
-use super::interactions::{Between, InteractionCache, Interactions};
+use super::exchanges::{ExchangeCache, Exchanges};
 use super::occluders::Occluders;
 use super::patches::{Facet, Patch, facets_of};
 use super::receivers::{Receiver, ReceiverId};
-use super::shooter::{Geometry, Part, Shining, Shooter, Straight};
-use super::{Found, PatchId, Visibility};
+use super::shooter::{Geometry, Shining, Shooter, Straight};
+use super::{PatchId, Refine, Visibility};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
 use crate::radiosity::partial::Shots;
-use crate::scene::Scene;
+use crate::scene::{Scene, luminance};
 
 /// What light meets, and who answers.
 #[derive(Clone, Copy)]
@@ -33,7 +32,7 @@ pub struct Options {
     pub visibility: Visibility,
     /// Error that rays which ask what is in sight may cause, over the mean irradiance, about.
     pub noise: f32,
-    /// Memory for interactions.
+    /// Memory for exchanges.
     pub most_bytes: usize,
     pub seed: u32,
 }
@@ -47,12 +46,15 @@ pub struct Refinement<'a> {
     /// The box around each patch, and around the points that it looks from.
     bounds: Vec<Aabb>,
     occluders: Occluders,
-    interactions: InteractionCache,
+    exchanges: ExchangeCache,
     states: Vec<State>,
+    /// What each patch will send out in the end, about.
+    glow: Vec<f32>,
     light_per_ray: f32,
     seed: u32,
     shots: u32,
-    rays: u64,
+    /// Rays that found what each patch sends to whom.
+    rays: Vec<u64>,
 }
 
 /// Light of a patch's receivers, in their order.
@@ -74,9 +76,9 @@ impl State {
         Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
     }
 
-    /// Power that has not been shot, lumens, the mean of the channels.
+    /// Power that has not been shot, lumens, the mean of the channels. Power that is to be taken back counts as well.
     pub fn unshot_power(&self) -> f64 {
-        mean(self.power)
+        mean(self.power).abs()
     }
 
     /// Takes all that has not been shot: power, and the radiosity of each receiver.
@@ -93,6 +95,9 @@ impl State {
         self.power += reflected * receiver.area;
     }
 }
+
+/// Light bounces at most as often as in a room that reflects this much of it.
+const MOST_REFLECTED: f64 = 0.9;
 
 /// What was shot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,45 +127,26 @@ impl<'a> Refinement<'a> {
             bounds: patches.iter().map(bounds).collect(),
             states: patches.iter().map(state).collect(),
             occluders: Occluders::new(scene),
-            interactions: InteractionCache::new(patches.len(), options.most_bytes),
+            exchanges: ExchangeCache::new(patches.len(), options.most_bytes),
+            glow: Vec::new(),
+            rays: vec![0; patches.len()],
             patches,
             receivers,
             light_per_ray: 0.0,
             seed: options.seed,
             shots: 0,
-            rays: 0,
         };
-        let area = refinement.patches.iter().map(|patch| patch.visible_area).sum();
-        refinement.light_per_ray = light_per_ray(refinement.unshot_power(), area, options.noise);
+        let brightness = Brightness::of(&refinement.patches, &refinement.receivers, &refinement.states);
+        let glow = |(patch, state)| brightness.glow(patch, state);
+        refinement.glow = refinement.patches.iter().zip(&refinement.states).map(glow).collect();
+        refinement.light_per_ray = brightness.light_per_ray(options.noise);
         refinement
     }
 
-    /// How many patches there are.
-    pub fn patches(&self) -> usize {
-        self.patches.len()
-    }
-
-    /// How many shots there were.
-    #[cfg(test)]
-    pub fn shots(&self) -> u32 {
-        self.shots
-    }
-
-    /// Rays traced.
-    #[cfg(test)]
-    pub fn rays(&self) -> u64 {
-        self.rays
-    }
-
-    /// How many times the interactions of a patch were found.
+    /// How many times the exchanges of a patch were found.
     #[cfg(test)]
     pub fn builds(&self) -> u64 {
-        self.interactions.builds
-    }
-
-    /// All power that has not been shot, lumens, the mean of the channels.
-    pub fn unshot_power(&self) -> f64 {
-        self.states.iter().map(State::unshot_power).sum()
+        self.exchanges.builds
     }
 
     /// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
@@ -170,83 +156,97 @@ impl<'a> Refinement<'a> {
 
     /// Shoots all that a patch has.
     pub fn shoot(&mut self, patch: PatchId) {
-        let Self { place, visibility, patches, receivers, bounds, occluders, interactions, states, .. } = self;
+        let Self { place, visibility, patches, receivers, bounds, occluders, exchanges, states, rays, .. } = self;
         let (power, each) = states[patch.index()].take();
-        let geometry = Geometry {
-            world: place.world,
-            patches,
-            receivers,
-            bounds,
-            occluders,
-            visibility: *visibility,
-            light_per_ray: self.light_per_ray,
-        };
         let shines = &patches[patch.index()];
-        let whole = power / shines.visible_area;
-        let facets = |id: &ReceiverId| facets_of(place.scene, place.elements, &[ElementId(id.0)]);
-        let parts = parts(shines, whole, &each, facets);
-        let shining = Shining { patch: shines, bounds: bounds[patch.index()], whole, parts: &parts };
-        let shooter = Shooter::new(geometry, shining, Some(patch), hash2(self.seed, self.shots));
-        let rays = AtomicU64::new(0);
-        let build = || Interactions::build(patches.len(), |receiver| shooter.candidates(receiver));
-        interactions.with(patch, build, |interactions| {
-            states.par_iter_mut().with_min_len(4).enumerate().for_each(|(receiver, state)| {
-                let receiver = PatchId::from_index(receiver);
-                let Some(between) = interactions.with(receiver) else { return };
-                let look = (between != Between::Nothing).then_some(Straight { geometry, patch: shines, between });
-                rays.fetch_add(
-                    shooter.light(receiver, look.as_ref(), |index, id, light| {
-                        state.receive(index, &receivers[id.index()], light)
-                    }),
-                    Ordering::Relaxed,
-                );
+        let build = || {
+            let geometry = Geometry {
+                world: place.world,
+                patches,
+                receivers,
+                bounds,
+                occluders,
+                visibility: *visibility,
+                light_per_ray: self.light_per_ray,
+            };
+            let parts = parts(shines, |id| facets_of(place.scene, place.elements, &[ElementId(id.0)]));
+            let glow = self.glow[patch.index()];
+            let shining = Shining { patch: shines, bounds: bounds[patch.index()], parts: &parts, glow };
+            let shooter = Shooter::new(geometry, shining, Some(patch), hash2(self.seed, patch.0));
+            let traced = AtomicU64::new(0);
+            let exchanges = Exchanges::build(patches.len(), |receiver| {
+                let between = &shooter.candidates(receiver)?;
+                let look = (!between.are_none()).then_some(Straight { geometry, patch: shines, between });
+                let (factors, rays) = shooter.factors(receiver, look.as_ref());
+                traced.fetch_add(rays, Ordering::Relaxed);
+                Some(factors)
+            });
+            rays[patch.index()] = traced.into_inner();
+            exchanges
+        };
+        exchanges.with(patch, build, |exchanges| {
+            exchanges.light(power / shines.visible_area, &each, |to, index, light| {
+                let id = patches[to.index()].receivers[index];
+                states[to.index()].receive(index, &receivers[id.index()], light);
             });
         });
-        self.rays += rays.into_inner();
         self.shots += 1;
     }
+}
 
-    /// All that shots have come to, for a checkpoint.
-    pub fn state(&self) -> Shots {
-        let all = |light: fn(&State) -> &[Vec3]| self.states.iter().flat_map(light).copied().collect();
-        Shots {
-            count: self.shots,
-            rays: self.rays,
-            received: all(|state| &state.received),
-            unshot: all(|state| &state.unshot),
-            power: self.states.iter().map(|state| state.power).collect(),
+impl Refine for Refinement<'_> {
+    fn patches(&self) -> usize {
+        self.patches.len()
+    }
+
+    fn shots(&self) -> u32 {
+        self.shots
+    }
+
+    fn rays(&self) -> u64 {
+        self.rays.iter().sum()
+    }
+
+    fn unshot_power(&self) -> f64 {
+        self.states.iter().map(State::unshot_power).sum()
+    }
+
+    fn strongest_power(&self) -> Option<f64> {
+        self.strongest().map(|shot| shot.power)
+    }
+
+    fn shoot_on(&mut self, tolerance: f64) {
+        if let Some(shot) = self.strongest().filter(|shot| shot.power > tolerance) {
+            self.shoot(shot.patch);
         }
     }
 
-    /// Goes on from what [`Refinement::state`] answered; false, and nothing is changed, if that was of other patches.
-    pub fn resume(&mut self, from: &Shots) -> bool {
-        let receivers: usize = self.states.iter().map(|state| state.received.len()).sum();
-        if [from.received.len(), from.unshot.len()] != [receivers; 2] || from.power.len() != self.states.len() {
+    fn state(&self) -> Shots {
+        shots_of(&self.states, self.shots, self.rays.clone())
+    }
+
+    fn add(&mut self, light: &[Vec3]) {
+        let Self { patches, receivers, states, .. } = self;
+        for (patch, state) in patches.iter().zip(states) {
+            for (index, id) in patch.receivers.iter().enumerate() {
+                if let Some(light) = light.get(id.index()) {
+                    state.receive(index, &receivers[id.index()], *light);
+                }
+            }
+        }
+    }
+
+    fn resume(&mut self, from: &Shots) -> bool {
+        if !fit(&self.states, from) || from.rays.len() != self.states.len() {
             return false;
         }
-        let (mut received, mut unshot) = (&*from.received, &*from.unshot);
-        for (state, power) in self.states.iter_mut().zip(&from.power) {
-            let count = state.received.len();
-            state.received.copy_from_slice(take(&mut received, count));
-            state.unshot.copy_from_slice(take(&mut unshot, count));
-            state.power = *power;
-        }
-        (self.shots, self.rays) = (from.count, from.rays);
+        restore(&mut self.states, from);
+        self.shots = from.count;
+        self.rays.copy_from_slice(&from.rays);
         true
     }
 
-    /// What all shots came to, of so much power.
-    pub(super) fn found(&self, all: f64) -> Found {
-        Found {
-            received: self.received(),
-            unshot: (self.unshot_power() / all) as f32,
-            shots: self.shots,
-            rays: self.rays,
-        }
-    }
-
-    /// Irradiance that each element has received, lux.
-    pub fn received(&self) -> Vec<Vec3> {
+    fn received(&self) -> Vec<Vec3> {
         let mut all = vec![Vec3::ZERO; self.place.elements.len()];
         for (patch, state) in self.patches.iter().zip(&self.states) {
             for (id, light) in patch.receivers.iter().zip(&state.received) {
@@ -256,6 +256,35 @@ impl<'a> Refinement<'a> {
             }
         }
         all
+    }
+}
+
+/// What a checkpoint holds of all patches.
+pub fn shots_of<'a>(states: impl IntoIterator<Item = &'a State>, count: u32, rays: Vec<u64>) -> Shots {
+    let mut shots = Shots { count, rays, ..Shots::default() };
+    for state in states {
+        shots.received.extend(&state.received);
+        shots.unshot.extend(&state.unshot);
+        shots.power.push(state.power);
+    }
+    shots
+}
+
+/// True when a checkpoint is of so many patches with so many receivers.
+pub fn fit<'a>(states: impl IntoIterator<Item = &'a State>, shots: &Shots) -> bool {
+    let (patches, receivers) = (states.into_iter())
+        .fold((0, 0), |(patches, receivers), state| (patches + 1, receivers + state.received.len()));
+    [shots.received.len(), shots.unshot.len()] == [receivers; 2] && shots.power.len() == patches
+}
+
+/// Restores what a checkpoint that fits held.
+pub fn restore<'a>(states: impl IntoIterator<Item = &'a mut State>, from: &Shots) {
+    let (mut received, mut unshot) = (&*from.received, &*from.unshot);
+    for (state, power) in states.into_iter().zip(&from.power) {
+        let count = state.received.len();
+        state.received.copy_from_slice(take(&mut received, count));
+        state.unshot.copy_from_slice(take(&mut unshot, count));
+        state.power = *power;
     }
 }
 
@@ -278,21 +307,55 @@ pub fn strongest(states: &[State]) -> Option<Shot> {
     strongest
 }
 
-/// What the parts of a patch shine with: `whole` is the mean of what its receivers send out, which is `each`, and `facets`
-/// are those of one receiver.
-pub fn parts(patch: &Patch, whole: Vec3, each: &[Vec3], facets: impl Fn(&ReceiverId) -> Vec<Facet>) -> Vec<Part> {
+/// The polygons of each part of a patch; `facets` are those of one receiver.
+pub fn parts(patch: &Patch, facets: impl Fn(&ReceiverId) -> Vec<Facet>) -> Vec<Vec<Facet>> {
     match &*patch.receivers {
-        [_] => vec![(patch.facets.clone(), whole)],
-        several => several.iter().map(facets).zip(each.iter().copied()).collect(),
+        [_] => vec![patch.facets.clone()],
+        several => several.iter().map(facets).collect(),
     }
 }
 
-/// Light that a ray should decide on, lux, where so much power, in lumens, lies on so many square metres.
-///
-/// So many rays of n decide on equal shares of the light that their error is at most a half of it over the root of n:
-/// those that are seen and those that are not are as many.
-pub fn light_per_ray(power: f64, area: f32, noise: f32) -> f32 {
-    power as f32 / area.max(f32::MIN_POSITIVE) * (2.0 * noise).powi(2)
+/// How bright a scene is.
+#[derive(Clone, Copy)]
+pub struct Brightness {
+    /// What surfaces send out of themselves, on the average: luminance, lm/m2.
+    source: f32,
+    /// What they will send out once light has bounced everywhere, were all of them alike: luminance, lm/m2.
+    ambient: f32,
+}
+
+impl Brightness {
+    /// That of patches before any shot.
+    pub fn of<'a>(
+        patches: impl IntoIterator<Item = &'a Patch>,
+        receivers: &[Receiver],
+        states: impl IntoIterator<Item = &'a State>,
+    ) -> Self {
+        let (mut area, mut reflecting) = (0.0f64, 0.0f64);
+        for id in patches.into_iter().flat_map(|patch| &patch.receivers) {
+            let receiver = &receivers[id.index()];
+            area += f64::from(receiver.area);
+            reflecting += f64::from(receiver.area * luminance(receiver.reflectance));
+        }
+        let area = area.max(f64::MIN_POSITIVE);
+        let power: f64 = states.into_iter().map(|state| f64::from(luminance(state.power))).sum();
+        let source = power / area;
+        let reflectance = (reflecting / area).min(MOST_REFLECTED);
+        Self { source: source as f32, ambient: (source * reflectance / (1.0 - reflectance)) as f32 }
+    }
+
+    /// What a patch will send out in the end: luminance, lm/m2, about.
+    pub fn glow(&self, patch: &Patch, state: &State) -> f32 {
+        luminance(state.power) / patch.visible_area.max(f32::MIN_POSITIVE) + self.ambient
+    }
+
+    /// Light that a ray should decide on, lux.
+    ///
+    /// So many rays of n decide on equal shares of the light that their error is at most a half of it over the root of n:
+    /// those that are seen and those that are not are as many.
+    pub fn light_per_ray(&self, noise: f32) -> f32 {
+        (self.source + self.ambient) * (2.0 * noise).powi(2)
+    }
 }
 
 /// Mean of the channels.

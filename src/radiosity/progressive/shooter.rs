@@ -2,16 +2,15 @@
 
 use glam::{Vec2, Vec3};
 
-use super::interactions::Between;
+use super::exchanges::Factors;
 use super::occluders::{Candidates, Occluders};
 use super::patches::{Facet, Patch};
-use super::receivers::{POINTS, Receiver, ReceiverId};
+use super::receivers::{NEAR_POINTS, POINTS, Receiver, ReceiverId};
 use super::shaft::Shaft;
 use super::{PatchId, Visibility};
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::radiosity::form_factor::point_to_polygon;
-use crate::scene::luminance;
 
 /// Rays with which a receiver looks at a patch at most.
 const MOST_RAYS: f32 = 1024.0;
@@ -32,20 +31,17 @@ pub struct Geometry<'a> {
     pub light_per_ray: f32,
 }
 
-/// A patch with what it sends out.
+/// A patch as it shines.
 #[derive(Clone, Copy)]
 pub struct Shining<'a> {
     pub patch: &'a Patch,
     /// The box around it and around the points that it looks from.
     pub bounds: Aabb,
-    /// What it sends out all in all, lm/m2.
-    pub whole: Vec3,
-    /// What each of its parts does.
-    pub parts: &'a [Part],
+    /// The polygons of each of its parts.
+    pub parts: &'a [Vec<Facet>],
+    /// What it will send out in the end, lm/m2, about: luminance.
+    pub glow: f32,
 }
-
-/// A part of a patch, as it shines: its polygons and what they send out, lm/m2.
-pub type Part = (Vec<Facet>, Vec3);
 
 /// A point of a patch that shines.
 #[derive(Clone, Copy)]
@@ -69,7 +65,7 @@ pub trait Look {
 pub struct Straight<'a> {
     pub geometry: Geometry<'a>,
     pub patch: &'a Patch,
-    pub between: Between<'a>,
+    pub between: &'a Candidates,
 }
 
 impl Look for Straight<'_> {
@@ -85,11 +81,11 @@ impl Look for Straight<'_> {
 
 impl Geometry<'_> {
     /// How much light crosses a ray's interval, past what may stand there.
-    pub fn crosses(&self, between: Between, ray: &Ray) -> Vec3 {
+    pub fn crosses(&self, between: &Candidates, ray: &Ray) -> Vec3 {
         match between {
-            Between::Triangles(candidates) if self.occluders.block(candidates, ray) => Vec3::ZERO,
-            Between::Nothing | Between::Triangles(_) => Vec3::ONE,
-            Between::Anything => self.world.blocked(ray).0,
+            Candidates::Triangles(candidates) if self.occluders.block(candidates, ray) => Vec3::ZERO,
+            Candidates::Triangles(_) => Vec3::ONE,
+            Candidates::Many => self.world.blocked(ray).0,
         }
     }
 }
@@ -126,32 +122,31 @@ impl<'a> Shooter<'a> {
         Some(self.geometry.occluders.within(&shaft, self.geometry.visibility.most_candidates()))
     }
 
-    /// Tells how much light, in lux, each receiver of a patch gets, with its place in the patch; answers how many rays that
-    /// took. Without a `look`, nothing hides the two from each other.
-    pub fn light(
-        &self,
-        patch: PatchId,
-        look: Option<&impl Look>,
-        mut receive: impl FnMut(usize, ReceiverId, Vec3),
-    ) -> u64 {
+    /// How much each receiver of a patch gets of the shooter's light, and how many rays that took. Without a `look`, nothing
+    /// hides the two from each other.
+    pub fn factors(&self, patch: PatchId, look: Option<&impl Look>) -> (Factors, u64) {
+        let Shining { patch: shines, parts, glow, .. } = self.shining;
         let near = self.is_near(patch);
+        let count = if near { parts.len() } else { 1 };
+        let receivers = &self.geometry.patches[patch.index()].receivers;
+        let mut found = Vec::with_capacity(receivers.len() * count);
         let mut rays = 0;
-        for (index, &id) in self.geometry.patches[patch.index()].receivers.iter().enumerate() {
+        for &id in receivers {
             let receiver = &self.geometry.receivers[id.index()];
-            let light = if near {
-                receiver.points.iter().map(|point| self.light_of_parts(receiver, *point)).sum::<Vec3>() / POINTS as f32
+            let first = found.len();
+            if near {
+                found.extend(parts.iter().map(|facets| Vec3::splat(receiver.mean_form_factor(facets))));
             } else {
-                self.shining.whole * receiver.form_factor(receiver.centre, &self.shining.patch.facets)
-            };
-            if light == Vec3::ZERO {
-                continue;
+                found.push(Vec3::splat(receiver.form_factor(receiver.centre, &shines.facets)));
             }
+            let whole: f32 = found[first..].iter().map(|factor| factor.x).sum();
+            let Some(look) = look.filter(|_| whole > 0.0) else { continue };
             let least = if near { POINTS as f32 } else { 0.0 };
-            let seen = look
-                .map_or(Vec3::ONE, |look| self.seen(receiver, id, self.rays_for(light).max(least), look, &mut rays));
-            receive(index, id, light * seen);
+            let wanted = (whole * glow / self.geometry.light_per_ray).clamp(least, MOST_RAYS);
+            let seen = self.seen(receiver, id, wanted, look, &mut rays);
+            found[first..].iter_mut().for_each(|factor| *factor *= seen);
         }
-        rays
+        (Factors::new(count, &found), rays)
     }
 
     /// True for patches so close that the light of their parts differs much from point to point.
@@ -159,15 +154,6 @@ impl<'a> Shooter<'a> {
         let (from, to) = (self.shining.bounds, self.geometry.bounds[patch.index()]);
         let gap = (to.min - from.max).max(from.min - to.max).max(Vec3::ZERO).length();
         gap < NEAR * from.diagonal().max(to.diagonal())
-    }
-
-    fn light_of_parts(&self, receiver: &Receiver, point: Vec3) -> Vec3 {
-        self.shining.parts.iter().map(|(facets, radiosity)| *radiosity * receiver.form_factor(point, facets)).sum()
-    }
-
-    /// How many rays light is worth: noise is least where their number grows with it.
-    fn rays_for(&self, light: Vec3) -> f32 {
-        (luminance(light) / self.geometry.light_per_ray).min(MOST_RAYS)
     }
 
     /// How much of the shooter's light finds its way to a receiver, per channel, on the average of many; so many rays are
@@ -207,6 +193,12 @@ impl Receiver {
     /// The part of the hemisphere above one of its points that facets fill, if nothing hides them.
     fn form_factor(&self, point: Vec3, facets: &[Facet]) -> f32 {
         facets.iter().map(|facet| point_to_polygon(point, self.normal, self.horizon, &facet.corners)).sum()
+    }
+
+    /// The mean of that over its area.
+    fn mean_form_factor(&self, facets: &[Facet]) -> f32 {
+        let points = &self.points[..NEAR_POINTS];
+        points.iter().map(|point| self.form_factor(*point, facets)).sum::<f32>() / NEAR_POINTS as f32
     }
 
     /// How much a point that shines brings to one of its own, up to a constant.

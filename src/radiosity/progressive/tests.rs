@@ -2,10 +2,12 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::{Options, PatchId, Place, Refinement, Visibility};
+use super::{Options, PatchId, Place, Refine, Refinement, Visibility};
 use crate::kdtree::{BruteForce, World};
 use crate::lightmap::Elements;
+use crate::progress::Unmonitored;
 use crate::radiosity::test_scene::{TestScene, grey, shining};
+use crate::radiosity::{Method, SolverSettings, solve};
 use crate::scene::{AlphaMode, Material, Scene, Sides};
 
 const MUCH: usize = 1 << 30;
@@ -190,4 +192,15 @@ fn glass_between_patches_tints_what_they_send_each_other() {
         let ratio = through[element] / bare[element];
         assert!((ratio - colour * 0.75).abs().max_element() < 1e-3, "{ratio}");
     }
+}
+
+#[test]
+fn rays_correct_what_form_factors_get_wrong_and_the_equation_is_solved() {
+    let Fixture { scene, world, elements, .. } = Fixture::new(&room_with_block());
+    let residual = |error: f32| {
+        let settings = SolverSettings { method: Method::Progressive, error, ..SolverSettings::default() };
+        solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap().residual
+    };
+    // Texels of half a metre see the block from a few points, by a few rays.
+    assert!(residual(0.004) < 0.004, "{}", residual(0.004));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, DVec2, Vec2};
 
-use super::super::occluders::{Candidates, Occluders};
+use super::super::occluders::Occluders;
 use super::super::shaft::Shaft;
 use crate::geometry::clip::Corner;
 use crate::geometry::{Aabb, Ray, RayQuery, SurfaceId, Transmittance};
@@ -43,7 +43,7 @@ impl masks::Occluders for Local {
 
     fn are_clear(&self, from: &Aabb, to: &Aabb) -> bool {
         let found = self.occluders.within(&Shaft::between(*from, *to), 0);
-        matches!(found, Candidates::Triangles(none) if none.is_empty())
+        found.are_none()
     }
 
     fn starts_inside(&self, ray: &Ray) -> bool {

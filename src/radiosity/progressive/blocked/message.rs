@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::super::patches::Patch;
-use super::super::shooter::{Part, Shining, Target};
+use super::super::patches::{Facet, Patch};
+use super::super::shooter::{Shining, Target};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::partition::CellId;
@@ -32,15 +32,19 @@ pub struct Flash {
     /// Which patch, among those of all subscenes.
     pub patch: usize,
     pub shape: Arc<Shape>,
-    /// What the patch sends out all in all, lm/m2.
+    /// What the patch sends out on the average, lm/m2.
     pub whole: Vec3,
     /// What each of its parts does.
-    pub parts: Vec<Part>,
+    pub each: Vec<Vec3>,
 }
 
 /// A patch as others know it.
 pub struct Shape {
     pub patch: Patch,
+    /// The polygons of each of its parts.
+    pub parts: Vec<Vec<Facet>>,
+    /// What it will send out in the end, lm/m2, about: luminance.
+    pub glow: f32,
     /// The box around it and around the points that it looks from.
     pub bounds: Aabb,
     pub source: Source,
@@ -48,15 +52,14 @@ pub struct Shape {
     pub targets: Vec<Target>,
 }
 
-impl Flash {
-    pub fn shining(&self) -> Shining<'_> {
-        Shining { patch: &self.shape.patch, bounds: self.shape.bounds, whole: self.whole, parts: &self.parts }
-    }
-}
-
 impl Shape {
+    pub fn shining(&self) -> Shining<'_> {
+        Shining { patch: &self.patch, bounds: self.bounds, parts: &self.parts, glow: self.glow }
+    }
+
     /// Spreads viewpoints over a patch; `place` is in its subscene.
-    pub fn new(patch: &Patch, bounds: Aabb, place: Vec3, seed: u32) -> Self {
+    pub fn new(shining: &Shining, place: Vec3, seed: u32) -> Self {
+        let Shining { patch, bounds, parts, glow } = *shining;
         let numbers = OwenSobol::new(hash2(seed, 3));
         let target = |viewpoint: u32| {
             let [x, y, ..] = numbers.point(viewpoint);
@@ -67,6 +70,6 @@ impl Shape {
         let targets: Vec<Target> = (0..VIEWPOINTS).map(target).collect();
         let viewpoints = targets.iter().map(|target| Viewpoint { position: target.position, normal: target.normal });
         let source = Source::new(place, viewpoints.collect());
-        Self { patch: patch.clone(), bounds, source, targets }
+        Self { patch: patch.clone(), parts: parts.to_vec(), glow, bounds, source, targets }
     }
 }

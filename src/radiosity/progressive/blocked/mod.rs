@@ -20,16 +20,18 @@ use std::sync::Arc;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::patches::{Patch, facets_of, patches_apart};
+use super::patches::{Facet, Patch, facets_of, patches_apart};
 use super::receivers::{Receiver, ReceiverId};
-use super::refinement::{State, light_per_ray};
-use super::{Found, Options, Place};
+use super::refinement::{Brightness, State, fit, parts, restore, shots_of};
+use super::shooter::Shining;
+use super::{Options, Place, Refine};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
 use crate::lightmap::ElementId;
 use crate::partition::masks::{Interface, Sectors};
 use crate::partition::{CellId, Partition, PartitionError};
-use crate::radiosity::{SolveError, SubsceneSettings};
+use crate::radiosity::SubsceneSettings;
+use crate::radiosity::partial::Shots;
 
 use local::{Local, Origins};
 use message::{Message, Shape};
@@ -37,6 +39,9 @@ use worker::{Common, Contents, Worker};
 
 /// Patches shoot that have more than this share of what the strongest had when the round began.
 const SHARE_OF_STRONGEST: f64 = 0.5;
+
+/// Shots of a subscene in a round at most.
+const MOST_SHOTS: usize = 64;
 
 /// A solution that all subscenes together work at.
 pub struct Blocked<'a> {
@@ -46,8 +51,6 @@ pub struct Blocked<'a> {
     receivers: Vec<Vec<ReceiverId>>,
     inboxes: Vec<VecDeque<Message>>,
     shots: u64,
-    /// True when nobody may shoot any more.
-    is_over: bool,
 }
 
 impl<'a> Blocked<'a> {
@@ -70,13 +73,13 @@ impl<'a> Blocked<'a> {
         let mut patches = patches_apart(scene, elements, visible, sector_of);
         super::bare::add(scene, elements, &mut patches, &mut receivers);
         let source = |id: ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-        let power = |id: &ReceiverId| source(*id) * receivers[id.index()].area;
-        let power: Vec3 = patches.iter().flat_map(|patch| &patch.receivers).map(power).sum();
-        let area = patches.iter().map(|patch| patch.visible_area).sum();
+        let states = patches.iter().map(|patch| State::new(patch, &receivers, |id| source(*id))).collect::<Vec<_>>();
+        let brightness = Brightness::of(&patches, &receivers, &states);
+        drop(states);
         let cells = partition.cells().len();
         let common = Common {
             patches: patches.len(),
-            light_per_ray: light_per_ray(f64::from(power.element_sum()) / 3.0, area, options.noise),
+            light_per_ray: brightness.light_per_ray(options.noise),
             visibility: options.visibility,
             most_bytes: options.most_bytes / (2 * cells),
             seed: options.seed,
@@ -100,83 +103,90 @@ impl<'a> Blocked<'a> {
         let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect::<Vec<_>>();
         let worker = |(((share, numbers), first), cell): (((Share, &Vec<ReceiverId>), usize), CellId)| {
             let interface = Interface::new(&partition, cell, settings.mask_resolution)?;
-            let contents = share.contents(first, |id| source(numbers[id.index()]), options.seed);
+            let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(numbers[id.index()].0)]);
+            let contents = share.contents(first, brightness, |id| source(numbers[id.index()]), facets, options.seed);
             let local = Local::new(&origins, &subscenes[cell.index()]);
             Ok(Worker::new(common, interface, local, contents))
         };
         let all: Vec<_> = shares.into_iter().zip(&numbers).zip(firsts).zip(partition.ids()).collect();
         let workers = all.into_par_iter().map(worker).collect::<Result<Vec<_>, PartitionError>>()?;
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { place, workers, receivers: numbers, inboxes, shots: 0, is_over: false })
+        Ok(Self { place, workers, receivers: numbers, inboxes, shots: 0 })
     }
 
-    /// How many patches there are.
-    pub fn patches(&self) -> usize {
-        self.workers.iter().map(|worker| worker.contents().patches.len()).sum()
+    /// One subscene shoots what is above a threshold, a little of it at a time.
+    fn shoot_in(&mut self, cell: usize, threshold: f64) {
+        let mut post = Vec::new();
+        for _ in 0..MOST_SHOTS {
+            let worker = &mut self.workers[cell];
+            let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold) else { break };
+            worker.shoot(shot.patch, self.shots, &mut post);
+            self.shots += 1;
+        }
+        self.send(post);
     }
 
-    /// All power that has not been shot, lumens, the mean of the channels.
-    pub fn unshot_power(&self) -> f64 {
+    /// Subscenes read their messages until there are no more.
+    fn deliver(&mut self) {
+        while self.inboxes.iter().any(|inbox| !inbox.is_empty()) {
+            for cell in 0..self.workers.len() {
+                let mut post = Vec::new();
+                for message in core::mem::take(&mut self.inboxes[cell]) {
+                    self.workers[cell].receive(message, &mut post);
+                }
+                self.send(post);
+            }
+        }
+    }
+
+    fn send(&mut self, post: Vec<Message>) {
+        post.into_iter().for_each(|message| self.inboxes[message.to.index()].push_back(message));
+    }
+
+    fn states(&self) -> impl Iterator<Item = &State> {
+        self.workers.iter().flat_map(|worker| &worker.contents().states)
+    }
+}
+
+impl Refine for Blocked<'_> {
+    fn patches(&self) -> usize {
+        self.states().count()
+    }
+
+    fn shots(&self) -> u32 {
+        self.shots as u32
+    }
+
+    fn rays(&self) -> u64 {
+        self.workers.iter().flat_map(Worker::rays).sum()
+    }
+
+    fn unshot_power(&self) -> f64 {
         self.workers.iter().map(Worker::unshot_power).sum()
     }
 
-    /// The most power that a patch has not shot; `None` when all has been shot.
-    pub fn strongest(&self) -> Option<f64> {
+    fn strongest_power(&self) -> Option<f64> {
         let powers = self.workers.iter().filter_map(Worker::strongest).map(|shot| shot.power);
         powers.max_by(f64::total_cmp)
     }
 
-    /// Goes from subscene to subscene once; false when nothing was left to do: no patch has more power than a tolerance,
-    /// or `go_on`, which is told the power of the next shot, has wanted no more, and all messages have arrived.
-    ///
-    /// # Errors
-    /// What `go_on` answers.
-    pub fn go_round(
-        &mut self,
-        tolerance: f64,
-        go_on: &mut impl FnMut(f64) -> Result<bool, SolveError>,
-    ) -> Result<bool, SolveError> {
-        let strongest = self.strongest().filter(|&power| !self.is_over && power > tolerance);
-        if strongest.is_none() && self.inboxes.iter().all(VecDeque::is_empty) {
-            return Ok(false);
-        }
-        let threshold = strongest.map(|power| tolerance.max(power * SHARE_OF_STRONGEST));
+    /// Goes from subscene to subscene once; then all that was shot has arrived everywhere.
+    fn shoot_on(&mut self, tolerance: f64) {
+        let Some(strongest) = self.strongest_power() else { return };
+        let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
         for cell in 0..self.workers.len() {
-            self.visit(cell, threshold, go_on)?;
+            self.shoot_in(cell, threshold);
         }
-        Ok(true)
+        self.deliver();
     }
 
-    /// One subscene reads its messages and shoots what is above a threshold.
-    fn visit(
-        &mut self,
-        cell: usize,
-        threshold: Option<f64>,
-        go_on: &mut impl FnMut(f64) -> Result<bool, SolveError>,
-    ) -> Result<(), SolveError> {
-        let Self { place, workers, receivers, inboxes, shots, is_over } = self;
-        let (worker, numbers) = (&mut workers[cell], &receivers[cell]);
-        let facets = |id: ReceiverId| facets_of(place.scene, place.elements, &[ElementId(numbers[id.index()].0)]);
-        let mut post = Vec::new();
-        for message in core::mem::take(&mut inboxes[cell]) {
-            worker.receive(message, &mut post);
+    fn add(&mut self, light: &[Vec3]) {
+        for (worker, numbers) in self.workers.iter_mut().zip(&self.receivers) {
+            worker.add(|id| light.get(numbers[id.index()].index()).copied());
         }
-        while let (false, Some(threshold), Some(shot)) = (*is_over, threshold, worker.strongest()) {
-            if shot.power <= threshold {
-                break;
-            }
-            *is_over = !go_on(shot.power)?;
-            if !*is_over {
-                worker.shoot(shot.patch, *shots, facets, &mut post);
-                *shots += 1;
-            }
-        }
-        post.into_iter().for_each(|message| inboxes[message.to.index()].push_back(message));
-        Ok(())
     }
 
-    /// Irradiance that each element has received, lux.
-    pub fn received(&self) -> Vec<Vec3> {
+    fn received(&self) -> Vec<Vec3> {
         let mut received = vec![Vec3::ZERO; self.place.elements.len()];
         for (worker, numbers) in self.workers.iter().zip(&self.receivers) {
             let contents = worker.contents();
@@ -191,14 +201,22 @@ impl<'a> Blocked<'a> {
         received
     }
 
-    /// What all shots came to, of so much power.
-    pub fn found(&self, all: f64) -> Found {
-        Found {
-            received: self.received(),
-            unshot: (self.unshot_power() / all) as f32,
-            shots: self.shots as u32,
-            rays: self.workers.iter().map(Worker::rays).sum(),
+    fn state(&self) -> Shots {
+        let rays = self.workers.iter().flat_map(Worker::rays).collect();
+        shots_of(self.states(), self.shots as u32, rays)
+    }
+
+    fn resume(&mut self, from: &Shots) -> bool {
+        let each = 2 * self.patches();
+        if !fit(self.states(), from) || from.rays.len() != each * self.workers.len() {
+            return false;
         }
+        for (worker, rays) in self.workers.iter_mut().zip(from.rays.chunks_exact(each.max(1))) {
+            worker.know_rays(rays);
+        }
+        restore(self.workers.iter_mut().flat_map(Worker::states_mut), from);
+        self.shots = from.count.into();
+        true
     }
 }
 
@@ -221,17 +239,26 @@ impl Share {
         self.patches.push(patch);
     }
 
-    fn contents(self, first: usize, source: impl Fn(ReceiverId) -> Vec3, seed: u32) -> Contents {
+    fn contents(
+        self,
+        first: usize,
+        brightness: Brightness,
+        source: impl Fn(ReceiverId) -> Vec3,
+        facets: impl Fn(&ReceiverId) -> Vec<Facet>,
+        seed: u32,
+    ) -> Contents {
         let Self { patches, receivers, .. } = self;
         let eyes = |patch: &Patch| Aabb::around(patch.receivers.iter().flat_map(|id| receivers[id.index()].points));
         let eyes: Vec<Aabb> = patches.iter().map(eyes).collect();
         let bounds: Vec<Aabb> = patches.iter().zip(&eyes).map(|(patch, eyes)| patch.bounds().union(*eyes)).collect();
+        let states: Vec<State> = patches.iter().map(|patch| State::new(patch, &receivers, |id| source(*id))).collect();
         let shape = |(index, patch): (usize, &Patch)| {
             let place = receivers[patch.receivers[0].index()].place();
-            Arc::new(Shape::new(patch, bounds[index], place, hash2(seed, (first + index) as u32)))
+            let glow = brightness.glow(patch, &states[index]);
+            let shining = Shining { patch, bounds: bounds[index], parts: &parts(patch, &facets), glow };
+            Arc::new(Shape::new(&shining, place, hash2(seed, (first + index) as u32)))
         };
         let shapes = patches.iter().enumerate().map(shape).collect();
-        let states = patches.iter().map(|patch| State::new(patch, &receivers, |id| source(*id))).collect();
         Contents { patches, receivers, bounds, eyes, states, shapes, first }
     }
 }

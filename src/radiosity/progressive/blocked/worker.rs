@@ -7,10 +7,11 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::super::interactions::{Between, InteractionCache, Interactions};
-use super::super::patches::{Facet, Patch};
+use super::super::exchanges::{ExchangeCache, Exchanges};
+use super::super::occluders::Candidates;
+use super::super::patches::Patch;
 use super::super::receivers::{Receiver, ReceiverId};
-use super::super::refinement::{self, State, parts};
+use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Look, Shooter, Straight, Target};
 use super::super::{PatchId, Visibility};
 use super::local::Local;
@@ -26,7 +27,7 @@ pub struct Common {
     pub patches: usize,
     pub light_per_ray: f32,
     pub visibility: Visibility,
-    /// Memory of one of them for interactions, and as much for masks.
+    /// Memory of one of them for exchanges, and as much for masks.
     pub most_bytes: usize,
     pub seed: u32,
 }
@@ -54,9 +55,10 @@ pub struct Worker {
     contents: Contents,
     /// Shots whose masks are not all there.
     pending: Pending,
-    interactions: InteractionCache,
+    exchanges: ExchangeCache,
     masks: MaskCache,
-    rays: u64,
+    /// Rays that found what each patch of all sends here, and those that made its masks.
+    rays: Vec<[u64; 2]>,
 }
 
 impl Worker {
@@ -67,9 +69,9 @@ impl Worker {
             local,
             contents,
             pending: Pending::default(),
-            interactions: InteractionCache::new(common.patches, common.most_bytes),
+            exchanges: ExchangeCache::new(common.patches, common.most_bytes),
             masks: MaskCache { most_bytes: common.most_bytes, ..MaskCache::default() },
-            rays: 0,
+            rays: vec![[0; 2]; common.patches],
         }
     }
 
@@ -78,9 +80,32 @@ impl Worker {
         &self.contents
     }
 
-    /// Rays that asked what is in sight.
-    pub fn rays(&self) -> u64 {
-        self.rays + self.local.mask_rays()
+    /// Rays that asked what is in sight, by patch of all: of those here, and for masks.
+    pub fn rays(&self) -> impl Iterator<Item = u64> {
+        self.rays.iter().flatten().copied()
+    }
+
+    /// Goes on from what [`Worker::rays`] answered.
+    pub fn know_rays(&mut self, rays: &[u64]) {
+        let pairs = rays.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
+        self.rays.iter_mut().zip(pairs).for_each(|(known, pair)| *known = pair);
+    }
+
+    /// The light of its patches.
+    pub fn states_mut(&mut self) -> &mut [State] {
+        &mut self.contents.states
+    }
+
+    /// Adds light to its receivers, lux, of which they reflect their part.
+    pub fn add(&mut self, light: impl Fn(ReceiverId) -> Option<Vec3>) {
+        let Contents { patches, receivers, states, .. } = &mut self.contents;
+        for (patch, state) in patches.iter().zip(states) {
+            for (index, &id) in patch.receivers.iter().enumerate() {
+                if let Some(light) = light(id) {
+                    state.receive(index, &receivers[id.index()], light);
+                }
+            }
+        }
     }
 
     /// Its patch with most unshot power.
@@ -103,24 +128,16 @@ impl Worker {
         }
     }
 
-    /// Shoots all that one of its patches has, as shot `number` of all. `facets` are those of one of its receivers.
-    pub fn shoot(
-        &mut self,
-        patch: PatchId,
-        number: u64,
-        facets: impl Fn(ReceiverId) -> Vec<Facet>,
-        post: &mut Vec<Message>,
-    ) {
+    /// Shoots all that one of its patches has, as shot `number` of all.
+    pub fn shoot(&mut self, patch: PatchId, number: u64, post: &mut Vec<Message>) {
         let contents = &mut self.contents;
         let (power, each) = contents.states[patch.index()].take();
-        let shines = &contents.patches[patch.index()];
-        let whole = power / shines.visible_area;
         let flash = Arc::new(Flash {
             number,
             patch: contents.first + patch.index(),
             shape: contents.shapes[patch.index()].clone(),
-            whole,
-            parts: parts(shines, whole, &each, |id| facets(*id)),
+            whole: power / contents.patches[patch.index()].visible_area,
+            each,
         });
         self.light(&flash, &[], Some(patch));
         self.send(&flash, &[], post);
@@ -128,58 +145,62 @@ impl Worker {
 
     /// Receives the light of a shot.
     fn light(&mut self, flash: &Flash, masks: &[InMask], own: Option<PatchId>) {
-        let Self { common, interface, local, contents, interactions, .. } = self;
+        let Self { common, interface, local, contents, exchanges, rays, .. } = self;
         let Contents { patches, receivers, bounds, eyes, states, .. } = contents;
         let sight = Sight { interface, source: &flash.shape.source, masks };
         if sight.is_dark() {
             return;
         }
-        let geometry = Geometry {
-            world: &local.world,
-            patches,
-            receivers,
-            bounds,
-            occluders: &local.occluders,
-            visibility: common.visibility,
-            light_per_ray: common.light_per_ray,
-        };
-        let seed = hash2(hash2(common.seed, flash.number as u32), interface.cell().0);
-        let shooter = Shooter::new(geometry, flash.shining(), own, seed);
-        let through = |receiver: PatchId| sight.through(&eyes[receiver.index()]);
         let build = || {
-            Interactions::build(patches.len(), |receiver| {
-                if through(receiver) == Through::Dark { None } else { shooter.candidates(receiver) }
-            })
-        };
-        let rays = AtomicU64::new(0);
-        interactions.with(PatchId::from_index(flash.patch), build, |interactions| {
-            states.par_iter_mut().with_min_len(4).enumerate().for_each(|(receiver, state)| {
-                let receiver = PatchId::from_index(receiver);
-                let Some(between) = interactions.with(receiver) else { return };
-                let add = |index: usize, id: ReceiverId, light: Vec3| {
-                    state.receive(index, &receivers[id.index()], light);
-                };
-                let is_clear = between == Between::Nothing && through(receiver) == Through::Clear;
-                let looked = if own.is_some() {
+            let traced = AtomicU64::new(0);
+            let geometry = Geometry {
+                world: &local.world,
+                patches,
+                receivers,
+                bounds,
+                occluders: &local.occluders,
+                visibility: common.visibility,
+                light_per_ray: common.light_per_ray,
+            };
+            let seed = hash2(hash2(common.seed, flash.patch as u32), interface.cell().0);
+            let shooter = Shooter::new(geometry, flash.shape.shining(), own, seed);
+            let exchanges = Exchanges::build(patches.len(), |receiver| {
+                let through = sight.through(&eyes[receiver.index()]);
+                let between = &if through == Through::Dark { None } else { shooter.candidates(receiver) }?;
+                let is_clear = between.are_none() && through == Through::Clear;
+                let (factors, looked) = if own.is_some() {
                     let look = Straight { geometry, patch: &flash.shape.patch, between };
-                    shooter.light(receiver, (!is_clear).then_some(&look), add)
+                    shooter.factors(receiver, (!is_clear).then_some(&look))
                 } else {
                     let look = Masked { sight, geometry, targets: &flash.shape.targets, between };
-                    shooter.light(receiver, (!is_clear).then_some(&look), add)
+                    shooter.factors(receiver, (!is_clear).then_some(&look))
                 };
-                rays.fetch_add(looked, Ordering::Relaxed);
+                traced.fetch_add(looked, Ordering::Relaxed);
+                Some(factors)
+            });
+            rays[flash.patch][0] = traced.into_inner();
+            exchanges
+        };
+        exchanges.with(PatchId::from_index(flash.patch), build, |exchanges| {
+            exchanges.light(flash.whole, &flash.each, |to, index, light| {
+                let id = patches[to.index()].receivers[index];
+                states[to.index()].receive(index, &receivers[id.index()], light);
             });
         });
-        self.rays += rays.into_inner();
     }
 
     /// Tells those behind its borders of a shot.
     fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], post: &mut Vec<Message>) {
-        let Self { interface, local, masks: known, .. } = self;
+        let Self { interface, local, masks: known, rays, .. } = self;
         let source = &flash.shape.source;
         let sight = Sight { interface, source, masks };
         let gates: Vec<_> = interface.outward(source).collect();
-        let make = || gates.par_iter().map(|gate| Arc::new(sight.mask(gate, local))).collect();
+        let make = || {
+            let before = local.mask_rays();
+            let masks = gates.par_iter().map(|gate| Arc::new(sight.mask(gate, local))).collect();
+            rays[flash.patch][1] = local.mask_rays() - before;
+            masks
+        };
         for (gate, mask) in gates.iter().zip(known.with(flash.patch, make)) {
             let mask = InMask { border: gate.border, mask };
             post.push(Message { to: gate.beyond, flash: flash.clone(), mask });
@@ -192,7 +213,7 @@ struct Masked<'a> {
     sight: Sight<'a>,
     geometry: Geometry<'a>,
     targets: &'a [Target],
-    between: Between<'a>,
+    between: &'a Candidates,
 }
 
 impl Look for Masked<'_> {
