@@ -15,6 +15,10 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::plugin::{Baked, TakeScreenshot, ViewerPlugin, spawn_scene};
 use bevy_radiosity::prelude::*;
+use bevy_radiosity::scene::Sky;
+
+/// Luminance of the sky, cd/m2.
+const SKY: f32 = 1000.0;
 
 /// Hours of the day that pass in a second.
 const PACE: f32 = 0.6;
@@ -36,15 +40,16 @@ fn main() -> AppExit {
     let is_baked = arguments.iter().any(|argument| argument == "--baked");
     let level = arguments.into_iter().find(|argument| !argument.starts_with('-'));
     let options = Options { level: level.unwrap_or_else(|| "level.glb".to_owned()), hour, is_baked };
-    let (eye, target) = (Vec3::new(0.0, 1.7, 0.0), Vec3::new(0.0, 1.5, -1.0));
-    let viewer = ViewerPlugin { eye, target, ev100: 9.0, screenshot, ..default() };
+    let (eye, target) = view_of(&options.level);
+    let sky = Sky::Uniform(Vec3::splat(SKY));
+    let viewer = ViewerPlugin { eye, target, ev100: 9.0, sky, screenshot, ..default() };
 
     App::new()
         .add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
         .insert_resource(options)
         .insert_resource(SceneSettings { emissive_units: EmissiveUnits::Nits, ambient_is_sky: true, ..default() })
-        .insert_resource(GlobalAmbientLight { brightness: 1000.0, ..default() })
+        .insert_resource(GlobalAmbientLight { brightness: SKY, ..default() })
         .insert_resource(Relight::default())
         .add_systems(Startup, spawn_level)
         .add_systems(Update, (cast_shadows, bake_when_loaded, wander, take_screenshot_when_lit))
@@ -55,6 +60,16 @@ fn main() -> AppExit {
 fn value_of(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let flag = arguments.iter().position(|argument| argument == name)?;
     arguments.drain(flag..(flag + 2).min(arguments.len())).nth(1)
+}
+
+/// Where a level's first camera stands, and what it looks at.
+fn view_of(level: &str) -> (Vec3, Vec3) {
+    let place = if level.starts_with("builtin:") { level.to_owned() } else { format!("assets/{level}") };
+    let cameras = bevy_radiosity::scene::load(&place).map(|loaded| loaded.cameras).unwrap_or_default();
+    match cameras.first() {
+        Some(camera) => (camera.position, camera.position + camera.forward),
+        None => (Vec3::new(0.0, 1.7, 0.0), Vec3::new(0.0, 1.5, -1.0)),
+    }
 }
 
 fn spawn_level(world: &mut World) {
@@ -77,7 +92,7 @@ fn spawn_level(world: &mut World) {
 /// East at six, highest at noon, west at eighteen.
 fn sun_at(hour: f32) -> Transform {
     let angle = (hour - 12.0) * (core::f32::consts::TAU / 24.0);
-    let toward = Vec3::new(-angle.sin(), 0.9 * angle.cos(), 0.45);
+    let toward = Vec3::new(-angle.sin(), 0.9 * angle.cos(), 0.8);
     Transform::default().looking_to(-toward, Vec3::Y)
 }
 

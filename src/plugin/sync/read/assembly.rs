@@ -1,0 +1,282 @@
+//! A [`Scene`](crate::scene::Scene) in the making, part by part.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bevy::light::Skybox;
+use bevy::pbr::StandardMaterial;
+use bevy::prelude::*;
+
+use super::{FoundLight, Purpose, SceneReader, SurfaceEntityItem, WorldScene};
+use crate::plugin::convert;
+use crate::plugin::sync::cache::AssetCache;
+use crate::plugin::sync::key::UniqueKeys;
+use crate::plugin::sync::movers::can_stand;
+use crate::scene::{
+    EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, Sides, Sky, Surface,
+    SurfaceKey, TextureId,
+};
+
+/// A scene in the making.
+pub struct Assembly<'r, 'w, 's> {
+    reader: &'r SceneReader<'w, 's>,
+    cache: &'r AssetCache,
+    result: WorldScene,
+    keys: UniqueKeys,
+    meshes: HashMap<AssetId<Mesh>, MeshId>,
+    materials: HashMap<AssetId<StandardMaterial>, MaterialId>,
+    textures: HashMap<AssetId<Image>, Option<TextureId>>,
+    purpose: Purpose,
+    moved: usize,
+    deformed: usize,
+}
+
+impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
+    pub fn new(reader: &'r SceneReader<'w, 's>, cache: &'r AssetCache, purpose: Purpose) -> Self {
+        Self {
+            reader,
+            cache,
+            result: WorldScene::default(),
+            keys: UniqueKeys::default(),
+            meshes: HashMap::new(),
+            materials: HashMap::new(),
+            textures: HashMap::new(),
+            purpose,
+            moved: 0,
+            deformed: 0,
+        }
+    }
+
+    pub fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
+        let wishes = self.wishes(surface.entity);
+        let role = match (self.reader.role(surface, &wishes), self.purpose) {
+            (Role::Mover, Purpose::View) if surface.is_skinned || self.reader.is_morphed(surface) => {
+                self.deformed += 1;
+                Role::Excluded
+            }
+            (Role::Excluded, _) => Role::Excluded,
+            (role, Purpose::View) if surface.has_moved || role == Role::Mover => {
+                if can_stand(&surface.transform.affine()) { Role::Mover } else { Role::Static }
+            }
+            (role, _) => role,
+        };
+        if role == Role::Excluded {
+            return;
+        }
+        let lightmap = self.lightmap(surface);
+        let (mesh, material) = match lightmap {
+            Some(_) => (surface.mesh.0.id(), surface.material.0.id()),
+            None => (surface.source_mesh().id(), surface.source_material()),
+        };
+        self.result.assets.insert(mesh.untyped());
+        self.result.assets.insert(material.untyped());
+        let who = self.reader.names.describe(surface.entity);
+        let mesh = match self.mesh(mesh) {
+            Ok(mesh) => mesh,
+            Err(reason) => {
+                self.result.warnings.push(format!("the mesh of {who} is left out: {reason}"));
+                return;
+            }
+        };
+        let Some(standard) = self.reader.materials.get(material) else {
+            self.result.warnings.push(format!("{who} is left out: its material is not loaded"));
+            return;
+        };
+        if surface.has_moved && role == Role::Mover && self.purpose == Purpose::Bake {
+            self.moved += 1;
+        }
+        let unique = self.keys.claim(&key);
+        if unique != key {
+            self.result.warnings.push(format!(
+                "more than one surface is called '{key}': {who} is known as '{unique}', which may change from run to \
+                 run; give it a `BakeId`"
+            ));
+        }
+        let to_world = surface.transform.affine();
+        let mut placed = Surface {
+            to_world,
+            role,
+            density_scale: wishes.density.unwrap_or(1.0),
+            lightmap,
+            ..Surface::new(unique.clone(), mesh, self.material(material, standard))
+        };
+        // Where each side has triangles of its own, the material that stands in knows it.
+        let is_split = lightmap.is_some() && surface.source_material() != material;
+        placed.sides = match wishes.double_sided.filter(|_| !is_split) {
+            Some(true) => Sides::Both,
+            Some(false) => Sides::Front,
+            None => convert::sides_of(standard, placed.is_mirrored()),
+        };
+        self.result.scene.surfaces.push(placed);
+        self.result.surfaces.insert(unique, (surface.entity, surface.source_mesh().clone()));
+    }
+
+    /// Where a surface's light is, if paths may end there and it can be read.
+    fn lightmap(&mut self, surface: &SurfaceEntityItem<'_, '_>) -> Option<LightmapPlace> {
+        let (page, rect) = surface.shown_light().filter(|_| self.reader.shows_lightmaps(self.purpose))?;
+        let is_read = matches!(self.cache.mesh(surface.mesh.0.id()), Some(Ok(_)))
+            && matches!(self.cache.texture(page), Some(Ok(_)))
+            && self.reader.materials.contains(surface.material.0.id());
+        let page = if is_read { self.texture(page, "a lightmap") } else { None }?;
+        let is_direct_too = self.reader.lit_lights.as_ref().is_some_and(|lit| lit.is_direct);
+        Some(LightmapPlace { page, corner: rect.min, size: rect.size(), is_direct_too })
+    }
+
+    fn wishes(&mut self, entity: Entity) -> Overrides {
+        let mut problems = Vec::new();
+        let wishes = self.reader.wishes.of(entity, &mut problems);
+        self.note(problems);
+        wishes
+    }
+
+    fn note(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            // Whatever hangs under a node says the same of it.
+            let sentence = problem.to_string();
+            if !self.result.warnings.contains(&sentence) {
+                self.result.warnings.push(sentence);
+            }
+        }
+    }
+
+    fn mesh(&mut self, id: AssetId<Mesh>) -> Result<MeshId, String> {
+        if let Some(&known) = self.meshes.get(&id) {
+            return Ok(known);
+        }
+        let mesh = match self.cache.mesh(id) {
+            Some(Ok(mesh)) => Arc::clone(mesh),
+            Some(Err(problem)) => return Err(problem.to_string()),
+            None => return Err("it is not loaded".to_owned()),
+        };
+        let meshes = &mut self.result.scene.meshes;
+        meshes.push(mesh);
+        let new = MeshId::from_index(meshes.len() - 1);
+        self.meshes.insert(id, new);
+        Ok(new)
+    }
+
+    fn material(&mut self, id: AssetId<StandardMaterial>, standard: &StandardMaterial) -> MaterialId {
+        if let Some(&known) = self.materials.get(&id) {
+            return known;
+        }
+        let name = self.reader.asset_name(id);
+        let settings = *self.reader.settings;
+        let mut material =
+            convert::material_from_standard(&name, standard, &settings, &mut |image| self.texture(image, &name));
+        if self.purpose == Purpose::View {
+            convert::add_bumps(&mut material, standard, &mut |image| self.texture(image, &name));
+        }
+        let materials = &mut self.result.scene.materials;
+        materials.push(material);
+        let new = MaterialId::from_index(materials.len() - 1);
+        self.materials.insert(id, new);
+        new
+    }
+
+    fn texture(&mut self, id: AssetId<Image>, material: &str) -> Option<TextureId> {
+        if let Some(&known) = self.textures.get(&id) {
+            return known;
+        }
+        self.result.assets.insert(id.untyped());
+        let read = match self.cache.texture(id) {
+            Some(Ok(texture)) => Ok(Arc::clone(texture)),
+            Some(Err(problem)) => Err(problem.to_string()),
+            None => Err("it is not loaded".to_owned()),
+        };
+        let new = match read {
+            Ok(texture) => {
+                let textures = &mut self.result.scene.textures;
+                textures.push(texture);
+                Some(TextureId::from_index(textures.len() - 1))
+            }
+            Err(reason) => {
+                self.result.warnings.push(format!(
+                    "texture {} of material {material} cannot be read ({reason}): its factor alone is used",
+                    self.reader.asset_name(id)
+                ));
+                None
+            }
+        };
+        self.textures.insert(id, new);
+        new
+    }
+
+    pub fn add_lights(&mut self) {
+        let mut problems = Vec::new();
+        let mut found = self.reader.lights_with(&mut problems);
+        self.note(problems);
+        found.retain(|light| !light.is_hidden);
+        found.sort_by(|a, b| a.name.cmp(&b.name).then(a.entity.cmp(&b.entity)));
+        for FoundLight { entity, name, kind, .. } in found {
+            self.result.scene.lights.push(Light { name, kind });
+            self.result.lights.push(entity);
+        }
+    }
+
+    pub fn add_sky(&mut self) {
+        let reader = self.reader;
+        if reader.settings.ambient_is_sky
+            && let Some(ambient) = &reader.ambient
+        {
+            self.result.scene.sky = Sky::Uniform(convert::linear_rgb(ambient.color) * ambient.brightness);
+            return;
+        }
+        let skyboxes = reader.skyboxes(self.purpose);
+        let Some((&skybox, image)) = skyboxes.first().and_then(|first| Some((first, first.image.as_ref()?))) else {
+            return;
+        };
+        self.result.assets.insert(image.id().untyped());
+        let is_same = |other: &&&Skybox| {
+            (&other.image, other.brightness, other.rotation) == (&skybox.image, skybox.brightness, skybox.rotation)
+        };
+        if !skyboxes.iter().all(|other| is_same(&other)) {
+            let warning = "cameras have different skyboxes: that of the camera with the lowest order is the sky of all";
+            self.result.warnings.push(warning.to_owned());
+        }
+        let read = match self.cache.sky(image.id()) {
+            Some(Ok(picture)) => Ok(Arc::clone(picture)),
+            Some(Err(problem)) => Err(problem.to_string()),
+            None => Err("it is not loaded".to_owned()),
+        };
+        match read {
+            Ok(picture) => {
+                let Skybox { brightness: scale, rotation, .. } = *skybox;
+                self.result.scene.sky = Sky::Map(EnvironmentMap { picture, scale, rotation });
+                self.result.lights.extend(&reader.lit_cameras);
+            }
+            Err(reason) => {
+                let name = reader.asset_name(image.id());
+                self.result.warnings.push(format!("skybox {name} cannot be read ({reason}): the sky is dark"));
+            }
+        }
+    }
+
+    pub fn finish(mut self) -> WorldScene {
+        let strangers: Vec<String> =
+            self.reader.strangers.iter().map(|entity| self.reader.names.describe(entity)).collect();
+        if !strangers.is_empty() {
+            self.result.warnings.push(format!(
+                "{} left out, because only StandardMaterial can be read: {}",
+                scene_count(strangers.len(), "mesh", "meshes"),
+                strangers.join(", ")
+            ));
+        }
+        if self.moved > 0 {
+            self.result.warnings.push(format!(
+                "{} moved since they were loaded and are not baked; `BakeStatic` bakes them where they stand",
+                scene_count(self.moved, "surface", "surfaces")
+            ));
+        }
+        if self.deformed > 0 {
+            self.result.warnings.push(format!(
+                "{} left out of the live view, because skinned and morphed meshes are bent on the GPU alone",
+                scene_count(self.deformed, "surface", "surfaces")
+            ));
+        }
+        self.result
+    }
+}
+
+fn scene_count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
