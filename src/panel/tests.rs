@@ -10,7 +10,7 @@ use crate::geometry::Aabb;
 use crate::partition::{PartitionKind, PartitionSettings};
 use crate::plugin::{
     BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, CutScene, LightmapOverlay,
-    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, SceneStatus,
+    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightStatus, SceneStatus,
 };
 
 /// Writes to what cameras show, as any other system sees them.
@@ -48,6 +48,7 @@ impl Screen {
             .init_resource::<BakeConvergence>()
             .init_resource::<LightmapOverlay>()
             .init_resource::<PartitionCells>()
+            .init_resource::<RelightStatus>()
             .init_resource::<SceneStatus>()
             .init_resource::<Time<Real>>()
             .init_resource::<ButtonInput<KeyCode>>()
@@ -287,6 +288,20 @@ fn a_partition_is_asked_for_by_kind_and_its_cells_are_counted() {
     assert!(screen.find("3 cells, sigma 0.250").is_some());
     screen.click("partition");
     assert_eq!(wanted(&screen), None);
+}
+
+#[test]
+fn a_click_has_lightmaps_follow_their_lights_and_the_panel_says_why_they_do_not() {
+    let mut screen = Screen::new(());
+    let follows = |screen: &Screen| screen.app.world().get_resource::<Relight>().map(|relight| relight.enabled);
+    assert_eq!(follows(&screen), None);
+    screen.click("lightmaps follow their lights");
+    assert_eq!(follows(&screen), Some(true));
+    assert!(screen.find("There are no lightmaps that could follow.").is_some());
+    screen.app.world_mut().resource_mut::<RelightStatus>().problem = Some("the level has changed".to_owned());
+    assert!(screen.find("the level has changed").is_some());
+    screen.click("lightmaps follow their lights");
+    assert_eq!(follows(&screen), Some(false));
 }
 
 #[test]
