@@ -4,13 +4,14 @@
 //! that. Movers are followed without being read again.
 
 use bevy::asset::UntypedAssetId;
-use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, Skybox, SpotLight, SunDisk};
+use bevy::light::{NotShadowCaster, Skybox};
 use bevy::pbr::{Lightmap, StandardMaterial};
 use bevy::prelude::*;
 
 use super::LiveView;
 use super::rebuild::LiveScene;
 use crate::plugin::components::{BakeExclude, SceneSettings};
+use crate::plugin::sync::LightChanges;
 
 type AnySurfaceChanged = (
     With<Mesh3d>,
@@ -44,26 +45,8 @@ pub fn new_movers(mut scene: ResMut<LiveScene>, moved: Query<Entity, (With<Mesh3
     scene.note(has_new_mover);
 }
 
-type AnyLight = Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>;
-type AnyLightChanged = Or<(
-    Changed<PointLight>,
-    Changed<SpotLight>,
-    Changed<DirectionalLight>,
-    Changed<RectLight>,
-    Changed<SunDisk>,
-    (Or<(Changed<GlobalTransform>, Changed<InheritedVisibility>)>, AnyLight),
-)>;
-
-pub fn lights(
-    mut scene: ResMut<LiveScene>,
-    changed: Query<(), AnyLightChanged>,
-    mut points: RemovedComponents<PointLight>,
-    mut spots: RemovedComponents<SpotLight>,
-    mut suns: RemovedComponents<DirectionalLight>,
-    mut rectangles: RemovedComponents<RectLight>,
-) {
-    let gone = points.read().count() + spots.read().count() + suns.read().count() + rectangles.read().count();
-    scene.note(gone > 0 || !changed.is_empty());
+pub fn lights(mut scene: ResMut<LiveScene>, mut changes: LightChanges) {
+    scene.note(changes.any());
 }
 
 pub fn assets(

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight, SunDisk};
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
@@ -11,7 +10,7 @@ use super::origin::RelightLevel;
 use crate::geometry::SurfaceId;
 use crate::plugin::components::SceneSettings;
 use crate::plugin::convert::emission_factor;
-use crate::plugin::sync::SceneReader;
+use crate::plugin::sync::{LightChanges, SceneReader};
 use crate::plugin::write_back::{Baked, Pages};
 use crate::relight::{LiveLight, LivePanel, switched_off};
 use crate::scene::Light;
@@ -23,28 +22,14 @@ pub struct Changes {
     pub panels: bool,
 }
 
-type AnyLight = Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>;
-type AnyLightChanged = Or<(
-    Changed<PointLight>,
-    Changed<SpotLight>,
-    Changed<DirectionalLight>,
-    Changed<RectLight>,
-    Changed<SunDisk>,
-    Added<RelightExclude>,
-    (Or<(Changed<GlobalTransform>, Changed<InheritedVisibility>)>, AnyLight),
-)>;
-
 pub fn lights(
     mut changes: ResMut<Changes>,
-    changed: Query<(), AnyLightChanged>,
-    mut points: RemovedComponents<PointLight>,
-    mut spots: RemovedComponents<SpotLight>,
-    mut suns: RemovedComponents<DirectionalLight>,
-    mut rectangles: RemovedComponents<RectLight>,
+    mut lights: LightChanges,
+    excluded: Query<(), Added<RelightExclude>>,
     mut included: RemovedComponents<RelightExclude>,
 ) {
-    let gone = points.read().count() + spots.read().count() + suns.read().count() + rectangles.read().count();
-    if gone + included.read().count() > 0 || !changed.is_empty() {
+    let is_other_set = included.read().count() > 0 || !excluded.is_empty();
+    if lights.any() || is_other_set {
         changes.lights = true;
     }
 }

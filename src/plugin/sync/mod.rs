@@ -8,6 +8,7 @@ mod cache;
 #[cfg(feature = "gltf")]
 mod extras;
 mod key;
+mod lights;
 mod movers;
 mod read;
 mod reading;
@@ -22,6 +23,7 @@ use super::components::*;
 use super::write_back::{Baked, BakedLight, Pages};
 pub use cache::AssetCache;
 pub use key::{Names, numbered};
+pub use lights::LightChanges;
 pub use movers::{Moved, can_stand};
 pub use read::{Needed, Purpose, SceneReader, WorldScene};
 pub use reading::WorldReading;
