@@ -516,14 +516,24 @@ fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
 fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
     let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
     let ior = surfaces[surface].ior;
+    var coat = surfaces[surface].clearcoat;
+    var coat_roughness = surfaces[surface].clearcoat_roughness;
+    if coat > 0.0 {
+        coat *= read_picture(surface, CLEARCOAT, hit.triangle, hit.barycentric).x;
+        coat_roughness *= read_picture(surface, CLEARCOAT_ROUGHNESS, hit.triangle, hit.barycentric).y;
+    }
+    var transmission = surfaces[surface].transmission;
+    if transmission > 0.0 {
+        transmission *= read_picture(surface, TRANSMISSION, hit.triangle, hit.barycentric).x;
+    }
     return Appearance(
         clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
         clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
         surfaces[surface].reflectance,
         clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
-        surfaces[surface].clearcoat,
-        surfaces[surface].clearcoat_roughness,
-        surfaces[surface].transmission,
+        clamp(coat, 0.0, 1.0),
+        clamp(coat_roughness, 0.0, 1.0),
+        clamp(transmission, 0.0, 1.0),
         select(ior, 1.0 / ior, back),
     );
 }

@@ -23,8 +23,8 @@ struct Surface {
     absorption: vec3<f32>,
     /// The part of the light that goes into solid glass; zero for anything else.
     transmission: f32,
-    /// Pictures of base colour, of roughness and metalness, of emission, and of normals.
-    pictures: array<vec4<u32>, 4>,
+    /// Its pictures, in the order of the constants below.
+    pictures: array<vec4<u32>, 7>,
     /// The page of its lightmap.
     lightmap: vec4<u32>,
     /// Its rectangle of the page, in parts of it.
@@ -83,6 +83,9 @@ const BASE_COLOR: u32 = 0u;
 const METALLIC_ROUGHNESS: u32 = 1u;
 const EMISSION: u32 = 2u;
 const NORMALS: u32 = 3u;
+const CLEARCOAT: u32 = 4u;
+const CLEARCOAT_ROUGHNESS: u32 = 5u;
+const TRANSMISSION: u32 = 6u;
 
 /// Set where a triangle has normals, first and second texture coordinates, in the first word of its attributes.
 const HAS_NORMALS: u32 = 1u;
@@ -249,7 +252,8 @@ fn transmittance(triangle: u32, barycentric: vec2<f32>) -> vec3<f32> {
     if mode == MASK {
         return select(vec3(0.0), vec3(1.0), colour.w < surfaces[surface].alpha_threshold);
     }
-    return clamp(colour.xyz * clamp(1.0 - colour.w, 0.0, 1.0), vec3(0.0), vec3(1.0));
+    let part = read_picture(surface, TRANSMISSION, triangle, barycentric).x;
+    return clamp(colour.xyz * (clamp(1.0 - colour.w, 0.0, 1.0) * part), vec3(0.0), vec3(1.0));
 }
 
 /// The tint with which a ray passes a triangle, or minus one where it stops there: chance decides by the largest channel,

@@ -204,6 +204,7 @@ pub(super) fn room_of_everything() -> Scene {
     let textures = [
         checkers(eight_bits, Texels::Srgb8, [0.9, 0.4, 0.1, 1.0], [0.2, 0.7, 0.9, 0.1]),
         checkers(eight_bits, Texels::Linear8, [0.5, 0.5, 1.0, 1.0], [0.8, 0.35, 0.8, 1.0]),
+        checkers(eight_bits, Texels::Linear8, [1.0, 0.3, 0.0, 1.0], [0.4, 1.0, 0.0, 1.0]),
     ];
     scene.textures = textures.map(Arc::new).into();
     let texture = |index| Some(TextureRef { texture: TextureId(index), channel: UvChannel::Uv0 });
@@ -219,16 +220,27 @@ pub(super) fn room_of_everything() -> Scene {
         MeshData { uv0, normals, ..mesh }
     };
     let glass = Glass { transmission: 0.9, ior: 1.5, absorption: Vec3::new(0.5, 0.1, 0.2) };
-    add(ball("glass"), Material { glass: Some(glass), ..Material::default() }, Vec3::new(-0.5, -0.5, 0.3));
+    add(
+        ball("glass"),
+        Material { glass: Some(glass), transmission_texture: texture(2), ..Material::default() },
+        Vec3::new(-0.5, -0.5, 0.3),
+    );
     let metal =
         Material { metallic: 1.0, base_color_texture: texture(0), normal_texture: texture(1), ..Material::default() };
     add(ball("metal"), metal, Vec3::new(0.5, -0.5, 0.0));
     let glow = Material { emission: Vec3::new(0.2, 0.6, 2.0), emission_texture: texture(0), ..Material::default() };
     add(square("glow"), glow, Vec3::new(0.0, 0.4, -0.6));
-    let varnish = Material { clearcoat: 0.8, clearcoat_perceptual_roughness: 0.3, ..Material::default() };
+    let varnish = Material {
+        clearcoat: 0.8,
+        clearcoat_texture: texture(2),
+        clearcoat_perceptual_roughness: 0.3,
+        clearcoat_roughness_texture: texture(2),
+        ..Material::default()
+    };
     let leaf = Material { base_color_texture: texture(0), alpha: AlphaMode::Mask(0.5), ..varnish };
     add(square("leaf"), leaf, Vec3::new(-0.4, 0.2, 0.3));
-    let pane = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), alpha: AlphaMode::Blend, ..Material::default() };
+    let tinted = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), ..Material::default() };
+    let pane = Material { alpha: AlphaMode::Blend, transmission_texture: texture(2), ..tinted };
     add(square("pane"), pane, Vec3::new(0.4, 0.0, 0.3));
     let light = |name: &str, kind| Light { name: name.into(), kind };
     scene.lights = vec![

@@ -4,21 +4,12 @@ use glam::Vec3;
 
 use crate::geometry::sobol::{hash2, unit_float};
 use crate::geometry::{Hit, Ray};
-use crate::scene::{AlphaMode, Scene};
+use crate::scene::Scene;
 
-/// How much of the light crosses the surface at a hit, per channel: `(1 - alpha) * base colour` for blended
-/// materials, all for cut-out texels, nothing otherwise.
+/// How much of the light crosses the surface at a hit, per channel.
 pub(super) fn transmittance(scene: &Scene, hit: &Hit) -> Vec3 {
-    let material = scene.material_of(hit.surface);
-    if material.alpha == AlphaMode::Opaque {
-        return Vec3::ZERO;
-    }
-    let colour = material.base_color_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric);
-    match material.alpha {
-        AlphaMode::Mask(threshold) if colour.w < threshold => Vec3::ONE,
-        AlphaMode::Blend => (colour.truncate() * (1.0 - colour.w).clamp(0.0, 1.0)).clamp(Vec3::ZERO, Vec3::ONE),
-        _ => Vec3::ZERO,
-    }
+    let (material, mesh) = (scene.material_of(hit.surface), scene.mesh_of(hit.surface));
+    material.transmittance_at(scene, mesh, hit.triangle, hit.barycentric)
 }
 
 /// Whether a ray passes the surface at a hit, and with what tint; `None` when it stops there.

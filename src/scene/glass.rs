@@ -8,6 +8,7 @@ use super::{AlphaMode, Material, Scene, Sides};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glass {
     /// The part of the light that goes in, of what the surface neither mirrors nor, as a metal, takes.
+    /// [`Material::transmission_texture`] is multiplied with it.
     pub transmission: f32,
     /// Index of refraction: 1.33 for water, 1.5 for glass, 2.4 for diamond.
     pub ior: f32,

@@ -168,7 +168,10 @@ impl State {
             normal_texture: _,
             normal_scale: _,
             clearcoat: _,
+            clearcoat_texture: _,
             clearcoat_perceptual_roughness: _,
+            clearcoat_roughness_texture: _,
+            transmission_texture,
             glass: _,
             alpha,
             uv_transform,
@@ -176,7 +179,7 @@ impl State {
         self.floats(&base_color.to_array());
         self.float(*metallic);
         self.vector(*emission);
-        for reference in [base_color_texture, metallic_roughness_texture, emission_texture] {
+        for reference in [base_color_texture, metallic_roughness_texture, emission_texture, transmission_texture] {
             self.texture_reference(*reference);
         }
         match alpha {
@@ -245,7 +248,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::scene::{Role, builtin};
+    use crate::scene::{Role, TextureId, UvChannel, builtin};
 
     #[test]
     fn the_same_scene_has_the_same_hash_and_names_do_not_matter() {
@@ -260,12 +263,16 @@ mod tests {
     #[test]
     fn every_change_that_a_bake_would_show_changes_the_hash() {
         let scene = || builtin::build("cornell_empty").unwrap();
-        let changes: [fn(&mut Scene); 9] = [
+        let changes: [fn(&mut Scene); 10] = [
             |scene| Arc::make_mut(&mut scene.meshes[0]).positions[0].x += 1e-6,
             |scene| Arc::make_mut(&mut scene.meshes[0]).triangles.swap(0, 1),
             |scene| scene.materials[0].base_color.x *= 0.5,
             |scene| scene.materials[0].emission.x += 1.0,
             |scene| scene.materials[0].alpha = AlphaMode::Mask(0.5),
+            |scene| {
+                let place = TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 };
+                scene.materials[0].transmission_texture = Some(place);
+            },
             |scene| scene.surfaces[0].role = Role::Occluder,
             |scene| scene.surfaces[0].to_world.translation.x += 1.0,
             |scene| scene.surfaces.swap(0, 1),

@@ -31,7 +31,7 @@ pub enum AlphaMode {
     Opaque,
     /// A ray passes where alpha is below the threshold.
     Mask(f32),
-    /// Lets through `(1 - alpha) * base colour`.
+    /// Lets through `(1 - alpha) * base colour`, times [`Material::transmission_texture`].
     Blend,
 }
 
@@ -65,8 +65,14 @@ pub struct Material {
     pub normal_scale: f32,
     /// How much of the surface is covered by a clear coat of varnish, from zero to one.
     pub clearcoat: f32,
+    /// Coverage in the red channel, multiplied by the factor.
+    pub clearcoat_texture: Option<TextureRef>,
     /// The roughness of that coat, as [`Material::perceptual_roughness`].
     pub clearcoat_perceptual_roughness: f32,
+    /// That roughness in the green channel, multiplied by the factor.
+    pub clearcoat_roughness_texture: Option<TextureRef>,
+    /// In the red channel, what part goes through of the light that panes and [glass](Glass::transmission) would let through.
+    pub transmission_texture: Option<TextureRef>,
     /// What a solid is filled with that light goes through; `None` for other solids and for panes.
     pub glass: Option<Glass>,
     /// How alpha is meant.
@@ -74,6 +80,9 @@ pub struct Material {
     /// Applied to the texture coordinates of all the material's textures.
     pub uv_transform: Affine2,
 }
+
+/// How many pictures a material may have.
+pub(crate) const PICTURES: usize = 7;
 
 /// What one point of a surface looks like: a [`Material`] with its pictures read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,9 +95,9 @@ pub struct Appearance {
     pub perceptual_roughness: f32,
     /// [`Material::reflectance`].
     pub reflectance: Vec3,
-    /// [`Material::clearcoat`].
+    /// [`Material::clearcoat`] from zero to one.
     pub clearcoat: f32,
-    /// [`Material::clearcoat_perceptual_roughness`].
+    /// [`Material::clearcoat_perceptual_roughness`] from zero to one.
     pub clearcoat_perceptual_roughness: f32,
     /// [`Glass::transmission`], or zero.
     pub transmission: f32,
@@ -118,7 +127,10 @@ impl Default for Material {
             normal_texture: None,
             normal_scale: 1.0,
             clearcoat: 0.0,
+            clearcoat_texture: None,
             clearcoat_perceptual_roughness: 0.5,
+            clearcoat_roughness_texture: None,
+            transmission_texture: None,
             glass: None,
             alpha: AlphaMode::Opaque,
             uv_transform: Affine2::IDENTITY,
@@ -149,6 +161,33 @@ impl Material {
         self
     }
 
+    /// All its pictures, in the order that shaders count them in.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn textures(&self) -> [Option<TextureRef>; PICTURES] {
+        [
+            self.base_color_texture,
+            self.metallic_roughness_texture,
+            self.emission_texture,
+            self.normal_texture,
+            self.clearcoat_texture,
+            self.clearcoat_roughness_texture,
+            self.transmission_texture,
+        ]
+    }
+
+    /// The places of all its pictures, in the order that shaders count them in.
+    pub(crate) fn textures_mut(&mut self) -> [&mut Option<TextureRef>; PICTURES] {
+        [
+            &mut self.base_color_texture,
+            &mut self.metallic_roughness_texture,
+            &mut self.emission_texture,
+            &mut self.normal_texture,
+            &mut self.clearcoat_texture,
+            &mut self.clearcoat_roughness_texture,
+            &mut self.transmission_texture,
+        ]
+    }
+
     /// True when it gives off light anywhere.
     pub fn is_emissive(&self) -> bool {
         self.emission.max_element() > 0.0
@@ -174,18 +213,21 @@ impl Material {
     /// What a point of a triangle looks like.
     #[inline]
     pub fn appearance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Appearance {
-        let picture = self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric);
+        let read = |texture| self.read(texture, scene, mesh, triangle, barycentric);
+        let picture = read(self.metallic_roughness_texture);
         let base_color = self.base_color_at(scene, mesh, triangle, barycentric).truncate();
-        let (transmission, relative_ior) =
-            self.solid_glass().map_or((0.0, 1.0), |glass| (glass.transmission, glass.ior));
+        let (transmission, relative_ior) = self
+            .solid_glass()
+            .map_or((0.0, 1.0), |glass| (glass.transmission * read(self.transmission_texture).x, glass.ior));
+        let coat_roughness = self.clearcoat_perceptual_roughness * read(self.clearcoat_roughness_texture).y;
         Appearance {
             base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
             metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
             perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
             reflectance: self.reflectance,
-            clearcoat: self.clearcoat,
-            clearcoat_perceptual_roughness: self.clearcoat_perceptual_roughness,
-            transmission,
+            clearcoat: (self.clearcoat * read(self.clearcoat_texture).x).clamp(0.0, 1.0),
+            clearcoat_perceptual_roughness: coat_roughness.clamp(0.0, 1.0),
+            transmission: transmission.clamp(0.0, 1.0),
             relative_ior,
         }
     }
@@ -217,6 +259,25 @@ impl Material {
         match self.base_color_texture {
             None => self.base_color.w,
             Some(_) => self.base_color_at(scene, mesh, triangle, barycentric).w,
+        }
+    }
+
+    /// How much of the light crosses a point of a triangle, per channel: what blended materials let through, all where a
+    /// texel is cut out, nothing otherwise.
+    #[inline]
+    pub fn transmittance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
+        if self.alpha == AlphaMode::Opaque {
+            return Vec3::ZERO;
+        }
+        let colour = self.base_color_at(scene, mesh, triangle, barycentric);
+        match self.alpha {
+            AlphaMode::Mask(threshold) if colour.w < threshold => Vec3::ONE,
+            AlphaMode::Blend => {
+                let part = self.read(self.transmission_texture, scene, mesh, triangle, barycentric).x;
+                let through = (1.0 - colour.w).clamp(0.0, 1.0) * part;
+                (colour.truncate() * through).clamp(Vec3::ZERO, Vec3::ONE)
+            }
+            _ => Vec3::ZERO,
         }
     }
 

@@ -46,6 +46,7 @@ pub use light_sampler::{
 };
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::{EmitterDescription, LightNode, LightTree, light_node_of, weigh_surface};
+pub(crate) use material::PICTURES;
 pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};

@@ -25,6 +25,16 @@ pub enum Problem {
         /// What went wrong.
         reason: String,
     },
+    /// A texture's meaning is not known.
+    #[error("{texture} of material '{material}' is ignored: {reason}")]
+    IgnoredTexture {
+        /// The material that wants it.
+        material: String,
+        /// What the texture is called in the file or in Bevy.
+        texture: String,
+        /// What is done instead.
+        reason: String,
+    },
     /// A file of materials is not there.
     #[error("material file {file} cannot be read ({reason}): its materials are light grey")]
     MissingMaterials {

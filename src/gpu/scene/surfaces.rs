@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::NONE;
 use super::pictures::{PictureWords, Pictures};
 use super::placement::Placement;
-use crate::scene::{AlphaMode, Scene, Sides, Surface, TextureRef, UvChannel};
+use crate::scene::{AlphaMode, PICTURES, Scene, Sides, Surface, TextureRef, UvChannel};
 
 /// The twin of `Surface` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -22,7 +22,7 @@ pub(super) struct Record {
     flags: u32,
     absorption: [f32; 3],
     transmission: f32,
-    pictures: [PictureWords; 4],
+    pictures: [PictureWords; PICTURES],
     lightmap: PictureWords,
     lightmap_corner: [f32; 2],
     lightmap_size: [f32; 2],
@@ -81,13 +81,7 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             flags: alpha | sides | mirrored | lit,
             absorption: glass.map_or([0.0; 3], |glass| glass.absorption.to_array()),
             transmission: glass.map_or(0.0, |glass| glass.transmission),
-            pictures: [
-                material.base_color_texture,
-                material.metallic_roughness_texture,
-                material.emission_texture,
-                material.normal_texture,
-            ]
-            .map(|reference| pictures.words(scene, reference)),
+            pictures: material.textures().map(|reference| pictures.words(scene, reference)),
             lightmap: pictures.words(scene, page),
             lightmap_corner: lightmap.map_or([0.0; 2], |place| place.corner.to_array()),
             lightmap_size: lightmap.map_or([0.0; 2], |place| place.size.to_array()),

@@ -8,7 +8,9 @@ use crate::kdtree::BruteForce;
 use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
-use crate::scene::{EnvironmentMap, Material, Sky, Texels, Texture, Wrap, builtin, shapes};
+use crate::scene::{
+    EnvironmentMap, Material, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, builtin, shapes,
+};
 
 fn plastic(perceptual_roughness: f32) -> Material {
     Material { base_color: Vec4::new(0.0, 0.0, 0.0, 1.0), perceptual_roughness, ..Material::default() }
@@ -60,6 +62,39 @@ fn white_things_vanish_in_white_surroundings() {
             let found = radiance(&scene, &toward(Vec3::new(3.0, 2.0, 0.5), target), 4096, None);
             assert_close(found, Vec3::ONE, 0.015, &format!("{} {:?}", material.perceptual_roughness, target));
         }
+    }
+}
+
+/// A matt floor under smooth varnish that covers half of its left half and all of its right one.
+fn partly_varnished(base_color: Vec3) -> Scene {
+    let place = TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 };
+    let varnished = Material {
+        clearcoat: 1.0,
+        clearcoat_texture: Some(place),
+        clearcoat_perceptual_roughness: 0.0,
+        ..Material::diffuse("varnished", base_color)
+    };
+    let coverage = Texture {
+        name: "coverage".into(),
+        width: 2,
+        height: 1,
+        texels: Texels::Float([0.5, 1.0].map(Vec4::splat).to_vec()),
+        wrap: [Wrap::Clamp; 2],
+        pyramids: Default::default(),
+    };
+    let floor = scene_of([(shapes::floor("floor", 4.0), varnished)]);
+    Scene { textures: vec![Arc::new(coverage)], sky: Sky::Uniform(Vec3::ONE), ..floor }
+}
+
+#[test]
+fn varnish_covers_what_its_texture_says_and_loses_no_light() {
+    let schlick = 0.04 + 0.96 * (1.0 - core::f32::consts::FRAC_1_SQRT_2).powi(5);
+    for (side, coverage) in [(-1.5, 0.5), (1.5, 1.0)] {
+        let ray = toward(Vec3::new(side, 1.0, 1.0), Vec3::new(side, 0.0, 0.0));
+        let black = radiance(&partly_varnished(Vec3::ZERO), &ray, 4096, None);
+        assert!((black - coverage * schlick).abs().max_element() < 5e-4, "{black}, not {}", coverage * schlick);
+        let white = radiance(&partly_varnished(Vec3::ONE), &ray, 4096, None);
+        assert_close(white, Vec3::ONE, 0.005, "furnace");
     }
 }
 

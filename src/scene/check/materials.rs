@@ -79,19 +79,14 @@ fn is_usable(glass: &Glass) -> bool {
 }
 
 fn repair_references(material: &mut Material, textures: usize, problems: &mut Vec<Problem>) {
-    let slots = [
-        &mut material.base_color_texture,
-        &mut material.metallic_roughness_texture,
-        &mut material.emission_texture,
-        &mut material.normal_texture,
-    ];
-    for slot in slots {
+    let name = material.name.clone();
+    for slot in material.textures_mut() {
         if let Some(TextureRef { texture, .. }) = *slot
             && texture.index() >= textures
         {
             *slot = None;
             problems.push(Problem::MissingTexture {
-                material: material.name.clone(),
+                material: name.clone(),
                 texture: format!("number {}", texture.index()),
                 reason: "the scene has no such texture".to_owned(),
             });

@@ -95,27 +95,27 @@ pub enum SceneError {
 /// When the file cannot be read, is not what its name says, refers to a buffer that is not there, or has no triangles.
 /// Everything else that is wrong is repaired and said in [`Loaded::warnings`].
 pub fn load(name: &str) -> Result<Loaded, SceneError> {
-    load_with(name, NormalMaps::LeftOut)
+    load_for(name, Purpose::Bake)
 }
 
-/// [`load`] with everything that pictures show and bakes do not: normal maps, and glass that rays
-/// [stop](Scene::with_solid_glass) at.
+/// [`load`] with everything that pictures show and bakes do not: normal maps, textures of clear coats, and glass that
+/// rays [stop](Scene::with_solid_glass) at.
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_for_pictures(name: &str) -> Result<Loaded, SceneError> {
-    let loaded = load_with(name, NormalMaps::Read)?;
+    let loaded = load_for(name, Purpose::Picture)?;
     Ok(Loaded { scene: loaded.scene.with_solid_glass(), ..loaded })
 }
 
-/// Whether normal maps are worth their memory.
+/// What a scene is loaded for: to bakes, pictures of bumps and varnish are not worth their memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum NormalMaps {
-    Read,
-    LeftOut,
+enum Purpose {
+    Bake,
+    Picture,
 }
 
-fn load_with(name: &str, normal_maps: NormalMaps) -> Result<Loaded, SceneError> {
+fn load_for(name: &str, purpose: Purpose) -> Result<Loaded, SceneError> {
     if let Some(name) = name.strip_prefix("builtin:") {
         let (scene, cameras) = builtin::open(name).ok_or_else(|| unknown_builtin(name))?;
         return Ok(Loaded { scene, cameras, ..Loaded::default() });
@@ -125,7 +125,7 @@ fn load_with(name: &str, normal_maps: NormalMaps) -> Result<Loaded, SceneError> 
     let read = || std::fs::read(path).map_err(|reason| SceneError::Unreadable { file: name.to_owned(), reason });
     let source = Source::of(path);
     let mut loaded = match extension.as_str() {
-        "glb" | "gltf" => gltf::read(&read()?, &source, normal_maps)?,
+        "glb" | "gltf" => gltf::read(&read()?, &source, purpose)?,
         "obj" => obj::read(&read()?, &source)?,
         _ => return Err(SceneError::UnknownFormat { file: name.to_owned() }),
     };

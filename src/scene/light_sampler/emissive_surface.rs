@@ -7,7 +7,7 @@ use super::{Distribution, Emission, LightNode, LightSample, Place, expected_of_m
 use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
-use crate::scene::{AlphaMode, Scene, Sides};
+use crate::scene::{Scene, Sides};
 
 /// The triangles of an emissive surface, chosen by power.
 pub(super) struct EmissiveSurface {
@@ -172,16 +172,8 @@ fn emission(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2)
 /// Emission times the share of rays that the surface stops there: none at a cut-out texel.
 fn radiance(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
     let material = scene.material_of(surface);
-    let colour = || material.base_color_at(scene, scene.mesh_of(surface), triangle, barycentric);
-    let coverage = match material.alpha {
-        AlphaMode::Opaque => 1.0,
-        AlphaMode::Mask(threshold) => f32::from(u8::from(colour().w >= threshold)),
-        AlphaMode::Blend => {
-            let colour = colour();
-            1.0 - (colour.truncate() * (1.0 - colour.w)).max_element().clamp(0.0, 1.0)
-        }
-    };
-    emission(scene, surface, triangle, barycentric) * coverage
+    let through = material.transmittance_at(scene, scene.mesh_of(surface), triangle, barycentric);
+    emission(scene, surface, triangle, barycentric) * (1.0 - through.max_element())
 }
 
 /// Luminance of the emission, averaged over a triangle.

@@ -15,23 +15,23 @@ use super::container::Document;
 use super::{lookup, name_or};
 use crate::scene::files::pictures::{self, ColorSpace};
 use crate::scene::files::source::{Source, describe_uri};
-use crate::scene::files::{Loaded, NormalMaps};
-use crate::scene::{AlphaMode, Glass, Material, Problem, Texture, TextureId, TextureRef, UvChannel, Wrap};
+use crate::scene::files::{Loaded, Purpose};
+use crate::scene::{AlphaMode, Glass, Material, PICTURES, Problem, Texture, TextureId, TextureRef, UvChannel, Wrap};
 
 /// glTF's default alpha threshold.
 const DEFAULT_CUTOFF: f32 = 0.5;
 
 /// Adds all materials of the document, in its order, and their textures.
-pub fn read(document: &Document, source: &Source, normal_maps: NormalMaps, loaded: &mut Loaded) {
+pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut Loaded) {
     let mut wanted = Wanted::default();
-    let materials: Vec<(Material, [Option<usize>; SLOTS])> = document
+    let materials: Vec<(Material, [Option<usize>; PICTURES])> = document
         .root
         .materials
         .iter()
         .enumerate()
         .map(|(index, material)| {
             let name = name_or(material.name.as_ref(), "Material", index);
-            convert(material, name, normal_maps, &mut wanted, &mut loaded.warnings)
+            convert(material, name, purpose, &mut wanted, &mut loaded.warnings)
         })
         .collect();
 
@@ -48,23 +48,22 @@ pub fn read(document: &Document, source: &Source, normal_maps: NormalMaps, loade
         })
         .collect();
     for (mut material, wishes) in materials {
-        let slots = [
-            &mut material.base_color_texture,
-            &mut material.metallic_roughness_texture,
-            &mut material.emission_texture,
-            &mut material.normal_texture,
-        ];
-        for (slot, wish) in slots.into_iter().zip(wishes) {
+        let name = material.name.clone();
+        for (slot, wish) in material.textures_mut().into_iter().zip(wishes) {
             let (Some(reference), Some(wish)) = (slot.as_mut(), wish) else { continue };
             match &ids[wish] {
                 Ok(id) => reference.texture = *id,
                 Err(missing) => {
                     *slot = None;
-                    loaded.warnings.push(Problem::MissingTexture {
-                        material: material.name.clone(),
+                    let problem = Problem::MissingTexture {
+                        material: name.clone(),
                         texture: missing.name.clone(),
                         reason: missing.reason.clone(),
-                    });
+                    };
+                    // A material may want the same picture for more than one thing.
+                    if !loaded.warnings.contains(&problem) {
+                        loaded.warnings.push(problem);
+                    }
                 }
             }
         }
@@ -102,9 +101,6 @@ struct MissingPicture {
     reason: String,
 }
 
-/// Pictures that a material may have.
-const SLOTS: usize = 4;
-
 /// A picture as a material refers to it.
 struct Use {
     texture: usize,
@@ -130,24 +126,13 @@ impl Use {
 fn convert(
     material: &JsonMaterial,
     name: String,
-    normal_maps: NormalMaps,
+    purpose: Purpose,
     wanted: &mut Wanted,
     warnings: &mut Vec<Problem>,
-) -> (Material, [Option<usize>; SLOTS]) {
-    let pbr = &material.pbr_metallic_roughness;
-    // A texture that cannot matter is not worth decoding, nor worth a warning when it is missing.
-    let has_factors = pbr.metallic_factor.0 > 0.0 || pbr.roughness_factor.0 > 0.0;
-    let numbers = pbr.metallic_roughness_texture.as_ref().filter(|_| has_factors);
-    let glow = material.emissive_texture.as_ref().filter(|_| material.emissive_factor.0 != [0.0; 3]);
-    let normals = material.normal_texture.as_ref().filter(|_| normal_maps == NormalMaps::Read);
-    let uses: [Option<Use>; SLOTS] = [
-        pbr.base_color_texture.as_ref().map(|info| Use::of(info, ColorSpace::Srgb)),
-        numbers.map(|info| Use::of(info, ColorSpace::Linear)),
-        glow.map(|info| Use::of(info, ColorSpace::Srgb)),
-        normals.map(Use::of_normals),
-    ];
-    let mut wishes = [None; SLOTS];
-    let mut references = [None; SLOTS];
+) -> (Material, [Option<usize>; PICTURES]) {
+    let uses = uses(material, &name, purpose, warnings);
+    let mut wishes = [None; PICTURES];
+    let mut references = [None; PICTURES];
     for (slot, picture) in uses.iter().enumerate() {
         let Some(picture) = picture else { continue };
         wishes[slot] = Some(wanted.add(PictureKey { texture: picture.texture, space: picture.space }));
@@ -158,39 +143,82 @@ fn convert(
     if transforms.iter().any(|other| *other != uv_transform) {
         warnings.push(Problem::DifferentTextureTransforms { material: name.clone() });
     }
+    let converted = Material { name, uv_transform, ..without_pictures(material) };
+    let transmission = transmission(material);
+    let mut converted = match glass(material, transmission) {
+        Some(glass) => converted.with_glass(glass),
+        None => converted.with_transmission(transmission),
+    };
+    for (slot, reference) in converted.textures_mut().into_iter().zip(references) {
+        *slot = reference;
+    }
+    (converted, wishes)
+}
+
+/// The pictures of a material that matter, in the order of [`Material::textures_mut`]. Others are not worth decoding, nor worth
+/// a warning when they are missing.
+fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Vec<Problem>) -> [Option<Use>; PICTURES] {
+    let (colours, numbers) = (|info| Use::of(info, ColorSpace::Srgb), |info| Use::of(info, ColorSpace::Linear));
+    let pbr = &material.pbr_metallic_roughness;
+    let has_factors = pbr.metallic_factor.0 > 0.0 || pbr.roughness_factor.0 > 0.0;
+    let glow = material.emissive_texture.as_ref().filter(|_| material.emissive_factor.0 != [0.0; 3]);
+    let normals = material.normal_texture.as_ref().filter(|_| purpose == Purpose::Picture);
+    let coat = extension(material, "KHR_materials_clearcoat")
+        .filter(|_| purpose == Purpose::Picture && clearcoat(material) > 0.0);
+    if picture(coat, "clearcoatNormalTexture").is_some() {
+        warnings.push(Problem::IgnoredTexture {
+            material: name.to_owned(),
+            texture: "clearcoatNormalTexture".to_owned(),
+            reason: "a clear coat has the bumps of what is below it".to_owned(),
+        });
+    }
+    let rough_coat = coat.filter(|_| clearcoat_roughness(material) > 0.0);
+    // Blended and cut-out materials let through what their alpha says.
+    let is_opaque = !matches!(material.alpha_mode, Checked::Valid(JsonAlphaMode::Mask | JsonAlphaMode::Blend));
+    let pane = material.extensions.as_ref().and_then(|extensions| extensions.transmission.as_ref());
+    let pane = pane.filter(|_| is_opaque && transmission(material) > 0.0);
+    [
+        pbr.base_color_texture.as_ref().map(colours),
+        pbr.metallic_roughness_texture.as_ref().filter(|_| has_factors).map(numbers),
+        glow.map(colours),
+        normals.map(Use::of_normals),
+        picture(coat, "clearcoatTexture").as_ref().map(numbers),
+        picture(rough_coat, "clearcoatRoughnessTexture").as_ref().map(numbers),
+        pane.and_then(|pane| pane.transmission_texture.as_ref()).map(numbers),
+    ]
+}
+
+/// A material's numbers.
+fn without_pictures(material: &JsonMaterial) -> Material {
+    let pbr = &material.pbr_metallic_roughness;
     let strength = material.extensions.as_ref().and_then(|extensions| extensions.emissive_strength.as_ref());
     let strength = strength.map_or(1.0, |strength| strength.emissive_strength.0);
     let cutoff = material.alpha_cutoff.map_or(DEFAULT_CUTOFF, |cutoff| cutoff.0);
-    let clearcoat = extension(material, "KHR_materials_clearcoat");
-    let [base_color_texture, metallic_roughness_texture, emission_texture, normal_texture] = references;
-    let converted = Material {
-        name,
+    Material {
         base_color: Vec4::from_array(pbr.base_color_factor.0),
-        base_color_texture,
         metallic: pbr.metallic_factor.0,
         perceptual_roughness: pbr.roughness_factor.0,
-        metallic_roughness_texture,
         reflectance: reflectance(material),
         emission: Vec3::from_array(material.emissive_factor.0) * strength,
-        emission_texture,
-        normal_texture,
         normal_scale: material.normal_texture.as_ref().map_or(1.0, |normals| normals.scale),
-        clearcoat: number(clearcoat, "clearcoatFactor").unwrap_or(0.0),
-        clearcoat_perceptual_roughness: number(clearcoat, "clearcoatRoughnessFactor").unwrap_or(0.0),
-        glass: None,
+        clearcoat: clearcoat(material),
+        clearcoat_perceptual_roughness: clearcoat_roughness(material),
         alpha: match material.alpha_mode {
             Checked::Valid(JsonAlphaMode::Mask) => AlphaMode::Mask(cutoff),
             Checked::Valid(JsonAlphaMode::Blend) => AlphaMode::Blend,
             _ => AlphaMode::Opaque,
         },
-        uv_transform,
-    };
-    let transmission = transmission(material);
-    let converted = match glass(material, transmission) {
-        Some(glass) => converted.with_glass(glass),
-        None => converted.with_transmission(transmission),
-    };
-    (converted, wishes)
+        ..Material::default()
+    }
+}
+
+/// How much of a material KHR_materials_clearcoat covers.
+fn clearcoat(material: &JsonMaterial) -> f32 {
+    number(extension(material, "KHR_materials_clearcoat"), "clearcoatFactor").unwrap_or(0.0)
+}
+
+fn clearcoat_roughness(material: &JsonMaterial) -> f32 {
+    number(extension(material, "KHR_materials_clearcoat"), "clearcoatRoughnessFactor").unwrap_or(0.0)
 }
 
 /// A material's extension of which the crate that reads glTF knows nothing.
@@ -200,6 +228,11 @@ fn extension<'a>(material: &'a JsonMaterial, name: &str) -> Option<&'a Value> {
 
 fn number(extension: Option<&Value>, key: &str) -> Option<f32> {
     Some(extension?.get(key)?.as_f64()? as f32)
+}
+
+/// A picture that an extension refers to.
+fn picture(extension: Option<&Value>, key: &str) -> Option<Info> {
+    serde_json::from_value(extension?.get(key)?.clone()).ok()
 }
 
 fn colour(extension: Option<&Value>, key: &str) -> Option<Vec3> {

@@ -19,7 +19,7 @@ pub use extras::Overrides;
 use gltf::json::{Index, Root};
 
 use super::source::Source;
-use super::{Loaded, NormalMaps, SceneError};
+use super::{Loaded, Purpose, SceneError};
 use crate::scene::Problem;
 
 /// Extensions that are understood, or that change nothing about diffuse light.
@@ -45,11 +45,11 @@ const KNOWN_EXTENSIONS: [&str; 18] = [
 ];
 
 /// Reads a `.gltf` or `.glb` file's bytes.
-pub fn read(bytes: &[u8], source: &Source, normal_maps: NormalMaps) -> Result<Loaded, SceneError> {
+pub fn read(bytes: &[u8], source: &Source, purpose: Purpose) -> Result<Loaded, SceneError> {
     let document = container::open(bytes, source)?;
     let mut loaded = Loaded::default();
     report_extensions(&document.root, &mut loaded.warnings);
-    materials::read(&document, source, normal_maps, &mut loaded);
+    materials::read(&document, source, purpose, &mut loaded);
     nodes::read(&document, source, &mut loaded);
     Ok(loaded)
 }

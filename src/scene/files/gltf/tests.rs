@@ -31,7 +31,7 @@ impl Asset {
         add(bytemuck::cast_slice(&[[0.0f32, 0.0, 1.0]; 4]));
         add(bytemuck::cast_slice(&uv));
         add(bytemuck::cast_slice(&[0u16, 1, 2, 0, 2, 3]));
-        add(&red_and_white_png());
+        add(&png([255, 0, 0], [255; 3]));
         asset.json = json!({
             "asset": {"version": "2.0"},
             "scene": 0,
@@ -102,15 +102,16 @@ impl Asset {
     }
 }
 
-fn red_and_white_png() -> Vec<u8> {
+/// Two texels beside each other.
+fn png(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let picture = image::RgbaImage::from_fn(2, 1, |x, _| image::Rgba([255, x as u8 * 255, x as u8 * 255, 255]));
+    let picture = image::RgbImage::from_fn(2, 1, |x, _| image::Rgb(if x == 0 { left } else { right }));
     picture.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).unwrap();
     bytes
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<Loaded, SceneError> {
-    read(bytes, &Source::of(Path::new("room.glb")), NormalMaps::Read)
+    read(bytes, &Source::of(Path::new("room.glb")), Purpose::Picture)
 }
 
 fn sentences(loaded: &Loaded) -> String {
@@ -287,6 +288,69 @@ fn glass_with_a_thickness_is_solid_and_other_glass_a_pane() {
     assert_eq!((glass(0.0).glass, glass(0.0).alpha), (None, crate::scene::AlphaMode::Blend));
 }
 
+/// A quad whose coat, coat's roughness and transmission are as the file says in its right half, in its left half 0.4, 0.2 and
+/// 0.4 times that.
+fn varnished_pane(transmission: Value, volume: Value) -> Asset {
+    let data = base64::engine::general_purpose::STANDARD.encode(png([102, 51, 0], [255; 3]));
+    Asset::quad().with("/images/0", json!({"uri": format!("data:image/png;base64,{data}")})).with(
+        "/materials/0",
+        json!({"name": "pane", "extensions": {
+            "KHR_materials_clearcoat": {
+                "clearcoatFactor": 0.5, "clearcoatTexture": {"index": 0},
+                "clearcoatRoughnessFactor": 0.5, "clearcoatRoughnessTexture": {"index": 0},
+                "clearcoatNormalTexture": {"index": 0}
+            },
+            "KHR_materials_transmission": transmission,
+            "KHR_materials_volume": volume
+        }}),
+    )
+}
+
+/// Places in the left and in the right half of the quad.
+const HALVES: [Vec2; 2] = [Vec2::new(0.1, 0.0), Vec2::new(0.9, 0.0)];
+
+#[test]
+fn coats_and_panes_are_as_thick_as_their_textures_say() {
+    let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
+    let loaded = varnished_pane(textured.clone(), json!({})).load();
+    let (scene, pane) = (&loaded.scene, &loaded.scene.materials[0]);
+    let is_near = |a: Vec3, b: Vec3| (a - b).abs().max_element() < 1e-6;
+    for (place, [red, green]) in HALVES.into_iter().zip([[0.4, 0.2], [1.0, 1.0]]) {
+        let seen = pane.appearance_at(scene, &scene.meshes[0], 0, place);
+        let coat = Vec3::new(seen.clearcoat, seen.clearcoat_perceptual_roughness, seen.transmission);
+        assert!(is_near(coat, Vec3::new(0.5 * red, 0.5 * green, 0.0)), "{coat}");
+        let through = pane.transmittance_at(scene, &scene.meshes[0], 0, place);
+        assert!(is_near(through, Vec3::splat(0.5 * red)), "{through}");
+    }
+    assert_eq!(sentences(&loaded).matches("clearcoatNormalTexture of material 'pane' is ignored").count(), 1);
+    // Solid glass refracts as much as the same pane lets through; where alpha says what passes, no texture does.
+    let solid = varnished_pane(textured.clone(), json!({"thicknessFactor": 0.1})).load().scene.with_solid_glass();
+    let seen = solid.materials[0].appearance_at(&solid, &solid.meshes[0], 0, HALVES[0]);
+    assert!((seen.transmission - 0.2).abs() < 1e-6, "{}", seen.transmission);
+    let blended = varnished_pane(textured, json!({})).with("/materials/0/alphaMode", json!("BLEND")).load();
+    assert_eq!(blended.scene.materials[0].transmission_texture, None);
+}
+
+#[test]
+fn bakes_read_what_panes_let_through_and_no_varnish() {
+    let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
+    let asset = varnished_pane(textured, json!({"thicknessFactor": 0.1}));
+    let loaded = read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake).unwrap();
+    let pane = &loaded.scene.materials[0];
+    assert_eq!((loaded.scene.textures.len(), pane.clearcoat_texture, sentences(&loaded).as_str()), (1, None, ""));
+    let through = pane.transmittance_at(&loaded.scene, &loaded.scene.meshes[0], 0, HALVES[0]);
+    assert!((through - 0.2).abs().max_element() < 1e-6, "{through}");
+}
+
+#[test]
+fn a_picture_that_coat_and_pane_lack_is_named_once_and_their_factors_count_alone() {
+    let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
+    let lost = varnished_pane(textured, json!({})).with("/images/0", json!({"uri": "lost.png"})).load();
+    assert_eq!(sentences(&lost).matches("lost.png").count(), 1, "{}", sentences(&lost));
+    let through = lost.scene.materials[0].transmittance_at(&lost.scene, &lost.scene.meshes[0], 0, HALVES[0]);
+    assert_eq!((through, lost.scene.materials[0].clearcoat_texture), (Vec3::splat(0.5), None));
+}
+
 #[test]
 fn normal_maps_are_read_as_numbers_and_only_for_pictures() {
     let material = json!({"normalTexture": {"index": 0, "scale": 0.5, "texCoord": 1}});
@@ -296,7 +360,7 @@ fn normal_maps_are_read_as_numbers_and_only_for_pictures() {
     assert_eq!((normals.channel, scene.materials[0].normal_scale), (UvChannel::Uv1, 0.5));
     assert!(matches!(scene.texture(normals.texture).texels, crate::scene::Texels::Linear8(_)));
     let source = Source::of(Path::new("room.glb"));
-    let baked = read(&asset.glb(), &source, NormalMaps::LeftOut).unwrap().scene;
+    let baked = read(&asset.glb(), &source, Purpose::Bake).unwrap().scene;
     assert_eq!((baked.materials[0].normal_texture, baked.textures.len()), (None, 0));
 }
 
