@@ -2,6 +2,8 @@
 
 use glam::Vec3;
 
+use super::Ray;
+
 /// One of the six faces of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Face {
@@ -114,6 +116,16 @@ impl Aabb {
     /// Length of the diagonal in metres, zero for an empty box.
     pub fn diagonal(self) -> f32 {
         if self.is_empty() { 0.0 } else { self.extent().length() }
+    }
+
+    /// How far along a ray the box begins, zero when the ray starts in it; `None` when the ray misses it, wherever it
+    /// ends. Boxes are taken to be a little thicker than they are: what is flat is met as well.
+    pub fn entered_by(self, ray: &Ray) -> Option<f32> {
+        let hair = 1e-4 * self.extent().max_element().max(1e-3);
+        let inverse = ray.direction.recip();
+        let (lower, upper) = ((self.min - hair - ray.origin) * inverse, (self.max + hair - ray.origin) * inverse);
+        let (near, far) = (lower.min(upper).max_element().max(0.0), lower.max(upper).min_element());
+        (near <= far).then_some(near)
     }
 
     /// Area of the six faces in square metres (`004` equation 2); zero for an empty box.

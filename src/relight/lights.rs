@@ -1,5 +1,7 @@
 //! Lights as they are now, and which of the baked ones each was.
 
+use std::sync::Arc;
+
 use glam::Vec3;
 
 use crate::geometry::SurfaceId;
@@ -103,6 +105,24 @@ impl Shape {
             Self::Lamp(LightKind::Rectangle { .. }) | Self::Panel(_) => true,
         }
     }
+}
+
+/// All that a scene was baked with but the sky, and what it is called: lamps in the scene's order, then surfaces.
+pub fn baked_lights(scene: &Scene) -> Vec<(String, Shining)> {
+    let lamps = scene.lights.iter().map(|light| (light.name.clone(), Shining::lamp(light.kind)));
+    let panels = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake()).filter_map(|surface| {
+        let emission = scene.material_of(surface).emission;
+        let panel = Shining::panel(LivePanel { surface, emission });
+        (emission != Vec3::ZERO).then(|| (scene.surface(surface).key.0.clone(), panel))
+    });
+    lamps.chain(panels).collect()
+}
+
+/// The same scene with panels that emit one: what shapes are aimed at in.
+pub fn lit(scene: &Scene) -> Arc<Scene> {
+    let mut lit = scene.clone();
+    lit.materials.iter_mut().for_each(|material| material.emission = Vec3::ONE);
+    Arc::new(lit)
 }
 
 /// The same light switched off.

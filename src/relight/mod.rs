@@ -18,6 +18,8 @@
 //! | `slot` | one light: as it was baked, as it is, and what is known of both |
 //! | `reach` | what a light of strength one brings, traced little by little |
 //! | `order` | in which order receivers are asked, so that few of them say much |
+//! | `doors` | a level some of which stands elsewhere than it was baked |
+//! | `near` | rays that what has moved may have to do with |
 //! | `footprints` | how far receivers reach around their middles |
 //! | `texels` | which texels show which receivers |
 //!
@@ -30,8 +32,10 @@
 //! lamp that rests is exact after some updates. All numbers are functions of the lights and the budgets that were given,
 //! whatever the number of threads.
 
+mod doors;
 mod footprints;
 mod lights;
+mod near;
 mod order;
 mod reach;
 mod relighter;
@@ -40,5 +44,6 @@ mod slot;
 mod tests;
 mod texels;
 
+pub use doors::{Door, Doors, DoorsError, Placed};
 pub use lights::{LiveLight, LivePanel, switched_off};
 pub use relighter::{Level, Relighter, Update, UpdateSettings};

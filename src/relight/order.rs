@@ -1,6 +1,8 @@
 //! In which order the receivers of each patch are asked for light.
 
-use crate::radiosity::low_rank::Patches;
+use glam::Vec3;
+
+use crate::radiosity::low_rank::{LowRank, Patches};
 
 /// Parts beyond which asking costs more than the answers.
 const MOST_PARTS: usize = 256;
@@ -45,6 +47,17 @@ impl Order {
             }
         }
         Self { parts }
+    }
+
+    /// The weights of all receivers of each patch.
+    pub fn weights(&self, transport: &LowRank) -> Vec<Vec3> {
+        let mut weights = vec![Vec3::ZERO; transport.patches.len()];
+        for part in &self.parts {
+            for (patch, sum) in weights.iter_mut().enumerate() {
+                *sum += part.of(patch).iter().map(|&row| transport.weights[row as usize]).sum::<Vec3>();
+            }
+        }
+        weights
     }
 
     /// How many parts there are.

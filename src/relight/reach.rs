@@ -22,6 +22,7 @@ const SEED_OF_CHANCE: u32 = 0x5b0e_93c1;
 const FEWEST_PATCHES: usize = 16;
 
 /// What lights are asked with.
+#[derive(Clone, Copy)]
 pub struct Receiving<'a> {
     pub world: &'a dyn RayQuery,
     pub precomputed: &'a Precomputed,
@@ -69,6 +70,19 @@ impl Reach {
         }
     }
 
+    /// All receivers have been asked for a light that brings them nothing. `weights` are those of all receivers of each
+    /// patch.
+    pub fn dark(receiving: &Receiving, rounds: u32, keeps_receivers: bool, weights: &[Vec3]) -> Self {
+        Self {
+            brought: vec![Vec3::ZERO; weights.len()],
+            asked: weights.iter().map(|weight| weight * rounds as f32).collect(),
+            steps: receiving.order.len() as u32 * rounds,
+            rounds,
+            all: Vec::new(),
+            lit: keeps_receivers.then(Vec::new),
+        }
+    }
+
     /// How many steps have been done.
     pub fn steps(&self) -> u32 {
         self.steps
@@ -92,21 +106,55 @@ impl Reach {
     /// Asks one more part of the receivers; how many rays that took.
     pub fn step(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
         let part = receiving.order.part(self.steps as usize % receiving.order.len());
-        let round = self.steps / receiving.order.len() as u32;
+        let weights = &receiving.precomputed.transport.weights;
+        for (patch, asked) in self.asked.iter_mut().enumerate() {
+            *asked += part.of(patch).iter().map(|&row| weights[row as usize]).sum::<Vec3>();
+        }
+        let rays = self.ask(self.steps, 1.0, light, receiving);
+        self.steps += 1;
+        if !self.all.is_empty() && self.is_done(receiving.order) {
+            self.lit = Some(self.sparse());
+            self.all = Vec::new();
+        }
+        // Turning receivers away takes time too.
+        rays.max(part.len() as u64 / 16)
+    }
+
+    /// Asks all receivers again that have been asked, and puts the answers in the place of those before. Both sides are
+    /// to answer none but rays that something which has moved may have to do with.
+    pub fn follow(&mut self, light: Option<&OneLight>, before: &Receiving, after: &Receiving) {
+        let lit = self.lit.take();
+        let was_done = lit.is_some();
+        if let Some(lit) = lit {
+            self.all = vec![Vec3::ZERO; before.precomputed.transport.elements()];
+            lit.iter().for_each(|received| self.all[received.row as usize] = received.light * self.rounds as f32);
+        }
+        for step in 0..self.steps {
+            self.ask(step, -1.0, light, before);
+            self.ask(step, 1.0, light, after);
+        }
+        if was_done {
+            self.lit = Some(self.sparse());
+            self.all = Vec::new();
+        }
+    }
+
+    /// Adds what the receivers of a step get, times a factor; how many rays that took.
+    fn ask(&mut self, step: u32, factor: f32, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
+        let part = receiving.order.part(step as usize % receiving.order.len());
+        let round = step / receiving.order.len() as u32;
         let weights = &receiving.precomputed.transport.weights;
         let keeps = !self.all.is_empty();
-        let asked: Vec<(Vec<Received>, u64)> = (self.brought.par_iter_mut(), &mut self.asked)
-            .into_par_iter()
+        let Some(light) = light else { return 0 };
+        let asked: Vec<(Vec<Received>, u64)> = (self.brought.par_iter_mut().enumerate())
             .with_min_len(FEWEST_PATCHES)
-            .enumerate()
-            .map(|(patch, (brought, asked))| {
+            .map(|(patch, brought)| {
                 let (mut kept, mut rays) = (Vec::new(), 0);
                 for &row in part.of(patch) {
-                    let weight = weights[row as usize];
-                    *asked += weight;
-                    let (found, traced) = light.map_or((Vec3::ZERO, 0), |light| receiving.ask(light, row, round));
+                    let (found, traced) = receiving.ask(light, row, round);
+                    let found = found * factor;
                     rays += traced;
-                    *brought += weight * found;
+                    *brought += weights[row as usize] * found;
                     if keeps && found != Vec3::ZERO {
                         kept.push(Received { row, light: found });
                     }
@@ -117,14 +165,7 @@ impl Reach {
         for &Received { row, light } in asked.iter().flat_map(|(kept, _)| kept) {
             self.all[row as usize] += light;
         }
-        self.steps += 1;
-        if keeps && self.is_done(receiving.order) {
-            self.lit = Some(self.sparse());
-            self.all = Vec::new();
-        }
-        // Turning receivers away takes time too.
-        let rays: u64 = asked.iter().map(|(_, rays)| rays).sum();
-        rays.max(part.len() as u64 / 16)
+        asked.iter().map(|(_, rays)| rays).sum()
     }
 
     fn sparse(&self) -> Vec<Received> {

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use glam::Vec3;
 use rayon::prelude::*;
 
+use super::doors::Placed;
 use super::footprints::Footprints;
-use super::lights::{LiveLight, LivePanel, Shape, Shining, fault_of, fault_of_strength, plain};
+use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of, fault_of_strength, lit, plain};
+use super::near::Near;
 use super::order::Order;
 use super::reach::{Received, Receiving};
 use super::slot::{Slot, Which};
 use super::texels::Texels;
-use crate::geometry::{RayQuery, SurfaceId};
+use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::lightmap::Page;
 use crate::radiosity::Content;
 use crate::radiosity::low_rank::Precomputed;
@@ -90,6 +92,9 @@ pub struct Relighter {
     updates: u64,
     /// Something is to be summed up anew.
     is_stale: bool,
+    /// Boxes around what is not where it was baked, and pages that are yet to show that.
+    moved: Vec<Aabb>,
+    has_moved: bool,
     /// Mean radiosity of each patch that reflects what has changed once: as it should be, and as it is shown.
     wanted: Vec<Vec3>,
     shown: Vec<Vec3>,
@@ -107,32 +112,22 @@ impl Relighter {
         let Level { scene, precomputed, pages, content, .. } = &level;
         let (transport, receivers) = (&precomputed.transport, &precomputed.receivers);
         let order = Order::new(&transport.patches, &receivers.visible);
-        let mut weights = vec![Vec3::ZERO; transport.patches.len()];
-        for part in 0..order.len() {
-            for (patch, sum) in weights.iter_mut().enumerate() {
-                *sum += order.part(part).of(patch).iter().map(|&row| transport.weights[row as usize]).sum::<Vec3>();
-            }
-        }
         let texels = Texels::of_pages(pages, receivers);
         let shown_pages = pages.iter().map(|page| page.texels.clone()).collect();
-        let lamps = scene.lights.iter().map(|light| Slot::baked(&light.name, Shining::lamp(light.kind)));
-        let mut slots: Vec<Slot> = lamps.collect();
+        let mut slots: Vec<Slot> = Vec::new();
         let mut panels = BTreeMap::new();
-        for surface in scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake()) {
-            let emission = scene.material_of(surface).emission;
-            if emission != Vec3::ZERO {
+        for (name, shining) in baked_lights(scene) {
+            if let Shape::Panel(surface) = shining.shape {
                 panels.insert(surface, slots.len());
-                slots.push(Slot::baked(&scene.surface(surface).key.0, Shining::panel(LivePanel { surface, emission })));
             }
+            slots.push(Slot::baked(&name, shining));
         }
-        let mut lit = Scene::clone(scene);
-        lit.materials.iter_mut().for_each(|material| material.emission = Vec3::ONE);
         let patches = transport.patches.len();
         Self {
             footprints: (*content == Content::Full).then(|| Footprints::new(receivers)),
-            lit: Arc::new(lit),
+            lit: lit(scene),
+            weights: order.weights(transport),
             order,
-            weights,
             texels,
             slots,
             panels,
@@ -140,6 +135,8 @@ impl Relighter {
             is_enabled: true,
             updates: 0,
             is_stale: false,
+            moved: Vec::new(),
+            has_moved: false,
             wanted: vec![Vec3::ZERO; patches],
             shown: vec![Vec3::ZERO; patches],
             change: 0.0,
@@ -154,6 +151,25 @@ impl Relighter {
     pub fn set_enabled(&mut self, is_enabled: bool) {
         self.is_stale |= self.is_enabled != is_enabled;
         self.is_enabled = is_enabled;
+    }
+
+    /// Goes on in the same level with some of its surfaces elsewhere; see [`Doors`](super::Doors). What is known of lights
+    /// follows, and the next update shows it.
+    ///
+    /// # Panics
+    /// When the level has other elements.
+    pub fn set_level(&mut self, placed: Placed) {
+        let Placed { level, boxes, .. } = placed;
+        assert_eq!(level.precomputed.transport.elements(), self.indirect.len(), "the same level");
+        let moved = [&*self.moved, &*boxes].concat();
+        let [before, after] = [&self.level, &level].map(|level| Near { world: &*level.world, boxes: &moved });
+        let receiving =
+            |world| Receiving { world, precomputed: &level.precomputed, order: &self.order, footprints: None };
+        for slot in &mut self.slots {
+            slot.follow(&self.lit, self.footprints.as_ref(), &receiving(&before), &receiving(&after));
+        }
+        (self.level, self.moved) = (level, boxes);
+        (self.is_stale, self.has_moved) = (true, true);
     }
 
     /// Takes note of all lights as they are now. What was baked and has never been among them counts as it was baked; what
@@ -253,8 +269,9 @@ impl Relighter {
         let is_indirect_new = self.approach(settings.keep);
         update.behind = self.behind();
         let is_direct_new = self.choose_direct();
-        if is_indirect_new || is_direct_new {
-            update.pages = self.draw(is_indirect_new);
+        let has_moved = core::mem::take(&mut self.has_moved);
+        if is_indirect_new || is_direct_new || has_moved {
+            update.pages = self.draw(is_indirect_new || has_moved);
         }
         update
     }

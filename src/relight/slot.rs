@@ -2,15 +2,22 @@
 
 use glam::Vec3;
 
+use super::footprints::Footprints;
 use super::lights::{Shape, Shining};
 use super::order::Order;
 use super::reach::{Reach, Received, Receiving};
+use crate::scene::Scene;
 
 /// How often each receiver asks for a light that looks the same from everywhere on it, and for one that does not.
 const ROUNDS: [u32; 2] = [1, 4];
 
 /// The same where each receiver's own light is shown.
 const ROUNDS_SHOWN: u32 = 16;
+
+/// How often each receiver asks for a light in the pages. `shows_direct` where pages hold direct light.
+pub fn rounds(shape: &Shape, shows_direct: bool) -> u32 {
+    if shows_direct { ROUNDS_SHOWN } else { ROUNDS[usize::from(shape.has_extent())] }
+}
 
 /// Which of a light's reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,12 +129,8 @@ impl Slot {
         if !self.is_changed() {
             return;
         }
-        let rounds = |shape: &Shape| ROUNDS[usize::from(shape.has_extent())];
         if let Some(rest) = &self.rest {
-            self.at_rest.get_or_insert_with(|| {
-                let rounds = if shows_direct { ROUNDS_SHOWN } else { rounds(&rest.shape) };
-                Reach::new(receiving, rounds, shows_direct)
-            });
+            self.at_rest.get_or_insert_with(|| Reach::new(receiving, rounds(&rest.shape, shows_direct), shows_direct));
         }
         if !self.has_moved() {
             (self.current, self.next) = (None, None);
@@ -137,7 +140,7 @@ impl Slot {
         if is_here(&self.current) {
             self.next = None;
         } else if !is_here(&self.next) && self.now.strength != Vec3::ZERO {
-            self.next = Some((self.now.shape, Reach::new(receiving, rounds(&self.now.shape), false)));
+            self.next = Some((self.now.shape, Reach::new(receiving, rounds(&self.now.shape, false), false)));
         }
     }
 
@@ -177,6 +180,18 @@ impl Slot {
         match which {
             Which::Rest => self.at_rest.as_mut(),
             Which::Next | Which::Current => self.current.as_mut().map(|(_, reach)| reach),
+        }
+    }
+
+    /// Follows what has moved; see [`Reach::follow`]. What shines is aimed at in `lit`. Receivers whose own light is shown
+    /// are cut out of `footprints`.
+    pub fn follow(&mut self, lit: &Scene, footprints: Option<&Footprints>, before: &Receiving, after: &Receiving) {
+        if let Some((rest, reach)) = self.rest.as_ref().zip(self.at_rest.as_mut()) {
+            let [before, after] = [before, after].map(|receiving| Receiving { footprints, ..*receiving });
+            reach.follow(rest.shape.aim(lit).as_ref(), &before, &after);
+        }
+        for (shape, reach) in self.current.iter_mut().chain(&mut self.next) {
+            reach.follow(shape.aim(lit).as_ref(), before, after);
         }
     }
 

@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use glam::Vec3;
 
+mod doors;
+
 use super::*;
 use crate::bake::{Bake, BakeSettings, Unobserved, run};
 use crate::geometry::SurfaceId;

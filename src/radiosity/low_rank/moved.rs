@@ -6,6 +6,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
+use glam::Vec3;
 use rayon::prelude::*;
 
 use super::inverse::inverse_of_change;
@@ -13,7 +14,7 @@ use super::{LowRank, Packed, PatchId, Rows};
 use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements};
 use crate::progress::Monitor;
-use crate::radiosity::backend::StepError;
+use crate::radiosity::backend::{StepError, TransportBackend};
 use crate::radiosity::cpu::gather_rays;
 use crate::radiosity::{CpuBackend, HALVES};
 use crate::scene::Scene;
@@ -43,12 +44,14 @@ pub struct Moved<'a> {
 }
 
 /// What had to be redone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Followed {
     /// Elements that were asked anew what they see.
     pub elements: usize,
     /// Patches whose bounces changed.
     pub patches: usize,
+    /// What those elements get of the scene's lights by way of surfaces without elements alone, lux, by their row.
+    pub detours: Vec<(u32, Vec3)>,
 }
 
 impl LowRank {
@@ -73,6 +76,7 @@ impl LowRank {
         let elements = rays.iter().filter(|&&rays| rays > 0).count();
         let mut backend = CpuBackend::new(moved.scene, moved.world, moved.elements, moved.seed);
         let rows = Rows::by_dealt_rays(&self.patches, &mut backend, rays, monitor)?;
+        let detours = self.detours(&blocks, &backend)?;
         let patches = self.patches_in(&blocks);
         let before = self.exchange_of(&patches);
         self.views.pack_anew(&blocks, moved.loss, |row, dense| {
@@ -89,7 +93,18 @@ impl LowRank {
                 self.bounces[channel] = Self::pack_bounces(&inverse_of_change(all, &changed, &(after - before)));
             }
         }
-        Ok(Followed { elements, patches: patches.len() })
+        Ok(Followed { elements, patches: patches.len(), detours })
+    }
+
+    /// What the rays of a backend that holds no radiosity have collected on surfaces without elements.
+    fn detours(&self, blocks: &[usize], backend: &CpuBackend) -> Result<Vec<(u32, Vec3)>, StepError> {
+        let halves = (0..HALVES).map(|half| backend.read(half)).collect::<Result<Vec<_>, _>>()?;
+        let of_row = |row: usize| {
+            let element = self.patches.order[row] as usize;
+            let sum: Vec3 = halves.iter().map(|readings| readings[element].indirect).sum();
+            (row as u32, sum / HALVES as f32)
+        };
+        Ok(blocks.iter().flat_map(|&block| self.rows_of(block)).map(of_row).collect())
     }
 
     /// The rows that a block of the packed matrix holds.
@@ -121,21 +136,11 @@ impl Moved<'_> {
     }
 
     fn is_met_by(&self, ray: &Ray) -> bool {
-        let entries = self.boxes.iter().filter_map(|bounds| entry(bounds, ray));
+        let entries = self.boxes.iter().filter_map(|bounds| bounds.entered_by(ray));
         let nearest = entries.fold(f32::INFINITY, f32::min);
         // What stands before the boxes stands there before and after.
         nearest.is_finite() && self.world.closest(ray).is_none_or(|hit| hit.t >= nearest * 0.999)
     }
-}
-
-/// How far along a ray a box begins, if the ray meets it.
-fn entry(bounds: &Aabb, ray: &Ray) -> Option<f32> {
-    // Boxes of what is flat are no thicker than what rounding moves a hit by.
-    let hair = 1e-4 * bounds.extent().max_element().max(1e-3);
-    let inverse = ray.direction.recip();
-    let (lower, upper) = ((bounds.min - hair - ray.origin) * inverse, (bounds.max + hair - ray.origin) * inverse);
-    let (near, far) = (lower.min(upper).max_element().max(0.0), lower.max(upper).min_element());
-    (near <= far).then_some(near)
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use crate::scene::luminance;
 
 /// Gather rays of each half of an element that tell well enough what it sees: what they miss is a few per cent of the
 /// indirect light, and smaller the more even that is.
-const RAYS: u32 = 128;
+pub(crate) const RAYS: u32 = 128;
 
 /// The share of what an element sees that may be simplified away.
-const LOSS: f32 = 0.01;
+pub(crate) const LOSS: f32 = 0.01;
 
 /// Precomputing the transport between elements and patches of one size, from the rays whose hits a bake has stored.
 #[derive(Clone, Copy, Debug)]

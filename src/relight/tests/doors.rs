@@ -1,0 +1,180 @@
+//! Two rooms, a lamp in one of them, and a door between them that slides into the wall.
+
+use std::sync::OnceLock;
+
+use glam::Affine3A;
+
+use super::*;
+use crate::progress::Unmonitored;
+use crate::scene::{Material, MaterialId, MeshId, Role, Surface, SurfaceKey, shapes};
+
+/// Where the lamp is baked, in the room at negative x.
+const LAMP_BEFORE: Vec3 = Vec3::new(-1.0, 1.5, 0.5);
+
+/// How far the door is moved to be open.
+const OPEN: f32 = 1.05;
+
+/// The door's surface, after those of the rooms.
+fn door_of(scene: &Scene) -> SurfaceId {
+    SurfaceId::from_index(scene.surfaces.len() - 1)
+}
+
+/// The rooms with the door moved so far, and a lamp of some candela in the lit room.
+fn rooms(moved: f32, candela: f32) -> Scene {
+    let mut scene = builtin::build("two_rooms").unwrap();
+    let leaf = shapes::cuboid("door", Vec3::new(-0.03, 0.0, -0.5), Vec3::new(0.03, 2.0, 0.5));
+    let [mesh, material] = [scene.meshes.len(), scene.materials.len()];
+    scene.meshes.push(Arc::new(leaf));
+    scene.materials.push(Material::diffuse("door", Vec3::splat(0.5)));
+    let mut door =
+        Surface::new(SurfaceKey("door".to_owned()), MeshId::from_index(mesh), MaterialId::from_index(material));
+    (door.role, door.to_world) = (Role::Occluder, place(moved));
+    scene.surfaces.push(door);
+    scene.lights = vec![lamp_at(LAMP_BEFORE, candela)];
+    scene
+}
+
+fn place(moved: f32) -> Affine3A {
+    Affine3A::from_translation(Vec3::Z * moved)
+}
+
+fn shut(content: Content) -> &'static Bake {
+    static BAKES: [OnceLock<Bake>; 2] = [OnceLock::new(), OnceLock::new()];
+    BAKES[usize::from(content == Content::Full)].get_or_init(|| bake(rooms(0.0, 10.0), content, Some(400)))
+}
+
+fn doors_of(bake: &Bake) -> Doors {
+    Doors::new(level_of(bake), &bake.layout, &Unmonitored).unwrap()
+}
+
+fn at(bake: &Bake, to_world: Option<Affine3A>) -> Door {
+    Door { surface: door_of(&bake.scene), to_world }
+}
+
+/// RMS of the difference to a bake over the bake's mean, and the mean over the bake's, in either room.
+fn in_rooms(relighter: &Relighter, bake: &Bake) -> [[f32; 2]; 2] {
+    let receivers = &shut(bake.settings.solver.content).relight.as_ref().unwrap().receivers;
+    let mut sums = [[0.0f64; 4]; 2];
+    for (texel, centre) in receivers.texel.iter().zip(&receivers.centre) {
+        let page = &bake.pages[texel.page as usize];
+        let index = page.index(u32::from(texel.x), u32::from(texel.y));
+        if page.validity[index] > 0.5 {
+            let [found, truth] =
+                [relighter.page(texel.page as usize)[index], page.texels[index]].map(|l| f64::from(luminance(l)));
+            let sums = &mut sums[usize::from(centre.x > 0.0)];
+            [(found - truth).powi(2), found, truth, 1.0].iter().zip(sums).for_each(|(more, sum)| *sum += more);
+        }
+    }
+    sums.map(|[squares, found, truth, count]| {
+        [((squares / count).sqrt() / (truth / count)) as f32, (found / truth) as f32]
+    })
+}
+
+/// Followed to another place.
+fn moved_to(bake: &Bake, to_world: Option<Affine3A>) -> Placed {
+    doors_of(bake).place(&[at(bake, to_world)], &Unmonitored).unwrap()
+}
+
+/// How far two relighters' pages are apart: RMS over the mean.
+fn apart(a: &Relighter, b: &Relighter, pages: &[Page]) -> f32 {
+    let shown = |(index, page): (usize, &Page)| Page { texels: b.page(index).to_vec(), ..page.clone() };
+    error(a, &pages.iter().enumerate().map(shown).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_door_that_opens_lets_in_the_light_that_a_bake_of_the_open_rooms_has() {
+    for content in [Content::Indirect, Content::Full] {
+        let baked = shut(content);
+        let open = bake(rooms(OPEN, 10.0), content, Some(400));
+        let mut relighter = Relighter::new(level_of(baked));
+        let mut anew = Relighter::new(level_of(&open));
+        let before = in_rooms(&relighter, &open);
+        let placed = moved_to(baked, Some(place(OPEN)));
+        println!("{} elements of {}", placed.asked, baked.report.elements);
+        relighter.set_level(placed);
+        settle(&mut relighter);
+        let after = in_rooms(&relighter, &open);
+        // The lamp goes to where it shines through the doorway.
+        for relighter in [&mut relighter, &mut anew] {
+            relighter.set_lights(&live(&[lamp_at(LAMP_BEFORE, 10.0)]), &[]);
+            relighter.set_lights(&live(&[lamp_at(Vec3::new(-1.0, 1.0, 0.0), 10.0)]), &[]);
+            settle(relighter);
+        }
+        let lit = apart(&relighter, &anew, &open.pages);
+        println!("{content:?}: {before:?} before, {after:?} after; {lit} apart from a bake of the open rooms relit");
+        assert!(before[1][1] < 1e-3, "the other room is dark");
+        assert!(after[1][0] < 0.2 && (after[1][1] - 1.0).abs() < 0.15, "light comes through the doorway: {after:?}");
+        assert!(after[0][0] < 0.5 * before[0][0], "and is missed where it came from: {before:?} {after:?}");
+        assert!(lit < 0.06, "{lit}");
+    }
+}
+
+#[test]
+fn what_is_known_of_lights_follows_a_door() {
+    for content in [Content::Indirect, Content::Full] {
+        let baked = shut(content);
+        let relit = |opens_first: bool| {
+            let mut relighter = Relighter::new(level_of(baked));
+            relighter.set_lights(&live(&[lamp_at(LAMP_BEFORE, 10.0)]), &[]);
+            for opens in [opens_first, !opens_first] {
+                if opens {
+                    relighter.set_level(moved_to(baked, Some(place(OPEN))));
+                } else {
+                    relighter.set_lights(&live(&[lamp_at(Vec3::new(-1.0, 1.0, 0.0), 20.0)]), &[]);
+                }
+                settle(&mut relighter);
+            }
+            relighter
+        };
+        let [first, last] = [true, false].map(relit);
+        let apart = apart(&first, &last, &baked.pages);
+        println!("{content:?}: {apart}");
+        assert!(apart < 1e-3, "{apart}");
+    }
+}
+
+#[test]
+fn a_door_that_comes_back_leaves_no_trace() {
+    let baked = shut(Content::Full);
+    let mut doors = doors_of(baked);
+    let mut relighter = Relighter::new(level_of(baked));
+    for moved in [OPEN, 0.4, 0.0] {
+        relighter.set_level(doors.place(&[at(baked, Some(place(moved)))], &Unmonitored).unwrap());
+        settle(&mut relighter);
+        assert_eq!(bits(&relighter, &baked.pages) == baked_bits(&baked.pages), moved == 0.0);
+    }
+}
+
+#[test]
+fn a_door_without_a_place_is_gone_and_a_wall_is_no_door() {
+    let baked = shut(Content::Indirect);
+    let mut doors = doors_of(baked);
+    let mut pages = |to_world: Option<Affine3A>| {
+        doors.place(&[at(baked, to_world)], &Unmonitored).unwrap().level.pages.remove(0).texels
+    };
+    let gone = pages(None);
+    assert_ne!(gone, baked.pages[0].texels);
+    assert_eq!(pages(Some(Affine3A::from_translation(Vec3::NAN))), gone);
+    assert_eq!(pages(Some(Affine3A::from_scale(Vec3::new(1.0, 0.0, 1.0)))), gone);
+    let wall = Door { surface: SurfaceId(0), to_world: None };
+    assert!(doors.fault_of(wall.surface).unwrap().contains("lightmap"));
+    assert_eq!(doors.place(&[wall], &Unmonitored).unwrap().asked, 0);
+}
+
+#[test]
+fn a_mover_that_was_not_baked_shuts_the_doorway() {
+    let mut scene = rooms(0.0, 10.0);
+    let door = door_of(&scene);
+    scene.surfaces[door.index()].role = Role::Mover;
+    let open = bake(scene, Content::Indirect, Some(400));
+    let shut = shut(Content::Indirect);
+    let mut relighter = Relighter::new(level_of(&open));
+    let before = in_rooms(&relighter, shut);
+    relighter.set_level(moved_to(&open, Some(place(0.0))));
+    settle(&mut relighter);
+    let after = in_rooms(&relighter, shut);
+    println!("{before:?} before, {after:?} after");
+    let left = after[1][1] / before[1][1];
+    assert!(left < 0.15, "{left} of the light is left behind the door");
+    assert!(after[0][0] < 0.5 * before[0][0], "and light that the door sends back is there: {before:?} {after:?}");
+}
