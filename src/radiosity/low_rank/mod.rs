@@ -46,7 +46,7 @@ pub use file::{Precomputed, PrecomputedError};
 pub use moved::{Followed, Moved};
 pub use packed::{LANES, Packed, PackedParts, Tile, tiles};
 pub use patches::{PatchId, Patches};
-pub(crate) use precompute::{LOSS, RAYS};
+pub(crate) use precompute::RAYS;
 pub use precompute::{Precompute, deviation};
 pub use receivers::{ReceiverTexel, Receivers};
 pub use relighting::LowRank;

@@ -14,7 +14,7 @@ use crate::scene::luminance;
 pub(crate) const RAYS: u32 = 128;
 
 /// The share of what an element sees that may be simplified away.
-pub(crate) const LOSS: f32 = 0.01;
+const LOSS: f32 = 0.01;
 
 /// Precomputing the transport between elements and patches of one size, from the rays whose hits a bake has stored.
 #[derive(Clone, Copy, Debug)]
