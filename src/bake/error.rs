@@ -49,6 +49,22 @@ pub enum BakeError {
         /// Texels per metre that would fit.
         fitting_density: f64,
     },
+    /// Progressive refinement of the whole scene at once would need more memory than it may use.
+    #[error(
+        "the progressive method would need about {needed_mib:.0} MiB for {elements:.0} elements at once but may use \
+         {allowed_mib:.0} MiB: work on parts of the scene (--subscenes {subscenes}), lower the density (--density) or allow \
+         more memory (--memory)"
+    )]
+    WholeTooLarge {
+        /// Elements that it would have.
+        elements: f64,
+        /// What it would need at least, MiB.
+        needed_mib: f64,
+        /// What it may use, MiB.
+        allowed_mib: f64,
+        /// A number of subscenes that would fit.
+        subscenes: u32,
+    },
     /// There cannot be as many patches as were asked for.
     #[error(
         "{asked} patches for relighting are more than the {elements} elements of the level: ask for at most that (--relight) \

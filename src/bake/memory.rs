@@ -22,6 +22,12 @@ const USUAL_ERROR: f64 = 0.05;
 /// element to a patch costs.
 const BYTES_PER_EXCHANGE: f64 = 44.0;
 const BYTES_PER_VIEW: f64 = 2.0;
+/// What progressive refinement keeps of an element besides: its light and number, and where it looks from. Of the latter a
+/// solver that works in subscenes needs only those of one of them at a time.
+const BYTES_PER_LIGHT: f64 = 60.0;
+const BYTES_PER_OUTLOOK: f64 = 240.0;
+/// Numbers of subscenes that a refusal proposes.
+const PROPOSED_SUBSCENES: [u32; 3] = [4, 16, 64];
 /// The solver does without stored hits where there is no room for so many.
 const FEWEST_RAYS: f64 = 16.0;
 
@@ -59,9 +65,11 @@ impl MemoryEstimate {
         }
         let fixed_bytes = scene.triangle_count() as f64 * BYTES_PER_TRIANGLE + bytes_of_textures(scene);
         let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powi(2);
+        let subscenes = settings.solver.subscenes.map_or(1, |subscenes| subscenes.partition.count);
         let bytes = |rays: f64| {
             let sums = Accumulators::bytes_per_element(stored_rays(rays, &settings.solver, elements));
-            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums)
+            let refined = bytes_of_refinement(&settings.solver, subscenes);
+            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums + refined)
         };
         Self { elements, area, bytes: bytes(usual), least_bytes: bytes(FEWEST_RAYS), edge_elements, fixed_bytes }
     }
@@ -72,6 +80,10 @@ impl MemoryEstimate {
         if self.least_bytes <= allowed_mib * MIB {
             return Ok(());
         }
+        if let Some(subscenes) = self.fitting_subscenes(settings) {
+            let needed_mib = (self.least_bytes / MIB).ceil();
+            return Err(BakeError::WholeTooLarge { elements: self.elements, needed_mib, allowed_mib, subscenes });
+        }
         let density = f64::from(settings.layout.texels_per_metre);
         Err(BakeError::TooMuchMemory {
             elements: self.elements,
@@ -79,18 +91,40 @@ impl MemoryEstimate {
             density,
             needed_mib: (self.least_bytes / MIB).ceil(),
             allowed_mib,
-            fitting_density: density * self.fitting_scale(allowed_mib * MIB),
+            fitting_density: density * self.fitting_scale(&settings.solver),
         })
     }
 
+    /// In how many subscenes a bake would do with its memory that does not at once.
+    fn fitting_subscenes(&self, settings: &BakeSettings) -> Option<u32> {
+        let SolverSettings { method: Method::Progressive, subscenes: None, memory_mib, .. } = settings.solver else {
+            return None;
+        };
+        let saved = |subscenes| {
+            self.elements
+                * (bytes_of_refinement(&settings.solver, 1) - bytes_of_refinement(&settings.solver, subscenes))
+        };
+        let fits = |subscenes: &u32| self.least_bytes - saved(*subscenes) <= f64::from(memory_mib) * MIB;
+        PROPOSED_SUBSCENES.into_iter().find(fits)
+    }
+
     /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
-    fn fitting_scale(&self, allowed: f64) -> f64 {
-        let bytes_of_element = BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS);
+    fn fitting_scale(&self, settings: &SolverSettings) -> f64 {
+        let allowed = f64::from(settings.memory_mib) * MIB;
+        let subscenes = settings.subscenes.map_or(1, |subscenes| subscenes.partition.count);
+        let bytes_of_element =
+            BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS) + bytes_of_refinement(settings, subscenes);
         let elements = (0.95 * allowed - self.fixed_bytes).max(0.0) / bytes_of_element;
         // Elements on areas grow with the square of the scale, those at edges with the scale.
         let (areas, edges) = (self.elements - self.edge_elements, self.edge_elements);
         2.0 * elements / (edges + (edges * edges + 4.0 * areas * elements).sqrt())
     }
+}
+
+/// What an element costs while light is shot in so many subscenes.
+fn bytes_of_refinement(settings: &SolverSettings, subscenes: u32) -> f64 {
+    let is_refined = settings.method == Method::Progressive;
+    if is_refined { BYTES_PER_LIGHT + BYTES_PER_OUTLOOK / f64::from(subscenes.max(1)) } else { 0.0 }
 }
 
 /// How many rays of each half of an element have their hits stored, where there should be so many: as many as fit into
@@ -138,6 +172,8 @@ mod tests {
     use glam::{Affine3A, Vec3};
 
     use super::*;
+    use crate::partition::{PartitionKind, PartitionSettings};
+    use crate::radiosity::SubsceneSettings;
     use crate::scene::{Material, MaterialId, MeshData, MeshId, Surface, SurfaceKey};
 
     /// A square in the ground plane with edges of `edge` metres.
@@ -201,6 +237,18 @@ mod tests {
             MemoryEstimate::new(&square(10_000.0), &settings, |_| false).check(&settings).unwrap_err().to_string();
         assert!(refusal.contains("elements") && refusal.contains("4096 MiB"), "{refusal}");
         assert!(refusal.contains("--density"), "{refusal}");
+    }
+
+    #[test]
+    fn what_is_too_large_to_be_refined_at_once_is_proposed_in_subscenes() {
+        let mut settings = at_density(100.0);
+        settings.solver = SolverSettings { method: Method::Progressive, memory_mib: 710, ..settings.solver };
+        let check = |settings: &BakeSettings| MemoryEstimate::new(&square(10.0), settings, |_| false).check(settings);
+        let refusal = check(&settings).unwrap_err().to_string();
+        assert!(refusal.contains("--subscenes 16") && !refusal.contains('\n'), "{refusal}");
+        let partition = PartitionSettings { kind: PartitionKind::Uniform, count: 16, ..PartitionSettings::default() };
+        settings.solver.subscenes = Some(SubsceneSettings { partition, ..SubsceneSettings::default() });
+        assert!(check(&settings).is_ok());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use glam::Vec2;
 
 use super::patches::{Facet, Patch};
-use super::receivers::{Receiver, ReceiverId};
+use super::receivers::{Receiver, ReceiverId, Response};
 use crate::geometry::SurfaceId;
 use crate::lightmap::{Elements, SurfacePoint};
 use crate::scene::{Scene, Sides};
@@ -14,9 +14,17 @@ const PIECES: f32 = 1024.0;
 /// Times that a triangle is halved at most.
 const MOST_CUTS: u32 = 12;
 
-/// Adds patches for the triangles of surfaces that own no elements, cut until none is much larger than its share; each is
-/// one receiver. What they reflect of direct light has already reached the elements, so they start without any.
-pub fn add(scene: &Scene, elements: &Elements, patches: &mut Vec<Patch>, receivers: &mut Vec<Receiver>) {
+/// Pieces of surfaces without texels: each is a patch of one receiver, whose number comes after those of all elements.
+#[derive(Default)]
+pub struct Pieces {
+    pub patches: Vec<Patch>,
+    pub receivers: Vec<Receiver>,
+    pub responses: Vec<Response>,
+}
+
+/// Cuts the triangles of surfaces that own no elements until none is much larger than its share. What they reflect of
+/// direct light has already reached the elements, so they start without any.
+pub fn pieces(scene: &Scene, elements: &Elements) -> Pieces {
     let is_bare = |&id: &SurfaceId| scene.surface(id).is_in_bake() && elements.of_surface(id).is_empty();
     let triangles: Vec<(SurfaceId, u32)> = scene
         .surface_ids()
@@ -24,6 +32,7 @@ pub fn add(scene: &Scene, elements: &Elements, patches: &mut Vec<Patch>, receive
         .flat_map(|id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
         .collect();
     let all: f32 = triangles.iter().map(|&(surface, triangle)| scene.triangle(surface, triangle).area()).sum();
+    let mut found = Pieces::default();
     for (surface, triangle) in triangles {
         let area = scene.triangle(surface, triangle).area();
         let mut pieces = vec![[Vec2::ZERO, Vec2::X, Vec2::Y]];
@@ -35,9 +44,19 @@ pub fn add(scene: &Scene, elements: &Elements, patches: &mut Vec<Patch>, receive
         }
         let sides: &[bool] = if scene.surface(surface).sides == Sides::Both { &[false, true] } else { &[false] };
         for (&back, piece) in sides.iter().flat_map(|back| pieces.iter().map(move |piece| (back, piece))) {
-            add_piece(scene, surface, triangle, *piece, back, patches, receivers);
+            found.add(scene, elements.len(), &Piece { surface, triangle, back, corners: *piece });
         }
     }
+    found
+}
+
+/// A part of a triangle, seen from one side.
+struct Piece {
+    surface: SurfaceId,
+    triangle: u32,
+    back: bool,
+    /// Weights of the triangle's second and third corner.
+    corners: [Vec2; 3],
 }
 
 /// The halves of a triangle, cut across its longest edge. Corners are weights of the second and third of the whole.
@@ -56,32 +75,29 @@ fn halve(scene: &Scene, surface: SurfaceId, triangle: u32, [a, b, c]: [Vec2; 3])
     [[a, middle, c], [middle, b, c]]
 }
 
-fn add_piece(
-    scene: &Scene,
-    surface: SurfaceId,
-    triangle: u32,
-    corners: [Vec2; 3],
-    back: bool,
-    patches: &mut Vec<Patch>,
-    receivers: &mut Vec<Receiver>,
-) {
-    let (reflectance, _) = scene.material_of(surface).average_over(scene, scene.mesh_of(surface), triangle, &corners);
-    if reflectance.max_element() <= 0.0 {
-        return;
-    }
-    let middle = (corners[0] + corners[1] + corners[2]) / 3.0;
-    let point = SurfacePoint::new(scene, surface, triangle, middle, back);
-    let flat = scene.triangle(surface, triangle);
-    let facet = Facet::new(corners.map(|corner| flat.at(corner)).to_vec(), point.geometric_normal);
-    let area = facet.as_ref().map_or(0.0, |facet| facet.area);
-    let id = ReceiverId::from_index(receivers.len());
-    if let Some(patch) = Patch::new(vec![id], facet.into_iter().collect::<Vec<_>>(), area) {
-        let [a, b, c] = corners.map(|corner| 0.5 * (corner + middle));
-        let origin = |at: Vec2| SurfacePoint::new(scene, surface, triangle, at, back).origin();
-        let quarters = [a, b, c, middle].map(origin);
-        let points = core::array::from_fn(|point| quarters[point % quarters.len()]);
-        receivers.push(Receiver::new(&point, points, reflectance, area));
-        patches.push(patch);
+impl Pieces {
+    /// Adds one that reflects; `elements` are numbered before it.
+    fn add(&mut self, scene: &Scene, elements: usize, &Piece { surface, triangle, back, corners }: &Piece) {
+        let (reflectance, _) =
+            scene.material_of(surface).average_over(scene, scene.mesh_of(surface), triangle, &corners);
+        if reflectance.max_element() <= 0.0 {
+            return;
+        }
+        let middle = (corners[0] + corners[1] + corners[2]) / 3.0;
+        let point = SurfacePoint::new(scene, surface, triangle, middle, back);
+        let flat = scene.triangle(surface, triangle);
+        let facet = Facet::new(corners.map(|corner| flat.at(corner)).to_vec(), point.geometric_normal);
+        let area = facet.as_ref().map_or(0.0, |facet| facet.area);
+        let id = ReceiverId::from_index(elements + self.receivers.len());
+        if let Some(patch) = Patch::new(vec![id], facet.into_iter().collect::<Vec<_>>(), area) {
+            let [a, b, c] = corners.map(|corner| 0.5 * (corner + middle));
+            let origin = |at: Vec2| SurfacePoint::new(scene, surface, triangle, at, back).origin();
+            let quarters = [a, b, c, middle].map(origin);
+            let points = core::array::from_fn(|point| quarters[point % quarters.len()]);
+            self.receivers.push(Receiver::new(&point, points));
+            self.responses.push(Response { reflectance, area });
+            self.patches.push(patch);
+        }
     }
 }
 
@@ -99,17 +115,14 @@ mod tests {
         let bare = test.quad(Vec3::Y, Vec3::X * 3.0, Vec3::Z * 2.0, [0; 2], grey(0.7));
         test.quad(Vec3::Y * 2.0, Vec3::X * 3.0, Vec3::Z * 2.0, [0; 2], grey(0.0));
         let elements = test.elements();
-        let (mut patches, mut receivers) = (Vec::new(), Vec::new());
-        add(&test.scene, &elements, &mut patches, &mut receivers);
-        assert_eq!(patches.len(), receivers.len());
+        let Pieces { patches, receivers, responses } = pieces(&test.scene, &elements);
+        assert_eq!([patches.len(); 2], [receivers.len(), responses.len()]);
         let area: f32 = patches.iter().map(|patch| patch.visible_area).sum();
         assert!((area - 6.0).abs() < 1e-3, "{area}");
         assert!(patches.iter().all(|patch| patch.visible_area <= 12.0 / PIECES * 1.001));
-        assert!(receivers.iter().all(|receiver| receiver.reflectance == Vec3::splat(0.7)));
+        assert!(responses.iter().all(|response| response.reflectance == Vec3::splat(0.7)));
         assert!(receivers.iter().all(|receiver| receiver.horizon.y < -0.99), "the front faces down");
         test.scene.surfaces[bare.index()].sides = Sides::Both;
-        let (mut both, mut receivers) = (Vec::new(), Vec::new());
-        add(&test.scene, &elements, &mut both, &mut receivers);
-        assert_eq!(both.len(), 2 * patches.len());
+        assert_eq!(pieces(&test.scene, &elements).patches.len(), 2 * patches.len());
     }
 }

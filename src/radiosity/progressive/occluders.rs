@@ -37,6 +37,11 @@ impl Occluders {
         Self { tree: Tree::build(triangles, &Preset::narrow()), passable }
     }
 
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        self.tree.statistics().bytes + self.passable.len()
+    }
+
     /// The triangles that a shaft touches, if they are at most so many.
     pub fn within(&self, shaft: &Shaft, most: usize) -> Candidates {
         let mut found = Vec::new();

@@ -3,11 +3,11 @@
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
+use super::Place;
+use crate::geometry::define_id;
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::geometry::{RayQuery, define_id};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::radiosity::cpu::Burial;
-use crate::scene::Scene;
 
 /// Points of an element that is partly buried which are tried until enough are in the open.
 const TRIES: u32 = 128;
@@ -22,8 +22,8 @@ define_id! {
 pub const POINTS: usize = 16;
 pub const NEAR_POINTS: usize = 4;
 
-/// What receives light: an element, or a piece of a surface without texels.
-#[derive(Clone, Copy, Debug)]
+/// Where light is received: by an element, or by a piece of a surface without texels.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Receiver {
     /// Its middle, metres.
     pub centre: Vec3,
@@ -33,6 +33,11 @@ pub struct Receiver {
     pub normal: Vec3,
     /// Unit normal of the surface itself.
     pub horizon: Vec3,
+}
+
+/// What becomes of light that is received.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Response {
     /// Share of the light that is reflected, per channel.
     pub reflectance: Vec3,
     /// Square metres that light reaches.
@@ -41,15 +46,8 @@ pub struct Receiver {
 
 impl Receiver {
     /// What receives around a point of a surface.
-    pub fn new(centre: &SurfacePoint, points: [Vec3; POINTS], reflectance: Vec3, area: f32) -> Self {
-        Self {
-            centre: centre.position,
-            points,
-            normal: centre.shading_normal,
-            horizon: centre.geometric_normal,
-            reflectance,
-            area,
-        }
+    pub fn new(centre: &SurfacePoint, points: [Vec3; POINTS]) -> Self {
+        Self { centre: centre.position, points, normal: centre.shading_normal, horizon: centre.geometric_normal }
     }
 
     /// The middle of its points.
@@ -58,37 +56,53 @@ impl Receiver {
     }
 }
 
-/// The receivers of all elements. Where parts of an element lie inside other geometry, its points do not. `visible` is the
-/// part of each that light reaches.
-pub fn receivers(
-    scene: &Scene,
-    world: &dyn RayQuery,
-    elements: &Elements,
-    visible: &[f32],
+/// Finds the receivers of elements; the same ones each time.
+pub struct ElementReceivers<'a> {
+    place: Place<'a>,
+    burial: Burial<'a>,
     seed: u32,
-) -> Vec<Receiver> {
-    let burial = Burial::new(scene, world);
-    let receiver = |index: usize| {
-        let id = ElementId::from_index(index);
-        let visible = visible[index];
+}
+
+impl<'a> ElementReceivers<'a> {
+    pub fn new(place: Place<'a>, seed: u32) -> Self {
+        Self { place, burial: Burial::new(place.scene, place.world), seed }
+    }
+
+    /// How each of all elements responds.
+    pub fn responses(&self) -> Vec<Response> {
+        let Elements { reflectance, area, .. } = self.place.elements;
+        let response =
+            |index: usize| Response { reflectance: reflectance[index], area: area[index] * self.place.visible[index] };
+        (0..area.len()).map(response).collect()
+    }
+
+    /// Something of each of all receivers.
+    pub fn of_all<T: Send>(&self, something: impl Fn(Receiver) -> T + Sync) -> Vec<T> {
+        let of = |index| something(self.of(ElementId::from_index(index)));
+        (0..self.place.elements.len()).into_par_iter().with_min_len(64).map(of).collect()
+    }
+
+    /// The receiver of one element. Where parts of the element lie inside other geometry, its points do not.
+    pub fn of(&self, id: ElementId) -> Receiver {
+        let Place { scene, elements, visible, .. } = self.place;
+        let visible = visible[id.index()];
         let (mut centre, sampler) = (elements.centre_point(scene, id), elements.sampler(scene, id));
-        let numbers = OwenSobol::new(hash2(seed, index as u32));
+        let numbers = OwenSobol::new(hash2(self.seed, id.0));
         let point = |number| {
             let [x, y, ..] = numbers.point(number);
             sampler.sample(QUARTERS.get(number as usize).copied().unwrap_or(Vec2::new(x, y)))
         };
         let mut points = core::array::from_fn(|number| point(number as u32).origin());
         if visible > 0.0 && visible < 1.0 {
-            let is_open = |point: &SurfacePoint| !burial.is_buried(point, point.geometric_normal).0;
+            let is_open = |point: &SurfacePoint| !self.burial.is_buried(point, point.geometric_normal).0;
             let open: Vec<SurfacePoint> = (0..TRIES).map(point).filter(is_open).take(POINTS).collect();
             if let Some(first) = open.first() {
                 centre = *first;
                 points = core::array::from_fn(|point| open[point % open.len()].origin());
             }
         }
-        Receiver::new(&centre, points, elements.reflectance[index], elements.area[index] * visible)
-    };
-    (0..elements.len()).into_par_iter().with_min_len(64).map(receiver).collect()
+        Receiver::new(&centre, points)
+    }
 }
 
 /// The middles of the quarters of the unit square.

@@ -7,7 +7,7 @@ use glam::Vec3;
 use super::exchanges::{ExchangeCache, Exchanges};
 use super::occluders::Occluders;
 use super::patches::{Facet, Patch, facets_of};
-use super::receivers::{Receiver, ReceiverId};
+use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::shooter::{Geometry, Shining, Shooter, Straight};
 use super::{PatchId, Refine, Visibility};
 use crate::geometry::sobol::hash2;
@@ -43,6 +43,7 @@ pub struct Refinement<'a> {
     visibility: Visibility,
     patches: Vec<Patch>,
     receivers: Vec<Receiver>,
+    responses: Vec<Response>,
     /// The box around each patch, and around the points that it looks from.
     bounds: Vec<Aabb>,
     occluders: Occluders,
@@ -69,9 +70,9 @@ pub struct State {
 
 impl State {
     /// Before any shot: `source` is what a receiver sends out of itself, lm/m2.
-    pub fn new(patch: &Patch, receivers: &[Receiver], source: impl Fn(&ReceiverId) -> Vec3) -> Self {
+    pub fn new(patch: &Patch, responses: &[Response], source: impl Fn(&ReceiverId) -> Vec3) -> Self {
         let unshot: Vec<Vec3> = patch.receivers.iter().map(source).collect();
-        let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * receivers[id.index()].area;
+        let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * responses[id.index()].area;
         let power = patch.receivers.iter().zip(&unshot).map(power).sum();
         Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
     }
@@ -88,11 +89,11 @@ impl State {
     }
 
     /// Adds light to one of the receivers, lux.
-    pub fn receive(&mut self, index: usize, receiver: &Receiver, light: Vec3) {
-        let reflected = light * receiver.reflectance;
+    pub fn receive(&mut self, index: usize, response: &Response, light: Vec3) {
+        let reflected = light * response.reflectance;
         self.received[index] += light;
         self.unshot[index] += reflected;
-        self.power += reflected * receiver.area;
+        self.power += reflected * response.area;
     }
 }
 
@@ -111,16 +112,21 @@ pub struct Shot {
 impl<'a> Refinement<'a> {
     /// Prepares to shoot what elements send out of themselves, lm/m2.
     pub fn new(place: Place<'a>, sources: &[Vec3], options: &Options) -> Self {
-        let Place { scene, world, elements, visible } = place;
+        let Place { scene, elements, visible, .. } = place;
+        let of_elements = ElementReceivers::new(place, options.seed);
+        let bare = super::bare::pieces(scene, elements);
         let mut patches = super::patches::patches(scene, elements, visible);
-        let mut receivers = super::receivers::receivers(scene, world, elements, visible, options.seed);
-        super::bare::add(scene, elements, &mut patches, &mut receivers);
+        patches.extend(bare.patches);
+        let mut receivers = of_elements.of_all(|receiver| receiver);
+        receivers.extend(bare.receivers);
+        let mut responses = of_elements.responses();
+        responses.extend(bare.responses);
         let bounds = |patch: &Patch| {
             let origins = patch.receivers.iter().flat_map(|id| receivers[id.index()].points);
             patch.bounds().union(Aabb::around(origins))
         };
         let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-        let state = |patch: &Patch| State::new(patch, &receivers, source);
+        let state = |patch: &Patch| State::new(patch, &responses, source);
         let mut refinement = Self {
             place,
             visibility: options.visibility,
@@ -132,11 +138,12 @@ impl<'a> Refinement<'a> {
             rays: vec![0; patches.len()],
             patches,
             receivers,
+            responses,
             light_per_ray: 0.0,
             seed: options.seed,
             shots: 0,
         };
-        let brightness = Brightness::of(&refinement.patches, &refinement.receivers, &refinement.states);
+        let brightness = Brightness::of(&refinement.patches, &refinement.responses, &refinement.states);
         let glow = |(patch, state)| brightness.glow(patch, state);
         refinement.glow = refinement.patches.iter().zip(&refinement.states).map(glow).collect();
         refinement.light_per_ray = brightness.light_per_ray(options.noise);
@@ -156,7 +163,9 @@ impl<'a> Refinement<'a> {
 
     /// Shoots all that a patch has.
     pub fn shoot(&mut self, patch: PatchId) {
-        let Self { place, visibility, patches, receivers, bounds, occluders, exchanges, states, rays, .. } = self;
+        let Self {
+            place, visibility, patches, receivers, responses, bounds, occluders, exchanges, states, rays, ..
+        } = self;
         let (power, each) = states[patch.index()].take();
         let shines = &patches[patch.index()];
         let build = || {
@@ -187,7 +196,7 @@ impl<'a> Refinement<'a> {
         exchanges.with(patch, build, |exchanges| {
             exchanges.light(power / shines.visible_area, &each, |to, index, light| {
                 let id = patches[to.index()].receivers[index];
-                states[to.index()].receive(index, &receivers[id.index()], light);
+                states[to.index()].receive(index, &responses[id.index()], light);
             });
         });
         self.shots += 1;
@@ -226,11 +235,11 @@ impl Refine for Refinement<'_> {
     }
 
     fn add(&mut self, light: &[Vec3]) {
-        let Self { patches, receivers, states, .. } = self;
+        let Self { patches, responses, states, .. } = self;
         for (patch, state) in patches.iter().zip(states) {
             for (index, id) in patch.receivers.iter().enumerate() {
                 if let Some(light) = light.get(id.index()) {
-                    state.receive(index, &receivers[id.index()], *light);
+                    state.receive(index, &responses[id.index()], *light);
                 }
             }
         }
@@ -328,14 +337,14 @@ impl Brightness {
     /// That of patches before any shot.
     pub fn of<'a>(
         patches: impl IntoIterator<Item = &'a Patch>,
-        receivers: &[Receiver],
+        responses: &[Response],
         states: impl IntoIterator<Item = &'a State>,
     ) -> Self {
         let (mut area, mut reflecting) = (0.0f64, 0.0f64);
         for id in patches.into_iter().flat_map(|patch| &patch.receivers) {
-            let receiver = &receivers[id.index()];
-            area += f64::from(receiver.area);
-            reflecting += f64::from(receiver.area * luminance(receiver.reflectance));
+            let response = &responses[id.index()];
+            area += f64::from(response.area);
+            reflecting += f64::from(response.area * luminance(response.reflectance));
         }
         let area = area.max(f64::MIN_POSITIVE);
         let power: f64 = states.into_iter().map(|state| f64::from(luminance(state.power))).sum();

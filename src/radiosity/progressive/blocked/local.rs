@@ -29,6 +29,11 @@ impl Local {
         Self { occluders: Occluders::new(&scene), world: World::build(scene, Preset::fast()), rays: AtomicU64::new(0) }
     }
 
+    /// Bytes that it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.world.statistics().bytes + self.occluders.bytes()
+    }
+
     /// Rays that were traced to make masks.
     pub fn mask_rays(&self) -> u64 {
         self.rays.load(Ordering::Relaxed)

@@ -32,17 +32,24 @@ pub struct Flash {
     /// Which patch, among those of all subscenes.
     pub patch: usize,
     pub shape: Arc<Shape>,
+    /// The polygons of each of the patch's parts.
+    pub parts: Vec<Vec<Facet>>,
     /// What the patch sends out on the average, lm/m2.
     pub whole: Vec3,
     /// What each of its parts does.
     pub each: Vec<Vec3>,
 }
 
-/// A patch as others know it.
+impl Flash {
+    pub fn shining(&self) -> Shining<'_> {
+        let Shape { patch, bounds, glow, .. } = &*self.shape;
+        Shining { patch, bounds: *bounds, parts: &self.parts, glow: *glow }
+    }
+}
+
+/// A patch as others know it: without its receivers.
 pub struct Shape {
     pub patch: Patch,
-    /// The polygons of each of its parts.
-    pub parts: Vec<Vec<Facet>>,
     /// What it will send out in the end, lm/m2, about: luminance.
     pub glow: f32,
     /// The box around it and around the points that it looks from.
@@ -53,13 +60,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    pub fn shining(&self) -> Shining<'_> {
-        Shining { patch: &self.patch, bounds: self.bounds, parts: &self.parts, glow: self.glow }
-    }
-
     /// Spreads viewpoints over a patch; `place` is in its subscene.
-    pub fn new(shining: &Shining, place: Vec3, seed: u32) -> Self {
-        let Shining { patch, bounds, parts, glow } = *shining;
+    pub fn new(patch: &Patch, bounds: Aabb, glow: f32, place: Vec3, seed: u32) -> Self {
         let numbers = OwenSobol::new(hash2(seed, 3));
         let target = |viewpoint: u32| {
             let [x, y, ..] = numbers.point(viewpoint);
@@ -70,6 +72,7 @@ impl Shape {
         let targets: Vec<Target> = (0..VIEWPOINTS).map(target).collect();
         let viewpoints = targets.iter().map(|target| Viewpoint { position: target.position, normal: target.normal });
         let source = Source::new(place, viewpoints.collect());
-        Self { patch: patch.clone(), parts: parts.to_vec(), glow, bounds, source, targets }
+        let patch = Patch { receivers: Vec::new(), ..patch.clone() };
+        Self { patch, glow, bounds, source, targets }
     }
 }

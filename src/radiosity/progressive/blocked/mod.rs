@@ -3,13 +3,15 @@
 //!
 //! A patch lights the subscene that it is in as ever. To those behind borders goes a copy of it with a mask
 //! ([`masks`](crate::partition::masks)), and from there on, so that nobody looks into a subscene but its own [`Worker`].
-//! Here all of them take turns in one process, and messages wait in queues.
+//! Here all of them take turns in one process, and messages wait in queues. What a subscene needs only at work, its
+//! geometry and the points that look at it, is put away meanwhile where memory is short ([`Sites`]).
 //!
 //! Patches are cut between texels where planes of the partition cut them. A texel belongs to the subscene that its middle
 //! is in; for what of it lies beyond, the masks are read where they are nearest.
 
 mod local;
 mod message;
+mod site;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -17,13 +19,9 @@ mod worker;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use glam::Vec3;
-use rayon::prelude::*;
-
-use super::patches::{Facet, Patch, facets_of, patches_apart};
-use super::receivers::{Receiver, ReceiverId};
+use super::patches::{Patch, facets_of, patches_apart};
+use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::refinement::{Brightness, State, fit, parts, restore, shots_of};
-use super::shooter::Shining;
 use super::{Options, Place, Refine};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
@@ -32,23 +30,27 @@ use crate::partition::masks::{Interface, Sectors};
 use crate::partition::{CellId, Partition, PartitionError};
 use crate::radiosity::SubsceneSettings;
 use crate::radiosity::partial::Shots;
+use glam::Vec3;
 
-use local::{Local, Origins};
+use local::Origins;
 use message::{Message, Shape};
+use site::{Sites, Source};
 use worker::{Common, Contents, Worker};
 
 /// Patches shoot that have more than this share of what the strongest had when the round began.
 const SHARE_OF_STRONGEST: f64 = 0.5;
 
-/// Shots of a subscene in a round at most.
+/// Shots of a round at most, or one of each subscene: between rounds the time is looked at.
 const MOST_SHOTS: usize = 64;
+
+/// The part of the memory that sites may have, which are worth more than exchanges: those are found anew one by one.
+const SITES_SHARE: usize = 2;
 
 /// A solution that all subscenes together work at.
 pub struct Blocked<'a> {
     place: Place<'a>,
     workers: Vec<Worker>,
-    /// The receivers of each subscene in the numbers of all.
-    receivers: Vec<Vec<ReceiverId>>,
+    sites: Sites<'a>,
     inboxes: Vec<VecDeque<Message>>,
     shots: u64,
 }
@@ -64,64 +66,66 @@ impl<'a> Blocked<'a> {
         options: &Options,
         settings: &SubsceneSettings,
     ) -> Result<Self, PartitionError> {
-        let Place { scene, world, elements, visible } = place;
+        let Place { scene, elements, visible, .. } = place;
         let (polygons, origins) = Origins::of(scene);
         let partition = Partition::new(&polygons, &settings.partition)?;
         let sectors = Sectors::new(&partition);
-        let mut receivers = super::receivers::receivers(scene, world, elements, visible, options.seed);
-        let sector_of = |id: ElementId| sectors.at(receivers[id.index()].place());
-        let mut patches = patches_apart(scene, elements, visible, sector_of);
-        super::bare::add(scene, elements, &mut patches, &mut receivers);
-        let source = |id: ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-        let states = patches.iter().map(|patch| State::new(patch, &receivers, |id| source(*id))).collect::<Vec<_>>();
-        let brightness = Brightness::of(&patches, &receivers, &states);
-        drop(states);
-        let cells = partition.cells().len();
-        let common = Common {
-            patches: patches.len(),
-            light_per_ray: brightness.light_per_ray(options.noise),
-            visibility: options.visibility,
-            most_bytes: options.most_bytes / (2 * cells),
-            seed: options.seed,
-        };
+        let of_elements = ElementReceivers::new(place, options.seed);
+        let bare = super::bare::pieces(scene, elements);
+        let mut places = of_elements.of_all(|receiver| receiver.place());
+        let mut patches = patches_apart(scene, elements, visible, |id: ElementId| sectors.at(places[id.index()]));
+        patches.extend(bare.patches);
+        places.extend(bare.receivers.iter().map(Receiver::place));
+        let mut responses = of_elements.responses();
+        responses.extend(bare.responses);
+        let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
+        let states = patches.iter().map(|patch| State::new(patch, &responses, source)).collect::<Vec<_>>();
+        let brightness = Brightness::of(&patches, &responses, &states);
+        let all_patches = patches.len();
         let mut shares: Vec<Share> = partition.ids().map(|_| Share::default()).collect();
-        for patch in patches {
-            let place = receivers[patch.receivers[0].index()].place();
-            let Aabb { min, max } = partition.bounds();
+        let Aabb { min, max } = partition.bounds();
+        for (patch, state) in patches.into_iter().zip(states) {
+            let place = places[patch.receivers[0].index()];
             if let Some(cell) = partition.cell_at(place.clamp(min, max)) {
-                shares[cell.index()].add(patch, &receivers);
+                shares[cell.index()].add(patch, state, &responses);
             }
         }
-        drop(receivers);
-        let mut first = 0;
-        let mut firsts = Vec::with_capacity(cells);
-        for share in &shares {
-            firsts.push(first);
-            first += share.patches.len();
+        drop((places, responses));
+        let interface = |cell: CellId| Interface::new(&partition, cell, settings.mask_resolution);
+        let interfaces = partition.ids().map(interface).collect::<Result<Vec<_>, _>>()?;
+        let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect();
+        let made_from = Source { place, of_elements, bare: bare.receivers, partition, polygons, origins, numbers };
+        let mut sites = Sites::new(made_from, options.most_bytes / SITES_SHARE);
+        let (mut first, mut contents) = (0, Vec::with_capacity(shares.len()));
+        for (share, interface) in shares.into_iter().zip(&interfaces) {
+            contents.push(share.contents(first, &sites.at(interface.cell()).receivers, brightness, options.seed));
+            first += contents[contents.len() - 1].patches.len();
         }
-        let subscenes = partition.distribute(&polygons, |polygon, corner| origins.weights(polygon, corner));
-        let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect::<Vec<_>>();
-        let worker = |(((share, numbers), first), cell): (((Share, &Vec<ReceiverId>), usize), CellId)| {
-            let interface = Interface::new(&partition, cell, settings.mask_resolution)?;
-            let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(numbers[id.index()].0)]);
-            let contents = share.contents(first, brightness, |id| source(numbers[id.index()]), facets, options.seed);
-            let local = Local::new(&origins, &subscenes[cell.index()]);
-            Ok(Worker::new(common, interface, local, contents))
+        let common = Common {
+            patches: all_patches,
+            light_per_ray: brightness.light_per_ray(options.noise),
+            visibility: options.visibility,
+            most_bytes: (options.most_bytes - sites.bytes()) / (2 * interfaces.len()),
+            seed: options.seed,
         };
-        let all: Vec<_> = shares.into_iter().zip(&numbers).zip(firsts).zip(partition.ids()).collect();
-        let workers = all.into_par_iter().map(worker).collect::<Result<Vec<_>, PartitionError>>()?;
+        let worker = |(interface, contents)| Worker::new(common, interface, contents);
+        let workers: Vec<_> = interfaces.into_iter().zip(contents).map(worker).collect();
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { place, workers, receivers: numbers, inboxes, shots: 0 })
+        Ok(Self { place, workers, sites, inboxes, shots: 0 })
     }
 
     /// One subscene shoots what is above a threshold, a little of it at a time.
     fn shoot_in(&mut self, cell: usize, threshold: f64) {
         let mut post = Vec::new();
-        for _ in 0..MOST_SHOTS {
-            let worker = &mut self.workers[cell];
+        let Self { place: Place { scene, elements, .. }, workers, sites, shots, .. } = self;
+        for _ in 0..MOST_SHOTS.div_ceil(workers.len()) {
+            let worker = &mut workers[cell];
             let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold) else { break };
-            worker.shoot(shot.patch, self.shots, &mut post);
-            self.shots += 1;
+            let numbers = sites.numbers(CellId::from_index(cell));
+            let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(numbers[id.index()].0)]);
+            let parts = parts(&worker.contents().patches[shot.patch.index()], facets);
+            worker.shoot(shot.patch, *shots, parts, sites, &mut post);
+            *shots += 1;
         }
         self.send(post);
     }
@@ -132,7 +136,7 @@ impl<'a> Blocked<'a> {
             for cell in 0..self.workers.len() {
                 let mut post = Vec::new();
                 for message in core::mem::take(&mut self.inboxes[cell]) {
-                    self.workers[cell].receive(message, &mut post);
+                    self.workers[cell].receive(message, &mut self.sites, &mut post);
                 }
                 self.send(post);
             }
@@ -181,15 +185,16 @@ impl Refine for Blocked<'_> {
     }
 
     fn add(&mut self, light: &[Vec3]) {
-        for (worker, numbers) in self.workers.iter_mut().zip(&self.receivers) {
+        for worker in &mut self.workers {
+            let numbers = self.sites.numbers(worker.cell());
             worker.add(|id| light.get(numbers[id.index()].index()).copied());
         }
     }
 
     fn received(&self) -> Vec<Vec3> {
         let mut received = vec![Vec3::ZERO; self.place.elements.len()];
-        for (worker, numbers) in self.workers.iter().zip(&self.receivers) {
-            let contents = worker.contents();
+        for worker in &self.workers {
+            let (contents, numbers) = (worker.contents(), self.sites.numbers(worker.cell()));
             for (patch, state) in contents.patches.iter().zip(&contents.states) {
                 for (id, light) in patch.receivers.iter().zip(&state.received) {
                     if let Some(element) = received.get_mut(numbers[id.index()].index()) {
@@ -224,41 +229,35 @@ impl Refine for Blocked<'_> {
 #[derive(Default)]
 struct Share {
     patches: Vec<Patch>,
-    receivers: Vec<Receiver>,
+    states: Vec<State>,
+    responses: Vec<Response>,
     /// Its receivers in the numbers of all.
     numbers: Vec<ReceiverId>,
 }
 
 impl Share {
-    fn add(&mut self, mut patch: Patch, receivers: &[Receiver]) {
+    fn add(&mut self, mut patch: Patch, state: State, responses: &[Response]) {
         for id in &mut patch.receivers {
-            self.receivers.push(receivers[id.index()]);
+            self.responses.push(responses[id.index()]);
             self.numbers.push(*id);
             *id = ReceiverId::from_index(self.numbers.len() - 1);
         }
         self.patches.push(patch);
+        self.states.push(state);
     }
 
-    fn contents(
-        self,
-        first: usize,
-        brightness: Brightness,
-        source: impl Fn(ReceiverId) -> Vec3,
-        facets: impl Fn(&ReceiverId) -> Vec<Facet>,
-        seed: u32,
-    ) -> Contents {
-        let Self { patches, receivers, .. } = self;
+    /// All of it, with the boxes around its receivers; `first` is the number of its first patch among those of all.
+    fn contents(self, first: usize, receivers: &[Receiver], brightness: Brightness, seed: u32) -> Contents {
+        let Self { patches, states, responses, .. } = self;
         let eyes = |patch: &Patch| Aabb::around(patch.receivers.iter().flat_map(|id| receivers[id.index()].points));
         let eyes: Vec<Aabb> = patches.iter().map(eyes).collect();
         let bounds: Vec<Aabb> = patches.iter().zip(&eyes).map(|(patch, eyes)| patch.bounds().union(*eyes)).collect();
-        let states: Vec<State> = patches.iter().map(|patch| State::new(patch, &receivers, |id| source(*id))).collect();
         let shape = |(index, patch): (usize, &Patch)| {
             let place = receivers[patch.receivers[0].index()].place();
             let glow = brightness.glow(patch, &states[index]);
-            let shining = Shining { patch, bounds: bounds[index], parts: &parts(patch, &facets), glow };
-            Arc::new(Shape::new(&shining, place, hash2(seed, (first + index) as u32)))
+            Arc::new(Shape::new(patch, bounds[index], glow, place, hash2(seed, (first + index) as u32)))
         };
         let shapes = patches.iter().enumerate().map(shape).collect();
-        Contents { patches, receivers, bounds, eyes, states, shapes, first }
+        Contents { patches, responses, bounds, eyes, states, shapes, first }
     }
 }

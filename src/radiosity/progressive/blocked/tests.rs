@@ -120,11 +120,18 @@ fn an_empty_room_needs_no_rays_in_whatever_subscenes() {
 }
 
 #[test]
-fn without_memory_for_masks_and_interactions_the_light_is_the_same() {
+fn without_memory_for_sites_masks_and_interactions_the_light_is_the_same() {
     let fixture = Fixture::new(&room_with_block());
     let settings = cut(PartitionKind::Uniform, 4, 16);
-    let received = [1 << 30, 0].map(|most_bytes| fixture.blocked(&settings, most_bytes, 0.05));
-    assert_eq!(received[0], received[1]);
+    let [(all_kept, builds), (none_kept, more_builds)] = [1 << 30, 0].map(|most_bytes| {
+        let options = Fixture::options(most_bytes);
+        let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &settings).unwrap();
+        shoot_all(&mut blocked, 0.05);
+        (blocked.received(), blocked.sites.builds)
+    });
+    assert_eq!(all_kept, none_kept);
+    assert_eq!(builds, 4, "each site is made once");
+    assert!(more_builds > 40, "{more_builds}: whoever is at work puts the others away");
 }
 
 #[test]

@@ -9,15 +9,16 @@ use rayon::prelude::*;
 
 use super::super::exchanges::{ExchangeCache, Exchanges};
 use super::super::occluders::Candidates;
-use super::super::patches::Patch;
-use super::super::receivers::{Receiver, ReceiverId};
+use super::super::patches::{Facet, Patch};
+use super::super::receivers::{ReceiverId, Response};
 use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Look, Shooter, Straight, Target};
 use super::super::{PatchId, Visibility};
-use super::local::Local;
 use super::message::{Flash, Message, Shape};
+use super::site::{Site, Sites};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
+use crate::partition::CellId;
 use crate::partition::masks::{InMask, Interface, Mask, Pending, Sight, Through};
 
 /// What all subscenes have in common.
@@ -35,7 +36,7 @@ pub struct Common {
 /// What lies in one subscene, in numbers of its own.
 pub struct Contents {
     pub patches: Vec<Patch>,
-    pub receivers: Vec<Receiver>,
+    pub responses: Vec<Response>,
     /// The box around each patch and around the points that it looks from.
     pub bounds: Vec<Aabb>,
     /// The box around the points that each patch looks from.
@@ -47,11 +48,11 @@ pub struct Contents {
     pub first: usize,
 }
 
-/// One subscene: it knows its own geometry, its borders, and what others tell it in messages.
+/// One subscene: it knows its own site, its borders, and what others tell it in messages. What it found at its site it
+/// keeps, so that it seldom goes there again.
 pub struct Worker {
     common: Common,
     interface: Interface,
-    local: Local,
     contents: Contents,
     /// Shots whose masks are not all there.
     pending: Pending,
@@ -62,17 +63,21 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn new(common: Common, interface: Interface, local: Local, contents: Contents) -> Self {
+    pub fn new(common: Common, interface: Interface, contents: Contents) -> Self {
         Self {
             common,
             interface,
-            local,
             contents,
             pending: Pending::default(),
             exchanges: ExchangeCache::new(common.patches, common.most_bytes),
             masks: MaskCache { most_bytes: common.most_bytes, ..MaskCache::default() },
             rays: vec![[0; 2]; common.patches],
         }
+    }
+
+    /// Which subscene it is.
+    pub fn cell(&self) -> CellId {
+        self.interface.cell()
     }
 
     /// What lies in it.
@@ -98,11 +103,11 @@ impl Worker {
 
     /// Adds light to its receivers, lux, of which they reflect their part.
     pub fn add(&mut self, light: impl Fn(ReceiverId) -> Option<Vec3>) {
-        let Contents { patches, receivers, states, .. } = &mut self.contents;
+        let Contents { patches, responses, states, .. } = &mut self.contents;
         for (patch, state) in patches.iter().zip(states) {
             for (index, &id) in patch.receivers.iter().enumerate() {
                 if let Some(light) = light(id) {
-                    state.receive(index, &receivers[id.index()], light);
+                    state.receive(index, &responses[id.index()], light);
                 }
             }
         }
@@ -119,40 +124,49 @@ impl Worker {
     }
 
     /// Takes a message. When it is the last that the shot needs, the subscene receives its light and tells those behind.
-    pub fn receive(&mut self, message: Message, post: &mut Vec<Message>) {
+    pub fn receive(&mut self, message: Message, sites: &mut Sites, post: &mut Vec<Message>) {
         let Message { flash, mask, .. } = message;
         let arrived = self.pending.arrive(&self.interface, flash.number, &flash.shape.source, mask);
         if let Some(masks) = arrived {
-            self.light(&flash, &masks, None);
-            self.send(&flash, &masks, post);
+            self.light(&flash, &masks, None, sites);
+            self.send(&flash, &masks, sites, post);
         }
     }
 
-    /// Shoots all that one of its patches has, as shot `number` of all.
-    pub fn shoot(&mut self, patch: PatchId, number: u64, post: &mut Vec<Message>) {
+    /// Shoots all that one of its patches has, as shot `number` of all. `parts` are the polygons of the patch's parts.
+    pub fn shoot(
+        &mut self,
+        patch: PatchId,
+        number: u64,
+        parts: Vec<Vec<Facet>>,
+        sites: &mut Sites,
+        post: &mut Vec<Message>,
+    ) {
         let contents = &mut self.contents;
         let (power, each) = contents.states[patch.index()].take();
         let flash = Arc::new(Flash {
             number,
             patch: contents.first + patch.index(),
             shape: contents.shapes[patch.index()].clone(),
+            parts,
             whole: power / contents.patches[patch.index()].visible_area,
             each,
         });
-        self.light(&flash, &[], Some(patch));
-        self.send(&flash, &[], post);
+        self.light(&flash, &[], Some(patch), sites);
+        self.send(&flash, &[], sites, post);
     }
 
     /// Receives the light of a shot.
-    fn light(&mut self, flash: &Flash, masks: &[InMask], own: Option<PatchId>) {
-        let Self { common, interface, local, contents, exchanges, rays, .. } = self;
-        let Contents { patches, receivers, bounds, eyes, states, .. } = contents;
+    fn light(&mut self, flash: &Flash, masks: &[InMask], own: Option<PatchId>, sites: &mut Sites) {
+        let Self { common, interface, contents, exchanges, rays, .. } = self;
+        let Contents { patches, responses, bounds, eyes, states, .. } = contents;
         let sight = Sight { interface, source: &flash.shape.source, masks };
         if sight.is_dark() {
             return;
         }
         let build = || {
             let traced = AtomicU64::new(0);
+            let Site { receivers, local } = sites.at(interface.cell());
             let geometry = Geometry {
                 world: &local.world,
                 patches,
@@ -163,7 +177,7 @@ impl Worker {
                 light_per_ray: common.light_per_ray,
             };
             let seed = hash2(hash2(common.seed, flash.patch as u32), interface.cell().0);
-            let shooter = Shooter::new(geometry, flash.shape.shining(), own, seed);
+            let shooter = Shooter::new(geometry, flash.shining(), own, seed);
             let exchanges = Exchanges::build(patches.len(), |receiver| {
                 let through = sight.through(&eyes[receiver.index()]);
                 let between = &if through == Through::Dark { None } else { shooter.candidates(receiver) }?;
@@ -184,18 +198,19 @@ impl Worker {
         exchanges.with(PatchId::from_index(flash.patch), build, |exchanges| {
             exchanges.light(flash.whole, &flash.each, |to, index, light| {
                 let id = patches[to.index()].receivers[index];
-                states[to.index()].receive(index, &receivers[id.index()], light);
+                states[to.index()].receive(index, &responses[id.index()], light);
             });
         });
     }
 
     /// Tells those behind its borders of a shot.
-    fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], post: &mut Vec<Message>) {
-        let Self { interface, local, masks: known, rays, .. } = self;
+    fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], sites: &mut Sites, post: &mut Vec<Message>) {
+        let Self { interface, masks: known, rays, .. } = self;
         let source = &flash.shape.source;
         let sight = Sight { interface, source, masks };
         let gates: Vec<_> = interface.outward(source).collect();
         let make = || {
+            let Site { local, .. } = sites.at(interface.cell());
             let before = local.mask_rays();
             let masks = gates.par_iter().map(|gate| Arc::new(sight.mask(gate, local))).collect();
             rays[flash.patch][1] = local.mask_rays() - before;
