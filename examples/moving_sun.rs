@@ -143,7 +143,7 @@ fn take_screenshot_when_lit(
     lit: Query<(), With<Baked>>,
     mut is_taken: Local<bool>,
 ) {
-    let follows = status.updates > 1 && status.waiting == 0 && status.behind == 0.0;
+    let follows = status.updates > 1 && status.waiting == 0 && status.behind == 0.0 && !status.is_refining;
     let is_lit = if options.is_baked { !lit.is_empty() } else { follows };
     if is_lit && !core::mem::replace(&mut *is_taken, true) {
         info!("{:.1} ms an update, {:.1} ms of the frame", status.update_milliseconds, status.main_thread_milliseconds);

@@ -4,10 +4,11 @@
 //! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METRE [RAYS]]]
 //! ```
 //!
-//! Twenty lights, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
+//! Twenty lights and twenty more that nothing was chosen by, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
 //! bake's: stored hits of RAYS gather rays of each half (none: no table, but what precomputing takes), swept over until
-//! nothing changes. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
-//! the product of the differences from each stands for the square of the error, without the truth's noise.
+//! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
+//! the product of the differences from each stands for the square of the error, without the truth's noise. *Mottle* is how
+//! far neighbouring elements differ that should not, as a part of their light, where there is some.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,12 +20,16 @@ use bevy_radiosity::geometry::{Ray, RayQuery};
 use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::radiosity::low_rank::{LowRank, Patches, Rows, StoredTransport};
-use bevy_radiosity::radiosity::{Accumulators, CpuBackend, HALVES, Hits, Step, StoredHits, TransportBackend};
+use bevy_radiosity::radiosity::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
+use bevy_radiosity::radiosity::{Accumulators, Content, CpuBackend, HALVES, Hits, Step, StoredHits, TransportBackend};
+use bevy_radiosity::relight::{self, LiveLight, Relighter, UpdateSettings};
 use bevy_radiosity::scene::{Light, LightKind, Scene, Sky, load, luminance};
 use glam::{Vec2, Vec3};
 
 const LIGHTS: usize = 20;
+
+/// Parts of a light's root mean square below which nobody sees mottles.
+const DIM: f64 = 0.1;
 
 /// Metres that there are around a light, at least.
 const ROOM: f32 = 0.3;
@@ -39,8 +44,8 @@ const SHADOW_RAYS: u32 = 16;
 /// Sweeps until nothing changes that can be seen beside noise.
 const SWEEPS: u32 = 8;
 
-/// Rays of each half whose hits are stored, in two steps, and patches.
-const RAYS: [u32; 2] = [128, 384];
+/// Rays of each half whose hits are stored, in steps, and patches.
+const RAYS: [u32; 3] = [128, 128, 256];
 const PATCHES: [usize; 3] = [500, 1000, 2000];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let level = Level::new(&file, density)?;
     let count = level.elements.len();
     println!("{file}, {density} texels/m: {count} elements");
-    let mut backend = CpuBackend::new(&level.scene, &level.world, &level.elements, 1);
+    let mut backend = CpuBackend::new(&level.scene, &*level.world, &level.elements, 1);
     for rays in RAYS.iter().take(if rays > 0 { RAYS.len() } else { 1 }) {
         let what = format!("{} rays", HALVES as u32 * rays);
         timed(&what, || backend.run(&gather(*rays, count), &Unmonitored))?;
@@ -64,30 +69,40 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let problems = level.problems(rays, &weights)?;
-    println!("| method | MB | cpu-ms a light | error: median, 95 %, worst of {LIGHTS} |");
-    println!("| --- | --- | --- | --- |");
+    let (known, others) = problems.split_at(LIGHTS);
+    let judge = Judge::new(&level.elements, weights);
+    println!("| method | MB | cpu-ms a light | error: median, 95 %, worst of {LIGHTS} | mottle |");
+    println!("| --- | --- | --- | --- | --- |");
     let stored = backend.snapshot()?;
     for steps in 1..=RAYS.len() {
         let of_steps = || stored.iter().flat_map(|half| &half.stored[..steps]);
         let rays = HALVES as u32 * RAYS[..steps].iter().sum::<u32>();
-        let transport = StoredTransport::new(&level.elements.reflectance, of_steps());
+        let transport = StoredTransport::new(&own_order(count), &level.elements.reflectance, of_steps());
         let hits = transport.bytes();
         for sweeps in [1, 2, 3, 4, SWEEPS] {
             let name = format!("{rays} stored hits, {sweeps} sweeps from darkness");
-            report(&name, hits, &weights, &problems, |direct| {
-                swept(&transport, direct, vec![Vec3::ZERO; count], sweeps)
+            judge.report(&name, hits, known, |problem| {
+                swept(&transport, &problem.direct, vec![Vec3::ZERO; count], sweeps)
             });
         }
         for most in PATCHES {
             let low_rank = low_rank(&level, &visible, most, of_steps());
-            let edge = (weights.iter().sum::<f64>() / low_rank.patches.len() as f64).sqrt();
+            let edge = (judge.weights.iter().sum::<f64>() / low_rank.patches.len() as f64).sqrt();
             let name = format!("{rays} rays, {} patches of {edge:.2} m", low_rank.patches.len());
-            report(&name, low_rank.bytes(), &weights, &problems, |direct| relit(&low_rank, direct));
+            let bytes = low_rank.bytes();
+            judge.report(&name, bytes, known, |problem| relit(&low_rank, &problem.direct));
             for sweeps in [1, 2] {
                 let name = format!("... and {sweeps} sweeps over stored hits");
-                report(&name, low_rank.bytes() + hits, &weights, &problems, |direct| {
-                    swept(&transport, direct, relit(&low_rank, direct), sweeps)
+                judge.report(&name, bytes + hits, known, |problem| {
+                    swept(&transport, &problem.direct, relit(&low_rank, &problem.direct), sweeps)
                 });
+            }
+            let mut live = timed("live", || level.live(low_rank, &visible, of_steps()));
+            for (problems, which) in [(known, ""), (others, ", other lights")] {
+                for (sweeps, when) in [(0, "while they move"), (UpdateSettings::default().sweeps, "at rest")] {
+                    let name = format!("live, {when}{which}");
+                    judge.report(&name, bytes + hits, problems, |problem| live.lit_by(&problem.light, sweeps));
+                }
             }
         }
     }
@@ -97,12 +112,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// A level without any light.
 struct Level {
     scene: Arc<Scene>,
-    world: World,
+    world: Arc<World>,
     elements: Elements,
 }
 
 /// A light, and what it comes to.
 struct Problem {
+    light: Light,
     /// Direct light that the truth does not know.
     direct: Vec<Vec3>,
     /// Luminance of indirect light, by both halves.
@@ -118,10 +134,10 @@ impl Level {
         scene.sky = Sky::Dark;
         scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
         let scene = Arc::new(scene);
-        let world = World::build(scene.clone(), Preset::best());
+        let world = Arc::new(World::build(scene.clone(), Preset::best()));
         let settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
         let (layout, _) = Layout::build(&scene, &settings, &Unmonitored)?;
-        let elements = Elements::build(&scene, &layout, &world, &Unmonitored)?;
+        let elements = Elements::build(&scene, &layout, &*world, &Unmonitored)?;
         Ok(Self { scene, world, elements })
     }
 
@@ -139,7 +155,7 @@ impl Level {
         halves: &[Accumulators; HALVES],
         seed: u32,
     ) -> Result<CpuBackend<'a>, Box<dyn Error>> {
-        let mut backend = CpuBackend::new(scene, &self.world, &self.elements, seed);
+        let mut backend = CpuBackend::new(scene, &*self.world, &self.elements, seed);
         let without_hits =
             |half: &Accumulators| Accumulators { sums: half.sums.clone(), ..Accumulators::new(self.elements.len()) };
         backend.restore(halves.each_ref().map(without_hits))?;
@@ -147,13 +163,15 @@ impl Level {
     }
 
     fn problems(&self, rays: u32, weights: &[f64]) -> Result<Vec<Problem>, Box<dyn Error>> {
-        let mut backend = CpuBackend::new(&self.scene, &self.world, &self.elements, 1000);
+        let mut backend = CpuBackend::new(&self.scene, &*self.world, &self.elements, 1000);
         backend.run(&gather(rays, self.elements.len()), &Unmonitored)?;
         let halves = backend.snapshot()?;
-        let transport = halves.each_ref().map(|half| StoredTransport::new(&self.elements.reflectance, &half.stored));
+        let order = own_order(self.elements.len());
+        let transport =
+            halves.each_ref().map(|half| StoredTransport::new(&order, &self.elements.reflectance, &half.stored));
         let mut problems = Vec::new();
         for light in self.lights() {
-            let lit = Arc::new(Scene { lights: vec![light], ..(*self.scene).clone() });
+            let lit = Arc::new(Scene { lights: vec![light.clone()], ..(*self.scene).clone() });
             let direct = |seed: u32, half: usize| -> Result<Vec<Vec3>, Box<dyn Error>> {
                 let mut backend = self.bare(&lit, &halves, seed)?;
                 backend.run(&Step::Direct { samples: SHADOW_RAYS, tolerance: f32::INFINITY }, &Unmonitored)?;
@@ -166,9 +184,24 @@ impl Level {
             let truth = [solved(0)?, solved(1)?];
             let square: f64 = (0..weights.len()).map(|i| weights[i] * truth[0][i] * truth[1][i]).sum();
             let rms = (square / weights.iter().sum::<f64>()).sqrt();
-            problems.push(Problem { direct: direct(8, 0)?, truth, rms });
+            problems.push(Problem { light, direct: direct(8, 0)?, truth, rms });
         }
         Ok(problems)
+    }
+
+    /// What relights it in a game.
+    fn live<'a>(&self, transport: LowRank, visible: &[f32], stored: impl IntoIterator<Item = &'a StoredHits>) -> Live {
+        let order = transport.patches.order.clone();
+        let receivers = Receivers::new(&self.elements, visible, &transport.patches);
+        let hits = StoredTransport::new(&order, &self.elements.reflectance, stored);
+        let level = relight::Level {
+            scene: self.scene.clone(),
+            world: self.world.clone(),
+            precomputed: Arc::new(Precomputed { transport, receivers, hits }),
+            pages: Vec::new(),
+            content: Content::Indirect,
+        };
+        Live { order, relighter: Relighter::new(level) }
     }
 
     /// Lights inside the level, not inside of what stands there.
@@ -195,12 +228,17 @@ impl Level {
             };
             Light { name: format!("light {index}"), kind }
         };
-        (0..).map(place).filter(has_room).take(LIGHTS).enumerate().map(light).collect()
+        (0..).map(place).filter(has_room).take(2 * LIGHTS).enumerate().map(light).collect()
     }
 }
 
 fn gather(rays: u32, elements: usize) -> Step {
     Step::Gather { rays: vec![rays; elements], hits: Hits::Store }
+}
+
+/// Rows in the elements' own order.
+fn own_order(elements: usize) -> Vec<u32> {
+    (0..elements as u32).collect()
 }
 
 fn low_rank<'a>(
@@ -228,26 +266,83 @@ fn swept(transport: &StoredTransport, direct: &[Vec3], mut indirect: Vec<Vec3>, 
     indirect
 }
 
-/// Prints the errors of a method over all lights, relative to the root mean square of each light's indirect light.
-fn report(name: &str, bytes: usize, weights: &[f64], problems: &[Problem], method: impl Fn(&[Vec3]) -> Vec<Vec3>) {
-    let before = processor_seconds();
-    let found: Vec<Vec<Vec3>> = problems.iter().map(|problem| method(&problem.direct)).collect();
-    let each = (processor_seconds() - before) / problems.len() as f64;
-    let area: f64 = weights.iter().sum();
-    let error = |(problem, found): (&Problem, Vec<Vec3>)| {
-        let [first, second] = &problem.truth;
-        let square = |(i, light): (usize, &Vec3)| {
-            let light = f64::from(luminance(*light));
-            weights[i] * (light - first[i]) * (light - second[i])
+/// A level that is relit as in a game.
+struct Live {
+    order: Vec<u32>,
+    relighter: Relighter,
+}
+
+impl Live {
+    /// Indirect light of a light once nothing changes any more.
+    fn lit_by(&mut self, light: &Light, sweeps: u32) -> Vec<Vec3> {
+        let light = LiveLight { id: 1, light: light.clone(), is_excluded: false };
+        self.relighter.set_lights(&[light], &[]);
+        let settings = UpdateSettings { rays: u32::MAX, sweeps, ..UpdateSettings::default() };
+        while !self.relighter.update(&settings).is_settled() {}
+        let mut indirect = vec![Vec3::ZERO; self.order.len()];
+        let shown = self.order.iter().zip(self.relighter.indirect());
+        shown.for_each(|(&element, light)| indirect[element as usize] = *light);
+        indirect
+    }
+}
+
+/// What errors are measured by.
+struct Judge {
+    /// Area of each element that light reaches.
+    weights: Vec<f64>,
+    /// Elements side by side on a chart.
+    neighbours: Vec<[usize; 2]>,
+}
+
+impl Judge {
+    fn new(elements: &Elements, weights: Vec<f64>) -> Self {
+        let are_neighbours = |&[a, b]: &[usize; 2]| {
+            let [first, second] = [a, b].map(|element| elements.texel[element]);
+            let is_open = weights[a].min(weights[b]) > 0.5 * f64::from(elements.area[a].max(elements.area[b]));
+            let is_flat = elements.geometric_normal[a].dot(elements.geometric_normal[b]) > 0.99;
+            is_open && is_flat && (first.page, first.x + 1, first.y) == (second.page, second.x, second.y)
         };
-        (found.iter().enumerate().map(square).sum::<f64>().max(0.0) / area).sqrt() / problem.rms
-    };
-    let mut errors: Vec<f64> = problems.iter().zip(found).map(error).collect();
-    errors.sort_by(f64::total_cmp);
-    let [median, most, worst] =
-        [0.5, 0.95, 1.0].map(|part| 100.0 * errors[(part * errors.len() as f64).ceil() as usize - 1]);
-    let (megabytes, milliseconds) = (bytes as f64 * 1e-6, 1e3 * each);
-    println!("| {name} | {megabytes:.0} | {milliseconds:.0} | {median:.1} %, {most:.1} %, {worst:.1} % |");
+        let neighbours = (1..elements.len()).map(|second| [second - 1, second]).filter(are_neighbours).collect();
+        Self { neighbours, weights }
+    }
+
+    /// Prints the errors of a method over all lights, relative to the root mean square of each light's indirect light.
+    fn report(&self, name: &str, bytes: usize, problems: &[Problem], method: impl FnMut(&Problem) -> Vec<Vec3>) {
+        let before = processor_seconds();
+        let found: Vec<Vec<Vec3>> = problems.iter().map(method).collect();
+        let each = (processor_seconds() - before) / problems.len() as f64;
+        let found: Vec<Vec<f64>> =
+            found.iter().map(|light| light.iter().map(|light| f64::from(luminance(*light))).collect()).collect();
+        let of_all = |measure: fn(&Self, &Problem, &[f64]) -> f64| {
+            let mut all: Vec<f64> = problems.iter().zip(&found).map(|(a, b)| measure(self, a, b)).collect();
+            all.sort_by(f64::total_cmp);
+            [0.5, 0.95, 1.0].map(|part| 100.0 * all[(part * all.len() as f64).ceil() as usize - 1])
+        };
+        let [median, most, worst] = of_all(Self::error);
+        let [mottle, ..] = of_all(Self::mottle);
+        let (megabytes, milliseconds) = (bytes as f64 * 1e-6, 1e3 * each);
+        let errors = format!("{median:.1} %, {most:.1} %, {worst:.1} %");
+        println!("| {name} | {megabytes:.0} | {milliseconds:.0} | {errors} | {mottle:.1} % |");
+    }
+
+    fn error(&self, problem: &Problem, found: &[f64]) -> f64 {
+        let [first, second] = &problem.truth;
+        let square = |i: usize| self.weights[i] * (found[i] - first[i]) * (found[i] - second[i]);
+        let all: f64 = (0..found.len()).map(square).sum();
+        (all.max(0.0) / self.weights.iter().sum::<f64>()).sqrt() / problem.rms
+    }
+
+    fn mottle(&self, problem: &Problem, found: &[f64]) -> f64 {
+        let [first, second] = &problem.truth;
+        let light = |&[a, b]: &[usize; 2]| 0.25 * (first[a] + first[b] + second[a] + second[b]);
+        let seen = || self.neighbours.iter().filter(|pair| light(pair) > DIM * problem.rms);
+        let square = |pair: &[usize; 2]| {
+            let [a, b] = *pair;
+            let apart = found[a] - found[b];
+            0.5 * (apart - first[a] + first[b]) * (apart - second[a] + second[b]) / light(pair).powi(2)
+        };
+        (seen().map(square).sum::<f64>().max(0.0) / seen().count().max(1) as f64).sqrt()
+    }
 }
 
 /// Says on standard error how long something takes.

@@ -69,7 +69,7 @@ impl RelightReport {
     pub fn new(precomputed: &Precomputed, elements: &Elements, solution: &Solution) -> Self {
         Self {
             patches: precomputed.transport.patches.len() as u64,
-            bytes: (precomputed.transport.bytes() + precomputed.receivers.bytes()) as u64,
+            bytes: precomputed.bytes() as u64,
             density: precomputed.transport.views.density(),
             error: deviation(precomputed, elements, solution),
         }

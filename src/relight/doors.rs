@@ -26,12 +26,15 @@ use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
 use crate::lightmap::{Elements, Layout};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{LowRank, Moved, Precomputed, RAYS, Receivers};
+use crate::radiosity::low_rank::{LowRank, Moved, Precomputed, Receivers};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
 /// What elements that see doors are asked with.
 const SEED: u32 = 0x0d00_25ed;
+
+/// Gather rays of each half of an element that sees doors: fewer than a bake's, since doors move while the game runs.
+const RAYS: u32 = 128;
 
 /// The share of what an element sees that may be simplified away: nothing, since doorways are small and all the light that
 /// many an element gets.
@@ -95,7 +98,7 @@ impl Doors {
     /// When the layout is another than the transport was precomputed for, or the monitor asks for it.
     pub fn new(level: Level, layout: &Layout, monitor: &dyn Monitor) -> Result<Self, DoorsError> {
         let elements = Elements::build(&level.scene, layout, &*level.world, monitor)?;
-        let Precomputed { transport, receivers } = &*level.precomputed;
+        let Precomputed { transport, receivers, .. } = &*level.precomputed;
         if !are_of(&elements, transport, receivers) {
             return Err(DoorsError::OtherElements);
         }
@@ -117,7 +120,7 @@ impl Doors {
         let mut first = vec![Vec3::ZERO; doors.first.len()];
         for light in &doors.lights {
             let aim = light.shape.aim(&doors.lit);
-            let mut reach = Reach::new(&receiving, rounds(&light.shape, false), false);
+            let mut reach = Reach::new(&receiving, rounds(&light.shape, false));
             while !reach.is_done(&doors.order) {
                 monitor.check()?;
                 reach.step(aim.as_ref(), &receiving);
@@ -177,7 +180,9 @@ impl Doors {
         for ((page, baked), texels) in pages.iter_mut().zip(&self.level.pages).zip(&self.texels) {
             texels.draw(&baked.texels, &more, &mut page.texels);
         }
-        let precomputed = Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone() });
+        let mut hits = precomputed.hits.clone();
+        at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
+        let precomputed = Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits });
         let level = Level { scene, world: Arc::new(world), precomputed, pages, content: *content };
         Ok(Placed { level, boxes, asked: followed.elements })
     }
@@ -244,10 +249,10 @@ impl Doors {
         for light in &self.lights {
             monitor.check()?;
             let rounds = rounds(&light.shape, shows_direct);
-            let mut change = Reach::dark(&before, rounds, shows_direct, &self.weights);
+            let mut change = Reach::dark(&before, rounds, &self.weights);
             change.follow(light.shape.aim(&self.lit).as_ref(), &before, &after);
             change.add(light.strength, &self.weights, &mut first);
-            for received in change.receivers().unwrap_or_default() {
+            for received in change.receivers().filter(|_| shows_direct).unwrap_or_default() {
                 direct[received.row as usize] += received.light * light.strength;
             }
         }

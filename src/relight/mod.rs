@@ -4,7 +4,9 @@
 //! lights now --> reach: what each light brings to each patch, by shadow rays, within a budget
 //!                  |     (once for each place that it stands in: a new strength needs no ray)
 //!                  v
-//!        differences from the baked lights --> low rank: all bounces --> texels: baked + difference, never below zero
+//!        differences from the baked lights --> low rank: all bounces --> smoothed --> texels: baked + difference,
+//!                  |                                                        ^                 never below zero
+//!                  once lights rest: sweeps over what elements' rays met ---+
 //! ```
 //!
 //! Start from [`Relighter`]: it is given what a bake left ([`Level`]) and, update by update, the lights as they are
@@ -21,6 +23,7 @@
 //! | `doors` | a level some of which stands elsewhere than it was baked |
 //! | `near` | rays that what has moved may have to do with |
 //! | `footprints` | how far receivers reach around their middles |
+//! | `resting` | light followed from element to element once lights rest |
 //! | `texels` | which texels show which receivers |
 //!
 //! **Direct light.** Pages that hold indirect light alone ([`Content::Indirect`](crate::radiosity::Content)) leave it to the
@@ -29,8 +32,10 @@
 //! renderer draws it. The sky stays as it was baked.
 //!
 //! **Order and exactness.** A change is first seen by about one receiver a patch, then by more, until all have been asked: a
-//! lamp that rests is exact after some updates. All numbers are functions of the lights and the budgets that were given,
-//! whatever the number of threads.
+//! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
+//! metres spreads it; once they rest, [`UpdateSettings::sweeps`] follow it from element to element. For that each light
+//! keeps what it brings to receivers: 16 bytes for each that it reaches. Elements that see a door which has moved keep what
+//! patches tell. All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
 
 mod doors;
 mod footprints;
@@ -39,6 +44,7 @@ mod near;
 mod order;
 mod reach;
 mod relighter;
+mod resting;
 mod slot;
 #[cfg(test)]
 mod tests;

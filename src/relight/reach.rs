@@ -39,7 +39,7 @@ pub struct Received {
     pub light: Vec3,
 }
 
-/// What a light of strength one brings to patches, and if asked to receivers, as far as that is known.
+/// What a light of strength one brings to patches and to receivers, as far as that is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reach {
     /// Weighed light of the receivers asked so far, by patch.
@@ -50,36 +50,36 @@ pub struct Reach {
     steps: u32,
     /// How often each receiver is asked.
     rounds: u32,
-    /// Light of each receiver, where that is wanted: of all of them while they are asked.
-    all: Vec<Vec3>,
+    /// What receivers got, part by part, while they are asked: sums over the rounds, of those that got any, by row.
+    sums: Vec<Vec<Received>>,
+    /// The light of all receivers that get any, once all have been asked.
     lit: Option<Vec<Received>>,
 }
 
 impl Reach {
-    /// Nothing is known yet. With `keeps_receivers` the light of each receiver will be.
-    pub fn new(receiving: &Receiving, rounds: u32, keeps_receivers: bool) -> Self {
+    /// Nothing is known yet.
+    pub fn new(receiving: &Receiving, rounds: u32) -> Self {
         let patches = receiving.precomputed.transport.patches.len();
-        let rows = if keeps_receivers { receiving.precomputed.transport.elements() } else { 0 };
         Self {
             brought: vec![Vec3::ZERO; patches],
             asked: vec![Vec3::ZERO; patches],
             steps: 0,
             rounds,
-            all: vec![Vec3::ZERO; rows],
+            sums: vec![Vec::new(); receiving.order.len()],
             lit: None,
         }
     }
 
     /// All receivers have been asked for a light that brings them nothing. `weights` are those of all receivers of each
     /// patch.
-    pub fn dark(receiving: &Receiving, rounds: u32, keeps_receivers: bool, weights: &[Vec3]) -> Self {
+    pub fn dark(receiving: &Receiving, rounds: u32, weights: &[Vec3]) -> Self {
         Self {
             brought: vec![Vec3::ZERO; weights.len()],
             asked: weights.iter().map(|weight| weight * rounds as f32).collect(),
             steps: receiving.order.len() as u32 * rounds,
             rounds,
-            all: Vec::new(),
-            lit: keeps_receivers.then(Vec::new),
+            sums: Vec::new(),
+            lit: Some(Vec::new()),
         }
     }
 
@@ -98,7 +98,7 @@ impl Reach {
         self.steps > 0
     }
 
-    /// The light of all receivers that get any, once all have been asked and if that was wanted.
+    /// The light of all receivers that get any, by row, once all have been asked.
     pub fn receivers(&self) -> Option<&[Received]> {
         self.lit.as_deref()
     }
@@ -112,9 +112,8 @@ impl Reach {
         }
         let rays = self.ask(self.steps, 1.0, light, receiving);
         self.steps += 1;
-        if !self.all.is_empty() && self.is_done(receiving.order) {
-            self.lit = Some(self.sparse());
-            self.all = Vec::new();
+        if self.is_done(receiving.order) {
+            self.lit = Some(self.means());
         }
         // Turning receivers away takes time too.
         rays.max(part.len() as u64 / 16)
@@ -126,25 +125,25 @@ impl Reach {
         let lit = self.lit.take();
         let was_done = lit.is_some();
         if let Some(lit) = lit {
-            self.all = vec![Vec3::ZERO; before.precomputed.transport.elements()];
-            lit.iter().for_each(|received| self.all[received.row as usize] = received.light * self.rounds as f32);
+            self.sums = vec![Vec::new(); before.order.len()];
+            let sum = |received: Received| Received { light: received.light * self.rounds as f32, ..received };
+            self.sums[0] = lit.into_iter().map(sum).collect();
         }
         for step in 0..self.steps {
             self.ask(step, -1.0, light, before);
             self.ask(step, 1.0, light, after);
         }
         if was_done {
-            self.lit = Some(self.sparse());
-            self.all = Vec::new();
+            self.lit = Some(self.means());
         }
     }
 
     /// Adds what the receivers of a step get, times a factor; how many rays that took.
     fn ask(&mut self, step: u32, factor: f32, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
-        let part = receiving.order.part(step as usize % receiving.order.len());
+        let index = step as usize % receiving.order.len();
+        let part = receiving.order.part(index);
         let round = step / receiving.order.len() as u32;
         let weights = &receiving.precomputed.transport.weights;
-        let keeps = !self.all.is_empty();
         let Some(light) = light else { return 0 };
         let asked: Vec<(Vec<Received>, u64)> = (self.brought.par_iter_mut().enumerate())
             .with_min_len(FEWEST_PATCHES)
@@ -155,22 +154,24 @@ impl Reach {
                     let found = found * factor;
                     rays += traced;
                     *brought += weights[row as usize] * found;
-                    if keeps && found != Vec3::ZERO {
+                    if found != Vec3::ZERO {
                         kept.push(Received { row, light: found });
                     }
                 }
                 (kept, rays)
             })
             .collect();
-        for &Received { row, light } in asked.iter().flat_map(|(kept, _)| kept) {
-            self.all[row as usize] += light;
-        }
+        add_by_row(&mut self.sums[index], asked.iter().flat_map(|(kept, _)| kept));
         asked.iter().map(|(_, rays)| rays).sum()
     }
 
-    fn sparse(&self) -> Vec<Received> {
-        let rows = self.all.iter().enumerate().filter(|(_, light)| **light != Vec3::ZERO);
-        rows.map(|(row, light)| Received { row: row as u32, light: light / self.rounds as f32 }).collect()
+    /// The mean over all rounds, of receivers of all parts, which are no longer needed.
+    fn means(&mut self) -> Vec<Received> {
+        let mut all = Vec::new();
+        add_by_row(&mut all, core::mem::take(&mut self.sums).iter().flatten());
+        all.iter_mut().for_each(|received| received.light /= self.rounds as f32);
+        all.retain(|received| received.light != Vec3::ZERO);
+        all
     }
 
     /// Mean radiosity of each patch that reflects the light of a given strength once, added to `sums`: of the receivers
@@ -181,6 +182,19 @@ impl Reach {
             *sum += mean * strength;
         }
     }
+}
+
+/// Adds light to sums, which are by rising row.
+fn add_by_row<'a>(sums: &mut Vec<Received>, more: impl Iterator<Item = &'a Received>) {
+    sums.extend(more);
+    sums.sort_by_key(|received| received.row);
+    sums.dedup_by(|later, earlier| {
+        let is_same = later.row == earlier.row;
+        if is_same {
+            earlier.light += later.light;
+        }
+        is_same
+    });
 }
 
 impl Receiving<'_> {

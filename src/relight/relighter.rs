@@ -12,12 +12,13 @@ use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of
 use super::near::Near;
 use super::order::Order;
 use super::reach::{Received, Receiving};
+use super::resting::Resting;
 use super::slot::{Slot, Which};
 use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::lightmap::Page;
 use crate::radiosity::Content;
-use crate::radiosity::low_rank::Precomputed;
+use crate::radiosity::low_rank::{Precomputed, Smoothing};
 use crate::scene::{OneLight, Scene, luminance};
 
 /// A difference of light so small, as a part of the change that it remains of, is no difference.
@@ -45,11 +46,14 @@ pub struct UpdateSettings {
     pub rays: u32,
     /// The part of what was shown before that stays, from 0 for none to below 1: smooths over time.
     pub keep: f32,
+    /// Bounces that are followed from element to element once lights rest, one an update, rather than from patch to patch.
+    /// More are nearer where patches are large; none leaves what patches tell.
+    pub sweeps: u32,
 }
 
 impl Default for UpdateSettings {
     fn default() -> Self {
-        Self { rays: 30_000, keep: 0.0 }
+        Self { rays: 30_000, keep: 0.0, sweeps: 3 }
     }
 }
 
@@ -63,6 +67,8 @@ pub struct Update {
     /// How far what is shown is from what it goes to, as a part of the whole change: smoothing, and lights of which nothing
     /// is known yet.
     pub behind: f32,
+    /// True while lights rest and what is shown will become finer.
+    pub is_refining: bool,
     /// Pages that look different from before.
     pub pages: Vec<usize>,
 }
@@ -70,7 +76,7 @@ pub struct Update {
 impl Update {
     /// True when further updates would change nothing.
     pub fn is_settled(&self) -> bool {
-        self.waiting == 0 && self.behind == 0.0
+        self.waiting == 0 && self.behind == 0.0 && !self.is_refining
     }
 }
 
@@ -81,6 +87,7 @@ pub struct Relighter {
     lit: Arc<Scene>,
     order: Order,
     footprints: Option<Footprints>,
+    smoothing: Smoothing,
     /// Weights of all receivers of each patch.
     weights: Vec<Vec3>,
     texels: Vec<Texels>,
@@ -95,12 +102,14 @@ pub struct Relighter {
     /// Boxes around what is not where it was baked, and pages that are yet to show that.
     moved: Vec<Aabb>,
     has_moved: bool,
-    /// Mean radiosity of each patch that reflects what has changed once: as it should be, and as it is shown.
+    /// Indirect irradiance that has come and gone, lux by row: as it should be, and as it is shown.
     wanted: Vec<Vec3>,
     shown: Vec<Vec3>,
     /// The largest difference between both since they were last the same.
     change: f32,
-    indirect: Vec<Vec3>,
+    /// Bounces followed from element to element since lights last changed, and where that stands while it goes on.
+    swept: u32,
+    resting: Option<Resting>,
     /// Which lights' direct light has been changed in the pages, and how.
     direct: Vec<(usize, Vec3)>,
     pages: Vec<Vec<Vec3>>,
@@ -122,9 +131,10 @@ impl Relighter {
             }
             slots.push(Slot::baked(&name, shining));
         }
-        let patches = transport.patches.len();
+        let dark = vec![Vec3::ZERO; transport.elements()];
         Self {
             footprints: (*content == Content::Full).then(|| Footprints::new(receivers)),
+            smoothing: Smoothing::new(precomputed),
             lit: lit(scene),
             weights: order.weights(transport),
             order,
@@ -137,10 +147,11 @@ impl Relighter {
             is_stale: false,
             moved: Vec::new(),
             has_moved: false,
-            wanted: vec![Vec3::ZERO; patches],
-            shown: vec![Vec3::ZERO; patches],
+            wanted: dark.clone(),
+            shown: dark,
             change: 0.0,
-            indirect: vec![Vec3::ZERO; transport.elements()],
+            swept: 0,
+            resting: None,
             direct: Vec::new(),
             pages: shown_pages,
             level,
@@ -160,7 +171,7 @@ impl Relighter {
     /// When the level has other elements.
     pub fn set_level(&mut self, placed: Placed) {
         let Placed { level, boxes, .. } = placed;
-        assert_eq!(level.precomputed.transport.elements(), self.indirect.len(), "the same level");
+        assert_eq!(level.precomputed.transport.elements(), self.shown.len(), "the same level");
         let moved = [&*self.moved, &*boxes].concat();
         let [before, after] = [&self.level, &level].map(|level| Near { world: &*level.world, boxes: &moved });
         let receiving =
@@ -263,15 +274,19 @@ impl Relighter {
             let is_waiting = |slot: &&Slot| slot.pending(&self.order).next().is_some();
             update.waiting = self.slots.iter().filter(is_waiting).count();
         }
+        let is_known = self.is_enabled && update.waiting == 0 && self.slots.iter().any(Slot::is_changed);
         if core::mem::take(&mut self.is_stale) {
             self.sum_up();
+        } else if is_known && self.swept < settings.sweeps && self.shown == self.wanted {
+            self.sweep(settings.sweeps);
         }
+        update.is_refining = is_known && self.swept < settings.sweeps;
         let is_indirect_new = self.approach(settings.keep);
         update.behind = self.behind();
         let is_direct_new = self.choose_direct();
         let has_moved = core::mem::take(&mut self.has_moved);
         if is_indirect_new || is_direct_new || has_moved {
-            update.pages = self.draw(is_indirect_new || has_moved);
+            update.pages = self.draw();
         }
         update
     }
@@ -279,6 +294,11 @@ impl Relighter {
     /// A page as it is to be shown: irradiance / pi, cd/m2, rows from the top.
     pub fn page(&self, index: usize) -> &[Vec3] {
         &self.pages[index]
+    }
+
+    /// What is shown more than was baked of the indirect irradiance of all elements, lux, in the order of the patches.
+    pub fn indirect(&self) -> &[Vec3] {
+        &self.shown
     }
 
     /// Lamps whose direct light is no longer in pages that held it, because they have moved: the renderer is to draw it.
@@ -323,12 +343,32 @@ impl Relighter {
         rays
     }
 
-    /// What all changed lights bring to patches, in the order of the slots.
+    /// What all changed lights bring by way of patches, in the order of the slots.
     fn sum_up(&mut self) {
-        let Self { slots, weights, wanted, .. } = self;
-        wanted.fill(Vec3::ZERO);
+        (self.swept, self.resting) = (0, None);
+        let Self { level, slots, weights, smoothing, wanted, .. } = self;
+        let mut first = vec![Vec3::ZERO; weights.len()];
         if self.is_enabled {
-            slots.iter().for_each(|slot| slot.add(weights, wanted));
+            slots.iter().for_each(|slot| slot.add(weights, &mut first));
+        }
+        wanted.fill(Vec3::ZERO);
+        if first.iter().any(|light| *light != Vec3::ZERO) {
+            let first: Vec<[f32; 3]> = first.iter().map(Vec3::to_array).collect();
+            let mut rough = vec![Vec3::ZERO; wanted.len()];
+            level.precomputed.transport.spread(&first, &mut rough);
+            smoothing.smooth(&rough, wanted);
+        }
+    }
+
+    /// Follows what all changed lights bring for one bounce more, from element to element; the last of so many is wanted.
+    fn sweep(&mut self, sweeps: u32) {
+        let Self { level, slots, smoothing, wanted, resting, swept, .. } = self;
+        let resting = resting.get_or_insert_with(|| Resting::new(slots, wanted));
+        resting.sweep(&level.precomputed.hits);
+        *swept += 1;
+        if *swept == sweeps {
+            smoothing.smooth(resting.light(), wanted);
+            self.resting = None;
         }
     }
 
@@ -376,25 +416,17 @@ impl Relighter {
     }
 
     /// Draws all pages; which of them look different.
-    fn draw(&mut self, is_indirect_new: bool) -> Vec<usize> {
-        let Self { level, shown, indirect, slots, direct, .. } = self;
-        if is_indirect_new {
-            if shown.iter().all(|light| *light == Vec3::ZERO) {
-                indirect.fill(Vec3::ZERO);
-            } else {
-                let first: Vec<[f32; 3]> = shown.iter().map(Vec3::to_array).collect();
-                level.precomputed.transport.spread(&first, indirect);
-            }
-        }
+    fn draw(&mut self) -> Vec<usize> {
+        let Self { level, shown, slots, direct, .. } = self;
         let with_direct = (!direct.is_empty()).then(|| {
-            let mut all = indirect.clone();
+            let mut all = shown.clone();
             for (slot, factor) in direct.iter() {
                 let receivers = slots[*slot].direct().map_or(&[][..], |(_, receivers)| receivers);
                 receivers.iter().for_each(|&Received { row, light }| all[row as usize] += light * *factor);
             }
             all
         });
-        let more = with_direct.as_ref().unwrap_or(indirect);
+        let more = with_direct.as_ref().unwrap_or(shown);
         let pages = self.pages.par_iter_mut().zip(&level.pages).zip(&self.texels).enumerate();
         pages
             .filter_map(|(index, ((shown, baked), texels))| texels.draw(&baked.texels, more, shown).then_some(index))

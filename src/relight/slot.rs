@@ -130,7 +130,7 @@ impl Slot {
             return;
         }
         if let Some(rest) = &self.rest {
-            self.at_rest.get_or_insert_with(|| Reach::new(receiving, rounds(&rest.shape, shows_direct), shows_direct));
+            self.at_rest.get_or_insert_with(|| Reach::new(receiving, rounds(&rest.shape, shows_direct)));
         }
         if !self.has_moved() {
             (self.current, self.next) = (None, None);
@@ -140,7 +140,7 @@ impl Slot {
         if is_here(&self.current) {
             self.next = None;
         } else if !is_here(&self.next) && self.now.strength != Vec3::ZERO {
-            self.next = Some((self.now.shape, Reach::new(receiving, rounds(&self.now.shape, false), false)));
+            self.next = Some((self.now.shape, Reach::new(receiving, rounds(&self.now.shape, false))));
         }
     }
 
@@ -197,27 +197,34 @@ impl Slot {
 
     /// Adds the mean radiosity of each patch that reflects what has changed once. Nothing before enough is known of it.
     pub fn add(&self, weights: &[Vec3], sums: &mut [Vec3]) {
-        let begun = |reach: Option<&Reach>| reach.is_some_and(Reach::is_begun);
-        if !self.is_changed() || (self.rest.is_some() && !begun(self.at_rest.as_ref())) {
-            return;
+        self.changes().for_each(|(strength, reach)| reach.add(strength, weights, sums));
+    }
+
+    /// Adds to each receiver's direct light what has changed of it: all of that, where nothing has still to be traced.
+    pub fn add_direct(&self, direct: &mut [Vec3]) {
+        for (strength, reach) in self.changes() {
+            for &Received { row, light } in reach.receivers().unwrap_or_default() {
+                direct[row as usize] += strength * light;
+            }
         }
+    }
+
+    /// Which light has come, and which has gone: strengths of reaches. None before enough is known of both.
+    fn changes(&self) -> impl Iterator<Item = (Vec3, &Reach)> {
         let rest = self.rest.as_ref().zip(self.at_rest.as_ref());
-        if !self.has_moved() {
-            if let Some((rest, reach)) = rest {
-                reach.add(self.now.strength - rest.strength, weights, sums);
+        let current = self.current.as_ref().map(|(_, reach)| reach).filter(|_| self.now.strength != Vec3::ZERO);
+        let (gone, come) = match rest {
+            Some((rest, reach)) if !self.has_moved() => (Some((self.now.strength - rest.strength, reach)), None),
+            _ => {
+                let gone = rest.map(|(rest, reach)| (-rest.strength, reach));
+                (gone, current.map(|reach| (self.now.strength, reach)))
             }
-            return;
-        }
-        let current = self.current.as_ref().map(|(_, reach)| reach);
-        if self.now.strength != Vec3::ZERO {
-            if !begun(current) {
-                return;
-            }
-            current.into_iter().for_each(|reach| reach.add(self.now.strength, weights, sums));
-        }
-        if let Some((rest, reach)) = rest {
-            reach.add(-rest.strength, weights, sums);
-        }
+        };
+        let is_awaited =
+            |change: Option<(Vec3, &Reach)>, is_due: bool| is_due && change.is_none_or(|(_, reach)| !reach.is_begun());
+        let comes = self.has_moved() && self.now.strength != Vec3::ZERO;
+        let is_known = self.is_changed() && !is_awaited(gone, self.rest.is_some()) && !is_awaited(come, comes);
+        come.into_iter().chain(gone).filter(move |_| is_known)
     }
 
     /// What to add of its direct light to pages that hold it, once that is known.

@@ -108,13 +108,41 @@ fn a_lamp_that_moves_lights_the_room_as_a_whole_bake_would() {
     assert_eq!(relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]), [""; 0]);
     relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
     // A part of the receivers tells nearly all.
-    let first = relighter.update(&UpdateSettings { rays: 2_000, keep: 0.0 });
+    let first = relighter.update(&UpdateSettings { rays: 2_000, ..UpdateSettings::default() });
     let soon = error(&relighter, &truth.pages);
     assert!(first.waiting == 1 && first.rays < 4_000, "{first:?}");
     settle(&mut relighter);
     let after = error(&relighter, &truth.pages);
     println!("{before} before, {soon} after one update, {after} at rest");
     assert!(before > 0.2 && soon < 0.1 && after < 0.05, "{before} {soon} {after}");
+}
+
+#[test]
+fn once_lights_rest_even_large_patches_tell_what_a_whole_bake_would() {
+    let place = Vec3::new(-0.4, 0.3, 0.6);
+    let truth = bake(room(1.0, vec![lamp_at(place, 10.0)]), Content::Indirect, None);
+    let coarse = bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Indirect, Some(40));
+    let mut relighter = Relighter::new(level_of(&coarse));
+    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
+    let all_rays = UpdateSettings { rays: u32::MAX, ..UpdateSettings::default() };
+    let first = relighter.update(&all_rays);
+    assert!(first.waiting == 0 && first.is_refining && !first.is_settled(), "{first:?}");
+    let moving = error(&relighter, &truth.pages);
+    assert_eq!(settle(&mut relighter), 0);
+    let resting = error(&relighter, &truth.pages);
+    println!("40 patches: {moving} while it moves, {resting} once it rests");
+    assert!(moving > 0.15 && resting < 0.06, "{moving} {resting}");
+    let at_rest = bits(&relighter, &truth.pages);
+    // What lights have been before leaves no trace.
+    relighter.set_lights(&live(&[lamp_at(LAMP, 3.0)]), &[]);
+    settle(&mut relighter);
+    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
+    settle(&mut relighter);
+    assert_eq!(bits(&relighter, &truth.pages), at_rest);
+    let patches_alone = UpdateSettings { sweeps: 0, ..all_rays };
+    relighter.set_lights(&live(&[lamp_at(LAMP, 3.0)]), &[]);
+    assert!(relighter.update(&patches_alone).is_settled());
 }
 
 #[test]
@@ -244,7 +272,7 @@ fn three_hundred_lamps_keep_the_budget_and_all_of_them_come() {
     let newcomers: Vec<LiveLight> =
         live(&many(0.05)).into_iter().map(|light| LiveLight { id: light.id + 1, ..light }).collect();
     relighter.set_lights(&newcomers, &[]);
-    let settings = UpdateSettings { rays: 20_000, keep: 0.0 };
+    let settings = UpdateSettings { rays: 20_000, ..UpdateSettings::default() };
     let elements = indirect().report.elements;
     let mut updates = 0;
     loop {
@@ -300,7 +328,7 @@ fn smoothing_comes_nearer_with_every_update_and_arrives() {
         relighter.set_lights(&live(&[lamp_at(LAMP, 0.0)]), &[]);
     }
     settle(&mut plain);
-    let settings = UpdateSettings { rays: u32::MAX, keep: 0.5 };
+    let settings = UpdateSettings { rays: u32::MAX, keep: 0.5, ..UpdateSettings::default() };
     let halves: Vec<f32> = (0..4).map(|_| smooth.update(&settings).behind).collect();
     assert!(halves.windows(2).all(|pair| pair[1] < 0.55 * pair[0]), "{halves:?}");
     while !smooth.update(&settings).is_settled() {}
@@ -316,8 +344,11 @@ fn the_same_lights_and_budgets_give_the_same_bytes_for_any_number_of_threads() {
             for step in 0..4 {
                 let place = LAMP - Vec3::X * (0.1 * step as f32);
                 relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
-                relighter.update(&UpdateSettings { rays: 5_000, keep: 0.3 });
+                relighter.update(&UpdateSettings { rays: 5_000, keep: 0.3, ..UpdateSettings::default() });
             }
+            let moving = bits(&relighter, &full().pages);
+            settle(&mut relighter);
+            assert_ne!(bits(&relighter, &full().pages), moving);
             bits(&relighter, &full().pages)
         })
     };

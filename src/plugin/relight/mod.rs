@@ -57,6 +57,9 @@ pub struct Relight {
     pub enabled: bool,
     /// Rays that one update may trace. More bring changes of many lights at once sooner; fewer take less of the machine.
     pub rays: u32,
+    /// Bounces that are followed from element to element once lights rest: more are nearer where patches are large, and
+    /// none leaves what patches tell. See [`UpdateSettings::sweeps`](crate::relight::UpdateSettings::sweeps).
+    pub sweeps: u32,
     /// Seconds in which two thirds of a change are shown. More hides how few rays saw a moving light at first; zero shows
     /// changes at once.
     pub smoothing_seconds: f32,
@@ -67,7 +70,7 @@ pub struct Relight {
 
 impl Default for Relight {
     fn default() -> Self {
-        Self { enabled: true, rays: 30_000, smoothing_seconds: 0.05, wait_milliseconds: 4.0 }
+        Self { enabled: true, rays: 30_000, sweeps: 3, smoothing_seconds: 0.05, wait_milliseconds: 4.0 }
     }
 }
 
@@ -91,6 +94,8 @@ pub struct RelightStatus {
     pub waiting: usize,
     /// How far what is shown is from what it goes to, as a part of the change: 1 while nothing is known of some light.
     pub behind: f32,
+    /// True while lights rest and what is shown will become finer.
+    pub is_refining: bool,
     /// How far the indirect light that relighting finds for the baked lights is from the bake's own: RMS over the mean.
     pub transport_error: f32,
     /// Rays of the last update.

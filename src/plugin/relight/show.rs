@@ -256,7 +256,7 @@ impl Relighting {
         let since = before.map_or(0.0, |before| (now - before).as_secs_f32().min(LONGEST_FRAME));
         let is_smooth = settings.smoothing_seconds > 0.0 && settings.enabled && before.is_some();
         let keep = if is_smooth { (-since / settings.smoothing_seconds).exp() } else { 0.0 };
-        let update = UpdateSettings { rays: settings.rays, keep };
+        let update = UpdateSettings { rays: settings.rays, keep, sweeps: settings.sweeps };
         let lights = self.news.take();
         self.worker.give(Job { lights, settings: update, is_enabled: settings.enabled });
     }
@@ -276,6 +276,7 @@ fn show(done: Done, relighting: &mut Relighting, said: &mut Said, screen: &mut S
     status.updates += 1;
     status.waiting = done.update.waiting;
     status.behind = done.update.behind;
+    status.is_refining = done.update.is_refining;
     status.rays = done.update.rays;
     status.update_milliseconds = 1e3 * done.time.as_secs_f32();
 }

@@ -4,6 +4,7 @@
 //! magic  hash of what was baked  elements  patches       72 bytes
 //! patches: order, offsets, shares    weights
 //! receivers: texels, centres, geometric normals, shading normals, visible fractions
+//! hits: bytes and coloured rays, where rows start, scales, reflectances, steps, coloured rays
 //! U, then K of each channel: tiles, tile offsets, tile numbers, values, scales
 //! ```
 //!
@@ -11,11 +12,11 @@
 
 use core::mem::size_of;
 
-use super::{LANES, LowRank, Packed, PackedParts, Patches, Receivers};
+use super::{LANES, LowRank, Packed, PackedParts, Patches, Receivers, StoredTransport};
 use bytemuck::{AnyBitPattern, NoUninit, cast_slice, pod_collect_to_vec};
 
 /// Changes whenever the bytes change their meaning.
-const MAGIC: &[u8; 8] = b"RADLIVE1";
+const MAGIC: &[u8; 8] = b"RADLIVE2";
 
 /// Why bytes are no precomputed transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,14 +39,21 @@ pub struct Precomputed {
     pub transport: LowRank,
     /// Where the elements are and which texels show them, in the order of the patches.
     pub receivers: Receivers,
+    /// What gather rays of the elements met, in the order of the patches.
+    pub hits: StoredTransport,
 }
 
 impl Precomputed {
+    /// What it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.transport.bytes() + self.receivers.bytes() + self.hits.bytes()
+    }
+
     /// Everything as bytes. `content` tells what was baked from what was not.
     pub fn to_bytes(&self, content: [u8; 32]) -> Vec<u8> {
         let LowRank { patches, weights, views, bounces } = &self.transport;
         let Receivers { texel, centre, geometric_normal, shading_normal, visible } = &self.receivers;
-        let mut bytes = Vec::with_capacity(self.transport.bytes() + self.receivers.bytes() + 256);
+        let mut bytes = Vec::with_capacity(self.bytes() + 256);
         bytes.extend(MAGIC);
         bytes.extend(content);
         push(&mut bytes, &[patches.order.len() as u64, patches.len() as u64]);
@@ -56,6 +64,13 @@ impl Precomputed {
         push(&mut bytes, texel);
         [centre, geometric_normal, shading_normal].iter().for_each(|vectors| push(&mut bytes, vectors));
         push(&mut bytes, visible);
+        let StoredTransport { offsets, steps, scales, tinted, reflectance } = &self.hits;
+        push(&mut bytes, &[steps.len() as u64, tinted.len() as u64]);
+        push(&mut bytes, offsets);
+        push(&mut bytes, scales);
+        push(&mut bytes, reflectance);
+        push(&mut bytes, steps);
+        push(&mut bytes, tinted);
         for matrix in core::iter::once(views).chain(bounces) {
             let PackedParts { tile_offsets, tiles, values, scales } = matrix.parts();
             push(&mut bytes, &[tiles.len() as u64]);
@@ -79,8 +94,7 @@ impl Precomputed {
         if take(&mut rest, content.len())? != content {
             return Err(PrecomputedError::Stale);
         }
-        let [elements, patches] = <[u64; 2]>::try_from(array::<u64>(&mut rest, 2)?).unwrap_or_default();
-        let [elements, count] = [elements, patches].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+        let [elements, count] = counts(&mut rest)?;
         let patches = Patches {
             order: array(&mut rest, elements)?,
             offsets: array(&mut rest, count.saturating_add(1))?,
@@ -94,15 +108,23 @@ impl Precomputed {
             shading_normal: array(&mut rest, elements)?,
             visible: array(&mut rest, elements)?,
         };
+        let [steps, tinted] = counts(&mut rest)?;
+        let hits = StoredTransport {
+            offsets: array(&mut rest, elements.saturating_add(1))?,
+            scales: array(&mut rest, elements)?,
+            reflectance: array(&mut rest, elements)?,
+            steps: array(&mut rest, steps)?,
+            tinted: array(&mut rest, tinted)?,
+        };
         let views = matrix(&mut rest, [elements, count])?;
         let mut bounces = [Packed::default(), Packed::default(), Packed::default()];
         for bounces in &mut bounces {
             *bounces = matrix(&mut rest, [count, count])?;
         }
-        if !patches.are_whole() || !rest.is_empty() {
+        if !patches.are_whole() || !hits.is_whole() || !rest.is_empty() {
             return Err(PrecomputedError::Damaged);
         }
-        Ok(Self { transport: LowRank { patches, weights, views, bounces }, receivers })
+        Ok(Self { transport: LowRank { patches, weights, views, bounces }, receivers, hits })
     }
 }
 
@@ -114,6 +136,11 @@ fn matrix(rest: &mut &[u8], size: [usize; 2]) -> Result<Packed, PrecomputedError
     let values: Vec<[u16; LANES]> = array(rest, tiles.saturating_mul(Packed::BLOCK))?;
     let scales = array(rest, size[0])?;
     Packed::from_parts(size, tile_offsets, numbers, values, scales).ok_or(PrecomputedError::Damaged)
+}
+
+fn counts(rest: &mut &[u8]) -> Result<[usize; 2], PrecomputedError> {
+    let counts = <[u64; 2]>::try_from(array::<u64>(rest, 2)?).unwrap_or_default();
+    Ok(counts.map(|count| usize::try_from(count).unwrap_or(usize::MAX)))
 }
 
 fn push<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {
@@ -134,6 +161,8 @@ mod tests {
     use glam::Vec3;
 
     use super::*;
+    use crate::radiosity::StoredHits;
+    use crate::radiosity::accumulators::TintedHit;
     use crate::radiosity::low_rank::Rows;
     use crate::radiosity::test_scene::{TestScene, grey};
 
@@ -148,7 +177,11 @@ mod tests {
         let rows = Rows::of_form_factors(&patches, |_, to| (to % 5) as f32 / 500.0);
         let transport = LowRank::new(patches, &elements.reflectance, &rows, 0.0);
         let receivers = Receivers::new(&elements, &visible, &transport.patches);
-        Precomputed { transport, receivers }
+        let met: Vec<u32> = elements.ids().flat_map(|id| [(id.0 * 7) % 216, (id.0 * 11) % 216]).collect();
+        let tinted = vec![TintedHit { element: 3, hit: 5, tint: Vec3::X }];
+        let stored = StoredHits { offsets: (0..=216).map(|row| 2 * row).collect(), hits: met, tinted };
+        let hits = StoredTransport::new(&transport.patches.order, &elements.reflectance, [&stored]);
+        Precomputed { transport, receivers, hits }
     }
 
     #[test]
@@ -184,6 +217,7 @@ mod tests {
             if let Ok(read) = Precomputed::from_bytes(&damaged, CONTENT) {
                 let mut indirect = vec![Vec3::ZERO; read.transport.elements()];
                 read.transport.relight(&vec![Vec3::ONE; indirect.len()], &mut indirect);
+                read.hits.sweep(&vec![Vec3::ONE; indirect.len()], &mut indirect);
             }
         }
     }

@@ -14,6 +14,7 @@
 //! receivers    where light is asked for
 //! moved        what is to be redone when a door opens
 //! precompute   all of that from a bake                            file       as bytes beside the level
+//! smoothing    neighbours that see alike, against the noise of rays
 //! stored       the same without patches, by [`StoredTransport`]: a sweep over stored hits for each bounce
 //! ```
 //!
@@ -21,9 +22,9 @@
 //!
 //! Direct light comes from shadow rays, element by element, so what a patch averages is light that has been reflected once:
 //! a lamp whose light does not end where patches do is not smeared. What it comes to is: next to a bright spot patches of a
-//! metre are some twenty per cent off. One or two sweeps over stored hits that start from low rank see to that; they take
-//! more memory and time, and in levels of patches of several metres they may as well start from darkness. `BENCHMARKS.md`
-//! has the table that tells which of them suits which level.
+//! metre are some twenty per cent off. A few sweeps over stored hits that start from low rank see to that; they take more
+//! time, so [`relight`](crate::relight) leaves them until lights rest. In levels of patches of several metres they may as well
+//! start from darkness. `BENCHMARKS.md` has the table that tells which of them suits which level.
 
 mod coherent;
 mod file;
@@ -36,6 +37,7 @@ mod precompute;
 mod receivers;
 mod relighting;
 mod rows;
+mod smoothing;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -46,9 +48,9 @@ pub use file::{Precomputed, PrecomputedError};
 pub use moved::{Followed, Moved};
 pub use packed::{LANES, Packed, PackedParts, Tile, tiles};
 pub use patches::{PatchId, Patches};
-pub(crate) use precompute::RAYS;
 pub use precompute::{Precompute, deviation};
 pub use receivers::{ReceiverTexel, Receivers};
 pub use relighting::LowRank;
 pub use rows::{ElementFormFactors, Rows};
+pub use smoothing::Smoothing;
 pub use stored::StoredTransport;

@@ -2,16 +2,16 @@
 
 use glam::Vec3;
 
-use super::{LowRank, Patches, Precomputed, Receivers, Rows};
+use super::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::backend::{Hits, Step, StepError, TransportBackend};
-use crate::radiosity::{HALVES, Solution};
+use crate::radiosity::{Accumulators, HALVES, Solution, StoredHits};
 use crate::scene::luminance;
 
 /// Gather rays of each half of an element that tell well enough what it sees: what they miss is a few per cent of the
 /// indirect light, and smaller the more even that is.
-pub(crate) const RAYS: u32 = 128;
+const RAYS: u32 = 256;
 
 /// The share of what an element sees that may be simplified away.
 const LOSS: f32 = 0.01;
@@ -30,7 +30,8 @@ pub struct Precompute<'a> {
 }
 
 impl Precompute<'_> {
-    /// Takes what the backend has stored, and traces more where that is little.
+    /// Takes what the backend has stored, and traces more where that is little. Of the hits themselves some five hundred of
+    /// each element are kept, a byte each or little more: fewer where [`storable`](Self::storable) is less.
     ///
     /// # Errors
     /// When the monitor asks for it, or the backend's device fails.
@@ -43,10 +44,13 @@ impl Precompute<'_> {
             backend.run(&Step::Gather { rays: vec![missing; elements.len()], hits: Hits::Store }, monitor)?;
         }
         let halves = backend.snapshot()?;
-        let rows = Rows::of_hits(&patches, halves.iter().flat_map(|half| &half.stored));
+        let stored = || halves.iter().flat_map(|half| &half.stored);
+        let rows = Rows::of_hits(&patches, stored());
         monitor.check()?;
         let receivers = Receivers::new(elements, visible, &patches);
-        Ok(Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, LOSS), receivers })
+        let hits = StoredTransport::new(&patches.order, &elements.reflectance, halves.iter().flat_map(kept));
+        monitor.check()?;
+        Ok(Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, LOSS), receivers, hits })
     }
 
     /// How many more rays each half of an element needs, where so many are stored.
@@ -54,6 +58,17 @@ impl Precompute<'_> {
         let each = stored / (self.elements.len() * HALVES).max(1) as u64;
         RAYS.min(self.storable.max(1)).saturating_sub(u32::try_from(each).unwrap_or(u32::MAX))
     }
+}
+
+/// The first stored hits of a half that are as many as one needs: precise bakes store more than games have room for.
+fn kept(half: &Accumulators) -> impl Iterator<Item = &StoredHits> {
+    let enough = RAYS as usize * half.sums.len();
+    let mut before = 0;
+    half.stored.iter().take_while(move |step| {
+        let is_needed = before < enough;
+        before += step.hits.len();
+        is_needed
+    })
 }
 
 /// How far the light that some transport finds for a bake's direct light is from the bake's own indirect light: RMS of the
