@@ -1,5 +1,5 @@
-//! Lamps that flicker and go out, and a panel that changes its colour, in a room whose lightmaps follow: no ray is traced for
-//! a lamp that only changes its strength.
+//! Lamps that flicker and go out, a panel that changes its colour, and a door to a dark chamber, in a room whose lightmaps
+//! follow: no ray is traced for a lamp that only changes its strength, and the door is followed in the background.
 //!
 //! ```text
 //! cargo run --release --features viewer --example flickering_lamps
@@ -16,6 +16,12 @@ use bevy_radiosity::prelude::*;
 struct Flickering {
     lumens: f32,
     goes_out_at: f32,
+}
+
+/// A door that turns about an upright edge.
+#[derive(Component)]
+struct Swinging {
+    hinge: Vec3,
 }
 
 /// The panel's material.
@@ -35,7 +41,7 @@ fn main() -> AppExit {
         .add_plugins(LogDiagnosticsPlugin::filtered([RELIGHT_MAIN_THREAD, RELIGHT_UPDATE].into()))
         .insert_resource(Relight::default())
         .add_systems(Startup, (spawn_room, bake).chain())
-        .add_systems(Update, (flicker, glow, take_screenshot_after_some_time))
+        .add_systems(Update, (flicker, glow, swing, take_screenshot_after_some_time))
         .run()
 }
 
@@ -66,13 +72,25 @@ fn glow(glow: Res<Glow>, mut materials: ResMut<Assets<StandardMaterial>>, status
     }
 }
 
+/// It opens in a second, and shuts in another five seconds later.
+fn swing(mut doors: Query<(&Swinging, &mut Transform)>, status: Res<RelightStatus>, time: Res<Time>) {
+    let seconds = time.elapsed_secs() % 12.0;
+    let opened = if status.is_active { seconds.min(6.0 - seconds).clamp(0.0, 1.0) } else { 0.0 };
+    for (door, mut place) in &mut doors {
+        let turned = Quat::from_rotation_y(opened * 80f32.to_radians());
+        *place = Transform::from_translation(door.hinge + turned * Vec3::Z * 0.5).with_rotation(turned);
+    }
+}
+
 fn take_screenshot_after_some_time(mut commands: Commands, status: Res<RelightStatus>, mut is_taken: Local<bool>) {
-    if status.updates >= 30 && !core::mem::replace(&mut *is_taken, true) {
+    let has_opened = status.door_milliseconds > 0.0 && !status.are_doors_moving;
+    if status.updates >= 30 && has_opened && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);
     }
 }
 
-/// A white room with a block, a pillar, two lamps behind them, and a panel on the wall that glows.
+/// A white room with a block, a pillar, two lamps behind them, and a panel on the wall that glows; beside it, behind a door,
+/// a chamber without a lamp.
 fn spawn_room(
     mut commands: Commands,
     mut meshes: ResMut<Assets<Mesh>>,
@@ -98,8 +116,13 @@ fn spawn_room(
     spawn("right", wall(Vec3::NEG_X), &white, Transform::from_xyz(2.0, 1.5, 0.0));
     spawn("block", Cuboid::new(0.7, 0.7, 0.7).into(), &white, Transform::from_xyz(-0.7, 0.35, 0.5));
     spawn("pillar", Cylinder::new(0.2, 3.0).into(), &white, Transform::from_xyz(0.3, 1.5, -0.9));
-    spawn("panel", Cuboid::new(0.05, 0.8, 1.6).into(), &glowing, Transform::from_xyz(1.97, 1.5, 0.2));
-    let lamps = [(Vec3::new(0.9, 1.2, -1.5), 0.0), (Vec3::new(-1.4, 0.4, -0.6), 5.0)];
+    spawn("panel", Cuboid::new(1.2, 0.8, 0.05).into(), &glowing, Transform::from_xyz(-1.0, 1.8, -1.97));
+    spawn("beside the door", Cuboid::new(0.1, 3.0, 1.8).into(), &white, Transform::from_xyz(0.6, 1.5, -1.1));
+    spawn("before the door", Cuboid::new(0.1, 3.0, 1.2).into(), &white, Transform::from_xyz(0.6, 1.5, 1.4));
+    spawn("above the door", Cuboid::new(0.1, 0.9, 1.0).into(), &white, Transform::from_xyz(0.6, 2.55, 0.3));
+    let door = (Mesh3d(meshes.add(Cuboid::new(0.04, 2.1, 1.0))), MeshMaterial3d(blue), RelightDoor);
+    commands.spawn((Name::new("door"), Swinging { hinge: Vec3::new(0.6, 1.05, -0.2) }, door));
+    let lamps = [(Vec3::new(-0.1, 1.2, -1.5), 0.0), (Vec3::new(-1.4, 0.4, -0.6), 5.0)];
     for (index, (place, goes_out_at)) in lamps.into_iter().enumerate() {
         let color = Color::linear_rgb(1.0, 0.6, 0.3);
         let light = PointLight { color, intensity: 1500.0, shadow_maps_enabled: true, ..default() };

@@ -6,6 +6,8 @@
 
 #[path = "plugin/app.rs"]
 mod app;
+#[path = "plugin/doors.rs"]
+mod doors;
 #[path = "plugin/drawn.rs"]
 mod drawn;
 #[cfg(feature = "gltf")]

@@ -21,7 +21,7 @@
 //! | [`WriteBackPlugin`] | puts lightmaps on entities and keeps them right: [`Lightmaps`], [`RemoveLightmaps`] |
 //! | [`LightmapOverlayPlugin`] | draws texels, charts or buried texels over baked surfaces: [`LightmapOverlay`] |
 //! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
-//! | [`RelightPlugin`] | has lightmaps follow their lights: [`Relight`], [`RelightExclude`], [`RelightStatus`] |
+//! | [`RelightPlugin`] | has lightmaps follow their lights: [`Relight`], [`RelightDoor`], [`RelightExclude`], [`RelightStatus`] |
 //! | [`LiveViewPlugin`] | path traces what a camera sees: [`LiveView`], [`LiveViewStatus`] |
 //!
 //! Baked lights have `affects_lightmapped_mesh_diffuse` off while lightmaps are shown. Bevy's deferred renderer ignores
@@ -55,7 +55,8 @@ pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};
 pub use relight::{
-    RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightExclude, RelightPlugin, RelightStatus,
+    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightDoor, RelightExclude,
+    RelightPlugin, RelightStatus,
 };
 pub use spawn::spawn_scene;
 pub use sync::{

@@ -11,7 +11,7 @@ use bevy_radiosity::prelude::*;
 use crate::app::*;
 
 /// A bake whose pages can follow their lights.
-fn relightable(content: Content) -> Bake {
+pub fn relightable(content: Content) -> Bake {
     let mut bake = quick_bake();
     bake.settings.relight = Some(32);
     bake.settings.solver.content = content;
@@ -21,34 +21,34 @@ fn relightable(content: Content) -> Bake {
 }
 
 /// No smoothing over time, and frames that wait for their light.
-fn at_once() -> Relight {
+pub fn at_once() -> Relight {
     Relight { smoothing_seconds: 0.0, wait_milliseconds: 200.0, ..default() }
 }
 
-fn status(app: &App) -> &RelightStatus {
+pub fn status(app: &App) -> &RelightStatus {
     app.world().resource::<RelightStatus>()
 }
 
 /// Waits until updates have been shown since `before`, and nothing is left to do.
-fn settle(app: &mut App, before: u64) {
+pub fn settle(app: &mut App, before: u64) {
     tick_app_until(app, "light that rests", |app| {
         let status = status(app);
-        status.updates > before && status.waiting == 0 && status.behind == 0.0
+        status.updates > before && status.waiting == 0 && status.behind == 0.0 && !status.are_doors_moving
     });
 }
 
 /// Changes something and waits until the light has followed.
-fn change(app: &mut App, change: impl FnOnce(&mut App)) {
+pub fn change(app: &mut App, change: impl FnOnce(&mut App)) {
     let before = status(app).updates;
     change(app);
     settle(app, before);
 }
 
-fn move_to(app: &mut App, entity: Entity, place: Vec3) {
+pub fn move_to(app: &mut App, entity: Entity, place: Vec3) {
     app.world_mut().get_mut::<Transform>(entity).unwrap().translation = place;
 }
 
-fn page_of(app: &App, entity: Entity) -> (AssetId<Image>, Vec<u8>) {
+pub fn page_of(app: &App, entity: Entity) -> (AssetId<Image>, Vec<u8>) {
     let image = app.world().get::<Lightmap>(entity).expect("a lightmap").image.clone();
     (image.id(), app.world().resource::<Assets<Image>>().get(&image).unwrap().data.clone().unwrap())
 }
@@ -132,7 +132,7 @@ fn surfaces_that_shine_more_light_what_is_before_them() {
     assert_eq!(page_of(&app, floor), baked);
 }
 
-fn f32_of_half(bits: u16) -> f32 {
+pub fn f32_of_half(bits: u16) -> f32 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
     if exponent == 0 { mantissa * 2f32.powi(-14) } else { (1.0 + mantissa) * 2f32.powi(exponent - 15) }
 }

@@ -44,7 +44,9 @@ pub fn solve(bake: &Bake, world: WorldScene, watch: &Watch) -> Result<Solved, Ba
     if let Some(folder) = &bake.folder {
         baked.write(folder)?;
     }
-    let relight = match RelightLevel::of_bake(&baked) {
+    let owner = |id| Some((id, surfaces.get(&baked.scene.surface(id).key)?.0));
+    let owners = baked.scene.surface_ids().filter_map(owner).collect();
+    let relight = match RelightLevel::of_bake(&baked, owners) {
         Some(level) => RelightOrigin::Bake(Box::new(level)),
         None => RelightOrigin::Static("the bake has nothing to relight with: set `BakeSettings::relight`".to_owned()),
     };

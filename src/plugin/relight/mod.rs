@@ -18,17 +18,22 @@
 //! | [`Content::Indirect`](crate::radiosity::Content): best for lights that move | Bevy draws it; give lights shadow maps |
 //! | [`Content::Full`](crate::radiosity::Content) | in the pages while a baked lamp stands where it stood, however strong, and for surfaces that shine; once it has moved, and for lamps that came later, Bevy draws it |
 //!
-//! Sky and irradiance volume stay as they were baked. [`RelightExclude`] leaves a light out.
+//! Sky and irradiance volume stay as they were baked. [`RelightExclude`] leaves a light out; where a [`RelightDoor`] moves,
+//! light goes another way.
 //!
 //! | file | its one idea |
 //! | --- | --- |
 //! | `origin` | what a level is relit from: a bake of this app, or files |
 //! | `watch` | lights and panels as they are now |
+//! | `doors` | doors as they are now, and what that makes of the level |
+//! | `update` | what one update is asked for, and what it shows |
 //! | `worker` | a thread that never holds up a frame |
 //! | `show` | from frame to frame: what to ask it for, and where its pages go |
 
+mod doors;
 mod origin;
 mod show;
+mod update;
 mod watch;
 mod worker;
 
@@ -37,6 +42,7 @@ use bevy::camera::visibility::VisibilitySystems;
 use bevy::diagnostic::{Diagnostic, DiagnosticPath, RegisterDiagnostic};
 use bevy::prelude::*;
 
+pub use doors::RelightDoor;
 pub use origin::{RelightLevel, RelightOrigin};
 pub use show::HandedOver;
 
@@ -45,6 +51,9 @@ pub const RELIGHT_MAIN_THREAD: DiagnosticPath = DiagnosticPath::const_new("relig
 
 /// Milliseconds that an update took on its own thread.
 pub const RELIGHT_UPDATE: DiagnosticPath = DiagnosticPath::const_new("relight/update");
+
+/// Milliseconds that it took on its own thread to follow doors to a place.
+pub const RELIGHT_DOORS: DiagnosticPath = DiagnosticPath::const_new("relight/doors");
 
 /// How far what is shown is from what it goes to, from 0 to 1: see [`RelightStatus::behind`].
 pub const RELIGHT_BEHIND: DiagnosticPath = DiagnosticPath::const_new("relight/behind");
@@ -98,6 +107,10 @@ pub struct RelightStatus {
     pub is_refining: bool,
     /// How far the indirect light that relighting finds for the baked lights is from the bake's own: RMS over the mean.
     pub transport_error: f32,
+    /// True while it is being worked out what doors make of the light where they are.
+    pub are_doors_moving: bool,
+    /// What that took last on its own thread, milliseconds.
+    pub door_milliseconds: f32,
     /// Rays of the last update.
     pub rays: u64,
     /// What the last update took of its own thread, milliseconds.
@@ -113,6 +126,7 @@ impl Plugin for RelightPlugin {
     fn build(&self, app: &mut App) {
         let milliseconds = |path| Diagnostic::new(path).with_suffix(" ms");
         app.register_type::<Relight>()
+            .register_type::<RelightDoor>()
             .register_type::<RelightExclude>()
             .register_type::<RelightStatus>()
             .init_resource::<RelightStatus>()
@@ -122,10 +136,11 @@ impl Plugin for RelightPlugin {
             .init_resource::<HandedOver>()
             .register_diagnostic(milliseconds(RELIGHT_MAIN_THREAD))
             .register_diagnostic(milliseconds(RELIGHT_UPDATE))
+            .register_diagnostic(milliseconds(RELIGHT_DOORS))
             .register_diagnostic(Diagnostic::new(RELIGHT_BEHIND))
             .add_systems(
                 PostUpdate,
-                (watch::lights, watch::panels, show::begin, show::read, show::advance)
+                (watch::lights, watch::panels, show::begin, show::read, show::find_doors, show::advance)
                     .chain()
                     .after(TransformSystems::Propagate)
                     .after(VisibilitySystems::VisibilityPropagate)

@@ -1,5 +1,6 @@
 //! What a level is relit from: a bake of this app, or files.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +39,10 @@ pub struct RelightLevel {
     pub format: PageFormat,
     /// Which surface each part of each page is.
     pub places: Vec<(usize, Rect, SurfaceId)>,
+    /// How the level was laid out.
+    pub layout: Layout,
+    /// Which entity each surface is, where that is known.
+    pub owners: HashMap<SurfaceId, Entity>,
     /// Emissive colours mean what they meant when they were read from this world.
     pub has_own_units: bool,
     /// [`RelightStatus::transport_error`](super::RelightStatus::transport_error).
@@ -63,7 +68,7 @@ pub enum OriginError {
 
 impl RelightLevel {
     /// What a bake of this app left, if it was precomputed.
-    pub fn of_bake(bake: &crate::bake::Bake) -> Option<Self> {
+    pub fn of_bake(bake: &crate::bake::Bake, owners: HashMap<SurfaceId, Entity>) -> Option<Self> {
         let precomputed = Arc::clone(bake.relight.as_ref()?);
         let level = relight::Level {
             scene: Arc::clone(&bake.scene),
@@ -74,6 +79,8 @@ impl RelightLevel {
         };
         Some(Self {
             places: places(&bake.layout),
+            layout: bake.layout.clone(),
+            owners,
             format: PageFormat::HalfFloat,
             has_own_units: true,
             error: bake.report.relight.map_or(0.0, |relight| relight.error),
@@ -102,13 +109,22 @@ impl RelightLevel {
                 Some((placed.page as usize, uv_rect(placed.rectangle, size), surface))
             })
             .collect();
+        let layout = level.layout(folder, &scene)?;
         let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
         let scene = Arc::new(scene);
         let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));
         let content = settings.solver.content;
         let level = relight::Level { scene, world, precomputed: Arc::new(precomputed), pages, content };
         let error = error_in(folder);
-        Ok(Self { level, format: PageFormat::SharedExponent, places, has_own_units: false, error })
+        Ok(Self {
+            level,
+            format: PageFormat::SharedExponent,
+            places,
+            layout,
+            owners: HashMap::new(),
+            has_own_units: false,
+            error,
+        })
     }
 }
 

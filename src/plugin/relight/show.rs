@@ -9,14 +9,18 @@ use bevy::ecs::system::SystemParam;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
+use super::doors::{DoorWorld, Doorway};
 use super::origin::{OriginError, RelightLevel, RelightOrigin};
+use super::update::{self, Done, Job};
 use super::watch::{Changes, Panels, read_lights};
-use super::worker::{Done, Job, Worker};
-use super::{RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightExclude, RelightStatus};
+use super::worker::Worker;
+use super::{
+    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightExclude, RelightStatus,
+};
 use crate::plugin::components::SceneSettings;
 use crate::plugin::sync::SceneReader;
 use crate::plugin::write_back::{Baked, PageFormat, Pages, apply_lights};
-use crate::relight::{LiveLight, LivePanel, UpdateSettings};
+use crate::relight::{LiveLight, LivePanel, Placed, Relighter, UpdateSettings};
 
 /// Seconds that one frame counts at most.
 const LONGEST_FRAME: f32 = 0.1;
@@ -39,8 +43,13 @@ enum Stage {
 }
 
 struct Relighting {
-    worker: Worker,
+    worker: Worker<Job, Done>,
     panels: Panels,
+    doorway: Doorway,
+    /// The level with its doors where they are, which the worker has yet to be told of.
+    placed: Option<Placed>,
+    /// It has been told of it, and has yet to show it.
+    is_placing: bool,
     /// Lights and panels that the worker has yet to be told of.
     news: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
     /// What reading them took of this frame.
@@ -125,14 +134,19 @@ impl Said<'_> {
     /// Begins to relight a level that is shown.
     fn start(&mut self, level: RelightLevel) -> Stage {
         let panels = Panels::new(&level);
+        let doorway = Doorway::new(&level);
         let RelightLevel { level, format, error, .. } = level;
-        match Worker::start(level, format) {
+        let work = move |relighter: &mut Relighter, job| update::work(relighter, job, format);
+        match Worker::start("relight", move || Relighter::new(level), work) {
             Ok(worker) => {
                 *self.status = RelightStatus { is_active: true, transport_error: error, ..default() };
                 *self.changes = Changes { lights: true, panels: true };
                 Stage::Relighting(Box::new(Relighting {
                     worker,
                     panels,
+                    doorway,
+                    placed: None,
+                    is_placing: false,
                     news: None,
                     reading: Duration::ZERO,
                     format,
@@ -201,6 +215,15 @@ pub fn read(
     }
 }
 
+/// Looks where doors are.
+pub fn find_doors(mut showing: ResMut<Showing>, relight: Option<Res<Relight>>, world: DoorWorld) {
+    if let Stage::Relighting(relighting) = &mut showing.0
+        && relight.is_some_and(|relight| relight.enabled)
+    {
+        relighting.doorway.read(&world);
+    }
+}
+
 /// Shows what the worker has done, and asks it for more.
 pub fn advance(
     mut commands: Commands,
@@ -215,12 +238,18 @@ pub fn advance(
     };
     let started = Instant::now();
     let settings = relight.map_or(Relight { enabled: false, ..default() }, |relight| *relight);
+    if let Some((placed, time)) = relighting.doorway.advance(settings.enabled) {
+        said.status.door_milliseconds = 1e3 * time.as_secs_f32();
+        diagnostics.add_measurement(&RELIGHT_DOORS, || 1e3 * time.as_secs_f64());
+        relighting.placed = Some(placed);
+    }
     let done = if relighting.worker.is_busy() { relighting.worker.take(Duration::ZERO) } else { None };
     let mut has_worked = done.is_some();
     if let Some(done) = done {
         show(done, relighting, &mut said, &mut screen, &mut commands);
     }
-    let is_asked = (settings.enabled && (relighting.news.is_some() || !relighting.is_settled))
+    let is_asked = relighting.placed.is_some()
+        || (settings.enabled && (relighting.news.is_some() || !relighting.is_settled))
         || relighting.was_enabled != settings.enabled;
     if !relighting.worker.is_busy() && is_asked {
         has_worked = true;
@@ -235,6 +264,10 @@ pub fn advance(
     if relighting.worker.is_lost() {
         showing.0 = said.stop("relighting stopped by a fault of its own".to_owned());
         return;
+    }
+    let are_doors_moving = relighting.doorway.is_behind() || relighting.placed.is_some() || relighting.is_placing;
+    if said.status.are_doors_moving != are_doors_moving {
+        said.status.are_doors_moving = are_doors_moving;
     }
     let reading = core::mem::take(&mut relighting.reading);
     if has_worked {
@@ -258,7 +291,9 @@ impl Relighting {
         let keep = if is_smooth { (-since / settings.smoothing_seconds).exp() } else { 0.0 };
         let update = UpdateSettings { rays: settings.rays, keep, sweeps: settings.sweeps };
         let lights = self.news.take();
-        self.worker.give(Job { lights, settings: update, is_enabled: settings.enabled });
+        let placed = self.placed.take();
+        self.is_placing = placed.is_some();
+        self.worker.give(Job { placed, lights, settings: update, is_enabled: settings.enabled });
     }
 }
 
@@ -267,6 +302,7 @@ fn show(done: Done, relighting: &mut Relighting, said: &mut Said, screen: &mut S
     done.warnings.iter().for_each(|warning| warn!("{warning}"));
     relighting.is_settled = done.update.is_settled();
     relighting.last_update = done.time;
+    relighting.is_placing = false;
     done.pages.into_iter().for_each(|(page, data)| screen.write(page, data, relighting.format));
     let moved = HandedOver(done.moved.iter().filter_map(|&bits| Entity::try_from_bits(bits)).collect());
     if said.handed.set_if_neq(moved) {

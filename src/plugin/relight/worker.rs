@@ -2,65 +2,40 @@
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use glam::Vec3;
-use rayon::prelude::*;
-
-use crate::lightmap::files::rgb9e5;
-use crate::plugin::write_back::{PageFormat, half_floats};
-use crate::relight::{Level, LiveLight, LivePanel, Relighter, Update, UpdateSettings};
-
-/// Texels that a thread packs at a time.
-const TEXELS: usize = 4096;
-
-/// What to do next.
-pub struct Job {
-    /// Lights and panels, where they may have changed.
-    pub lights: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
-    pub settings: UpdateSettings,
-    pub is_enabled: bool,
-}
-
-/// What has been done.
-pub struct Done {
-    pub update: Update,
-    /// Pages that look different, as their images hold them.
-    pub pages: Vec<(usize, Vec<u8>)>,
-    /// See [`Relighter::moved`].
-    pub moved: Vec<u64>,
-    pub warnings: Vec<String>,
-    pub time: Duration,
-}
-
-/// Relights on a thread of its own, with threads that leave the game a core.
-pub struct Worker {
+/// Works on a thread of its own, with threads that leave the game a core.
+pub struct Worker<Job, Done> {
     jobs: Sender<Job>,
     done: Mutex<Receiver<Done>>,
     is_busy: bool,
     is_lost: bool,
 }
 
-impl Worker {
-    /// Starts the thread, which first prepares the level.
-    pub fn start(level: Level, format: PageFormat) -> Result<Self, String> {
+impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
+    /// Starts the thread, which first makes what it works on.
+    pub fn start<State: Send>(
+        name: &'static str,
+        make: impl FnOnce() -> State + Send + 'static,
+        work: impl Fn(&mut State, Job) -> Done + Send + Sync + 'static,
+    ) -> Result<Self, String> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(cores.saturating_sub(1).max(1))
-            .thread_name(|index| format!("relight {index}"))
+            .thread_name(move |index| format!("{name} {index}"))
             .build()
             .map_err(|error| error.to_string())?;
         let (jobs, wanted) = channel::<Job>();
         let (results, done) = channel();
-        let work = move || {
-            let mut relighter = pool.install(|| Relighter::new(level));
+        let run = move || {
+            let mut state = pool.install(make);
             for job in wanted {
-                if results.send(pool.install(|| work(&mut relighter, job, format))).is_err() {
+                if results.send(pool.install(|| work(&mut state, job))).is_err() {
                     return;
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("relight".to_owned()).spawn(work);
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
         thread.map_err(|error| error.to_string())?;
         Ok(Self { jobs, done: Mutex::new(done), is_busy: false, is_lost: false })
     }
@@ -96,27 +71,4 @@ impl Worker {
             }
         }
     }
-}
-
-fn work(relighter: &mut Relighter, job: Job, format: PageFormat) -> Done {
-    let started = Instant::now();
-    let Job { lights, settings, is_enabled } = job;
-    relighter.set_enabled(is_enabled);
-    let warnings = lights.map(|(lights, panels)| relighter.set_lights(&lights, &panels)).unwrap_or_default();
-    let update = relighter.update(&settings);
-    let pages = update.pages.iter().map(|&page| (page, packed(relighter.page(page), format))).collect();
-    Done { pages, moved: relighter.moved(), warnings, time: started.elapsed(), update }
-}
-
-fn packed(texels: &[Vec3], format: PageFormat) -> Vec<u8> {
-    let parts: Vec<Vec<u8>> = texels
-        .par_chunks(TEXELS)
-        .map(|texels| match format {
-            PageFormat::HalfFloat => half_floats(texels),
-            PageFormat::SharedExponent => {
-                texels.iter().flat_map(|texel| rgb9e5::encode(*texel).to_le_bytes()).collect()
-            }
-        })
-        .collect();
-    parts.concat()
 }

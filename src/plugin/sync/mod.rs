@@ -24,6 +24,7 @@ use super::write_back::{Baked, BakedLight, Pages};
 pub use cache::AssetCache;
 pub use key::{Names, numbered};
 pub use lights::LightChanges;
+pub(in crate::plugin) use movers::RestPose;
 pub use movers::{Moved, can_stand};
 pub use read::{Needed, Purpose, SceneReader, WorldScene};
 pub use reading::WorldReading;

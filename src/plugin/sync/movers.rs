@@ -15,6 +15,13 @@ pub(in crate::plugin) struct RestPose {
     frames_left: u8,
 }
 
+impl RestPose {
+    /// Where that was.
+    pub(in crate::plugin) fn transform(&self) -> GlobalTransform {
+        self.transform
+    }
+}
+
 /// Placing something may take a spawn, a propagation, and a system that puts it where it belongs.
 const FRAMES_TO_SETTLE: u8 = 3;
 

@@ -1,0 +1,227 @@
+//! Doors: where they are, and a thread that works out what that makes of the level.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bevy::ecs::system::SystemParam;
+use bevy::prelude::*;
+
+use super::origin::RelightLevel;
+use super::worker::Worker;
+use crate::geometry::SurfaceId;
+use crate::lightmap::Layout;
+use crate::plugin::components::BakeOccluder;
+use crate::plugin::sync::{Names, RestPose, numbered};
+use crate::progress::Unmonitored;
+use crate::relight::{Door, Doors, DoorsError, Level, Placed};
+use crate::scene::{Scene, SurfaceKey};
+
+/// The entity and its descendants are doors: where they move, relit light goes another way.
+///
+/// A door is baked where it stands, as an occluder: it casts and reflects light, and has no lightmap of its own. From then on
+/// it may move, turn, be hidden or despawned, which makes it gone. What comes of that is worked out on a thread of its own,
+/// which takes a second or some; of a door that moves all the time, it always takes the newest place. The sky's light stays
+/// as it was baked.
+///
+/// Movers of files, such as doors that are animated, may be doors as well; those were not there when the level was baked.
+/// A place that is not finite is ignored. What was baked with a lightmap of its own, shines, or came after the bake is no
+/// door, and a warning says so.
+#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+#[require(BakeOccluder)]
+pub struct RelightDoor;
+
+/// Doors of the world and what hangs from them.
+#[derive(SystemParam)]
+pub struct DoorWorld<'w, 's> {
+    doors: Query<'w, 's, Entity, With<RelightDoor>>,
+    children: Query<'w, 's, &'static Children>,
+    leaves: Query<
+        'w,
+        's,
+        (&'static Mesh3d, &'static GlobalTransform, Option<&'static InheritedVisibility>, Option<&'static RestPose>),
+    >,
+    living: Query<'w, 's, ()>,
+    names: Names<'w, 's>,
+    assets: Res<'w, AssetServer>,
+}
+
+/// What a level's doors are doing.
+pub struct Doorway {
+    surfaces: HashMap<SurfaceKey, SurfaceId>,
+    owners: HashMap<SurfaceId, Entity>,
+    strangers: HashSet<Entity>,
+    /// Where the doors are.
+    doors: Vec<Door>,
+    /// What the thread has been asked for last.
+    asked: Vec<Door>,
+    state: State,
+}
+
+enum State {
+    /// There has been no door yet.
+    Idle(Box<(Level, Layout)>),
+    Open(Worker<Vec<Door>, Opened>),
+    /// Doors cannot be followed.
+    Shut,
+}
+
+/// What the thread has done.
+struct Opened {
+    placed: Result<Placed, String>,
+    warnings: Vec<String>,
+    time: Duration,
+}
+
+/// What the thread works with.
+struct Keeper {
+    scene: Arc<Scene>,
+    doors: Result<Doors, DoorsError>,
+    warned: HashSet<SurfaceId>,
+}
+
+impl Doorway {
+    pub fn new(level: &RelightLevel) -> Self {
+        let scene = &level.level.scene;
+        Self {
+            surfaces: scene.surface_ids().map(|id| (scene.surface(id).key.clone(), id)).collect(),
+            owners: level.owners.clone(),
+            strangers: HashSet::new(),
+            doors: Vec::new(),
+            asked: Vec::new(),
+            state: State::Idle(Box::new((level.level.clone(), level.layout.clone()))),
+        }
+    }
+
+    /// Looks where the doors are.
+    pub fn read(&mut self, world: &DoorWorld) {
+        if matches!(self.state, State::Shut) {
+            return;
+        }
+        let known = self.doors.iter().filter(|door| !world.living.contains(self.owners[&door.surface]));
+        let mut doors: Vec<Door> = known.map(|door| Door { to_world: None, ..*door }).collect();
+        for door in &world.doors {
+            for leaf in core::iter::once(door).chain(world.children.iter_descendants(door)) {
+                doors.extend(self.read_leaf(leaf, world));
+            }
+        }
+        doors.sort_by_key(|door| (door.surface, door.to_world.is_none()));
+        doors.dedup_by_key(|door| door.surface);
+        self.doors = doors;
+    }
+
+    fn read_leaf(&mut self, entity: Entity, world: &DoorWorld) -> Option<Door> {
+        let (mesh, transform, visibility, rest) = world.leaves.get(entity).ok()?;
+        let surface = self.surface_of(entity, mesh, rest.map_or(*transform, RestPose::transform), world)?;
+        let is_shown = visibility.is_none_or(|visibility| visibility.get());
+        let to_world = transform.affine();
+        if is_shown && !to_world.is_finite() {
+            return self.doors.iter().find(|door| door.surface == surface).copied();
+        }
+        Some(Door { surface, to_world: is_shown.then_some(to_world) })
+    }
+
+    fn surface_of(
+        &mut self,
+        entity: Entity,
+        mesh: &Mesh3d,
+        place: GlobalTransform,
+        world: &DoorWorld,
+    ) -> Option<SurfaceId> {
+        if let Some((&surface, _)) = self.owners.iter().find(|(_, owner)| **owner == entity) {
+            return Some(surface);
+        }
+        if self.strangers.contains(&entity) {
+            return None;
+        }
+        let key = world.names.surface_key(entity, world.assets.get_path(mesh.0.id()).as_ref(), place.translation());
+        let is_free = |id: &SurfaceId| self.owners.get(id).is_none_or(|&owner| !world.living.contains(owner));
+        let free = numbered(&key).map_while(|key| self.surfaces.get(&key).copied()).find(is_free);
+        match free {
+            Some(surface) => _ = self.owners.insert(surface, entity),
+            None => {
+                warn!(
+                    "door {} is not followed: it was not there when the level was baked",
+                    world.names.describe(entity)
+                );
+                self.strangers.insert(entity);
+            }
+        }
+        free
+    }
+
+    /// True while the level is not yet known as it is with the doors where they are.
+    pub fn is_behind(&self) -> bool {
+        matches!(&self.state, State::Open(worker) if worker.is_busy())
+    }
+
+    /// Takes what has been worked out, and asks for more; without `is_enabled`, doors are where they were baked.
+    pub fn advance(&mut self, is_enabled: bool) -> Option<(Placed, Duration)> {
+        let wanted = if is_enabled { &*self.doors } else { &[] };
+        self.state = match core::mem::replace(&mut self.state, State::Shut) {
+            State::Idle(level) if !wanted.is_empty() => match Keeper::start(*level) {
+                Ok(worker) => State::Open(worker),
+                Err(reason) => {
+                    warn!("there are no threads to follow doors with: {reason}");
+                    State::Shut
+                }
+            },
+            state => state,
+        };
+        let State::Open(worker) = &mut self.state else {
+            return None;
+        };
+        let done = if worker.is_busy() { worker.take(Duration::ZERO) } else { None };
+        if !worker.is_busy() && wanted != self.asked {
+            self.asked = wanted.to_vec();
+            worker.give(self.asked.clone());
+        }
+        if worker.is_lost() {
+            warn!("following doors stopped by a fault of its own");
+            self.state = State::Shut;
+            return None;
+        }
+        let Opened { placed, warnings, time } = done?;
+        warnings.iter().for_each(|warning| warn!("{warning}"));
+        match placed {
+            Ok(placed) => Some((placed, time)),
+            Err(reason) => {
+                warn!("doors are not followed: {reason}");
+                self.state = State::Shut;
+                None
+            }
+        }
+    }
+}
+
+impl Keeper {
+    fn start((level, layout): (Level, Layout)) -> Result<Worker<Vec<Door>, Opened>, String> {
+        let make = move || Self {
+            scene: Arc::clone(&level.scene),
+            doors: Doors::new(level, &layout, &Unmonitored),
+            warned: HashSet::new(),
+        };
+        Worker::start("relight doors", make, Self::open)
+    }
+
+    fn open(&mut self, wanted: Vec<Door>) -> Opened {
+        let started = Instant::now();
+        let mut warnings = Vec::new();
+        let placed = match &mut self.doors {
+            Err(error) => Err(error.to_string()),
+            Ok(doors) => {
+                for door in &wanted {
+                    if let Some(fault) = doors.fault_of(door.surface)
+                        && self.warned.insert(door.surface)
+                    {
+                        warnings
+                            .push(format!("door '{}' is not followed: {fault}", self.scene.surface(door.surface).key));
+                    }
+                }
+                doors.place(&wanted, &Unmonitored).map_err(|error| error.to_string())
+            }
+        };
+        Opened { placed, warnings, time: started.elapsed() }
+    }
+}
