@@ -1,8 +1,15 @@
 //! Lightmaps that follow doors.
 
+use std::sync::Arc;
+
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
+use bevy::render::render_resource::TextureFormat;
+use bevy_radiosity::bake::{self, Unobserved};
+use bevy_radiosity::lightmap::files::rgb9e5;
+use bevy_radiosity::plugin::spawn_scene;
 use bevy_radiosity::prelude::*;
+use bevy_radiosity::scene;
 
 use crate::app::*;
 use crate::relight::{at_once, change, f32_of_half, move_to, page_of, relightable, settle, status};
@@ -24,8 +31,11 @@ fn middle_of(app: &App, floor: Entity) -> f32 {
     let Lightmap { image, uv_rect, .. } = app.world().get::<Lightmap>(floor).unwrap();
     let image = app.world().resource::<Assets<Image>>().get(image).unwrap();
     let pixel = (uv_rect.center() * image.size().as_vec2()).as_uvec2();
-    let bytes = image.pixel_bytes(pixel.extend(0)).unwrap();
-    f32_of_half(u16::from_le_bytes([bytes[0], bytes[1]]))
+    let &[a, b, c, d, ..] = image.pixel_bytes(pixel.extend(0)).unwrap() else { panic!("four bytes at least") };
+    match image.texture_descriptor.format {
+        TextureFormat::Rgb9e5Ufloat => rgb9e5::decode(u32::from_le_bytes([a, b, c, d])).x,
+        _ => f32_of_half(u16::from_le_bytes([a, b])),
+    }
 }
 
 #[test]
@@ -98,6 +108,61 @@ fn several_doors_move_at_once_and_lights_go_on_meanwhile() {
     });
     let half = middle_of(&app, floor);
     assert!(half > 0.97 * 0.5 * lit && half < 1.2 * 0.5 * lit, "{half} of {lit}");
+}
+
+/// A square of a metre, four times as large on the floor, and a board and a board with a lightmap above it; a lamp of 100
+/// candela.
+const FILE: &str = r#"{
+  "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1, 2, 3]}],
+  "extensionsUsed": ["KHR_lights_punctual"],
+  "extensions": {"KHR_lights_punctual": {"lights": [{"type": "point", "intensity": 100}]}},
+  "nodes": [
+    {"name": "floor", "mesh": 0, "scale": [4, 1, 4]},
+    {"name": "board", "mesh": 0, "translation": [0, 1, 0], "extras": {"radiosity_role": "occluder"}},
+    {"name": "shelf", "mesh": 0, "translation": [4, 1, 0]},
+    {"name": "lamp", "translation": [0, 2, 0], "extensions": {"KHR_lights_punctual": {"light": 0}}}
+  ],
+  "materials": [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.5, 0.5, 1], "metallicFactor": 0}}],
+  "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1, "material": 0}]}],
+  "accessors": [
+    {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3", "min": [-0.5, 0, -0.5], "max": [0.5, 0, 0.5]},
+    {"bufferView": 1, "componentType": 5123, "count": 6, "type": "SCALAR"}
+  ],
+  "bufferViews": [{"buffer": 0, "byteLength": 48}, {"buffer": 0, "byteOffset": 48, "byteLength": 12}],
+  "buffers": [{"byteLength": 60, "uri": "data:application/octet-stream;base64,AAAAvwAAAAAAAAC/AAAAPwAAAAAAAAC/AAAAPwAAAAAAAAA/AAAAvwAAAAAAAAA/AAADAAIAAAACAAEA"}]
+}"#;
+
+#[test]
+fn a_door_of_a_file_is_followed_and_what_has_a_lightmap_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("level.gltf");
+    std::fs::write(&file, FILE).unwrap();
+    let mut level = scene::load(&file.to_string_lossy()).unwrap().scene;
+    scene::check::repair(&mut level);
+    let level = Arc::new(level);
+    let settings = relightable(Content::Full).settings;
+    bake::run(Arc::clone(&level), &settings, &Unobserved).unwrap().write(&folder.path().join("baked")).unwrap();
+    let mut app = create_world_app();
+    app.insert_resource(at_once());
+    spawn_scene(app.world_mut(), &level);
+    let mut named = |part: &str| {
+        let mut names = app.world_mut().query_filtered::<(Entity, &Name), With<Mesh3d>>();
+        names.iter(app.world()).find(|(_, name)| name.contains(part)).map(|(entity, _)| entity).unwrap()
+    };
+    let [floor, board, shelf] = ["floor", "board", "shelf"].map(&mut named);
+    app.world_mut().spawn(BakedLevel::new(folder.path().join("baked")).with_source(&file));
+    tick_app_until(&mut app, "the level", |app| status(app).is_active && app.world().get::<Lightmap>(floor).is_some());
+    settle(&mut app, 0);
+    let lit = 25.0 / core::f32::consts::PI;
+    assert!(middle_of(&app, floor) < 0.05 * lit, "in the shadow of the board");
+    app.world_mut().entity_mut(board).insert(RelightDoor);
+    app.world_mut().entity_mut(shelf).insert(RelightDoor);
+    change(&mut app, |app| move_to(app, board, ASIDE));
+    let moved = middle_of(&app, floor);
+    assert!((moved / lit - 1.0).abs() < 0.03, "{moved} of {lit}");
+    let followed = page_of(&app, floor);
+    change(&mut app, |app| move_to(app, shelf, BELOW));
+    assert_eq!(page_of(&app, floor), followed);
 }
 
 #[test]
