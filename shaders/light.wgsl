@@ -24,7 +24,7 @@ struct Emitter {
     outer_cosine: f32,
     padding_0: u32,
     padding_1: u32,
-    /// Which sides of the tree of lights lead to it from the root, the first in the lowest bit.
+    /// Which of the two trees of lights it is in, and which sides lead to it from the root, in the order of bits from the lowest on.
     trail: u32,
     /// Where in `tables` more of it starts: of a surface, how many triangles it has, their cumulative probabilities, and
     /// their numbers in the tree; of the environment, columns and rows, its picture, its rotation, and the cumulative

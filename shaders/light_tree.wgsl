@@ -1,6 +1,7 @@
-// Choosing one of many lights by what they may bring to a point: the twin of `scene::LightTree`.
+// Choosing among many lights by what they may bring to a point: the twin of `scene::LightTree`.
 
-/// Where in `tables` it is told where the nodes of the tree start, the root first.
+/// Where in `tables` it is told where the nodes of the trees start: first the root of all light from far away, then that of
+/// what is near.
 const LIGHT_TREE: u32 = 1u;
 /// Words of a node: a corner of its box, strength, the opposite corner, range, axis, cosines of spread and end, what is below,
 /// and whether that is an emitter.
@@ -16,9 +17,7 @@ const IS_EMITTER: u32 = 14u;
 const MOST_LEVELS: u32 = 33u;
 /// The squared distance that a box counts as at least, in parts of its squared half diagonal.
 const FILLED: f32 = 0.1;
-/// The least chance of each side between light from near and from far away.
-const LEAST_OF_ROOT: f32 = 0.25;
-/// The least chance of each side below.
+/// The least chance of each side.
 const LEAST: f32 = 0.02;
 
 /// An emitter that was drawn, and with what chance; the chance is zero where none brings anything.
@@ -35,10 +34,6 @@ fn cosine_of_rest(angle: vec2<f32>, other: vec2<f32>) -> f32 {
 /// Sine and cosine of an angle in half a circle.
 fn with_sine(cosine: f32) -> vec2<f32> {
     return vec2(sqrt(max(1.0 - cosine * cosine, 0.0)), cosine);
-}
-
-fn is_far_node(node: u32) -> bool {
-    return table_float(node + 4u) < table_float(node);
 }
 
 /// About what illuminance in lux a node may bring to a point with a unit normal.
@@ -80,8 +75,7 @@ fn chance_of_left(node: u32, at: vec3<f32>, normal: vec3<f32>) -> f32 {
     if a <= 0.0 || b <= 0.0 {
         return select(select(-1.0, 0.0, b > 0.0), 1.0, a > 0.0);
     }
-    let least = select(LEAST, LEAST_OF_ROOT, is_far_node(left) != is_far_node(right));
-    return clamp(a / (a + b), least, 1.0 - least);
+    return clamp(a / (a + b), LEAST, 1.0 - LEAST);
 }
 
 /// Where in `tables` a node is.
@@ -89,11 +83,11 @@ fn light_node(index: u32) -> u32 {
     return tables[LIGHT_TREE] + LIGHT_NODE * index;
 }
 
-/// Draws an emitter for a point with a unit normal by a number in [0, 1).
-fn draw_emitter(at: vec3<f32>, normal: vec3<f32>, choice: f32) -> DrawnEmitter {
-    var node = light_node(0u);
+/// Draws an emitter below one of the two roots for a point with a unit normal by a number in [0, 1).
+fn draw_emitter(root: u32, at: vec3<f32>, normal: vec3<f32>, choice: f32) -> DrawnEmitter {
+    var node = light_node(root);
     var u = choice;
-    var chance = 1.0;
+    var chance = select(0.0, 1.0, table_float(node + STRENGTH) > 0.0);
     for (var level = 0u; level < MOST_LEVELS; level++) {
         if tables[node + IS_EMITTER] == 1u {
             break;
@@ -113,8 +107,9 @@ fn draw_emitter(at: vec3<f32>, normal: vec3<f32>, choice: f32) -> DrawnEmitter {
 
 /// With what chance `draw_emitter` draws an emitter.
 fn chance_of_emitter(emitter: u32, at: vec3<f32>, normal: vec3<f32>) -> f32 {
-    var node = light_node(0u);
     var trail = emitters[emitter].trail;
+    var node = light_node(trail & 1u);
+    trail >>= 1u;
     var chance = 1.0;
     for (var level = 0u; level < MOST_LEVELS; level++) {
         if tables[node + IS_EMITTER] == 1u {

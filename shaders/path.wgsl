@@ -60,13 +60,21 @@ fn met_emission(ray: Ray, normal: vec3<f32>, hit: Hit, density: f32) -> vec3<f32
     return radiance * share(density, chance * hit_density(emitter, ray, hit));
 }
 
+/// Radiance toward the viewer of light that comes straight from an emitter far away and from one that is near.
+fn light_from_emitters(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32>) -> vec3<f32> {
+    var sum = vec3(0.0);
+    for (var root = 0u; root < 2u; root++) {
+        sum += light_from_emitter(draw_emitter(root, vertex.position, normal, u.z), vertex, normal, bsdf, u.xy);
+    }
+    return sum;
+}
+
 /// Radiance toward the viewer of light that comes straight from one emitter.
-fn light_from_emitter(vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec3<f32>) -> vec3<f32> {
-    let drawn = draw_emitter(vertex.position, normal, u.z);
+fn light_from_emitter(drawn: DrawnEmitter, vertex: Vertex, normal: vec3<f32>, bsdf: Bsdf, u: vec2<f32>) -> vec3<f32> {
     if drawn.chance <= 0.0 {
         return vec3(0.0);
     }
-    let light = sample_emitter(drawn.emitter, vertex.position, normal, u.xy);
+    let light = sample_emitter(drawn.emitter, vertex.position, normal, u);
     if largest(light.irradiance) <= 0.0 || !(largest(light.irradiance) < FAR)
         || dot(light.direction, vertex.geometric_normal) <= 0.0 {
         return vec3(0.0);
@@ -128,7 +136,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
             lightmap = lightmap_coordinates(surface, hit.triangle);
         }
         if !is_within && (lightmap == NONE || (surfaces[surface].flags & LIT_DIRECTLY) == 0u) {
-            seen.radiance += weight * light_from_emitter(vertex, bsdf.frame[2], bsdf, aim.xyz);
+            seen.radiance += weight * light_from_emitters(vertex, bsdf.frame[2], bsdf, aim.xyz);
         }
         if lightmap != NONE {
             seen.radiance += weight * bsdf_albedo(bsdf) * baked_light(surface, lightmap, hit.barycentric);

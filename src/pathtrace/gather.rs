@@ -37,11 +37,10 @@ const BATCHES: u32 = 16;
 
 /// Irradiance at each of some receivers, all bounces, from at least `samples` paths each.
 ///
-/// Each vertex of a path aims at one light and goes on in a random direction. Light that both may find is divided
-/// between them, so none counts twice: without the first, small lamps
-/// would be missed; without the second, light from a nearby wall would be noisy. Paths end by Russian roulette, which
-/// keeps the mean. The result is a function of the scene, the receivers, `samples` and `seed`, whatever the number of
-/// threads.
+/// Each vertex of a path aims at a light that is near and one far away, and goes on in a random direction. Light that both
+/// ways may find is divided between them, so none counts twice: without the first, small lamps would be missed; without
+/// the second, light from a nearby wall would be noisy. Paths end by Russian roulette, which keeps the mean. The result is
+/// a function of the scene, the receivers, `samples` and `seed`, whatever the number of threads.
 ///
 /// # Errors
 /// When the monitor asks to stop.
@@ -103,7 +102,7 @@ impl Gatherer<'_> {
 
             let density = |direction: Vec3| direction.dot(vertex.shading_normal).max(0.0) / PI;
             let (at, normal) = (vertex.position, vertex.shading_normal);
-            if let Some(visit) = surroundings.lights.draw(at, normal, pick) {
+            for visit in surroundings.lights.draw(at, normal, pick).into_iter().flatten() {
                 let aimed = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density);
                 found += weight * aimed.map_or(Vec3::ZERO, |aimed| aimed.irradiance);
             }

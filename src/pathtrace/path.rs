@@ -10,7 +10,7 @@ use crate::scene::{LightSampler, Scene};
 
 /// Follows paths from rays to lights.
 ///
-/// Each vertex of a path aims at one light and goes on in a direction that its [`Bsdf`](super::Bsdf) chooses; light that both ways may
+/// Each vertex of a path aims at a light that is near and one far away, and goes on in a direction that its [`Bsdf`](super::Bsdf) chooses; light that both ways may
 /// find is divided between them (multiple importance sampling). Paths end by Russian roulette, which keeps the mean, so
 /// the only error is noise.
 pub struct PathTracer<'a> {
@@ -87,8 +87,9 @@ impl Integrator for PathTracer<'_> {
             let may_end = self.ends_at_lightmaps && density.is_some() && glass.is_none();
             let baked = if may_end { surroundings.scene.baked_light(&hit) } else { None };
             let aims = !is_within && !baked.is_some_and(|(_, is_direct_too)| is_direct_too);
-            let visit = aims.then(|| surroundings.lights.draw(vertex.position, vertex.shading_normal, pick)).flatten();
-            if let Some(visit) = visit {
+            let draw = || surroundings.lights.draw(vertex.position, vertex.shading_normal, pick);
+            let visits = if aims { draw() } else { [None; 2] };
+            for visit in visits.into_iter().flatten() {
                 let density = |direction| bsdf.density(direction);
                 if let Some(aimed) = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density) {
                     seen.radiance += weight * bsdf.evaluate(aimed.direction) * aimed.irradiance;

@@ -1,4 +1,4 @@
-//! Everything that shines, and the tree that it is chosen by.
+//! Everything that shines, and the trees that it is chosen by.
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
@@ -17,10 +17,10 @@ use crate::scene::{
 pub(super) struct Emitters {
     /// All of them; one that is dark where there is none, so that shaders need not ask.
     pub records: Vec<Record>,
-    /// What the tree of lights knows of each, and luminous flux in lumens of those that are surfaces.
+    /// What the trees of lights know of each, and luminous flux in lumens of those that are surfaces.
     leaves: Vec<LightNode>,
     powers: Vec<f32>,
-    /// Where in the tables the tree's nodes start.
+    /// Where in the tables the nodes of the trees start.
     pub tree_at: u32,
     /// Radiance of a uniform sky, or the factor on its picture.
     pub sky_radiance: Vec3,
@@ -142,7 +142,7 @@ impl Emitters {
         self.leaves[emitter as usize] = light_node_of(scene, surface, self.powers[emitter as usize]);
     }
 
-    /// Grows the tree of lights from what it knows of each: the words of its nodes, always as many.
+    /// Grows the trees of lights from what they know of each: the words of their nodes, always as many.
     pub fn grow_tree(&mut self) -> Vec<u32> {
         let tree = LightTree::new(&self.leaves);
         for (record, &trail) in self.records.iter_mut().zip(tree.trails()) {

@@ -9,7 +9,8 @@ use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    EnvironmentMap, Material, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, builtin, shapes,
+    EnvironmentMap, Light, LightKind, Material, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, builtin,
+    shapes,
 };
 
 fn plastic(perceptual_roughness: f32) -> Material {
@@ -62,6 +63,21 @@ fn white_things_vanish_in_white_surroundings() {
             let found = radiance(&scene, &toward(Vec3::new(3.0, 2.0, 0.5), target), 4096, None);
             assert_close(found, Vec3::ONE, 0.015, &format!("{} {:?}", material.perceptual_roughness, target));
         }
+    }
+}
+
+#[test]
+fn a_sun_and_a_lamp_light_a_floor_without_noise() {
+    let mut scene = scene_of([(shapes::floor("floor", 4.0), Material::diffuse("grey", Vec3::splat(0.5)))]);
+    let sun =
+        LightKind::Directional { direction: Vec3::NEG_Y, illuminance: Vec3::splat(1000.0), angular_diameter: 0.0 };
+    scene.lights = vec![lamp(Vec3::Y * 2.0, 80.0), Light { name: "sun".into(), kind: sun }];
+    let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
+    let tracer = PathTracer::new(&scene, &world, &lights, Some(1));
+    for sample in 0..16 {
+        // 1000 lux, and 80 candela from two metres away.
+        let seen = tracer.trace(&onto_floor(), sample, 3).radiance;
+        assert_close(seen, Vec3::splat(0.5 / PI * 1020.0), 1e-4, "floor");
     }
 }
 

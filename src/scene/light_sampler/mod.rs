@@ -3,7 +3,7 @@
 //! [`LightSampler`] lists everything that shines as [emitters](LightSampler::emitters): the scene's lights, each
 //! emissive surface, and the environment map. [`LightSampler::sample_emitter`] aims one shadow ray at one of them,
 //! [`LightSampler::chances`] says which of them are worth one where there are too many to visit all, and
-//! [`LightSampler::draw`] draws a single one in much less time, by about the same.
+//! [`LightSampler::draw`] draws one or two in much less time, by about the same.
 //!
 //! Emissive surfaces and the environment map can also be met by chance, by a ray that was not aimed at them. A solver
 //! that counts both kinds of rays weighs them against each other (multiple importance sampling, Veach and Guibas 1995)
@@ -217,12 +217,12 @@ impl<'a> LightSampler<'a> {
         Chances::new(self.emitters.iter().map(|emitter| emitter.expected(place)).collect(), visits)
     }
 
-    /// Draws an emitter for a receiver at `at` with unit normal `normal`, those that may bring it more more often: which, and
-    /// with what chance. `None` where it comes to some that bring nothing.
+    /// Draws an emitter far away and one that is near for a receiver at `at` with unit normal `normal`, those that may bring it
+    /// more more often: which, and with what chance. `None` where it comes to some that bring nothing.
     ///
     /// Takes time in proportion to the logarithm of the number of emitters.
     #[inline]
-    pub fn draw(&self, at: Vec3, normal: Vec3, u: f32) -> Option<(usize, f32)> {
+    pub fn draw(&self, at: Vec3, normal: Vec3, u: f32) -> [Option<(usize, f32)>; 2] {
         self.tree.draw(at, normal, u)
     }
 

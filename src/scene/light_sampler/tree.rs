@@ -1,9 +1,12 @@
-//! Choosing one of many lights by what they may bring to a point: a tree of lights (Conty and Kulla 2018, "Importance
+//! Choosing among many lights by what they may bring to a point: trees of lights (Conty and Kulla 2018, "Importance
 //! Sampling of Many Lights with Adaptive Tree Splitting").
 //!
 //! A leaf is an emitter, a node bounds what lies below it: where light comes from, which way it goes, how much there is and
-//! how far it gets. A draw goes down from the root and takes at each node the side by chance that may bring more, if nothing
+//! how far it gets. A draw goes down from a root and takes at each node the side by chance that may bring more, if nothing
 //! stood in the way. What is expected is never nothing but where nothing can come from.
+//!
+//! Light from far away has a tree of its own, of which something is drawn as well. Choosing between a sun and a lamp by
+//! strength fails: the sun is a thousand times stronger where it comes in, and walls stop it nearly everywhere.
 
 use core::f32::consts::PI;
 
@@ -44,10 +47,7 @@ const NEAREST_SQUARED: f32 = 1e-4;
 /// The squared distance that a box counts as at least, in parts of its squared half diagonal. In a building of 64 rooms this
 /// draws the lamp of the room half as often again as distances to the boxes' middles do.
 const FILLED: f32 = 0.1;
-/// The least chance of each side between light from near and from far away, whose strengths compare badly: walls stop one
-/// more often than the other.
-const LEAST_OF_ROOT: f32 = 0.25;
-/// The least chance of each side below.
+/// The least chance of each side.
 const LEAST: f32 = 0.02;
 /// Splits that are chosen by what they bound; those below halve, so that there are no more than a word has bits.
 const CHOSEN_LEVELS: u32 = 12;
@@ -86,7 +86,6 @@ impl LightNode {
     }
 
     /// Nothing.
-    #[cfg(feature = "gpu")]
     pub(crate) fn dark() -> Self {
         Self::far(0.0, Vec3::NEG_Y, 1.0)
     }
@@ -171,41 +170,28 @@ pub(super) fn joined_cones(one: (Vec3, f32), other: (Vec3, f32)) -> (Vec3, f32) 
     (wide.0 * turn.cos() + across * turn.sin(), (angle + 1e-3).min(PI).cos())
 }
 
-/// A tree over all emitters of a scene.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Trees over all emitters of a scene.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LightTree {
-    /// The root first.
+    /// First the root of all light from far away, then that of what is near. One of nothing is dark.
     nodes: Vec<LightNode>,
-    /// For each emitter the sides to take from the root, the first in the lowest bit.
+    /// For each emitter which root, and the sides to take from there, in the order of bits from the lowest one on.
     trails: Vec<u32>,
 }
 
 impl LightTree {
     /// Of emitters, in their order.
     pub(crate) fn new(emitters: &[LightNode]) -> Self {
-        let mut tree = Self { nodes: Vec::new(), trails: vec![0; emitters.len()] };
+        let mut tree = Self { nodes: vec![LightNode::dark(); 2], trails: vec![0; emitters.len()] };
         let leaf = |(index, node): (usize, &LightNode)| LightNode { below: index as u32, ..*node };
-        let (mut far, mut near): (Vec<_>, Vec<_>) = emitters.iter().enumerate().map(leaf).partition(LightNode::is_far);
-        match (far.is_empty(), near.is_empty()) {
-            (true, true) => {}
-            (true, false) => tree.add_root(&mut near),
-            (false, true) => tree.add_root(&mut far),
-            (false, false) => {
-                tree.nodes.push(LightNode { below: 1, is_emitter: 0, ..far[0] });
-                tree.nodes.extend([far[0]; 2]);
-                tree.build(1, &mut far, 1, 0);
-                tree.build(2, &mut near, 1, 1);
-            }
+        let (far, near): (Vec<_>, Vec<_>) = emitters.iter().enumerate().map(leaf).partition(LightNode::is_far);
+        for (root, mut leaves) in [far, near].into_iter().enumerate().filter(|(_, leaves)| !leaves.is_empty()) {
+            tree.build(root, &mut leaves, 1, root as u32);
         }
         tree
     }
 
-    fn add_root(&mut self, leaves: &mut [LightNode]) {
-        self.nodes.push(leaves[0]);
-        self.build(0, leaves, 0, 0);
-    }
-
-    /// Makes a node of some leaves, which lies so many levels below the root, along a trail.
+    /// Makes a node of some leaves, whose trail has so many bits.
     fn build(&mut self, place: usize, leaves: &mut [LightNode], level: u32, trail: u32) {
         if let [leaf] = leaves {
             self.trails[leaf.below as usize] = trail;
@@ -222,11 +208,16 @@ impl LightTree {
         self.build(below + 1, right, level + 1, trail | 1 << level);
     }
 
-    /// Draws an emitter for a point with a unit normal by a number in `[0, 1)`: which, and with what chance; `None` where
-    /// it comes to lights that bring nothing.
+    /// Draws an emitter far away and one that is near, for a point with a unit normal by a number in `[0, 1)`: which, and
+    /// with what chance; `None` where it comes to lights that bring nothing.
     #[inline]
-    pub fn draw(&self, at: Vec3, normal: Vec3, mut u: f32) -> Option<(usize, f32)> {
-        let mut node = self.nodes.first()?;
+    pub fn draw(&self, at: Vec3, normal: Vec3, u: f32) -> [Option<(usize, f32)>; 2] {
+        [0, 1].map(|root| self.draw_below(root, at, normal, u))
+    }
+
+    #[inline]
+    fn draw_below(&self, root: usize, at: Vec3, normal: Vec3, mut u: f32) -> Option<(usize, f32)> {
+        let mut node = self.nodes.get(root).filter(|root| root.strength > 0.0)?;
         let mut chance = 1.0;
         while node.is_emitter == 0 {
             let left = self.chance_of_left(node, at, normal)?;
@@ -241,8 +232,8 @@ impl LightTree {
 
     /// With what chance [`LightTree::draw`] draws an emitter.
     pub fn chance_of(&self, emitter: usize, at: Vec3, normal: Vec3) -> f32 {
-        let mut node = &self.nodes[0];
-        let mut trail = self.trails[emitter];
+        let trail = self.trails[emitter];
+        let (mut node, mut trail) = (&self.nodes[(trail & 1) as usize], trail >> 1);
         let mut chance = 1.0;
         while node.is_emitter == 0 {
             let Some(left) = self.chance_of_left(node, at, normal) else { return 0.0 };
@@ -263,17 +254,16 @@ impl LightTree {
         if a <= 0.0 || b <= 0.0 {
             return (a > 0.0 || b > 0.0).then_some(if a > 0.0 { 1.0 } else { 0.0 });
         }
-        let least = if left.is_far() != right.is_far() { LEAST_OF_ROOT } else { LEAST };
-        Some((a / (a + b)).clamp(least, 1.0 - least))
+        Some((a / (a + b)).clamp(LEAST, 1.0 - LEAST))
     }
 
-    /// All nodes, the root first.
+    /// All nodes, the two roots first.
     #[cfg(feature = "gpu")]
     pub(crate) fn nodes(&self) -> &[LightNode] {
         &self.nodes
     }
 
-    /// For each emitter the sides to take from the root, the first in the lowest bit.
+    /// For each emitter which root, and the sides to take from there, in the order of bits from the lowest one on.
     #[cfg(feature = "gpu")]
     pub(crate) fn trails(&self) -> &[u32] {
         &self.trails

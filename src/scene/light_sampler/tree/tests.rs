@@ -30,14 +30,14 @@ fn for_each_scene(check: impl Fn(&str, &LightSampler)) {
 }
 
 #[test]
-fn chances_and_draws_of_nothing_add_up_to_one() {
+fn chances_and_draws_of_nothing_add_up_to_one_far_away_and_one_that_is_near() {
     for_each_scene(|name, sampler| {
         for (at, normal) in places(sampler, 200) {
             let sum: f32 = (0..sampler.emitters()).map(|emitter| sampler.chance_of(emitter, at, normal)).sum();
             // Boxes may be wider than the lights in them, so that a draw comes to a box of which nothing comes.
-            let draws = (0..1000).map(|draw| sampler.draw(at, normal, (draw as f32 + 0.5) / 1000.0));
+            let draws = (0..1000).flat_map(|draw| sampler.draw(at, normal, (draw as f32 + 0.5) / 1000.0));
             let nothing = draws.filter(Option::is_none).count() as f32 / 1000.0;
-            assert!((sum + nothing - 1.0).abs() < 0.01, "{name}: {sum}, {nothing}");
+            assert!((sum + nothing - 2.0).abs() < 0.02, "{name}: {sum}, {nothing}");
         }
     });
 }
@@ -49,11 +49,11 @@ fn emitters_are_drawn_as_often_as_their_chances_say() {
         for (at, normal) in places(sampler, 5) {
             let mut counts = vec![0u32; sampler.emitters()];
             for draw in 0..DRAWS {
-                let Some((emitter, chance)) = sampler.draw(at, normal, (draw as f32 + 0.5) / DRAWS as f32) else {
-                    continue;
-                };
-                assert_eq!(chance, sampler.chance_of(emitter, at, normal), "{name}");
-                counts[emitter] += 1;
+                let drawn = sampler.draw(at, normal, (draw as f32 + 0.5) / DRAWS as f32);
+                for (emitter, chance) in drawn.into_iter().flatten() {
+                    assert_eq!(chance, sampler.chance_of(emitter, at, normal), "{name}");
+                    counts[emitter] += 1;
+                }
             }
             if counts.iter().all(|&count| count == 0) {
                 continue;
