@@ -3,6 +3,7 @@
 use super::{CheckpointError, FolderError, WriteError};
 use crate::lightmap::LayoutError;
 use crate::lightmap::files::LevelError;
+use crate::partition::PartitionError;
 use crate::progress::Cancelled;
 use crate::radiosity::{PartialError, SolveError};
 
@@ -24,8 +25,11 @@ pub enum BakeError {
         wanted: &'static str,
     },
     /// The scene cannot be cut into such subscenes.
-    #[error("{0}")]
-    Subscenes(String),
+    #[error(transparent)]
+    Subscenes(#[from] PartitionError),
+    /// Subscenes were asked for with a method that knows none.
+    #[error("only the progressive method works subscene by subscene: ask for it, or for no subscenes")]
+    SubscenesOfOtherMethod,
     /// The scene has nothing that receives light.
     #[error("the scene has no surface to bake: give it a mesh whose role is static and whose triangles have an area")]
     NothingToBake,
@@ -129,7 +133,7 @@ impl From<SolveError> for BakeError {
         match error {
             SolveError::Cancelled(cancelled) => Self::Cancelled(cancelled),
             SolveError::OtherInputs => Self::OtherInputs,
-            SolveError::Subscenes(reason) => Self::Subscenes(reason),
+            SolveError::Subscenes(error) => Self::Subscenes(error),
             SolveError::Device(reason) => Self::Device(reason),
         }
     }

@@ -97,10 +97,9 @@ impl BakeSettings {
         }
         if let Some(subscenes) = self.solver.subscenes {
             if self.solver.method != Method::Progressive {
-                let reason = "only the progressive method works subscene by subscene: ask for it, or for no subscenes";
-                return Err(BakeError::Subscenes(reason.to_owned()));
+                return Err(BakeError::SubscenesOfOtherMethod);
             }
-            subscenes.check().map_err(|error| BakeError::Subscenes(error.to_string()))?;
+            subscenes.check()?;
         }
         if let Some(seconds) = self.solver.time_seconds {
             positive("time", seconds)?;

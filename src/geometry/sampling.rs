@@ -63,6 +63,23 @@ pub fn uniform_triangle(u: Vec2) -> Vec2 {
     u - 0.5 * u.min_element()
 }
 
+/// Which of some weights a number in the unit interval falls on, and where within it.
+pub fn choose(weights: impl ExactSizeIterator<Item = f32> + Clone, number: f32) -> (usize, f32) {
+    let last = weights.len() - 1;
+    if last == 0 {
+        return (0, number);
+    }
+    let mut rest = number * weights.clone().sum::<f32>();
+    for (index, weight) in weights.enumerate() {
+        if rest < weight || index == last {
+            // The largest number below one: products of `number` may round up to the whole sum.
+            return (index, (rest / weight.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0 - f32::EPSILON));
+        }
+        rest -= weight;
+    }
+    (last, number)
+}
+
 #[cfg(test)]
 mod tests {
     use glam::Vec3Swizzles;
@@ -127,5 +144,12 @@ mod tests {
             .sum::<Vec2>()
             / 4096.0;
         assert!((mean - Vec2::splat(1.0 / 3.0)).length() < 1e-3, "{mean}");
+    }
+
+    #[test]
+    fn numbers_fall_on_weights_in_proportion_and_are_spread_within_them() {
+        let fall = |number| choose([1.0, 0.0, 3.0].into_iter(), number);
+        assert_eq!([fall(0.125), fall(0.25), fall(0.625)], [(0, 0.5), (2, 0.0), (2, 0.5)]);
+        assert_eq!(choose([2.0, 0.0].into_iter(), 1.0), (1, 0.0), "a weight of nothing");
     }
 }

@@ -17,7 +17,7 @@ use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::scene::Scene;
 
 /// Why there is no solution.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolveError {
     /// The monitor asked for it.
     #[error(transparent)]
@@ -26,17 +26,11 @@ pub enum SolveError {
     #[error("the checkpoint is of another scene or other settings; bake without it")]
     OtherInputs,
     /// The scene cannot be cut into such subscenes.
-    #[error("{0}")]
-    Subscenes(String),
+    #[error(transparent)]
+    Subscenes(#[from] PartitionError),
     /// What the backend runs on has failed: a graphics card that was lost, or has too little memory.
     #[error("{0}")]
     Device(String),
-}
-
-impl From<PartitionError> for SolveError {
-    fn from(error: PartitionError) -> Self {
-        Self::Subscenes(error.to_string())
-    }
 }
 
 impl From<StepError> for SolveError {

@@ -4,6 +4,7 @@ use glam::{Vec2, Vec2Swizzles};
 
 use super::point::Facet;
 use super::{ElementId, Elements, SurfacePoint};
+use crate::geometry::sampling::choose;
 use crate::lightmap::footprint::FragmentSampler;
 use crate::scene::Scene;
 
@@ -49,21 +50,4 @@ impl ElementSampler {
         let barycentric = fragment.sample(Vec2::new(x, u.y));
         facet.at(if *turned { barycentric.yx() } else { barycentric })
     }
-}
-
-/// Which of some weights the number falls on, and where within it.
-fn choose(weights: impl ExactSizeIterator<Item = f32> + Clone, number: f32) -> (usize, f32) {
-    let last = weights.len() - 1;
-    if last == 0 {
-        return (0, number);
-    }
-    let mut rest = number * weights.clone().sum::<f32>();
-    for (index, weight) in weights.enumerate() {
-        if rest < weight || index == last {
-            // The largest number below one: products of `number` may round up to the whole sum.
-            return (index, (rest / weight).clamp(0.0, 1.0 - f32::EPSILON));
-        }
-        rest -= weight;
-    }
-    (last, number)
 }

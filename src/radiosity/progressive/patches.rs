@@ -2,6 +2,7 @@
 
 use glam::{Vec2, Vec3};
 
+use crate::geometry::sampling::{choose, uniform_triangle};
 use crate::geometry::{Aabb, Triangle, define_id};
 use crate::lightmap::{ElementId, Elements};
 use crate::radiosity::blocks::blocks;
@@ -67,16 +68,9 @@ impl Patch {
 
     /// A point of what shines, uniform in area for a `u` that is uniform in the unit square, and the normal there.
     pub fn sample(&self, u: Vec2) -> (Vec3, Vec3) {
-        let mut rest = u.x * self.facets.iter().map(|facet| facet.area).sum::<f32>();
-        let last = self.facets.len() - 1;
-        for facet in &self.facets[..last] {
-            if rest < facet.area {
-                return (facet.sample(rest / facet.area, u.y), facet.normal);
-            }
-            rest -= facet.area;
-        }
-        let facet = &self.facets[last];
-        (facet.sample((rest / facet.area).clamp(0.0, 1.0), u.y), facet.normal)
+        let (chosen, x) = choose(self.facets.iter().map(|facet| facet.area), u.x);
+        let facet = &self.facets[chosen];
+        (facet.sample(Vec2::new(x, u.y)), facet.normal)
     }
 }
 
@@ -92,23 +86,18 @@ impl Facet {
         (area > 0.0).then_some(Self { corners, normal, area })
     }
 
-    fn sample(&self, share: f32, v: f32) -> Vec3 {
-        let mut rest = share * self.area;
-        let mut fan = self.fan().peekable();
-        while let Some(triangle) = fan.next() {
-            let area = triangle.area();
-            if rest <= area || fan.peek().is_none() {
-                let u = if area > 0.0 { (rest / area).clamp(0.0, 1.0) } else { 0.0 };
-                return triangle.at(crate::geometry::sampling::uniform_triangle(Vec2::new(u, v)));
-            }
-            rest -= area;
-        }
-        self.corners[0]
+    fn sample(&self, u: Vec2) -> Vec3 {
+        let (chosen, x) = choose(self.fan().map(|triangle| triangle.area()), u.x);
+        self.triangle(chosen).at(uniform_triangle(Vec2::new(x, u.y)))
     }
 
-    fn fan(&self) -> impl Iterator<Item = Triangle> + '_ {
-        let first = self.corners[0];
-        self.corners[1..].windows(2).map(move |pair| Triangle::new(first, pair[0], pair[1]))
+    /// The triangles between the first corner and each edge that does not touch it.
+    fn fan(&self) -> impl ExactSizeIterator<Item = Triangle> + Clone {
+        (0..self.corners.len() - 2).map(|index| self.triangle(index))
+    }
+
+    fn triangle(&self, index: usize) -> Triangle {
+        Triangle::new(self.corners[0], self.corners[index + 1], self.corners[index + 2])
     }
 }
 
