@@ -5,6 +5,7 @@
 //! cargo run --release --no-default-features --example compare_solvers [SCENE:TEXELS_PER_METRE[:ERROR[:METHOD,METHOD ...]] ...]
 //! ```
 
+use core::fmt::{self, Display, Formatter};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
         };
         let from = METHODS[..3].iter().map(|other| {
             let other = solved.iter().find(|(method, _)| method == other);
-            other.map_or(String::new(), |(_, other)| format!("{:.2} %", room.difference(other, &solution) * 100.0))
+            other.map_or(String::new(), |(_, other)| room.difference(other, &solution).to_string())
         });
         println!(
             "| `{name}` | {count} | {method_name} | {error} | {seconds:.1} | {:.2} % | {:.2} +- {:.2} % | {:.2} % | {} | \
@@ -92,6 +93,23 @@ fn cpu_seconds() -> f64 {
         after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>()
     };
     std::fs::read_to_string("/proc/self/stat").map_or(0.0, ticks) / 100.0
+}
+
+/// What a solution's light differs by from another's, in parts of the mean.
+struct Difference {
+    /// Root mean square over elements.
+    root: f64,
+    /// How much larger that would be if the square were larger by its standard error.
+    more: f64,
+    /// How much lighter the whole room is.
+    surplus: f64,
+}
+
+impl Display for Difference {
+    fn fmt(&self, out: &mut Formatter) -> fmt::Result {
+        let [root, more, surplus] = [self.root, self.more, self.surplus].map(|part| part * 100.0);
+        write!(out, "{root:.2} +- {more:.2} %, {surplus:+.2} %")
+    }
 }
 
 struct Room {
@@ -133,12 +151,23 @@ impl Room {
         self.mean(solution, noise).sqrt() / self.mean(solution, first_bounce)
     }
 
-    /// Root mean square difference of two solutions' light over its mean. The product of the differences of both halves
-    /// stands for its square: they share no noise, and it cancels in the mean.
-    fn difference(&self, a: &Solution, b: &Solution) -> f64 {
+    /// What two solutions' light differs by. The product of the differences of both halves stands for the square: they share
+    /// no noise, and it cancels in the mean.
+    fn difference(&self, a: &Solution, b: &Solution) -> Difference {
         let of_half = |half: usize, i: usize| luminance(a.halves[half][i] - b.halves[half][i]);
-        let square = self.mean(a, |i| of_half(0, i) * of_half(1, i));
-        square.max(0.0).sqrt() / self.mean(a, |i| luminance(a.direct[i] + a.indirect[i]))
+        let product = |i: usize| of_half(0, i) * of_half(1, i);
+        let mean = self.mean(a, |i| luminance(a.direct[i] + a.indirect[i]));
+        let square = self.mean(a, product);
+        // Elements are as good as independent: their products scatter by chance.
+        let weight = |i: usize| self.elements.area[i] * a.visible_fraction[i];
+        let all: f64 = (0..self.elements.len()).map(|i| f64::from(weight(i))).sum();
+        let scatter = self.mean(a, |i| weight(i) * (product(i) - square as f32).powi(2)) / all;
+        let root = square.max(0.0).sqrt();
+        Difference {
+            root: root / mean,
+            more: ((square.max(0.0) + scatter.sqrt()).sqrt() - root) / mean,
+            surplus: self.mean(a, |i| 0.5 * (of_half(0, i) + of_half(1, i))) / -mean,
+        }
     }
 
     /// How many bounces it takes until a thousandth of the power is left, by a form-factor matrix of 256 rays an element.
