@@ -24,6 +24,10 @@ struct Swinging {
     hinge: Vec3,
 }
 
+/// Doors stay open, for a picture.
+#[derive(Resource)]
+struct StayOpen(bool);
+
 /// The panel's material.
 #[derive(Resource)]
 struct Glow(Handle<StandardMaterial>);
@@ -32,6 +36,7 @@ fn main() -> AppExit {
     let arguments: Vec<String> = std::env::args().collect();
     let screenshot = arguments.iter().position(|argument| argument == "--screenshot");
     let screenshot = screenshot.and_then(|index| arguments.get(index + 1)).map(Into::into);
+    let is_picture = screenshot.is_some();
     let eye = Vec3::new(0.0, 1.6, 4.6);
     let viewer = ViewerPlugin { eye, target: Vec3::new(0.0, 1.4, 0.0), ev100: 4.0, screenshot, ..default() };
 
@@ -40,6 +45,7 @@ fn main() -> AppExit {
         .add_plugins(viewer)
         .add_plugins(LogDiagnosticsPlugin::filtered([RELIGHT_MAIN_THREAD, RELIGHT_UPDATE].into()))
         .insert_resource(Relight::default())
+        .insert_resource(StayOpen(is_picture))
         .add_systems(Startup, (spawn_room, bake).chain())
         .add_systems(Update, (flicker, glow, swing, take_screenshot_after_some_time))
         .run()
@@ -73,8 +79,13 @@ fn glow(glow: Res<Glow>, mut materials: ResMut<Assets<StandardMaterial>>, status
 }
 
 /// It opens in a second, and shuts in another five seconds later.
-fn swing(mut doors: Query<(&Swinging, &mut Transform)>, status: Res<RelightStatus>, time: Res<Time>) {
-    let seconds = time.elapsed_secs() % 12.0;
+fn swing(
+    mut doors: Query<(&Swinging, &mut Transform)>,
+    stay: Res<StayOpen>,
+    status: Res<RelightStatus>,
+    time: Res<Time>,
+) {
+    let seconds = if stay.0 { 3.0 } else { time.elapsed_secs() % 12.0 };
     let opened = if status.is_active { seconds.min(6.0 - seconds).clamp(0.0, 1.0) } else { 0.0 };
     for (door, mut place) in &mut doors {
         let turned = Quat::from_rotation_y(opened * 80f32.to_radians());
