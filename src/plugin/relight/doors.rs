@@ -20,9 +20,9 @@ use crate::scene::{Scene, SurfaceKey};
 /// The entity and its descendants are doors: where they move, relit light goes another way.
 ///
 /// A door is baked where it stands, as an occluder: it casts and reflects light, and has no lightmap of its own. From then on
-/// it may move, turn, be hidden or despawned, which makes it gone. What comes of that is worked out on a thread of its own,
-/// which takes a second or some; of a door that moves all the time, it always takes the newest place. The sky's light stays
-/// as it was baked.
+/// it may move, turn, be hidden or despawned, which makes it gone. What comes of that is worked out on a thread of its own
+/// ([`RelightStatus::door_milliseconds`](super::RelightStatus) says how long it took); of a door that moves all the time, it
+/// always takes the newest place. The sky's light stays as it was baked.
 ///
 /// Movers of files, such as doors that are animated, may be doors as well; those were not there when the level was baked.
 /// A place that is not finite is ignored. What was baked with a lightmap of its own, shines, or came after the bake is no
