@@ -33,7 +33,8 @@ pub fn status(app: &App) -> &RelightStatus {
 pub fn settle(app: &mut App, before: u64) {
     tick_app_until(app, "light that rests", |app| {
         let status = status(app);
-        status.updates > before && status.waiting == 0 && status.behind == 0.0 && !status.are_doors_moving
+        let is_busy = status.waiting > 0 || status.behind > 0.0 || status.is_refining || status.are_doors_moving;
+        status.updates > before && !is_busy
     });
 }
 

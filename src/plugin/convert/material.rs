@@ -1,19 +1,13 @@
 //! Standard materials.
 
-use bevy::asset::AssetId;
 use bevy::color::ColorToComponents;
 use bevy::material::AlphaMode as BevyAlphaMode;
-use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
-use bevy::prelude::{Handle, Image};
 use bevy::render::render_resource::Face;
 use glam::Vec4;
 
 use super::super::components::{EmissiveUnits, SceneSettings};
-use crate::scene::{AlphaMode, Glass, Material, Sides, TextureId, TextureRef, UvChannel};
-
-/// Finds the scene's texture of a Bevy image; `None` where it could not be read.
-pub type MaterialImages<'a> = dyn FnMut(AssetId<Image>) -> Option<TextureId> + 'a;
+use crate::scene::{AlphaMode, Glass, Material, Sides};
 
 /// What an emissive colour is multiplied with to give cd/m2.
 ///
@@ -29,17 +23,11 @@ pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
     }
 }
 
-/// Reads a standard material.
+/// Reads a standard material without its pictures.
 ///
 /// Glass (specular and diffuse transmission) becomes a blend that lets the transmitted share through; where it has a
 /// thickness, pictures refract light in it.
-pub fn material_from_standard(
-    name: &str,
-    material: &StandardMaterial,
-    settings: &SceneSettings,
-    images: &mut MaterialImages<'_>,
-) -> Material {
-    let mut texture = |handle: &Option<Handle<Image>>, channel: &BevyUvChannel| texture_from(handle, channel, images);
+pub fn material_from_standard(name: &str, material: &StandardMaterial, settings: &SceneSettings) -> Material {
     let transmission = 1.0 - (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
     let alpha = match material.alpha_mode {
         BevyAlphaMode::Opaque => AlphaMode::Opaque,
@@ -52,13 +40,10 @@ pub fn material_from_standard(
     let read = Material {
         name: name.to_owned(),
         base_color: Vec4::from(material.base_color.to_linear().to_f32_array()),
-        base_color_texture: texture(&material.base_color_texture, &material.base_color_channel),
         metallic: material.metallic,
         perceptual_roughness: material.perceptual_roughness,
-        metallic_roughness_texture: texture(&material.metallic_roughness_texture, &material.metallic_roughness_channel),
         reflectance: material.specular_tint.to_linear().to_vec3() * material.reflectance,
         emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
-        emission_texture: texture(&material.emissive_texture, &material.emissive_channel),
         clearcoat: material.clearcoat,
         clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,
         alpha,
@@ -74,24 +59,6 @@ pub fn material_from_standard(
         });
     }
     read.with_transmission(transmission)
-}
-
-/// Adds a standard material's normal map, which pictures show and bakes do not.
-pub fn add_bumps(read: &mut Material, material: &StandardMaterial, images: &mut MaterialImages<'_>) {
-    read.normal_texture = texture_from(&material.normal_map_texture, &material.normal_map_channel, images);
-}
-
-fn texture_from(
-    handle: &Option<Handle<Image>>,
-    channel: &BevyUvChannel,
-    images: &mut MaterialImages<'_>,
-) -> Option<TextureRef> {
-    let texture = images(handle.as_ref()?.id())?;
-    let channel = match channel {
-        BevyUvChannel::Uv0 => UvChannel::Uv0,
-        BevyUvChannel::Uv1 => UvChannel::Uv1,
-    };
-    Some(TextureRef { texture, channel })
 }
 
 /// Which sides of a surface are seen and reflect.
@@ -120,7 +87,7 @@ mod tests {
             emissive_exposure_weight: weight,
             ..Default::default()
         };
-        material_from_standard("lamp", &material, &settings, &mut |_| None).emission.x
+        material_from_standard("lamp", &material, &settings).emission.x
     }
 
     #[test]
@@ -143,7 +110,7 @@ mod tests {
     #[test]
     fn clear_glass_lets_its_share_through() {
         let glass = StandardMaterial { specular_transmission: 0.9, ..Default::default() };
-        let material = material_from_standard("glass", &glass, &SceneSettings::default(), &mut |_| None);
+        let material = material_from_standard("glass", &glass, &SceneSettings::default());
         assert_eq!(material.alpha, AlphaMode::Blend);
         assert!((material.base_color.w - 0.1).abs() < 1e-6 && material.glass.is_none());
     }
@@ -158,7 +125,7 @@ mod tests {
             attenuation_distance: 2.0,
             ..Default::default()
         };
-        let material = material_from_standard("glass", &glass, &SceneSettings::default(), &mut |_| None);
+        let material = material_from_standard("glass", &glass, &SceneSettings::default());
         let glass = material.glass.expect("it is solid");
         assert_eq!((glass.transmission, glass.ior, material.alpha), (0.9, 1.4, AlphaMode::Blend));
         assert!((glass.absorption.x - core::f32::consts::LN_2 / 2.0).abs() < 1e-6, "{}", glass.absorption);

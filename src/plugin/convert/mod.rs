@@ -7,9 +7,11 @@ mod image;
 mod light;
 mod material;
 mod mesh;
+mod pictures;
 
 pub use cube::{direction_on_face, picture_of_cube};
 pub use image::{ImageProblem, texture_from_image};
 pub use light::{directional_light, linear_rgb, point_light, rect_light, spot_light};
-pub use material::{add_bumps, emission_factor, material_from_standard, sides_of};
+pub use material::{emission_factor, material_from_standard, sides_of};
 pub use mesh::{MeshProblem, mesh_from_bevy};
+pub use pictures::{Picture, ignored_pictures, pictures_of};

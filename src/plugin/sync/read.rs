@@ -215,17 +215,9 @@ impl SceneReader<'_, '_> {
         let images: BTreeSet<AssetId<Image>> = materials
             .into_iter()
             .filter_map(|id| self.materials.get(id))
-            .flat_map(|material| {
-                let normals = if purpose == Purpose::View { &material.normal_map_texture } else { &None };
-                [
-                    &material.base_color_texture,
-                    &material.metallic_roughness_texture,
-                    &material.emissive_texture,
-                    normals,
-                ]
-            })
+            .flat_map(|material| convert::pictures_of(material, purpose == Purpose::View))
             .flatten()
-            .map(Handle::id)
+            .map(|picture| picture.image.id())
             .collect();
         let sky = self.skyboxes(purpose).first().and_then(|skybox| skybox.image.as_ref());
         let pictures =

@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bevy::light::Skybox;
+use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::{FoundLight, Purpose, SceneReader, SurfaceEntityItem, WorldScene};
-use crate::plugin::convert;
+use crate::plugin::convert::{self, Picture};
 use crate::plugin::sync::cache::AssetCache;
 use crate::plugin::sync::key::UniqueKeys;
 use crate::plugin::sync::movers::can_stand;
 use crate::scene::{
     EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, Sides, Sky, Surface,
-    SurfaceKey, TextureId,
+    SurfaceKey, TextureId, TextureRef, UvChannel,
 };
 
 /// A scene in the making.
@@ -161,16 +162,25 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
         let name = self.reader.asset_name(id);
         let settings = *self.reader.settings;
-        let mut material =
-            convert::material_from_standard(&name, standard, &settings, &mut |image| self.texture(image, &name));
-        if self.purpose == Purpose::View {
-            convert::add_bumps(&mut material, standard, &mut |image| self.texture(image, &name));
+        let is_for_view = self.purpose == Purpose::View;
+        self.note(convert::ignored_pictures(&name, standard, is_for_view));
+        let mut material = convert::material_from_standard(&name, standard, &settings);
+        for (slot, picture) in material.textures_mut().into_iter().zip(convert::pictures_of(standard, is_for_view)) {
+            *slot = picture.and_then(|picture| self.texture_of(picture, &name));
         }
         let materials = &mut self.result.scene.materials;
         materials.push(material);
         let new = MaterialId::from_index(materials.len() - 1);
         self.materials.insert(id, new);
         new
+    }
+
+    fn texture_of(&mut self, picture: Picture<'_>, material: &str) -> Option<TextureRef> {
+        let channel = match picture.channel {
+            BevyUvChannel::Uv0 => UvChannel::Uv0,
+            BevyUvChannel::Uv1 => UvChannel::Uv1,
+        };
+        Some(TextureRef { texture: self.texture(picture.image.id(), material)?, channel })
     }
 
     fn texture(&mut self, id: AssetId<Image>, material: &str) -> Option<TextureId> {
