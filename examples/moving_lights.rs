@@ -5,9 +5,13 @@
 //! cargo run --release --example moving_lights -- --screenshot lamps.png     (needs no window)
 //! ```
 
+mod room;
+
 use bevy::prelude::*;
 use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
+
+use room::{Furnisher, matt};
 
 /// Turns of a lamp in a second.
 const TURNS_PER_SECOND: f32 = 0.1;
@@ -69,31 +73,9 @@ fn spawn_lamps(mut commands: Commands) {
     }
 }
 
-/// A white room with a metal ball, a block and a pillar.
-fn spawn_room(
-    mut commands: Commands,
-    mut meshes: ResMut<Assets<Mesh>>,
-    mut materials: ResMut<Assets<StandardMaterial>>,
-) {
-    let matt = |base_color| StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() };
-    let white = materials.add(matt(Color::linear_rgb(0.73, 0.73, 0.73)));
-    let blue = materials.add(matt(Color::linear_rgb(0.15, 0.2, 0.6)));
-    let brass = materials.add(StandardMaterial {
-        base_color: Color::linear_rgb(0.9, 0.7, 0.3),
-        metallic: 1.0,
-        perceptual_roughness: 0.25,
-        ..default()
-    });
-    let mut spawn = |name: &str, mesh: Mesh, material: &Handle<StandardMaterial>, place: Transform| {
-        commands.spawn((Name::new(name.to_owned()), Mesh3d(meshes.add(mesh)), MeshMaterial3d(material.clone()), place));
-    };
-    let wall = |normal: Vec3| Plane3d::new(normal, Vec2::splat(2.0)).mesh().build();
-    spawn("floor", wall(Vec3::Y), &white, Transform::default());
-    spawn("ceiling", wall(Vec3::NEG_Y), &white, Transform::from_xyz(0.0, 3.0, 0.0));
-    spawn("back", wall(Vec3::Z), &white, Transform::from_xyz(0.0, 1.5, -2.0));
-    spawn("left", wall(Vec3::X), &blue, Transform::from_xyz(-2.0, 1.5, 0.0));
-    spawn("right", wall(Vec3::NEG_X), &white, Transform::from_xyz(2.0, 1.5, 0.0));
-    spawn("ball", Sphere::new(0.5).into(), &brass, Transform::from_xyz(0.6, 0.5, 0.4));
-    spawn("block", Cuboid::new(0.7, 0.7, 0.7).into(), &white, Transform::from_xyz(-0.7, 0.35, 0.5));
-    spawn("pillar", Cylinder::new(0.2, 3.0).into(), &white, Transform::from_xyz(-0.4, 1.5, -0.8));
+fn spawn_room(mut furnisher: Furnisher) {
+    furnisher.spawn_room();
+    let brass = StandardMaterial { metallic: 1.0, perceptual_roughness: 0.25, ..matt(0.9, 0.7, 0.3) };
+    let brass = furnisher.materials.add(brass);
+    furnisher.spawn("ball", Sphere::new(0.5), &brass, Vec3::new(0.7, 0.5, 0.4));
 }
