@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn hits_far_apart_and_hits_met_twice_are_read_as_they_were() {
         let hits = vec![70_000, 3, 3, 127, 16_511, 130];
-        let stored = StoredHits { offsets: core::iter::once(0).chain([6; 70_001]).collect(), hits, tinted: Vec::new() };
+        let offsets = core::iter::once(0).chain(core::iter::repeat_n(6, 70_001)).collect();
+        let stored = StoredHits { offsets, hits, tinted: Vec::new() };
         let order: Vec<u32> = (0..70_001).collect();
         let transport = StoredTransport::new(&order, &vec![Vec3::ONE; 70_001], [&stored]);
         assert!(transport.hits(0).eq([3, 3, 127, 130, 16_511, 70_000]));
