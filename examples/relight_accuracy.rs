@@ -198,7 +198,7 @@ impl Level {
             scene: self.scene.clone(),
             world: self.world.clone(),
             precomputed: Arc::new(Precomputed { transport, receivers, hits }),
-            pages: Vec::new(),
+            pages: Arc::new([]),
             content: Content::Indirect,
         };
         Live { order, relighter: Relighter::new(level) }

@@ -71,14 +71,19 @@ pub struct TintedHit {
     pub tint: Vec3,
 }
 
+/// Where rows of such lengths start when they stand one after the other, and where the last ends.
+pub(super) fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
+    let ends = lengths.scan(0, |end, length| {
+        *end += length as u64;
+        Some(*end)
+    });
+    core::iter::once(0).chain(ends).collect()
+}
+
 impl StoredHits {
     /// Where the rays of each element start when it has so many, and their number.
     pub(crate) fn offsets_for(rays: &[u32]) -> Vec<u64> {
-        let sums = rays.iter().scan(0, |sum, &rays| {
-            *sum += u64::from(rays);
-            Some(*sum)
-        });
-        core::iter::once(0).chain(sums).collect()
+        offsets(rays.iter().map(|&rays| rays as usize))
     }
 
     /// Room for so many rays of each element.

@@ -176,14 +176,14 @@ impl Doors {
         for (row, more) in more.iter_mut().enumerate() {
             *more += after[row] - before[row] + detours[row];
         }
-        let mut pages = self.level.pages.clone();
-        for ((page, baked), texels) in pages.iter_mut().zip(&self.level.pages).zip(&self.texels) {
+        let mut pages = self.level.pages.to_vec();
+        for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texels) {
             texels.draw(&baked.texels, &more, &mut page.texels);
         }
         let mut hits = precomputed.hits.clone();
         at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
         let precomputed = Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits });
-        let level = Level { scene, world: Arc::new(world), precomputed, pages, content: *content };
+        let level = Level { scene, world: Arc::new(world), precomputed, pages: pages.into(), content: *content };
         Ok(Placed { level, boxes, asked: followed.elements })
     }
 
@@ -278,9 +278,9 @@ fn bounds(scene: &Scene, surface: SurfaceId) -> Aabb {
     triangles.map(|triangle| scene.triangle(surface, triangle).bounds()).fold(Aabb::EMPTY, Aabb::union)
 }
 
-fn spread(transport: &LowRank, first: &[Vec3]) -> Vec<Vec3> {
-    let first: Vec<[f32; 3]> = first.iter().map(Vec3::to_array).collect();
+/// Indirect irradiance of all elements, lux, for what patches reflect once; see [`LowRank::spread`].
+pub fn spread(transport: &LowRank, first: &[Vec3]) -> Vec<Vec3> {
     let mut indirect = vec![Vec3::ZERO; transport.elements()];
-    transport.spread(&first, &mut indirect);
+    transport.spread(bytemuck::cast_slice(first), &mut indirect);
     indirect
 }

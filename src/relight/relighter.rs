@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::doors::Placed;
+use super::doors::{Placed, spread};
 use super::footprints::Footprints;
 use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of, fault_of_strength, lit, plain};
 use super::near::Near;
@@ -34,7 +34,7 @@ pub struct Level {
     /// How light goes from element to element.
     pub precomputed: Arc<Precomputed>,
     /// The pages, as they are shown while no light has changed.
-    pub pages: Vec<Page>,
+    pub pages: Arc<[Page]>,
     /// Which light they hold.
     pub content: Content,
 }
@@ -353,10 +353,7 @@ impl Relighter {
         }
         wanted.fill(Vec3::ZERO);
         if first.iter().any(|light| *light != Vec3::ZERO) {
-            let first: Vec<[f32; 3]> = first.iter().map(Vec3::to_array).collect();
-            let mut rough = vec![Vec3::ZERO; wanted.len()];
-            level.precomputed.transport.spread(&first, &mut rough);
-            smoothing.smooth(&rough, wanted);
+            smoothing.smooth(&spread(&level.precomputed.transport, &first), wanted);
         }
     }
 
@@ -427,7 +424,7 @@ impl Relighter {
             all
         });
         let more = with_direct.as_ref().unwrap_or(shown);
-        let pages = self.pages.par_iter_mut().zip(&level.pages).zip(&self.texels).enumerate();
+        let pages = self.pages.par_iter_mut().zip(&*level.pages).zip(&self.texels).enumerate();
         pages
             .filter_map(|(index, ((shown, baked), texels))| texels.draw(&baked.texels, more, shown).then_some(index))
             .collect()

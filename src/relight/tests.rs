@@ -41,7 +41,7 @@ fn level_of(bake: &Bake) -> Level {
         scene: Arc::clone(&bake.scene),
         world: bake.world.clone(),
         precomputed: Arc::clone(bake.relight.as_ref().unwrap()),
-        pages: bake.pages.clone(),
+        pages: bake.pages.clone().into(),
         content: bake.settings.solver.content,
     }
 }

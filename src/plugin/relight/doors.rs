@@ -51,7 +51,8 @@ pub struct DoorWorld<'w, 's> {
 pub struct Doorway {
     surfaces: HashMap<SurfaceKey, SurfaceId>,
     owners: HashMap<SurfaceId, Entity>,
-    strangers: HashSet<Entity>,
+    /// Which surface each entity is that has been met; none for those that came after the bake.
+    met: HashMap<Entity, Option<SurfaceId>>,
     /// Where the doors are.
     doors: Vec<Door>,
     /// What the thread has been asked for last.
@@ -87,7 +88,7 @@ impl Doorway {
         Self {
             surfaces: scene.surface_ids().map(|id| (scene.surface(id).key.clone(), id)).collect(),
             owners: level.owners.clone(),
-            strangers: HashSet::new(),
+            met: HashMap::new(),
             doors: Vec::new(),
             asked: Vec::new(),
             state: State::Idle(Box::new((level.level.clone(), level.layout.clone()))),
@@ -129,12 +130,17 @@ impl Doorway {
         place: GlobalTransform,
         world: &DoorWorld,
     ) -> Option<SurfaceId> {
-        if let Some((&surface, _)) = self.owners.iter().find(|(_, owner)| **owner == entity) {
-            return Some(surface);
+        if let Some(&known) = self.met.get(&entity) {
+            return known;
         }
-        if self.strangers.contains(&entity) {
-            return None;
-        }
+        let owned = self.owners.iter().find_map(|(&surface, &owner)| (owner == entity).then_some(surface));
+        let surface = owned.or_else(|| self.adopt(entity, mesh, place, world));
+        self.met.insert(entity, surface);
+        surface
+    }
+
+    /// Gives an entity the surface that it is by its name, if none that lives has that.
+    fn adopt(&mut self, entity: Entity, mesh: &Mesh3d, place: GlobalTransform, world: &DoorWorld) -> Option<SurfaceId> {
         let key = world.names.surface_key(entity, world.assets.get_path(mesh.0.id()).as_ref(), place.translation());
         let is_free = |id: &SurfaceId| self.owners.get(id).is_none_or(|&owner| !world.living.contains(owner));
         let free = numbered(&key).map_while(|key| self.surfaces.get(&key).copied()).find(is_free);
@@ -145,7 +151,6 @@ impl Doorway {
                     "door {} is not followed: it was not there when the level was baked",
                     world.names.describe(entity)
                 );
-                self.strangers.insert(entity);
             }
         }
         free

@@ -74,7 +74,7 @@ impl RelightLevel {
             scene: Arc::clone(&bake.scene),
             world: bake.world.clone(),
             precomputed,
-            pages: bake.pages.clone(),
+            pages: bake.pages.clone().into(),
             content: bake.settings.solver.content,
         };
         Some(Self {

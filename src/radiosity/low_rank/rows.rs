@@ -7,7 +7,7 @@ use super::{PatchId, Patches};
 use crate::geometry::{Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements};
 use crate::progress::Monitor;
-use crate::radiosity::accumulators::{StoredHits, does_not_count};
+use crate::radiosity::accumulators::{StoredHits, does_not_count, offsets};
 use crate::radiosity::backend::{Hits, Step, StepError, TransportBackend};
 use crate::radiosity::form_factor::point_to_polygon;
 use crate::radiosity::progressive::facets_of;
@@ -17,7 +17,7 @@ use crate::scene::{Scene, luminance};
 /// the elements' own order, and hold nothing of the patches that an element does not see.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    offsets: Vec<usize>,
+    offsets: Vec<u64>,
     entries: Vec<(PatchId, f32)>,
 }
 
@@ -34,7 +34,7 @@ impl Rows {
 
     /// The patches that an element sees, rising, and how much of each.
     pub fn of(&self, element: usize) -> &[(PatchId, f32)] {
-        &self.entries[self.offsets[element]..self.offsets[element + 1]]
+        &self.entries[self.offsets[element] as usize..self.offsets[element + 1] as usize]
     }
 
     /// Rows that `add` fills: it is given an element and adds to what that sees of patches.
@@ -49,11 +49,7 @@ impl Rows {
                 },
             )
             .collect();
-        let ends = rows.iter().scan(0, |end, row| {
-            *end += row.len();
-            Some(*end)
-        });
-        Self { offsets: core::iter::once(0).chain(ends).collect(), entries: rows.concat() }
+        Self { offsets: offsets(rows.iter().map(Vec::len)), entries: rows.concat() }
     }
 
     /// From what gather rays of a bake have met, which costs next to nothing. A ray that was coloured on its way counts by

@@ -14,6 +14,7 @@ use glam::{Mat3, Vec3};
 use rayon::prelude::*;
 
 use super::{LowRank, Precomputed, Receivers, StoredTransport};
+use crate::radiosity::accumulators::offsets;
 
 /// Texels to each side that are looked at: a square of five.
 const REACH: i32 = 2;
@@ -42,7 +43,7 @@ const NEAREST: f32 = 1e-3;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Smoothing {
     /// Where the neighbours of each row start, and their number.
-    offsets: Vec<u32>,
+    offsets: Vec<u64>,
     /// Rows, and how much each counts; those of a row sum to one.
     neighbours: Vec<(u32, f32)>,
 }
@@ -57,16 +58,7 @@ impl Smoothing {
             .into_par_iter()
             .map(|row| views.fitted(row, around.of(row).filter_map(|other| views.weighed(row, other))))
             .collect();
-        let ends = lists.iter().scan(0, |end, list| {
-            *end += list.len() as u32;
-            Some(*end)
-        });
-        Self { offsets: core::iter::once(0).chain(ends).collect(), neighbours: lists.concat() }
-    }
-
-    /// What it takes in memory.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&*self.offsets) + size_of_val(&*self.neighbours)
+        Self { offsets: offsets(lists.iter().map(Vec::len)), neighbours: lists.concat() }
     }
 
     /// Light of rows, smooth.

@@ -8,7 +8,7 @@ use glam::{Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
 use crate::radiosity::StoredHits;
-use crate::radiosity::accumulators::{TintedHit, does_not_count};
+use crate::radiosity::accumulators::{TintedHit, does_not_count, offsets};
 
 /// Rows that a thread takes at a time.
 const CHUNK: usize = 256;
@@ -54,12 +54,8 @@ impl StoredTransport {
             (steps_of(&hits), 1.0 / counted.max(1) as f32, tinted.map(of_row).collect::<Vec<_>>())
         };
         let rows: Vec<(Vec<u8>, f32, Vec<TintedHit>)> = order.par_iter().enumerate().map(pack).collect();
-        let ends = rows.iter().scan(0, |end, (steps, ..)| {
-            *end += steps.len() as u64;
-            Some(*end)
-        });
         Self {
-            offsets: core::iter::once(0).chain(ends).collect(),
+            offsets: offsets(rows.iter().map(|(steps, ..)| steps.len())),
             steps: rows.iter().flat_map(|(steps, ..)| steps).copied().collect(),
             scales: rows.iter().map(|(_, scale, _)| *scale).collect(),
             tinted: rows.iter().flat_map(|(.., tinted)| tinted).copied().collect(),

@@ -150,7 +150,7 @@ fn a_door_without_a_place_is_gone_and_a_wall_is_no_door() {
     let baked = shut(Content::Indirect);
     let mut doors = doors_of(baked);
     let mut pages = |to_world: Option<Affine3A>| {
-        doors.place(&[at(baked, to_world)], &Unmonitored).unwrap().level.pages.remove(0).texels
+        doors.place(&[at(baked, to_world)], &Unmonitored).unwrap().level.pages[0].texels.clone()
     };
     let gone = pages(None);
     assert_ne!(gone, baked.pages[0].texels);
