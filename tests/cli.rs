@@ -214,6 +214,29 @@ fn subscenes_that_cannot_be_are_refused_in_one_sentence() {
 }
 
 #[test]
+fn time_ends_progressive_refinement_between_shots_and_the_level_is_whole() {
+    let folder = folder();
+    let bake = ["bake", "builtin:edificio", "--method", "progressive", "--density", "0.7", "--error", "0.02"];
+    let output = ["--no-volume", "--no-denoise", "--json", "-o", "out"];
+    let cut = ["--subscenes", "8"];
+    for subscenes in [&cut[..0], &cut] {
+        let [without, with] = ["0.001", "3"].map(|time| {
+            let report = json(&run(&folder, &[&bake[..], &output, &["--time", time], subscenes].concat()));
+            assert!(report["warnings"].to_string().contains("the time limit ended the bake"), "{report}");
+            assert!(report["residual"].as_f64().unwrap() > 0.02, "{report}");
+            let names = files(&folder.path().join("out"));
+            let all = ["level.ron", "page_0.exr", "page_0.ktx2", "report.json"];
+            assert!(all.iter().all(|name| names.iter().any(|file| file == name)), "{names:?}");
+            report
+        });
+        // To its end it takes minutes. What the limit does not bound is what a bake does that has no time at all.
+        let seconds = |report: &serde_json::Value| report["seconds"]["solve"].as_f64().unwrap();
+        assert!(seconds(&with) < 3.0 + 3.0 * seconds(&without), "{with}");
+        assert!((0.02..=1.0).contains(&with["unshot"].as_f64().unwrap()) && without["unshot"] == 1.0, "{with}");
+    }
+}
+
+#[test]
 fn probes_of_a_furnace_find_pi_times_its_radiance_by_paths_and_in_its_bake() {
     let folder = folder();
     fs::write(folder.path().join("points.csv"), "x,y,z,nx,ny,nz\n0,-1,0,0,1,0\n1,0.3,0.2,-1,0,0\n").unwrap();

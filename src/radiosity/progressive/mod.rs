@@ -124,8 +124,9 @@ trait Refine {
     /// The most power that a patch has not shot, lumens; `None` when all has been shot.
     fn strongest_power(&self) -> Option<f64>;
 
-    /// Shoots a little of what is above a tolerance, lumens: what is strongest.
-    fn shoot_on(&mut self, tolerance: f64);
+    /// Shoots a little of what is above a tolerance, lumens: what is strongest. Before each shot, and before its light
+    /// arrives elsewhere, `go_on` is asked; once it wants no more, light on its way does not arrive, and counts as unshot.
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool);
 
     /// Adds light to all elements, lux, of which they reflect their part.
     fn add(&mut self, light: &[Vec3]);
@@ -243,6 +244,7 @@ impl Bounces<'_> {
         Ok(Some(Found {
             received: refinement.received(),
             halves: correction.rounds().last.clone(),
+            in_time: !self.is_time_over(),
             unshot: (refinement.unshot_power() / all) as f32,
             shots: refinement.shots(),
             rays: refinement.rays() + correction.rounds().traced,
@@ -257,12 +259,14 @@ impl Bounces<'_> {
         correction: &Correction,
         observer: &dyn SolveObserver,
     ) -> Result<bool, SolveError> {
+        let go_on = || observer.check().is_ok() && !self.is_time_over();
         while let Some(power) = refinement.strongest_power().filter(|&power| power > way.tolerance) {
+            refinement.shoot_on(way.tolerance, &go_on);
+            // Were that asked later, light on its way might be missing from the checkpoint.
             observer.check()?;
             if self.is_time_over() {
                 return Ok(false);
             }
-            refinement.shoot_on(way.tolerance);
             observer.shot_finished(&|| self.state(refinement, correction))?;
             observer.light_improved(&|| self.light_so_far(&refinement.received()));
             if correction.rounds().count == 0 {
@@ -322,7 +326,9 @@ impl Bounces<'_> {
         let indirect = sum(&lit.indirect, received);
         let (direct, visible) = (&lit.direct, &lit.visible_fraction);
         let rays = lit.rays + shot.rays;
-        let claim = Claim { direct, indirect: &indirect, visible, rays: rays_for(rays).max(MANY_RAYS) };
+        // Where the time is over, more of them would take yet more.
+        let checks = if shot.in_time { rays_for(rays).max(MANY_RAYS) } else { MANY_RAYS };
+        let claim = Claim { direct, indirect: &indirect, visible, rays: checks };
         let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim);
         let direct_error = match settings.content {
             Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
@@ -346,12 +352,22 @@ impl Bounces<'_> {
         let noise_of_bounces = shot.noise(elements, &lit.visible_fraction);
         let error = |element: usize| 0.5 * luminance(halves[0][element] - halves[1][element]).abs();
         let standard_error = (0..elements.len()).map(error).collect();
+        let bounce_error = residual.bounce.max(noise_of_bounces);
+        let error_estimate = direct_error.hypot(bounce_error) / delivered.max(f32::MIN_POSITIVE);
+        let mut warnings = lit.warnings;
+        if !shot.in_time {
+            let (asked, unshot) = (settings.error, 100.0 * shot.unshot);
+            warnings.push(format!(
+                "the time limit ended the bake: {unshot:.1} % of the light was not followed to its end, and the error is \
+                 {error_estimate:.3} where {asked} was asked for"
+            ));
+        }
         Solution {
             indirect,
             halves,
             standard_error,
-            error_estimate: direct_error.hypot(residual.bounce.max(noise_of_bounces))
-                / delivered.max(f32::MIN_POSITIVE),
+            error_estimate,
+            warnings,
             residual: residual.relative,
             residual_standard_error: residual.standard_error,
             energy_balance: residual.surplus / (brought - residual.surplus).max(f32::MIN_POSITIVE),
@@ -396,6 +412,8 @@ struct Found {
     received: Vec<Vec3>,
     /// What either half of the rays of the last correction found, lux.
     halves: Vec<[Vec3; HALVES]>,
+    /// False where the time was over first.
+    in_time: bool,
     /// Share of the power that was not shot.
     unshot: f32,
     shots: u32,

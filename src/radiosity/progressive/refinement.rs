@@ -224,8 +224,8 @@ impl Refine for Refinement<'_> {
         self.strongest().map(|shot| shot.power)
     }
 
-    fn shoot_on(&mut self, tolerance: f64) {
-        if let Some(shot) = self.strongest().filter(|shot| shot.power > tolerance) {
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) {
+        if let Some(shot) = self.strongest().filter(|shot| shot.power > tolerance && go_on()) {
             self.shoot(shot.patch);
         }
     }
@@ -368,6 +368,6 @@ impl Brightness {
 }
 
 /// Mean of the channels.
-fn mean(power: Vec3) -> f64 {
+pub fn mean(power: Vec3) -> f64 {
     f64::from(power.element_sum()) / 3.0
 }

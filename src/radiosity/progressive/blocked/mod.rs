@@ -16,12 +16,12 @@ mod site;
 mod tests;
 mod worker;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::patches::{Patch, facets_of, patches_apart};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
-use super::refinement::{Brightness, State, fit, parts, restore, shots_of};
+use super::refinement::{Brightness, State, fit, mean, parts, restore, shots_of};
 use super::{Options, Place, Refine};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
@@ -33,14 +33,14 @@ use crate::radiosity::partial::Shots;
 use glam::Vec3;
 
 use local::Origins;
-use message::{Message, Shape};
+use message::{Flash, Message, Shape};
 use site::{Sites, Source};
 use worker::{Common, Contents, Worker};
 
 /// Patches shoot that have more than this share of what the strongest had when the round began.
 const SHARE_OF_STRONGEST: f64 = 0.5;
 
-/// Shots of a round at most, or one of each subscene: between rounds the time is looked at.
+/// Shots of a round at most, or one of each subscene: after a round all light has arrived.
 const MOST_SHOTS: usize = 64;
 
 /// The part of the memory that sites may have, which are worth more than exchanges: those are found anew one by one.
@@ -115,12 +115,12 @@ impl<'a> Blocked<'a> {
     }
 
     /// One subscene shoots what is above a threshold, a little of it at a time.
-    fn shoot_in(&mut self, cell: usize, threshold: f64) {
+    fn shoot_in(&mut self, cell: usize, threshold: f64, go_on: &dyn Fn() -> bool) {
         let mut post = Vec::new();
         let Self { place: Place { scene, elements, .. }, workers, sites, shots, .. } = self;
         for _ in 0..MOST_SHOTS.div_ceil(workers.len()) {
             let worker = &mut workers[cell];
-            let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold) else { break };
+            let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold && go_on()) else { break };
             let numbers = sites.numbers(CellId::from_index(cell));
             let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(numbers[id.index()].0)]);
             let parts = parts(&worker.contents().patches[shot.patch.index()], facets);
@@ -131,16 +131,26 @@ impl<'a> Blocked<'a> {
     }
 
     /// Subscenes read their messages until there are no more.
-    fn deliver(&mut self) {
+    fn deliver(&mut self, go_on: &dyn Fn() -> bool) {
         while self.inboxes.iter().any(|inbox| !inbox.is_empty()) {
             for cell in 0..self.workers.len() {
-                let mut post = Vec::new();
-                for message in core::mem::take(&mut self.inboxes[cell]) {
+                while let Some(message) = self.inboxes[cell].pop_front_if(|_| go_on()) {
+                    let mut post = Vec::new();
                     self.workers[cell].receive(message, &mut self.sites, &mut post);
+                    self.send(post);
                 }
-                self.send(post);
+                if !self.inboxes[cell].is_empty() {
+                    return;
+                }
             }
         }
+    }
+
+    /// Power of shots whose light has not arrived everywhere, lumens.
+    fn power_on_its_way(&self) -> f64 {
+        let messages = self.inboxes.iter().flatten();
+        let flashes: BTreeMap<u64, &Flash> = messages.map(|message| (message.flash.number, &*message.flash)).collect();
+        flashes.values().map(|flash| mean(flash.whole * flash.shape.patch.visible_area).abs()).sum()
     }
 
     fn send(&mut self, post: Vec<Message>) {
@@ -166,7 +176,7 @@ impl Refine for Blocked<'_> {
     }
 
     fn unshot_power(&self) -> f64 {
-        self.workers.iter().map(Worker::unshot_power).sum()
+        self.workers.iter().map(Worker::unshot_power).sum::<f64>() + self.power_on_its_way()
     }
 
     fn strongest_power(&self) -> Option<f64> {
@@ -175,13 +185,13 @@ impl Refine for Blocked<'_> {
     }
 
     /// Goes from subscene to subscene once; then all that was shot has arrived everywhere.
-    fn shoot_on(&mut self, tolerance: f64) {
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) {
         let Some(strongest) = self.strongest_power() else { return };
         let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
         for cell in 0..self.workers.len() {
-            self.shoot_in(cell, threshold);
+            self.shoot_in(cell, threshold, go_on);
         }
-        self.deliver();
+        self.deliver(go_on);
     }
 
     fn add(&mut self, light: &[Vec3]) {

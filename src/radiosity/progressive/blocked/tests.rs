@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -81,7 +82,7 @@ impl Fixture {
 
 fn shoot_all(refinement: &mut dyn Refine, tolerance: f64) {
     while refinement.strongest_power().is_some_and(|power| power > tolerance) {
-        refinement.shoot_on(tolerance);
+        refinement.shoot_on(tolerance, &|| true);
     }
 }
 
@@ -132,6 +133,26 @@ fn without_memory_for_sites_masks_and_interactions_the_light_is_the_same() {
     assert_eq!(all_kept, none_kept);
     assert_eq!(builds, 4, "each site is made once");
     assert!(more_builds > 40, "{more_builds}: whoever is at work puts the others away");
+}
+
+#[test]
+fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_unshot() {
+    let fixture = Fixture::new(&room_with_block());
+    let settings = cut(PartitionKind::Uniform, 2, 16);
+    let whole = fixture.blocked(&settings, 1 << 30, 1e-3);
+    let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
+    let emitted = blocked.unshot_power();
+    let asked = Cell::new(0);
+    // One of the shots may be made, and none may arrive.
+    blocked.shoot_on(0.0, &|| asked.replace(asked.get() + 1) == 0);
+    assert_eq!(blocked.shots(), 1);
+    // All that was emitted, and what the subscene of the shot reflects.
+    assert!((1.0..1.1).contains(&(blocked.unshot_power() / emitted)), "{} of {emitted}", blocked.unshot_power());
+    let received = blocked.received();
+    let lit =
+        received.iter().zip(&fixture.elements.centre).filter(|(light, _)| light.x > 0.0).map(|(_, at)| at.x < 1.0);
+    assert!(lit.clone().count() > 50 && lit.clone().all(|near| Some(near) == lit.clone().next()), "one side alone");
+    assert!(received.iter().zip(&whole).all(|(some, all)| some.x <= all.x), "less far along, but the same light");
 }
 
 #[test]
