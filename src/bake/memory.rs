@@ -65,10 +65,9 @@ impl MemoryEstimate {
         }
         let fixed_bytes = scene.triangle_count() as f64 * BYTES_PER_TRIANGLE + bytes_of_textures(scene);
         let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powi(2);
-        let subscenes = settings.solver.subscenes.map_or(1, |subscenes| subscenes.partition.count);
         let bytes = |rays: f64| {
             let sums = Accumulators::bytes_per_element(stored_rays(rays, &settings.solver, elements));
-            let refined = bytes_of_refinement(&settings.solver, subscenes);
+            let refined = bytes_of_refinement(&settings.solver, subscenes_of(&settings.solver));
             fixed_bytes + elements * (BYTES_PER_ELEMENT + sums + refined)
         };
         Self { elements, area, bytes: bytes(usual), least_bytes: bytes(FEWEST_RAYS), edge_elements, fixed_bytes }
@@ -111,14 +110,19 @@ impl MemoryEstimate {
     /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
     fn fitting_scale(&self, settings: &SolverSettings) -> f64 {
         let allowed = f64::from(settings.memory_mib) * MIB;
-        let subscenes = settings.subscenes.map_or(1, |subscenes| subscenes.partition.count);
-        let bytes_of_element =
-            BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS) + bytes_of_refinement(settings, subscenes);
+        let bytes_of_element = BYTES_PER_ELEMENT
+            + Accumulators::bytes_per_element(FEWEST_RAYS)
+            + bytes_of_refinement(settings, subscenes_of(settings));
         let elements = (0.95 * allowed - self.fixed_bytes).max(0.0) / bytes_of_element;
         // Elements on areas grow with the square of the scale, those at edges with the scale.
         let (areas, edges) = (self.elements - self.edge_elements, self.edge_elements);
         2.0 * elements / (edges + (edges * edges + 4.0 * areas * elements).sqrt())
     }
+}
+
+/// How many subscenes a scene is worked on in.
+fn subscenes_of(settings: &SolverSettings) -> u32 {
+    settings.subscenes.map_or(1, |subscenes| subscenes.partition.count)
 }
 
 /// What an element costs while light is shot in so many subscenes.
