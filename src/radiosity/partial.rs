@@ -12,7 +12,7 @@ use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]

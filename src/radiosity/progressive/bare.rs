@@ -2,6 +2,7 @@
 
 use glam::Vec2;
 
+use super::groups::Groups;
 use super::patches::{Facet, Patch};
 use super::receivers::{Receiver, ReceiverId, Response};
 use crate::geometry::SurfaceId;
@@ -89,7 +90,7 @@ impl Pieces {
         let facet = Facet::new(corners.map(|corner| flat.at(corner)).to_vec(), point.geometric_normal);
         let area = facet.as_ref().map_or(0.0, |facet| facet.area);
         let id = ReceiverId::from_index(elements + self.receivers.len());
-        if let Some(patch) = Patch::new(vec![id], facet.into_iter().collect::<Vec<_>>(), area) {
+        if let Some(patch) = Patch::new(vec![id], Groups::of_one(), facet.into_iter().collect(), area) {
             let [a, b, c] = corners.map(|corner| 0.5 * (corner + middle));
             let origin = |at: Vec2| SurfacePoint::new(scene, surface, triangle, at, back).origin();
             let quarters = [a, b, c, middle].map(origin);

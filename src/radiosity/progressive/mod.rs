@@ -6,7 +6,8 @@
 //! pair is kept, so that a patch that shoots again costs next to nothing.
 //!
 //! ```text
-//! patches       groups of elements, and the polygons that they shine with
+//! patches       neighbouring elements, and the polygons that they shine with
+//! groups        halves of patches, and halves of those: what is near looks at small ones
 //! receivers     the points that elements receive light at
 //! bare          patches of surfaces without texels, which reflect too
 //! shaft         the space between two patches          occluders     triangles within it
@@ -30,6 +31,7 @@ mod bare;
 mod blocked;
 mod correction;
 mod exchanges;
+mod groups;
 mod occluders;
 mod patches;
 mod receivers;

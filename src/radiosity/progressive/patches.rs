@@ -4,11 +4,12 @@ use glam::{Vec2, Vec3};
 
 use crate::geometry::sampling::{choose, uniform_triangle};
 use crate::geometry::{Aabb, Triangle, define_id};
-use crate::lightmap::{ElementId, Elements};
+use crate::lightmap::{ElementId, Elements, Texel};
 use crate::radiosity::blocks::blocks;
 use crate::radiosity::form_factor::MOST_CORNERS;
 use crate::scene::Scene;
 
+use super::groups::Groups;
 use super::receivers::ReceiverId;
 
 define_id! {
@@ -28,12 +29,23 @@ const COPLANAR: f32 = 1.0 - 1e-6;
 pub struct Patch {
     /// What receives for it.
     pub receivers: Vec<ReceiverId>,
+    /// Groups of those.
+    pub groups: Groups,
     /// What shines: a convex polygon for each triangle that the patch lies on.
     pub facets: Vec<Facet>,
     /// The unit normal that all facets share; `None` where they do not lie in one plane.
     pub plane_normal: Option<Vec3>,
     /// Area that light reaches, square metres.
     pub visible_area: f32,
+}
+
+/// What a group of a patch's receivers shines with.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// A convex polygon for each triangle that it lies on.
+    pub facets: Vec<Facet>,
+    /// The box around them.
+    pub bounds: Aabb,
 }
 
 /// A convex polygon of a patch.
@@ -49,7 +61,7 @@ pub struct Facet {
 
 impl Patch {
     /// A patch of some facets, unless there are none.
-    pub fn new(receivers: Vec<ReceiverId>, facets: Vec<Facet>, visible_area: f32) -> Option<Self> {
+    pub fn new(receivers: Vec<ReceiverId>, groups: Groups, facets: Vec<Facet>, visible_area: f32) -> Option<Self> {
         let first = facets.first()?;
         let height = first.normal.dot(first.corners[0]);
         let tolerance = 1e-6 * (1.0 + first.corners[0].abs().max_element());
@@ -58,7 +70,7 @@ impl Patch {
                 && facet.corners.iter().all(|corner| (first.normal.dot(*corner) - height).abs() <= tolerance)
         };
         let plane_normal = facets.iter().all(in_plane).then_some(first.normal);
-        Some(Self { receivers, facets, plane_normal, visible_area })
+        Some(Self { receivers, groups, facets, plane_normal, visible_area })
     }
 
     /// The smallest box around what shines.
@@ -71,6 +83,12 @@ impl Patch {
         let (chosen, x) = choose(self.facets.iter().map(|facet| facet.area), u.x);
         let facet = &self.facets[chosen];
         (facet.sample(Vec2::new(x, u.y)), facet.normal)
+    }
+}
+
+impl Part {
+    fn new(facets: Vec<Facet>) -> Self {
+        Self { bounds: Aabb::around(facets.iter().flat_map(|facet| facet.corners.iter().copied())), facets }
     }
 }
 
@@ -141,21 +159,66 @@ fn groups(elements: &Elements, visible: &[f32]) -> Vec<Vec<ElementId>> {
     groups
 }
 
-fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[ElementId]) -> Option<Patch> {
+/// Elements of one side of a surface as one patch; `None` where they have no area.
+pub fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[ElementId]) -> Option<Patch> {
     let visible_area = group.iter().map(|id| elements.area[id.index()] * visible[id.index()]).sum();
-    Patch::new(group.iter().map(|id| ReceiverId(id.0)).collect(), facets_of(scene, elements, group), visible_area)
+    let facets = facets_of(scene, elements, group);
+    let mut group = group.to_vec();
+    let groups = Groups::halve(&mut group, |id| {
+        let Texel { x, y, .. } = elements.texel[id.index()];
+        [x, y]
+    });
+    Patch::new(group.iter().map(|id| ReceiverId(id.0)).collect(), groups, facets, visible_area)
+}
+
+/// What each group of a patch shines with. `element` tells which element a receiver is of; pieces of surfaces without
+/// texels have no more than one.
+pub fn parts(
+    scene: &Scene,
+    elements: &Elements,
+    patch: &Patch,
+    element: impl Fn(ReceiverId) -> ElementId,
+) -> Vec<Part> {
+    if patch.receivers.len() == 1 {
+        return vec![Part::new(patch.facets.clone())];
+    }
+    let of_one = |receiver: usize| outlines(elements, &[element(patch.receivers[receiver])]);
+    let all = patch.groups.join(of_one, |first, second| {
+        let mut both = first.clone();
+        second.iter().for_each(|(triangle, corners)| add_outline(&mut both, *triangle, corners));
+        both.iter_mut().for_each(|(_, corners)| *corners = convex_hull(core::mem::take(corners)));
+        both
+    });
+    let one = element(patch.receivers[0]);
+    all.into_iter().map(|outlines| Part::new(facets(scene, elements, one, outlines))).collect()
 }
 
 /// What some elements of one side of a surface shine with: a polygon for each triangle that they lie on.
 pub fn facets_of(scene: &Scene, elements: &Elements, group: &[ElementId]) -> Vec<Facet> {
-    let (surface, back) = (elements.surface(group[0]), elements.back[group[0].index()]);
-    let mut outlines: Vec<(u32, Vec<Vec2>)> = Vec::new();
+    facets(scene, elements, group[0], outlines(elements, group))
+}
+
+/// Corners of what some elements cover, as weights of a triangle's second and third corner, by triangle.
+type Outlines = Vec<(u32, Vec<Vec2>)>;
+
+fn outlines(elements: &Elements, group: &[ElementId]) -> Outlines {
+    let mut outlines = Outlines::new();
     for piece in group.iter().flat_map(|&id| elements.pieces(id)) {
-        match outlines.iter_mut().find(|(triangle, _)| *triangle == piece.triangle) {
-            Some((_, corners)) => corners.extend(piece.outline),
-            None => outlines.push((piece.triangle, piece.outline)),
-        }
+        add_outline(&mut outlines, piece.triangle, &piece.outline);
     }
+    outlines
+}
+
+fn add_outline(outlines: &mut Outlines, triangle: u32, corners: &[Vec2]) {
+    match outlines.iter_mut().find(|(known, _)| *known == triangle) {
+        Some((_, known)) => known.extend(corners),
+        None => outlines.push((triangle, corners.to_vec())),
+    }
+}
+
+/// Polygons around outlines of elements that are on the same side of the same surface as `one` of them.
+fn facets(scene: &Scene, elements: &Elements, one: ElementId, outlines: Outlines) -> Vec<Facet> {
+    let (surface, back) = (elements.surface(one), elements.back[one.index()]);
     let facet = |(triangle, corners): (u32, Vec<Vec2>)| {
         let normal = scene.geometric_normal(surface, triangle) * if back { -1.0 } else { 1.0 };
         let flat = scene.triangle(surface, triangle);

@@ -6,7 +6,7 @@ use glam::Vec3;
 
 use super::exchanges::{ExchangeCache, Exchanges};
 use super::occluders::Occluders;
-use super::patches::{Facet, Patch, facets_of};
+use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::shooter::{Geometry, Shining, Shooter, Straight};
 use super::{PatchId, Refine, Visibility};
@@ -168,6 +168,7 @@ impl<'a> Refinement<'a> {
         } = self;
         let (power, each) = states[patch.index()].take();
         let shines = &patches[patch.index()];
+        let groups = shining(shines, responses, power / shines.visible_area, &each);
         let build = || {
             let geometry = Geometry {
                 world: place.world,
@@ -178,7 +179,7 @@ impl<'a> Refinement<'a> {
                 visibility: *visibility,
                 light_per_ray: self.light_per_ray,
             };
-            let parts = parts(shines, |id| facets_of(place.scene, place.elements, &[ElementId(id.0)]));
+            let parts = parts(place.scene, place.elements, shines, |id| ElementId(id.0));
             let glow = self.glow[patch.index()];
             let shining = Shining { patch: shines, bounds: bounds[patch.index()], parts: &parts, glow };
             let shooter = Shooter::new(geometry, shining, Some(patch), hash2(self.seed, patch.0));
@@ -194,7 +195,7 @@ impl<'a> Refinement<'a> {
             exchanges
         };
         exchanges.with(patch, build, |exchanges| {
-            exchanges.light(power / shines.visible_area, &each, |to, index, light| {
+            exchanges.light(&groups, |to, index, light| {
                 let id = patches[to.index()].receivers[index];
                 states[to.index()].receive(index, &responses[id.index()], light);
             });
@@ -316,12 +317,16 @@ pub fn strongest(states: &[State]) -> Option<Shot> {
     strongest
 }
 
-/// The polygons of each part of a patch; `facets` are those of one receiver.
-pub fn parts(patch: &Patch, facets: impl Fn(&ReceiverId) -> Vec<Facet>) -> Vec<Vec<Facet>> {
-    match &*patch.receivers {
-        [_] => vec![patch.facets.clone()],
-        several => several.iter().map(facets).collect(),
-    }
+/// What each group of a patch sends out, lm/m2: `whole` on the average of all, and `each` by receiver.
+pub fn shining(patch: &Patch, responses: &[Response], whole: Vec3, each: &[Vec3]) -> Vec<Vec3> {
+    let of_one = |place: usize| {
+        let area = responses[patch.receivers[place].index()].area;
+        (each[place] * area, area)
+    };
+    let powers = patch.groups.join(of_one, |first, second| (first.0 + second.0, first.1 + second.1));
+    let mut shining: Vec<Vec3> = powers.iter().map(|(power, area)| *power / area.max(f32::MIN_POSITIVE)).collect();
+    shining[0] = whole;
+    shining
 }
 
 /// How bright a scene is.

@@ -3,8 +3,9 @@
 use glam::{Vec2, Vec3};
 
 use super::exchanges::Factors;
+use super::groups::Group;
 use super::occluders::{Candidates, Occluders};
-use super::patches::{Facet, Patch};
+use super::patches::{Facet, Part, Patch};
 use super::receivers::{NEAR_POINTS, POINTS, Receiver, ReceiverId};
 use super::shaft::Shaft;
 use super::{PatchId, Visibility};
@@ -15,7 +16,9 @@ use crate::radiosity::form_factor::point_to_polygon;
 /// Rays with which a receiver looks at a patch at most.
 const MOST_RAYS: f32 = 1024.0;
 
-/// Patches nearer to each other than this many times their size see more of each other than their means.
+/// Patches and groups of them that are nearer to each other than this many times their size see more of each other than their
+/// means. Groups told apart up to twice as far are four times as many, and spare three quarters of what uneven brightness
+/// within them makes wrong; rays correct that anyway.
 const NEAR: f32 = 1.0;
 
 /// What receives, and what stands there.
@@ -37,8 +40,8 @@ pub struct Shining<'a> {
     pub patch: &'a Patch,
     /// The box around it and around the points that it looks from.
     pub bounds: Aabb,
-    /// The polygons of each of its parts.
-    pub parts: &'a [Vec<Facet>],
+    /// What each of its groups shines with.
+    pub parts: &'a [Part],
     /// What it will send out in the end, lm/m2, about: luminance.
     pub glow: f32,
 }
@@ -125,35 +128,62 @@ impl<'a> Shooter<'a> {
     /// How much each receiver of a patch gets of the shooter's light, and how many rays that took. Without a `look`, nothing
     /// hides the two from each other.
     pub fn factors(&self, patch: PatchId, look: Option<&impl Look>) -> (Factors, u64) {
-        let Shining { patch: shines, parts, glow, .. } = self.shining;
-        let near = self.is_near(patch);
-        let count = if near { parts.len() } else { 1 };
+        let Shining { parts, glow, .. } = self.shining;
         let receivers = &self.geometry.patches[patch.index()].receivers;
-        let mut found = Vec::with_capacity(receivers.len() * count);
-        let mut rays = 0;
-        for &id in receivers {
-            let receiver = &self.geometry.receivers[id.index()];
-            let first = found.len();
-            if near {
-                found.extend(parts.iter().map(|facets| Vec3::splat(receiver.mean_form_factor(facets))));
-            } else {
-                found.push(Vec3::splat(receiver.form_factor(receiver.centre, &shines.facets)));
+        let near = is_near(&self.shining.bounds, &self.geometry.bounds[patch.index()]);
+        let (mut links, mut values) = (Vec::new(), Vec::with_capacity(receivers.len()));
+        let mut whole = vec![0.0; receivers.len()];
+        self.link(patch, near, |group, receiving, near| {
+            let facets = &parts[group.index].facets;
+            for place in receiving.places() {
+                let receiver = &self.geometry.receivers[receivers[place].index()];
+                let factor = match near {
+                    true => receiver.mean_form_factor(facets),
+                    false => receiver.form_factor(receiver.centre, facets),
+                };
+                whole[place] += factor;
+                values.push(Vec3::splat(factor));
             }
-            let whole: f32 = found[first..].iter().map(|factor| factor.x).sum();
-            let Some(look) = look.filter(|_| whole > 0.0) else { continue };
+            links.push((group, receiving));
+        });
+        let mut rays = 0;
+        if let Some(look) = look {
             let least = if near { POINTS as f32 } else { 0.0 };
-            let wanted = (whole * glow / self.geometry.light_per_ray).clamp(least, MOST_RAYS);
-            let seen = self.seen(receiver, id, wanted, look, &mut rays);
-            found[first..].iter_mut().for_each(|factor| *factor *= seen);
+            let seen = |(&id, whole): (&ReceiverId, f32)| {
+                let wanted = (whole * glow / self.geometry.light_per_ray).clamp(least, MOST_RAYS);
+                let receiver = &self.geometry.receivers[id.index()];
+                if whole > 0.0 { self.seen(receiver, id, wanted, look, &mut rays) } else { Vec3::ZERO }
+            };
+            let seen: Vec<Vec3> = receivers.iter().zip(whole).map(seen).collect();
+            let places = links.iter().flat_map(|(_, receiving)| receiving.places());
+            values.iter_mut().zip(places).for_each(|(value, place)| *value *= seen[place]);
         }
-        (Factors::new(count, &found), rays)
+        (Factors { links, values }, rays)
     }
 
-    /// True for patches so close that the light of their parts differs much from point to point.
-    fn is_near(&self, patch: PatchId) -> bool {
-        let (from, to) = (self.shining.bounds, self.geometry.bounds[patch.index()]);
-        let gap = (to.min - from.max).max(from.min - to.max).max(Vec3::ZERO).length();
-        gap < NEAR * from.diagonal().max(to.diagonal())
+    /// Tells pairs of groups, of the shooter and of a patch, that stand for all pairs of their receivers: each as far from
+    /// each other as they are large, but for single receivers, which may be nearer; then it is said.
+    fn link(&self, patch: PatchId, near: bool, mut tell: impl FnMut(Group, Group, bool)) {
+        let (shining, receiving) = (self.shining.patch, &self.geometry.patches[patch.index()]);
+        if !near {
+            return tell(shining.groups.whole(), receiving.groups.whole(), false);
+        }
+        let eyes = |place: usize| Aabb::around(self.geometry.receivers[receiving.receivers[place].index()].points);
+        let eyes = receiving.groups.join(eyes, |first, second| first.union(*second));
+        let mut pending = vec![(shining.groups.whole(), receiving.groups.whole())];
+        while let Some((from, to)) = pending.pop() {
+            let (shines, looks) = (&self.shining.parts[from.index].bounds, &eyes[to.index]);
+            let near = is_near(shines, looks);
+            let (halves, others) = (shining.groups.halves(from), receiving.groups.halves(to));
+            let larger_shines = shines.diagonal() >= looks.diagonal();
+            match (halves, others) {
+                (Some(halves), others) if near && (larger_shines || others.is_none()) => {
+                    pending.extend(halves.map(|half| (half, to)));
+                }
+                (_, Some(halves)) if near => pending.extend(halves.map(|half| (from, half))),
+                _ => tell(from, to, near),
+            }
+        }
     }
 
     /// How much of the shooter's light finds its way to a receiver, per channel, on the average of many; so many rays are
@@ -178,6 +208,12 @@ impl<'a> Shooter<'a> {
         // Whoever is asked for less than one ray stands for those who were not asked.
         if all > 0.0 { arrived / (all * wanted.min(1.0)) } else { Vec3::ZERO }
     }
+}
+
+/// True for things so close that the light of their parts differs much from point to point.
+fn is_near(from: &Aabb, to: &Aabb) -> bool {
+    let gap = (to.min - from.max).max(from.min - to.max).max(Vec3::ZERO).length();
+    gap < NEAR * from.diagonal().max(to.diagonal())
 }
 
 /// True when all of a patch lies behind another that is flat, or in its plane.

@@ -2,10 +2,17 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
+use super::exchanges::Exchanges;
+use super::occluders::Occluders;
+use super::patches::{Facet, Patch, facets_of, parts, patch};
+use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
+use super::refinement::shining as shining_of;
+use super::shooter::{Geometry, Shining, Shooter, Straight};
 use super::{Options, PatchId, Place, Refine, Refinement, Visibility};
 use crate::kdtree::{BruteForce, World};
-use crate::lightmap::Elements;
+use crate::lightmap::{ElementId, Elements};
 use crate::progress::Unmonitored;
+use crate::radiosity::form_factor::point_to_polygon;
 use crate::radiosity::test_scene::{TestScene, grey, shining};
 use crate::radiosity::{Method, SolverSettings, solve};
 use crate::scene::{AlphaMode, Material, Scene, Sides};
@@ -52,10 +59,13 @@ impl Fixture {
         Self { world: World::build(scene.clone(), crate::kdtree::Preset::fast()), scene, elements, visible }
     }
 
+    fn place(&self) -> Place<'_> {
+        Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible }
+    }
+
     fn refinement(&self, sources: &[Vec3], visibility: Visibility, most_bytes: usize) -> Refinement<'_> {
-        let Self { scene, world, elements, visible } = self;
         let options = Options { visibility, noise: 0.002, most_bytes, seed: 7 };
-        Refinement::new(Place { scene, world, elements, visible }, sources, &options)
+        Refinement::new(self.place(), sources, &options)
     }
 }
 
@@ -203,4 +213,92 @@ fn rays_correct_what_form_factors_get_wrong_and_the_equation_is_solved() {
     };
     // Texels of half a metre see the block from a few points, by a few rays.
     assert!(residual(0.004) < 0.004, "{}", residual(0.004));
+}
+
+/// A floor, and a wall at one of its edges that is the brighter the higher: each a patch of `edge` x `edge` elements.
+struct Corner {
+    fixture: Fixture,
+    patches: [Patch; 2],
+    receivers: Vec<Receiver>,
+    /// Radiosity of the wall's elements, in their order in its patch.
+    each: Vec<Vec3>,
+}
+
+impl Corner {
+    fn new(edge: u32) -> Self {
+        let mut test = TestScene::default();
+        let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [edge; 2], grey(0.5));
+        let wall = test.quad(Vec3::ZERO, Vec3::X, Vec3::Y, [edge; 2], grey(0.5));
+        let fixture = Fixture::new(&test);
+        let Fixture { scene, elements, visible, .. } = &fixture;
+        let patches = [floor, wall].map(|surface| {
+            let all: Vec<_> = elements.of_surface(surface).map(ElementId::from_index).collect();
+            patch(scene, elements, visible, &all).unwrap()
+        });
+        let receivers = ElementReceivers::new(fixture.place(), 7).of_all(|receiver| receiver);
+        let each = patches[1].receivers.iter().map(|id| Vec3::splat(elements.centre[id.index()].y.powi(2))).collect();
+        Self { patches, receivers, each, fixture }
+    }
+
+    /// What the wall sends to the floor.
+    fn exchanges(&self) -> Exchanges {
+        let Self { fixture: Fixture { scene, world, elements, .. }, patches, receivers, .. } = self;
+        let parts = parts(scene, elements, &patches[1], |id| ElementId(id.0));
+        let geometry = Geometry {
+            world,
+            patches,
+            receivers,
+            bounds: &[patches[0].bounds()],
+            occluders: &Occluders::new(scene),
+            visibility: Visibility::default(),
+            light_per_ray: 1.0,
+        };
+        let shining = Shining { patch: &patches[1], bounds: patches[1].bounds(), parts: &parts, glow: 1.0 };
+        let shooter = Shooter::new(geometry, shining, None, 0);
+        Exchanges::build(1, |floor| Some(shooter.factors(floor, None::<&Straight>).0))
+    }
+
+    /// What the floor's elements get, by their places in its patch.
+    fn light(&self) -> Vec<f32> {
+        let Self { fixture: Fixture { elements, .. }, patches, each, .. } = self;
+        let response = |&area: &f32| Response { reflectance: Vec3::ONE, area };
+        let responses: Vec<Response> = elements.area.iter().map(response).collect();
+        let whole = each.iter().sum::<Vec3>() / each.len() as f32;
+        let mut light = vec![0.0; patches[0].receivers.len()];
+        let groups = shining_of(&patches[1], &responses, whole, each);
+        self.exchanges().light(&groups, |_, place, more| light[place] += more.x);
+        light
+    }
+}
+
+#[test]
+fn in_a_corner_elements_get_what_all_elements_of_the_wall_send_them() {
+    let corner = Corner::new(12);
+    let Corner { fixture: Fixture { scene, elements, .. }, patches, receivers, each } = &corner;
+    let shines = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(id.0)]);
+    let facets: Vec<Vec<Facet>> = patches[1].receivers.iter().map(shines).collect();
+    let expected = |id: &ReceiverId| {
+        let Receiver { points, normal, horizon, .. } = &receivers[id.index()];
+        let at = |point: &Vec3| {
+            let of = |(facets, radiosity): (&Vec<Facet>, &Vec3)| {
+                let factor = |facet: &Facet| point_to_polygon(*point, *normal, *horizon, &facet.corners);
+                radiosity.x * facets.iter().map(factor).sum::<f32>()
+            };
+            facets.iter().zip(each).map(of).sum::<f32>()
+        };
+        points.iter().map(at).sum::<f32>() / points.len() as f32
+    };
+    let light = corner.light();
+    let expected: Vec<f32> = patches[0].receivers.iter().map(expected).collect();
+    let mean = expected.iter().sum::<f32>() / expected.len() as f32;
+    let square = light.iter().zip(&expected).map(|(found, expected)| (found - expected).powi(2)).sum::<f32>();
+    let error = (square / expected.len() as f32).sqrt() / mean;
+    // Within groups brightness counts as even, which is hardest on a wall that is dark at the floor.
+    assert!(error < 0.1, "{error}");
+}
+
+#[test]
+fn work_in_a_corner_grows_with_elements_and_not_with_their_square() {
+    let [few, many] = [16, 64].map(|edge| Corner::new(edge).exchanges().bytes() as f32 / (edge * edge) as f32);
+    assert!(many < 2.0 * few, "{few} and {many} bytes an element");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::super::patches::{Facet, Patch};
+use super::super::patches::{Part, Patch};
 use super::super::shooter::{Shining, Target};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -32,15 +32,18 @@ pub struct Flash {
     /// Which patch, among those of all subscenes.
     pub patch: usize,
     pub shape: Arc<Shape>,
-    /// The polygons of each of the patch's parts.
-    pub parts: Vec<Vec<Facet>>,
-    /// What the patch sends out on the average, lm/m2.
-    pub whole: Vec3,
-    /// What each of its parts does.
-    pub each: Vec<Vec3>,
+    /// What each group of the patch shines with.
+    pub parts: Vec<Part>,
+    /// What each group sends out, lm/m2; the first is the whole patch.
+    pub groups: Vec<Vec3>,
 }
 
 impl Flash {
+    /// Its power, lumens.
+    pub fn power(&self) -> Vec3 {
+        self.groups[0] * self.shape.patch.visible_area
+    }
+
     pub fn shining(&self) -> Shining<'_> {
         let Shape { patch, bounds, glow, .. } = &*self.shape;
         Shining { patch, bounds: *bounds, parts: &self.parts, glow: *glow }

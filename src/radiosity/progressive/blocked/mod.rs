@@ -19,9 +19,9 @@ mod worker;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::patches::{Patch, facets_of, patches_apart};
+use super::patches::{Patch, parts, patches_apart};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
-use super::refinement::{Brightness, State, fit, mean, parts, restore, shots_of};
+use super::refinement::{Brightness, State, fit, mean, restore, shots_of};
 use super::{Options, Place, Refine};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
@@ -122,8 +122,8 @@ impl<'a> Blocked<'a> {
             let worker = &mut workers[cell];
             let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold && go_on()) else { break };
             let numbers = sites.numbers(CellId::from_index(cell));
-            let facets = |id: &ReceiverId| facets_of(scene, elements, &[ElementId(numbers[id.index()].0)]);
-            let parts = parts(&worker.contents().patches[shot.patch.index()], facets);
+            let patch = &worker.contents().patches[shot.patch.index()];
+            let parts = parts(scene, elements, patch, |id| ElementId(numbers[id.index()].0));
             worker.shoot(shot.patch, *shots, parts, sites, &mut post);
             *shots += 1;
         }
@@ -150,7 +150,7 @@ impl<'a> Blocked<'a> {
     fn power_on_its_way(&self) -> f64 {
         let messages = self.inboxes.iter().flatten();
         let flashes: BTreeMap<u64, &Flash> = messages.map(|message| (message.flash.number, &*message.flash)).collect();
-        flashes.values().map(|flash| mean(flash.whole * flash.shape.patch.visible_area).abs()).sum()
+        flashes.values().map(|flash| mean(flash.power()).abs()).sum()
     }
 
     fn send(&mut self, post: Vec<Message>) {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::super::exchanges::{ExchangeCache, Exchanges};
 use super::super::occluders::Candidates;
-use super::super::patches::{Facet, Patch};
+use super::super::patches::{Part, Patch};
 use super::super::receivers::{ReceiverId, Response};
 use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Look, Shooter, Straight, Target};
@@ -133,24 +133,17 @@ impl Worker {
         }
     }
 
-    /// Shoots all that one of its patches has, as shot `number` of all. `parts` are the polygons of the patch's parts.
-    pub fn shoot(
-        &mut self,
-        patch: PatchId,
-        number: u64,
-        parts: Vec<Vec<Facet>>,
-        sites: &mut Sites,
-        post: &mut Vec<Message>,
-    ) {
+    /// Shoots all that one of its patches has, as shot `number` of all. `parts` are what the patch's groups shine with.
+    pub fn shoot(&mut self, patch: PatchId, number: u64, parts: Vec<Part>, sites: &mut Sites, post: &mut Vec<Message>) {
         let contents = &mut self.contents;
         let (power, each) = contents.states[patch.index()].take();
+        let shines = &contents.patches[patch.index()];
         let flash = Arc::new(Flash {
             number,
             patch: contents.first + patch.index(),
             shape: contents.shapes[patch.index()].clone(),
             parts,
-            whole: power / contents.patches[patch.index()].visible_area,
-            each,
+            groups: refinement::shining(shines, &contents.responses, power / shines.visible_area, &each),
         });
         self.light(&flash, &[], Some(patch), sites);
         self.send(&flash, &[], sites, post);
@@ -196,7 +189,7 @@ impl Worker {
             exchanges
         };
         exchanges.with(PatchId::from_index(flash.patch), build, |exchanges| {
-            exchanges.light(flash.whole, &flash.each, |to, index, light| {
+            exchanges.light(&flash.groups, |to, index, light| {
                 let id = patches[to.index()].receivers[index];
                 states[to.index()].receive(index, &responses[id.index()], light);
             });
