@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Level {
     scene: Arc<Scene>,
     world: Arc<World>,
-    elements: Elements,
+    elements: Arc<Elements>,
 }
 
 /// A light, and what it comes to.
@@ -137,7 +137,7 @@ impl Level {
         let world = Arc::new(World::build(scene.clone(), Preset::best()));
         let settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
         let (layout, _) = Layout::build(&scene, &settings, &Unmonitored)?;
-        let elements = Elements::build(&scene, &layout, &*world, &Unmonitored)?;
+        let elements = Arc::new(Elements::build(&scene, &layout, &*world, &Unmonitored)?);
         Ok(Self { scene, world, elements })
     }
 
@@ -197,6 +197,7 @@ impl Level {
         let level = relight::Level {
             scene: self.scene.clone(),
             world: self.world.clone(),
+            elements: self.elements.clone(),
             precomputed: Arc::new(Precomputed { transport, receivers, hits }),
             pages: Arc::new([]),
             content: Content::Indirect,

@@ -14,19 +14,17 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
-use super::footprints::Footprints;
+use super::level::Level;
 use super::lights::{Shining, baked_lights, lit};
 use super::near::Near;
 use super::order::Order;
 use super::reach::{Reach, Receiving};
-use super::relighter::Level;
 use super::slot::rounds;
 use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
-use crate::lightmap::{Elements, Layout};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{LowRank, Moved, Precomputed, Receivers};
+use crate::radiosity::low_rank::{LowRank, Moved, Precomputed};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
@@ -63,24 +61,11 @@ pub struct Placed {
     pub asked: usize,
 }
 
-/// Why a level's doors cannot be followed.
-#[derive(Debug, thiserror::Error)]
-pub enum DoorsError {
-    /// The layout does not belong to the transport.
-    #[error("the level has other texels than its transport was precomputed for: bake it again")]
-    OtherElements,
-    /// The work was asked to stop.
-    #[error(transparent)]
-    Cancelled(#[from] Cancelled),
-}
-
 /// Works out what becomes of a level when its doors move.
 pub struct Doors {
     level: Level,
-    elements: Elements,
     lit: Arc<Scene>,
     order: Order,
-    footprints: Option<Footprints>,
     texels: Vec<Texels>,
     /// Weights of all receivers of each patch.
     weights: Vec<Vec3>,
@@ -92,26 +77,20 @@ pub struct Doors {
 }
 
 impl Doors {
-    /// Prepares a level, which was baked with a layout: asks all receivers for the lights that it was baked with.
+    /// Prepares a level: asks all receivers for the lights that it was baked with.
     ///
     /// # Errors
-    /// When the layout is another than the transport was precomputed for, or the monitor asks for it.
-    pub fn new(level: Level, layout: &Layout, monitor: &dyn Monitor) -> Result<Self, DoorsError> {
-        let elements = Elements::build(&level.scene, layout, &*level.world, monitor)?;
+    /// When the monitor asks for it.
+    pub fn new(level: Level, monitor: &dyn Monitor) -> Result<Self, Cancelled> {
         let Precomputed { transport, receivers, .. } = &*level.precomputed;
-        if !are_of(&elements, transport, receivers) {
-            return Err(DoorsError::OtherElements);
-        }
         let order = Order::new(&transport.patches, &receivers.visible);
         let lights: Vec<Shining> = baked_lights(&level.scene).into_iter().map(|(_, shining)| shining).collect();
         let mut doors = Self {
             lit: lit(&level.scene),
-            footprints: (level.content == Content::Full).then(|| Footprints::new(receivers)),
             texels: Texels::of_pages(&level.pages, receivers),
             weights: order.weights(transport),
             first: vec![Vec3::ZERO; transport.patches.len()],
             order,
-            elements,
             lights,
             tree: None,
             level,
@@ -133,8 +112,8 @@ impl Doors {
 
     /// Why a surface cannot be a door; `None` when it can.
     pub fn fault_of(&self, surface: SurfaceId) -> Option<&'static str> {
-        let Self { level, elements, .. } = self;
-        if !elements.of_surface(surface).is_empty() {
+        let Self { level, .. } = self;
+        if !level.elements.of_surface(surface).is_empty() {
             Some("it has a lightmap of its own: bake it as an occluder or a mover")
         } else if level.scene.material_of(surface).emission != Vec3::ZERO {
             Some("it shines")
@@ -160,7 +139,7 @@ impl Doors {
             .flatten()
             .collect();
         let (mut first, mut more) = self.first_with(&world, &boxes, monitor)?;
-        let Self { level: Level { precomputed, content, .. }, elements, .. } = &*self;
+        let Level { precomputed, content, elements, .. } = &self.level;
         let moved = |scene, world| Moved { scene, world, elements, boxes: &boxes, rays: RAYS, seed: SEED, loss: LOSS };
         let mut transport = precomputed.transport.clone();
         let at_rest = transport.follow(&moved(&self.level.scene, &*self.level.world), monitor)?;
@@ -183,17 +162,19 @@ impl Doors {
         let mut hits = precomputed.hits.clone();
         at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
         let precomputed = Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits });
-        let level = Level { scene, world: Arc::new(world), precomputed, pages: pages.into(), content: *content };
+        let level = Level {
+            scene,
+            world: Arc::new(world),
+            elements: Arc::clone(elements),
+            precomputed,
+            pages: pages.into(),
+            content: *content,
+        };
         Ok(Placed { level, boxes, asked: followed.elements })
     }
 
     fn receiving<'a>(&'a self, world: &'a dyn RayQuery) -> Receiving<'a> {
-        Receiving {
-            world,
-            precomputed: &self.level.precomputed,
-            order: &self.order,
-            footprints: self.footprints.as_ref(),
-        }
+        Receiving { level: &self.level, world, order: &self.order, is_spread: self.level.content == Content::Full }
     }
 
     fn has_moved(&self, door: &Door) -> bool {
@@ -245,7 +226,7 @@ impl Doors {
         let [before, after] = [&before, &after].map(|near| self.receiving(near));
         let shows_direct = self.level.content == Content::Full;
         let mut first = self.first.clone();
-        let mut direct = vec![Vec3::ZERO; self.elements.len()];
+        let mut direct = vec![Vec3::ZERO; self.level.elements.len()];
         for light in &self.lights {
             monitor.check()?;
             let rounds = rounds(&light.shape, shows_direct);
@@ -265,12 +246,6 @@ impl Door {
         let is_sound = |to_world: &Affine3A| to_world.is_finite() && to_world.inverse().is_finite();
         Self { to_world: self.to_world.filter(is_sound), ..*self }
     }
-}
-
-/// True when a transport was precomputed for these elements.
-fn are_of(elements: &Elements, transport: &LowRank, receivers: &Receivers) -> bool {
-    let is_here = |(&element, centre): (&u32, &Vec3)| elements.centre[element as usize].abs_diff_eq(*centre, 1e-3);
-    elements.len() == transport.elements() && transport.patches.order.iter().zip(&receivers.centre).all(is_here)
 }
 
 fn bounds(scene: &Scene, surface: SurfaceId) -> Aabb {

@@ -16,13 +16,14 @@
 //! | file | its one idea |
 //! | --- | --- |
 //! | `relighter` | the state, and what one update does |
+//! | `level` | what is relit |
 //! | `lights` | which live light was which baked one; what is shape and what is strength |
 //! | `slot` | one light: as it was baked, as it is, and what is known of both |
 //! | `reach` | what a light of strength one brings, traced little by little |
 //! | `order` | in which order receivers are asked, so that few of them say much |
 //! | `doors` | a level some of which stands elsewhere than it was baked |
 //! | `near` | rays that what has moved may have to do with |
-//! | `footprints` | how far receivers reach around their middles |
+//! | `finer` | direct light known better than at first, once lights rest |
 //! | `resting` | light followed from element to element once lights rest |
 //! | `texels` | which texels show which receivers |
 //!
@@ -33,12 +34,13 @@
 //!
 //! **Order and exactness.** A change is first seen by about one receiver a patch, then by more, until all have been asked: a
 //! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
-//! metres spreads it; once they rest, [`UpdateSettings::sweeps`] follow it from element to element. For that each light
-//! keeps what it brings to receivers: 16 bytes for each that it reaches. Elements that see a door which has moved keep what
-//! patches tell. All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
+//! metres spreads it; once they rest, [`UpdateSettings::sweeps`] follow it from element to element. Then receivers are asked
+//! again all over, 64 times at most, as many sweeps follow, and nothing is done any more. For that each light keeps what it
+//! brings to receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell. All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
 
 mod doors;
-mod footprints;
+mod finer;
+mod level;
 mod lights;
 mod near;
 mod order;
@@ -50,6 +52,7 @@ mod slot;
 mod tests;
 mod texels;
 
-pub use doors::{Door, Doors, DoorsError, Placed};
+pub use doors::{Door, Doors, Placed};
+pub use level::{Level, LevelError};
 pub use lights::{LiveLight, LivePanel, switched_off};
-pub use relighter::{Level, Relighter, Update, UpdateSettings};
+pub use relighter::{Relighter, Update, UpdateSettings};

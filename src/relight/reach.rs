@@ -5,18 +5,21 @@ use core::f32::consts::{FRAC_1_PI, PI};
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::footprints::Footprints;
+use super::finer::Finer;
+use super::level::Level;
 use super::order::Order;
 use crate::geometry::RayQuery;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::lightmap::SurfacePoint;
-use crate::radiosity::low_rank::Precomputed;
+use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
 use crate::scene::{OneLight, share};
 
 /// Which random numbers: those of no stage of a bake.
 const SEED: u32 = 0x11f3_0a75;
 const SEED_OF_CHANCE: u32 = 0x5b0e_93c1;
+
+/// The part of a receiver that light reaches counts as this much at least: points of less say too little.
+const LEAST_VISIBLE: f32 = 1.0 / 8.0;
 
 /// Patches that a thread takes at least.
 const FEWEST_PATCHES: usize = 16;
@@ -24,11 +27,12 @@ const FEWEST_PATCHES: usize = 16;
 /// What lights are asked with.
 #[derive(Clone, Copy)]
 pub struct Receiving<'a> {
+    pub level: &'a Level,
+    /// What answers rays, in place of the level's own world.
     pub world: &'a dyn RayQuery,
-    pub precomputed: &'a Precomputed,
     pub order: &'a Order,
-    /// Where receivers are cut out of, for those whose own light is shown.
-    pub footprints: Option<&'a Footprints>,
+    /// Asked all over their footprints, for receivers whose own light is shown, and not only in their middles.
+    pub is_spread: bool,
 }
 
 /// Direct light of one receiver.
@@ -54,12 +58,14 @@ pub struct Reach {
     sums: Vec<Vec<Received>>,
     /// The light of all receivers that get any, once all have been asked.
     lit: Option<Vec<Received>>,
+    /// The same, better known.
+    finer: Finer,
 }
 
 impl Reach {
     /// Nothing is known yet.
     pub fn new(receiving: &Receiving, rounds: u32) -> Self {
-        let patches = receiving.precomputed.transport.patches.len();
+        let patches = receiving.level.precomputed.transport.patches.len();
         Self {
             brought: vec![Vec3::ZERO; patches],
             asked: vec![Vec3::ZERO; patches],
@@ -67,6 +73,7 @@ impl Reach {
             rounds,
             sums: vec![Vec::new(); receiving.order.len()],
             lit: None,
+            finer: Finer::default(),
         }
     }
 
@@ -80,6 +87,7 @@ impl Reach {
             rounds,
             sums: Vec::new(),
             lit: Some(Vec::new()),
+            finer: Finer::default(),
         }
     }
 
@@ -98,15 +106,30 @@ impl Reach {
         self.steps > 0
     }
 
-    /// The light of all receivers that get any, by row, once all have been asked.
+    /// The light of all receivers that get any, by row, once all have been asked: the best that is known.
     pub fn receivers(&self) -> Option<&[Received]> {
+        self.finer.receivers().or(self.lit.as_deref())
+    }
+
+    /// The same as it was known before receivers were asked again.
+    pub fn first_known(&self) -> Option<&[Received]> {
         self.lit.as_deref()
+    }
+
+    /// True when nothing better will be known of receivers' light.
+    pub fn is_fine(&self) -> bool {
+        self.finer.is_done()
+    }
+
+    /// Asks some more receivers all over their footprints; how many rays that took.
+    pub fn refine(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
+        self.finer.step(light, receiving)
     }
 
     /// Asks one more part of the receivers; how many rays that took.
     pub fn step(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
         let part = receiving.order.part(self.steps as usize % receiving.order.len());
-        let weights = &receiving.precomputed.transport.weights;
+        let weights = &receiving.level.precomputed.transport.weights;
         for (patch, asked) in self.asked.iter_mut().enumerate() {
             *asked += part.of(patch).iter().map(|&row| weights[row as usize]).sum::<Vec3>();
         }
@@ -120,8 +143,9 @@ impl Reach {
     }
 
     /// Asks all receivers again that have been asked, and puts the answers in the place of those before. Both sides are
-    /// to answer none but rays that something which has moved may have to do with.
+    /// to answer none but rays that something which has moved may have to do with. What was known better is not.
     pub fn follow(&mut self, light: Option<&OneLight>, before: &Receiving, after: &Receiving) {
+        self.finer = Finer::default();
         let lit = self.lit.take();
         let was_done = lit.is_some();
         if let Some(lit) = lit {
@@ -143,14 +167,19 @@ impl Reach {
         let index = step as usize % receiving.order.len();
         let part = receiving.order.part(index);
         let round = step / receiving.order.len() as u32;
-        let weights = &receiving.precomputed.transport.weights;
+        let weights = &receiving.level.precomputed.transport.weights;
         let Some(light) = light else { return 0 };
         let asked: Vec<(Vec<Received>, u64)> = (self.brought.par_iter_mut().enumerate())
             .with_min_len(FEWEST_PATCHES)
             .map(|(patch, brought)| {
                 let (mut kept, mut rays) = (Vec::new(), 0);
                 for &row in part.of(patch) {
-                    let (found, traced) = receiving.ask(light, row, round);
+                    let (found, traced) = if receiving.is_spread {
+                        let (found, traced) = receiving.spread(row).ask(light, round);
+                        (found / receiving.visible(row), traced)
+                    } else {
+                        receiving.ask(light, &receiving.middle(row), row, round)
+                    };
                     let found = found * factor;
                     rays += traced;
                     *brought += weights[row as usize] * found;
@@ -197,20 +226,50 @@ fn add_by_row<'a>(sums: &mut Vec<Received>, more: impl Iterator<Item = &'a Recei
     });
 }
 
+/// Points all over a receiver.
+pub struct Spread<'a> {
+    receiving: &'a Receiving<'a>,
+    row: u32,
+    sampler: ElementSampler,
+}
+
+impl Spread<'_> {
+    /// Direct irradiance of a point of it from one point of a light, and how many rays that took. Nothing reaches points
+    /// inside of other geometry.
+    pub fn ask(&self, light: &OneLight, round: u32) -> (Vec3, u64) {
+        let [x, y, ..] = OwenSobol::new(hash2(SEED, self.row)).point(round);
+        let point = self.sampler.sample(Vec2::new(x, y));
+        self.receiving.ask(light, &point, self.row, round)
+    }
+}
+
 impl Receiving<'_> {
-    /// Direct irradiance of a receiver from one point of a light, and how many rays that took.
-    fn ask(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, u64) {
-        let receivers = &self.precomputed.receivers;
-        let index = row as usize;
-        let [x, y, u, v] = OwenSobol::new(hash2(SEED, row)).point(round);
-        let shift = self.footprints.map_or(Vec3::ZERO, |footprints| footprints.at(index, Vec2::new(x, y)));
-        let point = SurfacePoint {
-            position: receivers.centre[index] + shift,
-            geometric_normal: receivers.geometric_normal[index],
-            shading_normal: receivers.shading_normal[index],
+    /// The part of a receiver that light reaches, but no less than tells something of it.
+    pub fn visible(&self, row: u32) -> f32 {
+        self.level.precomputed.receivers.visible[row as usize].abs().max(LEAST_VISIBLE)
+    }
+
+    /// All of a receiver.
+    pub fn spread(&self, row: u32) -> Spread<'_> {
+        let id = self.level.precomputed.transport.patches.order[row as usize];
+        Spread { receiving: self, row, sampler: self.level.elements.sampler(&self.level.scene, ElementId(id)) }
+    }
+
+    /// The middle of a receiver.
+    fn middle(&self, row: u32) -> SurfacePoint {
+        let receivers = &self.level.precomputed.receivers;
+        SurfacePoint {
+            position: receivers.centre[row as usize],
+            geometric_normal: receivers.geometric_normal[row as usize],
+            shading_normal: receivers.shading_normal[row as usize],
             triangle: 0,
             barycentric: Vec2::ZERO,
-        };
+        }
+    }
+
+    /// Direct irradiance of a point of a receiver from one point of a light, and how many rays that took.
+    fn ask(&self, light: &OneLight, point: &SurfacePoint, row: u32, round: u32) -> (Vec3, u64) {
+        let [.., u, v] = OwenSobol::new(hash2(SEED, row)).point(round);
         let (mut found, mut rays) = (Vec3::ZERO, 0);
         if let Some(sample) = light.sample(point.origin(), point.shading_normal, [u, v])
             && sample.direction.dot(point.geometric_normal) > 0.0
@@ -222,7 +281,7 @@ impl Receiving<'_> {
         }
         if light.can_be_met() {
             let [x, y, ..] = OwenSobol::new(hash2(SEED_OF_CHANCE, row)).point(round);
-            found += self.meet(light, &point, Vec2::new(x, y));
+            found += self.meet(light, point, Vec2::new(x, y));
             rays += 1;
         }
         (found, rays)

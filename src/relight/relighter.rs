@@ -7,37 +7,21 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::doors::{Placed, spread};
-use super::footprints::Footprints;
+use super::level::Level;
 use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of, fault_of_strength, lit, plain};
 use super::near::Near;
 use super::order::Order;
 use super::reach::{Received, Receiving};
-use super::resting::Resting;
+use super::resting::{Next, Resting};
 use super::slot::{Slot, Which};
 use super::texels::Texels;
-use crate::geometry::{Aabb, RayQuery, SurfaceId};
-use crate::lightmap::Page;
+use crate::geometry::{Aabb, SurfaceId};
 use crate::radiosity::Content;
-use crate::radiosity::low_rank::{Precomputed, Smoothing};
+use crate::radiosity::low_rank::Smoothing;
 use crate::scene::{OneLight, Scene, luminance};
 
 /// A difference of light so small, as a part of the change that it remains of, is no difference.
 const SETTLED: f32 = 1e-3;
-
-/// What a bake left.
-#[derive(Clone)]
-pub struct Level {
-    /// What was baked, with the lights that it was baked with.
-    pub scene: Arc<Scene>,
-    /// What answers rays in it.
-    pub world: Arc<dyn RayQuery + Send + Sync>,
-    /// How light goes from element to element.
-    pub precomputed: Arc<Precomputed>,
-    /// The pages, as they are shown while no light has changed.
-    pub pages: Arc<[Page]>,
-    /// Which light they hold.
-    pub content: Content,
-}
 
 /// How much one update may do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,8 +30,9 @@ pub struct UpdateSettings {
     pub rays: u32,
     /// The part of what was shown before that stays, from 0 for none to below 1: smooths over time.
     pub keep: f32,
-    /// Bounces that are followed from element to element once lights rest, one an update, rather than from patch to patch.
-    /// More are nearer where patches are large; none leaves what patches tell.
+    /// Bounces that are followed from element to element once lights rest, one an update, rather than from patch to patch;
+    /// then elements are asked again for lights that have changed, up to 64 times each, and as many bounces are followed
+    /// anew. More are nearer where patches are large; none leaves what patches tell.
     pub sweeps: u32,
 }
 
@@ -86,7 +71,6 @@ pub struct Relighter {
     /// The scene with panels that emit one.
     lit: Arc<Scene>,
     order: Order,
-    footprints: Option<Footprints>,
     smoothing: Smoothing,
     /// Weights of all receivers of each patch.
     weights: Vec<Vec3>,
@@ -107,8 +91,7 @@ pub struct Relighter {
     shown: Vec<Vec3>,
     /// The largest difference between both since they were last the same.
     change: f32,
-    /// Bounces followed from element to element since lights last changed, and where that stands while it goes on.
-    swept: u32,
+    /// What lights come to that have rested since they last changed.
     resting: Option<Resting>,
     /// Which lights' direct light has been changed in the pages, and how.
     direct: Vec<(usize, Vec3)>,
@@ -118,7 +101,7 @@ pub struct Relighter {
 impl Relighter {
     /// All lights are as they were baked.
     pub fn new(level: Level) -> Self {
-        let Level { scene, precomputed, pages, content, .. } = &level;
+        let Level { scene, precomputed, pages, .. } = &level;
         let (transport, receivers) = (&precomputed.transport, &precomputed.receivers);
         let order = Order::new(&transport.patches, &receivers.visible);
         let texels = Texels::of_pages(pages, receivers);
@@ -133,7 +116,6 @@ impl Relighter {
         }
         let dark = vec![Vec3::ZERO; transport.elements()];
         Self {
-            footprints: (*content == Content::Full).then(|| Footprints::new(receivers)),
             smoothing: Smoothing::new(precomputed),
             lit: lit(scene),
             weights: order.weights(transport),
@@ -150,7 +132,6 @@ impl Relighter {
             wanted: dark.clone(),
             shown: dark,
             change: 0.0,
-            swept: 0,
             resting: None,
             direct: Vec::new(),
             pages: shown_pages,
@@ -174,10 +155,11 @@ impl Relighter {
         assert_eq!(level.precomputed.transport.elements(), self.shown.len(), "the same level");
         let moved = [&*self.moved, &*boxes].concat();
         let [before, after] = [&self.level, &level].map(|level| Near { world: &*level.world, boxes: &moved });
-        let receiving =
-            |world| Receiving { world, precomputed: &level.precomputed, order: &self.order, footprints: None };
+        let receiving = |level, world| Receiving { level, world, order: &self.order, is_spread: false };
+        let shows_direct = level.content == Content::Full;
         for slot in &mut self.slots {
-            slot.follow(&self.lit, self.footprints.as_ref(), &receiving(&before), &receiving(&after));
+            let [before, after] = [receiving(&self.level, &before), receiving(&level, &after)];
+            slot.follow(&self.lit, shows_direct, &before, &after);
         }
         (self.level, self.moved) = (level, boxes);
         (self.is_stale, self.has_moved) = (true, true);
@@ -275,12 +257,14 @@ impl Relighter {
             update.waiting = self.slots.iter().filter(is_waiting).count();
         }
         let is_known = self.is_enabled && update.waiting == 0 && self.slots.iter().any(Slot::is_changed);
+        let has_more = |resting: &Option<Resting>| resting.as_ref().is_none_or(|resting| !resting.is_over());
+        let may_rest = is_known && settings.sweeps > 0;
         if core::mem::take(&mut self.is_stale) {
             self.sum_up();
-        } else if is_known && self.swept < settings.sweeps && self.shown == self.wanted {
-            self.sweep(settings.sweeps);
+        } else if may_rest && has_more(&self.resting) && self.shown == self.wanted {
+            update.rays += self.rest(settings);
         }
-        update.is_refining = is_known && self.swept < settings.sweeps;
+        update.is_refining = may_rest && has_more(&self.resting);
         let is_indirect_new = self.approach(settings.keep);
         update.behind = self.behind();
         let is_direct_new = self.choose_direct();
@@ -310,11 +294,10 @@ impl Relighter {
     /// Traces parts of what lights bring, those of which least is known first, and among them those that have waited
     /// longest. Every other part is of a light as it was baked, which is traced once and for all.
     fn trace(&mut self, budget: u64) -> u64 {
-        let Self { level, lit, order, footprints, slots, .. } = self;
-        let receiving =
-            |footprints| Receiving { world: &*level.world, precomputed: &level.precomputed, order, footprints };
+        let Self { level, lit, order, slots, .. } = self;
+        let receiving = |is_spread| Receiving { level, world: &*level.world, order, is_spread };
         let shows_direct = level.content == Content::Full;
-        slots.iter_mut().for_each(|slot| slot.prepare(&receiving(None), shows_direct));
+        slots.iter_mut().for_each(|slot| slot.prepare(&receiving(false), shows_direct));
         let mut aims: BTreeMap<(usize, Which), (Shape, Option<OneLight>)> = BTreeMap::new();
         let (mut rays, mut turn) = (0, 0u32);
         while rays < budget || turn == 0 {
@@ -334,9 +317,9 @@ impl Relighter {
             if *aimed != shape {
                 (*aimed, *aim) = (shape, shape.aim(lit));
             }
-            let footprints = footprints.as_ref().filter(|_| which == Which::Rest);
+            let is_spread = shows_direct && which == Which::Rest;
             if let Some(reach) = slots[index].begin(which, self.updates) {
-                rays += reach.step(aim.as_ref(), &receiving(footprints)).max(1);
+                rays += reach.step(aim.as_ref(), &receiving(is_spread)).max(1);
             }
             turn += 1;
         }
@@ -345,7 +328,7 @@ impl Relighter {
 
     /// What all changed lights bring by way of patches, in the order of the slots.
     fn sum_up(&mut self) {
-        (self.swept, self.resting) = (0, None);
+        self.resting = None;
         let Self { level, slots, weights, smoothing, wanted, .. } = self;
         let mut first = vec![Vec3::ZERO; weights.len()];
         if self.is_enabled {
@@ -357,16 +340,29 @@ impl Relighter {
         }
     }
 
-    /// Follows what all changed lights bring for one bounce more, from element to element; the last of so many is wanted.
-    fn sweep(&mut self, sweeps: u32) {
-        let Self { level, slots, smoothing, wanted, resting, swept, .. } = self;
+    /// Goes on with what all changed lights come to; how many rays that took. The last of so many bounces is wanted.
+    fn rest(&mut self, settings: &UpdateSettings) -> u64 {
+        let Self { level, lit, order, slots, smoothing, wanted, resting, .. } = self;
         let resting = resting.get_or_insert_with(|| Resting::new(slots, wanted));
-        resting.sweep(&level.precomputed.hits);
-        *swept += 1;
-        if *swept == sweeps {
-            smoothing.smooth(resting.light(), wanted);
-            self.resting = None;
+        let mut rays = 0;
+        match resting.next() {
+            Next::Sweep => {
+                if resting.sweep(&level.precomputed.hits, settings.sweeps) {
+                    smoothing.smooth(resting.light(), wanted);
+                }
+            }
+            Next::Ask => {
+                let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
+                let budget = u64::from(settings.rays.max(1));
+                for slot in slots.iter_mut().filter(|slot| slot.is_changed()) {
+                    rays += slot.refine(lit, &receiving, budget.saturating_sub(rays));
+                }
+                if slots.iter().all(Slot::is_fine) {
+                    resting.refined(slots);
+                }
+            }
         }
+        rays
     }
 
     /// Brings what is shown nearer to what is wanted; true when it changes.

@@ -1,8 +1,9 @@
-//! What lights that rest come to: their light followed from element to element.
+//! What lights that rest come to: their light followed from element to element, twice.
 //!
-//! Patches spread light as far as they reach. Once it is known what each element gets of lights that rest, sweeps over
-//! stored hits say what that comes to, one bounce an update: what has gone wrong by way of patches is reflected once for
-//! each sweep, and what is seen of it dwindles (final gather).
+//! Patches spread light as far as they reach. Once each element has been asked for lights that rest, sweeps over stored hits
+//! say what that comes to, one bounce an update: what has gone wrong by way of patches is reflected once for each sweep, and
+//! what is seen of it dwindles (final gather). Then elements are asked again, as often as each is worth (`finer`), and sweeps
+//! follow what that comes to.
 
 use glam::Vec3;
 
@@ -11,27 +12,65 @@ use crate::radiosity::low_rank::StoredTransport;
 
 /// Light on its way from element to element.
 pub struct Resting {
-    /// Direct irradiance that has come and gone, lux by row.
-    direct: Vec<Vec3>,
-    /// Indirect irradiance, as far as it has been followed.
+    /// Direct irradiance that has come and gone, lux by row; none while it is asked for.
+    direct: Option<Vec<Vec3>>,
+    /// Indirect irradiance, as far as it has been followed, and for how many bounces.
     light: Vec<Vec3>,
+    swept: u32,
+    is_fine: bool,
+}
+
+/// What is next for lights that rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Asking for direct light more precisely.
+    Ask,
+    /// Following it for a bounce.
+    Sweep,
 }
 
 impl Resting {
-    /// Begins with what patches tell of the indirect light.
+    /// Begins with what was known first of direct light, whatever is known since, so that the outcome has no memory, and
+    /// with what patches tell of the indirect light.
     pub fn new(slots: &[Slot], indirect: &[Vec3]) -> Self {
-        let mut direct = vec![Vec3::ZERO; indirect.len()];
-        slots.iter().for_each(|slot| slot.add_direct(&mut direct));
-        Self { direct, light: indirect.to_vec() }
+        Self { direct: Some(direct(slots, false, indirect.len())), light: indirect.to_vec(), swept: 0, is_fine: false }
     }
 
-    /// Follows light for one bounce more.
-    pub fn sweep(&mut self, hits: &StoredTransport) {
-        hits.sweep(&self.direct, &mut self.light);
+    pub fn next(&self) -> Next {
+        if self.direct.is_none() { Next::Ask } else { Next::Sweep }
+    }
+
+    /// True when nothing better is to be had.
+    pub fn is_over(&self) -> bool {
+        self.is_fine && self.direct.is_none()
+    }
+
+    /// Follows light for one bounce more, of so many; true when that was the last.
+    pub fn sweep(&mut self, hits: &StoredTransport, sweeps: u32) -> bool {
+        if let Some(direct) = &self.direct {
+            hits.sweep(direct, &mut self.light);
+        }
+        self.swept += 1;
+        let is_last = self.swept >= sweeps;
+        if is_last {
+            self.direct = None;
+        }
+        is_last
+    }
+
+    /// Direct light is known as well as it will be.
+    pub fn refined(&mut self, slots: &[Slot]) {
+        (self.direct, self.swept, self.is_fine) = (Some(direct(slots, true, self.light.len())), 0, true);
     }
 
     /// Indirect irradiance, lux by row.
     pub fn light(&self) -> &[Vec3] {
         &self.light
     }
+}
+
+fn direct(slots: &[Slot], is_fine: bool, rows: usize) -> Vec<Vec3> {
+    let mut direct = vec![Vec3::ZERO; rows];
+    slots.iter().for_each(|slot| slot.add_direct(is_fine, &mut direct));
+    direct
 }

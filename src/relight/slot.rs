@@ -2,7 +2,6 @@
 
 use glam::Vec3;
 
-use super::footprints::Footprints;
 use super::lights::{Shape, Shining};
 use super::order::Order;
 use super::reach::{Reach, Received, Receiving};
@@ -183,11 +182,11 @@ impl Slot {
         }
     }
 
-    /// Follows what has moved; see [`Reach::follow`]. What shines is aimed at in `lit`. Receivers whose own light is shown
-    /// are cut out of `footprints`.
-    pub fn follow(&mut self, lit: &Scene, footprints: Option<&Footprints>, before: &Receiving, after: &Receiving) {
+    /// Follows what has moved; see [`Reach::follow`]. What shines is aimed at in `lit`. `shows_direct` where pages hold
+    /// direct light.
+    pub fn follow(&mut self, lit: &Scene, shows_direct: bool, before: &Receiving, after: &Receiving) {
         if let Some((rest, reach)) = self.rest.as_ref().zip(self.at_rest.as_mut()) {
-            let [before, after] = [before, after].map(|receiving| Receiving { footprints, ..*receiving });
+            let [before, after] = [before, after].map(|receiving| Receiving { is_spread: shows_direct, ..*receiving });
             reach.follow(rest.shape.aim(lit).as_ref(), &before, &after);
         }
         for (shape, reach) in self.current.iter_mut().chain(&mut self.next) {
@@ -200,13 +199,35 @@ impl Slot {
         self.changes().for_each(|(strength, reach)| reach.add(strength, weights, sums));
     }
 
-    /// Adds to each receiver's direct light what has changed of it: all of that, where nothing has still to be traced.
-    pub fn add_direct(&self, direct: &mut [Vec3]) {
+    /// Adds to each receiver's direct light what has changed of it: as it was known first, or as well as it is known.
+    pub fn add_direct(&self, is_fine: bool, direct: &mut [Vec3]) {
         for (strength, reach) in self.changes() {
-            for &Received { row, light } in reach.receivers().unwrap_or_default() {
+            let receivers = if is_fine { reach.receivers() } else { reach.first_known() };
+            for &Received { row, light } in receivers.unwrap_or_default() {
                 direct[row as usize] += strength * light;
             }
         }
+    }
+
+    /// Asks more precisely for what has changed of it, until that takes so many rays; how many it took.
+    pub fn refine(&mut self, lit: &Scene, receiving: &Receiving, budget: u64) -> u64 {
+        let now = self.now.shape;
+        let rest = self.rest.as_ref().map(|rest| rest.shape).zip(self.at_rest.as_mut());
+        let is_lit = self.now.strength != Vec3::ZERO;
+        let current = self.current.as_mut().filter(|(at, _)| is_lit && *at == now).map(|(at, reach)| (*at, reach));
+        let mut rays = 0;
+        for (shape, reach) in rest.into_iter().chain(current) {
+            let aim = shape.aim(lit);
+            while rays < budget && !reach.is_fine() {
+                rays += reach.refine(aim.as_ref(), receiving);
+            }
+        }
+        rays
+    }
+
+    /// True when nothing that has changed of it will be known more precisely.
+    pub fn is_fine(&self) -> bool {
+        self.changes().all(|(_, reach)| reach.is_fine())
     }
 
     /// Which light has come, and which has gone: strengths of reaches. None before enough is known of both.

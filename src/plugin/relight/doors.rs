@@ -10,11 +10,10 @@ use bevy::prelude::*;
 use super::origin::RelightLevel;
 use super::worker::Worker;
 use crate::geometry::SurfaceId;
-use crate::lightmap::Layout;
 use crate::plugin::components::BakeOccluder;
 use crate::plugin::sync::{Names, RestPose, numbered};
-use crate::progress::Unmonitored;
-use crate::relight::{Door, Doors, DoorsError, Level, Placed};
+use crate::progress::{Cancelled, Unmonitored};
+use crate::relight::{Door, Doors, Level, Placed};
 use crate::scene::{Scene, SurfaceKey};
 
 /// The entity and its descendants are doors: where they move, relit light goes another way.
@@ -62,7 +61,7 @@ pub struct Doorway {
 
 enum State {
     /// There has been no door yet.
-    Idle(Box<(Level, Layout)>),
+    Idle(Box<Level>),
     Open(Worker<Vec<Door>, Opened>),
     /// Doors cannot be followed.
     Shut,
@@ -78,7 +77,7 @@ struct Opened {
 /// What the thread works with.
 struct Keeper {
     scene: Arc<Scene>,
-    doors: Result<Doors, DoorsError>,
+    doors: Result<Doors, Cancelled>,
     warned: HashSet<SurfaceId>,
 }
 
@@ -91,7 +90,7 @@ impl Doorway {
             met: HashMap::new(),
             doors: Vec::new(),
             asked: Vec::new(),
-            state: State::Idle(Box::new((level.level.clone(), level.layout.clone()))),
+            state: State::Idle(Box::new(level.level.clone())),
         }
     }
 
@@ -201,10 +200,10 @@ impl Doorway {
 }
 
 impl Keeper {
-    fn start((level, layout): (Level, Layout)) -> Result<Worker<Vec<Door>, Opened>, String> {
+    fn start(level: Level) -> Result<Worker<Vec<Door>, Opened>, String> {
         let make = move || Self {
             scene: Arc::clone(&level.scene),
-            doors: Doors::new(level, &layout, &Unmonitored),
+            doors: Doors::new(level, &Unmonitored),
             warned: HashSet::new(),
         };
         Worker::start("relight doors", make, Self::open)

@@ -13,6 +13,7 @@ use crate::lightmap::files::{self, LevelError};
 use crate::lightmap::{Layout, PageSize, Rectangle};
 use crate::plugin::job::uv_rect;
 use crate::plugin::write_back::PageFormat;
+use crate::progress::Unmonitored;
 use crate::radiosity::low_rank::{Precomputed, PrecomputedError};
 use crate::relight;
 use crate::scene::{SceneError, hash, load};
@@ -39,8 +40,6 @@ pub struct RelightLevel {
     pub format: PageFormat,
     /// Which surface each part of each page is.
     pub places: Vec<(usize, Rect, SurfaceId)>,
-    /// How the level was laid out.
-    pub layout: Layout,
     /// Which entity each surface is, where that is known.
     pub owners: HashMap<SurfaceId, Entity>,
     /// Emissive colours mean what they meant when they were read from this world.
@@ -61,7 +60,9 @@ pub enum OriginError {
     #[error("{path}: {source}")]
     Precomputed { path: PathBuf, source: PrecomputedError },
     #[error(transparent)]
-    Level(#[from] LevelError),
+    Files(#[from] LevelError),
+    #[error(transparent)]
+    Level(#[from] relight::LevelError),
     #[error(transparent)]
     Scene(#[from] SceneError),
 }
@@ -70,16 +71,12 @@ impl RelightLevel {
     /// What a bake of this app left, if it was precomputed.
     pub fn of_bake(bake: &crate::bake::Bake, owners: HashMap<SurfaceId, Entity>) -> Option<Self> {
         let precomputed = Arc::clone(bake.relight.as_ref()?);
-        let level = relight::Level {
-            scene: Arc::clone(&bake.scene),
-            world: bake.world.clone(),
-            precomputed,
-            pages: bake.pages.clone().into(),
-            content: bake.settings.solver.content,
-        };
+        let shown = (bake.pages.clone(), bake.settings.solver.content);
+        let scene = Arc::clone(&bake.scene);
+        let level =
+            relight::Level::new(scene, bake.world.clone(), &bake.layout, precomputed, shown, &Unmonitored).ok()?;
         Some(Self {
             places: places(&bake.layout),
-            layout: bake.layout.clone(),
             owners,
             format: PageFormat::HalfFloat,
             has_own_units: true,
@@ -113,14 +110,13 @@ impl RelightLevel {
         let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
         let scene = Arc::new(scene);
         let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));
-        let content = settings.solver.content;
-        let level = relight::Level { scene, world, precomputed: Arc::new(precomputed), pages, content };
+        let shown = (pages, settings.solver.content);
+        let level = relight::Level::new(scene, world, &layout, Arc::new(precomputed), shown, &Unmonitored)?;
         let error = error_in(folder);
         Ok(Self {
             level,
             format: PageFormat::SharedExponent,
             places,
-            layout,
             owners: HashMap::new(),
             has_own_units: false,
             error,

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use glam::Affine3A;
 
 use super::*;
-use crate::progress::Unmonitored;
 use crate::scene::{Material, MaterialId, MeshId, Role, Surface, SurfaceKey, shapes};
 
 /// Where the lamp is baked, in the room at negative x.
@@ -44,7 +43,7 @@ fn shut(content: Content) -> &'static Bake {
 }
 
 fn doors_of(bake: &Bake) -> Doors {
-    Doors::new(level_of(bake), &bake.layout, &Unmonitored).unwrap()
+    Doors::new(level_of(bake), &Unmonitored).unwrap()
 }
 
 fn at(bake: &Bake, to_world: Option<Affine3A>) -> Door {
