@@ -53,7 +53,7 @@ pub fn irradiance_at(
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
-    let gatherer = Gatherer(Surroundings { scene, world, lights });
+    let gatherer = Gatherer(Surroundings::new(scene, world, lights));
     let samples_per_batch = samples.div_ceil(BATCHES).next_power_of_two();
     let batches = receivers.len() * BATCHES as usize;
     let done = AtomicUsize::new(0);

@@ -76,7 +76,7 @@ impl<'a> LightTracer<'a> {
         most_bounces: Option<u32>,
     ) -> Self {
         Self {
-            surroundings: Surroundings { scene, world, lights },
+            surroundings: Surroundings::new(scene, world, lights),
             emission: EmissionSampler::new(lights),
             mirrors: None,
             most_bounces: most_bounces.unwrap_or(u32::MAX / 4),
@@ -90,8 +90,8 @@ impl<'a> LightTracer<'a> {
         lights: &'a LightSampler<'a>,
         most_bounces: Option<u32>,
     ) -> Self {
-        let mirrors = Some(PathTracer::new(scene, world, lights, most_bounces));
-        Self { mirrors, ..Self::new(scene, world, lights, most_bounces) }
+        let alone = Self::new(scene, world, lights, most_bounces);
+        Self { mirrors: Some(PathTracer::amid(alone.surroundings.clone(), most_bounces)), ..alone }
     }
 
     /// Follows as many paths as there are pixels. A function of the scene, the view, `pass` and `seed`: splats are added

@@ -27,11 +27,12 @@ impl<'a> PathTracer<'a> {
         lights: &'a LightSampler<'a>,
         most_bounces: Option<u32>,
     ) -> Self {
-        Self {
-            surroundings: Surroundings { scene, world, lights },
-            most_bounces: most_bounces.unwrap_or(u32::MAX / 4),
-            ends_at_lightmaps: false,
-        }
+        Self::amid(Surroundings::new(scene, world, lights), most_bounces)
+    }
+
+    /// The same, of what another solver has gathered of a scene.
+    pub(super) fn amid(surroundings: Surroundings<'a>, most_bounces: Option<u32>) -> Self {
+        Self { surroundings, most_bounces: most_bounces.unwrap_or(u32::MAX / 4), ends_at_lightmaps: false }
     }
 
     /// The same, but where a reflected ray meets a surface with a lightmap, the light is taken from that, as if all that
@@ -74,7 +75,7 @@ impl Integrator for PathTracer<'_> {
             if bounces == 0 {
                 seen.surface = Some(SeenSurface::new(&vertex, bsdf.as_ref(), hit.t));
             }
-            let Some(bsdf) = bsdf.filter(|_| bounces < self.most_bounces) else {
+            let Some(bsdf) = bsdf.as_ref().filter(|_| bounces < self.most_bounces) else {
                 return seen;
             };
 

@@ -53,7 +53,7 @@ impl<'a> PrintedMeans<'a> {
     /// With paths that end at a tolerance, and directions by the cosine.
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, lights: &'a LightSampler<'a>, tolerance: f32) -> Self {
         Self {
-            surroundings: Surroundings { scene, world, lights },
+            surroundings: Surroundings::new(scene, world, lights),
             emission: EmissionSampler::new(lights),
             tolerance,
             directions: Directions::default(),

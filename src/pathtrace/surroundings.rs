@@ -1,16 +1,22 @@
 //! What paths meet: surfaces, lights and the sky, with light that may be found in two ways counted once.
 
+use std::sync::Arc;
+
 use glam::Vec3;
 
 use super::Bsdf;
 use crate::geometry::{Hit, Ray, RayQuery};
-use crate::scene::{LightSampler, Scene};
+use crate::scene::{Appearance, Facets, LightSampler, Scene};
 
 /// A scene, what its rays meet, and where its light comes from.
+#[derive(Clone)]
 pub(super) struct Surroundings<'a> {
     pub scene: &'a Scene,
     pub world: &'a dyn RayQuery,
     pub lights: &'a LightSampler<'a>,
+    facets: Arc<Facets>,
+    /// What each surface looks like, of those that look the same all over.
+    appearances: Arc<[Option<Appearance>]>,
 }
 
 /// A point that light reaches: on a surface, or of the air.
@@ -43,7 +49,14 @@ pub(super) struct Aimed {
     pub can_be_met: bool,
 }
 
-impl Surroundings<'_> {
+impl<'a> Surroundings<'a> {
+    /// Of a scene as it is now.
+    pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, lights: &'a LightSampler<'a>) -> Self {
+        let appearance = |id| scene.material_of(id).plain_appearance();
+        let appearances = scene.surface_ids().map(appearance).collect();
+        Self { scene, world, lights, facets: Arc::new(Facets::new(scene)), appearances }
+    }
+
     /// Light that comes straight from one emitter, which is visited with some chance; its share where chance may find
     /// it too, with a density that depends on the direction.
     #[inline]
@@ -100,8 +113,9 @@ impl Surroundings<'_> {
         if scene.absorbs(hit) {
             return (vertex, None);
         }
-        let (mesh, material) = (scene.mesh_of(hit.surface), scene.material_of(hit.surface));
-        let appearance = material.appearance_at(scene, mesh, hit.triangle, hit.barycentric);
+        let material = scene.material_of(hit.surface);
+        let read = || material.appearance_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric);
+        let appearance = self.appearances[hit.surface.index()].unwrap_or_else(read);
         let appearance = if hit.back { appearance.from_within() } else { appearance };
         let normal = if material.normal_texture.is_some() {
             let side = if hit.back { -1.0 } else { 1.0 };
@@ -117,7 +131,8 @@ impl Surroundings<'_> {
     #[inline]
     pub fn vertex(&self, hit: &Hit) -> Vertex {
         let side = if hit.back { -1.0 } else { 1.0 };
-        let (point, geometric, shading) = self.scene.point_and_normals(hit.surface, hit.triangle, hit.barycentric);
+        let (point, geometric, shading) =
+            self.facets.point_and_normals(self.scene, hit.surface, hit.triangle, hit.barycentric);
         Vertex::new(point, geometric * side, shading * side)
     }
 }

@@ -60,12 +60,12 @@ impl Pending {
 impl<'a> WhittedTracer<'a> {
     /// For a scene whose glass is [solid](Scene::with_solid_glass).
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, lights: &'a LightSampler<'a>) -> Self {
-        Self { surroundings: Surroundings { scene, world, lights } }
+        Self { surroundings: Surroundings::new(scene, world, lights) }
     }
 
     /// Light that comes straight from lamps, shining surfaces and the sky.
     fn direct(&self, vertex: &Vertex, bsdf: &Bsdf, points: impl Fn(u32) -> [f32; 2]) -> Vec3 {
-        let Surroundings { scene, world, lights } = self.surroundings;
+        let Surroundings { scene, world, lights, .. } = self.surroundings;
         let is_smooth = bsdf.is_smooth();
         // What rays can meet, a smooth surface shows in its mirror.
         let scattered = |direction: Vec3, can_be_met: bool| {
@@ -124,8 +124,8 @@ impl Integrator for WhittedTracer<'_> {
                 continue;
             }
             let bounces = bounces + 1;
-            let (direction, share) = bsdf.mirror();
-            if direction.dot(vertex.geometric_normal) > 0.0 {
+            let mirror = bsdf.mirror().filter(|(direction, _)| direction.dot(vertex.geometric_normal) > 0.0);
+            if let Some((direction, share)) = mirror {
                 let ray = Ray::new(vertex.position, direction);
                 pending.push(Branch { ray, weight: weight * share, absorption, bounces });
             }

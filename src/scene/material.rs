@@ -106,6 +106,12 @@ pub struct Appearance {
 }
 
 impl Appearance {
+    /// True when nothing but a matt base scatters light.
+    #[inline]
+    pub(crate) fn is_matt(&self) -> bool {
+        self.reflectance == Vec3::ZERO && self.metallic == 0.0 && self.clearcoat == 0.0 && self.transmission == 0.0
+    }
+
     /// The same surface seen from within the solid.
     pub fn from_within(self) -> Self {
         Self { relative_ior: 1.0 / self.relative_ior, ..self }
@@ -230,6 +236,19 @@ impl Material {
             transmission: transmission.clamp(0.0, 1.0),
             relative_ior,
         }
+    }
+
+    /// What all points look like, where pictures do not make them differ.
+    pub(crate) fn plain_appearance(&self) -> Option<Appearance> {
+        let pictures = [
+            self.base_color_texture,
+            self.metallic_roughness_texture,
+            self.clearcoat_texture,
+            self.clearcoat_roughness_texture,
+            self.transmission_texture,
+        ];
+        let is_plain = pictures.iter().all(Option::is_none);
+        is_plain.then(|| self.appearance_at(&Scene::default(), &MeshData::default(), 0, Vec2::ZERO))
     }
 
     /// The normal that the normal map shows, scaled, and how the map's coordinates change along the triangle's two edges

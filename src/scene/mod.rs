@@ -11,6 +11,7 @@
 pub mod builtin;
 mod camera;
 pub mod check;
+mod facets;
 mod files;
 mod footprint;
 mod glass;
@@ -34,6 +35,7 @@ use glam::{Vec2, Vec3};
 use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
 pub use camera::{Camera, Projection};
+pub(crate) use facets::Facets;
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;
 pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures};
@@ -167,14 +169,6 @@ impl Scene {
     #[inline]
     pub fn shading_normal(&self, id: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.interpolated_normal(id, triangle, barycentric, self.geometric_normal(id, triangle))
-    }
-
-    /// A point of a triangle in world space, with [`Scene::geometric_normal`] and [`Scene::shading_normal`] there.
-    #[inline]
-    pub fn point_and_normals(&self, id: SurfaceId, triangle: u32, barycentric: Vec2) -> (Vec3, Vec3, Vec3) {
-        let in_world = self.triangle(id, triangle);
-        let geometric = self.front_of(id, &in_world);
-        (in_world.at(barycentric), geometric, self.interpolated_normal(id, triangle, barycentric, geometric))
     }
 
     #[inline]

@@ -7,31 +7,28 @@
 //!
 //! Glass mirrors and refracts at microfacets (Walter and others 2007), and loses nothing between them either. Radiance in it
 //! is counted divided by the square of the index of refraction, as it would be outside, so that a path may be followed either
-//! way with the same numbers. A clear coat lies over all that is no glass.
+//! way with the same numbers. A clear coat lies over all that is no glass. All this is [`Layers`]; most surfaces are matt and
+//! have none.
 
 mod border;
 mod coat;
 mod dielectric;
 mod energy;
+mod layers;
 mod losses;
 mod microfacet;
 
-use core::f32::consts::{FRAC_1_PI, PI};
+use core::f32::consts::FRAC_1_PI;
 
 use glam::{Vec2, Vec3};
 
-use self::border::Border;
-use self::coat::Coat;
-use self::energy::Albedo;
-use self::microfacet::Microfacets;
+use self::layers::{Direction, Layers};
 use crate::geometry::sampling::{cosine_about_z, orthonormal_basis};
-use crate::scene::{Appearance, luminance};
+use crate::scene::Appearance;
 
 /// Smallest perceptual roughness. Mirrors have some too, narrower than a pixel, so that every lamp has a highlight and no
 /// light needs to be treated apart.
 const LEAST_ROUGHNESS: f32 = 0.03;
-/// Perceptual roughness up to which a surface counts as smooth.
-const SMOOTH: f32 = 0.2;
 /// Smallest cosine toward the viewer; shading normals that turn away further are bent.
 const LEAST_COSINE: f32 = 1e-3;
 
@@ -51,30 +48,10 @@ pub(crate) fn glass_losses() -> Vec<f32> {
 pub struct Bsdf {
     /// Tangent, bitangent and shading normal.
     frame: [Vec3; 3],
-    /// Toward the viewer, in the frame.
-    outgoing: Vec3,
-    /// Perceptual roughness.
-    roughness: f32,
-    microfacets: Microfacets,
-    /// Reflectance of a microfacet that light falls on straight, and at a grazing angle.
-    fresnel: Fresnel,
-    /// Colour of light that microfacets have scattered several times.
-    multiple: Vec3,
-    /// Reflectance of the matt base.
-    base: Vec3,
-    /// What share of light the glossy layer reflects: all angles, this angle.
-    albedo: Albedo,
-    albedo_outgoing: Albedo,
-    /// Chance of sampling the microfacets rather than the base.
-    glossy_chance: f32,
-    /// What lies over the rest, unless that is glass, and the chance of sampling it.
-    coat: Option<Coat>,
-    coat_chance: f32,
-    /// The share of glass, the rest is as opaque as plastic.
-    glass: f32,
-    border: Border,
-    /// Colour of light that goes through the surface.
-    tint: Vec3,
+    /// Reflectance of what is matt and nothing else.
+    matt: Vec3,
+    /// What is more than that.
+    layers: Option<Layers>,
 }
 
 /// A direction that light may come from.
@@ -88,37 +65,6 @@ pub struct Scattered {
     pub density: Option<f32>,
 }
 
-/// Schlick's approximation with Bevy's grazing reflectance.
-#[derive(Clone, Copy)]
-struct Fresnel {
-    straight: Vec3,
-    grazing: f32,
-}
-
-impl Fresnel {
-    fn new(appearance: &Appearance) -> Self {
-        let dielectric = 0.16 * appearance.reflectance * appearance.reflectance;
-        let straight = dielectric.lerp(appearance.base_color, appearance.metallic).clamp(Vec3::ZERO, Vec3::ONE);
-        // What reflects next to nothing straight on does not flare up at the rim either (Filament, "Occlusion").
-        let grazing = straight.dot(Vec3::splat(50.0 * 0.33)).min(1.0);
-        Self { straight, grazing }
-    }
-
-    fn at(&self, cosine: f32) -> Vec3 {
-        self.straight + (Vec3::splat(self.grazing) - self.straight) * (1.0 - cosine).clamp(0.0, 1.0).powi(5)
-    }
-
-    /// The mean over all directions, weighted by their cosine.
-    fn mean(&self) -> Vec3 {
-        self.straight + (Vec3::splat(self.grazing) - self.straight) / 21.0
-    }
-
-    /// The share of light that a layer reflects in one go.
-    fn albedo(&self, albedo: Albedo) -> Vec3 {
-        self.straight * (albedo.white - albedo.rim) + self.grazing * albedo.rim
-    }
-}
-
 impl Bsdf {
     /// What is seen along `outgoing`, a unit vector away from the surface, where it has the unit normal `normal`.
     #[inline]
@@ -126,48 +72,8 @@ impl Bsdf {
         let normal = facing_viewer(normal, outgoing);
         let (tangent, bitangent) = orthonormal_basis(normal);
         let frame = [tangent, bitangent, normal];
-        let outgoing = to_local(&frame, outgoing);
-        let roughness = appearance.perceptual_roughness.max(LEAST_ROUGHNESS);
-        let fresnel = Fresnel::new(appearance);
-        let (albedo, albedo_outgoing) = if fresnel.straight == Vec3::ZERO {
-            (Albedo::default(), Albedo::default())
-        } else {
-            let energy = energy::table();
-            (energy.mean(roughness), energy.toward(outgoing.z, roughness))
-        };
-        let coat = Coat::new(appearance, outgoing);
-        let glass = appearance.transmission * (1.0 - appearance.metallic);
-        let mean = fresnel.mean();
-        let multiple = mean * mean * albedo.white / (Vec3::ONE - mean * (1.0 - albedo.white));
-        let mut bsdf = Self {
-            frame,
-            outgoing,
-            roughness,
-            microfacets: Microfacets { alpha: roughness * roughness },
-            fresnel,
-            multiple,
-            base: appearance.base_color * (1.0 - appearance.metallic),
-            albedo,
-            albedo_outgoing,
-            glossy_chance: 0.0,
-            coat,
-            coat_chance: 0.0,
-            glass,
-            border: if glass > 0.0 {
-                Border::new(appearance.relative_ior, roughness, outgoing)
-            } else {
-                Border::none(outgoing)
-            },
-            tint: appearance.base_color,
-        };
-        let glossy = luminance(fresnel.albedo(albedo_outgoing));
-        let matt = luminance(
-            bsdf.base * (Vec3::ONE - bsdf.layer_albedo(albedo_outgoing)) + multiple * (1.0 - albedo_outgoing.white),
-        );
-        bsdf.glossy_chance = if glossy + matt > 0.0 { glossy / (glossy + matt) } else { 0.0 };
-        let coat = bsdf.coat.as_ref().map_or(0.0, |coat| coat.albedo_outgoing);
-        bsdf.coat_chance = if coat > 0.0 { coat / (coat + (1.0 - coat) * (glossy + matt)) } else { 0.0 };
-        bsdf
+        let layers = (!appearance.is_matt()).then(|| Layers::new(appearance, to_local(&frame, outgoing)));
+        Self { frame, matt: appearance.base_color, layers }
     }
 
     /// The shading normal that is in effect.
@@ -187,40 +93,19 @@ impl Bsdf {
         if incoming.z <= 0.0 {
             return Vec3::ZERO;
         }
-        let mut sum = Vec3::ZERO;
-        if self.glass < 1.0 {
-            sum += (1.0 - self.glass) * self.opaque(incoming);
+        match &self.layers {
+            None => self.matt * FRAC_1_PI,
+            Some(layers) => layers.evaluate(incoming),
         }
-        if self.glass > 0.0 {
-            sum += self.glass * self.border.evaluate(incoming);
-        }
-        sum
     }
 
-    #[inline]
-    fn opaque(&self, incoming: Vec3) -> Vec3 {
-        let glossy = if self.glossy_chance > 0.0 { self.glossy(incoming) } else { Vec3::ZERO };
-        let matt = self.matt(incoming);
-        self.coat.as_ref().map_or(glossy + matt, |coat| {
-            let passed = coat.passes(incoming);
-            coat.evaluate(incoming) + glossy * passed.glossy + matt * passed.matt
-        })
-    }
-
-    /// What microfacets scatter several times, and the base under them.
-    #[inline]
-    fn matt(&self, incoming: Vec3) -> Vec3 {
-        if self.glossy_chance == 0.0 {
-            return self.base * FRAC_1_PI;
+    /// [`Bsdf::evaluate`] without what microfacets mirror in one go.
+    pub fn evaluate_matt(&self, incoming: Vec3) -> Vec3 {
+        let incoming = to_local(&self.frame, incoming);
+        match &self.layers {
+            Some(layers) if incoming.z > 0.0 => layers.evaluate_matt(incoming),
+            _ => self.evaluate_in_frame(incoming),
         }
-        let albedo_incoming = energy::table().toward(incoming.z, self.roughness);
-        let scattered_often = self.multiple
-            * ((1.0 - self.albedo_outgoing.white) * (1.0 - albedo_incoming.white)
-                / (PI * (1.0 - self.albedo.white).max(1e-6)));
-        let through = (Vec3::ONE - self.layer_albedo(self.albedo_outgoing))
-            * (Vec3::ONE - self.layer_albedo(albedo_incoming))
-            / (Vec3::ONE - self.layer_albedo(self.albedo)).max(Vec3::splat(1e-6));
-        scattered_often + self.base * through / PI
     }
 
     /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction before the surface.
@@ -234,30 +119,24 @@ impl Bsdf {
         if incoming.z <= 0.0 {
             return 0.0;
         }
-        let mut below = (1.0 - self.glossy_chance) * incoming.z * FRAC_1_PI;
-        if self.glossy_chance > 0.0 {
-            below += self.glossy_chance * self.microfacets.density(self.outgoing, incoming);
+        match &self.layers {
+            None => incoming.z * FRAC_1_PI,
+            Some(layers) => layers.density(incoming),
         }
-        let opaque = self
-            .coat
-            .as_ref()
-            .map_or(below, |coat| self.coat_chance * coat.density(incoming) + (1.0 - self.coat_chance) * below);
-        let glass = if self.glass > 0.0 { self.glass * self.border.density(incoming) } else { 0.0 };
-        glass + (1.0 - self.glass) * opaque
     }
 
     /// A direction that light may come from, chosen by three numbers in `[0, 1)`; `None` where it would come from
     /// within an opaque surface.
     #[inline]
     pub fn sample(&self, u: Vec2, choice: f32) -> Option<Scattered> {
-        let local = if choice < self.glass {
-            let (local, weight) = self.border.sample(u, choice / self.glass)?;
-            if local.z < 0.0 {
-                return Some(Scattered { direction: self.to_world(local), weight: self.tint * weight, density: None });
-            }
-            local
-        } else {
-            self.sample_opaque(u, (choice - self.glass) / (1.0 - self.glass))
+        let local = match &self.layers {
+            None => cosine_about_z(u),
+            Some(layers) => match layers.sample(u, choice)? {
+                Direction::Before(local) => local,
+                Direction::Behind(local, weight) => {
+                    return Some(Scattered { direction: self.to_world(local), weight, density: None });
+                }
+            },
         };
         if local.z <= 0.0 {
             return None;
@@ -269,20 +148,6 @@ impl Bsdf {
     }
 
     #[inline]
-    fn sample_opaque(&self, u: Vec2, choice: f32) -> Vec3 {
-        if let Some(coat) = self.coat.as_ref().filter(|_| choice < self.coat_chance) {
-            self.mirrored_at(coat.facet(u))
-        } else if choice < self.coat_chance + (1.0 - self.coat_chance) * self.glossy_chance {
-            self.mirrored_at(self.microfacets.visible_normal(self.outgoing, u))
-        } else {
-            cosine_about_z(u)
-        }
-    }
-
-    fn mirrored_at(&self, facet: Vec3) -> Vec3 {
-        facet * (2.0 * self.outgoing.dot(facet)) - self.outgoing
-    }
-
     fn to_world(&self, local: Vec3) -> Vec3 {
         let [tangent, bitangent, normal] = self.frame;
         (tangent * local.x + bitangent * local.y + normal * local.z).normalize()
@@ -290,66 +155,34 @@ impl Bsdf {
 
     /// True when it mirrors or refracts so clearly that one ray can stand for what is seen there.
     pub fn is_smooth(&self) -> bool {
-        let coat_is_smooth = self.coat.as_ref().is_some_and(|coat| coat.roughness <= SMOOTH);
-        coat_is_smooth || self.roughness <= SMOOTH && (self.glass > 0.0 || self.glossy_chance > 0.0)
+        self.layers.as_ref().is_some_and(Layers::are_smooth)
     }
 
     /// True when paths from the eye are better at finding what is seen there than paths from lights: mirrors, and glass
     /// however rough, since nothing joins a point within it to the camera.
     pub fn is_for_eye_paths(&self) -> bool {
-        self.is_smooth() || self.glass > 0.0
+        self.layers.as_ref().is_some_and(|layers| layers.are_smooth() || layers.are_glass())
     }
 
-    /// [`Bsdf::evaluate`] without what microfacets mirror in one go.
-    pub fn evaluate_matt(&self, incoming: Vec3) -> Vec3 {
-        let incoming = to_local(&self.frame, incoming);
-        if incoming.z <= 0.0 {
-            return Vec3::ZERO;
-        }
-        let passed = self.coat.as_ref().map_or(1.0, |coat| coat.passes(incoming).matt);
-        (1.0 - self.glass) * self.matt(incoming) * passed
-    }
-
-    /// What a perfectly smooth surface shows of the radiance in its mirror direction: the direction and the share.
-    pub fn mirror(&self) -> (Vec3, Vec3) {
-        let layer = self.coated(self.fresnel.albedo(self.albedo_outgoing)) * (1.0 - self.glass);
-        (self.to_world(self.mirrored_at(Vec3::Z)), layer + self.glass * self.border.mirrored())
+    /// What a perfectly smooth surface shows of the radiance in its mirror direction: the direction and the share. `None`
+    /// where there is nothing to mirror it.
+    pub fn mirror(&self) -> Option<(Vec3, Vec3)> {
+        let (direction, share) = self.layers.as_ref()?.mirror();
+        Some((self.to_world(direction), share))
     }
 
     /// What a perfectly smooth surface shows of the radiance behind it: from which direction, and what share. `None` where
     /// nothing comes through.
     pub fn refraction(&self) -> Option<(Vec3, Vec3)> {
-        let share = self.glass * (1.0 - self.border.mirrored());
-        let direction = self.border.refracted()?;
-        (share > 0.0).then(|| (self.to_world(direction), self.tint * share))
+        let (direction, share) = self.layers.as_ref()?.refraction()?;
+        Some((self.to_world(direction), share))
     }
 
     /// What the surface reflects of light that comes alike from everywhere before it; what glass lets through of light
     /// from behind counts as well.
     #[inline]
     pub fn albedo(&self) -> Vec3 {
-        let layer = self.layer_albedo(self.albedo_outgoing);
-        let opaque = self.coated(layer + self.base * (Vec3::ONE - layer));
-        let mirrored = self.border.mirrored();
-        opaque * (1.0 - self.glass) + (self.tint * (1.0 - mirrored) + mirrored) * self.glass
-    }
-
-    /// The albedo of a coat over something of an albedo.
-    fn coated(&self, below: Vec3) -> Vec3 {
-        let coat = self.coat.as_ref().map_or(0.0, |coat| coat.albedo_outgoing);
-        below * (1.0 - coat) + coat
-    }
-
-    /// What microfacets mirror in one go.
-    #[inline]
-    fn glossy(&self, incoming: Vec3) -> Vec3 {
-        let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
-        self.fresnel.at(incoming.dot(half)) * self.microfacets.evaluate(self.outgoing, incoming, half)
-    }
-
-    /// What share the layer reflects, in one go and in several.
-    fn layer_albedo(&self, albedo: Albedo) -> Vec3 {
-        self.fresnel.albedo(albedo) + self.multiple * (1.0 - albedo.white)
+        self.layers.as_ref().map_or(self.matt, Layers::albedo)
     }
 }
 

@@ -1,4 +1,4 @@
-use core::f32::consts::TAU;
+use core::f32::consts::{PI, TAU};
 
 use super::*;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
@@ -188,6 +188,26 @@ fn matt_surfaces_scatter_their_colour_over_pi() {
 }
 
 #[test]
+fn what_is_matt_scatters_to_the_last_bit_as_layers_of_nothing_do() {
+    let appearance = matt(Vec3::new(0.9, 0.5, 0.1));
+    let (normal, outgoing) = (direction(0.3, 1.0), direction(0.8, 2.0));
+    let bare = Bsdf::new(&appearance, normal, outgoing);
+    assert!(bare.layers.is_none());
+    let layers = Layers::new(&appearance, to_local(&bare.frame, outgoing));
+    let layered = Bsdf { frame: bare.frame, matt: Vec3::ZERO, layers: Some(layers) };
+    assert_eq!(bare.albedo(), layered.albedo());
+    assert_eq!((bare.is_smooth(), bare.is_for_eye_paths()), (layered.is_smooth(), layered.is_for_eye_paths()));
+    for index in 0..1000 {
+        let [a, b, c, _] = OwenSobol::new(8).point(index);
+        let incoming = direction(2.0 * a - 1.0, b * TAU);
+        assert_eq!(bare.evaluate(incoming), layered.evaluate(incoming));
+        assert_eq!(bare.evaluate_matt(incoming), layered.evaluate_matt(incoming));
+        assert_eq!(bare.density(incoming), layered.density(incoming));
+        assert_eq!(bare.sample(Vec2::new(a, b), c), layered.sample(Vec2::new(a, b), c));
+    }
+}
+
+#[test]
 fn a_smooth_dielectric_reflects_by_schlicks_formula() {
     let black = Appearance { base_color: Vec3::ZERO, ..plastic(0.0) };
     for degrees in [0.0f32, 45.0, 70.0] {
@@ -353,7 +373,7 @@ fn refracted_directions_are_drawn_as_microfacets_bend_light() {
                     |scattered: &Scattered| scattered.density.is_none().then(|| bin_of(scattered.direction * mirror));
                 let density = |direction: Vec3| {
                     let once = refracted_density(roughness * roughness, relative_ior, outgoing, direction * mirror);
-                    once + bsdf.border.often_from_behind() / TAU
+                    once + bsdf.layers.as_ref().unwrap().border.often_from_behind() / TAU
                 };
                 let deviations = deviations(&draw(&bsdf, case as u32, behind), &numbers(expected_shares(density)));
                 assert!(deviations < 4.0, "{roughness} {relative_ior} at {degrees}: {deviations}");
