@@ -135,7 +135,7 @@ impl OwenSobol {
     /// The point at `index`, each coordinate in `[0, 1)`.
     ///
     /// Any aligned block of 2^k indices is stratified: every coordinate has one point in each of 2^k equal intervals.
-    #[inline]
+    #[inline(always)]
     pub fn point(&self, index: u32) -> [f32; DIMENSIONS] {
         // An Owen scramble of the index moves aligned blocks of 2^k indices as wholes, so they stay stratified.
         let words = reversed_sobol(scramble_reversed(index.reverse_bits(), self.seed));

@@ -45,6 +45,25 @@ impl<'a> PathTracer<'a> {
 
 impl Integrator for PathTracer<'_> {
     fn trace(&self, ray: &Ray, sample: u32, seed: u32) -> Seen {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has what the function is compiled for.
+            return unsafe { self.follow_avx2(ray, sample, seed) };
+        }
+        self.follow(ray, sample, seed)
+    }
+}
+
+impl PathTracer<'_> {
+    /// [`PathTracer::follow`] in other instructions, of which none rounds otherwise.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn follow_avx2(&self, ray: &Ray, sample: u32, seed: u32) -> Seen {
+        self.follow(ray, sample, seed)
+    }
+
+    #[inline(always)]
+    fn follow(&self, ray: &Ray, sample: u32, seed: u32) -> Seen {
         let surroundings = &self.surroundings;
         let mut seen = Seen::default();
         let mut ray = *ray;
@@ -90,7 +109,7 @@ impl Integrator for PathTracer<'_> {
             let aims = !is_within && !baked.is_some_and(|(_, is_direct_too)| is_direct_too);
             let draw = || surroundings.lights.draw(vertex.position, vertex.shading_normal, pick);
             let visits = if aims { draw() } else { [None; 2] };
-            for visit in visits.into_iter().flatten() {
+            for &visit in visits.iter().flatten() {
                 let density = |direction| bsdf.density(direction);
                 if let Some(aimed) = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density) {
                     seen.radiance += weight * bsdf.evaluate(aimed.direction) * aimed.irradiance;

@@ -30,7 +30,7 @@ pub(super) struct Vertex {
 }
 
 impl Vertex {
-    #[inline]
+    #[inline(always)]
     pub fn new(on_surface: Vec3, geometric_normal: Vec3, shading_normal: Vec3) -> Self {
         // A hundred times what rounding moves a point of the surface by.
         let lift = 1e-5 * on_surface.abs().max_element().max(1.0);
@@ -59,7 +59,7 @@ impl<'a> Surroundings<'a> {
 
     /// Light that comes straight from one emitter, which is visited with some chance; its share where chance may find
     /// it too, with a density that depends on the direction.
-    #[inline]
+    #[inline(always)]
     pub fn aim_at_light(
         &self,
         vertex: &Vertex,
@@ -86,7 +86,7 @@ impl<'a> Surroundings<'a> {
 
     /// Radiance of the surface that a ray met; its share where the ray's direction was chosen with some density by a
     /// vertex that also aimed at each emitter with some chance.
-    #[inline]
+    #[inline(always)]
     pub fn met_emission(&self, ray: &Ray, hit: &Hit, density: Option<f32>, chance_of: impl Fn(usize) -> f32) -> Vec3 {
         let Some(emitter) = self.lights.emitter_of(hit.surface) else {
             return self.emission_of_mover(hit);
@@ -106,7 +106,7 @@ impl<'a> Surroundings<'a> {
 
     /// The point that a ray met and how it scatters light toward the ray's origin; not at all where it is the back of a
     /// surface that has none.
-    #[inline]
+    #[inline(always)]
     pub fn scatterer(&self, hit: &Hit, outgoing: Vec3) -> (Vertex, Option<Bsdf>) {
         let scene = self.scene;
         let vertex = self.vertex(hit);
@@ -128,7 +128,7 @@ impl<'a> Surroundings<'a> {
     }
 
     /// The point that a ray met, on the side that it met.
-    #[inline]
+    #[inline(always)]
     pub fn vertex(&self, hit: &Hit) -> Vertex {
         let side = if hit.back { -1.0 } else { 1.0 };
         let (point, geometric, shading) =

@@ -36,7 +36,7 @@ impl Facets {
     }
 
     /// A point of a triangle in world space, with [`Scene::geometric_normal`] and [`Scene::shading_normal`] there.
-    #[inline]
+    #[inline(always)]
     pub fn point_and_normals(
         &self,
         scene: &Scene,

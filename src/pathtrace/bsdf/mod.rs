@@ -67,7 +67,7 @@ pub struct Scattered {
 
 impl Bsdf {
     /// What is seen along `outgoing`, a unit vector away from the surface, where it has the unit normal `normal`.
-    #[inline]
+    #[inline(always)]
     pub fn new(appearance: &Appearance, normal: Vec3, outgoing: Vec3) -> Self {
         let normal = facing_viewer(normal, outgoing);
         let (tangent, bitangent) = orthonormal_basis(normal);
@@ -83,12 +83,12 @@ impl Bsdf {
 
     /// Radiance toward the viewer per irradiance from a direction (a unit vector away from the surface), per steradian.
     /// Light that comes through the surface is not counted.
-    #[inline]
+    #[inline(always)]
     pub fn evaluate(&self, incoming: Vec3) -> Vec3 {
         self.evaluate_in_frame(to_local(&self.frame, incoming))
     }
 
-    #[inline]
+    #[inline(always)]
     fn evaluate_in_frame(&self, incoming: Vec3) -> Vec3 {
         if incoming.z <= 0.0 {
             return Vec3::ZERO;
@@ -109,12 +109,12 @@ impl Bsdf {
     }
 
     /// Probability density per steradian with which [`Bsdf::sample`] chooses a direction before the surface.
-    #[inline]
+    #[inline(always)]
     pub fn density(&self, incoming: Vec3) -> f32 {
         self.density_in_frame(to_local(&self.frame, incoming))
     }
 
-    #[inline]
+    #[inline(always)]
     fn density_in_frame(&self, incoming: Vec3) -> f32 {
         if incoming.z <= 0.0 {
             return 0.0;
@@ -127,7 +127,7 @@ impl Bsdf {
 
     /// A direction that light may come from, chosen by three numbers in `[0, 1)`; `None` where it would come from
     /// within an opaque surface.
-    #[inline]
+    #[inline(always)]
     pub fn sample(&self, u: Vec2, choice: f32) -> Option<Scattered> {
         let local = match &self.layers {
             None => cosine_about_z(u),
@@ -147,7 +147,7 @@ impl Bsdf {
         (density > 0.0).then_some(Scattered { direction, weight, density: Some(density) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn to_world(&self, local: Vec3) -> Vec3 {
         let [tangent, bitangent, normal] = self.frame;
         (tangent * local.x + bitangent * local.y + normal * local.z).normalize()

@@ -24,6 +24,19 @@ fn radiance(scene: &Scene, ray: &Ray, samples: u32, most_bounces: Option<u32>) -
     mean_radiance(&tracer, ray, samples)
 }
 
+#[test]
+fn the_machines_own_instructions_change_no_bit() {
+    let scene = builtin::build("glass_and_mirrors").unwrap();
+    let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
+    let tracer = PathTracer::new(&scene, &world, &lights, None);
+    let points = OwenSobol::new(3);
+    for sample in 0..200 {
+        let [x, y, ..] = points.point(sample);
+        let ray = Ray::new(scene.bounds().centre(), crate::geometry::sampling::uniform_sphere(Vec2::new(x, y)));
+        assert_eq!(tracer.trace(&ray, sample, 1), tracer.follow(&ray, sample, 1), "{sample}");
+    }
+}
+
 /// From above the floor's middle at 45 degrees.
 fn onto_floor() -> Ray {
     toward(Vec3::new(-1.0, 1.0, 0.0), Vec3::ZERO)

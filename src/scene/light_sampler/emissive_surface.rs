@@ -19,6 +19,8 @@ pub(super) struct EmissiveSurface {
     /// Area of all sides in square metres.
     pub(super) area: f32,
     both_sides: bool,
+    /// Radiance in cd/m2, where it is the same everywhere.
+    plain_radiance: Option<Vec3>,
 }
 
 /// A triangle in world space.
@@ -57,6 +59,8 @@ impl EmissiveSurface {
             bounds,
             area,
             both_sides,
+            plain_radiance: (material.emission_texture.is_none() && !material.can_be_passed())
+                .then_some(material.emission),
         })
     }
 
@@ -76,7 +80,7 @@ impl EmissiveSurface {
         node_of(self.facets.iter().map(|facet| (facet.triangle, facet.normal)), self.power, self.both_sides)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         let choice = self.triangles.sample(u[0]);
         let index = choice.index as u32;
@@ -89,7 +93,7 @@ impl EmissiveSurface {
             return None;
         }
         let density = choice.probability * self.density_on(index, direction, offset.length_squared())?;
-        let radiance = radiance(scene, self.surface, index, barycentric);
+        let radiance = self.stopped_radiance(scene, index, barycentric);
         let irradiance = radiance * (cosine / density);
         Some(LightSample { ray: Ray::between(at, point), direction, irradiance, density: Some(density) })
     }
@@ -103,7 +107,7 @@ impl EmissiveSurface {
         let (is_back, along) = if self.both_sides { (u[2] >= 0.5, (u[2] * 2.0).fract()) } else { (false, u[2]) };
         let (normal, sides) =
             (if is_back { -facet.normal } else { facet.normal }, if self.both_sides { 2.0 } else { 1.0 });
-        let radiance = radiance(scene, self.surface, choice.index as u32, barycentric);
+        let radiance = self.stopped_radiance(scene, choice.index as u32, barycentric);
         let power = radiance * (core::f32::consts::PI * facet.area * sides / choice.probability);
         let point = facet.triangle.at(barycentric);
         let lifted = point + normal * (1e-5 * point.abs().max_element().max(1.0));
@@ -125,11 +129,21 @@ impl EmissiveSurface {
         if hit.back && !self.both_sides {
             return Vec3::ZERO;
         }
-        emission(scene, self.surface, hit.triangle, hit.barycentric)
+        self.plain_radiance.unwrap_or_else(|| emission(scene, self.surface, hit.triangle, hit.barycentric))
+    }
+
+    /// Emission times the share of rays that the surface stops there: none at a cut-out texel.
+    #[inline(always)]
+    fn stopped_radiance(&self, scene: &Scene, triangle: u32, barycentric: Vec2) -> Vec3 {
+        self.plain_radiance.unwrap_or_else(|| {
+            let material = scene.material_of(self.surface);
+            let through = material.transmittance_at(scene, scene.mesh_of(self.surface), triangle, barycentric);
+            emission(scene, self.surface, triangle, barycentric) * (1.0 - through.max_element())
+        })
     }
 
     /// Density per steradian given that the triangle was chosen; `None` where its dark side shows.
-    #[inline]
+    #[inline(always)]
     fn density_on(&self, triangle: u32, direction: Vec3, distance_squared: f32) -> Option<f32> {
         let facet = &self.facets[triangle as usize];
         let facing = -direction.dot(facet.normal);
@@ -167,13 +181,6 @@ pub(crate) fn light_node_of(scene: &Scene, surface: SurfaceId, power: f32) -> Li
 
 fn emission(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
     scene.material_of(surface).emission_at(scene, scene.mesh_of(surface), triangle, barycentric)
-}
-
-/// Emission times the share of rays that the surface stops there: none at a cut-out texel.
-fn radiance(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
-    let material = scene.material_of(surface);
-    let through = material.transmittance_at(scene, scene.mesh_of(surface), triangle, barycentric);
-    emission(scene, surface, triangle, barycentric) * (1.0 - through.max_element())
 }
 
 /// Luminance of the emission, averaged over a triangle.

@@ -81,7 +81,7 @@ enum Emitter {
 
 impl Emitter {
     /// Aims at a point of it; see [`LightSampler::sample_emitter`].
-    #[inline]
+    #[inline(always)]
     fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         let sample = match self {
             Self::Lamp(lamp) => lamp.sample(at, normal, u),
@@ -221,7 +221,7 @@ impl<'a> LightSampler<'a> {
     /// more more often: which, and with what chance. `None` where it comes to some that bring nothing.
     ///
     /// Takes time in proportion to the logarithm of the number of emitters.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, at: Vec3, normal: Vec3, u: f32) -> [Option<(usize, f32)>; 2] {
         self.tree.draw(at, normal, u)
     }
@@ -242,7 +242,7 @@ impl<'a> LightSampler<'a> {
     ///
     /// `None` when the light of that point cannot reach the receiver even unblocked; it counts as a sample that brought
     /// nothing.
-    #[inline]
+    #[inline(always)]
     pub fn sample_emitter(&self, emitter: usize, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
         self.emitters[emitter].sample(self.scene, at, normal, u)
     }

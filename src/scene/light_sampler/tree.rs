@@ -212,7 +212,7 @@ impl LightTree {
     /// with what chance; `None` where it comes to lights that bring nothing.
     #[inline]
     pub fn draw(&self, at: Vec3, normal: Vec3, u: f32) -> [Option<(usize, f32)>; 2] {
-        [0, 1].map(|root| self.draw_below(root, at, normal, u))
+        [self.draw_below(0, at, normal, u), self.draw_below(1, at, normal, u)]
     }
 
     #[inline]
