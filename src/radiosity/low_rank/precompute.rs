@@ -11,7 +11,7 @@ use crate::scene::luminance;
 
 /// Gather rays of each half of an element that tell well enough what it sees: what they miss is a few per cent of the
 /// indirect light, and smaller the more even that is.
-const RAYS: u32 = 256;
+const RAYS: u32 = 512;
 
 /// The share of what an element sees that may be simplified away.
 const LOSS: f32 = 0.01;
@@ -30,7 +30,7 @@ pub struct Precompute<'a> {
 }
 
 impl Precompute<'_> {
-    /// Takes what the backend has stored, and traces more where that is little. Of the hits themselves some five hundred of
+    /// Takes what the backend has stored, and traces more where that is little. Of the hits themselves some thousand of
     /// each element are kept, a byte each or little more: fewer where [`storable`](Self::storable) is less.
     ///
     /// # Errors

@@ -247,7 +247,8 @@ impl Bounces<'_> {
             received: refinement.received(),
             halves: correction.rounds().last.clone(),
             in_time: !self.is_time_over(),
-            unshot: (refinement.unshot_power() / all) as f32,
+            // Light on its way counts in full, and what of it has been reflected already counts again.
+            unshot: (refinement.unshot_power() / all).min(1.0) as f32,
             shots: refinement.shots(),
             rays: refinement.rays() + correction.rounds().traced,
         }))
