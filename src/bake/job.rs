@@ -38,6 +38,8 @@ pub struct Bake {
     pub world: Arc<World>,
     /// Which surface has which rectangle of which page, and the meshes that they are drawn with.
     pub layout: Layout,
+    /// The texels and parts of texels that have light of their own.
+    pub elements: Arc<Elements>,
     /// The lightmaps.
     pub pages: Vec<Page>,
     /// The irradiance volume, if one was asked for.
@@ -156,8 +158,8 @@ impl<'a> Job<'a> {
             job.warn(warnings);
             Ok(layout)
         })?;
-        let elements =
-            self.stage(Stage::Elements, |_, monitor| Ok(Elements::build(&scene, &layout, &*world, monitor)?))?;
+        let elements = self
+            .stage(Stage::Elements, |_, monitor| Ok(Arc::new(Elements::build(&scene, &layout, &*world, monitor)?)))?;
         let (solution, relight) = self.light(&scene, &world, &layout, &elements, resumed, keeper)?;
         let pages =
             self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;
@@ -169,7 +171,8 @@ impl<'a> Job<'a> {
             None => None,
         };
         self.complete_report(&layout, &elements, &solution, keeper);
-        Ok(Bake { settings: *self.settings, scene, world, layout, pages, volume, relight, report: self.report })
+        let Self { settings, report, .. } = self;
+        Ok(Bake { settings: *settings, scene, world, layout, elements, pages, volume, relight, report })
     }
 
     /// Runs a stage, tells the observer where it is, and notes how long it took.

@@ -36,7 +36,8 @@
 //! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
 //! metres spreads it; once they rest, [`UpdateSettings::sweeps`] follow it from element to element. Then receivers are asked
 //! again all over, 64 times at most, as many sweeps follow, and nothing is done any more. For that each light keeps what it
-//! brings to receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell. All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
+//! brings to receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell.
+//! All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
 
 mod doors;
 mod finer;

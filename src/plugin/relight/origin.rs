@@ -71,10 +71,14 @@ impl RelightLevel {
     /// What a bake of this app left, if it was precomputed.
     pub fn of_bake(bake: &crate::bake::Bake, owners: HashMap<SurfaceId, Entity>) -> Option<Self> {
         let precomputed = Arc::clone(bake.relight.as_ref()?);
-        let shown = (bake.pages.clone(), bake.settings.solver.content);
-        let scene = Arc::clone(&bake.scene);
-        let level =
-            relight::Level::new(scene, bake.world.clone(), &bake.layout, precomputed, shown, &Unmonitored).ok()?;
+        let level = relight::Level {
+            scene: Arc::clone(&bake.scene),
+            world: bake.world.clone(),
+            elements: Arc::clone(&bake.elements),
+            precomputed,
+            pages: bake.pages.clone().into(),
+            content: bake.settings.solver.content,
+        };
         Some(Self {
             places: places(&bake.layout),
             owners,
