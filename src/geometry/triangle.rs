@@ -102,6 +102,9 @@ fn exact_cross(p: Vec3, q: Vec3) -> f32 {
     (f64::from(p.x) * f64::from(q.y) - f64::from(p.y) * f64::from(q.x)) as f32
 }
 
+/// The axes of the world in turn, by which of them is the last.
+static AXES: [[usize; 3]; 3] = [[1, 2, 0], [2, 0, 1], [0, 1, 2]];
+
 /// A ray prepared for [`Triangle::intersect`]: axes permuted so that the direction is steepest along the last, and the
 /// shear that makes it parallel to that axis.
 #[derive(Clone, Copy, Debug)]
@@ -117,19 +120,15 @@ impl WatertightRay {
     #[inline]
     pub fn new(ray: &Ray) -> Self {
         let d = ray.direction.abs();
-        let z = if d.x >= d.y && d.x >= d.z {
-            0
-        } else if d.y >= d.z {
-            1
-        } else {
-            2
-        };
-        let axes = [(z + 1) % 3, (z + 2) % 3, z];
-        let steepest = ray.direction[z];
+        // No branches: which axis is steepest is anybody's guess.
+        let z = usize::from(!((d.x >= d.y) & (d.x >= d.z))) * (1 + usize::from(!(d.y >= d.z)));
+        let axes = AXES[z];
+        let direction: &[f32; 3] = ray.direction.as_ref();
+        let steepest = direction[z];
         Self {
             ray: *ray,
             axes,
-            shear: Vec3::new(ray.direction[axes[0]] / steepest, ray.direction[axes[1]] / steepest, 1.0 / steepest),
+            shear: Vec3::new(direction[axes[0]] / steepest, direction[axes[1]] / steepest, 1.0 / steepest),
             mirrored: steepest < 0.0,
         }
     }
@@ -158,18 +157,13 @@ impl WatertightRay {
         self.mirrored
     }
 
-    /// Shortens or lengthens the ray.
-    #[inline]
-    pub fn set_t_max(&mut self, t_max: f32) {
-        self.ray.t_max = t_max;
-    }
-
     /// A point in the space where the ray runs along the last axis from the origin.
     #[inline]
     pub(crate) fn sheared(&self, point: Vec3) -> Vec3 {
-        let p = point - self.ray.origin;
-        let z = p[self.axes[2]];
-        Vec3::new(p[self.axes[0]] - self.shear.x * z, p[self.axes[1]] - self.shear.y * z, self.shear.z * z)
+        let p = (point - self.ray.origin).to_array();
+        let [x, y, z] = self.axes;
+        let (x, y, z) = (p[x], p[y], p[z]);
+        Vec3::new(x - self.shear.x * z, y - self.shear.y * z, self.shear.z * z)
     }
 }
 

@@ -12,7 +12,7 @@ use super::preset::LEAF_WIDTH;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Block {
-    /// By corner, then axis, then lane. Lanes without a triangle are not numbers, which no comparison accepts.
+    /// By corner, then axis, then lane. Lanes without a triangle are not numbers, and so are their distances.
     corners: [[[f32; LEAF_WIDTH]; 3]; 3],
     /// The references of the triangles.
     pub references: [u32; LEAF_WIDTH],
@@ -50,6 +50,8 @@ impl Block {
 
     /// Tests all lanes with the arithmetic of [`Triangle::intersect`], bit for bit. Answers a bit for each lane that is
     /// hit in the ray's interval, and the distances.
+    ///
+    /// Does not stop where all lanes are missed: whether they are is harder to guess than the rest is to work out.
     #[inline(always)]
     pub fn intersect<L: Lanes>(&self, ray: &BlockRay<L>) -> (u32, [f32; LEAF_WIDTH]) {
         let [a, b, c] = &self.corners;
@@ -57,19 +59,16 @@ impl Block {
         let u = c.x.mul(b.y).sub(c.y.mul(b.x));
         let v = a.x.mul(c.y).sub(a.y.mul(c.x));
         let w = b.x.mul(a.y).sub(b.y.mul(a.x));
-        let zero = L::splat(0.0);
-        let (least, greatest) = (u.min(v).min(w), u.max(v).max(w));
-        let inside = zero.less(least) | greatest.less(zero);
-        let on_edge = u.equal(zero) | v.equal(zero) | w.equal(zero);
-        if inside | on_edge == 0 {
-            return (0, [0.0; LEAF_WIDTH]);
-        }
+        let outside = u.xor(v).or(u.xor(w)).signs();
+        // Products of small numbers may vanish too: such lanes are tested once more for nothing.
+        let on_edge = u.mul(v).mul(w).equal(L::splat(0.0));
+        let inside = !(outside | on_edge);
         let determinant = u.add(v).add(w);
         let t = u.mul(a.z).add(v.mul(b.z)).add(w.mul(c.z)).div(determinant);
         let mut hits = inside & ray.t_min.at_most(t) & t.at_most(ray.t_max);
         let mut distances = t.store();
         if on_edge != 0 {
-            self.retest(on_edge, ray, &mut hits, &mut distances);
+            self.retest(on_edge, ray.ray, &mut hits, &mut distances);
         }
         (hits, distances)
     }
@@ -77,9 +76,9 @@ impl Block {
     /// Tests some lanes alone, in double precision where it is needed.
     #[cold]
     #[inline(never)]
-    fn retest<L: Lanes>(&self, lanes: u32, ray: &BlockRay<L>, hits: &mut u32, distances: &mut [f32; LEAF_WIDTH]) {
+    fn retest(&self, lanes: u32, ray: &WatertightRay, hits: &mut u32, distances: &mut [f32; LEAF_WIDTH]) {
         for lane in set_bits(lanes) {
-            if let Some(place) = self.intersect_lane(lane, &ray.ray) {
+            if let Some(place) = self.intersect_lane(lane, ray) {
                 *hits |= 1 << lane;
                 distances[lane] = place.t;
             }
@@ -112,39 +111,39 @@ impl<L: Lanes> LaneVector<L> {
 }
 
 /// A ray spread over the lanes.
-pub(super) struct BlockRay<L> {
-    pub ray: WatertightRay,
-    axes: [usize; 3],
+pub(super) struct BlockRay<'a, L> {
+    pub ray: &'a WatertightRay,
     origin: LaneVector<L>,
     shear: LaneVector<L>,
     t_min: L,
     t_max: L,
 }
 
-impl<L: Lanes> BlockRay<L> {
+impl<'a, L: Lanes> BlockRay<'a, L> {
     #[inline(always)]
-    pub fn new(ray: WatertightRay) -> Self {
-        let (axes, origin, shear) = (ray.axes(), ray.ray().origin, ray.shear());
+    pub fn new(ray: &'a WatertightRay) -> Self {
+        let origin: &[f32; 3] = ray.ray().origin.as_ref();
+        let [x, y, z] = ray.axes();
         Self {
-            axes,
-            origin: LaneVector::splat(Vec3::new(origin[axes[0]], origin[axes[1]], origin[axes[2]])),
-            shear: LaneVector::splat(shear),
+            origin: LaneVector { x: L::splat(origin[x]), y: L::splat(origin[y]), z: L::splat(origin[z]) },
+            shear: LaneVector::splat(ray.shear()),
             t_min: L::splat(ray.ray().t_min),
             t_max: L::splat(ray.ray().t_max),
             ray,
         }
     }
 
+    /// Lets blocks answer nothing that is farther.
     #[inline(always)]
     pub fn set_t_max(&mut self, t_max: f32) {
-        self.ray.set_t_max(t_max);
         self.t_max = L::splat(t_max);
     }
 
     #[inline(always)]
     fn sheared(&self, point: &[[f32; LEAF_WIDTH]; 3]) -> LaneVector<L> {
         // SAFETY: a watertight ray permutes the three axes.
-        let along = |axis: usize| L::load(unsafe { point.get_unchecked(self.axes[axis]) });
+        let axes = self.ray.axes();
+        let along = |axis: usize| L::load(unsafe { point.get_unchecked(axes[axis]) });
         let z = along(2).sub(self.origin.z);
         LaneVector {
             x: along(0).sub(self.origin.x).sub(self.shear.x.mul(z)),

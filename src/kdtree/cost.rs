@@ -22,9 +22,10 @@ pub struct TraversalCost {
 impl Tracer {
     /// What [`Tracer::closest`] does for a ray when all triangles count.
     pub fn cost(&self, ray: &Ray) -> TraversalCost {
-        let mut prepared = BlockRay::<Portable>::new(WatertightRay::new(ray));
+        let watertight = WatertightRay::new(ray);
+        let mut prepared = BlockRay::<Portable>::new(&watertight);
         let (mut nodes, mut blocks, mut nearest) = (0, 0, ray.t_max);
-        let visit = |first: u32, count: u32| {
+        let mut visit = |first: u32, count: u32| {
             for block in &self.blocks[first as usize..(first + count) as usize] {
                 blocks += 1;
                 let (hits, distances) = block.intersect(&prepared);
@@ -36,7 +37,10 @@ impl Tracer {
             }
             ControlFlow::Continue(nearest)
         };
-        walk_counted::<Portable>(&self.wide, ray, Order::NearestFirst, visit, || nodes += 1);
+        match self.wide.only_run() {
+            Some((first, count)) => _ = visit(first, count),
+            None => walk_counted::<Portable>(&self.wide, ray, Order::NearestFirst, visit, || nodes += 1),
+        }
         TraversalCost { nodes, triangles: blocks * LEAF_WIDTH as u32 }
     }
 }

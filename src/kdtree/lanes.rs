@@ -22,14 +22,18 @@ pub(super) trait Lanes: Copy {
     fn min(self, other: Self) -> Self;
     /// The greater numbers; the second where either is not a number.
     fn max(self, other: Self) -> Self;
-    /// A bit for each number that is less than the other; none where either is not a number.
-    fn less(self, other: Self) -> u32;
     /// A bit for each number that is at most the other; none where either is not a number.
     fn at_most(self, other: Self) -> u32;
     /// The numbers in another order: each of the low eight digits of the hexadecimal word names one.
     fn permute(self, order: u32) -> Self;
     /// A bit for each number that equals the other.
     fn equal(self, other: Self) -> u32;
+    /// The bits that differ.
+    fn xor(self, other: Self) -> Self;
+    /// The bits that are set in either.
+    fn or(self, other: Self) -> Self;
+    /// A bit for each number that has a minus.
+    fn signs(self) -> u32;
 }
 
 /// Plain loops, for every machine.
@@ -91,10 +95,6 @@ impl Lanes for Portable {
         self.zip(other, |a, b| if a > b { a } else { b })
     }
     #[inline(always)]
-    fn less(self, other: Self) -> u32 {
-        self.bits(other, |a, b| a < b)
-    }
-    #[inline(always)]
     fn at_most(self, other: Self) -> u32 {
         self.bits(other, |a, b| a <= b)
     }
@@ -105,6 +105,18 @@ impl Lanes for Portable {
     #[inline(always)]
     fn equal(self, other: Self) -> u32 {
         self.bits(other, |a, b| a == b)
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self.zip(other, |a, b| f32::from_bits(a.to_bits() ^ b.to_bits()))
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        self.zip(other, |a, b| f32::from_bits(a.to_bits() | b.to_bits()))
+    }
+    #[inline(always)]
+    fn signs(self) -> u32 {
+        self.bits(self, |a, _| a.is_sign_negative())
     }
 }
 
@@ -167,10 +179,6 @@ mod avx2 {
             Self(unsafe { _mm256_max_ps(self.0, other.0) })
         }
         #[inline(always)]
-        fn less(self, other: Self) -> u32 {
-            unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0)) as u32 }
-        }
-        #[inline(always)]
         fn at_most(self, other: Self) -> u32 {
             unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0)) as u32 }
         }
@@ -185,6 +193,18 @@ mod avx2 {
         #[inline(always)]
         fn equal(self, other: Self) -> u32 {
             unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0)) as u32 }
+        }
+        #[inline(always)]
+        fn xor(self, other: Self) -> Self {
+            Self(unsafe { _mm256_xor_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn or(self, other: Self) -> Self {
+            Self(unsafe { _mm256_or_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn signs(self) -> u32 {
+            unsafe { _mm256_movemask_ps(self.0) as u32 }
         }
     }
 }

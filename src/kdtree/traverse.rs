@@ -62,42 +62,33 @@ impl Tracer {
     }
 
     #[inline(always)]
-    fn closest_in<L: Lanes>(&self, ray: &Ray, mut accept: impl FnMut(TreeHit) -> bool) -> Option<TreeHit> {
-        let mut prepared = BlockRay::<L>::new(WatertightRay::new(ray));
-        let mut best: Option<(&Block, usize)> = None;
-        let (mut best_t, mut best_triangle) = (ray.t_max, u32::MAX);
-        walk::<L>(&self.wide, ray, Order::NearestFirst, |first, count| {
-            for block in self.blocks_of(first, count) {
-                let (hits, distances) = block.intersect(&prepared);
-                for lane in set_bits(hits) {
-                    let (t, triangle) = (distances[lane], block.references[lane] & !MARK);
-                    let nearer = t < best_t || (t == best_t && triangle < best_triangle);
-                    if nearer && counts(block, lane, &prepared.ray, &mut accept) {
-                        (best, best_t, best_triangle) = (Some((block, lane)), t, triangle);
-                        prepared.set_t_max(t);
-                    }
-                }
-            }
-            ControlFlow::Continue(best_t)
-        });
-        let (block, lane) = best?;
-        let place = block.intersect_lane(lane, &prepared.ray)?;
-        Some(TreeHit { triangle: best_triangle, place })
+    fn closest_in<L: Lanes>(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> Option<TreeHit> {
+        let watertight = WatertightRay::new(ray);
+        let mut search =
+            Closest { ray: BlockRay::<L>::new(&watertight), best: None, t: ray.t_max, triangle: u32::MAX, accept };
+        match self.wide.only_run() {
+            Some((first, count)) => search.meet(self.blocks_of(first, count)),
+            None => walk::<L>(&self.wide, ray, Order::NearestFirst, |first, count| {
+                search.meet(self.blocks_of(first, count));
+                ControlFlow::Continue(search.t)
+            }),
+        }
+        let (block, lane) = search.best?;
+        let place = block.intersect_lane(lane, &watertight)?;
+        Some(TreeHit { triangle: search.triangle, place })
     }
 
     #[inline(always)]
     fn any_in<L: Lanes>(&self, ray: &Ray, mut accept: impl FnMut(TreeHit) -> bool) -> bool {
-        let prepared = BlockRay::<L>::new(WatertightRay::new(ray));
+        let watertight = WatertightRay::new(ray);
+        let prepared = BlockRay::<L>::new(&watertight);
+        if let Some((first, count)) = self.wide.only_run() {
+            return is_blocked(self.blocks_of(first, count), &prepared, &mut accept);
+        }
         let mut found = false;
         walk::<L>(&self.wide, ray, Order::FullestFirst, |first, count| {
-            for block in self.blocks_of(first, count) {
-                let (hits, _) = block.intersect(&prepared);
-                if hits != 0 && set_bits(hits).any(|lane| counts(block, lane, &prepared.ray, &mut accept)) {
-                    found = true;
-                    return ControlFlow::Break(());
-                }
-            }
-            ControlFlow::Continue(ray.t_max)
+            found = is_blocked(self.blocks_of(first, count), &prepared, &mut accept);
+            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(ray.t_max) }
         });
         found
     }
@@ -106,6 +97,45 @@ impl Tracer {
     fn blocks_of(&self, first: u32, count: u32) -> &[Block] {
         &self.blocks[first as usize..(first + count) as usize]
     }
+}
+
+/// Looks for the nearest triangle.
+struct Closest<'a, L, A> {
+    ray: BlockRay<'a, L>,
+    /// Where the nearest so far stands, how far it is, and which it is.
+    best: Option<(&'a Block, usize)>,
+    t: f32,
+    triangle: u32,
+    accept: A,
+}
+
+impl<'a, L: Lanes, A: FnMut(TreeHit) -> bool> Closest<'a, L, A> {
+    #[inline(always)]
+    fn meet(&mut self, blocks: &'a [Block]) {
+        for block in blocks {
+            let (hits, distances) = block.intersect(&self.ray);
+            for lane in set_bits(hits) {
+                let (t, triangle) = (distances[lane], block.references[lane] & !MARK);
+                let nearer = t < self.t || (t == self.t && triangle < self.triangle);
+                if nearer && counts(block, lane, self.ray.ray, &mut self.accept) {
+                    (self.best, self.t, self.triangle) = (Some((block, lane)), t, triangle);
+                    self.ray.set_t_max(t);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a triangle of some blocks stops a ray.
+#[inline(always)]
+fn is_blocked<L: Lanes>(blocks: &[Block], ray: &BlockRay<L>, accept: &mut impl FnMut(TreeHit) -> bool) -> bool {
+    for block in blocks {
+        let (hits, _) = block.intersect(ray);
+        if hits != 0 && set_bits(hits).any(|lane| counts(block, lane, ray.ray, accept)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a hit counts.

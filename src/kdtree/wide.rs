@@ -93,6 +93,7 @@ impl WideNode {
 pub(super) struct WideTree {
     nodes: Vec<WideNode>,
     reach: f32,
+    only_run: Option<(u32, u32)>,
 }
 
 impl WideTree {
@@ -142,12 +143,22 @@ impl WideTree {
         assert!(wide.len() <= NODES, "the tree has more leaves than its builder can tell apart");
         let root = boxes[0];
         let reach = if root.is_empty() { 0.0 } else { root.min.abs().max(root.max.abs()).max_element() };
-        Self { nodes: wide, reach }
+        let only_run = match content(0) {
+            Part::Run { first, count, .. } => Some((first, count)),
+            Part::Node(_) => None,
+        };
+        Self { nodes: wide, reach, only_run }
     }
 
     /// The largest coordinate of all that is held, metres.
     pub fn reach(&self) -> f32 {
         self.reach
+    }
+
+    /// The run of a tree that is nothing but a leaf: all that there is, which no box need be tested for.
+    #[inline(always)]
+    pub fn only_run(&self) -> Option<(u32, u32)> {
+        self.only_run
     }
 
     /// The memory of all nodes.
