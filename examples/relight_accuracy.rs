@@ -282,7 +282,7 @@ impl Live {
         while !self.relighter.update(&settings).is_settled() {}
         let mut indirect = vec![Vec3::ZERO; self.order.len()];
         let shown = self.order.iter().zip(self.relighter.indirect());
-        shown.for_each(|(&element, light)| indirect[element as usize] = *light);
+        shown.for_each(|(&element, light)| indirect[element as usize] = light);
         indirect
     }
 }

@@ -24,7 +24,7 @@ use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{LowRank, Moved, Precomputed};
+use crate::radiosity::low_rank::{Moved, Precomputed};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
@@ -143,7 +143,7 @@ impl Doors {
         let moved = |scene, world| Moved { scene, world, elements, boxes: &boxes, rays: RAYS, seed: SEED, loss: LOSS };
         let mut transport = precomputed.transport.clone();
         let at_rest = transport.follow(&moved(&self.level.scene, &*self.level.world), monitor)?;
-        let before = spread(&transport, &self.first);
+        let before = transport.spread(&self.first);
         let mut transport = precomputed.transport.clone();
         let followed = transport.follow(&moved(&scene, &world), monitor)?;
         let mut detours = vec![Vec3::ZERO; elements.len()];
@@ -151,7 +151,7 @@ impl Doors {
         followed.detours.iter().for_each(|&(row, light)| detours[row as usize] += light);
         let reflected = transport.first_bounce(&detours);
         first.iter_mut().zip(reflected).for_each(|(first, reflected)| *first += Vec3::from(reflected));
-        let after = spread(&transport, &first);
+        let after = transport.spread(&first);
         for (row, more) in more.iter_mut().enumerate() {
             *more += after[row] - before[row] + detours[row];
         }
@@ -251,11 +251,4 @@ impl Door {
 fn bounds(scene: &Scene, surface: SurfaceId) -> Aabb {
     let triangles = 0..scene.mesh_of(surface).triangles.len() as u32;
     triangles.map(|triangle| scene.triangle(surface, triangle).bounds()).fold(Aabb::EMPTY, Aabb::union)
-}
-
-/// Indirect irradiance of all elements, lux, for what patches reflect once; see [`LowRank::spread`].
-pub fn spread(transport: &LowRank, first: &[Vec3]) -> Vec<Vec3> {
-    let mut indirect = vec![Vec3::ZERO; transport.elements()];
-    transport.spread(bytemuck::cast_slice(first), &mut indirect);
-    indirect
 }

@@ -4,9 +4,9 @@
 //! lights now --> reach: what each light brings to each patch, by shadow rays, within a budget
 //!                  |     (once for each place that it stands in: a new strength needs no ray)
 //!                  v
-//!        differences from the baked lights --> low rank: all bounces --> smoothed --> texels: baked + difference,
-//!                  |                                                        ^                 never below zero
-//!                  once lights rest: sweeps over what elements' rays met ---+
+//!        differences from the baked lights, step by step --> low rank: all bounces --> smoothed --> texels: baked
+//!                  |                                                                     ^        + difference,
+//!                  once lights rest: sweeps over what elements' rays met ----------------+        never below zero
 //! ```
 //!
 //! Start from [`Relighter`]: it is given what a bake left ([`Level`]) and, update by update, the lights as they are
@@ -18,6 +18,7 @@
 //! | `relighter` | the state, and what one update does |
 //! | `level` | what is relit |
 //! | `lights` | which live light was which baked one; what is shape and what is strength |
+//! | `light` | what has come and gone, on its way from what is shown to what is wanted |
 //! | `slot` | one light: as it was baked, as it is, and what is known of both |
 //! | `reach` | what a light of strength one brings, traced little by little |
 //! | `order` | in which order receivers are asked, so that few of them say much |
@@ -25,6 +26,7 @@
 //! | `near` | rays that what has moved may have to do with |
 //! | `finer` | direct light known better than at first, once lights rest |
 //! | `resting` | light followed from element to element once lights rest |
+//! | `pages` | from light to texels, on the processor |
 //! | `texels` | which texels show which receivers |
 //!
 //! **Direct light.** Pages that hold indirect light alone ([`Content::Indirect`](crate::radiosity::Content)) leave it to the
@@ -42,9 +44,11 @@
 mod doors;
 mod finer;
 mod level;
+mod light;
 mod lights;
 mod near;
 mod order;
+mod pages;
 mod reach;
 mod relighter;
 mod resting;
@@ -55,5 +59,7 @@ mod texels;
 
 pub use doors::{Door, Doors, Placed};
 pub use level::{Level, LevelError};
+pub use light::Difference;
 pub use lights::{LiveLight, LivePanel, switched_off};
 pub use relighter::{Relighter, Update, UpdateSettings};
+pub use texels::Texels;

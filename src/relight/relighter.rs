@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use glam::Vec3;
-use rayon::prelude::*;
 
-use super::doors::{Placed, spread};
+use super::doors::Placed;
 use super::level::Level;
+use super::light::{Difference, Light};
 use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of, fault_of_strength, lit, plain};
 use super::near::Near;
 use super::order::Order;
+use super::pages::Pages;
 use super::reach::{Received, Receiving};
 use super::resting::{Next, Resting};
 use super::slot::{Slot, Which};
@@ -18,10 +19,7 @@ use super::texels::Texels;
 use crate::geometry::{Aabb, SurfaceId};
 use crate::radiosity::Content;
 use crate::radiosity::low_rank::Smoothing;
-use crate::scene::{OneLight, Scene, luminance};
-
-/// A difference of light so small, as a part of the change that it remains of, is no difference.
-const SETTLED: f32 = 1e-3;
+use crate::scene::{OneLight, Scene};
 
 /// How much one update may do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +52,9 @@ pub struct Update {
     pub behind: f32,
     /// True while lights rest and what is shown will become finer.
     pub is_refining: bool,
-    /// Pages that look different from before.
+    /// True when pages are to be drawn anew.
+    pub is_new: bool,
+    /// Pages that look different from before, where they have been drawn.
     pub pages: Vec<usize>,
 }
 
@@ -71,10 +71,8 @@ pub struct Relighter {
     /// The scene with panels that emit one.
     lit: Arc<Scene>,
     order: Order,
-    smoothing: Smoothing,
     /// Weights of all receivers of each patch.
     weights: Vec<Vec3>,
-    texels: Vec<Texels>,
     /// Baked lights in the scene's order, then panels, then what came later.
     slots: Vec<Slot>,
     panels: BTreeMap<SurfaceId, usize>,
@@ -86,26 +84,25 @@ pub struct Relighter {
     /// Boxes around what is not where it was baked, and pages that are yet to show that.
     moved: Vec<Aabb>,
     has_moved: bool,
-    /// Indirect irradiance that has come and gone, lux by row: as it should be, and as it is shown.
-    wanted: Vec<Vec3>,
-    shown: Vec<Vec3>,
-    /// The largest difference between both since they were last the same.
-    change: f32,
+    /// Indirect light that has come and gone.
+    light: Light,
     /// What lights come to that have rested since they last changed.
     resting: Option<Resting>,
-    /// Which lights' direct light has been changed in the pages, and how.
+    /// Which lights' direct light has been changed in the pages, and how; what is known of it may be more by now.
     direct: Vec<(usize, Vec3)>,
-    pages: Vec<Vec<Vec3>>,
+    is_direct_known_better: bool,
+    /// [`Difference::elements`], and which edition.
+    elements: Vec<Vec3>,
+    edition: u64,
+    pages: Pages,
 }
 
 impl Relighter {
     /// All lights are as they were baked.
     pub fn new(level: Level) -> Self {
-        let Level { scene, precomputed, pages, .. } = &level;
+        let Level { scene, precomputed, .. } = &level;
         let (transport, receivers) = (&precomputed.transport, &precomputed.receivers);
         let order = Order::new(&transport.patches, &receivers.visible);
-        let texels = Texels::of_pages(pages, receivers);
-        let shown_pages = pages.iter().map(|page| page.texels.clone()).collect();
         let mut slots: Vec<Slot> = Vec::new();
         let mut panels = BTreeMap::new();
         for (name, shining) in baked_lights(scene) {
@@ -114,13 +111,10 @@ impl Relighter {
             }
             slots.push(Slot::baked(&name, shining));
         }
-        let dark = vec![Vec3::ZERO; transport.elements()];
         Self {
-            smoothing: Smoothing::new(precomputed),
             lit: lit(scene),
             weights: order.weights(transport),
             order,
-            texels,
             slots,
             panels,
             warned: HashSet::new(),
@@ -129,12 +123,13 @@ impl Relighter {
             is_stale: false,
             moved: Vec::new(),
             has_moved: false,
-            wanted: dark.clone(),
-            shown: dark,
-            change: 0.0,
+            light: Light::new(transport.patches.len()),
             resting: None,
             direct: Vec::new(),
-            pages: shown_pages,
+            is_direct_known_better: false,
+            elements: Vec::new(),
+            edition: 0,
+            pages: Pages::new(&level),
             level,
         }
     }
@@ -152,7 +147,8 @@ impl Relighter {
     /// When the level has other elements.
     pub fn set_level(&mut self, placed: Placed) {
         let Placed { level, boxes, .. } = placed;
-        assert_eq!(level.precomputed.transport.elements(), self.shown.len(), "the same level");
+        let elements = |level: &Level| level.precomputed.transport.elements();
+        assert_eq!(elements(&level), elements(&self.level), "the same level");
         let moved = [&*self.moved, &*boxes].concat();
         let [before, after] = [&self.level, &level].map(|level| Near { world: &*level.world, boxes: &moved });
         let receiving = |level, world| Receiving { level, world, order: &self.order, is_spread: false };
@@ -162,6 +158,7 @@ impl Relighter {
             slot.follow(&self.lit, shows_direct, &before, &after);
         }
         (self.level, self.moved) = (level, boxes);
+        self.pages.forget();
         (self.is_stale, self.has_moved) = (true, true);
     }
 
@@ -248,6 +245,15 @@ impl Relighter {
 
     /// Traces what there is to trace, as far as the budget goes, and draws what has changed.
     pub fn update(&mut self, settings: &UpdateSettings) -> Update {
+        let mut update = self.advance(settings);
+        if update.is_new {
+            update.pages = self.draw();
+        }
+        update
+    }
+
+    /// The same without drawing it, for those who draw [`difference`](Self::difference) themselves.
+    pub fn advance(&mut self, settings: &UpdateSettings) -> Update {
         self.updates += 1;
         let mut update = Update::default();
         if self.is_enabled {
@@ -261,28 +267,58 @@ impl Relighter {
         let may_rest = is_known && settings.sweeps > 0;
         if core::mem::take(&mut self.is_stale) {
             self.sum_up();
-        } else if may_rest && has_more(&self.resting) && self.shown == self.wanted {
+        } else if may_rest && has_more(&self.resting) && self.light.has_arrived() {
             update.rays += self.rest(settings);
         }
         update.is_refining = may_rest && has_more(&self.resting);
-        let is_indirect_new = self.approach(settings.keep);
+        let [are_patches_new, are_elements_new] = self.light.approach(settings.keep);
         update.behind = self.behind();
         let is_direct_new = self.choose_direct();
         let has_moved = core::mem::take(&mut self.has_moved);
-        if is_indirect_new || is_direct_new || has_moved {
-            update.pages = self.draw();
+        update.is_new = are_patches_new || are_elements_new || is_direct_new || has_moved;
+        let is_other = are_elements_new || is_direct_new || has_moved || self.is_direct_known_better;
+        if update.is_new && is_other {
+            self.add_up_elements();
         }
         update
     }
 
+    /// Draws all pages, and answers which of them look different.
+    pub fn draw(&mut self) -> Vec<usize> {
+        let Self { level, light, elements, edition, pages, .. } = self;
+        pages.draw(level, &Difference { patches: light.patches(), elements, edition: *edition })
+    }
+
+    /// What pages are to show beside what was baked.
+    pub fn difference(&self) -> Difference<'_> {
+        Difference { patches: self.light.patches(), elements: &self.elements, edition: self.edition }
+    }
+
+    /// What is being relit, its doors where they are.
+    pub fn level(&self) -> &Level {
+        &self.level
+    }
+
+    /// How light is averaged over neighbours before pages show it.
+    pub fn smoothing(&self) -> &Smoothing {
+        self.pages.smoothing()
+    }
+
+    /// Which texels of each page show which receivers.
+    pub fn texels(&self) -> &[Texels] {
+        self.pages.texels()
+    }
+
     /// A page as it is to be shown: irradiance / pi, cd/m2, rows from the top.
     pub fn page(&self, index: usize) -> &[Vec3] {
-        &self.pages[index]
+        self.pages.page(index)
     }
 
     /// What is shown more than was baked of the indirect irradiance of all elements, lux, in the order of the patches.
-    pub fn indirect(&self) -> &[Vec3] {
-        &self.shown
+    pub fn indirect(&self) -> Vec<Vec3> {
+        let mut indirect = self.pages.spread(&self.level.precomputed.transport, self.light.patches());
+        indirect.iter_mut().zip(self.light.elements()).for_each(|(light, more)| *light += *more);
+        indirect
     }
 
     /// Lamps whose direct light is no longer in pages that held it, because they have moved: the renderer is to draw it.
@@ -329,30 +365,31 @@ impl Relighter {
     /// What all changed lights bring by way of patches, in the order of the slots.
     fn sum_up(&mut self) {
         self.resting = None;
-        let Self { level, slots, weights, smoothing, wanted, .. } = self;
+        let Self { slots, weights, light, .. } = self;
         let mut first = vec![Vec3::ZERO; weights.len()];
         if self.is_enabled {
             slots.iter().for_each(|slot| slot.add(weights, &mut first));
         }
-        wanted.fill(Vec3::ZERO);
-        if first.iter().any(|light| *light != Vec3::ZERO) {
-            smoothing.smooth(&spread(&level.precomputed.transport, &first), wanted);
-        }
+        light.want(first);
     }
 
     /// Goes on with what all changed lights come to; how many rays that took. The last of so many bounces is wanted.
     fn rest(&mut self, settings: &UpdateSettings) -> u64 {
-        let Self { level, lit, order, slots, smoothing, wanted, resting, .. } = self;
-        let resting = resting.get_or_insert_with(|| Resting::new(slots, wanted));
+        let Self { level, lit, order, slots, light, resting, pages, .. } = self;
+        let spread = || pages.spread(&level.precomputed.transport, light.patches());
+        let resting = resting.get_or_insert_with(|| Resting::new(slots, spread()));
         let mut rays = 0;
         match resting.next() {
             Next::Sweep => {
                 if resting.sweep(&level.precomputed.hits, settings.sweeps) {
-                    smoothing.smooth(resting.light(), wanted);
+                    let mut smooth = vec![Vec3::ZERO; resting.light().len()];
+                    pages.smoothing().smooth(resting.light(), &mut smooth);
+                    light.correct(resting.spread(), &smooth);
                 }
             }
             Next::Ask => {
                 let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
+                self.is_direct_known_better = !self.direct.is_empty();
                 let budget = u64::from(settings.rays.max(1));
                 for slot in slots.iter_mut().filter(|slot| slot.is_changed()) {
                     rays += slot.refine(lit, &receiving, budget.saturating_sub(rays));
@@ -365,35 +402,13 @@ impl Relighter {
         rays
     }
 
-    /// Brings what is shown nearer to what is wanted; true when it changes.
-    fn approach(&mut self, keep: f32) -> bool {
-        let difference = |(wanted, shown): (&Vec3, &Vec3)| (*wanted - *shown).abs().max_element();
-        let largest = self.wanted.iter().zip(&self.shown).map(difference).fold(0.0, f32::max);
-        if largest == 0.0 {
-            return false;
-        }
-        self.change = self.change.max(largest);
-        let step = 1.0 - keep.clamp(0.0, 1.0);
-        if step >= 1.0 || largest <= SETTLED * self.change {
-            self.shown.copy_from_slice(&self.wanted);
-            self.change = 0.0;
-        } else {
-            self.shown.iter_mut().zip(&self.wanted).for_each(|(shown, wanted)| *shown += (*wanted - *shown) * step);
-        }
-        true
-    }
-
     fn behind(&self) -> f32 {
         let unseen =
             self.is_enabled && self.slots.iter().any(|slot| slot.pending(&self.order).any(|(steps, ..)| steps == 0));
         if unseen {
             return 1.0;
         }
-        let sum = |of: &mut dyn Iterator<Item = Vec3>| of.map(|light| luminance(light.abs())).sum::<f32>();
-        let (wanted, shown) = (&self.wanted, &self.shown);
-        let missing = sum(&mut wanted.iter().zip(shown).map(|(wanted, shown)| *wanted - *shown));
-        let all = sum(&mut wanted.iter().copied()).max(sum(&mut shown.iter().copied()));
-        if missing > 0.0 { missing / all } else { 0.0 }
+        self.light.behind()
     }
 
     /// Whose direct light pages show differently from now on; true when that is another choice than before.
@@ -408,21 +423,19 @@ impl Relighter {
         is_new
     }
 
-    /// Draws all pages; which of them look different.
-    fn draw(&mut self) -> Vec<usize> {
-        let Self { level, shown, slots, direct, .. } = self;
-        let with_direct = (!direct.is_empty()).then(|| {
-            let mut all = shown.clone();
-            for (slot, factor) in direct.iter() {
-                let receivers = slots[*slot].direct().map_or(&[][..], |(_, receivers)| receivers);
-                receivers.iter().for_each(|&Received { row, light }| all[row as usize] += light * *factor);
-            }
-            all
-        });
-        let more = with_direct.as_ref().unwrap_or(shown);
-        let pages = self.pages.par_iter_mut().zip(&*level.pages).zip(&self.texels).enumerate();
-        pages
-            .filter_map(|(index, ((shown, baked), texels))| texels.draw(&baked.texels, more, shown).then_some(index))
-            .collect()
+    /// Sums up what elements get beside what patches spread: light that rests, and direct light in pages that hold it.
+    fn add_up_elements(&mut self) {
+        let Self { level, light, slots, direct, elements, .. } = self;
+        elements.clear();
+        elements.extend(light.elements());
+        if !direct.is_empty() {
+            elements.resize(level.precomputed.transport.elements(), Vec3::ZERO);
+        }
+        for (slot, factor) in direct {
+            let receivers = slots[*slot].direct().map_or(&[][..], |(_, receivers)| receivers);
+            receivers.iter().for_each(|&Received { row, light }| elements[row as usize] += light * *factor);
+        }
+        self.edition += 1;
+        self.is_direct_known_better = false;
     }
 }

@@ -14,7 +14,9 @@ use crate::radiosity::low_rank::StoredTransport;
 pub struct Resting {
     /// Direct irradiance that has come and gone, lux by row; none while it is asked for.
     direct: Option<Vec<Vec3>>,
-    /// Indirect irradiance, as far as it has been followed, and for how many bounces.
+    /// Indirect irradiance as patches tell it.
+    spread: Vec<Vec3>,
+    /// The same, as far as it has been followed, and for how many bounces.
     light: Vec<Vec3>,
     swept: u32,
     is_fine: bool,
@@ -32,8 +34,9 @@ pub enum Next {
 impl Resting {
     /// Begins with what was known first of direct light, whatever is known since, so that the outcome has no memory, and
     /// with what patches tell of the indirect light.
-    pub fn new(slots: &[Slot], indirect: &[Vec3]) -> Self {
-        Self { direct: Some(direct(slots, false, indirect.len())), light: indirect.to_vec(), swept: 0, is_fine: false }
+    pub fn new(slots: &[Slot], spread: Vec<Vec3>) -> Self {
+        let direct = Some(direct(slots, false, spread.len()));
+        Self { direct, light: spread.clone(), spread, swept: 0, is_fine: false }
     }
 
     pub fn next(&self) -> Next {
@@ -63,7 +66,12 @@ impl Resting {
         (self.direct, self.swept, self.is_fine) = (Some(direct(slots, true, self.light.len())), 0, true);
     }
 
-    /// Indirect irradiance, lux by row.
+    /// Indirect irradiance as patches tell it, lux by row.
+    pub fn spread(&self) -> &[Vec3] {
+        &self.spread
+    }
+
+    /// Indirect irradiance as it has been followed, lux by row.
     pub fn light(&self) -> &[Vec3] {
         &self.light
     }

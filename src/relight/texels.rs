@@ -82,6 +82,12 @@ impl Texels {
         grown.into_iter().for_each(|(texel, list)| self.lists[texel] = list);
     }
 
+    /// Which list each texel shows, beyond the last for none; where each list starts, and their number; rows, and how much
+    /// each counts.
+    pub fn parts(&self) -> (&[u32], &[u32], &[(u32, f32)]) {
+        (&self.lists, &self.offsets, &self.sources)
+    }
+
     /// The page with some more irradiance, lux by row, or less, but never below nothing. True when `shown` was another.
     pub fn draw(&self, baked: &[Vec3], more: &[Vec3], shown: &mut [Vec3]) -> bool {
         let draw = |((shown, baked), &list): ((&mut Vec3, &Vec3), &u32)| {

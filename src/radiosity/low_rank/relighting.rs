@@ -124,15 +124,21 @@ impl LowRank {
     /// # Panics
     /// When either is not as long as there are elements.
     pub fn relight(&self, direct: &[Vec3], indirect: &mut [Vec3]) {
-        self.spread(&self.first_bounce(direct), indirect);
+        self.see(&self.first_bounce(direct), indirect);
     }
 
     /// Indirect irradiance of all elements, lux, for the mean radiosity of each patch that reflects direct irradiance once,
     /// lm/m2. It is linear: differences of light, negative ones too, go the same way.
     ///
     /// # Panics
-    /// When `first` is not as long as there are patches, or `indirect` as there are elements.
-    pub fn spread(&self, first: &[[f32; CHANNELS]], indirect: &mut [Vec3]) {
+    /// When `first` is not as long as there are patches.
+    pub fn spread(&self, first: &[Vec3]) -> Vec<Vec3> {
+        let mut indirect = vec![Vec3::ZERO; self.elements()];
+        self.see(cast_slice(first), &mut indirect);
+        indirect
+    }
+
+    fn see(&self, first: &[[f32; CHANNELS]], indirect: &mut [Vec3]) {
         let radiosity = self.all_bounces(first);
         self.views.multiply(&tiles(&radiosity), cast_slice_mut::<Vec3, [f32; CHANNELS]>(indirect));
     }
