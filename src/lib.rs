@@ -79,8 +79,8 @@ pub mod prelude {
     pub use crate::plugin::{
         Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,
         BakeStatic, BakedLevel, CancelBake, EmissiveUnits, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
-        LiveViewStatus, RadiosityPlugins, Relight, RelightDoor, RelightExclude, RelightStatus, RemoveLightmaps,
-        SceneSettings, SceneStatus,
+        LiveViewStatus, RadiosityPlugins, Relight, RelightDevice, RelightDoor, RelightExclude, RelightStatus,
+        RemoveLightmaps, SceneSettings, SceneStatus,
     };
     pub use crate::radiosity::Content;
 }

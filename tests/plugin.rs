@@ -17,5 +17,7 @@ mod files;
 mod live;
 #[path = "plugin/relight.rs"]
 mod relight;
+#[path = "plugin/relight_graphics.rs"]
+mod relight_graphics;
 #[path = "plugin/world.rs"]
 mod world;

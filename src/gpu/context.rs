@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use wgpu::{
-    Adapter, AdapterInfo, Device, DeviceDescriptor, DeviceType, Instance, InstanceDescriptor, Limits, PowerPreference,
-    Queue, RequestAdapterOptions,
+    Adapter, AdapterInfo, Device, DeviceDescriptor, DeviceType, ErrorFilter, Instance, InstanceDescriptor, Limits,
+    PowerPreference, Queue, RequestAdapterOptions,
 };
 
 /// A graphics card, or software that stands in for one.
@@ -66,6 +66,16 @@ pub enum GpuFault {
         /// What the adapter is called.
         adapter: String,
     },
+    /// The device could not do what its limits allow.
+    #[error("{adapter} has no room for {what}: {reason}; use the CPU, or less of them")]
+    NoRoom {
+        /// What there is no room for.
+        what: &'static str,
+        /// What the device says.
+        reason: String,
+        /// What the adapter is called.
+        adapter: String,
+    },
     /// The device went away while it worked.
     #[error("the graphics device was lost: {0}")]
     Lost(String),
@@ -82,16 +92,18 @@ impl Gpu {
     /// # Errors
     /// When there is none, or it offers too little.
     pub fn headless() -> Result<Self, GpuFault> {
+        Self::open(limits_to_ask_for)
+    }
+
+    /// The same with other limits.
+    fn open(limits: impl FnOnce(&Adapter) -> Limits) -> Result<Self, GpuFault> {
         let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
         let options =
             RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
         let adapter = pollster::block_on(instance.request_adapter(&options))
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
-        let descriptor = DeviceDescriptor {
-            label: Some("radiosity"),
-            required_limits: limits_to_ask_for(&adapter),
-            ..Default::default()
-        };
+        let descriptor =
+            DeviceDescriptor { label: Some("radiosity"), required_limits: limits(&adapter), ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
         let gpu = Self::from_device(device, queue, adapter.get_info())?;
@@ -124,6 +136,23 @@ impl Gpu {
             }
         }
         Ok(Self { device, queue, info, first_error: Arc::default() })
+    }
+
+    /// Answers what goes wrong while things are put into the device's memory, which would end an app that draws there too.
+    pub(super) fn guarded<T>(
+        &self,
+        what: &'static str,
+        make: impl FnOnce() -> Result<T, GpuFault>,
+    ) -> Result<T, GpuFault> {
+        let memory = self.device.push_error_scope(ErrorFilter::OutOfMemory);
+        // What found no memory is not valid either.
+        let validity = self.device.push_error_scope(ErrorFilter::Validation);
+        let made = make();
+        let invalid = pollster::block_on(validity.pop());
+        match pollster::block_on(memory.pop()).or(invalid) {
+            Some(error) => Err(GpuFault::NoRoom { what, reason: error.to_string(), adapter: self.name().to_owned() }),
+            None => made,
+        }
     }
 
     /// What the adapter is called.
@@ -174,4 +203,12 @@ pub(crate) fn test_device() -> Option<Gpu> {
             None
         }
     }
+}
+
+/// Another of the same kind, of which shaders see no more than so many bytes of a buffer.
+#[cfg(test)]
+pub(crate) fn small_test_device(bytes: u64) -> Option<Gpu> {
+    test_device()?;
+    let limits = Limits { max_storage_buffer_binding_size: bytes, ..Limits::default() };
+    Some(Gpu::open(|_| limits).expect("a device like the one before"))
 }

@@ -6,7 +6,7 @@
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
 //! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A
 //! [`PictureFilter`] makes films of few samples watchable. [`GpuCounters`] shoot rays that only a partition speeds up.
-//! [`GpuLowRank`] lights a level anew when lights change.
+//! [`GpuLowRank`] lights a level anew when lights change, and [`GpuPages`] draws its pages.
 //!
 //! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
@@ -22,6 +22,7 @@ mod landed;
 mod light_path;
 mod low_rank;
 mod pace;
+mod pages;
 mod path;
 mod rays;
 mod render;
@@ -37,6 +38,7 @@ pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
 pub use low_rank::GpuLowRank;
+pub use pages::GpuPages;
 pub use path::{Pass, PathKernel};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;

@@ -28,7 +28,7 @@ pub use elements::{ElementId, ElementPiece, ElementSampler, Elements, OpenSides,
 #[cfg(feature = "gpu")]
 pub(crate) use footprint::{BranchDescription, PieceDescription, PieceShape, TexelDescription};
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
-pub use page::{Page, irradiance_at, pages};
+pub use page::{Page, PageFormat, irradiance_at, pages};
 pub use statistics::LayoutStatistics;
 pub use unwrap::{Unwrap, Unwrapper, Uv1Problem};
 pub use voxels::Voxels;

@@ -7,6 +7,25 @@ use glam::{Vec2, Vec3};
 use super::{ElementId, Elements, Layout, PageSize, Texel};
 use crate::geometry::Hit;
 
+/// How a page's texels are stored in textures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageFormat {
+    /// Four half floats: what a live bake writes.
+    HalfFloat,
+    /// Three mantissas with a common exponent: what baked levels are stored as.
+    SharedExponent,
+}
+
+impl PageFormat {
+    /// Bytes of a texel.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::HalfFloat => 8,
+            Self::SharedExponent => 4,
+        }
+    }
+}
+
 /// One lightmap texture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {

@@ -22,11 +22,11 @@ use super::overlay::{PageValidity, TexelValidity};
 use super::relight::RelightOrigin;
 use super::sync::{Names, numbered};
 use super::write_back::{
-    Baked, Batch, Batches, LitLights, PageFormat, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
+    Baked, Batch, Batches, LitLights, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
 };
 use crate::bake::BakeSettings;
 use crate::lightmap::files::{Level, LevelError, LevelMesh};
-use crate::lightmap::{Unwrap, Voxels};
+use crate::lightmap::{PageFormat, Unwrap, Voxels};
 use crate::radiosity::Content;
 use crate::scene::{SurfaceKey, hash, load};
 

@@ -1,4 +1,4 @@
-//! From light of patches to texels.
+//! From light of patches to texels, on the processor. The graphics card does the same in `gpu::GpuPages`.
 
 use glam::Vec3;
 use rayon::prelude::*;

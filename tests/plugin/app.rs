@@ -41,7 +41,7 @@ pub fn create_drawing_app() -> Option<App> {
     Some(create_app(WgpuSettings::default()))
 }
 
-fn create_app(settings: WgpuSettings) -> App {
+pub fn create_app(settings: WgpuSettings) -> App {
     let mut app = App::new();
     if settings.backends.is_none() {
         // Bevy's lights cannot be despawned without it, and it comes with the renderer.

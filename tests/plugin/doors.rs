@@ -15,11 +15,11 @@ use crate::app::*;
 use crate::relight::{at_once, change, f32_of_half, move_to, page_of, relightable, settle, status};
 
 /// Where a board hangs between the floor and its lamp, and where it does not.
-const BELOW: Vec3 = Vec3::new(0.0, 1.0, 0.0);
-const ASIDE: Vec3 = Vec3::new(8.0, 1.0, 0.0);
+pub const BELOW: Vec3 = Vec3::new(0.0, 1.0, 0.0);
+pub const ASIDE: Vec3 = Vec3::new(8.0, 1.0, 0.0);
 
 /// A board of a metre, halfway between the floor and a lamp of 100 candela.
-fn spawn_board(app: &mut App) -> Entity {
+pub fn spawn_board(app: &mut App) -> Entity {
     let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Cuboid::new(1.0, 0.1, 1.0));
     let material = spawn_material(app, Color::linear_rgb(0.5, 0.5, 0.5));
     let place = Transform::from_translation(BELOW);

@@ -169,7 +169,7 @@ fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
 }
 
 /// Bakes a built-in room as the command line does.
-fn bake_room(folder: &Path, relight: Option<u32>) {
+pub fn bake_room(folder: &Path, relight: Option<u32>) {
     let mut scene = bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene;
     bevy_radiosity::scene::check::repair(&mut scene);
     let settings = BakeSettings { relight, ..quick_bake().settings };

@@ -113,12 +113,16 @@ impl GpuLowRank {
     /// # Panics
     /// When there is not one for each patch.
     pub fn start(&self, first_bounce: &[[f32; 3]]) {
-        assert_eq!(first_bounce.len(), self.patches, "one for each patch");
-        let first: Vec<Vec4> = first_bounce.iter().map(|&light| Vec3::from(light).extend(0.0)).collect();
-        self.gpu.queue.write_buffer(&self.first, 0, bytemuck::cast_slice(&first));
+        self.write_first(bytemuck::cast_slice(first_bounce));
         let mut encoder = self.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
         self.record_products(&mut encoder);
         self.gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// Hands over what the processor has summed up, before [`GpuLowRank::record_products`] is submitted.
+    pub(super) fn write_first(&self, first_bounce: &[Vec3]) {
+        assert_eq!(first_bounce.len(), self.patches, "one for each patch");
+        self.gpu.queue.write_buffer(&self.first, 0, bytemuck::cast_slice(&padded(first_bounce)));
     }
 
     /// Waits for what was started last, and copies it from the device: indirect irradiance of all elements, lux.
@@ -149,7 +153,8 @@ impl GpuLowRank {
         self.record_products(encoder);
     }
 
-    fn record_products(&self, encoder: &mut CommandEncoder) {
+    /// Records what follows from the first bounces, to [`GpuLowRank::indirect_buffer`].
+    pub(super) fn record_products(&self, encoder: &mut CommandEncoder) {
         encoder.copy_buffer_to_buffer(&self.first, 0, &self.all, 0, self.first.size());
         for (bounces, channel) in self.bounces.iter().zip([Vec3::X, Vec3::Y, Vec3::Z]) {
             self.record_product(encoder, bounces, channel, [&self.first, &self.all]);

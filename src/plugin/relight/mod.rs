@@ -28,9 +28,11 @@
 //! | `doors` | doors as they are now, and what that makes of the level |
 //! | `update` | what one update is asked for, and what it shows |
 //! | `worker` | a thread that never holds up a frame |
+//! | `graphics` | pages that the graphics card draws |
 //! | `show` | from frame to frame: what to ask it for, and where its pages go |
 
 mod doors;
+mod graphics;
 mod origin;
 mod show;
 mod update;
@@ -41,6 +43,7 @@ use bevy::asset::AssetEventSystems;
 use bevy::camera::visibility::VisibilitySystems;
 use bevy::diagnostic::{Diagnostic, DiagnosticPath, RegisterDiagnostic};
 use bevy::prelude::*;
+use bevy::render::RenderApp;
 
 pub use doors::RelightDoor;
 pub use origin::{RelightLevel, RelightOrigin};
@@ -76,11 +79,35 @@ pub struct Relight {
     /// Milliseconds that a frame may wait for its own light, if the update before was as fast. Slower updates are shown
     /// in a later frame, and no frame waits for them.
     pub wait_milliseconds: f32,
+    /// What draws the pages. Either shows the same; the processor traces the rays of lights and doors in any case.
+    pub device: RelightDevice,
+}
+
+/// What draws pages that follow their lights: multiplies what lights bring to patches with what each texel sees of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq, Hash)]
+pub enum RelightDevice {
+    /// The graphics card, unless it is software that stands in for one or has no room for the level.
+    #[default]
+    Auto,
+    /// The processor: pages are uploaded whenever they change.
+    Processor,
+    /// Whatever the renderer draws with, if it has room for the level. A few numbers for each patch are uploaded, and
+    /// textures of pages are rewritten where they are: their [`Image`]s keep what the processor wrote last, which is what
+    /// views with [`LiveView::ends_at_lightmaps`](crate::plugin::LiveView) read.
+    Graphics,
 }
 
 impl Default for Relight {
     fn default() -> Self {
-        Self { enabled: true, rays: 30_000, sweeps: 3, smoothing_seconds: 0.05, wait_milliseconds: 4.0 }
+        Self {
+            enabled: true,
+            rays: 30_000,
+            sweeps: 3,
+            smoothing_seconds: 0.05,
+            wait_milliseconds: 4.0,
+            device: RelightDevice::Auto,
+        }
     }
 }
 
@@ -98,6 +125,10 @@ pub struct RelightStatus {
     pub is_active: bool,
     /// Why they do not, though [`Relight`] is there.
     pub problem: Option<String>,
+    /// True while the graphics card draws the pages.
+    pub is_on_graphics: bool,
+    /// Why the processor draws them though [`Relight::device`] is not [`RelightDevice::Processor`].
+    pub processor_reason: Option<String>,
     /// Updates shown so far.
     pub updates: u64,
     /// Lights of which more will be known after further updates.
@@ -127,6 +158,7 @@ impl Plugin for RelightPlugin {
     fn build(&self, app: &mut App) {
         let milliseconds = |path| Diagnostic::new(path).with_suffix(" ms");
         app.register_type::<Relight>()
+            .register_type::<RelightDevice>()
             .register_type::<RelightDoor>()
             .register_type::<RelightExclude>()
             .register_type::<RelightStatus>()
@@ -135,6 +167,7 @@ impl Plugin for RelightPlugin {
             .init_resource::<watch::Changes>()
             .init_resource::<show::Showing>()
             .init_resource::<HandedOver>()
+            .init_resource::<graphics::Drawn>()
             .register_diagnostic(milliseconds(RELIGHT_MAIN_THREAD))
             .register_diagnostic(milliseconds(RELIGHT_UPDATE))
             .register_diagnostic(milliseconds(RELIGHT_DOORS))
@@ -147,5 +180,8 @@ impl Plugin for RelightPlugin {
                     .after(VisibilitySystems::VisibilityPropagate)
                     .before(AssetEventSystems),
             );
+        if let Some(render_app) = app.get_sub_app_mut(RenderApp) {
+            graphics::add(render_app);
+        }
     }
 }

@@ -10,17 +10,21 @@ use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::doors::{DoorWorld, Doorway};
+use super::graphics::{Drawn, Renderer};
 use super::origin::{OriginError, RelightLevel, RelightOrigin};
-use super::update::{self, Done, Job};
+use super::update::{Done, Drawer, Job};
 use super::watch::{Changes, Panels, read_lights};
 use super::worker::Worker;
 use super::{
-    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightExclude, RelightStatus,
+    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightDevice, RelightExclude,
+    RelightStatus,
 };
+use crate::gpu::Gpu;
+use crate::lightmap::PageFormat;
 use crate::plugin::components::SceneSettings;
 use crate::plugin::sync::SceneReader;
-use crate::plugin::write_back::{Baked, PageFormat, Pages, apply_lights};
-use crate::relight::{LiveLight, LivePanel, Placed, Relighter, UpdateSettings};
+use crate::plugin::write_back::{Baked, Pages, apply_lights};
+use crate::relight::{LiveLight, LivePanel, Placed, UpdateSettings};
 
 /// Seconds that one frame counts at most.
 const LONGEST_FRAME: f32 = 0.1;
@@ -55,6 +59,10 @@ struct Relighting {
     /// What reading them took of this frame.
     reading: Duration,
     format: PageFormat,
+    /// What was asked to draw pages, and what does.
+    device: Option<RelightDevice>,
+    gpu: Result<Gpu, Option<String>>,
+    is_device_new: bool,
     is_settled: bool,
     was_enabled: bool,
     shown: Option<Instant>,
@@ -79,6 +87,7 @@ pub struct Said<'w> {
     status: ResMut<'w, RelightStatus>,
     handed: ResMut<'w, HandedOver>,
     changes: ResMut<'w, Changes>,
+    drawn: ResMut<'w, Drawn>,
 }
 
 /// Where pages are shown.
@@ -101,6 +110,7 @@ pub fn begin(
     }
     let origin = core::mem::take(&mut *origin);
     if !matches!(origin, RelightOrigin::None) {
+        said.drawn.begin(&[]);
         said.handed.set_if_neq(HandedOver::default());
     }
     match origin {
@@ -125,22 +135,22 @@ pub fn begin(
             Ok(Err(error)) => said.stop(error.to_string()),
             Err(_) => said.stop("reading what to relight with stopped by a fault of its own".to_owned()),
         },
-        Stage::Waiting(level) if screen.shows(&level) => said.start(*level),
+        Stage::Waiting(level) if screen.shows(&level) => said.start(*level, &screen.pages.0),
         other => other,
     };
 }
 
 impl Said<'_> {
     /// Begins to relight a level that is shown.
-    fn start(&mut self, level: RelightLevel) -> Stage {
+    fn start(&mut self, level: RelightLevel, images: &[Handle<Image>]) -> Stage {
         let panels = Panels::new(&level);
         let doorway = Doorway::new(&level);
         let RelightLevel { level, format, error, .. } = level;
-        let work = move |relighter: &mut Relighter, job| update::work(relighter, job, format);
-        match Worker::start("relight", move || Relighter::new(level), work) {
+        match Worker::start("relight", move || Drawer::new(level, format), Drawer::work) {
             Ok(worker) => {
                 *self.status = RelightStatus { is_active: true, transport_error: error, ..default() };
                 *self.changes = Changes { lights: true, panels: true };
+                self.drawn.begin(images);
                 Stage::Relighting(Box::new(Relighting {
                     worker,
                     panels,
@@ -150,6 +160,9 @@ impl Said<'_> {
                     news: None,
                     reading: Duration::ZERO,
                     format,
+                    device: None,
+                    gpu: Err(None),
+                    is_device_new: false,
                     is_settled: true,
                     was_enabled: true,
                     shown: None,
@@ -163,6 +176,7 @@ impl Said<'_> {
     /// Says why lightmaps do not follow.
     fn stop(&mut self, reason: String) -> Stage {
         warn!("{reason}; lightmaps stay as they are");
+        self.drawn.begin(&[]);
         *self.status = RelightStatus { problem: Some(reason), ..default() };
         Stage::Nothing
     }
@@ -232,12 +246,15 @@ pub fn advance(
     mut screen: Screen,
     mut diagnostics: Diagnostics,
     relight: Option<Res<Relight>>,
+    renderer: Renderer,
 ) {
     let Stage::Relighting(relighting) = &mut showing.0 else {
         return;
     };
     let started = Instant::now();
-    let settings = relight.map_or(Relight { enabled: false, ..default() }, |relight| *relight);
+    let without = Relight { enabled: false, device: relighting.device.unwrap_or_default(), ..default() };
+    let settings = relight.map_or(without, |relight| *relight);
+    let has_other_device = relighting.choose_device(settings.device, &renderer);
     if let Some((placed, time)) = relighting.doorway.advance(settings.enabled) {
         said.status.door_milliseconds = 1e3 * time.as_secs_f32();
         diagnostics.add_measurement(&RELIGHT_DOORS, || 1e3 * time.as_secs_f64());
@@ -250,8 +267,10 @@ pub fn advance(
     }
     let is_asked = relighting.placed.is_some()
         || (settings.enabled && (relighting.news.is_some() || !relighting.is_settled))
-        || relighting.was_enabled != settings.enabled;
-    if !relighting.worker.is_busy() && is_asked {
+        || relighting.was_enabled != settings.enabled
+        || has_other_device;
+    // A graphics card that is slower than frames are is not given more than it can do.
+    if !relighting.worker.is_busy() && is_asked && !said.drawn.is_under_way() {
         has_worked = true;
         relighting.ask(&settings);
         let patience = Duration::from_secs_f32((settings.wait_milliseconds * 1e-3).clamp(0.0, 1.0));
@@ -280,6 +299,15 @@ pub fn advance(
 }
 
 impl Relighting {
+    /// Looks what is to draw pages; true when the worker has yet to be told.
+    fn choose_device(&mut self, wanted: RelightDevice, renderer: &Renderer) -> bool {
+        if self.device != Some(wanted) || renderer.is_new() {
+            (self.device, self.gpu) = (Some(wanted), renderer.choose(wanted));
+            self.is_device_new = true;
+        }
+        self.is_device_new
+    }
+
     /// Gives the worker what has changed, and how much it may do.
     fn ask(&mut self, settings: &Relight) {
         self.was_enabled = settings.enabled;
@@ -293,7 +321,9 @@ impl Relighting {
         let lights = self.news.take();
         let placed = self.placed.take();
         self.is_placing = placed.is_some();
-        self.worker.give(Job { placed, lights, settings: update, is_enabled: settings.enabled });
+        self.is_device_new = false;
+        let (is_enabled, gpu) = (settings.enabled, self.gpu.clone().ok());
+        self.worker.give(Job { placed, lights, settings: update, is_enabled, gpu });
     }
 }
 
@@ -309,6 +339,10 @@ fn show(done: Done, relighting: &mut Relighting, said: &mut Said, screen: &mut S
         commands.queue(apply_lights);
     }
     let status = &mut *said.status;
+    status.is_on_graphics = done.on_graphics.is_some();
+    let unwanted = relighting.gpu.as_ref().err().cloned().flatten();
+    status.processor_reason = done.refusal.or(unwanted).filter(|_| !status.is_on_graphics);
+    said.drawn.set(done.on_graphics, done.is_drawn_there);
     status.updates += 1;
     status.waiting = done.update.waiting;
     status.behind = done.update.behind;

@@ -1,13 +1,16 @@
 //! One update: what it is asked for, and what it shows.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::gpu::{Gpu, GpuPages};
+use crate::lightmap::PageFormat;
 use crate::lightmap::files::rgb9e5;
-use crate::plugin::write_back::{PageFormat, half_floats};
-use crate::relight::{LiveLight, LivePanel, Placed, Relighter, Update, UpdateSettings};
+use crate::plugin::write_back::half_floats;
+use crate::relight::{Level, LiveLight, LivePanel, Placed, Relighter, Update, UpdateSettings};
 
 /// Texels that a thread packs at a time.
 const TEXELS: usize = 4096;
@@ -20,6 +23,8 @@ pub struct Job {
     pub lights: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
     pub settings: UpdateSettings,
     pub is_enabled: bool,
+    /// What is to draw pages; none for the processor.
+    pub gpu: Option<Gpu>,
 }
 
 /// What has been done.
@@ -27,24 +32,86 @@ pub struct Done {
     pub update: Update,
     /// Pages that look different, as their images hold them.
     pub pages: Vec<(usize, Vec<u8>)>,
+    /// Pages on the graphics card, whether they have been drawn anew, and why there are none though they were wanted.
+    pub on_graphics: Option<Arc<GpuPages>>,
+    pub is_drawn_there: bool,
+    pub refusal: Option<String>,
     /// See [`Relighter::moved`].
     pub moved: Vec<u64>,
     pub warnings: Vec<String>,
     pub time: Duration,
 }
 
-/// Does it, and packs what is to be shown.
-pub fn work(relighter: &mut Relighter, job: Job, format: PageFormat) -> Done {
-    let started = Instant::now();
-    let Job { placed, lights, settings, is_enabled } = job;
-    if let Some(placed) = placed {
-        relighter.set_level(placed);
+/// What updates work on.
+pub struct Drawer {
+    relighter: Relighter,
+    format: PageFormat,
+    graphics: Option<Arc<GpuPages>>,
+    /// The device that could not draw this level, and why.
+    refused: Option<(Gpu, String)>,
+}
+
+impl Drawer {
+    pub fn new(level: Level, format: PageFormat) -> Self {
+        Self { relighter: Relighter::new(level), format, graphics: None, refused: None }
     }
-    relighter.set_enabled(is_enabled);
-    let warnings = lights.map(|(lights, panels)| relighter.set_lights(&lights, &panels)).unwrap_or_default();
-    let update = relighter.update(&settings);
-    let pages = update.pages.iter().map(|&page| (page, packed(relighter.page(page), format))).collect();
-    Done { pages, moved: relighter.moved(), warnings, time: started.elapsed(), update }
+
+    /// Follows lights and doors, and draws what is to be shown.
+    pub fn work(&mut self, job: Job) -> Done {
+        let started = Instant::now();
+        let Job { placed, lights, settings, is_enabled, gpu } = job;
+        let is_another_level = placed.is_some();
+        if let Some(placed) = placed {
+            self.relighter.set_level(placed);
+        }
+        self.relighter.set_enabled(is_enabled);
+        let warnings = lights.map(|(lights, panels)| self.relighter.set_lights(&lights, &panels)).unwrap_or_default();
+        let update = self.relighter.advance(&settings);
+        let is_lost = self.switch(gpu.as_ref(), is_another_level);
+        let is_drawn = update.is_new || is_lost;
+        let mut pages = Vec::new();
+        match &self.graphics {
+            Some(graphics) if is_drawn => graphics.draw(&self.relighter.difference()),
+            None if is_drawn => {
+                let different = self.relighter.draw();
+                let all = (0..self.relighter.level().pages.len()).collect();
+                let different = if is_lost { all } else { different };
+                let packed = |page: usize| (page, packed(self.relighter.page(page), self.format));
+                pages.extend(different.into_iter().map(packed));
+            }
+            _ => {}
+        }
+        Done {
+            pages,
+            is_drawn_there: is_drawn && self.graphics.is_some(),
+            on_graphics: self.graphics.clone(),
+            refusal: self.refused.as_ref().map(|(_, reason)| reason.clone()),
+            moved: self.relighter.moved(),
+            warnings,
+            time: started.elapsed(),
+            update,
+        }
+    }
+
+    /// Has some device draw, or the processor; true when what another device has drawn is lost by that.
+    fn switch(&mut self, gpu: Option<&Gpu>, is_another_level: bool) -> bool {
+        let is_on = |there: &Gpu| gpu.is_some_and(|gpu| gpu.device() == there.device()) && !is_another_level;
+        if self.graphics.as_ref().is_some_and(|pages| is_on(pages.gpu())) {
+            return false;
+        }
+        if self.refused.as_ref().is_some_and(|(there, _)| is_on(there)) {
+            return false;
+        }
+        self.refused = None;
+        // There may be no room for both.
+        let is_lost = self.graphics.take().is_some();
+        match gpu.map(|gpu| (gpu, GpuPages::new(gpu, &self.relighter, self.format))) {
+            Some((_, Ok(pages))) => self.graphics = Some(Arc::new(pages)),
+            Some((gpu, Err(fault))) => self.refused = Some((gpu.clone(), fault.to_string())),
+            None => {}
+        }
+        is_lost
+    }
 }
 
 fn packed(texels: &[Vec3], format: PageFormat) -> Vec<u8> {

@@ -32,7 +32,7 @@ pub use copy::MeshCopies;
 pub use lights::BakedLight;
 use material::OneSidedMaterials;
 pub use material::StandInMaterial;
-pub use page::{PageFormat, PagePixels, Pages, half_floats};
+pub use page::{PagePixels, Pages, half_floats};
 pub use volume::{BakedVolume, exchange_volume};
 use volume::{remove_volume, show_volume};
 

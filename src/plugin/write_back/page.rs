@@ -6,16 +6,10 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use glam::Vec3;
 
-/// How a page's texels are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageFormat {
-    /// Four half floats: what a live bake writes.
-    HalfFloat,
-    /// Three mantissas with a common exponent: what baked levels are stored as.
-    SharedExponent,
-}
+use crate::lightmap::PageFormat;
 
 impl PageFormat {
+    /// As the renderer calls it.
     pub const fn texture_format(self) -> TextureFormat {
         match self {
             Self::HalfFloat => TextureFormat::Rgba16Float,

@@ -72,6 +72,11 @@ impl Smoothing {
         });
     }
 
+    /// Where the neighbours of each row start, and their number; rows, and how much each counts.
+    pub fn parts(&self) -> (&[u64], &[(u32, f32)]) {
+        (&self.offsets, &self.neighbours)
+    }
+
     fn of(&self, row: usize) -> &[(u32, f32)] {
         &self.neighbours[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }

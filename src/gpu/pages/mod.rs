@@ -1,0 +1,225 @@
+//! Pages that are rewritten on the device while their lights change: the twin of [`Relighter::draw`].
+//!
+//! ```text
+//! what patches reflect --> K --> U --> smoothed, and what rests or is direct added --> texels, as textures hold them
+//! ```
+//!
+//! The processor finds what lights bring to patches, and hands that over: a few thousand numbers. All else stays on the
+//! device. Pages are drawn into buffers, since few formats can be drawn into as textures, and copied from there by whoever
+//! shows them.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use glam::{Vec3, Vec4};
+use wgpu::{
+    BindGroup, Buffer, CommandEncoder, CommandEncoderDescriptor, ComputePipeline, Extent3d, TexelCopyBufferInfo,
+    TexelCopyBufferLayout, Texture, TextureFormat,
+};
+
+use super::kernel::{bind, dispatch, layout};
+use super::shader::piece;
+use super::{Gpu, GpuFault, GpuLowRank};
+use crate::lightmap::{Page, PageFormat};
+use crate::relight::{Difference, Relighter};
+
+/// Storage buffers after the uniform, of the kernel that smooths and of those that draw: true for those that are only read.
+const SMOOTHING: [bool; 5] = [true, true, true, true, false];
+const DRAWING: [bool; 6] = [true, true, true, true, true, false];
+
+/// What rows of a buffer that is copied to a texture start at multiples of.
+const ROW_BYTES: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
+
+/// A level's pages, and all that it takes to draw them for other lights, in the memory of the device.
+pub struct GpuPages {
+    gpu: Gpu,
+    low_rank: GpuLowRank,
+    elements: usize,
+    smooth: (ComputePipeline, BindGroup),
+    draw: ComputePipeline,
+    /// [`Difference::elements`], and which edition of them.
+    beside: Buffer,
+    edition: AtomicU64,
+    pages: Vec<DevicePage>,
+    format: PageFormat,
+    is_drawing: Arc<AtomicBool>,
+}
+
+/// One page.
+struct DevicePage {
+    group: BindGroup,
+    picture: Buffer,
+    size: Extent3d,
+    row_bytes: u32,
+}
+
+/// All that draws one page.
+struct Drawing<'a> {
+    gpu: &'a Gpu,
+    layout: wgpu::BindGroupLayout,
+    light: &'a Buffer,
+    format: PageFormat,
+}
+
+impl GpuPages {
+    /// Uploads what a level is relit with. Pages are as they were baked until they are [drawn](Self::draw).
+    ///
+    /// # Errors
+    /// When the device lets shaders see less than some of that takes, or has no memory for it.
+    pub fn new(gpu: &Gpu, relighter: &Relighter, format: PageFormat) -> Result<Self, GpuFault> {
+        gpu.guarded("pages that follow their lights", || Self::upload(gpu, relighter, format))
+    }
+
+    fn upload(gpu: &Gpu, relighter: &Relighter, format: PageFormat) -> Result<Self, GpuFault> {
+        let transport = &relighter.level().precomputed.transport;
+        let low_rank = GpuLowRank::new(gpu, transport)?;
+        let elements = transport.elements();
+        let vectors = |what| gpu.empty_storage(what, (elements * size_of::<Vec4>()) as u64);
+        let [beside, light] = [vectors("light beside that of patches")?, vectors("light of elements")?];
+        let source = [piece!("threads"), piece!("smooth")].join("\n");
+        let smoothing = layout(gpu, "smooth", &SMOOTHING);
+        let smooth = gpu.compute_pipeline(&gpu.shader("smooth", source), "smooth_light", &[&smoothing]);
+        let (offsets, neighbours) = relighter.smoothing().parts();
+        let offsets: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
+        let of_smoothing = [
+            &gpu.uniform("rows", &[[elements as u32, 0, 0, 0]]),
+            &gpu.storage("where neighbours start", &offsets)?,
+            &gpu.storage("neighbours of elements", &numbered(neighbours))?,
+            low_rank.indirect_buffer(),
+            &beside,
+            &light,
+        ];
+        let smooth = (smooth, bind(gpu, &smoothing, &of_smoothing));
+        let source = [piece!("threads"), piece!("texel_format"), piece!("page")].join("\n");
+        let drawing = Drawing { gpu, layout: layout(gpu, "page", &DRAWING), light: &light, format };
+        let draw = gpu.compute_pipeline(&gpu.shader("page", source), entry_point(format), &[&drawing.layout]);
+        let pages = relighter.level().pages.iter().zip(relighter.texels());
+        let pages = pages.map(|(page, texels)| drawing.page(page, texels.parts())).collect::<Result<_, _>>()?;
+        Ok(Self {
+            low_rank,
+            elements,
+            smooth,
+            draw,
+            beside,
+            edition: AtomicU64::new(0),
+            pages,
+            format,
+            is_drawing: Arc::default(),
+            gpu: gpu.clone(),
+        })
+    }
+
+    /// The device that they are on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Starts to draw all pages; does not wait.
+    pub fn draw(&self, light: &Difference) {
+        self.low_rank.write_first(light.patches);
+        if self.edition.swap(light.edition, Ordering::Relaxed) != light.edition {
+            let mut beside: Vec<Vec4> = light.elements.iter().map(|light| light.extend(0.0)).collect();
+            beside.resize(self.elements, Vec4::ZERO);
+            self.gpu.queue.write_buffer(&self.beside, 0, bytemuck::cast_slice(&beside));
+        }
+        let mut encoder = self.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
+        self.low_rank.record_products(&mut encoder);
+        let (smooth, group) = &self.smooth;
+        dispatch(&mut encoder, smooth, &[group], self.elements as u32);
+        for page in &self.pages {
+            dispatch(&mut encoder, &self.draw, &[&page.group], page.size.width * page.size.height);
+        }
+        self.is_drawing.store(true, Ordering::Relaxed);
+        self.gpu.queue.submit([encoder.finish()]);
+        let is_drawing = Arc::clone(&self.is_drawing);
+        self.gpu.queue.on_submitted_work_done(move || is_drawing.store(false, Ordering::Relaxed));
+    }
+
+    /// True until what was started last is done.
+    pub fn is_drawing(&self) -> bool {
+        // A lost device is found by whoever owns it.
+        let _ = self.gpu.device.poll(wgpu::PollType::Poll);
+        self.is_drawing.load(Ordering::Relaxed)
+    }
+
+    /// How many pages there are.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// True when a page has a texture's size and format.
+    pub fn fits(&self, page: usize, texture: &Texture) -> bool {
+        let format = match self.format {
+            PageFormat::HalfFloat => TextureFormat::Rgba16Float,
+            PageFormat::SharedExponent => TextureFormat::Rgb9e5Ufloat,
+        };
+        self.pages.get(page).is_some_and(|page| page.size == texture.size()) && texture.format() == format
+    }
+
+    /// Records a copy of a page, as it was drawn last, to a texture of its size and format.
+    pub fn copy(&self, page: usize, texture: &Texture, encoder: &mut CommandEncoder) {
+        let DevicePage { picture, size, row_bytes, .. } = &self.pages[page];
+        let layout = TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(*row_bytes), rows_per_image: None };
+        let from = TexelCopyBufferInfo { buffer: picture, layout };
+        encoder.copy_buffer_to_texture(from, texture.as_image_copy(), *size);
+    }
+
+    /// Waits until a page has been drawn, and copies it from the device: bytes as a texture has them, rows from the top.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn read(&self, page: usize) -> Result<Vec<u8>, GpuFault> {
+        let DevicePage { picture, size, row_bytes, .. } = &self.pages[page];
+        let rows: Vec<u8> = self.gpu.read(picture, (row_bytes * size.height) as usize)?;
+        let columns = (size.width * self.format.bytes()) as usize;
+        Ok(rows.chunks(*row_bytes as usize).flat_map(|row| &row[..columns]).copied().collect())
+    }
+}
+
+impl Drawing<'_> {
+    fn page(&self, page: &Page, (lists, offsets, sources): TexelParts) -> Result<DevicePage, GpuFault> {
+        let Self { gpu, layout, light, format } = self;
+        let row_bytes = (page.width * format.bytes()).next_multiple_of(ROW_BYTES);
+        let picture = gpu.empty_storage("a page", u64::from(row_bytes) * u64::from(page.height))?;
+        // Texels that show nothing that changes show one more list, which is empty.
+        let empty = offsets.len() as u32 - 1;
+        let lists: Vec<u32> = lists.iter().map(|&list| list.min(empty)).collect();
+        let offsets: Vec<u32> = offsets.iter().chain(offsets.last()).copied().collect();
+        let settings = [page.width * page.height, page.width, row_bytes / 4, 0];
+        let buffers = [
+            &gpu.uniform("a page", &[settings]),
+            &gpu.storage("what texels show", &lists)?,
+            &gpu.storage("where rows of texels start", &offsets)?,
+            &gpu.storage("rows of texels", &numbered(sources))?,
+            light,
+            &gpu.storage("a baked page", bytemuck::cast_slice::<Vec3, f32>(&page.texels))?,
+            &picture,
+        ];
+        let size = Extent3d { width: page.width, height: page.height, depth_or_array_layers: 1 };
+        Ok(DevicePage { group: bind(gpu, layout, &buffers), picture, size, row_bytes })
+    }
+}
+
+/// See [`Texels::parts`](crate::relight::Texels::parts).
+type TexelParts<'a> = (&'a [u32], &'a [u32], &'a [(u32, f32)]);
+
+/// Rows and how much they count, as shaders see them.
+fn numbered(weighed: &[(u32, f32)]) -> Vec<[u32; 2]> {
+    weighed.iter().map(|&(row, weight)| [row, weight.to_bits()]).collect()
+}
+
+/// What of the shader draws a format.
+const fn entry_point(format: PageFormat) -> &'static str {
+    match format {
+        PageFormat::HalfFloat => "draw_half_floats",
+        PageFormat::SharedExponent => "draw_shared_exponents",
+    }
+}
