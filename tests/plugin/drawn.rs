@@ -1,9 +1,13 @@
 //! What is drawn, on a graphics adapter or a software one.
 
+use std::sync::Arc;
+
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
-use bevy_radiosity::plugin::BatchTimes;
+use bevy_radiosity::bake::{self, Unobserved};
+use bevy_radiosity::plugin::{BatchTimes, spawn_scene};
 use bevy_radiosity::prelude::*;
+use bevy_radiosity::scene;
 
 use crate::app::*;
 
@@ -208,4 +212,39 @@ fn our_systems_leave_the_game_its_frame_rate() {
         tick_app_times(&mut app, 3);
     }
     panic!("reading {best_reading} s a frame, write-back {best:?}");
+}
+
+/// A square of four metres below a lamp of 1000 candela, of nothing but corners.
+const BARE: &str = r#"{
+  "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+  "extensionsUsed": ["KHR_lights_punctual"],
+  "extensions": {"KHR_lights_punctual": {"lights": [{"type": "point", "intensity": 1000}]}},
+  "nodes": [
+    {"name": "floor", "mesh": 0, "scale": [4, 1, 4]},
+    {"name": "lamp", "translation": [0, 2, 0], "extensions": {"KHR_lights_punctual": {"light": 0}}}
+  ],
+  "materials": [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.5, 0.5, 1], "metallicFactor": 0}}],
+  "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1, "material": 0}]}],
+  "accessors": [
+    {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3", "min": [-0.5, 0, -0.5], "max": [0.5, 0, 0.5]},
+    {"bufferView": 1, "componentType": 5123, "count": 6, "type": "SCALAR"}
+  ],
+  "bufferViews": [{"buffer": 0, "byteLength": 48}, {"buffer": 0, "byteOffset": 48, "byteLength": 12}],
+  "buffers": [{"byteLength": 60, "uri": "data:application/octet-stream;base64,AAAAvwAAAAAAAAC/AAAAPwAAAAAAAAC/AAAAPwAAAAAAAAA/AAAAvwAAAAAAAAA/AAADAAIAAAACAAEA"}]
+}"#;
+
+#[test]
+fn a_file_of_nothing_but_corners_is_as_bright_as_physics_says() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bare.gltf");
+    std::fs::write(&file, BARE).unwrap();
+    let mut level = scene::load(&file.to_string_lossy()).unwrap().scene;
+    scene::check::repair(&mut level);
+    let settings = fine_bake(8.0).settings;
+    bake::run(Arc::new(level.clone()), &settings, &Unobserved).unwrap().write(&folder.path().join("baked")).unwrap();
+    let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+    spawn_scene(app.world_mut(), &level);
+    app.world_mut().spawn(BakedLevel::new(folder.path().join("baked")).with_source(&file));
+    assert_red(&mut app, &picture, floor_below_lamp(1000.0), 0.05);
 }
