@@ -9,23 +9,25 @@ use super::seeds::Stage;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, Elements};
+use crate::progress::{Cancelled, Monitor};
 use crate::scene::{Chances, luminance};
 
 /// Elements that are looked at, fewer where there are not as many.
 const SAMPLES: usize = 1024;
 
 /// Rays of either half of each, at most, at least, and enough to see a residual of two per cent.
-const MOST_RAYS: u32 = 4096;
+const MOST_RAYS: u64 = 1 << 16;
+const FEWEST_RAYS: u64 = 64;
 pub(super) const MANY_RAYS: u32 = 512;
-const FEWEST_RAYS: u32 = 16;
 
-/// The part of the solver's own rays that judging it may take.
-const SHARE: u64 = 20;
+/// One part in so many of the rays that the solver has traced of an element is traced again of each that is looked at.
+/// Their noise is then larger than the solver's, but that many elements together tell its size to about a third.
+const SHARE: u64 = 4;
 
-/// Rays of either half of each element that is looked at, where the solver has traced so many.
-pub(super) fn rays_for(traced: u64) -> u32 {
-    let rays = (traced / (SHARE * (HALVES * SAMPLES) as u64)).clamp(FEWEST_RAYS.into(), MOST_RAYS.into());
-    1 << rays.ilog2()
+/// Rays of either half of each element that is looked at, where the solver has traced so many of all elements.
+pub(super) fn rays_for(traced: u64, elements: usize) -> u32 {
+    let rays = traced / (SHARE * (HALVES * elements.max(1)) as u64);
+    1 << rays.clamp(FEWEST_RAYS, MOST_RAYS).ilog2()
 }
 
 /// What is to be checked, one an element: irradiance straight from lights and by way of other surfaces, lux, and the part
@@ -54,7 +56,10 @@ pub(super) struct Residual {
 
 /// Traces gather rays that read a solution's radiosities, from elements that were drawn in proportion to their area, and
 /// compares what they find with what the solution claims.
-pub(super) fn residual(transport: &Transport, claim: &Claim) -> Residual {
+///
+/// # Errors
+/// When the monitor cancels.
+pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> Result<Residual, Cancelled> {
     let Elements { reflectance, area, .. } = transport.elements;
     let reflected = |element: usize| luminance(reflectance[element] * claim.direct[element]);
     let weights = || area.iter().zip(claim.visible).map(|(area, visible)| f64::from(area * visible));
@@ -62,17 +67,17 @@ pub(super) fn residual(transport: &Transport, claim: &Claim) -> Residual {
         weights().enumerate().map(|(element, weight)| weight * f64::from(reflected(element))).sum::<f64>()
             / weights().sum::<f64>();
     if first_bounce.is_nan() || first_bounce <= 0.0 {
-        return Residual::default();
+        return Ok(Residual::default());
     }
-    let differences = differences(transport, claim);
+    let differences = differences(transport, claim, monitor)?;
     let of_radiosity = Spread::of(&differences, |element| reflectance[element]);
     let of_bounce = Spread::of(&differences, |_| Vec3::ONE);
-    Residual {
+    Ok(Residual {
         relative: (of_radiosity.rms() / first_bounce) as f32,
         standard_error: ((of_radiosity.upper_rms() - of_radiosity.rms()) / first_bounce) as f32,
         bounce: of_bounce.rms() as f32,
         surplus: of_bounce.mean as f32,
-    }
+    })
 }
 
 /// What an element's claimed irradiance is above what either half of its rays found, lux.
@@ -81,18 +86,19 @@ struct Difference {
     halves: [Vec3; HALVES],
 }
 
-fn differences(transport: &Transport, claim: &Claim) -> Vec<Difference> {
+fn differences(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> Result<Vec<Difference>, Cancelled> {
     let total = |(direct, indirect): (&Vec3, &Vec3)| *direct + *indirect;
     let irradiance = claim.direct.iter().zip(claim.indirect).map(total);
     let radiosity: Vec<Vec3> =
         irradiance.zip(&transport.elements.reflectance).map(|(light, part)| light * part).collect();
     let probe = Probe { transport, radiosity: &radiosity, visible: None, stage: Stage::Check };
-    let difference = |&element: &usize| {
+    let difference = |element: usize| {
         let found = [0, 1].map(|half| probe.gathered(half, element, claim.rays).light);
         let [first, second]: [Option<Vec3>; HALVES] = found;
         Some(Difference { element, halves: [first?, second?].map(|found| claim.indirect[element] - found) })
     };
-    choose(transport.elements, claim.visible).par_iter().with_min_len(8).filter_map(difference).collect()
+    let watched = |&element: &usize| monitor.check().map(|()| difference(element)).transpose();
+    choose(transport.elements, claim.visible).par_iter().with_min_len(8).filter_map(watched).collect()
 }
 
 /// How large differences are.

@@ -137,7 +137,7 @@ pub fn solve_with(
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
         Method::Gather | Method::Stochastic | Method::Path => {
             let solution = Passes::new(backend, scene, elements, settings, resume)?.solve(observer)?;
-            Ok(judged(scene, world, elements, settings, solution))
+            judged(scene, world, elements, settings, solution, observer)
         }
     }
 }
@@ -149,12 +149,14 @@ fn judged(
     elements: &Elements,
     settings: &SolverSettings,
     solution: Solution,
-) -> Solution {
+    monitor: &dyn Monitor,
+) -> Result<Solution, SolveError> {
     if settings.bounces.is_some() {
-        return solution;
+        return Ok(solution);
     }
     let transport = Transport::new(scene, world, elements, settings.seed);
     let Solution { ref direct, ref indirect, visible_fraction: ref visible, .. } = solution;
-    let found = residual(&transport, &Claim { direct, indirect, visible, rays: rays_for(solution.rays) });
-    Solution { residual: found.relative, residual_standard_error: found.standard_error, ..solution }
+    let rays = rays_for(solution.rays, elements.len());
+    let found = residual(&transport, &Claim { direct, indirect, visible, rays }, monitor)?;
+    Ok(Solution { residual: found.relative, residual_standard_error: found.standard_error, ..solution })
 }

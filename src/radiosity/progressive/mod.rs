@@ -61,7 +61,7 @@ use super::{
 };
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
-use crate::progress::Unmonitored;
+use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::scene::{Scene, luminance};
 
 /// How the part of a patch is found that an element sees.
@@ -214,7 +214,7 @@ impl Bounces<'_> {
             None => self.refine(&mut Refinement::new(place, &sources, &options), resume, observer)?,
         };
         Ok(match found {
-            Some(found) => self.complete(found),
+            Some(found) => self.complete(found, observer)?,
             None => self.lit,
         })
     }
@@ -321,7 +321,7 @@ impl Bounces<'_> {
     }
 
     /// Joins direct light and what was shot, and judges both.
-    fn complete(self, shot: Found) -> Solution {
+    fn complete(self, shot: Found, monitor: &dyn Monitor) -> Result<Solution, Cancelled> {
         let Self { scene, world, elements, settings, lit, .. } = self;
         let received = &shot.received;
         let mean = |light: &dyn Fn(usize) -> Vec3| mean_over(elements, &lit.visible_fraction, light);
@@ -330,9 +330,9 @@ impl Bounces<'_> {
         let (direct, visible) = (&lit.direct, &lit.visible_fraction);
         let rays = lit.rays + shot.rays;
         // Where the time is over, more of them would take yet more.
-        let checks = if shot.in_time { rays_for(rays).max(MANY_RAYS) } else { MANY_RAYS };
+        let checks = if shot.in_time { rays_for(rays, elements.len()).max(MANY_RAYS) } else { MANY_RAYS };
         let claim = Claim { direct, indirect: &indirect, visible, rays: checks };
-        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim);
+        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim, monitor)?;
         let direct_error = match settings.content {
             Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
             Content::Indirect => 0.0,
@@ -365,7 +365,7 @@ impl Bounces<'_> {
                  {error_estimate:.3} where {asked} was asked for"
             ));
         }
-        Solution {
+        Ok(Solution {
             indirect,
             halves,
             standard_error,
@@ -378,7 +378,7 @@ impl Bounces<'_> {
             iterations: shot.shots,
             rays,
             ..lit
-        }
+        })
     }
 }
 
