@@ -121,7 +121,7 @@ impl WatertightRay {
     pub fn new(ray: &Ray) -> Self {
         let d = ray.direction.abs();
         // No branches: which axis is steepest is anybody's guess.
-        let z = usize::from(!((d.x >= d.y) & (d.x >= d.z))) * (1 + usize::from(!(d.y >= d.z)));
+        let z = usize::from(!((d.x >= d.y) & (d.x >= d.z))) * (1 + usize::from(d.y < d.z));
         let axes = AXES[z];
         let direction: &[f32; 3] = ray.direction.as_ref();
         let steepest = direction[z];
