@@ -127,7 +127,7 @@ fn fastest<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
 /// Nodes that a walk from near to far comes to, and triangles that it tests: what the shader does while its short stack
 /// suffices.
 fn work_in(tree: &Tree, ray: &Ray) -> [u32; 2] {
-    let mut prepared = WatertightRay::new(ray);
+    let prepared = WatertightRay::new(ray);
     let Some((enter, leave)) = crossing(tree.bounds(), ray) else { return [0, 0] };
     let (mut nodes, mut tests, mut best) = (0, 0, ray.t_max);
     let mut stack = vec![(0, enter, leave)];
@@ -143,7 +143,6 @@ fn work_in(tree: &Tree, ray: &Ray) -> [u32; 2] {
                     for &reference in &tree.references()[first as usize..(first + count) as usize] {
                         if let Some(hit) = tree.triangles()[reference as usize].intersect(&prepared) {
                             best = best.min(hit.t);
-                            prepared.set_t_max(best);
                         }
                     }
                     break;
