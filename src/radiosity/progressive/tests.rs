@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use glam::Vec3;
 
@@ -11,10 +11,10 @@ use super::shooter::{Geometry, Shining, Shooter, Straight};
 use super::{Options, PatchId, Place, Refine, Refinement, Visibility};
 use crate::kdtree::{BruteForce, World};
 use crate::lightmap::{ElementId, Elements};
-use crate::progress::Unmonitored;
+use crate::progress::{Monitor, Unmonitored};
 use crate::radiosity::form_factor::point_to_polygon;
 use crate::radiosity::test_scene::{TestScene, grey, shining};
-use crate::radiosity::{Method, Solution, SolverSettings, solve};
+use crate::radiosity::{LightSoFar, Method, Solution, SolveObserver, SolverSettings, solve};
 use crate::scene::{AlphaMode, Material, Scene, Sides};
 
 const MUCH: usize = 1 << 30;
@@ -212,6 +212,51 @@ fn rays_correct_what_form_factors_get_wrong_and_the_equation_is_solved() {
         solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap();
     // Texels of half a metre see the block from a few points, by a few rays.
     assert!(residual + residual_standard_error < 0.001, "{residual}, give or take {residual_standard_error}");
+}
+
+/// Remembers the light of all elements after each shot, and how much of the work was done by then.
+#[derive(Default)]
+struct Spectator {
+    done: Mutex<f32>,
+    seen: Mutex<Vec<(f32, Vec<f32>)>>,
+}
+
+impl Monitor for Spectator {
+    fn progress(&self, fraction: f32) {
+        *self.done.lock().unwrap() = fraction;
+    }
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl SolveObserver for Spectator {
+    fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {
+        let LightSoFar { direct, indirect, .. } = light();
+        let light = direct.iter().zip(indirect).map(|(direct, indirect)| (direct + indirect).element_sum());
+        self.seen.lock().unwrap().push((*self.done.lock().unwrap(), light.collect()));
+    }
+}
+
+#[test]
+fn what_is_seen_becomes_brighter_shot_after_shot_and_approaches_the_solution() {
+    let Fixture { scene, world, elements, .. } = Fixture::new(&room_with_block());
+    let settings = SolverSettings { method: Method::Progressive, error: 0.05, ..SolverSettings::default() };
+    let spectator = Spectator::default();
+    let solution = solve(&scene, &world, &elements, &settings, None, &spectator).unwrap();
+    let seen = spectator.seen.into_inner().unwrap();
+    // Passes for direct light come first, and corrections last, which may take some light away.
+    let corrections = super::DIRECT_SHARE + (1.0 - super::DIRECT_SHARE) * super::SHOOTING_PROGRESS;
+    let shots: Vec<_> = seen.iter().filter(|(done, _)| (super::DIRECT_SHARE..corrections).contains(done)).collect();
+    assert!(shots.len() > elements.len(), "{}", shots.len());
+    for pair in shots.windows(2) {
+        assert!(pair[0].1.iter().zip(&pair[1].1).all(|(before, after)| before <= after), "{}", pair[0].0);
+    }
+    let sum = |light: &[f32]| light.iter().sum::<f32>();
+    let end: f32 = solution.direct.iter().chain(&solution.indirect).map(|light| light.element_sum()).sum();
+    let (_, last) = &seen[seen.len() - 1];
+    assert!((0.97..=1.01).contains(&(sum(last) / end)), "{} {end}", sum(last));
 }
 
 /// A floor, and a wall at one of its edges that is the brighter the higher: each a patch of `edge` x `edge` elements.
