@@ -88,6 +88,7 @@ impl World {
         self.surfaces[hit.surface.index()].first_triangle + hit.triangle
     }
 
+    #[inline(always)]
     fn hit(&self, hit: TreeHit) -> Hit {
         let (surface, triangle) = self.sources[hit.triangle as usize];
         Hit {
@@ -121,10 +122,15 @@ impl RayQuery for World {
             }
             tint.is_none()
         };
-        let resting = self.tracer.closest(ray, |candidate| stops(&self.hit(candidate))).map(|hit| self.hit(hit));
-        let t_max = resting.map_or(ray.t_max, |hit| hit.t);
-        let moving = self.movers.as_ref().and_then(|movers| movers.closest(&Ray { t_max, ..*ray }, stops));
-        match moving.or(resting) {
+        let resting = self.tracer.closest(ray, |candidate| stops(&self.hit(candidate)));
+        let Some(movers) = &self.movers else {
+            return match resting {
+                Some(hit) => Ok(Hit { filter: passed.product(hit.place.t), ..self.hit(hit) }),
+                None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
+            };
+        };
+        let t_max = resting.map_or(ray.t_max, |hit| hit.place.t);
+        match movers.closest(&Ray { t_max, ..*ray }, stops).or(resting.map(|hit| self.hit(hit))) {
             Some(stop) => Ok(Hit { filter: passed.product(stop.t), ..stop }),
             None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
         }
@@ -154,8 +160,16 @@ impl Passed {
         }
     }
 
-    /// The product of all tints up to a distance, in the order of the triangles and so independent of the walk.
-    fn product(mut self, t_max: f32) -> Vec3 {
+    /// The product of all tints up to a distance.
+    #[inline(always)]
+    fn product(self, t_max: f32) -> Vec3 {
+        if self.0.is_empty() { Vec3::ONE } else { self.product_of_some(t_max) }
+    }
+
+    /// In the order of the triangles, and so independent of the walk.
+    #[cold]
+    #[inline(never)]
+    fn product_of_some(mut self, t_max: f32) -> Vec3 {
         self.0.sort_by_key(|(hit, _)| (hit.surface, hit.triangle));
         self.0.dedup_by_key(|(hit, _)| (hit.surface, hit.triangle));
         self.0.iter().filter(|(hit, _)| hit.t <= t_max).fold(Vec3::ONE, |product, (_, tint)| product * *tint)

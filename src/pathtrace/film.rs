@@ -42,6 +42,7 @@ impl Default for Pixel {
 
 impl Pixel {
     /// Takes one more sample into the means (Welford's way, which keeps small variances of large values).
+    #[inline]
     pub(super) fn add(&mut self, seen: &Seen) {
         self.samples += 1;
         let part = 1.0 / self.samples as f32;

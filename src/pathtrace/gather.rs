@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::surroundings::{Surroundings, Vertex, roulette};
 use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::sobol::{hash2, points};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::progress::{Cancelled, Monitor};
 use crate::scene::{LightSampler, Scene};
@@ -97,8 +97,8 @@ impl Gatherer<'_> {
         // What the irradiance of the current vertex counts at the receiver.
         let mut weight = Vec3::ONE;
         for reflections in 0.. {
-            let [light_u, light_v, pick, end] = OwenSobol::new(hash2(seed, 2 * reflections)).point(sample);
-            let [direction_u, direction_v, ..] = OwenSobol::new(hash2(seed, 2 * reflections + 1)).point(sample);
+            let [[light_u, light_v, pick, end], [direction_u, direction_v, ..]] =
+                points([hash2(seed, 2 * reflections), hash2(seed, 2 * reflections + 1)], sample);
 
             let density = |direction: Vec3| direction.dot(vertex.shading_normal).max(0.0) / PI;
             let (at, normal) = (vertex.position, vertex.shading_normal);

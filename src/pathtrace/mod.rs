@@ -19,6 +19,7 @@ pub(crate) mod fixtures;
 mod gather;
 mod integrator;
 mod light;
+mod looks;
 mod path;
 mod printed;
 mod render;

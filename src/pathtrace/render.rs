@@ -6,7 +6,7 @@ use glam::UVec2;
 use rayon::prelude::*;
 
 use super::{Film, Integrator, View};
-use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::sobol::{hash2, points};
 use crate::progress::Monitor;
 
 /// When a picture is good enough, and which random numbers it is drawn with.
@@ -77,12 +77,14 @@ pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, m
 }
 
 pub(super) fn add_pass(tracer: &dyn Integrator, view: &View, film: &mut Film, sample: u32, seed: u32) {
+    let sights = view.camera.sights();
     let rows: Vec<_> = film.rows_mut().collect();
     rows.into_par_iter().enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {
             let place = UVec2::new(x as u32, y as u32);
             let seed = hash2(hash2(seed, place.y), place.x);
-            let ray = view.ray(place, OwenSobol::new(hash2(seed, CAMERA)).point(sample));
+            let [on_film] = points([hash2(seed, CAMERA)], sample);
+            let ray = view.ray_of(&sights, place, on_film);
             pixel.add(&tracer.trace(&ray, sample, seed));
         }
     });

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::Bsdf;
+use super::looks::{Facts, Look};
 use crate::geometry::{Hit, Ray, RayQuery};
-use crate::scene::{Appearance, Facets, LightSampler, Scene};
+use crate::scene::{Facets, LightSampler, Scene};
 
 /// A scene, what its rays meet, and where its light comes from.
 #[derive(Clone)]
@@ -15,8 +16,8 @@ pub(super) struct Surroundings<'a> {
     pub world: &'a dyn RayQuery,
     pub lights: &'a LightSampler<'a>,
     facets: Arc<Facets>,
-    /// What each surface looks like, of those that look the same all over.
-    appearances: Arc<[Option<Appearance>]>,
+    /// Of each surface.
+    facts: Arc<[Facts]>,
 }
 
 /// A point that light reaches: on a surface, or of the air.
@@ -37,6 +38,12 @@ impl Vertex {
         let [position, behind] = [1.0, -1.0].map(|side| on_surface + geometric_normal * (side * lift));
         Self { position, behind, geometric_normal, shading_normal }
     }
+
+    /// The same with the normal that the surface scatters light by.
+    #[inline(always)]
+    pub fn bent(self, bsdf: &Bsdf) -> Self {
+        Self { shading_normal: bsdf.normal(), ..self }
+    }
 }
 
 /// Light that comes straight from an emitter.
@@ -52,9 +59,8 @@ pub(super) struct Aimed {
 impl<'a> Surroundings<'a> {
     /// Of a scene as it is now.
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, lights: &'a LightSampler<'a>) -> Self {
-        let appearance = |id| scene.material_of(id).plain_appearance();
-        let appearances = scene.surface_ids().map(appearance).collect();
-        Self { scene, world, lights, facets: Arc::new(Facets::new(scene)), appearances }
+        let facts = Facts::of_all(scene, lights).into();
+        Self { scene, world, lights, facets: Arc::new(Facets::new(scene)), facts }
     }
 
     /// Light that comes straight from one emitter, which is visited with some chance; its share where chance may find
@@ -72,7 +78,7 @@ impl<'a> Surroundings<'a> {
             return None;
         }
         let share = sample.density.map_or(1.0, |aimed| share(chance * aimed, density(sample.direction)));
-        let irradiance = share * sample.irradiance * self.world.blocked(&sample.ray).0 / chance;
+        let irradiance = sample.irradiance * (share / chance) * self.world.blocked(&sample.ray).0;
         Some(Aimed { direction: sample.direction, irradiance, can_be_met: sample.density.is_some() })
     }
 
@@ -88,6 +94,9 @@ impl<'a> Surroundings<'a> {
     /// vertex that also aimed at each emitter with some chance.
     #[inline(always)]
     pub fn met_emission(&self, ray: &Ray, hit: &Hit, density: Option<f32>, chance_of: impl Fn(usize) -> f32) -> Vec3 {
+        if !self.facts[hit.surface.index()].shines {
+            return Vec3::ZERO;
+        }
         let Some(emitter) = self.lights.emitter_of(hit.surface) else {
             return self.emission_of_mover(hit);
         };
@@ -108,14 +117,33 @@ impl<'a> Surroundings<'a> {
     /// surface that has none.
     #[inline(always)]
     pub fn scatterer(&self, hit: &Hit, outgoing: Vec3) -> (Vertex, Option<Bsdf>) {
-        let scene = self.scene;
         let vertex = self.vertex(hit);
-        if scene.absorbs(hit) {
-            return (vertex, None);
+        match self.look(hit) {
+            Some(look) => {
+                let bsdf = self.bsdf(look, hit, &vertex, outgoing);
+                (vertex.bent(&bsdf), Some(bsdf))
+            }
+            None => (vertex, None),
         }
+    }
+
+    /// What the surface looks like that a ray met; `None` where it is the back of one that has none.
+    #[inline(always)]
+    pub fn look(&self, hit: &Hit) -> Option<&Look> {
+        let facts = &self.facts[hit.surface.index()];
+        (!(hit.back && facts.is_one_sided)).then_some(&facts.look)
+    }
+
+    /// How a point that a ray met scatters light toward the ray's origin.
+    #[inline(always)]
+    pub fn bsdf(&self, look: &Look, hit: &Hit, vertex: &Vertex, outgoing: Vec3) -> Bsdf {
+        let scene = self.scene;
         let material = scene.material_of(hit.surface);
-        let read = || material.appearance_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric);
-        let appearance = self.appearances[hit.surface.index()].unwrap_or_else(read);
+        let appearance = match *look {
+            Look::Matt(reflectance) => return Bsdf::matt(reflectance, vertex.shading_normal, outgoing),
+            Look::Plain(appearance) => appearance,
+            Look::Pictured => material.appearance_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric),
+        };
         let appearance = if hit.back { appearance.from_within() } else { appearance };
         let normal = if material.normal_texture.is_some() {
             let side = if hit.back { -1.0 } else { 1.0 };
@@ -123,8 +151,7 @@ impl<'a> Surroundings<'a> {
         } else {
             vertex.shading_normal
         };
-        let bsdf = Bsdf::new(&appearance, normal, outgoing);
-        (Vertex { shading_normal: bsdf.normal(), ..vertex }, Some(bsdf))
+        Bsdf::new(&appearance, normal, outgoing)
     }
 
     /// The point that a ray met, on the side that it met.

@@ -3,7 +3,7 @@
 use glam::{UVec2, Vec2, Vec3};
 
 use crate::geometry::{Ray, sin_cos_turns};
-use crate::scene::Camera;
+use crate::scene::{Camera, Sights};
 
 /// A camera, its lens, and the picture that it draws.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,10 +78,16 @@ impl PixelFilter {
 impl View {
     /// The ray of a sample of a pixel, of unit length, chosen by four numbers in `[0, 1)`: place in the pixel, place on the
     /// lens.
-    pub fn ray(&self, pixel: UVec2, [x, y, lens_x, lens_y]: [f32; 4]) -> Ray {
+    pub fn ray(&self, pixel: UVec2, u: [f32; 4]) -> Ray {
+        self.ray_of(&self.camera.sights(), pixel, u)
+    }
+
+    /// The same by the camera's lines of sight.
+    #[inline]
+    pub(super) fn ray_of(&self, sights: &Sights, pixel: UVec2, [x, y, lens_x, lens_y]: [f32; 4]) -> Ray {
         let size = self.size.as_vec2();
         let place = (pixel.as_vec2() + self.filter.place(Vec2::new(x, y))) * 2.0 - size;
-        let sight = self.camera.sight_line(Vec2::new(place.x, -place.y) / size.y);
+        let sight = sights.line(Vec2::new(place.x, -place.y) / size.y);
         let Some(lens) = self.lens.filter(|_| !self.camera.is_orthographic()) else {
             return sight;
         };

@@ -55,11 +55,18 @@ impl Camera {
     /// The ray, of unit length, to what is seen at a place of the picture, measured from its middle in half heights:
     /// `(0, 1)` is the middle of the top edge.
     pub fn sight_line(&self, place: Vec2) -> Ray {
-        let across = (self.right * place.x + self.up * place.y) * self.half_height();
-        if self.is_orthographic() {
-            Ray::new(self.position + across, self.forward)
-        } else {
-            Ray::new(self.position, (self.forward + across).normalize())
+        self.sights().line(place)
+    }
+
+    /// All its lines of sight.
+    pub fn sights(&self) -> Sights {
+        let half_height = self.half_height();
+        Sights {
+            position: self.position,
+            forward: self.forward,
+            right: self.right * half_height,
+            up: self.up * half_height,
+            is_orthographic: self.is_orthographic(),
         }
     }
 
@@ -77,5 +84,30 @@ impl Camera {
     /// True when all lines of sight run along each other.
     pub fn is_orthographic(&self) -> bool {
         matches!(self.projection, Projection::Orthographic { .. })
+    }
+}
+
+/// The lines of sight of a camera, with what they have in common worked out once.
+#[derive(Clone, Copy, Debug)]
+pub struct Sights {
+    position: Vec3,
+    forward: Vec3,
+    /// Half a picture's height to the right.
+    right: Vec3,
+    /// As far up.
+    up: Vec3,
+    is_orthographic: bool,
+}
+
+impl Sights {
+    /// As [`Camera::sight_line`].
+    #[inline]
+    pub fn line(&self, place: Vec2) -> Ray {
+        let across = self.right * place.x + self.up * place.y;
+        if self.is_orthographic {
+            Ray::new(self.position + across, self.forward)
+        } else {
+            Ray::new(self.position, (self.forward + across).normalize())
+        }
     }
 }

@@ -34,7 +34,7 @@ use glam::{Vec2, Vec3};
 
 use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
-pub use camera::{Camera, Projection};
+pub use camera::{Camera, Projection, Sights};
 pub(crate) use facets::Facets;
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;

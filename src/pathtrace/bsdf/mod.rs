@@ -69,11 +69,17 @@ impl Bsdf {
     /// What is seen along `outgoing`, a unit vector away from the surface, where it has the unit normal `normal`.
     #[inline(always)]
     pub fn new(appearance: &Appearance, normal: Vec3, outgoing: Vec3) -> Self {
+        let matt = Self::matt(appearance.base_color, normal, outgoing);
+        let layers = (!appearance.is_matt()).then(|| Layers::new(appearance, to_local(&matt.frame, outgoing)));
+        Self { layers, ..matt }
+    }
+
+    /// The same of what is matt and has some reflectance.
+    #[inline(always)]
+    pub fn matt(reflectance: Vec3, normal: Vec3, outgoing: Vec3) -> Self {
         let normal = facing_viewer(normal, outgoing);
         let (tangent, bitangent) = orthonormal_basis(normal);
-        let frame = [tangent, bitangent, normal];
-        let layers = (!appearance.is_matt()).then(|| Layers::new(appearance, to_local(&frame, outgoing)));
-        Self { frame, matt: appearance.base_color, layers }
+        Self { frame: [tangent, bitangent, normal], matt: reflectance, layers: None }
     }
 
     /// The shading normal that is in effect.
@@ -129,28 +135,36 @@ impl Bsdf {
     /// within an opaque surface.
     #[inline(always)]
     pub fn sample(&self, u: Vec2, choice: f32) -> Option<Scattered> {
-        let local = match &self.layers {
-            None => cosine_about_z(u),
-            Some(layers) => match layers.sample(u, choice)? {
-                Direction::Before(local) => local,
-                Direction::Behind(local, weight) => {
-                    return Some(Scattered { direction: self.to_world(local), weight, density: None });
-                }
-            },
+        let Some(layers) = &self.layers else {
+            let local = cosine_about_z(u);
+            // As long as one but for rounding, and density goes as what is reflected does.
+            let (direction, density) = (self.in_world(local), Some(local.z * FRAC_1_PI));
+            return (local.z > 0.0).then_some(Scattered { direction, weight: self.matt, density });
+        };
+        let local = match layers.sample(u, choice)? {
+            Direction::Before(local) => local,
+            Direction::Behind(local, weight) => {
+                return Some(Scattered { direction: self.to_world(local), weight, density: None });
+            }
         };
         if local.z <= 0.0 {
             return None;
         }
         let direction = self.to_world(local);
-        let density = self.density_in_frame(local);
-        let weight = self.evaluate_in_frame(local) * (local.z / density);
+        let density = layers.density(local);
+        let weight = layers.evaluate(local) * (local.z / density);
         (density > 0.0).then_some(Scattered { direction, weight, density: Some(density) })
     }
 
     #[inline(always)]
     fn to_world(&self, local: Vec3) -> Vec3 {
+        self.in_world(local).normalize()
+    }
+
+    #[inline(always)]
+    fn in_world(&self, local: Vec3) -> Vec3 {
         let [tangent, bitangent, normal] = self.frame;
-        (tangent * local.x + bitangent * local.y + normal * local.z).normalize()
+        tangent * local.x + bitangent * local.y + normal * local.z
     }
 
     /// True when it mirrors or refracts so clearly that one ray can stand for what is seen there.

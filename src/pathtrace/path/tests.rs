@@ -4,6 +4,7 @@ use std::sync::Arc;
 use glam::{Quat, Vec4};
 
 use super::*;
+use crate::geometry::sobol::OwenSobol;
 use crate::kdtree::BruteForce;
 use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Receiver, irradiance_at};

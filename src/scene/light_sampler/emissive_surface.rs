@@ -92,9 +92,10 @@ impl EmissiveSurface {
         if cosine <= 0.0 {
             return None;
         }
-        let density = choice.probability * self.density_on(index, direction, offset.length_squared())?;
+        let (seen, chosen) = (self.seen_area(index, direction)?, choice.probability * offset.length_squared());
         let radiance = self.stopped_radiance(scene, index, barycentric);
-        let irradiance = radiance * (cosine / density);
+        // Two divisions that do not wait for each other.
+        let (density, irradiance) = (chosen / seen, radiance * (cosine * seen / chosen));
         Some(LightSample { ray: Ray::between(at, point), direction, irradiance, density: Some(density) })
     }
 
@@ -120,8 +121,9 @@ impl EmissiveSurface {
     pub fn density(&self, ray: &Ray, hit: &Hit) -> f32 {
         let length = ray.direction.length();
         let distance = hit.t * length;
-        self.density_on(hit.triangle, ray.direction / length, distance * distance)
-            .map_or(0.0, |density| density * self.triangles.probability(hit.triangle as usize))
+        let probability = self.triangles.probability(hit.triangle as usize);
+        self.seen_area(hit.triangle, ray.direction / length)
+            .map_or(0.0, |seen| probability * (distance * distance / seen))
     }
 
     /// Radiance in cd/m2 toward where a ray came from.
@@ -142,13 +144,13 @@ impl EmissiveSurface {
         })
     }
 
-    /// Density per steradian given that the triangle was chosen; `None` where its dark side shows.
+    /// How large a triangle in square metres looks along a direction; `None` where its dark side shows.
     #[inline(always)]
-    fn density_on(&self, triangle: u32, direction: Vec3, distance_squared: f32) -> Option<f32> {
+    fn seen_area(&self, triangle: u32, direction: Vec3) -> Option<f32> {
         let facet = &self.facets[triangle as usize];
         let facing = -direction.dot(facet.normal);
         let cosine = if self.both_sides { facing.abs() } else { facing };
-        (cosine > 0.0).then(|| distance_squared / (cosine * facet.area))
+        (cosine > 0.0).then_some(cosine * facet.area)
     }
 }
 

@@ -83,13 +83,13 @@ impl Emitter {
     /// Aims at a point of it; see [`LightSampler::sample_emitter`].
     #[inline(always)]
     fn sample(&self, scene: &Scene, at: Vec3, normal: Vec3, u: [f32; 2]) -> Option<LightSample> {
-        let sample = match self {
-            Self::Lamp(lamp) => lamp.sample(at, normal, u),
-            Self::Rectangle(rectangle) => rectangle.sample(at, normal, u),
-            Self::Surface(surface) => surface.sample(scene, at, normal, u),
-            Self::Environment(environment) => environment.sample(at, normal, u),
-        }?;
-        (sample.irradiance.is_finite() && sample.irradiance.max_element() > 0.0).then_some(sample)
+        // Each by itself: what all of them wrote to one place would have to be read from there.
+        match self {
+            Self::Lamp(lamp) => usable(lamp.sample(at, normal, u)),
+            Self::Rectangle(rectangle) => usable(rectangle.sample(at, normal, u)),
+            Self::Surface(surface) => usable(surface.sample(scene, at, normal, u)),
+            Self::Environment(environment) => usable(environment.sample(at, normal, u)),
+        }
     }
 
     /// About what illuminance in lux it brings to a place if nothing stands in the way.
@@ -121,6 +121,12 @@ impl Emitter {
             Self::Environment(environment) => environment.power() * disc(),
         }
     }
+}
+
+/// What brings light, and no more than numbers can tell.
+#[inline(always)]
+fn usable(sample: Option<LightSample>) -> Option<LightSample> {
+    sample.filter(|sample| sample.irradiance.is_finite() && sample.irradiance.max_element() > 0.0)
 }
 
 /// The sphere around a scene's bounding box.

@@ -215,9 +215,14 @@ impl LightTree {
         [self.draw_below(0, at, normal, u), self.draw_below(1, at, normal, u)]
     }
 
-    #[inline]
-    fn draw_below(&self, root: usize, at: Vec3, normal: Vec3, mut u: f32) -> Option<(usize, f32)> {
-        let mut node = self.nodes.get(root).filter(|root| root.strength > 0.0)?;
+    #[inline(always)]
+    fn draw_below(&self, root: usize, at: Vec3, normal: Vec3, u: f32) -> Option<(usize, f32)> {
+        let root = self.nodes.get(root).filter(|root| root.strength > 0.0)?;
+        if root.is_emitter == 1 { Some((root.below as usize, 1.0)) } else { self.descend(root, at, normal, u) }
+    }
+
+    fn descend(&self, root: &LightNode, at: Vec3, normal: Vec3, mut u: f32) -> Option<(usize, f32)> {
+        let mut node = root;
         let mut chance = 1.0;
         while node.is_emitter == 0 {
             let left = self.chance_of_left(node, at, normal)?;
