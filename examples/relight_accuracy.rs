@@ -1,12 +1,12 @@
 //! How near light that is found anew comes to a bake of the same lights: the tables of `BENCHMARKS.md`.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METRE [RAYS]]]
+//! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METRE [RAYS [live]]]]
 //! ```
 //!
 //! Twenty lights and twenty more that nothing was chosen by, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
 //! bake's: stored hits of RAYS gather rays of each half (none: no table, but what precomputing takes), swept over until
-//! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
+//! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left, 2,000 patches; by that word alone nothing else is measured. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
 //! the product of the differences from each stands for the square of the error, without the truth's noise. *Mottle* is how
 //! far neighbouring elements differ that should not, as a part of their light, where there is some.
 
@@ -38,8 +38,10 @@ const ROOM: f32 = 0.3;
 const LOOKS: u32 = 256;
 const MET: u32 = 230;
 
-/// Shadow rays an element.
+/// Samples of direct light of each half of most elements, and the standard error in lux at which they suffice; where they
+/// do not there are up to sixteen times as many.
 const SHADOW_RAYS: u32 = 16;
+const TOLERANCE: f32 = 0.01;
 
 /// Sweeps until nothing changes that can be seen beside noise.
 const SWEEPS: u32 = 8;
@@ -53,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = arguments.next().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/assets/level.glb").to_owned());
     let density: f32 = arguments.next().map_or(Ok(4.0), |density| density.parse())?;
     let rays: u32 = arguments.next().map_or(Ok(256), |rays| rays.parse())?;
+    let is_live_alone = arguments.next().is_some_and(|word| word == "live");
     let level = Level::new(&file, density)?;
     let count = level.elements.len();
     println!("{file}, {density} texels/m: {count} elements");
@@ -71,21 +74,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let problems = level.problems(rays, &weights)?;
     let (known, others) = problems.split_at(LIGHTS);
     let judge = Judge::new(&level.elements, weights);
-    println!("| method | MB | cpu-ms a light | error: median, 95 %, worst of {LIGHTS} | mottle |");
-    println!("| --- | --- | --- | --- | --- |");
+    println!(
+        "| method | MB | cpu-ms a light | error: median, 95 %, worst of {LIGHTS} | by chance: median, 95 % | mottle |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
     let stored = backend.snapshot()?;
-    for steps in 1..=RAYS.len() {
+    for steps in if is_live_alone { RAYS.len()..=RAYS.len() } else { 1..=RAYS.len() } {
         let of_steps = || stored.iter().flat_map(|half| &half.stored[..steps]);
         let rays = HALVES as u32 * RAYS[..steps].iter().sum::<u32>();
         let transport = StoredTransport::new(&own_order(count), &level.elements.reflectance, of_steps());
         let hits = transport.bytes();
-        for sweeps in [1, 2, 3, 4, SWEEPS] {
+        for sweeps in [1, 2, 3, 4, SWEEPS].into_iter().filter(|_| !is_live_alone) {
             let name = format!("{rays} stored hits, {sweeps} sweeps from darkness");
             judge.report(&name, hits, known, |problem| {
                 swept(&transport, &problem.direct, vec![Vec3::ZERO; count], sweeps)
             });
         }
-        for most in PATCHES {
+        for most in PATCHES.into_iter().filter(|most| !is_live_alone || *most == PATCHES[PATCHES.len() - 1]) {
             let low_rank = low_rank(&level, &visible, most, of_steps());
             let edge = (judge.weights.iter().sum::<f64>() / low_rank.patches.len() as f64).sqrt();
             let name = format!("{rays} rays, {} patches of {edge:.2} m", low_rank.patches.len());
@@ -172,19 +177,25 @@ impl Level {
         let mut problems = Vec::new();
         for light in self.lights() {
             let lit = Arc::new(Scene { lights: vec![light.clone()], ..(*self.scene).clone() });
-            let direct = |seed: u32, half: usize| -> Result<Vec<Vec3>, Box<dyn Error>> {
+            let direct = |seed: u32| -> Result<[Vec<Vec3>; HALVES], Box<dyn Error>> {
                 let mut backend = self.bare(&lit, &halves, seed)?;
-                backend.run(&Step::Direct { samples: SHADOW_RAYS, tolerance: f32::INFINITY }, &Unmonitored)?;
-                Ok(backend.read(half)?.iter().map(|reading| reading.aimed).collect())
+                // What the first samples say tells where more are needed.
+                for _ in 0..2 {
+                    backend.run(&Step::Direct { samples: SHADOW_RAYS, tolerance: TOLERANCE }, &Unmonitored)?;
+                }
+                let read = |half| backend.read(half).map(|all| all.iter().map(|reading| reading.aimed).collect());
+                Ok([read(0)?, read(1)?])
             };
+            let true_direct = direct(7)?;
             let solved = |half: usize| -> Result<Vec<f64>, Box<dyn Error>> {
-                let light = swept(&transport[half], &direct(7, half)?, vec![Vec3::ZERO; weights.len()], SWEEPS);
+                let light = swept(&transport[half], &true_direct[half], vec![Vec3::ZERO; weights.len()], SWEEPS);
                 Ok(light.into_iter().map(|light| f64::from(luminance(light))).collect())
             };
             let truth = [solved(0)?, solved(1)?];
             let square: f64 = (0..weights.len()).map(|i| weights[i] * truth[0][i] * truth[1][i]).sum();
             let rms = (square / weights.iter().sum::<f64>()).sqrt();
-            problems.push(Problem { light, direct: direct(8, 0)?, truth, rms });
+            let [direct, _] = direct(8)?;
+            problems.push(Problem { light, direct, truth, rms });
         }
         Ok(problems)
     }
@@ -321,9 +332,12 @@ impl Judge {
         };
         let [median, most, worst] = of_all(Self::error);
         let [mottle, ..] = of_all(Self::mottle);
+        let [doubt, most_doubt, _] = of_all(Self::doubt);
         let (megabytes, milliseconds) = (bytes as f64 * 1e-6, 1e3 * each);
         let errors = format!("{median:.1} %, {most:.1} %, {worst:.1} %");
-        println!("| {name} | {megabytes:.0} | {milliseconds:.0} | {errors} | {mottle:.1} % |");
+        println!(
+            "| {name} | {megabytes:.0} | {milliseconds:.0} | {errors} | {doubt:.1} %, {most_doubt:.1} % | {mottle:.1} % |"
+        );
     }
 
     fn error(&self, problem: &Problem, found: &[f64]) -> f64 {
@@ -331,6 +345,15 @@ impl Judge {
         let square = |i: usize| self.weights[i] * (found[i] - first[i]) * (found[i] - second[i]);
         let all: f64 = (0..found.len()).map(square).sum();
         (all.max(0.0) / self.weights.iter().sum::<f64>()).sqrt() / problem.rms
+    }
+
+    /// How far chance in the truth moves that error: one standard deviation, elements' noise taken for their own.
+    fn doubt(&self, problem: &Problem, found: &[f64]) -> f64 {
+        let [first, second] = &problem.truth;
+        let square = |i: usize| self.weights[i] * (found[i] - first[i]) * (found[i] - second[i]);
+        let variance: f64 = (0..found.len()).map(|i| square(i).powi(2)).sum();
+        let whole = self.weights.iter().sum::<f64>() * problem.rms.powi(2);
+        0.5 * variance.sqrt() / whole / self.error(problem, found).max(0.01)
     }
 
     fn mottle(&self, problem: &Problem, found: &[f64]) -> f64 {

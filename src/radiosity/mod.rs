@@ -75,6 +75,6 @@ mod closed_forms;
 #[cfg(test)]
 mod cross_checks;
 #[cfg(test)]
-mod test_scene;
+pub(crate) mod test_scene;
 #[cfg(test)]
 mod tests;

@@ -10,13 +10,13 @@ use super::reach::{Received, Receiving};
 use crate::scene::{OneLight, luminance};
 
 /// How often a receiver is asked: the more often, the less its answers agree.
-const ROUNDS: [u32; 3] = [4, 16, 64];
+const ROUNDS: [u32; 3] = [16, 64, 256];
 
 /// Standard error, as a part of the mean, at which answers agree.
 const TOLERANCE: f32 = 0.02;
 
 /// Receivers that are asked at a time.
-const CHUNK: usize = 2048;
+const CHUNK: usize = 512;
 
 /// Receivers that a thread takes at least.
 const FEWEST: usize = 64;
@@ -61,10 +61,9 @@ impl Finer {
 
 /// The mean over what light reaches of a receiver.
 fn mean(light: &OneLight, row: u32, receiving: &Receiving) -> (Vec3, u64) {
-    let is_reached = receiving.level.precomputed.receivers.visible[row as usize] != 0.0;
     let spread = receiving.spread(row);
     let (mut sum, mut squares, mut rays, mut asked) = (Vec3::ZERO, 0.0, 0, 0);
-    for rounds in ROUNDS.into_iter().filter(|_| is_reached) {
+    for rounds in ROUNDS.into_iter().filter(|_| !receiving.is_dark(row)) {
         for round in asked..rounds {
             let (found, traced) = spread.ask(light, round);
             sum += found;

@@ -6,7 +6,8 @@
 //!                  v
 //!        differences from the baked lights, step by step --> low rank: all bounces --> smoothed --> texels: baked
 //!                  |                                                                     ^        + difference,
-//!                  once lights rest: sweeps over what elements' rays met ----------------+        never below zero
+//!                  once lights rest: sweeps over what elements' rays met, -----------------------+ never below zero
+//!                                    and rays to the brightest
 //! ```
 //!
 //! Start from [`Relighter`]: it is given what a bake left ([`Level`]) and, update by update, the lights as they are
@@ -25,6 +26,7 @@
 //! | `doors` | a level some of which stands elsewhere than it was baked |
 //! | `near` | rays that what has moved may have to do with |
 //! | `finer` | direct light known better than at first, once lights rest |
+//! | `bright` | what the brightest elements bring to others, by rays between them |
 //! | `resting` | light followed from element to element once lights rest |
 //! | `pages` | from light to texels, on the processor |
 //! | `texels` | which texels show which receivers |
@@ -37,10 +39,11 @@
 //! **Order and exactness.** A change is first seen by about one receiver a patch, then by more, until all have been asked: a
 //! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
 //! metres spreads it; once they rest, [`UpdateSettings::sweeps`] follow it from element to element. Then receivers are asked
-//! again all over, 64 times at most, as many sweeps follow, and nothing is done any more. For that each light keeps what it
-//! brings to receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell.
+//! again all over, 256 times at most, as many sweeps follow, what the brightest bring is asked for by rays between elements,
+//! and nothing is done any more. For that each light keeps what it brings to receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell.
 //! All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
 
+mod bright;
 mod doors;
 mod finer;
 mod level;

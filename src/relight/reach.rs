@@ -244,15 +244,38 @@ impl Spread<'_> {
 }
 
 impl Receiving<'_> {
+    /// True when no light reaches a receiver.
+    pub fn is_dark(&self, row: u32) -> bool {
+        self.level.precomputed.receivers.visible[row as usize] == 0.0
+    }
+
     /// The part of a receiver that light reaches, but no less than tells something of it.
     pub fn visible(&self, row: u32) -> f32 {
         self.level.precomputed.receivers.visible[row as usize].abs().max(LEAST_VISIBLE)
     }
 
+    /// The area of a receiver, square metres.
+    pub fn area(&self, row: u32) -> f32 {
+        self.level.elements.area[self.id(row).index()]
+    }
+
+    /// The same of the part that light reaches.
+    pub fn reached_area(&self, row: u32) -> f32 {
+        self.area(row) * self.level.precomputed.receivers.visible[row as usize].abs()
+    }
+
     /// All of a receiver.
     pub fn spread(&self, row: u32) -> Spread<'_> {
-        let id = self.level.precomputed.transport.patches.order[row as usize];
-        Spread { receiving: self, row, sampler: self.level.elements.sampler(&self.level.scene, ElementId(id)) }
+        Spread { receiving: self, row, sampler: self.sampler(row) }
+    }
+
+    /// Ready to choose points of a receiver.
+    pub fn sampler(&self, row: u32) -> ElementSampler {
+        self.level.elements.sampler(&self.level.scene, self.id(row))
+    }
+
+    fn id(&self, row: u32) -> ElementId {
+        ElementId(self.level.precomputed.transport.patches.order[row as usize])
     }
 
     /// The middle of a receiver.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
+use super::bright::Bright;
 use super::doors::Placed;
 use super::level::Level;
 use super::light::{Difference, Light};
@@ -29,8 +30,8 @@ pub struct UpdateSettings {
     /// The part of what was shown before that stays, from 0 for none to below 1: smooths over time.
     pub keep: f32,
     /// Bounces that are followed from element to element once lights rest, one an update, rather than from patch to patch;
-    /// then elements are asked again for lights that have changed, up to 64 times each, and as many bounces are followed
-    /// anew. More are nearer where patches are large; none leaves what patches tell.
+    /// then elements are asked again for lights that have changed, up to 256 times each, as many bounces are followed anew,
+    /// and one more by rays to the 64 brightest elements. More are nearer where patches are large; none leaves what patches tell.
     pub sweeps: u32,
 }
 
@@ -88,6 +89,8 @@ pub struct Relighter {
     light: Light,
     /// What lights come to that have rested since they last changed.
     resting: Option<Resting>,
+    /// What the brightest elements bring to others, those that were the brightest last.
+    bright: Bright,
     /// Which lights' direct light has been changed in the pages, and how; what is known of it may be more by now.
     direct: Vec<(usize, Vec3)>,
     is_direct_known_better: bool,
@@ -125,6 +128,7 @@ impl Relighter {
             has_moved: false,
             light: Light::new(transport.patches.len()),
             resting: None,
+            bright: Bright::default(),
             direct: Vec::new(),
             is_direct_known_better: false,
             elements: Vec::new(),
@@ -157,7 +161,7 @@ impl Relighter {
             let [before, after] = [receiving(&self.level, &before), receiving(&level, &after)];
             slot.follow(&self.lit, shows_direct, &before, &after);
         }
-        (self.level, self.moved) = (level, boxes);
+        (self.level, self.moved, self.bright) = (level, boxes, Bright::default());
         self.pages.forget();
         (self.is_stale, self.has_moved) = (true, true);
     }
@@ -263,7 +267,7 @@ impl Relighter {
             update.waiting = self.slots.iter().filter(is_waiting).count();
         }
         let is_known = self.is_enabled && update.waiting == 0 && self.slots.iter().any(Slot::is_changed);
-        let has_more = |resting: &Option<Resting>| resting.as_ref().is_none_or(|resting| !resting.is_over());
+        let has_more = |resting: &Option<Resting>| resting.as_ref().is_none_or(|resting| resting.next().is_some());
         let may_rest = is_known && settings.sweeps > 0;
         if core::mem::take(&mut self.is_stale) {
             self.sum_up();
@@ -375,29 +379,32 @@ impl Relighter {
 
     /// Goes on with what all changed lights come to; how many rays that took. The last of so many bounces is wanted.
     fn rest(&mut self, settings: &UpdateSettings) -> u64 {
-        let Self { level, lit, order, slots, light, resting, pages, .. } = self;
+        let Self { level, lit, order, slots, light, resting, bright, pages, .. } = self;
         let spread = || pages.spread(&level.precomputed.transport, light.patches());
         let resting = resting.get_or_insert_with(|| Resting::new(slots, spread()));
+        let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
+        let budget = u64::from(settings.rays.max(1));
         let mut rays = 0;
-        match resting.next() {
-            Next::Sweep => {
-                if resting.sweep(&level.precomputed.hits, settings.sweeps) {
-                    let mut smooth = vec![Vec3::ZERO; resting.light().len()];
-                    pages.smoothing().smooth(resting.light(), &mut smooth);
-                    light.correct(resting.spread(), &smooth);
-                }
-            }
-            Next::Ask => {
-                let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
+        let is_known = match resting.next() {
+            Some(Next::Sweep) => resting.sweep(&level.precomputed.hits, settings.sweeps),
+            Some(Next::Ask) => {
                 self.is_direct_known_better = !self.direct.is_empty();
-                let budget = u64::from(settings.rays.max(1));
                 for slot in slots.iter_mut().filter(|slot| slot.is_changed()) {
                     rays += slot.refine(lit, &receiving, budget.saturating_sub(rays));
                 }
                 if slots.iter().all(Slot::is_fine) {
                     resting.refined(slots);
                 }
+                false
             }
+            Some(Next::Look) => {
+                rays = resting.look(bright, &receiving, budget);
+                resting.next().is_none()
+            }
+            None => false,
+        };
+        if is_known {
+            light.correct(resting.spread(), resting.light());
         }
         rays
     }

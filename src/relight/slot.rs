@@ -199,14 +199,13 @@ impl Slot {
         self.changes().for_each(|(strength, reach)| reach.add(strength, weights, sums));
     }
 
-    /// Adds to each receiver's direct light what has changed of it: as it was known first, or as well as it is known.
-    pub fn add_direct(&self, is_fine: bool, direct: &mut [Vec3]) {
-        for (strength, reach) in self.changes() {
+    /// What has changed of its direct light, as it was known first or as well as it is known: strengths, and what one of
+    /// them brings.
+    pub fn direct_changes(&self, is_fine: bool) -> impl Iterator<Item = (Vec3, &[Received])> {
+        self.changes().map(move |(strength, reach)| {
             let receivers = if is_fine { reach.receivers() } else { reach.first_known() };
-            for &Received { row, light } in receivers.unwrap_or_default() {
-                direct[row as usize] += strength * light;
-            }
-        }
+            (strength, receivers.unwrap_or_default())
+        })
     }
 
     /// Asks more precisely for what has changed of it, until that takes so many rays; how many it took.

@@ -34,6 +34,8 @@ fn bake(scene: Scene, content: Content, relight: Option<u32>) -> Bake {
     settings.layout.texels_per_metre = 8.0;
     settings.solver.error = 0.02;
     settings.solver.content = content;
+    // What is held against a bake has other random numbers.
+    settings.solver.seed = u32::from(relight.is_none());
     run(Arc::new(scene), &settings, &Unobserved).unwrap()
 }
 
@@ -223,17 +225,17 @@ fn pages_with_direct_light_follow_strengths_and_lose_that_of_what_moves() {
 #[test]
 fn a_lamp_that_rests_beside_a_wall_is_known_better_and_better_and_then_costs_nothing() {
     // A few centimetres from the left wall, whose texels are an eighth of a metre: in its middle the nearest says little.
-    let place = Vec3::new(-0.93, 0.31, 0.23);
-    let truth = bake(room(1.0, vec![lamp_at(place, 0.3)]), Content::Indirect, None);
+    let lamps = |candela: f32| [lamp_at(LAMP, 10.0), lamp_at(Vec3::new(-0.93, 0.31, 0.23), candela)];
+    let truth = bake(room(1.0, lamps(10.0).into()), Content::Indirect, None);
     let mut relighter = Relighter::new(level_of(indirect()));
-    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
-    relighter.set_lights(&live(&[lamp_at(place, 0.3)]), &[]);
+    relighter.set_lights(&live(&lamps(0.0)), &[]);
+    relighter.set_lights(&live(&lamps(10.0)), &[]);
     let settings = UpdateSettings::default();
     let mut errors = Vec::new();
     while errors.len() < 1000 {
         let update = relighter.update(&settings);
-        // The last part that is asked for may go beyond the budget: 2,048 receivers, 64 rays each.
-        assert!(update.rays < u64::from(settings.rays) + 64 * 2048, "{update:?}");
+        // The last part that is asked for may go beyond the budget: 512 receivers, 256 rays each.
+        assert!(update.rays < u64::from(settings.rays) + 256 * 512, "{update:?}");
         if !update.pages.is_empty() {
             errors.push(error(&relighter, &truth.pages));
         }
@@ -242,16 +244,16 @@ fn a_lamp_that_rests_beside_a_wall_is_known_better_and_better_and_then_costs_not
         }
     }
     println!("{errors:?}");
-    let [.., once, better] = errors[..] else { panic!("{errors:?}") };
-    // What is left is that few of a texel's rays meet the bright spot.
-    assert!(better < 0.95 * once, "{errors:?}");
+    let [.., once, better, best] = errors[..] else { panic!("{errors:?}") };
+    // Then what is left is that few of a texel's rays meet the bright spot.
+    assert!(better < 0.95 * once && best < 0.9 * better, "{errors:?}");
     let refined = bits(&relighter, &truth.pages);
     for _ in 0..3 {
         assert_eq!(relighter.update(&settings), Update::default());
     }
     assert_eq!(bits(&relighter, &truth.pages), refined);
     // A new strength needs no ray.
-    relighter.set_lights(&live(&[lamp_at(place, 0.6)]), &[]);
+    relighter.set_lights(&live(&lamps(20.0)), &[]);
     assert_eq!(settle(&mut relighter), 0);
 }
 

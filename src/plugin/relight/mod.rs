@@ -70,7 +70,7 @@ pub struct Relight {
     /// Rays that one update may trace. More bring changes of many lights at once sooner; fewer take less of the machine.
     pub rays: u32,
     /// Bounces that are followed from element to element once lights rest, and again once elements have been asked more
-    /// often: more are nearer where patches are large, and none leaves what patches tell. See
+    /// often, with one more by rays to the brightest: more are nearer where patches are large, and none leaves what patches tell. See
     /// [`UpdateSettings::sweeps`](crate::relight::UpdateSettings::sweeps).
     pub sweeps: u32,
     /// Seconds in which two thirds of a change are shown. More hides how few rays saw a moving light at first; zero shows

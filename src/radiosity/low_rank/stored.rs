@@ -104,6 +104,11 @@ impl StoredTransport {
         })
     }
 
+    /// True when light is coloured on its way to a row.
+    pub fn is_tinted(&self, row: usize) -> bool {
+        self.tinted.binary_search_by_key(&(row as u32), |hit| hit.element).is_ok()
+    }
+
     /// What a row sees is no longer known: sweeps leave its light as it is.
     pub fn forget(&mut self, row: usize) {
         self.scales[row] = 0.0;
@@ -129,10 +134,25 @@ impl StoredTransport {
     /// # Panics
     /// When either is not as long as there are elements.
     pub fn sweep(&self, direct: &[Vec3], indirect: &mut [Vec3]) {
+        self.gather(&self.radiosity(direct, indirect), indirect);
+    }
+
+    /// What rows reflect of the light that they get, lm/m2; the fourth number is none.
+    ///
+    /// # Panics
+    /// When either is not as long as there are elements.
+    pub fn radiosity(&self, direct: &[Vec3], indirect: &[Vec3]) -> Vec<Vec4> {
         assert_eq!([direct.len(), indirect.len()], [self.len(); 2], "one for each element");
-        let radiosity: Vec<Vec4> = (self.reflectance.par_iter().zip(direct).zip(&*indirect))
-            .map(|((reflectance, direct), indirect)| (reflectance * (direct + indirect)).extend(0.0))
-            .collect();
+        let rows = self.reflectance.par_iter().zip(direct).zip(indirect);
+        rows.map(|((reflectance, direct), indirect)| (reflectance * (direct + indirect)).extend(0.0)).collect()
+    }
+
+    /// Indirect irradiance of rows, lux, of what all of them send out.
+    ///
+    /// # Panics
+    /// When either is not as long as there are elements.
+    pub fn gather(&self, radiosity: &[Vec4], indirect: &mut [Vec3]) {
+        assert_eq!([radiosity.len(), indirect.len()], [self.len(); 2], "one for each element");
         indirect.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, indirect)| {
             let first = chunk * CHUNK;
             let before = self.tinted.partition_point(|hit| (hit.element as usize) < first);
