@@ -218,7 +218,6 @@ mod tests {
             (far.iter().map(|row| of_row(row).powi(2)).sum::<f32>() / far.len() as f32).sqrt()
         };
         let arrived = by_both.iter().map(|light| light.x).sum::<f32>();
-        println!("{} by hits, {} by both; {arrived} of it arrives", error(&by_hits), error(&by_both));
         assert_eq!(far.len(), 64);
         assert!(error(&by_hits) > 1.0 && error(&by_both) < 0.12, "{} {}", error(&by_hits), error(&by_both));
         assert!((arrived - 1.0).abs() < 0.05, "{arrived}");
