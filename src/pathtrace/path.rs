@@ -196,6 +196,7 @@ struct Path {
     normal: Vec3,
     /// How many vertices there were.
     bounces: u32,
+    /// Which random numbers it takes.
     sample: u32,
     seed: u32,
 }
