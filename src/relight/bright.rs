@@ -11,8 +11,8 @@ use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
 use super::reach::Receiving;
-use crate::geometry::Ray;
 use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::{Ray, Transmittance};
 use crate::lightmap::{ElementSampler, SurfacePoint};
 use crate::scene::luminance;
 
@@ -94,8 +94,7 @@ impl Bright {
     fn ask(&self, receiver: u32, samplers: &[ElementSampler], receiving: &Receiving) -> (Vec<More>, u64) {
         let hits = &receiving.level.precomputed.hits;
         let share = hits.share(receiver as usize);
-        // Of what is coloured on its way hits know more: it may have come round a corner.
-        if share == 0.0 || receiving.is_dark(receiver) || hits.is_tinted(receiver as usize) {
+        if share == 0.0 || receiving.is_dark(receiver) {
             return (Vec::new(), 0);
         }
         let weights: Vec<f32> =
@@ -112,7 +111,7 @@ impl Bright {
             let [x, y, u, v] = points.point(index as u32);
             let [from, to] = [here.sample(Vec2::new(x, y)), samplers[index].sample(Vec2::new(u, v))];
             if let Some(unhidden) = form_factor(&from, &to) {
-                let seen = luminance(receiving.world.blocked(&Ray::between(from.origin(), to.origin())).0);
+                let seen = uncoloured(receiving.world.blocked(&Ray::between(from.origin(), to.origin())));
                 let area = receiving.area(self.senders[index]);
                 more[index] += weight * unhidden * seen * area / receiving.visible(receiver);
                 rays += 1;
@@ -140,6 +139,12 @@ fn by_rays(receiver: u32, sender: u32, share: f32, receiving: &Receiving) -> f32
     }
     let known = apart * apart * share;
     known / (known + EVEN)
+}
+
+/// How much of light gets through, if that is as much of each colour. Rays that are coloured on their way are left to stored
+/// hits, which hold them apart: some have come round a corner.
+fn uncoloured(Transmittance(through): Transmittance) -> f32 {
+    if through == Vec3::splat(through.x) { through.x } else { 0.0 }
 }
 
 /// The form factor from one point to a square metre around another that nothing hides, 1/m2; none where these do not face
@@ -221,5 +226,11 @@ mod tests {
         assert_eq!(far.len(), 64);
         assert!(error(&by_hits) > 1.0 && error(&by_both) < 0.12, "{} {}", error(&by_hits), error(&by_both));
         assert!((arrived - 1.0).abs() < 0.05, "{arrived}");
+    }
+
+    #[test]
+    fn rays_through_coloured_glass_are_left_to_hits_and_those_through_grey_glass_are_not() {
+        let through = |red: f32, others: f32| uncoloured(Transmittance(Vec3::new(red, others, others)));
+        assert_eq!([through(1.0, 1.0), through(0.5, 0.5), through(1.0, 0.5), through(0.0, 0.0)], [1.0, 0.5, 0.0, 0.0]);
     }
 }

@@ -104,11 +104,6 @@ impl StoredTransport {
         })
     }
 
-    /// True when light is coloured on its way to a row.
-    pub fn is_tinted(&self, row: usize) -> bool {
-        self.tinted.binary_search_by_key(&(row as u32), |hit| hit.element).is_ok()
-    }
-
     /// What a row sees is no longer known: sweeps leave its light as it is.
     pub fn forget(&mut self, row: usize) {
         self.scales[row] = 0.0;
