@@ -208,15 +208,7 @@ impl Accumulators {
     }
 }
 
-/// Buried points of an element after which it counts as wholly buried, if none of its points was open.
-const WHOLLY_BURIED: u32 = 16;
-
 impl Sums {
-    /// True when no more rays need be traced to know that light does not reach the element.
-    pub(crate) fn is_wholly_buried(&self) -> bool {
-        self.valid == 0 && self.buried >= WHOLLY_BURIED
-    }
-
     /// Indirect irradiance that came straight from lights by way of surfaces without elements, lux.
     pub(crate) fn detour(&self) -> Vec3 {
         self.detour / self.valid.max(1) as f32

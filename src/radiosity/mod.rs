@@ -60,7 +60,6 @@ pub(crate) use passes::storable_rays;
 
 #[cfg(feature = "gpu")]
 pub(crate) use {
-    accumulators::does_not_count,
     aiming::Aiming,
     converge::{Sweep, Sweeps, converge, steps_to_read},
     cpu::MOST_BOUNCES,

@@ -199,10 +199,10 @@ impl<'a> Passes<'a> {
             // What was shot is as noisy for all.
             Following::Shooting => {
                 self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
-                self.gather_evenly(mean, Hits::Read, monitor)?;
+                self.gather_where_open(mean, readings, Hits::Read, monitor)?;
             }
-            Following::Nothing => self.gather_evenly(mean, Hits::Forget, monitor)?,
-            Following::Paths => self.gather_evenly(mean, self.paths(), monitor)?,
+            Following::Nothing => self.gather_where_open(mean, readings, Hits::Forget, monitor)?,
+            Following::Paths => self.gather_where_open(mean, readings, self.paths(), monitor)?,
         }
         if self.following == Following::Iterating {
             self.iterate(monitor)?;
@@ -228,6 +228,19 @@ impl<'a> Passes<'a> {
     /// Traces the same number of rays for each element.
     fn gather_evenly(&mut self, each: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
         self.gather(vec![each; self.elements.len()], each, hits, monitor)
+    }
+
+    /// Traces the same number of rays for each element that light reaches, as far as either half has found.
+    fn gather_where_open(
+        &mut self,
+        each: u32,
+        [first, second]: &[Vec<Reading>; HALVES],
+        hits: Hits,
+        monitor: &dyn Monitor,
+    ) -> Result<(), SolveError> {
+        let is_open = |(a, b): (&Reading, &Reading)| a.visible_fraction + b.visible_fraction > 0.0;
+        let rays = first.iter().zip(second).map(|pair| if is_open(pair) { each } else { 0 }).collect();
+        self.gather(rays, each, hits, monitor)
     }
 
     fn gather(&mut self, rays: Vec<u32>, mean: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {

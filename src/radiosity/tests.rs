@@ -197,6 +197,22 @@ fn the_part_of_a_texel_under_a_low_block_is_left_out() {
 }
 
 #[test]
+fn a_slit_that_only_one_half_has_found_yet_is_open_to_both() {
+    let mut test = TestScene::default();
+    test.quad(Vec3::ZERO, Vec3::Z * 8.0, Vec3::X * 8.0, [8; 2], grey(0.0));
+    // The first rays of half of the texels miss what boards leave of them, too low to part them.
+    for board in 0..8 {
+        let left = board as f32;
+        test.block(Vec3::new(left, 0.0, 0.0), Vec3::new(left + 0.96, 0.01, 8.0), 0, &grey(0.0));
+    }
+    test.scene.sky = Sky::Uniform(Vec3::ONE);
+    let (_, Solution { halves: [first, second], .. }) = test.solve(&settings(0.05));
+    let lit = |light: &Vec3| light.x > 0.0;
+    assert!(first.iter().filter(|light| lit(light)).count() > 32);
+    assert!(first.iter().zip(&second).all(|(a, b)| lit(a) == lit(b)), "{first:?} {second:?}");
+}
+
+#[test]
 fn the_back_of_a_single_sided_surface_absorbs_and_does_not_bury() {
     let mut test = TestScene::default();
     let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));

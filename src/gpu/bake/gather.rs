@@ -9,7 +9,7 @@ use super::rays::{Errand, Rays, Tally, Work};
 use super::stored::DeviceHits;
 use super::sweep::padded;
 use crate::progress::Monitor;
-use crate::radiosity::{Hits, StepError, Sums, TintedHit, does_not_count};
+use crate::radiosity::{Hits, StepError, Sums, TintedHit};
 
 pub(super) struct GatherStep<'a> {
     pub gpu: &'a Gpu,
@@ -36,11 +36,6 @@ impl GatherStep<'_> {
         let mut stored = DeviceHits::with_room_for(self.wanted);
         for elements in stored.ranges() {
             let room = stored.room(self.gpu, &elements)?;
-            if self.sums[elements.clone()].iter().any(Sums::is_wholly_buried) {
-                let count = stored.offset_in(&elements, elements.end) as usize;
-                let nothing = vec![does_not_count(self.wanted.len()); count];
-                self.gpu.queue.write_buffer(&room, 0, bytemuck::cast_slice(&nothing));
-            }
             let hits_at = |element| stored.offset_in(&elements, element);
             let tinted = self.run(elements.clone(), Errand::Store(&room), hits_at)?;
             stored.push(self.gpu, elements, room, tinted)?;
@@ -63,7 +58,7 @@ impl GatherStep<'_> {
         };
         let mut work: Vec<Work> = elements
             .clone()
-            .filter(|&element| self.wanted[element] > 0 && !self.sums[element].is_wholly_buried())
+            .filter(|&element| self.wanted[element] > 0)
             .map(|element| Work {
                 element: element as u32,
                 first_index: self.sums[element].gathered,
@@ -88,9 +83,7 @@ impl GatherStep<'_> {
             tinted.sort_by_key(|hit| hit.element);
         }
         for element in elements {
-            if !before[element - first].is_wholly_buried() {
-                self.sums[element].gathered += self.wanted[element];
-            }
+            self.sums[element].gathered += self.wanted[element];
         }
         Ok(tinted)
     }

@@ -131,10 +131,6 @@ impl Batch<'_> {
             if rays == 0 {
                 continue;
             }
-            if sums.is_wholly_buried() {
-                (0..rays).for_each(|_| kept.push(does_not_count(self.transport.elements.len())));
-                continue;
-            }
             let element = first + offset;
             let run = Run {
                 batch: self,

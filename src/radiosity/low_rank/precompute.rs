@@ -41,7 +41,8 @@ impl Precompute<'_> {
         let patches = Patches::uniform(elements, visible, self.patches);
         let missing = self.missing_rays(backend.stored_rays());
         if missing > 0 {
-            backend.run(&Step::Gather { rays: vec![missing; elements.len()], hits: Hits::Store }, monitor)?;
+            let rays = visible.iter().map(|&visible| if visible > 0.0 { missing } else { 0 }).collect();
+            backend.run(&Step::Gather { rays, hits: Hits::Store }, monitor)?;
         }
         let halves = backend.snapshot()?;
         let stored = || halves.iter().flat_map(|half| &half.stored);
