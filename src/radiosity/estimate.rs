@@ -15,7 +15,7 @@ use super::{Content, HALVES};
 use crate::lightmap::{ElementId, Elements, Texel};
 use crate::scene::luminance;
 
-/// Errors relative to the mean irradiance: area-weighted root mean squares of luminance.
+/// Errors relative to the mean irradiance, that of all light: area-weighted root mean squares of luminance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// Noise of direct light found by aimed rays.
@@ -26,14 +26,22 @@ pub struct Estimate {
     pub noise: f32,
     /// Error of taking elements for evenly bright.
     pub discretisation: f32,
-    /// Area-weighted mean luminance, lux.
+    /// Area-weighted mean luminance of all light, lux.
     pub mean: f32,
+    /// All light over the light that is judged: above one where others follow its bounces.
+    pub all_light: f32,
 }
 
 impl Estimate {
     /// The error of the whole.
     pub fn total(&self) -> f32 {
         self.noise.hypot(self.discretisation)
+    }
+
+    /// The same errors where all light is so many times the light that was judged.
+    pub fn over(self, all_light: f32) -> Self {
+        let [aimed, gathered, noise] = [self.aimed, self.gathered, self.noise].map(|error| error / all_light);
+        Self { aimed, gathered, noise, mean: self.mean * all_light, all_light, ..self }
     }
 }
 
@@ -67,7 +75,37 @@ pub(super) fn estimate(areas: &[f32], halves: &[Vec<Reading>; HALVES], content: 
     // Few differences tell little, and may happen to be small: about two standard deviations of the estimate are added.
     let caution = 1.0 + 2.0 / (areas.len() as f64).sqrt();
     let [aimed, gathered, noise] = squares.map(|square| (caution * (square * weight_sum).sqrt() / mean) as f32);
-    Estimate { aimed, gathered, noise, discretisation: 0.0, mean: (mean / weight_sum) as f32 }
+    Estimate { aimed, gathered, noise, discretisation: 0.0, mean: (mean / weight_sum) as f32, all_light: 1.0 }
+}
+
+/// The largest part of its light that a bounce may bring to the next.
+const MOST_REFLECTED: f64 = 0.95;
+
+/// All light over the light that is there before it bounces.
+///
+/// The first bounce is known: what elements reflect, less what escapes. Those after it are taken for a geometric series,
+/// whose ratio is that of the first bounce, or that of even light where this is smaller: rather too little light than too
+/// much, since errors are allowed in proportion to it.
+pub(super) fn all_light(elements: &Elements, halves: &[Vec<Reading>; HALVES], bounces: Option<u32>) -> f32 {
+    let [first, second] = halves;
+    let (mut light, mut first_bounce, mut area, mut bounce_of_even_light) = (0.0, 0.0, 0.0, 0.0);
+    for (element, (a, b)) in first.iter().zip(second).enumerate() {
+        let reading = mean_reading(a, b);
+        let visible = f64::from(elements.area[element] * reading.visible_fraction);
+        let staying = visible * f64::from(1.0 - reading.lost);
+        let reflectance = elements.reflectance[element];
+        light += visible * f64::from(luminance(reading.total()));
+        first_bounce += staying * f64::from(luminance(reflectance * reading.total()));
+        area += visible;
+        bounce_of_even_light += staying * f64::from(luminance(reflectance));
+    }
+    if light <= 0.0 {
+        return 1.0;
+    }
+    let first = first_bounce / light;
+    let ratio = first.min(bounce_of_even_light / area).min(MOST_REFLECTED);
+    let bounces = bounces.map_or(0.0, |bounces| ratio.powf(f64::from(bounces)));
+    (1.0 + first * (1.0 - bounces) / (1.0 - ratio)) as f32
 }
 
 /// Groups elements two by two texels: for each element the number of its group. What is left of texels that other
@@ -182,6 +220,7 @@ pub(super) fn merge(halves: &[Vec<Reading>; HALVES], content: Content) -> (Vec<R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::radiosity::test_scene::{TestScene, grey};
 
     #[test]
     fn halves_that_agree_have_no_noise_and_unlit_ones_no_nan() {
@@ -200,5 +239,33 @@ mod tests {
         let found = estimate(&[1.0; 10_000], &halves, Content::Full);
         assert!((found.noise - 0.1).abs() < 2e-3 && (found.aimed - 0.1).abs() < 2e-3, "{found:?}");
         assert_eq!(found.gathered, 0.0);
+    }
+
+    #[test]
+    fn all_light_is_a_geometric_series_of_what_is_reflected_and_stays() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
+        test.quad(Vec3::Y, Vec3::Z, Vec3::X, [2; 2], grey(0.9));
+        let elements = test.elements();
+        let all = |[grey, white]: [f32; 2], lost: f32, bounces: Option<u32>| {
+            let reading =
+                |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, lost, ..Reading::default() };
+            let half = [[reading(grey); 4], [reading(white); 4]].concat();
+            all_light(&elements, &[half.clone(), half], bounces)
+        };
+        for (light, lost, bounces, expected) in [
+            // Even light is reflected by 0.7.
+            ([1.0, 1.0], 0.0, None, 1.0 / 0.3),
+            ([1.0, 1.0], 0.0, Some(2), 1.0 + 0.7 + 0.49),
+            ([1.0, 1.0], 0.0, Some(0), 1.0),
+            ([1.0, 1.0], 0.5, None, 1.0 / 0.65),
+            // On grey alone it counts as reflected by grey alone, on white alone by white first and both then.
+            ([1.0, 0.0], 0.0, None, 2.0),
+            ([0.0, 1.0], 0.0, None, 1.0 + 0.9 / 0.3),
+            ([0.0, 0.0], 0.0, None, 1.0),
+        ] {
+            let found = all(light, lost, bounces);
+            assert!((found / expected - 1.0).abs() < 1e-4, "{found} instead of {expected}");
+        }
     }
 }

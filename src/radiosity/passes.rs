@@ -190,19 +190,17 @@ impl<'a> Passes<'a> {
         let mean = plan.gather_rays;
         match self.following {
             _ if mean == 0 => {}
-            Following::Iterating => {
-                let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
-                let rays = allotment.deal(self.elements, readings, self.settings.content, mean);
-                let stores = self.ledger.stored_rays + mean <= self.storable_rays;
-                self.gather(rays, mean, if stores { Hits::Store } else { Hits::Read }, monitor)?;
-            }
             // What was shot is as noisy for all.
             Following::Shooting => {
                 self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
                 self.gather_where_open(mean, readings, Hits::Read, monitor)?;
             }
-            Following::Nothing => self.gather_where_open(mean, readings, Hits::Forget, monitor)?,
-            Following::Paths => self.gather_where_open(mean, readings, self.paths(), monitor)?,
+            Following::Iterating => {
+                let stores = self.ledger.stored_rays + mean <= self.storable_rays;
+                self.gather_where_noisy(mean, readings, if stores { Hits::Store } else { Hits::Read }, monitor)?;
+            }
+            Following::Nothing => self.gather_where_noisy(mean, readings, Hits::Forget, monitor)?,
+            Following::Paths => self.gather_where_noisy(mean, readings, self.paths(), monitor)?,
         }
         if self.following == Following::Iterating {
             self.iterate(monitor)?;
@@ -243,6 +241,19 @@ impl<'a> Passes<'a> {
         self.gather(rays, each, hits, monitor)
     }
 
+    /// Traces most rays for elements among noisy neighbours, `mean` on average.
+    fn gather_where_noisy(
+        &mut self,
+        mean: u32,
+        readings: &[Vec<Reading>; HALVES],
+        hits: Hits,
+        monitor: &dyn Monitor,
+    ) -> Result<(), SolveError> {
+        let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
+        let rays = allotment.deal(self.elements, readings, self.settings.content, mean);
+        self.gather(rays, mean, hits, monitor)
+    }
+
     fn gather(&mut self, rays: Vec<u32>, mean: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
         self.run(&Step::Gather { rays, hits }, monitor)?;
         self.ledger.gather_rays += mean;
@@ -269,6 +280,9 @@ impl<'a> Passes<'a> {
 
     fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Result<Estimate, StepError> {
         let mut estimate = estimate::estimate(&self.elements.area, readings, self.settings.content);
+        if self.following == Following::Nothing {
+            estimate = estimate.over(estimate::all_light(self.elements, readings, self.settings.bounces));
+        }
         if self.ledger.stored_rays > 0 {
             estimate.discretisation =
                 estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0], estimate.mean)?;
@@ -379,7 +393,8 @@ impl<'a> Passes<'a> {
             halves,
             visible_fraction,
             standard_error,
-            error_estimate: estimate.total(),
+            // A solution claims its error over its own light.
+            error_estimate: estimate.total() * estimate.all_light,
             energy_balance: estimate::energy_balance(&*self.backend, self.elements, readings),
             unshot: self.ledger.unshot,
             iterations: self.ledger.iterations,
