@@ -3,7 +3,14 @@
 use bevy_egui::egui;
 
 use super::window::{named_count, slider};
-use crate::plugin::{Relight, RelightStatus};
+use crate::plugin::{Relight, RelightDevice, RelightStatus};
+
+/// What may draw the pages, what the window calls it, and what that means.
+const DEVICES: [(RelightDevice, &str, &str); 3] = [
+    (RelightDevice::Auto, "either", "The graphics card if it is a real one and has room for the level."),
+    (RelightDevice::Processor, "the processor", "Pages are uploaded whenever they change."),
+    (RelightDevice::Graphics, "the graphics card", "Pages are rewritten where they are."),
+];
 
 /// Draws the switch, the settings, and what they come to.
 pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightStatus) {
@@ -24,6 +31,13 @@ pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightSt
         let smoothing = slider(&mut relight.smoothing_seconds, 0.0..=1.0).fixed_decimals(2).suffix(" s");
         ui.add(smoothing).on_hover_text("Zero shows changes at once.");
         ui.end_row();
+        ui.label("drawn by");
+        ui.horizontal(|ui| {
+            for (device, name, meaning) in DEVICES {
+                ui.selectable_value(&mut relight.device, device, name).on_hover_text(meaning);
+            }
+        });
+        ui.end_row();
     });
     match &status.problem {
         Some(problem) => _ = ui.colored_label(ui.visuals().warn_fg_color, problem),
@@ -41,4 +55,7 @@ fn draw_status(ui: &mut egui::Ui, status: &RelightStatus) {
     };
     let error = 100.0 * status.transport_error;
     ui.weak(format!("{said}; {:.0} % behind; transport within {error:.1} %", 100.0 * status.behind));
+    if let Some(reason) = &status.processor_reason {
+        ui.weak(format!("The processor draws: {reason}"));
+    }
 }

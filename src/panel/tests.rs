@@ -10,7 +10,8 @@ use crate::geometry::Aabb;
 use crate::partition::{PartitionKind, PartitionSettings};
 use crate::plugin::{
     BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, CutScene, LightmapOverlay,
-    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightStatus, SceneStatus,
+    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightDevice, RelightStatus,
+    SceneStatus,
 };
 
 /// Writes to what cameras show, as any other system sees them.
@@ -302,6 +303,21 @@ fn a_click_has_lightmaps_follow_their_lights_and_the_panel_says_why_they_do_not(
     assert!(screen.find("the level has changed").is_some());
     screen.click("lightmaps follow their lights");
     assert_eq!(follows(&screen), Some(false));
+}
+
+#[test]
+fn clicks_choose_what_draws_pages_that_follow_their_lights_and_the_panel_says_why_the_processor_does() {
+    let mut screen = Screen::new(());
+    let device = |screen: &Screen| screen.app.world().resource::<Relight>().device;
+    screen.click("lightmaps follow their lights");
+    assert_eq!(device(&screen), RelightDevice::Auto);
+    screen.click("the graphics card");
+    assert_eq!(device(&screen), RelightDevice::Graphics);
+    screen.click("the processor");
+    assert_eq!(device(&screen), RelightDevice::Processor);
+    let mut status = screen.app.world_mut().resource_mut::<RelightStatus>();
+    (status.is_active, status.processor_reason) = (true, Some("there is no graphics card".to_owned()));
+    assert!(screen.find("The processor draws: there is no graphics card").is_some());
 }
 
 #[test]
