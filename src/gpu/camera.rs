@@ -5,6 +5,7 @@ use core::ops::Range;
 use bytemuck::{Pod, Zeroable};
 
 use crate::pathtrace::{PixelFilter, View};
+use crate::scene::Sights;
 
 /// The twin of `Pass` in `camera.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -36,22 +37,21 @@ const LONGEST_PATH: u32 = 1024;
 impl CameraPass {
     /// Of some rows of a picture, or some light paths.
     pub fn new(view: &View, part: Range<u32>, most_bounces: Option<u32>) -> Self {
-        let camera = &view.camera;
-        let half_height = camera.half_height();
-        let lens = view.lens.filter(|_| !camera.is_orthographic());
+        let Sights { position, forward, right, up, is_orthographic } = view.camera.sights();
+        let lens = view.lens.filter(|_| !is_orthographic);
         Self {
-            eye: camera.position.to_array(),
-            forward: camera.forward.to_array(),
-            right: (camera.right * half_height).to_array(),
+            eye: position.to_array(),
+            forward: forward.to_array(),
+            right: right.to_array(),
             most_bounces: most_bounces.unwrap_or(LONGEST_PATH).min(LONGEST_PATH),
-            up: (camera.up * half_height).to_array(),
+            up: up.to_array(),
             lens_radius: lens.map_or(0.0, |lens| lens.radius),
             size: view.size.to_array(),
             first: part.start,
             end: part.end,
             focus: lens.map_or(1.0, |lens| lens.focus),
             tent: u32::from(view.filter == PixelFilter::Tent),
-            parallel: if camera.is_orthographic() { 1.0 } else { 0.0 },
+            parallel: if is_orthographic { 1.0 } else { 0.0 },
             ..Self::default()
         }
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::integrator::{Integrator, Seen, SeenSurface};
 use super::surroundings::{Surroundings, Vertex, roulette};
 use super::{Bsdf, PathTracer, View};
-use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::sobol::{hash2, points};
 use crate::geometry::{Ray, RayQuery, exponential};
 use crate::scene::{EmissionSampler, LightSampler, Scene};
 
@@ -114,9 +114,8 @@ impl<'a> LightTracer<'a> {
     /// One path, from an emitter until it ends.
     fn follow(&self, view: &View, path: u32, seed: u32, splats: &mut Vec<Splat>) {
         let surroundings = &self.surroundings;
-        let points = |dimension: u32| OwenSobol::new(hash2(seed, dimension)).point(path);
-        let [choice, ..] = points(0);
-        let Some(emission) = self.emission.sample(choice, points(1)) else { return };
+        let [[choice, ..], on_emitter] = points([hash2(seed, 0), hash2(seed, 1)], path);
+        let Some(emission) = self.emission.sample(choice, on_emitter) else { return };
         let mut ray = emission.ray;
         let mut power = emission.power;
         // What is left of the power.
@@ -132,8 +131,8 @@ impl<'a> LightTracer<'a> {
             let (vertex, Some(bsdf)) = surroundings.scatterer(&hit, toward_light) else { return };
             let glass = surroundings.scene.material_of(hit.surface).solid_glass();
             let is_within = hit.back && glass.is_some();
-            let [u, v, lobe, end] = points(2 * bounces + 2);
-            let [lens_x, lens_y, ..] = points(2 * bounces + 3);
+            let [[u, v, lobe, end], [lens_x, lens_y, ..]] =
+                points([hash2(seed, 2 * bounces + 2), hash2(seed, 2 * bounces + 3)], path);
             if !is_within {
                 let arrival = Arrival { vertex: &vertex, bsdf: &bsdf, toward_light, power: power * left };
                 self.splat(view, [lens_x, lens_y], &arrival, splats);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::{Solution, SolverSettings, solve};
-use crate::geometry::SurfaceId;
+use super::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
+use super::{CpuBackend, Hits, Solution, SolverSettings, Step, TransportBackend, solve};
+use crate::geometry::{RayQuery, SurfaceId};
 use crate::kdtree::{BruteForce, World};
 use crate::lightmap::{Elements, Layout, PageSize, Placement, Rectangle, Unwrap};
 use crate::progress::Unmonitored;
@@ -119,4 +120,24 @@ pub fn grey(reflectance: f32) -> Material {
 
 pub fn shining(reflectance: f32, radiance: f32) -> Material {
     Material { emission: Vec3::splat(radiance), ..grey(reflectance) }
+}
+
+/// What relighting needs of a scene none of whose elements is hidden: so many patches, and rays of each half of an element.
+pub fn precomputed(
+    scene: &Arc<Scene>,
+    world: &dyn RayQuery,
+    elements: &Elements,
+    patches: usize,
+    rays: u32,
+) -> Precomputed {
+    let mut backend = CpuBackend::new(scene, world, elements, 1);
+    backend.run(&Step::Gather { rays: vec![rays; elements.len()], hits: Hits::Store }, &Unmonitored).unwrap();
+    let halves = backend.snapshot().unwrap();
+    let stored = || halves.iter().flat_map(|half| &half.stored);
+    let visible = vec![1.0; elements.len()];
+    let patches = Patches::uniform(elements, &visible, patches);
+    let rows = Rows::of_hits(&patches, stored());
+    let receivers = Receivers::new(elements, &visible, &patches);
+    let hits = StoredTransport::new(&patches.order, &elements.reflectance, stored());
+    Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, 0.01), receivers, hits }
 }

@@ -164,10 +164,8 @@ mod tests {
 
     use super::*;
     use crate::kdtree::{Preset, World};
-    use crate::progress::Unmonitored;
-    use crate::radiosity::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
-    use crate::radiosity::test_scene::{TestScene, grey};
-    use crate::radiosity::{Content, CpuBackend, Hits, Step, TransportBackend};
+    use crate::radiosity::Content;
+    use crate::radiosity::test_scene::{TestScene, grey, precomputed};
     use crate::relight::Level;
     use crate::relight::order::Order;
 
@@ -178,17 +176,7 @@ mod tests {
         let elements = Arc::new(test.elements());
         let scene = Arc::new(test.scene);
         let world = Arc::new(World::build(scene.clone(), Preset::fast()));
-        let mut backend = CpuBackend::new(&scene, &*world, &elements, 1);
-        backend.run(&Step::Gather { rays: vec![32; elements.len()], hits: Hits::Store }, &Unmonitored).unwrap();
-        let halves = backend.snapshot().unwrap();
-        let stored = || halves.iter().flat_map(|half| &half.stored);
-        let visible = vec![1.0; elements.len()];
-        let patches = Patches::uniform(&elements, &visible, 6);
-        let rows = Rows::of_hits(&patches, stored());
-        let receivers = Receivers::new(&elements, &visible, &patches);
-        let hits = StoredTransport::new(&patches.order, &elements.reflectance, stored());
-        let transport = LowRank::new(patches, &elements.reflectance, &rows, 0.01);
-        let precomputed = Arc::new(Precomputed { transport, receivers, hits });
+        let precomputed = Arc::new(precomputed(&scene, &*world, &elements, 6, 32));
         Level { scene, world, elements, precomputed, pages: Arc::new([]), content: Content::Indirect }
     }
 

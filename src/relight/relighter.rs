@@ -393,7 +393,7 @@ impl Relighter {
                     rays += slot.refine(lit, &receiving, budget.saturating_sub(rays));
                 }
                 if slots.iter().all(Slot::is_fine) {
-                    resting.refined(slots);
+                    resting.refined(slots, &level.precomputed.hits);
                 }
                 false
             }

@@ -5,7 +5,7 @@
 //! what is seen of it dwindles (final gather). Then elements are asked again, as often as each is worth (`finer`), and sweeps
 //! follow what that comes to. The last bounce is told by rays to the brightest elements too (`bright`).
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::bright::Bright;
 use super::reach::{Received, Receiving};
@@ -19,8 +19,8 @@ pub struct Resting {
     next: Option<Next>,
     /// Direct irradiance that has come and gone, lux by row.
     direct: Vec<Vec3>,
-    /// The part of that which has come, once direct light is known as well as it will be.
-    come: Option<Vec<Vec3>>,
+    /// What rows reflect of the part of that which has come, lm/m2, once direct light is known as well as it will be.
+    come: Option<Vec<Vec4>>,
     /// Indirect irradiance as patches tell it.
     spread: Vec<Vec3>,
     /// The same, as far as it has been followed, and for how many bounces.
@@ -64,26 +64,25 @@ impl Resting {
     }
 
     /// Direct light is known as well as it will be.
-    pub fn refined(&mut self, slots: &[Slot]) {
+    pub fn refined(&mut self, slots: &[Slot], hits: &StoredTransport) {
         let direct = |counts: fn(Vec3) -> bool| direct(slots, self.light.len(), true, counts);
-        (self.direct, self.come) = (direct(|_| true), Some(direct(|strength| luminance(strength) > 0.0)));
+        let come = hits.radiosity(&direct(|strength| luminance(strength) > 0.0), &vec![Vec3::ZERO; self.light.len()]);
+        (self.direct, self.come) = (direct(|_| true), Some(come));
         (self.next, self.swept) = (Some(Next::Sweep), 0);
     }
 
     /// Follows light for the last bounce as soon as rays to bright elements have told what they bring of light that has
     /// come; how many have been traced. What has gone is known by the hits that it was baked with, noise and all.
     pub fn look(&mut self, bright: &mut Bright, receiving: &Receiving, budget: u64) -> u64 {
-        let hits = &receiving.level.precomputed.hits;
-        let dark = vec![Vec3::ZERO; self.light.len()];
-        let come = hits.radiosity(self.come.as_ref().unwrap_or(&dark), &dark);
-        bright.choose(&come, receiving);
+        let come = self.come.as_deref().unwrap_or_default();
+        bright.choose(come, receiving);
         let mut rays = 0;
         while rays < budget && !bright.is_done(receiving) {
             rays += bright.step(receiving);
         }
         if bright.is_done(receiving) {
-            hits.sweep(&self.direct, &mut self.light);
-            bright.add(&come, &mut self.light);
+            receiving.level.precomputed.hits.sweep(&self.direct, &mut self.light);
+            bright.add(come, &mut self.light);
             self.next = None;
         }
         rays

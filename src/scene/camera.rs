@@ -90,13 +90,13 @@ impl Camera {
 /// The lines of sight of a camera, with what they have in common worked out once.
 #[derive(Clone, Copy, Debug)]
 pub struct Sights {
-    position: Vec3,
-    forward: Vec3,
+    pub(crate) position: Vec3,
+    pub(crate) forward: Vec3,
     /// Half a picture's height to the right.
-    right: Vec3,
+    pub(crate) right: Vec3,
     /// As far up.
-    up: Vec3,
-    is_orthographic: bool,
+    pub(crate) up: Vec3,
+    pub(crate) is_orthographic: bool,
 }
 
 impl Sights {

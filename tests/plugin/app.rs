@@ -202,3 +202,24 @@ pub fn color_at(image: &Image, pixel: UVec2) -> Vec3 {
 pub fn exposure() -> f32 {
     bevy::camera::Exposure::default().exposure()
 }
+
+/// A file of horizontal squares of one metre, of nothing but corners (mesh 0), and a lamp (light 0).
+const SQUARES: &str = r#"{
+  "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": ROOTS}],
+  "extensionsUsed": ["KHR_lights_punctual"],
+  "extensions": {"KHR_lights_punctual": {"lights": [{"type": "point", "intensity": CANDELA}]}},
+  "nodes": NODES,
+  "materials": [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.5, 0.5, 1], "metallicFactor": 0}}],
+  "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1, "material": 0}]}],
+  "accessors": [
+    {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3", "min": [-0.5, 0, -0.5], "max": [0.5, 0, 0.5]},
+    {"bufferView": 1, "componentType": 5123, "count": 6, "type": "SCALAR"}
+  ],
+  "bufferViews": [{"buffer": 0, "byteLength": 48}, {"buffer": 0, "byteOffset": 48, "byteLength": 12}],
+  "buffers": [{"byteLength": 60, "uri": "data:application/octet-stream;base64,AAAAvwAAAAAAAAC/AAAAPwAAAAAAAAC/AAAAPwAAAAAAAAA/AAAAvwAAAAAAAAA/AAADAAIAAAACAAEA"}]
+}"#;
+
+/// The text of a glTF file whose nodes are some such squares and lamps; `roots` are the numbers of those in the scene.
+pub fn file_of_squares(roots: &str, nodes: &str, candela: u32) -> String {
+    SQUARES.replace("ROOTS", roots).replace("NODES", nodes).replace("CANDELA", &candela.to_string())
+}

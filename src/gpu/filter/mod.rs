@@ -5,7 +5,7 @@
 //! that move, and fades as samples add up.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{UVec2, Vec3};
+use glam::UVec2;
 use wgpu::{
     BindGroup, BindGroupLayout, BindGroupLayoutDescriptor, Buffer, BufferBindingType, CommandEncoder,
     ComputePassDescriptor, ComputePipeline,
@@ -16,6 +16,7 @@ use super::scene::{buffer, entry};
 use super::shader::piece;
 use super::{Gpu, GpuFault, GpuFilm};
 use crate::pathtrace::View;
+use crate::scene::Sights;
 
 #[cfg(test)]
 mod tests;
@@ -280,7 +281,6 @@ fn pixels(size: UVec2) -> u64 {
 
 /// Eye, forward, right and up as shaders take them: right and up reach to the edge of a square picture.
 fn axes(view: &View) -> [[f32; 3]; 4] {
-    let camera = &view.camera;
-    let half_height = camera.half_height();
-    [camera.position, camera.forward, camera.right * half_height, camera.up * half_height].map(|v: Vec3| v.to_array())
+    let Sights { position, forward, right, up, .. } = view.camera.sights();
+    [position, forward, right, up].map(|v| v.to_array())
 }

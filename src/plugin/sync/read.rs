@@ -106,11 +106,19 @@ impl Wishes<'_, '_> {
 
     /// What is wished for an entity; extras that cannot be understood are added to the warnings.
     fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
-        #[cfg(feature = "gltf")]
-        let by_file = self.extras.of(entity, warnings);
-        #[cfg(not(feature = "gltf"))]
-        let by_file = Overrides::default();
-        Overrides { role: self.role(entity), density: self.density_scale(entity), ..Overrides::default() }.or(by_file)
+        let of_entity =
+            Overrides { role: self.role(entity), density: self.density_scale(entity), ..Overrides::default() };
+        of_entity.or(self.by_file(entity, warnings))
+    }
+
+    #[cfg(feature = "gltf")]
+    fn by_file(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
+        self.extras.of(entity, warnings)
+    }
+
+    #[cfg(not(feature = "gltf"))]
+    fn by_file(&self, _: Entity, _: &mut Vec<Problem>) -> Overrides {
+        Overrides::default()
     }
 
     /// The role that the nearest of the entity and its ancestors asks for.

@@ -211,10 +211,8 @@ mod tests {
     use super::*;
     use crate::geometry::sobol::{hash2, unit_float};
     use crate::kdtree::BruteForce;
-    use crate::progress::Unmonitored;
-    use crate::radiosity::low_rank::{Patches, Rows};
-    use crate::radiosity::test_scene::{TestScene, grey};
-    use crate::radiosity::{CpuBackend, Hits, Step, TransportBackend};
+    use crate::radiosity::low_rank::Precomputed;
+    use crate::radiosity::test_scene::{TestScene, grey, precomputed};
 
     /// Two rooms of a metre along x on one floor, and the wall between them.
     fn two_rooms() -> Precomputed {
@@ -232,16 +230,7 @@ mod tests {
         let elements = test.elements();
         let scene = Arc::new(test.scene);
         let world = BruteForce::new(&scene);
-        let mut backend = CpuBackend::new(&scene, &world, &elements, 1);
-        backend.run(&Step::Gather { rays: vec![64; elements.len()], hits: Hits::Store }, &Unmonitored).unwrap();
-        let halves = backend.snapshot().unwrap();
-        let stored = || halves.iter().flat_map(|half| &half.stored);
-        let visible = vec![1.0; elements.len()];
-        let patches = Patches::uniform(&elements, &visible, 64);
-        let rows = Rows::of_hits(&patches, stored());
-        let receivers = Receivers::new(&elements, &visible, &patches);
-        let hits = StoredTransport::new(&patches.order, &elements.reflectance, stored());
-        Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, 0.01), receivers, hits }
+        precomputed(&scene, &world, &elements, 64, 64)
     }
 
     /// Light of each element by where it is, as it is and smoothed, of those on the floor.
