@@ -37,7 +37,7 @@ const CHUNK: usize = 512;
 const FEWEST: usize = 32;
 
 /// What rays between the brightest elements and others say more than stored hits do.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Bright {
     /// The brightest, rising.
     senders: Vec<u32>,
@@ -54,9 +54,8 @@ struct More {
 }
 
 impl Bright {
-    /// Takes the brightest elements, by row, for those to ask of: those whose light stored hits know worst. No ray is asked
-    /// for if they are the same as before.
-    pub fn choose(&mut self, radiosity: &[Vec4], receiving: &Receiving) {
+    /// Takes the brightest elements, by row, for those to ask of: those whose light stored hits know worst.
+    pub fn of(radiosity: &[Vec4], receiving: &Receiving) -> Self {
         let noise = |&row: &u32| luminance(radiosity[row as usize].xyz().abs()).powi(2) * receiving.reached_area(row);
         let mut rows: Vec<(f32, u32)> =
             (0..radiosity.len() as u32).map(|row| (noise(&row), row)).filter(|(noise, _)| *noise > 0.0).collect();
@@ -67,9 +66,7 @@ impl Bright {
         }
         let mut senders: Vec<u32> = rows.into_iter().map(|(_, row)| row).collect();
         senders.sort_unstable();
-        if self.senders != senders {
-            *self = Self { senders, ..Self::default() };
-        }
+        Self { senders, asked: 0, more: Vec::new() }
     }
 
     /// True once all receivers have been asked.
@@ -190,8 +187,7 @@ mod tests {
         let spot = (0..centre.len()).min_by(|&a, &b| centre[a].distance(middle).total_cmp(&centre[b].distance(middle)));
         let mut radiosity = vec![Vec4::ZERO; centre.len()];
         radiosity[spot.unwrap()] = Vec4::new(1.0, 1.0, 1.0, 0.0);
-        let mut bright = Bright::default();
-        bright.choose(&radiosity, &receiving);
+        let mut bright = Bright::of(&radiosity, &receiving);
         assert_eq!(bright.senders, [spot.unwrap() as u32]);
         while !bright.is_done(&receiving) {
             assert!(bright.step(&receiving) > 0);

@@ -38,16 +38,11 @@ impl Light {
         Self { patches, elements: Approach::default(), whole: 0.0 }
     }
 
-    /// Wants what patches reflect, and nothing else.
-    pub fn want(&mut self, patches: Vec<Vec3>) {
+    /// Wants what patches reflect, and what elements get beside what these spread, lux by row: a part of so much light in all.
+    pub fn want(&mut self, patches: Vec<Vec3>, (elements, whole): (Vec<Vec3>, f32)) {
         self.patches.want(patches);
-        self.elements.want(Vec::new());
-    }
-
-    /// Wants other light of elements than patches spread: both by row.
-    pub fn correct(&mut self, spread: &[Vec3], better: &[Vec3]) {
-        self.whole = better.iter().map(|light| luminance(light.abs())).sum();
-        self.elements.want(better.iter().zip(spread).map(|(better, spread)| *better - *spread).collect());
+        self.elements.want(elements);
+        self.whole = whole;
     }
 
     /// What is shown of patches.
@@ -58,11 +53,6 @@ impl Light {
     /// What is shown of elements beside that; none where there is nothing.
     pub fn elements(&self) -> &[Vec3] {
         &self.elements.shown
-    }
-
-    /// True when what is wanted is shown.
-    pub fn has_arrived(&self) -> bool {
-        !self.patches.is_under_way && !self.elements.is_under_way
     }
 
     /// Brings what is shown nearer to what is wanted; which of patches and elements change.
@@ -133,30 +123,29 @@ mod tests {
     #[test]
     fn light_comes_nearer_step_by_step_arrives_and_then_rests() {
         let mut light = Light::new(2);
-        light.want(vec![Vec3::ONE, Vec3::ZERO]);
+        light.want(vec![Vec3::ONE, Vec3::ZERO], Default::default());
         assert_eq!(light.behind(), 1.0);
         assert_eq!(light.approach(0.5), [true, false]);
         assert_eq!((light.patches()[0], light.behind()), (Vec3::splat(0.5), 0.5));
         // 2^-10 is less than a thousandth.
         let steps = (1..20).filter(|_| light.approach(0.5)[0]).count();
         assert_eq!((steps, light.patches()[0], light.behind()), (10, Vec3::ONE, 0.0));
-        assert!(light.has_arrived());
     }
 
     #[test]
-    fn what_elements_have_beside_it_goes_when_patches_are_wanted_anew_even_if_these_never_rest() {
+    fn what_elements_have_beside_patches_comes_and_goes_even_if_these_never_rest() {
         let mut light = Light::new(1);
-        light.want(vec![Vec3::ONE]);
+        light.want(vec![Vec3::ONE], Default::default());
         light.approach(0.0);
         // A tenth of what elements get is news.
-        light.correct(&[Vec3::splat(0.9); 4], &[Vec3::ONE; 4]);
+        light.want(vec![Vec3::ONE], (vec![Vec3::splat(0.1); 4], 4.0));
         assert!((light.behind() - 0.1).abs() < 1e-6, "{}", light.behind());
-        light.approach(0.0);
-        assert!((light.elements()[3].x - 0.1).abs() < 1e-6 && light.has_arrived());
+        assert_eq!((light.approach(0.0), light.behind()), ([false, true], 0.0));
+        assert!((light.elements()[3].x - 0.1).abs() < 1e-6);
         for step in 0..20 {
-            light.want(vec![Vec3::splat(2.0 + step as f32)]);
+            light.want(vec![Vec3::splat(2.0 + step as f32)], Default::default());
             light.approach(0.5);
         }
-        assert!(light.elements().is_empty() && !light.has_arrived());
+        assert!(light.elements().is_empty() && light.behind() > 0.0);
     }
 }

@@ -6,8 +6,8 @@
 //!                  v
 //!        differences from the baked lights, step by step --> low rank: all bounces --> smoothed --> texels: baked
 //!                  |                                                                     ^        + difference,
-//!                  once lights rest: sweeps over what elements' rays met, -----------------------+ never below zero
-//!                                    and rays to the brightest
+//!                  each light that rests: sweeps over what elements' rays met, ------------------+ never below zero
+//!                                         and rays to the brightest
 //! ```
 //!
 //! Start from [`Relighter`]: it is given what a bake left ([`Level`]) and, update by update, the lights as they are
@@ -27,7 +27,8 @@
 //! | `near` | rays that what has moved may have to do with |
 //! | `finer` | direct light known better than at first, once lights rest |
 //! | `bright` | what the brightest elements bring to others, by rays between them |
-//! | `resting` | light followed from element to element once lights rest |
+//! | `resting` | light followed from element to element once it rests |
+//! | `turns` | whose turn it is among lights that rest, and which keep what they came to |
 //! | `pages` | from light to texels, on the processor |
 //! | `texels` | which texels show which receivers |
 //!
@@ -38,9 +39,15 @@
 //!
 //! **Order and exactness.** A change is first seen by about one receiver a patch, then by more, until all have been asked: a
 //! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
-//! metres spreads it; once they rest, [`UpdateSettings::sweeps`] follow it from element to element. Then receivers are asked
-//! again all over, 256 times at most, as many sweeps follow, what the brightest bring is asked for by rays between elements,
-//! and nothing is done any more. For that each light keeps what it brings to receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell.
+//! metres spreads it; once a light rests, [`UpdateSettings::sweeps`] follow its light from element to element. Then receivers
+//! are asked again all over, 256 times at most, sweeps follow that, what the brightest bring is asked for by rays between
+//! elements, and nothing is done any more. For that each light keeps what it brings to receivers: 32 bytes for each that it
+//! reaches. Elements that see a door which has moved keep what patches tell.
+//!
+//! **One light moves, others rest.** Up to eight lights that have changed keep what each of them comes to, for a strength of
+//! one: 24 bytes for each element, 48 for a baked lamp that stands elsewhere now. So it stays while other lights move, and a
+//! light that flickers where it stands is as near at every strength. Those beyond eight are followed together, and anew
+//! whenever one of them changes. While lights move, those that rest get a quarter of an update's rays and one sweep.
 //! All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
 
 mod bright;
@@ -59,6 +66,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 mod texels;
+mod turns;
 
 pub use doors::{Door, Doors, Placed};
 pub use level::{Level, LevelError};

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::finer::Finer;
 use super::level::Level;
 use super::order::Order;
+use super::resting::Resting;
 use crate::geometry::RayQuery;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
@@ -60,6 +61,8 @@ pub struct Reach {
     lit: Option<Vec<Received>>,
     /// The same, better known.
     finer: Finer,
+    /// What all of that comes to, once it rests.
+    pub resting: Resting,
 }
 
 impl Reach {
@@ -69,11 +72,9 @@ impl Reach {
         Self {
             brought: vec![Vec3::ZERO; patches],
             asked: vec![Vec3::ZERO; patches],
-            steps: 0,
             rounds,
             sums: vec![Vec::new(); receiving.order.len()],
-            lit: None,
-            finer: Finer::default(),
+            ..Self::default()
         }
     }
 
@@ -85,9 +86,8 @@ impl Reach {
             asked: weights.iter().map(|weight| weight * rounds as f32).collect(),
             steps: receiving.order.len() as u32 * rounds,
             rounds,
-            sums: Vec::new(),
             lit: Some(Vec::new()),
-            finer: Finer::default(),
+            ..Self::default()
         }
     }
 
@@ -143,9 +143,9 @@ impl Reach {
     }
 
     /// Asks all receivers again that have been asked, and puts the answers in the place of those before. Both sides are
-    /// to answer none but rays that something which has moved may have to do with. What was known better is not.
+    /// to answer none but rays that something which has moved may have to do with. What was known better is not, nor what it came to.
     pub fn follow(&mut self, light: Option<&OneLight>, before: &Receiving, after: &Receiving) {
-        self.finer = Finer::default();
+        (self.finer, self.resting) = (Finer::default(), Resting::default());
         let lit = self.lit.take();
         let was_done = lit.is_some();
         if let Some(lit) = lit {

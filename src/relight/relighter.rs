@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::bright::Bright;
 use super::doors::Placed;
 use super::level::Level;
 use super::light::{Difference, Light};
@@ -14,13 +13,17 @@ use super::near::Near;
 use super::order::Order;
 use super::pages::Pages;
 use super::reach::{Received, Receiving};
-use super::resting::{Next, Resting};
+use super::resting::{Following, Stage};
 use super::slot::{Slot, Which};
 use super::texels::Texels;
+use super::turns::Turns;
 use crate::geometry::{Aabb, SurfaceId};
 use crate::radiosity::Content;
 use crate::radiosity::low_rank::Smoothing;
 use crate::scene::{OneLight, Scene};
+
+/// The part of an update's rays that is left for lights that rest while others move: one in so many.
+const SHARE_OF_REST: u64 = 4;
 
 /// How much one update may do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,9 +32,11 @@ pub struct UpdateSettings {
     pub rays: u32,
     /// The part of what was shown before that stays, from 0 for none to below 1: smooths over time.
     pub keep: f32,
-    /// Bounces that are followed from element to element once lights rest, one an update, rather than from patch to patch;
-    /// then elements are asked again for lights that have changed, up to 256 times each, as many bounces are followed anew,
-    /// and one more by rays to the 64 brightest elements. More are nearer where patches are large; none leaves what patches tell.
+    /// Bounces that are followed from element to element once a light rests, one an update, rather than from patch to patch;
+    /// then elements are asked again for it, up to 256 times each, one bounce more is followed anew, and what the 64 brightest
+    /// elements bring is asked for by rays. More are nearer where patches are large; none leaves what patches tell. Eight
+    /// lights keep what each comes to, whatever strength it has and whatever others do; the others keep what they come to
+    /// together while all of them stay as they are.
     pub sweeps: u32,
 }
 
@@ -51,7 +56,7 @@ pub struct Update {
     /// How far what is shown is from what it goes to, as a part of the whole change: smoothing, and lights of which nothing
     /// is known yet.
     pub behind: f32,
-    /// True while lights rest and what is shown will become finer.
+    /// True while what is shown of lights that rest will become finer.
     pub is_refining: bool,
     /// True when pages are to be drawn anew.
     pub is_new: bool,
@@ -87,10 +92,8 @@ pub struct Relighter {
     has_moved: bool,
     /// Indirect light that has come and gone.
     light: Light,
-    /// What lights come to that have rested since they last changed.
-    resting: Option<Resting>,
-    /// What the brightest elements bring to others, those that were the brightest last.
-    bright: Bright,
+    /// What lights come to that rest.
+    turns: Turns,
     /// Which lights' direct light has been changed in the pages, and how; what is known of it may be more by now.
     direct: Vec<(usize, Vec3)>,
     is_direct_known_better: bool,
@@ -127,8 +130,7 @@ impl Relighter {
             moved: Vec::new(),
             has_moved: false,
             light: Light::new(transport.patches.len()),
-            resting: None,
-            bright: Bright::default(),
+            turns: Turns::default(),
             direct: Vec::new(),
             is_direct_known_better: false,
             elements: Vec::new(),
@@ -161,7 +163,7 @@ impl Relighter {
             let [before, after] = [receiving(&self.level, &before), receiving(&level, &after)];
             slot.follow(&self.lit, shows_direct, &before, &after);
         }
-        (self.level, self.moved, self.bright) = (level, boxes, Bright::default());
+        (self.level, self.moved, self.turns) = (level, boxes, Turns::default());
         self.pages.forget();
         (self.is_stale, self.has_moved) = (true, true);
     }
@@ -260,21 +262,25 @@ impl Relighter {
     pub fn advance(&mut self, settings: &UpdateSettings) -> Update {
         self.updates += 1;
         let mut update = Update::default();
+        let may_rest = self.is_enabled && settings.sweeps > 0;
         if self.is_enabled {
-            update.rays = self.trace(u64::from(settings.rays));
+            let budget = u64::from(settings.rays);
+            let has_questions = may_rest && self.next_of_rest().is_some_and(Stage::is_by_rays);
+            update.rays = self.trace(if has_questions { budget - budget / SHARE_OF_REST } else { budget });
             self.is_stale |= update.rays > 0;
             let is_waiting = |slot: &&Slot| slot.pending(&self.order).next().is_some();
             update.waiting = self.slots.iter().filter(is_waiting).count();
         }
-        let is_known = self.is_enabled && update.waiting == 0 && self.slots.iter().any(Slot::is_changed);
-        let has_more = |resting: &Option<Resting>| resting.as_ref().is_none_or(|resting| resting.next().is_some());
-        let may_rest = is_known && settings.sweeps > 0;
-        if core::mem::take(&mut self.is_stale) {
-            self.sum_up();
-        } else if may_rest && has_more(&self.resting) && self.light.has_arrived() {
-            update.rays += self.rest(settings);
+        if may_rest {
+            // A light of which nothing is shown yet comes before better knowledge of another.
+            if !self.has_unseen() {
+                update.rays += self.rest(settings, update.rays);
+            }
+            update.is_refining = self.next_of_rest().is_some();
         }
-        update.is_refining = may_rest && has_more(&self.resting);
+        if core::mem::take(&mut self.is_stale) {
+            self.sum_up(may_rest);
+        }
         let [are_patches_new, are_elements_new] = self.light.approach(settings.keep);
         update.behind = self.behind();
         let is_direct_new = self.choose_direct();
@@ -366,56 +372,42 @@ impl Relighter {
         rays
     }
 
-    /// What all changed lights bring by way of patches, in the order of the slots.
-    fn sum_up(&mut self) {
-        self.resting = None;
-        let Self { slots, weights, light, .. } = self;
+    /// What all changed lights bring by way of patches, and what is known better of those that rest, in the order of the
+    /// slots.
+    fn sum_up(&mut self, may_rest: bool) {
+        let Self { slots, weights, light, turns, .. } = self;
         let mut first = vec![Vec3::ZERO; weights.len()];
         if self.is_enabled {
             slots.iter().for_each(|slot| slot.add(weights, &mut first));
         }
-        light.want(first);
+        light.want(first, if may_rest { turns.sum_up(slots) } else { Default::default() });
     }
 
-    /// Goes on with what all changed lights come to; how many rays that took. The last of so many bounces is wanted.
-    fn rest(&mut self, settings: &UpdateSettings) -> u64 {
-        let Self { level, lit, order, slots, light, resting, bright, pages, .. } = self;
-        let spread = || pages.spread(&level.precomputed.transport, light.patches());
-        let resting = resting.get_or_insert_with(|| Resting::new(slots, spread()));
+    /// What is next for lights that rest.
+    fn next_of_rest(&self) -> Option<Stage> {
+        self.turns.next(&self.slots, &self.order)
+    }
+
+    /// Goes on with what lights come to that rest, when so many rays have been traced; how many that took.
+    fn rest(&mut self, settings: &UpdateSettings, traced: u64) -> u64 {
+        let Self { level, lit, order, slots, pages, weights, turns, updates, .. } = self;
+        turns.prepare(slots, order);
         let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
-        let budget = u64::from(settings.rays.max(1));
-        let mut rays = 0;
-        let is_known = match resting.next() {
-            Some(Next::Sweep) => resting.sweep(&level.precomputed.hits, settings.sweeps),
-            Some(Next::Ask) => {
-                self.is_direct_known_better = !self.direct.is_empty();
-                for slot in slots.iter_mut().filter(|slot| slot.is_changed()) {
-                    rays += slot.refine(lit, &receiving, budget.saturating_sub(rays));
-                }
-                if slots.iter().all(Slot::is_fine) {
-                    resting.refined(slots, &level.precomputed.hits);
-                }
-                false
-            }
-            Some(Next::Look) => {
-                rays = resting.look(bright, &receiving, budget);
-                resting.next().is_none()
-            }
-            None => false,
-        };
-        if is_known {
-            light.correct(resting.spread(), resting.light());
-        }
-        rays
+        let budget = u64::from(settings.rays).saturating_sub(traced).max(1);
+        let following = Following { receiving, pages, weights, sweeps: settings.sweeps, budget };
+        let turn = turns.step(slots, *updates, lit, &following);
+        self.is_stale |= turn.is_news;
+        self.is_direct_known_better |= turn.has_asked && !self.direct.is_empty();
+        turn.rays
+    }
+
+    /// True when there is a light of which nothing is known where it is.
+    fn has_unseen(&self) -> bool {
+        self.slots.iter().any(|slot| slot.pending(&self.order).any(|(steps, ..)| steps == 0))
     }
 
     fn behind(&self) -> f32 {
-        let unseen =
-            self.is_enabled && self.slots.iter().any(|slot| slot.pending(&self.order).any(|(steps, ..)| steps == 0));
-        if unseen {
-            return 1.0;
-        }
-        self.light.behind()
+        if self.is_enabled && self.has_unseen() { 1.0 } else { self.light.behind() }
     }
 
     /// Whose direct light pages show differently from now on; true when that is another choice than before.

@@ -1,110 +1,199 @@
 //! What lights that rest come to: their light followed from element to element, twice.
 //!
-//! Patches spread light as far as they reach. Once each element has been asked for lights that rest, sweeps over stored hits
-//! say what that comes to, one bounce an update: what has gone wrong by way of patches is reflected once for each sweep, and
-//! what is seen of it dwindles (final gather). Then elements are asked again, as often as each is worth (`finer`), and sweeps
-//! follow what that comes to. The last bounce is told by rays to the brightest elements too (`bright`).
+//! Patches spread light as far as they reach. Once each element has been asked for a light that rests, sweeps over stored
+//! hits say what that comes to, one bounce an update: what has gone wrong by way of patches is reflected once for each sweep,
+//! and what is seen of it dwindles (final gather). Then elements are asked again, as often as each is worth (`finer`), and
+//! sweeps follow what that comes to, one more than before. Last, rays to the brightest elements tell more (`bright`).
+//!
+//! All of that is linear: it holds for a light of strength one, and so for every strength.
 
 use glam::{Vec3, Vec4};
+use rayon::prelude::*;
 
 use super::bright::Bright;
-use super::reach::{Received, Receiving};
-use super::slot::Slot;
-use crate::radiosity::low_rank::StoredTransport;
+use super::pages::Pages;
+use super::reach::{Reach, Received, Receiving};
 use crate::scene::luminance;
 
+/// Elements that a thread takes at least.
+const FEWEST: usize = 4096;
+
+/// What light is followed with.
+pub struct Following<'a> {
+    pub receiving: Receiving<'a>,
+    pub pages: &'a Pages,
+    /// Weights of all receivers of each patch.
+    pub weights: &'a [Vec3],
+    /// Bounces that are followed at a time.
+    pub sweeps: u32,
+    /// Rays for one update.
+    pub budget: u64,
+}
+
 /// Light on its way from element to element.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resting {
-    /// What is to be done; none when nothing better is to be had.
-    next: Option<Next>,
-    /// Direct irradiance that has come and gone, lux by row.
+    stage: Stage,
+    sweeping: Option<Sweeping>,
+    looking: Option<Looking>,
+    /// Indirect irradiance beside what patches tell, as it was known last, lux by row; none before.
+    beside: Vec<Vec3>,
+    /// What rays to the brightest elements tell beside that; none before.
+    more: Vec<Vec3>,
+    /// The sum of all indirect irradiance.
+    whole: Vec3,
+}
+
+/// What is next for light that rests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Following direct light as it was known first, whatever is known since, so that the outcome has no memory.
+    #[default]
+    First,
+    /// Asking for direct light more precisely.
+    Ask,
+    /// Following what that has come to.
+    Second,
+    /// Asking what bright elements bring.
+    Look,
+    /// Nothing better is to be had.
+    Done,
+}
+
+/// Sweeps under way, lux by row.
+#[derive(Clone, Debug, PartialEq)]
+struct Sweeping {
     direct: Vec<Vec3>,
-    /// What rows reflect of the part of that which has come, lm/m2, once direct light is known as well as it will be.
-    come: Option<Vec<Vec4>>,
-    /// Indirect irradiance as patches tell it.
+    /// Indirect irradiance as patches tell it, and as it has been followed.
     spread: Vec<Vec3>,
-    /// The same, as far as it has been followed, and for how many bounces.
     light: Vec<Vec3>,
     swept: u32,
 }
 
-/// What is next for lights that rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Following direct light for a bounce.
-    Sweep,
-    /// Asking for direct light more precisely.
-    Ask,
-    /// Asking what bright elements bring.
-    Look,
+/// Rays to bright elements under way, and what rows reflect of direct light, lm/m2.
+#[derive(Clone, Debug, PartialEq)]
+struct Looking {
+    bright: Bright,
+    radiosity: Vec<Vec4>,
+}
+
+impl Stage {
+    /// True when that takes rays.
+    pub fn is_by_rays(self) -> bool {
+        matches!(self, Self::Ask | Self::Look)
+    }
 }
 
 impl Resting {
-    /// Begins with what was known first of direct light, whatever is known since, so that the outcome has no memory, and
-    /// with what patches tell of the indirect light.
-    pub fn new(slots: &[Slot], spread: Vec<Vec3>) -> Self {
-        let direct = direct(slots, spread.len(), false, |_| true);
-        Self { next: Some(Next::Sweep), direct, come: None, light: spread.clone(), spread, swept: 0 }
+    pub fn stage(&self) -> Stage {
+        self.stage
     }
 
-    /// What is to be done; none when nothing better is to be had.
-    pub fn next(&self) -> Option<Next> {
-        self.next
+    /// What is to be done; none when nothing better is to be had. What has gone is known by the hits that it was baked with,
+    /// noise and all: rays to bright elements are for light that has come.
+    pub fn next(&self, has_come: bool) -> Option<Stage> {
+        let is_done = self.stage == Stage::Done || (self.stage == Stage::Look && !has_come);
+        (!is_done).then_some(self.stage)
     }
 
-    /// Follows light for one bounce more, of so many; true when that was the last.
-    pub fn sweep(&mut self, hits: &StoredTransport, sweeps: u32) -> bool {
-        hits.sweep(&self.direct, &mut self.light);
-        self.swept += 1;
-        let is_last = self.swept >= sweeps;
+    /// True when something is known beside what patches tell.
+    pub fn is_known(&self) -> bool {
+        self.stage > Stage::First
+    }
+
+    /// Direct light is known as well as it will be.
+    pub fn set_asked(&mut self) {
+        self.stage = Stage::Second;
+    }
+
+    /// Follows changes of light, strengths of what they bring, a bit further; how many rays that took, and whether more is
+    /// known by that.
+    pub fn step(&mut self, changes: &[(Vec3, &Reach)], following: &Following) -> (u64, bool) {
+        if self.stage == Stage::Look { self.look(changes, following) } else { (0, self.sweep(changes, following)) }
+    }
+
+    /// Follows light for one bounce more; true when that was the last.
+    fn sweep(&mut self, changes: &[(Vec3, &Reach)], following: &Following) -> bool {
+        let Self { stage, sweeping, beside, whole, .. } = self;
+        let is_second = *stage == Stage::Second;
+        let Sweeping { direct, spread, light, swept } = sweeping.get_or_insert_with(|| {
+            let spread = spread(changes, following);
+            let mut light = spread.clone();
+            add(&mut light, beside, Vec3::ONE);
+            Sweeping { direct: direct(changes, spread.len(), is_second), spread, light, swept: 0 }
+        });
+        following.receiving.level.precomputed.hits.sweep(direct, light);
+        *swept += 1;
+        let is_last = *swept >= following.sweeps + u32::from(is_second);
         if is_last {
-            self.next = Some(if self.come.is_some() { Next::Look } else { Next::Ask });
+            *whole = light.iter().map(|light| light.abs()).sum();
+            *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
+            (*stage, *sweeping) = (if is_second { Stage::Look } else { Stage::Ask }, None);
         }
         is_last
     }
 
-    /// Direct light is known as well as it will be.
-    pub fn refined(&mut self, slots: &[Slot], hits: &StoredTransport) {
-        let direct = |counts: fn(Vec3) -> bool| direct(slots, self.light.len(), true, counts);
-        let come = hits.radiosity(&direct(|strength| luminance(strength) > 0.0), &vec![Vec3::ZERO; self.light.len()]);
-        (self.direct, self.come) = (direct(|_| true), Some(come));
-        (self.next, self.swept) = (Some(Next::Sweep), 0);
-    }
-
-    /// Follows light for the last bounce as soon as rays to bright elements have told what they bring of light that has
-    /// come; how many have been traced. What has gone is known by the hits that it was baked with, noise and all.
-    pub fn look(&mut self, bright: &mut Bright, receiving: &Receiving, budget: u64) -> u64 {
-        let come = self.come.as_deref().unwrap_or_default();
-        bright.choose(come, receiving);
+    /// Traces rays to the elements that are the brightest by what has come; how many, and whether those were all.
+    fn look(&mut self, changes: &[(Vec3, &Reach)], following: &Following) -> (u64, bool) {
+        let Following { receiving, budget, .. } = following;
+        let hits = &receiving.level.precomputed.hits;
+        let Looking { bright, radiosity } = self.looking.get_or_insert_with(|| {
+            let come: Vec<(Vec3, &Reach)> =
+                changes.iter().copied().filter(|(strength, _)| has_come(*strength)).collect();
+            let radiosity = hits.radiosity(&direct(&come, hits.len(), true), &vec![Vec3::ZERO; hits.len()]);
+            Looking { bright: Bright::of(&radiosity, receiving), radiosity }
+        });
         let mut rays = 0;
-        while rays < budget && !bright.is_done(receiving) {
+        while rays < *budget && !bright.is_done(receiving) {
             rays += bright.step(receiving);
         }
-        if bright.is_done(receiving) {
-            receiving.level.precomputed.hits.sweep(&self.direct, &mut self.light);
-            bright.add(come, &mut self.light);
-            self.next = None;
+        let is_done = bright.is_done(receiving);
+        if is_done {
+            self.more = vec![Vec3::ZERO; hits.len()];
+            bright.add(radiosity, &mut self.more);
+            (self.stage, self.looking) = (Stage::Done, None);
         }
-        rays
+        (rays, is_done)
     }
 
-    /// Indirect irradiance as patches tell it, lux by row.
-    pub fn spread(&self) -> &[Vec3] {
-        &self.spread
-    }
-
-    /// Indirect irradiance as it has been followed, lux by row.
-    pub fn light(&self) -> &[Vec3] {
-        &self.light
+    /// Adds what is known beside what patches tell, times a strength, to that of elements, none of which is nothing; all
+    /// light that it is a part of.
+    pub fn add(&self, strength: Vec3, elements: &mut Vec<Vec3>) -> f32 {
+        elements.resize(self.beside.len(), Vec3::ZERO);
+        add(elements, &self.beside, strength);
+        if has_come(strength) {
+            add(elements, &self.more, strength);
+        }
+        luminance(strength.abs() * self.whole)
     }
 }
 
-/// Direct light that has changed, by row: of changes whose strength counts.
-fn direct(slots: &[Slot], rows: usize, is_fine: bool, counts: fn(Vec3) -> bool) -> Vec<Vec3> {
+/// True for the strength of light that has come, and not for that of light that has gone.
+pub fn has_come(strength: Vec3) -> bool {
+    luminance(strength) > 0.0
+}
+
+/// Adds light to that of the same rows, times a strength.
+fn add(sums: &mut [Vec3], light: &[Vec3], strength: Vec3) {
+    sums.par_iter_mut().zip(light).with_min_len(FEWEST).for_each(|(sum, light)| *sum += light * strength);
+}
+
+/// Direct irradiance that changes come to, by row.
+fn direct(changes: &[(Vec3, &Reach)], rows: usize, is_fine: bool) -> Vec<Vec3> {
     let mut direct = vec![Vec3::ZERO; rows];
-    let changes = slots.iter().flat_map(|slot| slot.direct_changes(is_fine));
-    for (strength, receivers) in changes.filter(|(strength, _)| counts(*strength)) {
-        receivers.iter().for_each(|&Received { row, light }| direct[row as usize] += strength * light);
+    for (strength, reach) in changes {
+        let receivers = if is_fine { reach.receivers() } else { reach.first_known() };
+        receivers
+            .unwrap_or_default()
+            .iter()
+            .for_each(|&Received { row, light }| direct[row as usize] += strength * light);
     }
     direct
+}
+
+/// Indirect irradiance that patches spread, lux by row.
+fn spread(changes: &[(Vec3, &Reach)], following: &Following) -> Vec<Vec3> {
+    let mut patches = vec![Vec3::ZERO; following.weights.len()];
+    changes.iter().for_each(|(strength, reach)| reach.add(*strength, following.weights, &mut patches));
+    following.pages.spread(&following.receiving.level.precomputed.transport, &patches)
 }

@@ -5,6 +5,7 @@ use glam::Vec3;
 use super::lights::{Shape, Shining};
 use super::order::Order;
 use super::reach::{Reach, Received, Receiving};
+use super::resting::{Resting, Stage, has_come};
 use crate::scene::Scene;
 
 /// How often each receiver asks for a light that looks the same from everywhere on it, and for one that does not.
@@ -43,6 +44,8 @@ pub struct Slot {
     next: Option<(Shape, Reach)>,
     /// The update in which something was last traced for it.
     served: u64,
+    /// There is room for what it comes to once it rests.
+    pub keeps_own: bool,
 }
 
 /// What the direct light of a light is to be multiplied with before it is added to pages.
@@ -69,6 +72,7 @@ impl Slot {
             current: None,
             next: None,
             served: 0,
+            keeps_own: false,
         }
     }
 
@@ -176,10 +180,33 @@ impl Slot {
         if which == Which::Next {
             self.current = self.next.take();
         }
+        self.reach_mut(if which == Which::Next { Which::Current } else { which })
+    }
+
+    pub fn reach(&self, which: Which) -> Option<&Reach> {
+        match which {
+            Which::Rest => self.at_rest.as_ref(),
+            Which::Next => self.next.as_ref().map(|(_, reach)| reach),
+            Which::Current => self.current.as_ref().map(|(_, reach)| reach),
+        }
+    }
+
+    pub fn reach_mut(&mut self, which: Which) -> Option<&mut Reach> {
         match which {
             Which::Rest => self.at_rest.as_mut(),
-            Which::Next | Which::Current => self.current.as_mut().map(|(_, reach)| reach),
+            Which::Next => self.next.as_mut().map(|(_, reach)| reach),
+            Which::Current => self.current.as_mut().map(|(_, reach)| reach),
         }
+    }
+
+    /// True when it has changed, and all is traced of that.
+    pub fn is_known(&self, order: &Order) -> bool {
+        self.is_changed() && self.pending(order).next().is_none()
+    }
+
+    /// The same when that was so before an update.
+    pub fn has_rested(&self, order: &Order, update: u64) -> bool {
+        self.is_known(order) && self.served < update
     }
 
     /// Follows what has moved; see [`Reach::follow`]. What shines is aimed at in `lit`. `shows_direct` where pages hold
@@ -196,55 +223,59 @@ impl Slot {
 
     /// Adds the mean radiosity of each patch that reflects what has changed once. Nothing before enough is known of it.
     pub fn add(&self, weights: &[Vec3], sums: &mut [Vec3]) {
-        self.changes().for_each(|(strength, reach)| reach.add(strength, weights, sums));
+        self.reaches().for_each(|(strength, reach)| reach.add(strength, weights, sums));
     }
 
-    /// What has changed of its direct light, as it was known first or as well as it is known: strengths, and what one of
-    /// them brings.
-    pub fn direct_changes(&self, is_fine: bool) -> impl Iterator<Item = (Vec3, &[Received])> {
-        self.changes().map(move |(strength, reach)| {
-            let receivers = if is_fine { reach.receivers() } else { reach.first_known() };
-            (strength, receivers.unwrap_or_default())
-        })
-    }
-
-    /// Asks more precisely for what has changed of it, until that takes so many rays; how many it took.
-    pub fn refine(&mut self, lit: &Scene, receiving: &Receiving, budget: u64) -> u64 {
-        let now = self.now.shape;
-        let rest = self.rest.as_ref().map(|rest| rest.shape).zip(self.at_rest.as_mut());
-        let is_lit = self.now.strength != Vec3::ZERO;
-        let current = self.current.as_mut().filter(|(at, _)| is_lit && *at == now).map(|(at, reach)| (*at, reach));
+    /// Asks more precisely for a part of it, until that takes so many rays; how many it took.
+    pub fn refine(&mut self, which: Which, lit: &Scene, receiving: &Receiving, budget: u64) -> u64 {
+        let shape = self.shape(which);
+        let aim = shape.aim(lit);
         let mut rays = 0;
-        for (shape, reach) in rest.into_iter().chain(current) {
-            let aim = shape.aim(lit);
-            while rays < budget && !reach.is_fine() {
-                rays += reach.refine(aim.as_ref(), receiving);
-            }
+        while let Some(reach) = self.reach_mut(which).filter(|reach| rays < budget && !reach.is_fine()) {
+            rays += reach.refine(aim.as_ref(), receiving);
         }
         rays
     }
 
-    /// True when nothing that has changed of it will be known more precisely.
-    pub fn is_fine(&self) -> bool {
-        self.changes().all(|(_, reach)| reach.is_fine())
+    /// What is next for light that has come or gone, once it is known.
+    pub fn to_follow(&self) -> impl Iterator<Item = (Stage, Which)> {
+        let next = |(strength, which)| Some((self.reach(which)?.resting.next(has_come(strength))?, which));
+        self.changes().filter_map(next)
+    }
+
+    /// What has come and gone comes to, with its strengths. Nothing before enough is known of both: what patches tell of a
+    /// lamp that has moved a little is wrong as it was before, and so is right where both meet.
+    pub fn followed(&self) -> impl Iterator<Item = (Vec3, &Resting)> {
+        let is_followed = self.reaches().all(|(_, reach)| reach.resting.is_known());
+        self.reaches().filter(move |_| is_followed).map(|(strength, reach)| (strength, &reach.resting))
+    }
+
+    /// There is no longer room for what it comes to.
+    pub fn give_up_own(&mut self) {
+        self.keeps_own = false;
+        for which in [Which::Rest, Which::Next, Which::Current] {
+            self.reach_mut(which).into_iter().for_each(|reach| reach.resting = Resting::default());
+        }
     }
 
     /// Which light has come, and which has gone: strengths of reaches. None before enough is known of both.
-    fn changes(&self) -> impl Iterator<Item = (Vec3, &Reach)> {
-        let rest = self.rest.as_ref().zip(self.at_rest.as_ref());
-        let current = self.current.as_ref().map(|(_, reach)| reach).filter(|_| self.now.strength != Vec3::ZERO);
-        let (gone, come) = match rest {
-            Some((rest, reach)) if !self.has_moved() => (Some((self.now.strength - rest.strength, reach)), None),
-            _ => {
-                let gone = rest.map(|(rest, reach)| (-rest.strength, reach));
-                (gone, current.map(|reach| (self.now.strength, reach)))
+    pub fn changes(&self) -> impl Iterator<Item = (Vec3, Which)> {
+        let strength = self.now.strength;
+        let (come, gone) = match self.rest {
+            Some(rest) if !self.has_moved() => (None, Some((strength - rest.strength, Which::Rest))),
+            rest => {
+                let come = (strength != Vec3::ZERO).then_some((strength, Which::Current));
+                (come, rest.map(|rest| (-rest.strength, Which::Rest)))
             }
         };
-        let is_awaited =
-            |change: Option<(Vec3, &Reach)>, is_due: bool| is_due && change.is_none_or(|(_, reach)| !reach.is_begun());
-        let comes = self.has_moved() && self.now.strength != Vec3::ZERO;
-        let is_known = self.is_changed() && !is_awaited(gone, self.rest.is_some()) && !is_awaited(come, comes);
-        come.into_iter().chain(gone).filter(move |_| is_known)
+        let changes = come.into_iter().chain(gone);
+        let is_begun = |(_, which)| self.reach(which).is_some_and(Reach::is_begun);
+        let is_known = self.is_changed() && changes.clone().all(is_begun);
+        changes.filter(move |_| is_known)
+    }
+
+    fn reaches(&self) -> impl Iterator<Item = (Vec3, &Reach)> {
+        self.changes().filter_map(|(strength, which)| Some((strength, self.reach(which)?)))
     }
 
     /// What to add of its direct light to pages that hold it, once that is known.

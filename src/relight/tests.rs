@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use glam::Vec3;
 
 mod doors;
+mod rest;
 
 use super::*;
 use crate::bake::{Bake, BakeSettings, Unobserved, run};
@@ -120,34 +121,6 @@ fn a_lamp_that_moves_lights_the_room_as_a_whole_bake_would() {
     let after = error(&relighter, &truth.pages);
     println!("{before} before, {soon} after one update, {after} at rest");
     assert!(before > 0.2 && soon < 0.1 && after < 0.05, "{before} {soon} {after}");
-}
-
-#[test]
-fn once_lights_rest_even_large_patches_tell_what_a_whole_bake_would() {
-    let place = Vec3::new(-0.4, 0.3, 0.6);
-    let truth = bake(room(1.0, vec![lamp_at(place, 10.0)]), Content::Indirect, None);
-    let coarse = bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Indirect, Some(40));
-    let mut relighter = Relighter::new(level_of(&coarse));
-    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
-    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
-    let all_rays = UpdateSettings { rays: u32::MAX, ..UpdateSettings::default() };
-    let first = relighter.update(&all_rays);
-    assert!(first.waiting == 0 && first.is_refining && !first.is_settled(), "{first:?}");
-    let moving = error(&relighter, &truth.pages);
-    assert!(settle(&mut relighter) > 0);
-    let resting = error(&relighter, &truth.pages);
-    println!("40 patches: {moving} while it moves, {resting} once it rests");
-    assert!(moving > 0.15 && resting < 0.06, "{moving} {resting}");
-    let at_rest = bits(&relighter, &truth.pages);
-    // What lights have been before leaves no trace.
-    relighter.set_lights(&live(&[lamp_at(LAMP, 3.0)]), &[]);
-    settle(&mut relighter);
-    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
-    settle(&mut relighter);
-    assert_eq!(bits(&relighter, &truth.pages), at_rest);
-    let patches_alone = UpdateSettings { sweeps: 0, ..all_rays };
-    relighter.set_lights(&live(&[lamp_at(LAMP, 3.0)]), &[]);
-    assert!(relighter.update(&patches_alone).is_settled());
 }
 
 #[test]
@@ -369,7 +342,8 @@ fn smoothing_comes_nearer_with_every_update_and_arrives() {
     }
     settle(&mut plain);
     let settings = UpdateSettings { rays: u32::MAX, keep: 0.5, ..UpdateSettings::default() };
-    let halves: Vec<f32> = (0..4).map(|_| smooth.update(&settings).behind).collect();
+    let by_patches = UpdateSettings { sweeps: 0, ..settings };
+    let halves: Vec<f32> = (0..4).map(|_| smooth.update(&by_patches).behind).collect();
     assert!(halves.windows(2).all(|pair| pair[1] < 0.55 * pair[0]), "{halves:?}");
     while !smooth.update(&settings).is_settled() {}
     assert_eq!(bits(&smooth, &indirect().pages), bits(&plain, &indirect().pages));

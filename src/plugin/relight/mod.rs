@@ -69,8 +69,9 @@ pub struct Relight {
     pub enabled: bool,
     /// Rays that one update may trace. More bring changes of many lights at once sooner; fewer take less of the machine.
     pub rays: u32,
-    /// Bounces that are followed from element to element once lights rest, and again once elements have been asked more
-    /// often, with one more by rays to the brightest: more are nearer where patches are large, and none leaves what patches tell. See
+    /// Bounces that are followed from element to element once a light rests, and again once elements have been asked more
+    /// often, with one more by rays to the brightest: more are nearer where patches are large, and none leaves what patches
+    /// tell. Eight lights keep what each comes to while others move, and while it flickers where it stands. See
     /// [`UpdateSettings::sweeps`](crate::relight::UpdateSettings::sweeps).
     pub sweeps: u32,
     /// Seconds in which two thirds of a change are shown. More hides how few rays saw a moving light at first; zero shows
@@ -135,7 +136,7 @@ pub struct RelightStatus {
     pub waiting: usize,
     /// How far what is shown is from what it goes to, as a part of the change: 1 while nothing is known of some light.
     pub behind: f32,
-    /// True while lights rest and what is shown will become finer.
+    /// True while what is shown of lights that rest will become finer.
     pub is_refining: bool,
     /// How far the indirect light that relighting finds for the baked lights is from the bake's own: RMS over the mean.
     pub transport_error: f32,
