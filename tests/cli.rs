@@ -125,6 +125,37 @@ fn json_is_one_object_with_the_keys_of_the_contract() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), report);
 }
 
+#[test]
+fn transport_for_changing_lights_is_a_file_beside_the_level_and_in_the_report() {
+    let folder = folder();
+    let report =
+        json(&run(&folder, &[&bake("builtin:cornell_box", "out")[..], &["--relight", "60", "--json"]].concat()));
+    let number = |key: &str| report["relight"][key].as_f64().unwrap_or_else(|| panic!("{key} of {report}"));
+    assert!(number("patches") <= 60.0 && number("patches") > 30.0, "{report}");
+    assert!(number("density") > 0.0 && number("density") <= 1.0 && number("error") > 0.0, "{report}");
+    // The sizes of arrays in memory are those of the file, but for its header.
+    let bytes = fs::metadata(folder.path().join("out/relight.bin")).unwrap().len();
+    assert!((number("bytes") - bytes as f64).abs() < 256.0, "{bytes}: {report}");
+    let without = json(&run(&folder, &[&bake("builtin:cornell_box", "plain")[..], &["--json"]].concat()));
+    assert!(without["relight"].is_null() && !folder.path().join("plain/relight.bin").exists(), "{without}");
+}
+
+#[test]
+fn numbers_of_patches_that_cannot_be_are_refused_and_nothing_is_written() {
+    let folder = folder();
+    for (patches, reason) in
+        [("0", "number of relight patches must be one or more"), ("100000", "ask for at most that")]
+    {
+        let said = complaint(&folder, &[&bake("builtin:cornell_box", "out")[..], &["--relight", patches]].concat());
+        assert!(said.contains(reason), "{said}");
+    }
+    for patches in ["--relight=-1", "--relight=many"] {
+        let output = run(&folder, &[&bake("builtin:cornell_box", "out")[..], &[patches]].concat());
+        assert_eq!(output.status.code(), Some(2), "{patches}: {}", stderr(&output));
+    }
+    assert!(!folder.path().join("out/level.ron").exists());
+}
+
 #[cfg(feature = "gpu")]
 #[test]
 fn a_bake_on_the_graphics_card_says_so_and_brings_as_much_light() {

@@ -69,6 +69,11 @@ pub enum BakeError {
         /// A number of subscenes that would fit.
         subscenes: u32,
     },
+    /// There is nothing to divide into patches.
+    #[error(
+        "the level has no texels that could follow its lights: raise the density (--density) or bake it without --relight"
+    )]
+    NothingToRelight,
     /// There cannot be as many patches as were asked for.
     #[error(
         "{asked} patches for relighting are more than the {elements} elements of the level: ask for at most that (--relight) \

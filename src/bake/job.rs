@@ -218,7 +218,7 @@ impl<'a> Job<'a> {
         resumed: Option<Partial<'_>>,
         keeper: Option<&Keeper>,
     ) -> Result<(Solution, Option<Arc<Precomputed>>), BakeError> {
-        self.check_patches(elements.len())?;
+        check_patches(self.settings, elements.len())?;
         let seed = self.settings.solver.seed;
         let on_processor =
             || -> Box<dyn TransportBackend + '_> { Box::new(CpuBackend::new(scene, world, elements, seed)) };
@@ -265,20 +265,6 @@ impl<'a> Job<'a> {
             None => None,
         };
         Ok((solution, relight))
-    }
-
-    /// Refuses more patches than there are elements, or than fit into memory.
-    fn check_patches(&self, elements: usize) -> Result<(), BakeError> {
-        let Some(asked) = self.settings.relight else { return Ok(()) };
-        let allowed_mib = self.settings.solver.memory_mib;
-        let fitting = most_patches(elements, allowed_mib);
-        if asked as usize > elements {
-            Err(BakeError::TooManyPatches { asked, elements })
-        } else if asked as usize > fitting {
-            Err(BakeError::PatchesBeyondMemory { asked, allowed_mib, fitting })
-        } else {
-            Ok(())
-        }
     }
 
     /// The graphics card, where the bake is to run on one.
@@ -369,5 +355,21 @@ impl<'a> Job<'a> {
         report.residual_standard_error = solution.residual_standard_error;
         report.peak_memory_bytes = peak_memory_bytes();
         report.set_total_seconds(self.started.elapsed());
+    }
+}
+
+/// Refuses more patches than there are elements, or than fit into memory.
+pub(super) fn check_patches(settings: &BakeSettings, elements: usize) -> Result<(), BakeError> {
+    let Some(asked) = settings.relight else { return Ok(()) };
+    let allowed_mib = settings.solver.memory_mib;
+    let fitting = most_patches(elements, allowed_mib);
+    if elements == 0 {
+        Err(BakeError::NothingToRelight)
+    } else if asked as usize > elements {
+        Err(BakeError::TooManyPatches { asked, elements })
+    } else if asked as usize > fitting {
+        Err(BakeError::PatchesBeyondMemory { asked, allowed_mib, fitting })
+    } else {
+        Ok(())
     }
 }

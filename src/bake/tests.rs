@@ -238,6 +238,51 @@ fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
 fn more_patches_than_elements_are_refused_in_a_sentence() {
     let refusal = relightable(1_000_000).unwrap_err().to_string();
     assert!(refusal.starts_with("1000000 patches") && refusal.contains("--relight"), "{refusal}");
+    let settings = BakeSettings { relight: Some(5), ..BakeSettings::default() };
+    let of_none = super::job::check_patches(&settings, 0).unwrap_err().to_string();
+    assert!(of_none.contains("no texels") && !of_none.contains("at most"), "{of_none}");
+    assert!(super::job::check_patches(&settings, 5).is_ok());
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_processor_where_that_is_lost() {
+    use crate::Device;
+    use crate::gpu::Gpu;
+
+    let Ok(gpu) = Gpu::headless() else { return };
+    let mut settings = BakeSettings { volume: None, relight: Some(60), ..BakeSettings::default() };
+    (settings.layout.texels_per_metre, settings.solver.error) = (2.0, 0.3);
+    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let bake = |observer: &dyn Observer| run_on(&Device::Gpu(gpu.clone()), scene.clone(), &settings, observer).unwrap();
+    let on_card = bake(&Unobserved).report;
+    let relight = on_card.relight.unwrap();
+    println!("{relight:?}");
+    assert_eq!((&*on_card.backend, on_card.warnings), ("gpu", vec![]));
+    // Light of the bake's own, but for other rays.
+    assert!((30..=60).contains(&relight.patches) && relight.error < 0.25, "{relight:?}");
+
+    let lost = bake(&Loser(gpu.clone()));
+    let warnings = lost.report.warnings.join(" ");
+    assert!(warnings.contains("graphics card could not"), "{warnings}");
+    assert!(lost.relight.is_some() && lost.report.relight.unwrap().error < 0.25, "{:?}", lost.report);
+}
+
+/// Takes the graphics card away as soon as the light is known.
+#[cfg(feature = "gpu")]
+struct Loser(crate::gpu::Gpu);
+
+#[cfg(feature = "gpu")]
+impl Observer for Loser {
+    fn progress(&self, progress: Progress) {
+        if progress.stage == Stage::Relight {
+            self.0.device().destroy();
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 #[test]
