@@ -3,7 +3,7 @@
 use wgpu::Buffer;
 
 use super::super::{Gpu, GpuFault};
-use crate::radiosity::low_rank::Packed;
+use crate::radiosity::low_rank::{LANES, Packed};
 
 /// A [`Packed`] matrix as `low_rank.wgsl` reads it.
 pub(super) struct DeviceMatrix {
@@ -29,11 +29,15 @@ impl DeviceMatrix {
     }
 }
 
-/// About how many patches transport may have whose largest array takes `bytes` with `patches` of them, so that it takes no
-/// more than `limit`: form factors grow with the patches, bounces between these with their square.
+/// How many patches transport may have whose largest arrays take `bytes` with `patches` of them, so that neither takes more
+/// than `limit`: form factors grow with the patches, bounces between these with their square; both go by tiles. About so
+/// many where other patches leave more of either out.
 pub(super) fn patches_that_fit(patches: usize, [views, bounces]: [u64; 2], limit: u64) -> usize {
-    let share = |bytes: u64| limit as f64 / bytes.max(1) as f64;
-    let by_views = patches as f64 * share(views);
-    let by_bounces = patches as f64 * share(bounces).sqrt();
-    (by_views.min(by_bounces) as usize).min(patches)
+    let tiles = patches.div_ceil(LANES);
+    let blocks = |tiles: usize| (tiles * LANES).div_ceil(Packed::BLOCK);
+    let fits = |bytes: u64, fewer: usize, all: usize| bytes as u128 * fewer as u128 <= limit as u128 * all as u128;
+    let fitting = (0..=tiles)
+        .rev()
+        .find(|&fewer| fits(views, fewer, tiles) && fits(bounces, fewer * blocks(fewer), tiles * blocks(tiles)));
+    (fitting.unwrap_or(0) * LANES).min(patches)
 }

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::super::context::test_device;
+use super::super::context::{small_test_device, test_device};
 use super::*;
 use crate::geometry::sobol::{hash2, unit_float};
 use crate::radiosity::low_rank::{Packed, PatchId, Patches};
@@ -89,11 +89,35 @@ fn light_that_is_not_finite_counts_as_darkness() {
 
 #[test]
 fn as_many_patches_fit_as_their_arrays_have_room_for() {
-    // A thousand patches whose form factors take twice the room: half of them; whose bounces take four times: half too.
-    assert_eq!(patches_that_fit(1000, [200, 10], 100), 500);
-    assert_eq!(patches_that_fit(1000, [50, 400], 100), 500);
+    // A thousand patches whose form factors take twice the room: half of them; whose bounces take four times: half too. They
+    // go by eights.
+    assert_eq!(patches_that_fit(1000, [200, 10], 100), 496);
+    assert_eq!(patches_that_fit(1000, [50, 400], 100), 496);
     assert_eq!(patches_that_fit(1000, [100, 100], 100), 1000);
-    assert_eq!(patches_that_fit(1000, [400, 400], 100), 250);
+    assert_eq!(patches_that_fit(1000, [400, 400], 100), 248);
+}
+
+#[test]
+fn a_small_device_takes_as_many_patches_as_the_refusal_says_and_not_one_more() {
+    // Form factors of 1,000 elements decide, and then bounces between patches: sixteen bits each, without gaps.
+    for (elements, expected) in [(1000, 256), (100, 512)] {
+        let Some(gpu) = small_test_device(1 << 19) else { return };
+        let filled = |rows: usize, columns: usize| Packed::new(rows, columns, 0.0, |_, dense| dense.fill(0.5));
+        let transport = |count: usize| {
+            let bounces = filled(count, count);
+            let offsets = (0..=count).map(|patch| (patch * elements / count) as u32).collect();
+            let patches = Patches { order: (0..elements as u32).collect(), shares: vec![1.0; elements], offsets };
+            let bounces = [bounces.clone(), bounces.clone(), bounces];
+            LowRank { weights: vec![Vec3::ONE; elements], views: filled(elements, count), bounces, patches }
+        };
+        let fit_of = |count: usize| match GpuLowRank::new(&gpu, &transport(count)).err() {
+            Some(GpuFault::TooManyPatches { fit, patches, .. }) => Some((fit, patches)),
+            other => other.map(|fault| panic!("{fault}")),
+        };
+        assert_eq!(fit_of(700), Some((expected, 700)), "{elements}");
+        assert_eq!(fit_of(expected), None);
+        assert_eq!(fit_of(expected + 1), Some((expected, expected + 1)));
+    }
 }
 
 #[test]
