@@ -297,7 +297,7 @@ impl<'a> Job<'a> {
     }
 
     fn fall_back(&mut self, reason: &str) {
-        self.warn([format!("the processor did what the graphics card could not: {reason}")]);
+        self.warn([done_by_processor(reason)]);
         self.report.backend = Device::Cpu.name().to_owned();
     }
 
@@ -372,4 +372,9 @@ pub(super) fn check_patches(settings: &BakeSettings, elements: usize) -> Result<
     } else {
         Ok(())
     }
+}
+
+/// The warning of work that was begun on a graphics card.
+pub(crate) fn done_by_processor(reason: impl core::fmt::Display) -> String {
+    format!("the processor did what the graphics card could not: {reason}")
 }

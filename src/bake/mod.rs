@@ -23,6 +23,8 @@ pub use baked::Baked;
 pub use checkpoint::{CheckpointError, Checkpoints, InputsHash};
 pub use error::BakeError;
 pub use folder::{FolderError, OutputFolder};
+#[cfg(all(feature = "cli", feature = "gpu"))]
+pub(crate) use job::done_by_processor;
 pub use job::{Bake, run, run_on, run_with_checkpoints};
 pub use memory::{MemoryEstimate, peak_memory_bytes};
 pub use preview::Preview;

@@ -192,9 +192,9 @@ proptest! {
 #[test]
 fn the_processor_bakes_when_the_graphics_card_is_lost() {
     use crate::Device;
-    use crate::gpu::Gpu;
+    use crate::gpu::test_device_of_its_own;
 
-    let Ok(gpu) = Gpu::headless() else { return };
+    let Some(gpu) = test_device_of_its_own() else { return };
     gpu.device().destroy();
     let scene = Arc::new(crate::scene::load("builtin:cornell_box").unwrap().scene);
     let mut settings = BakeSettings::default();
@@ -205,6 +205,63 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
     assert_eq!(after_loss.report.backend, "cpu");
     let warnings = after_loss.report.warnings.join(" ");
     assert!(warnings.contains("graphics card could not"), "{warnings}");
+}
+
+/// Takes the graphics card away in the third pass, when the second has been kept.
+#[cfg(feature = "gpu")]
+struct Thief {
+    gpu: crate::gpu::Gpu,
+    /// Rays up to the end of each pass.
+    rays: std::sync::Mutex<Vec<u64>>,
+}
+
+#[cfg(feature = "gpu")]
+impl Observer for Thief {
+    fn progress(&self, _progress: Progress) {}
+
+    fn pass_finished(&self, pass: BakePass) {
+        let mut rays = self.rays.lock().unwrap();
+        rays.push(pass.rays);
+        if rays.len() < 3 {
+            // So long that what has been done is worth keeping.
+            std::thread::sleep(std::time::Duration::from_millis(600));
+        } else {
+            self.gpu.device().destroy();
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost_in_the_midst() {
+    use crate::Device;
+    use crate::gpu::test_device_of_its_own;
+
+    let Some(gpu) = test_device_of_its_own() else { return };
+    let scene = Arc::new(crate::scene::load("builtin:cornell_box").unwrap().scene);
+    let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+    (settings.layout.texels_per_metre, settings.solver.error) = (2.0, 0.02);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
+    let thief = Thief { gpu: gpu.clone(), rays: Default::default() };
+    let baked = run_with_checkpoints(scene.clone(), &settings, &Device::Gpu(gpu), &thief, &folder, false).unwrap();
+    let rays = thief.rays.into_inner().unwrap();
+    assert!(rays.len() > 4 && rays[0] < rays[1], "{rays:?}");
+    // What it goes on from is told once more.
+    assert_eq!(rays[3], rays[1], "{rays:?}");
+    assert_eq!(baked.report.backend, "cpu");
+    let warnings = baked.report.warnings.join(" ");
+    assert!(warnings.contains("graphics card could not"), "{warnings}");
+
+    let undisturbed = run(scene, &settings, &Unobserved).unwrap();
+    let [found, expected] = [&baked, &undisturbed].map(|bake| bake.report.rays as f32);
+    assert!((found / expected - 1.0).abs() < 0.01, "{found} rays, not {expected}");
+    let mean = |bake: &Bake| bake.pages[0].texels.iter().sum::<Vec3>();
+    assert!(mean(&baked).distance(mean(&undisturbed)) < 1e-3 * mean(&undisturbed).length());
 }
 
 /// A bake of the Cornell box with so many patches for relighting.

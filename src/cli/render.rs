@@ -319,10 +319,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let view = View { camera, size: arguments.size.0, lens, filter };
     let display = Display::new(arguments.json);
     let monitor = NamedStage { display: &display, name: "picture" };
+    let on_processor = || arguments.draw(&paths, &world, &lights, &view, &settings, &monitor);
+    #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only graphics cards are lost"))]
+    let (mut warnings, mut backend) = (opened.warnings, device.name());
     let film = match &device {
-        Device::Cpu => arguments.draw(&paths, &world, &lights, &view, &settings, &monitor),
+        Device::Cpu => on_processor(),
         #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => arguments.draw_on(gpu, &opened.scene, &view, &settings, &monitor)?,
+        Device::Gpu(gpu) => arguments.draw_on(gpu, &opened.scene, &view, &settings, &monitor).unwrap_or_else(|fault| {
+            warnings.push(crate::bake::done_by_processor(fault));
+            backend = Device::Cpu.name();
+            on_processor()
+        }),
     };
     display.finish();
     if film.samples() == 0 {
@@ -349,13 +356,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ev100,
         seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
-        backend: device.name(),
-        warnings: &opened.warnings,
+        backend,
+        warnings: &warnings,
     };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);
     } else {
-        print_warnings(&opened.warnings);
+        print_warnings(&warnings);
         say(format_args!(
             "{width} x {height} pixels of {} samples in {}, {:.2} million paths a second, noise at most {:.1} %, EV {ev100:.1}",
             outcome.samples,

@@ -96,7 +96,7 @@ impl Gpu {
     }
 
     /// The same with other limits.
-    fn open(limits: impl FnOnce(&Adapter) -> Limits) -> Result<Self, GpuFault> {
+    pub(super) fn open(limits: impl FnOnce(&Adapter) -> Limits) -> Result<Self, GpuFault> {
         let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
         let options =
             RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
@@ -203,6 +203,13 @@ pub(crate) fn test_device() -> Option<Gpu> {
             None
         }
     }
+}
+
+/// Another of the same kind, for tests that lose it.
+#[cfg(test)]
+pub(crate) fn test_device_of_its_own() -> Option<Gpu> {
+    test_device()?;
+    Some(Gpu::headless().expect("a device like the one before"))
 }
 
 /// Another of the same kind, of which shaders see no more than so many bytes of a buffer.

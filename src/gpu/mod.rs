@@ -34,6 +34,8 @@ mod tests;
 
 pub use alternate::{FromLights, render_from_lights};
 pub use bake::GpuBackend;
+#[cfg(test)]
+pub(crate) use context::test_device_of_its_own;
 pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};

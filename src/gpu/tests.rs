@@ -1,6 +1,7 @@
 //! Shaders against their twins in Rust.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use glam::{Affine3A, Quat, UVec2, Vec2, Vec3, Vec3Swizzles, Vec4};
 
@@ -12,7 +13,7 @@ use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
 use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, View};
-use crate::progress::Unmonitored;
+use crate::progress::{Monitor, Unmonitored};
 use crate::scene::{
     AlphaMode, Camera, Glass, Light, LightKind, LightSampler, LightmapPlace, Material, MeshData, Projection, Role,
     Scene, Sides, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
@@ -374,12 +375,50 @@ fn an_empty_scene_shows_its_sky_and_no_more() {
     assert!(film.pixels().iter().all(|pixel| pixel.radiance == Vec3::new(1.0, 2.0, 3.0) && pixel.depth.is_infinite()));
 }
 
+/// Asks to stop after some samples.
+struct Impatient(AtomicU32);
+
+impl Monitor for Impatient {
+    fn progress(&self, _fraction: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) >= 3
+    }
+}
+
+#[test]
+fn a_picture_that_is_stopped_has_the_samples_that_were_done() {
+    let Some(gpu) = test_device() else { return };
+    let scene = cornell();
+    let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
+    let view = View { camera: look_into_the_room(), size: UVec2::splat(16), lens: None, filter: PixelFilter::Tent };
+    let draw = |samples, monitor: &dyn Monitor| {
+        render(&gpu, &on_gpu, &view, None, &RenderSettings { samples, ..Default::default() }, monitor).unwrap()
+    };
+    let stopped = draw(64, &Impatient(AtomicU32::new(0)));
+    assert_eq!(stopped.samples(), 3);
+    let whole = draw(3, &Unmonitored);
+    assert!(stopped.pixels().iter().zip(whole.pixels()).all(|(a, b)| a.radiance == b.radiance));
+}
+
 #[test]
 fn what_a_device_has_no_room_for_is_refused_by_name() {
     let Some(gpu) = test_device() else { return };
     let Err(fault) = GpuFilm::new(&gpu, UVec2::splat(16_384)) else { panic!("8 GiB of pixels fit") };
     let message = fault.to_string();
     assert!(message.contains("the picture's light") && message.contains(gpu.name()), "{message}");
+}
+
+#[test]
+fn a_device_that_offers_less_than_webgpu_is_refused_by_what_it_lacks() {
+    if test_device().is_none() {
+        return;
+    }
+    let open = |limits: wgpu::Limits| Gpu::open(|_| limits).map(|_| ()).unwrap_err().to_string();
+    let few = open(wgpu::Limits { max_storage_buffers_per_shader_stage: 7, ..Default::default() });
+    assert!(few.contains("only 7 storage buffers in a shader where 8 are needed"), "{few}");
+    let small = open(wgpu::Limits { max_compute_invocations_per_workgroup: 128, ..Default::default() });
+    assert!(small.contains("only 128 threads in a workgroup where 256 are needed"), "{small}");
 }
 
 #[test]

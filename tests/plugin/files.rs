@@ -17,7 +17,7 @@ use bevy_radiosity::scene::{self, LightSampler, Scene, Surface};
 use crate::app::*;
 use crate::world::read_scene;
 
-fn spawn_file(app: &mut App, file: &str) {
+pub fn spawn_file(app: &mut App, file: &str) {
     app.world_mut().resource_mut::<SceneSettings>().emissive_units = EmissiveUnits::Nits;
     let handle = app.world().resource::<AssetServer>().load(GltfAssetLabel::Scene(0).from_asset(file.to_owned()));
     app.world_mut().spawn(WorldAssetRoot(handle));

@@ -2,6 +2,8 @@
 //!
 //! Inside of a box that glows and reflects nothing, every ray brings the radiance of its walls.
 
+use std::sync::Arc;
+
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::{Exposure, Hdr, RenderTarget, ScalingMode, SubCameraView, Viewport};
 use bevy::core_pipeline::tonemapping::Tonemapping;
@@ -13,12 +15,17 @@ use bevy::render::render_resource::{
     Extent3d, PollType, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor, TextureViewDimension,
 };
 use bevy::render::renderer::RenderDevice;
-use bevy::render::settings::RenderCreation;
+use bevy::render::settings::{RenderCreation, WgpuLimits, WgpuSettings};
 use bevy::window::{PrimaryWindow, WindowResolution};
+use bevy_radiosity::kdtree;
+use bevy_radiosity::pathtrace::{PathTracer, PixelFilter, RenderSettings, View, render};
 use bevy_radiosity::plugin::{LiveRebuild, TreeCells};
 use bevy_radiosity::prelude::*;
+use bevy_radiosity::progress::Unmonitored;
+use bevy_radiosity::scene::{self, LightSampler, load_for_pictures};
 
 use crate::app::*;
+use crate::files::spawn_file;
 
 /// What most tests look at; a software driver traces some ten thousand pixels a second beside other tests.
 const SIZE: UVec2 = UVec2::new(96, 54);
@@ -436,6 +443,80 @@ fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
     assert!((indirect / (all_paths - direct) - 1.0).abs() < 0.03, "{indirect} cd/m2, not {}", all_paths - direct);
     // Without lightmaps there is nothing to end at, and no light.
     assert_eq!(mean(1, &|world| world.resource_mut::<Lightmaps>().enabled = false), 0.0);
+}
+
+/// Mean colours of the blocks of 4 x 4 pixels of a picture.
+fn blocks(size: UVec2, pixel: impl Fn(UVec2) -> Vec3) -> Vec<Vec3> {
+    let all = |size: UVec2| (0..size.y).flat_map(move |y| (0..size.x).map(move |x| UVec2::new(x, y)));
+    all(size / 4).map(|block| all(UVec2::splat(4)).map(|place| pixel(4 * block + place)).sum::<Vec3>() / 16.0).collect()
+}
+
+#[test]
+fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_file(&mut app, "cornell_box.glb");
+    let scene =
+        Arc::new(load_for_pictures(&format!("{}/assets/cornell_box.glb", env!("CARGO_MANIFEST_DIR"))).unwrap().scene);
+    let bounds = scene.bounds();
+    let middle = (bounds.min + bounds.max) * 0.5;
+    let eye = middle + Vec3::Z * 1.7 * (bounds.max.z - bounds.min.z);
+    let size = UVec2::splat(32);
+
+    let picture = spawn_picture(&mut app, size);
+    let live = LiveView { bounces: 8, ..generous() };
+    let camera = spawn_live_camera_for(&mut app, &picture, live, Msaa::Off);
+    let vertical_fov = 0.7;
+    app.world_mut().entity_mut(camera).insert((
+        Transform::from_translation(eye).looking_at(middle, Vec3::Y),
+        Projection::Perspective(PerspectiveProjection { fov: vertical_fov, ..default() }),
+    ));
+
+    let world = kdtree::World::build(Arc::clone(&scene), kdtree::Preset::best());
+    let lights = LightSampler::new(&scene);
+    let view = View {
+        camera: scene::Camera::looking_at(eye, middle, vertical_fov).unwrap(),
+        size,
+        lens: None,
+        filter: PixelFilter::default(),
+    };
+    let settings = RenderSettings { samples: 1024, seed: 77, ..default() };
+    let film = render(&PathTracer::new(&scene, &world, &lights, Some(8)), &view, &settings, &Unmonitored);
+    let truth = blocks(size, |place| film.pixels()[(place.y * size.x + place.x) as usize].radiance);
+
+    // So many samples that nothing is filtered any more.
+    tick_app_until(&mut app, "samples", |app| {
+        let status = status(app, camera);
+        status.size == size && status.samples >= 64
+    });
+    let image = picture_of(&mut app, &picture);
+    let seen = blocks(size, |place| color_at(&image, place) / exposure());
+    let mean = |blocks: &[Vec3]| blocks.iter().sum::<Vec3>() / blocks.len() as f32;
+    let (found, expected) = (mean(&seen), mean(&truth));
+    println!("mean {found}, {expected}");
+    assert!((found / expected - 1.0).abs().max_element() < 0.02, "{found}, not {expected} cd/m2");
+    // A block of 1,024 paths is as noisy as its light is uneven, seldom by more than its mean.
+    let errors: Vec<f32> = seen.iter().zip(&truth).map(|(a, b)| (a.x + a.y + a.z) / (b.x + b.y + b.z) - 1.0).collect();
+    let squares = errors.iter().map(|error| error * error).sum::<f32>() / errors.len() as f32;
+    println!("blocks {}", squares.sqrt());
+    assert!(squares.sqrt() < 0.05, "{errors:?}");
+}
+
+#[test]
+fn a_device_that_offers_less_than_webgpu_leaves_bevys_picture_and_the_app_alive() {
+    if create_drawing_app().is_none() {
+        return;
+    }
+    let limits = WgpuLimits { max_storage_buffers_per_shader_stage: 7, ..default() };
+    let webgl = WgpuLimits::downlevel_webgl2_defaults();
+    for limits in [limits, webgl] {
+        let mut app = create_app(WgpuSettings { constrained_limits: Some(limits), ..default() });
+        spawn_glowing_box(&mut app, 400.0);
+        let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+        tick_app_times(&mut app, 20);
+        assert_eq!(status(&app, camera), LiveViewStatus::default());
+        let image = picture_of(&mut app, &picture);
+        assert_eq!(color_at(&image, SIZE / 2), Vec3::ZERO, "Bevy draws what is behind the box's backs");
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Bakes on the device against those of the processor.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use glam::Vec3;
 
-use super::super::context::test_device;
+use super::super::context::{test_device, test_device_of_its_own};
 use super::super::tests::{room_of_everything, without};
 use super::*;
 use crate::kdtree::World;
@@ -158,11 +159,40 @@ fn a_checkpoint_of_the_device_is_one_that_both_go_on_from() {
 
 #[test]
 fn a_device_that_is_lost_ends_a_bake_with_an_error() {
-    if test_device().is_none() {
-        return;
-    }
-    let gpu = Gpu::headless().unwrap();
+    let Some(gpu) = test_device_of_its_own() else { return };
     let lose = AfterPass(1, |_: &Snapshot<'_>| gpu.device().destroy());
     let ended = cornell(Method::Gather, 0.01).on_gpu(&gpu, None, &lose);
     assert!(matches!(ended, Err(SolveError::Device(_))), "{ended:?}");
+}
+
+/// Asks to stop after the first pass.
+#[derive(Default)]
+struct Impatient(AtomicBool);
+
+impl crate::progress::Monitor for Impatient {
+    fn progress(&self, _fraction: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl SolveObserver for Impatient {
+    fn pass_finished(&self, _pass: &Pass, _state: &Snapshot<'_>) -> Result<(), StepError> {
+        self.0.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_bake_on_the_device_stops_when_asked_and_the_next_one_is_as_if_it_had_not_been() {
+    let Some(gpu) = test_device() else { return };
+    for method in [Method::Gather, Method::Stochastic] {
+        let problem = cornell(method, 0.1);
+        let stopped = problem.on_gpu(&gpu, None, &Impatient::default());
+        assert!(matches!(stopped, Err(SolveError::Cancelled(_))), "{method:?}");
+        let next = problem.on_gpu(&gpu, None, &Unmonitored).unwrap();
+        let difference = problem.difference(&next, &problem.on_cpu(None));
+        assert!(difference < 1e-3, "{method:?}: {difference} of the noise");
+    }
 }

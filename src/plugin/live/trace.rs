@@ -75,12 +75,17 @@ fn forget_device(mut commands: Commands, views: Query<Entity, With<Tracing>>) {
     }
 }
 
+/// Not before there is something to trace: a device that offers too little for that may not even offer what drawing it takes.
 fn begin(
     mut commands: Commands,
+    shown: Res<Shown>,
     device: Res<RenderDevice>,
     queue: Res<RenderQueue>,
     views: Query<Entity, (With<Wanted>, Without<Tracing>)>,
 ) {
+    if shown.world.is_none() {
+        return;
+    }
     for view in &views {
         commands.entity(view).insert(Tracing {
             films: Default::default(),

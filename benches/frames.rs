@@ -1,0 +1,199 @@
+//! How many frames a second a graphics card traces while the camera moves.
+//!
+//! Prints two tables. The first has meshes of the six sizes that Venegas Tamayo's thesis measures (2013, table 5.4), by
+//! primary and shadow rays alone, for each way of walking the tree. The second follows paths of three bounces, a sample a
+//! pixel, and filters them, as a live view does. `SIZE=1920x1080` sets columns and rows. Files that are given as arguments
+//! stand in place of all meshes; `EYE=x,y,z` and `TARGET=x,y,z` say from where they are looked at.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bevy_radiosity::gpu::{FilteredPicture, Gpu, GpuFault, GpuFilm, GpuScene, Pass, PathKernel, PictureFilter, Stack};
+use bevy_radiosity::pathtrace::{PixelFilter, View};
+use bevy_radiosity::scene::shapes::torus;
+use bevy_radiosity::scene::{
+    Camera, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey, load_for_pictures,
+};
+use glam::{Quat, UVec2, Vec3};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Places of the camera, whose mean time counts.
+const PLACES: u32 = 20;
+/// Names, quads around and across, and frames a second of the thesis' Tesla C2070.
+const MESHES: [(&str, [u32; 2], f32); 6] = [
+    ("968", [22, 22], 141.0),
+    ("4,968", [54, 46], 112.0),
+    ("6,320", [79, 40], 133.0),
+    ("75,284", [319, 118], 28.0),
+    ("100,000", [250, 200], 28.0),
+    ("100,000, slender", [1000, 50], 27.0),
+];
+
+struct Subject {
+    name: String,
+    scene: Scene,
+    eye: Vec3,
+    target: Vec3,
+    /// How far the camera turns about the target from frame to frame, radians.
+    turn: f32,
+}
+
+fn main() -> Result<(), Failure> {
+    let size = match std::env::var("SIZE") {
+        Err(_) => UVec2::new(1280, 720),
+        Ok(text) => numbers(&text, 'x').map(UVec2::from_array).ok_or("SIZE is COLUMNSxROWS")?,
+    };
+    let gpu = Gpu::headless()?;
+    let subjects = subjects()?;
+    println!("{}, {size}, mean of {PLACES} places of the camera\n", gpu.name());
+    println!("| triangles | primary and shadow: short stack, frames/s | restarts alone | full stack | the thesis' |");
+    println!("| --- | --- | --- | --- | --- |");
+    for (subject, goal) in &subjects {
+        let frames = Frames::new(&gpu, subject, size)?;
+        let [short, restart, full] = [Stack::Short, Stack::Restart, Stack::Full].map(|stack| frames.direct(stack));
+        println!("| {} | {:.2} | {:.2} | {:.2} | {goal} |", subject.name, short?, restart?, full?);
+    }
+    println!("\n| triangles | primary rays, million/s | live view: three bounces, filtered, frames/s |");
+    println!("| --- | --- | --- |");
+    for (subject, _) in &subjects {
+        let frames = Frames::new(&gpu, subject, size)?;
+        println!("| {} | {:.2} | {:.2} |", subject.name, frames.primary()?, frames.live()?);
+    }
+    Ok(())
+}
+
+fn subjects() -> Result<Vec<(Subject, String)>, Failure> {
+    let files: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let place = |name| std::env::var(name).ok().and_then(|text| numbers(&text, ',')).map(Vec3::from_array);
+    let of_file = |file: &String| {
+        let scene = load_for_pictures(file)?.scene;
+        let bounds = scene.bounds();
+        let target = place("TARGET").unwrap_or(bounds.center());
+        let eye = place("EYE").unwrap_or(target + Vec3::new(0.0, 0.3, 1.2) * (bounds.max - bounds.min).max_element());
+        Ok((Subject { name: file.clone(), scene, eye, target, turn: 0.01 }, String::new()))
+    };
+    if !files.is_empty() {
+        return files.iter().map(of_file).collect();
+    }
+    let of_mesh = |&(name, [around, across], goal): &(&str, [u32; 2], f32)| {
+        let (scene, turn) = (lit(knobbly_ring(name, around, across)), core::f32::consts::TAU / PLACES as f32);
+        let subject = Subject { name: name.to_owned(), scene, eye: Vec3::new(0.0, 2.0, 2.6), target: Vec3::ZERO, turn };
+        (subject, goal.to_string())
+    };
+    Ok(MESHES.iter().map(of_mesh).collect())
+}
+
+fn numbers<T: FromStr, const COUNT: usize>(text: &str, between: char) -> Option<[T; COUNT]> {
+    let numbers = text.split(between).map(|part| part.trim().parse().ok()).collect::<Option<Vec<T>>>()?;
+    numbers.try_into().ok()
+}
+
+fn knobbly_ring(name: &str, around: u32, across: u32) -> MeshData {
+    let mut mesh = torus(name, 1.0, 0.5, around, across);
+    for position in &mut mesh.positions {
+        let knobs = (9.0 * position.x).sin() * (9.0 * position.y).cos() * (9.0 * position.z).sin();
+        *position *= 1.0 + 0.1 * knobs;
+    }
+    MeshData { normals: Vec::new(), ..mesh }
+}
+
+fn lit(mesh: MeshData) -> Scene {
+    let intensity = Vec3::splat(100.0);
+    let kind = LightKind::Point { position: Vec3::new(2.0, 3.0, 1.0), intensity, range: 100.0, radius: 0.0 };
+    Scene {
+        meshes: vec![Arc::new(mesh)],
+        surfaces: vec![Surface::new(SurfaceKey("mesh".into()), MeshId(0), MaterialId(0))],
+        materials: vec![Material::default()],
+        lights: vec![Light { name: "lamp".into(), kind }],
+        ..Scene::default()
+    }
+}
+
+/// What is traced again and again.
+struct Frames<'a> {
+    gpu: &'a Gpu,
+    scene: GpuScene,
+    film: GpuFilm,
+    views: Vec<View>,
+}
+
+impl<'a> Frames<'a> {
+    fn new(gpu: &'a Gpu, subject: &Subject, size: UVec2) -> Result<Self, Failure> {
+        let view = |place: u32| {
+            let turned = Quat::from_rotation_y(place as f32 * subject.turn) * (subject.eye - subject.target);
+            let camera = Camera::looking_at(subject.target + turned, subject.target, 0.9)?;
+            Some(View { camera, size, lens: None, filter: PixelFilter::Tent })
+        };
+        Ok(Self {
+            gpu,
+            scene: GpuScene::new(gpu, &subject.scene)?,
+            film: GpuFilm::new(gpu, size)?,
+            views: (0..PLACES).map(view).collect::<Option<_>>().ok_or("the camera looks nowhere")?,
+        })
+    }
+
+    /// Frames a second of primary rays and one shadow ray from each hit.
+    fn direct(&self, stack: Stack) -> Result<f64, GpuFault> {
+        let kernel = PathKernel::new(self.gpu, stack, self.scene.trees());
+        self.per_second(|view, encoder| {
+            self.trace(&kernel, view, 1, encoder);
+            Ok(())
+        })
+    }
+
+    /// Million primary rays a second.
+    fn primary(&self) -> Result<f64, GpuFault> {
+        let kernel = PathKernel::new(self.gpu, Stack::default(), self.scene.trees());
+        let frames = self.per_second(|view, encoder| {
+            self.trace(&kernel, view, 0, encoder);
+            Ok(())
+        })?;
+        Ok(frames * 1e-6 * f64::from(self.film.size().element_product()))
+    }
+
+    /// Frames a second as a live view draws them.
+    fn live(&self) -> Result<f64, GpuFault> {
+        let kernel = PathKernel::new(self.gpu, Stack::default(), self.scene.trees());
+        let filter = PictureFilter::new(self.gpu);
+        let mut picture = FilteredPicture::new(self.gpu, self.views[0].clone())?;
+        self.per_second(|view, encoder| {
+            picture.begin(self.gpu, view.clone(), true)?;
+            self.trace(&kernel, view, 3, encoder);
+            filter.record(self.gpu, encoder, &self.film, &mut picture, 1);
+            Ok(())
+        })
+    }
+
+    fn trace(&self, kernel: &PathKernel, view: &View, bounces: u32, encoder: &mut wgpu::CommandEncoder) {
+        let pass = Pass {
+            sample: 0,
+            seed: 1,
+            most_bounces: Some(bounces),
+            rows: 0..view.size.y,
+            ends_at_lightmaps: false,
+            in_hybrid: false,
+        };
+        kernel.record(self.gpu, encoder, &self.scene, &self.film, view, &pass);
+    }
+
+    fn per_second(
+        &self,
+        mut record: impl FnMut(&View, &mut wgpu::CommandEncoder) -> Result<(), GpuFault>,
+    ) -> Result<f64, GpuFault> {
+        let mut frame = |view| {
+            let started = Instant::now();
+            let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            record(view, &mut encoder)?;
+            self.gpu.queue().submit([encoder.finish()]);
+            let done = self.gpu.device().poll(wgpu::PollType::wait_indefinitely());
+            done.map_err(|fault| GpuFault::Lost(fault.to_string()))?;
+            Ok(started.elapsed())
+        };
+        // The first frame compiles the shader.
+        frame(&self.views[0])?;
+        let times = self.views.iter().map(frame).collect::<Result<Vec<Duration>, GpuFault>>()?;
+        Ok(times.len() as f64 / times.iter().sum::<Duration>().as_secs_f64())
+    }
+}
