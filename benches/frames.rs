@@ -70,8 +70,8 @@ fn subjects() -> Result<Vec<(Subject, String)>, Failure> {
     let of_file = |file: &String| {
         let scene = load_for_pictures(file)?.scene;
         let bounds = scene.bounds();
-        let target = place("TARGET").unwrap_or(bounds.center());
-        let eye = place("EYE").unwrap_or(target + Vec3::new(0.0, 0.3, 1.2) * (bounds.max - bounds.min).max_element());
+        let target = place("TARGET").unwrap_or(bounds.centre());
+        let eye = place("EYE").unwrap_or(target + Vec3::new(0.0, 0.3, 1.2) * bounds.extent().max_element());
         Ok((Subject { name: file.clone(), scene, eye, target, turn: 0.01 }, String::new()))
     };
     if !files.is_empty() {

@@ -2,7 +2,8 @@
 //!
 //! A [`Gpu`] is a device, Bevy's or one of our own. A [`GpuScene`] is a [`Scene`](crate::scene::Scene) in its memory:
 //! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
-//! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other.
+//! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other, piece by piece or in
+//! whole pictures.
 //! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
 //! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A
 //! [`PictureFilter`] makes films of few samples watchable. [`GpuCounters`] shoot rays that only a partition speeds up.

@@ -15,7 +15,7 @@ use bevy::render::render_resource::{
     Extent3d, PollType, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor, TextureViewDimension,
 };
 use bevy::render::renderer::RenderDevice;
-use bevy::render::settings::{RenderCreation, WgpuLimits, WgpuSettings};
+use bevy::render::settings::RenderCreation;
 use bevy::window::{PrimaryWindow, WindowResolution};
 use bevy_radiosity::kdtree;
 use bevy_radiosity::pathtrace::{PathTracer, PixelFilter, RenderSettings, View, render};
@@ -499,24 +499,6 @@ fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor(
     let squares = errors.iter().map(|error| error * error).sum::<f32>() / errors.len() as f32;
     println!("blocks {}", squares.sqrt());
     assert!(squares.sqrt() < 0.05, "{errors:?}");
-}
-
-#[test]
-fn a_device_that_offers_less_than_webgpu_leaves_bevys_picture_and_the_app_alive() {
-    if create_drawing_app().is_none() {
-        return;
-    }
-    let limits = WgpuLimits { max_storage_buffers_per_shader_stage: 7, ..default() };
-    let webgl = WgpuLimits::downlevel_webgl2_defaults();
-    for limits in [limits, webgl] {
-        let mut app = create_app(WgpuSettings { constrained_limits: Some(limits), ..default() });
-        spawn_glowing_box(&mut app, 400.0);
-        let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
-        tick_app_times(&mut app, 20);
-        assert_eq!(status(&app, camera), LiveViewStatus::default());
-        let image = picture_of(&mut app, &picture);
-        assert_eq!(color_at(&image, SIZE / 2), Vec3::ZERO, "Bevy draws what is behind the box's backs");
-    }
 }
 
 #[test]

@@ -201,6 +201,38 @@ fn light_paths_find_the_caustic_of_a_ball_of_glass_with_its_energy() {
 }
 
 #[test]
+fn a_room_that_glows_all_over_has_the_radiance_that_is_right() {
+    for reflectance in [0.3, 0.6] {
+        let scene = builtin::sphere(2, reflectance, 2.0);
+        let expected = Vec3::splat(2.0 / (1.0 - reflectance));
+        let view = view([0.1, 0.0, 0.0], [0.3, -0.4, -1.0], 1.0, [8, 8]);
+        for by in [By::Path, By::Light, By::Hybrid] {
+            assert_close(mean(&draw(&scene, &view, by, 400)), expected, 0.02, "furnace");
+        }
+    }
+}
+
+#[test]
+fn only_light_paths_find_the_caustic_of_a_lamp_without_extent_and_all_of_its_energy() {
+    let mut with_point = burning_glass(true);
+    let mut with_speck = with_point.clone();
+    let edge = 0.02;
+    for position in &mut Arc::make_mut(&mut with_speck.meshes[1]).positions {
+        position.x *= edge / 0.4;
+        position.z *= edge / 0.4;
+    }
+    let candela = 100.0 * edge * edge;
+    with_point.surfaces.remove(1);
+    with_point.lights.push(lamp(Vec3::Y * 3.0, candela));
+    let view = view([0.0, 0.35, 1.6], [0.0, 0.0, 0.0], 0.22, [16, 16]);
+    let [point, speck] = [&with_point, &with_speck].map(|scene| mean(&draw(scene, &view, By::Light, 600)).x);
+    // A speck is a little dimmer aside of its middle, by the cosine.
+    assert!((point / speck - 1.0).abs() < 0.03, "{point} and {speck}");
+    let by_path = mean(&draw(&with_point, &view, By::Path, 64)).x;
+    assert!(by_path < 0.3 * point, "{by_path} of {point}");
+}
+
+#[test]
 fn mirrors_are_black_to_light_paths_alone_and_right_in_a_hybrid() {
     let mut scene = burning_glass(true);
     scene.materials[0] = white_metal(0.0);
