@@ -55,8 +55,8 @@ pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};
 pub use relight::{
-    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightDevice, RelightDoor,
-    RelightExclude, RelightPlugin, RelightStatus,
+    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
+    RelightDevice, RelightDoor, RelightExclude, RelightPlugin, RelightStatus,
 };
 pub use spawn::spawn_scene;
 pub use sync::{

@@ -7,12 +7,12 @@ use bevy::prelude::*;
 use bevy::render::render_resource::TextureFormat;
 use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::lightmap::files::rgb9e5;
-use bevy_radiosity::plugin::spawn_scene;
+use bevy_radiosity::plugin::{RELIGHT_DOORS, spawn_scene};
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene;
 
 use crate::app::*;
-use crate::relight::{at_once, change, f32_of_half, move_to, page_of, relightable, settle, status};
+use crate::relight::{at_once, change, diagnosed, f32_of_half, move_to, page_of, relightable, settle, status};
 
 /// Where a board hangs between the floor and its lamp, and where it does not.
 pub const BELOW: Vec3 = Vec3::new(0.0, 1.0, 0.0);
@@ -55,6 +55,8 @@ fn light_goes_another_way_where_a_door_has_moved_and_comes_back_byte_for_byte() 
     assert!(middle_of(&app, floor) < 0.2 * lit, "in the shadow of the board");
 
     change(&mut app, |app| move_to(app, board, ASIDE));
+    let took = diagnosed(&app, &RELIGHT_DOORS);
+    assert!(took > 0.0 && (f64::from(status(&app).door_milliseconds) / took - 1.0).abs() < 1e-6, "{took} ms");
     let moved = middle_of(&app, floor);
     assert!(moved > 0.97 * lit && moved < 1.2 * lit, "{moved} of {lit}");
     change(&mut app, |app| move_to(app, board, BELOW));

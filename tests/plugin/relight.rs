@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bevy::diagnostic::{Diagnostic, DiagnosticPath, DiagnosticsStore};
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
+use bevy_radiosity::plugin::{
+    RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, spawn_scene,
+};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
@@ -45,6 +49,12 @@ pub fn change(app: &mut App, change: impl FnOnce(&mut App)) {
     settle(app, before);
 }
 
+/// What a diagnostic of relighting said last.
+pub fn diagnosed(app: &App, path: &DiagnosticPath) -> f64 {
+    let diagnostic = app.world().resource::<DiagnosticsStore>().get(path);
+    diagnostic.and_then(Diagnostic::value).unwrap_or_else(|| panic!("nothing about {path}"))
+}
+
 pub fn move_to(app: &mut App, entity: Entity, place: Vec3) {
     app.world_mut().get_mut::<Transform>(entity).unwrap().translation = place;
 }
@@ -74,6 +84,16 @@ fn pages_follow_in_place_and_come_back_byte_for_byte() {
     change(&mut app, |app| move_to(app, lamp, Vec3::new(1.0, 1.0, -1.5)));
     let moved = page_of(&app, floor);
     assert_eq!(moved.0, baked.0, "in the same image");
+    let RelightStatus { update_milliseconds, main_thread_milliseconds, transport_error, .. } = *status(&app);
+    assert!(update_milliseconds > 0.0 && main_thread_milliseconds > 0.0 && transport_error > 0.0);
+    for (path, said) in [
+        (RELIGHT_UPDATE, update_milliseconds),
+        (RELIGHT_MAIN_THREAD, main_thread_milliseconds),
+        (RELIGHT_TRANSPORT_ERROR, transport_error),
+        (RELIGHT_BEHIND, 0.0),
+    ] {
+        assert!((diagnosed(&app, &path) - f64::from(said)).abs() < 1e-4, "{path}: {said}");
+    }
     assert_ne!(moved.1, baked.1);
     change(&mut app, |app| move_to(app, lamp, at_rest));
     assert_eq!(page_of(&app, floor), baked);
@@ -199,4 +219,33 @@ fn a_level_that_cannot_be_relit_says_why_and_stays_as_it_is() {
     assert!(stale.contains("has changed") && stale.contains("relight.bin"), "{stale}");
     let good = said_of(BakedLevel::new(with.path()).with_source("builtin:cornell_box"));
     assert!(good.is_active && good.transport_error > 0.0, "{good:?}");
+}
+
+#[test]
+fn a_level_that_has_changed_keeps_its_lightmaps_byte_for_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    bake_room(folder.path(), Some(50));
+    let pages = |source: Option<&str>| {
+        let mut app = create_world_app();
+        spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
+        let level = BakedLevel::new(folder.path());
+        match source {
+            Some(source) => {
+                app.insert_resource(Relight::default());
+                app.world_mut().spawn(level.with_source(source));
+                tick_app_until(&mut app, "a word", |app| status(app).problem.is_some());
+                assert!(status(&app).problem.as_ref().unwrap().contains("has changed"), "{:?}", status(&app));
+            }
+            None => _ = app.world_mut().spawn(level),
+        }
+        let shown = |app: &mut App| -> Vec<Entity> {
+            app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).collect()
+        };
+        tick_app_until(&mut app, "lightmaps", |app| !shown(app).is_empty());
+        tick_app_times(&mut app, 10);
+        shown(&mut app).into_iter().map(|entity| page_of(&app, entity).1).collect::<Vec<_>>()
+    };
+    let baked = pages(None);
+    assert!(baked.iter().flatten().any(|byte| *byte != 0));
+    assert_eq!(pages(Some("builtin:cornell_empty")), baked);
 }

@@ -61,6 +61,10 @@ pub const RELIGHT_DOORS: DiagnosticPath = DiagnosticPath::const_new("relight/doo
 /// How far what is shown is from what it goes to, from 0 to 1: see [`RelightStatus::behind`].
 pub const RELIGHT_BEHIND: DiagnosticPath = DiagnosticPath::const_new("relight/behind");
 
+/// How far the indirect light that relighting finds for the baked lights is from the bake's own: see
+/// [`RelightStatus::transport_error`].
+pub const RELIGHT_TRANSPORT_ERROR: DiagnosticPath = DiagnosticPath::const_new("relight/transport_error");
+
 /// Insert it to have lightmaps follow their lights; remove it, or switch it off, to show them as they were baked.
 #[derive(Resource, Clone, Copy, Debug, PartialEq, Reflect)]
 #[reflect(Resource, Default, Debug, Clone)]
@@ -173,6 +177,7 @@ impl Plugin for RelightPlugin {
             .register_diagnostic(milliseconds(RELIGHT_UPDATE))
             .register_diagnostic(milliseconds(RELIGHT_DOORS))
             .register_diagnostic(Diagnostic::new(RELIGHT_BEHIND))
+            .register_diagnostic(Diagnostic::new(RELIGHT_TRANSPORT_ERROR))
             .add_systems(
                 PostUpdate,
                 (watch::lights, watch::panels, show::begin, show::read, show::find_doors, show::advance)

@@ -16,8 +16,8 @@ use super::update::{Done, Drawer, Job};
 use super::watch::{Changes, Panels, read_lights};
 use super::worker::Worker;
 use super::{
-    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, Relight, RelightDevice, RelightExclude,
-    RelightStatus,
+    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
+    RelightDevice, RelightExclude, RelightStatus,
 };
 use crate::gpu::Gpu;
 use crate::lightmap::PageFormat;
@@ -295,6 +295,7 @@ pub fn advance(
         diagnostics.add_measurement(&RELIGHT_MAIN_THREAD, || milliseconds);
         diagnostics.add_measurement(&RELIGHT_UPDATE, || f64::from(said.status.update_milliseconds));
         diagnostics.add_measurement(&RELIGHT_BEHIND, || f64::from(said.status.behind));
+        diagnostics.add_measurement(&RELIGHT_TRANSPORT_ERROR, || f64::from(said.status.transport_error));
     }
 }
 
