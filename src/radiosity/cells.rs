@@ -15,15 +15,15 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Cells about `texels` texels wide. Those of four times as many texels hold whole ones.
+    /// Cells about `texels` texels wide, a power of two. Those of more texels hold whole ones.
     pub fn new(elements: &Elements, texels: f32) -> Self {
         let mut numbers = HashMap::new();
         let mut of_element = Vec::with_capacity(elements.len());
         for surface in elements.surface_offsets.windows(2).map(|ends| ends[0] as usize..ends[1] as usize) {
             let area: f32 = elements.area[surface.clone()].iter().sum();
             // Surfaces of about the same density share cells: widths are powers of two.
-            let width =
-                (texels * (area / surface.len().max(1) as f32).sqrt()).max(f32::MIN_POSITIVE).log2().round().exp2();
+            let texel = (area / surface.len().max(1) as f32).sqrt().max(f32::MIN_POSITIVE);
+            let width = texels * texel.log2().round().exp2();
             for element in surface {
                 let place = (elements.centre[element] / width).floor().as_ivec3();
                 let key: (IVec3, u8, u32) = (place, facing(elements.geometric_normal[element]), width.to_bits());
@@ -78,5 +78,20 @@ mod tests {
             }
         }
         assert!(seen.iter().all(|&times| times == 1));
+    }
+
+    #[test]
+    fn wide_cells_hold_whole_narrow_ones_also_of_surfaces_between_two_widths() {
+        let mut test = TestScene::default();
+        // Texels of the second are the root of an eighth of a metre wide: as near to a half as to a quarter.
+        for (corner, v) in [(Vec3::ZERO, Vec3::X), (Vec3::X, Vec3::X * 0.5), (Vec3::X * 1.5, Vec3::X * 2.0)] {
+            test.quad(corner, Vec3::Z, v, [2; 2], grey(0.5));
+        }
+        let elements = test.elements();
+        let [narrow, wide] = [4.0, 16.0].map(|texels| Cells::new(&elements, texels).of_element);
+        for (index, cell) in narrow.iter().enumerate() {
+            let first = narrow.iter().position(|other| other == cell).unwrap();
+            assert_eq!(wide[index], wide[first], "{index} and {first} share a narrow cell");
+        }
     }
 }
