@@ -2,11 +2,12 @@
 
 use glam::Vec2;
 
+use super::Place;
 use super::groups::Groups;
 use super::patches::{Facet, Patch};
 use super::receivers::{Receiver, ReceiverId, Response};
 use crate::geometry::SurfaceId;
-use crate::lightmap::{Elements, SurfacePoint};
+use crate::lightmap::SurfacePoint;
 use crate::scene::{Scene, Sides};
 
 /// Pieces that all bare surfaces together are cut into, about.
@@ -25,7 +26,8 @@ pub struct Pieces {
 
 /// Cuts the triangles of surfaces that own no elements until none is much larger than its share. What they reflect of
 /// direct light has already reached the elements, so they start without any.
-pub fn pieces(scene: &Scene, elements: &Elements) -> Pieces {
+pub fn pieces(place: Place) -> Pieces {
+    let Place { scene, elements, .. } = place;
     let is_bare = |&id: &SurfaceId| scene.surface(id).is_in_bake() && elements.of_surface(id).is_empty();
     let triangles: Vec<(SurfaceId, u32)> = scene
         .surface_ids()
@@ -45,7 +47,7 @@ pub fn pieces(scene: &Scene, elements: &Elements) -> Pieces {
         }
         let sides: &[bool] = if scene.surface(surface).sides == Sides::Both { &[false, true] } else { &[false] };
         for (&back, piece) in sides.iter().flat_map(|back| pieces.iter().map(move |piece| (back, piece))) {
-            found.add(scene, elements.len(), &Piece { surface, triangle, back, corners: *piece });
+            found.add(place, &Piece { surface, triangle, back, corners: *piece });
         }
     }
     found
@@ -77,8 +79,9 @@ fn halve(scene: &Scene, surface: SurfaceId, triangle: u32, [a, b, c]: [Vec2; 3])
 }
 
 impl Pieces {
-    /// Adds one that reflects; `elements` are numbered before it.
-    fn add(&mut self, scene: &Scene, elements: usize, &Piece { surface, triangle, back, corners }: &Piece) {
+    /// Adds one that reflects.
+    fn add(&mut self, place: Place, &Piece { surface, triangle, back, corners }: &Piece) {
+        let Place { scene, elements, .. } = place;
         let (reflectance, _) =
             scene.material_of(surface).average_over(scene, scene.mesh_of(surface), triangle, &corners);
         if reflectance.max_element() <= 0.0 {
@@ -89,14 +92,15 @@ impl Pieces {
         let flat = scene.triangle(surface, triangle);
         let facet = Facet::new(corners.map(|corner| flat.at(corner)).to_vec(), point.geometric_normal);
         let area = facet.as_ref().map_or(0.0, |facet| facet.area);
-        let id = ReceiverId::from_index(elements + self.receivers.len());
+        let id = ReceiverId::from_index(elements.len() + self.receivers.len());
         if let Some(patch) = Patch::new(vec![id], Groups::of_one(), facet.into_iter().collect(), area) {
             let [a, b, c] = corners.map(|corner| 0.5 * (corner + middle));
             let origin = |at: Vec2| SurfacePoint::new(scene, surface, triangle, at, back).origin();
             let quarters = [a, b, c, middle].map(origin);
             let points = core::array::from_fn(|point| quarters[point % quarters.len()]);
             self.receivers.push(Receiver::new(&point, points));
-            self.responses.push(Response { reflectance, area });
+            let shown = if place.is_covered(surface, &point, None) { 0.0 } else { 1.0 };
+            self.responses.push(Response { reflectance, area, shown });
             self.patches.push(patch);
         }
     }
@@ -107,6 +111,7 @@ mod tests {
     use glam::Vec3;
 
     use super::*;
+    use crate::kdtree::BruteForce;
     use crate::radiosity::test_scene::{TestScene, grey};
 
     #[test]
@@ -115,15 +120,19 @@ mod tests {
         test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
         let bare = test.quad(Vec3::Y, Vec3::X * 3.0, Vec3::Z * 2.0, [0; 2], grey(0.7));
         test.quad(Vec3::Y * 2.0, Vec3::X * 3.0, Vec3::Z * 2.0, [0; 2], grey(0.0));
-        let elements = test.elements();
-        let Pieces { patches, receivers, responses } = pieces(&test.scene, &elements);
+        let found = |test: &TestScene| {
+            let (elements, world) = (test.elements(), BruteForce::new(&test.scene));
+            let visible = vec![1.0; elements.len()];
+            pieces(Place { scene: &test.scene, world: &world, elements: &elements, visible: &visible })
+        };
+        let Pieces { patches, receivers, responses } = found(&test);
         assert_eq!([patches.len(); 2], [receivers.len(), responses.len()]);
         let area: f32 = patches.iter().map(|patch| patch.visible_area).sum();
         assert!((area - 6.0).abs() < 1e-3, "{area}");
         assert!(patches.iter().all(|patch| patch.visible_area <= 12.0 / PIECES * 1.001));
-        assert!(responses.iter().all(|response| response.reflectance == Vec3::splat(0.7)));
+        assert!(responses.iter().all(|response| response.reflectance == Vec3::splat(0.7) && response.shown == 1.0));
         assert!(receivers.iter().all(|receiver| receiver.horizon.y < -0.99), "the front faces down");
         test.scene.surfaces[bare.index()].sides = Sides::Both;
-        assert_eq!(pieces(&test.scene, &elements).patches.len(), 2 * patches.len());
+        assert_eq!(found(&test).patches.len(), 2 * patches.len());
     }
 }

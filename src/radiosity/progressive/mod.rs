@@ -394,6 +394,9 @@ struct Way {
 
 impl Way {
     /// The way of so much power in all, lumens, in so many patches.
+    ///
+    /// The thesis ends at a part of the first shot (`000` #11). How much of the light is left then is another part in each
+    /// scene: thousands of dim patches may keep more together than one lamp shot first. Here that part is what is asked for.
     fn new(all: f64, patches: usize, first: f64, error: f32) -> Self {
         // Were every patch left with the most that may be left, this much would be lost.
         let tolerance = UNSHOT_SHARE * f64::from(error) * all / patches as f64;

@@ -6,8 +6,10 @@ use rayon::prelude::*;
 use super::Place;
 use crate::geometry::define_id;
 use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::{Ray, SurfaceId};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::radiosity::cpu::Burial;
+use crate::scene::Sides;
 
 /// Points of an element that is partly buried which are tried until enough are in the open.
 const TRIES: u32 = 128;
@@ -42,6 +44,8 @@ pub struct Response {
     pub reflectance: Vec3,
     /// Square metres that light reaches.
     pub area: f32,
+    /// The part of it that sends light out: of things that coincide each receives light, but rays meet one alone.
+    pub shown: f32,
 }
 
 impl Receiver {
@@ -53,6 +57,21 @@ impl Receiver {
     /// The middle of its points.
     pub fn place(&self) -> Vec3 {
         self.points.iter().sum::<Vec3>() / POINTS as f32
+    }
+}
+
+impl Place<'_> {
+    /// True when a ray that comes down on a point of a surface meets another surface in the very same place. `own` is the
+    /// element that the point is of.
+    pub fn is_covered(&self, surface: SurfaceId, point: &SurfacePoint, own: Option<ElementId>) -> bool {
+        let (above, on) = (point.origin(), self.scene.triangle(surface, point.triangle).at(point.barycentric));
+        let down = Ray::between(above, on - (above - on));
+        self.world.closest(&down).is_some_and(|hit| {
+            let is_own = (hit.surface, hit.triangle) == (surface, point.triangle)
+                || (own.is_some() && self.elements.element_at(&hit) == own);
+            let is_seen = !hit.back || self.scene.surface(hit.surface).sides == Sides::Both;
+            is_seen && !is_own
+        })
     }
 }
 
@@ -71,9 +90,20 @@ impl<'a> ElementReceivers<'a> {
     /// How each of all elements responds.
     pub fn responses(&self) -> Vec<Response> {
         let Elements { reflectance, area, .. } = self.place.elements;
-        let response =
-            |index: usize| Response { reflectance: reflectance[index], area: area[index] * self.place.visible[index] };
-        (0..area.len()).map(response).collect()
+        let response = |index: usize| Response {
+            reflectance: reflectance[index],
+            area: area[index] * self.place.visible[index],
+            shown: self.shown(ElementId::from_index(index)),
+        };
+        (0..area.len()).into_par_iter().with_min_len(64).map(response).collect()
+    }
+
+    /// The part of an element that sends light out.
+    fn shown(&self, id: ElementId) -> f32 {
+        let Place { scene, elements, .. } = self.place;
+        let sampler = elements.sampler(scene, id);
+        let is_shown = |place: &&Vec2| !self.place.is_covered(elements.surface(id), &sampler.sample(**place), Some(id));
+        QUARTERS.iter().filter(is_shown).count() as f32 / QUARTERS.len() as f32
     }
 
     /// Something of each of all receivers.

@@ -71,7 +71,8 @@ pub struct State {
 impl State {
     /// Before any shot: `source` is what a receiver sends out of itself, lm/m2.
     pub fn new(patch: &Patch, responses: &[Response], source: impl Fn(&ReceiverId) -> Vec3) -> Self {
-        let unshot: Vec<Vec3> = patch.receivers.iter().map(source).collect();
+        let shown = |id: &ReceiverId| source(id) * responses[id.index()].shown;
+        let unshot: Vec<Vec3> = patch.receivers.iter().map(shown).collect();
         let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * responses[id.index()].area;
         let power = patch.receivers.iter().zip(&unshot).map(power).sum();
         Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
@@ -90,7 +91,7 @@ impl State {
 
     /// Adds light to one of the receivers, lux.
     pub fn receive(&mut self, index: usize, response: &Response, light: Vec3) {
-        let reflected = light * response.reflectance;
+        let reflected = light * response.reflectance * response.shown;
         self.received[index] += light;
         self.unshot[index] += reflected;
         self.power += reflected * response.area;
@@ -114,7 +115,7 @@ impl<'a> Refinement<'a> {
     pub fn new(place: Place<'a>, sources: &[Vec3], options: &Options) -> Self {
         let Place { scene, elements, visible, .. } = place;
         let of_elements = ElementReceivers::new(place, options.seed);
-        let bare = super::bare::pieces(scene, elements);
+        let bare = super::bare::pieces(place);
         let mut patches = super::patches::patches(scene, elements, visible);
         patches.extend(bare.patches);
         let mut receivers = of_elements.of_all(|receiver| receiver);

@@ -147,24 +147,72 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
     }
 }
 
+/// What each element has not shot, kept step by step from what is received alone: lm/m2.
+struct Ledger<'a> {
+    fixture: &'a Fixture,
+    unshot: Vec<f64>,
+    received: Vec<Vec3>,
+}
+
+impl<'a> Ledger<'a> {
+    fn new(fixture: &'a Fixture, sources: &[Vec3]) -> Self {
+        let unshot = sources.iter().map(|source| f64::from(source.x)).collect();
+        Self { fixture, unshot, received: vec![Vec3::ZERO; sources.len()] }
+    }
+
+    /// Power that an element has not shot, lumens.
+    fn power(&self, element: usize) -> f64 {
+        self.unshot[element] * f64::from(self.fixture.elements.area[element] * self.fixture.visible[element])
+    }
+
+    fn all_power(&self) -> f64 {
+        (0..self.unshot.len()).map(|element| self.power(element)).sum()
+    }
+
+    /// The most that any element has, lumens.
+    fn most_power(&self) -> f64 {
+        (0..self.unshot.len()).map(|element| self.power(element)).fold(0.0, f64::max)
+    }
+
+    /// An element has shot all that it had, and others have received it.
+    fn shoot(&mut self, shooter: usize, received: Vec<Vec3>) {
+        self.unshot[shooter] = 0.0;
+        for (element, (now, before)) in received.iter().zip(&self.received).enumerate() {
+            let reflectance = self.fixture.elements.reflectance[element].x;
+            self.unshot[element] += f64::from(reflectance * (now.x - before.x));
+        }
+        self.received = received;
+    }
+}
+
 #[test]
 fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
     let mut refinement = fixture.refinement(&sources, Visibility::default(), MUCH);
+    let mut ledger = Ledger::new(&fixture, &sources);
+    // One patch an element, of those that light reaches.
+    let elements: Vec<usize> = (0..sources.len()).filter(|&element| fixture.visible[element] > 0.0).collect();
+    assert_eq!(refinement.patches(), elements.len());
     let mut before = refinement.unshot_power();
-    let mut seen = refinement.received();
     let mut shooters = std::collections::HashSet::new();
     for _ in 0..200 {
         let shot = refinement.strongest().expect("a closed room never runs dry");
+        let shooter = elements[shot.patch.index()];
+        let (power, most) = (ledger.power(shooter), ledger.most_power());
+        assert!(power > most * (1.0 - 1e-5), "{power} shot where {most} was unshot elsewhere");
+        assert!((shot.power / power - 1.0).abs() < 1e-5, "{} and {power}", shot.power);
         refinement.shoot(shot.patch);
         shooters.insert(shot.patch);
         let (unshot, received) = (refinement.unshot_power(), refinement.received());
         // What was shot is reflected by 0.6 at most. Elements receive at their centres: the shares of one shot add up to
         // one only nearly.
         assert!(unshot < before - 0.3 * shot.power, "{unshot} after {before}");
-        assert!(received.iter().zip(&seen).all(|(now, then)| now.cmpge(*then).all()), "light is never taken back");
-        (before, seen) = (unshot, received);
+        let never_less = received.iter().zip(&ledger.received).all(|(now, then)| now.cmpge(*then).all());
+        assert!(never_less, "light is never taken back");
+        before = unshot;
+        ledger.shoot(shooter, received);
+        assert!((unshot / ledger.all_power() - 1.0).abs() < 1e-5, "{unshot} and {}", ledger.all_power());
     }
     assert!(shooters.len() < 200, "some shot twice");
     assert_eq!(refinement.builds(), shooters.len() as u64, "interactions are found once for each that shoots");
@@ -208,10 +256,11 @@ fn glass_between_patches_tints_what_they_send_each_other() {
 fn rays_correct_what_form_factors_get_wrong_and_the_equation_is_solved() {
     let Fixture { scene, world, elements, .. } = Fixture::new(&room_with_block());
     let settings = SolverSettings { method: Method::Progressive, error: 0.0007, ..SolverSettings::default() };
-    let Solution { residual, residual_standard_error, .. } =
+    let Solution { residual, residual_standard_error, unshot, .. } =
         solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap();
     // Texels of half a metre see the block from a few points, by a few rays.
     assert!(residual + residual_standard_error < 0.001, "{residual}, give or take {residual_standard_error}");
+    assert!(unshot > 0.0 && unshot < super::UNSHOT_SHARE as f32 * settings.error, "{unshot} of all power is left");
 }
 
 /// Remembers the light of all elements after each shot, and how much of the work was done by then.
@@ -305,7 +354,7 @@ impl Corner {
     /// What the floor's elements get, by their places in its patch.
     fn light(&self) -> Vec<f32> {
         let Self { fixture: Fixture { elements, .. }, patches, each, .. } = self;
-        let response = |&area: &f32| Response { reflectance: Vec3::ONE, area };
+        let response = |&area: &f32| Response { reflectance: Vec3::ONE, area, shown: 1.0 };
         let responses: Vec<Response> = elements.area.iter().map(response).collect();
         let whole = each.iter().sum::<Vec3>() / each.len() as f32;
         let mut light = vec![0.0; patches[0].receivers.len()];

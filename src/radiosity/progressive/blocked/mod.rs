@@ -71,7 +71,7 @@ impl<'a> Blocked<'a> {
         let partition = Partition::new(&polygons, &settings.partition)?;
         let sectors = Sectors::new(&partition);
         let of_elements = ElementReceivers::new(place, options.seed);
-        let bare = super::bare::pieces(scene, elements);
+        let bare = super::bare::pieces(place);
         let mut places = of_elements.of_all(|receiver| receiver.place());
         let mut patches = patches_apart(scene, elements, visible, |id: ElementId| sectors.at(places[id.index()]));
         patches.extend(bare.patches);

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 
 use super::super::{Options, Place, Refine, Refinement, Visibility};
 use super::Blocked;
@@ -11,7 +11,7 @@ use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
 use crate::radiosity::test_scene::{TestScene, grey, shining};
 use crate::radiosity::{Method, SolveError, SolverSettings, SubsceneSettings, solve};
-use crate::scene::{AlphaMode, Material, Scene, Sides};
+use crate::scene::{AlphaMode, Material, MeshData, Scene, Sides};
 
 /// A room with a block in it and one wall that shines.
 fn room_with_block() -> TestScene {
@@ -97,11 +97,15 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
     let noise = fixture.difference(&plain, &fixture.blocked(&cut(PartitionKind::Uniform, 1, 32), 1 << 30, 1e-3));
     assert!(noise < 0.006, "{noise} with one subscene: other random numbers");
     // Texels are a quarter of a metre across here, and planes cut many of them.
-    for (kind, count, most) in
-        [(PartitionKind::Uniform, 2, 0.005), (PartitionKind::Uniform, 12, 0.02), (PartitionKind::Balanced, 4, 0.01)]
-    {
-        let blocked = fixture.blocked(&cut(kind, count, 32), 1 << 30, 1e-3);
+    for (kind, count, masks, most) in [
+        (PartitionKind::Uniform, 2, 32, 0.005),
+        (PartitionKind::Uniform, 12, 32, 0.02),
+        (PartitionKind::Balanced, 4, 32, 0.01),
+        (PartitionKind::Hybrid, 15, 16, 0.02),
+    ] {
+        let blocked = fixture.blocked(&cut(kind, count, masks), 1 << 30, 1e-3);
         let difference = fixture.difference(&plain, &blocked);
+        println!("{kind:?} {count}: {difference:.4}");
         assert!(difference < most, "{kind:?} {count}: {difference}");
     }
 }
@@ -155,6 +159,41 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
     assert!(received.iter().zip(&whole).all(|(some, all)| some.x <= all.x), "less far along, but the same light");
 }
 
+/// A closed grey room with a lamp in its ceiling, and so many triangles in one place in its middle.
+fn room_with_copies(count: usize, texels: u32) -> TestScene {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(2.0, 2.0, 2.0), 4, |face| if face == 1 { shining(0.5, 5.0) } else { grey(0.5) });
+    let uv = vec![Vec2::ZERO, Vec2::X, Vec2::Y];
+    let mesh = MeshData {
+        positions: [[0.6, 0.9, 0.6], [0.6, 1.1, 1.5], [1.5, 1.0, 0.6]].map(Vec3::from).to_vec(),
+        uv0: uv.clone(),
+        uv1: uv,
+        triangles: vec![[0, 1, 2]],
+        ..MeshData::default()
+    };
+    let copy = |test: &mut TestScene| test.mesh(mesh.clone(), [texels; 2], grey(0.7));
+    (0..count).for_each(|_| {
+        copy(&mut test);
+    });
+    test
+}
+
+#[test]
+fn things_that_coincide_shine_like_one() {
+    for texels in [0, 2] {
+        let received = [1, 30].map(|count| {
+            let fixture = Fixture::new(&room_with_copies(count, texels));
+            let walls = 6 * 16;
+            let whole = fixture.plain(1e-3);
+            let cut = fixture.blocked(&cut(PartitionKind::Uniform, 4, 16), 1 << 30, 1e-3);
+            [whole, cut].map(|light| light[..walls].iter().map(|light| light.x).sum::<f32>())
+        });
+        for (one, many) in received[0].iter().zip(&received[1]) {
+            assert!((many / one - 1.0).abs() < 0.01, "{texels} texels: {many} instead of {one}");
+        }
+    }
+}
+
 #[test]
 fn a_wall_in_the_plane_between_subscenes_lets_nothing_through() {
     let mut test = TestScene::default();
@@ -206,4 +245,20 @@ fn what_cannot_be_cut_is_said_and_number_of_threads_does_not_matter() {
     });
     assert_eq!(solutions[0].indirect, solutions[1].indirect);
     assert!(solutions[0].residual < 0.1, "{}", solutions[0].residual);
+}
+
+#[test]
+fn the_residual_in_subscenes_is_no_more_than_a_fifth_above_that_of_the_whole() {
+    let Fixture { scene, world, elements, .. } = Fixture::new(&room_with_block());
+    let residual = |subscenes| {
+        let settings =
+            SolverSettings { method: Method::Progressive, error: 0.02, subscenes, ..SolverSettings::default() };
+        solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap().residual
+    };
+    let whole = residual(None);
+    for (kind, count) in [(PartitionKind::Uniform, 4), (PartitionKind::Balanced, 4)] {
+        let cut = residual(Some(cut(kind, count, 32)));
+        println!("{kind:?} {count}: {cut:.5} of {whole:.5}");
+        assert!(cut < 1.2 * whole, "{cut} in {count} subscenes, {whole} at once");
+    }
 }
