@@ -127,6 +127,34 @@ fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, afte
     assert_eq!(resumed.report.iterations, undisturbed.report.iterations);
 }
 
+/// A level thing of some triangles under a lamp, all of whose light comes straight from that.
+fn under_a_lamp(triangles: Vec<[u32; 3]>) -> Scene {
+    let positions = vec![Vec3::ZERO, Vec3::Z * 2.0, Vec3::new(2.0, 0.0, 2.0), Vec3::X * 2.0];
+    scene_of(MeshData { name: "level".to_owned(), positions, triangles, ..MeshData::default() })
+}
+
+#[test]
+fn flat_floors_and_single_triangles_are_baked_in_subscenes_as_in_whole() {
+    use crate::partition::{PartitionKind, PartitionSettings};
+    use crate::radiosity::{Method, SubsceneSettings};
+
+    let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+    settings.layout.texels_per_metre = 2.0;
+    settings.solver.method = Method::Progressive;
+    for triangles in [vec![[0, 1, 2], [0, 2, 3]], vec![[0, 1, 2]]] {
+        let scene = Arc::new(under_a_lamp(triangles));
+        settings.solver.subscenes = None;
+        let whole = run(scene.clone(), &settings, &Unobserved).unwrap();
+        assert!(light_of(&whole.pages) > 0.0);
+        for (kind, count) in [(PartitionKind::Uniform, 6), (PartitionKind::Balanced, 4), (PartitionKind::Hybrid, 8)] {
+            let partition = PartitionSettings { kind, count, ..PartitionSettings::default() };
+            settings.solver.subscenes = Some(SubsceneSettings { partition, ..SubsceneSettings::default() });
+            let cut = run(scene.clone(), &settings, &Unobserved).unwrap();
+            assert_eq!(cut.pages, whole.pages, "{kind:?}");
+        }
+    }
+}
+
 /// Remembers how much light previews had in them all in all.
 #[derive(Default)]
 struct Spectator(std::sync::Mutex<Vec<f32>>);

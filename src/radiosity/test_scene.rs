@@ -78,6 +78,18 @@ impl TestScene {
             .to_vec()
     }
 
+    /// A box of coloured walls with a lamp below its ceiling and a block that floats: nothing of it is buried.
+    pub fn cornell() -> Self {
+        let mut test = Self::default();
+        test.room(Vec3::splat(2.0), 8, |face| {
+            let colour = [[0.7; 3], [0.7; 3], [0.7; 3], [0.7; 3], [0.6, 0.1, 0.1], [0.1, 0.4, 0.1]][face];
+            Material::diffuse("wall", colour.into())
+        });
+        test.quad(Vec3::new(0.5, 1.7, 0.5), Vec3::X, Vec3::Z, [4; 2], shining(0.0, 10.0));
+        test.block(Vec3::new(0.5, 0.2, 0.5), Vec3::new(1.0, 1.0, 1.25), 4, &grey(0.6));
+        test
+    }
+
     pub fn point_light(&mut self, position: Vec3, candela: f32) {
         let kind = LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: f32::INFINITY };
         self.scene.lights.push(Light { name: "lamp".into(), kind });

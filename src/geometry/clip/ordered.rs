@@ -50,6 +50,9 @@ pub struct OrderedClipper<A = ()> {
     outside: Vec<u8>,
     corners: Vec<Corner<A>>,
     plain: SutherlandHodgman<A>,
+    /// Polygons whose corners contradicted each other.
+    #[cfg(test)]
+    pub(super) contradictions: usize,
 }
 
 impl<A> Default for OrderedClipper<A> {
@@ -60,6 +63,8 @@ impl<A> Default for OrderedClipper<A> {
             outside: Vec::new(),
             corners: Vec::new(),
             plain: SutherlandHodgman::default(),
+            #[cfg(test)]
+            contradictions: 0,
         }
     }
 }
@@ -73,6 +78,10 @@ impl<A: Interpolate> OrderedClipper<A> {
         self.corners.clear();
         if !is_found {
             // Corners that do not lie in one plane contradict each other.
+            #[cfg(test)]
+            {
+                self.contradictions += 1;
+            }
             return self.plain.clip(polygon, cell);
         }
         self.corners.extend(self.list.iter().map(|record| record.corner));

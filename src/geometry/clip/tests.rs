@@ -36,6 +36,7 @@ fn compare(corners: [Vec3; 3], cell: &Aabb) -> Vec<Kind> {
     let (mut ordered, mut plain) = (OrderedClipper::default(), SutherlandHodgman::default());
     let found = ordered.clip(&polygon, cell).to_vec();
     let expected = plain.clip(&polygon, cell);
+    assert_eq!(ordered.contradictions, 0, "{corners:?} in {cell:?} was not cut by its list");
     let context = || format!("{corners:?} in {cell:?}:\n{found:#?}\nnot\n{expected:#?}");
     let area = vector_area(&found);
     assert!((area - vector_area(expected)).length() < 1e-9, "area of {}", context());

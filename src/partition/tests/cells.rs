@@ -192,6 +192,26 @@ fn flat_scenes_are_cut_across_only() {
 }
 
 #[test]
+fn thousands_of_triangles_that_coincide_are_cut_merged_and_met_like_one() {
+    let corners = [Vec3::ZERO, Vec3::new(2.0, 0.0, 1.0), Vec3::new(0.0, 1.0, 2.0)];
+    let mut polygons = Polygons::default();
+    (0..4_000).for_each(|_| polygons.push(&corners, 0.0));
+    let simplified = Simplified::new(&polygons, &vec![0; polygons.len()], 1e-3);
+    assert_eq!(simplified.surfaces().len(), polygons.len(), "none of them continues another");
+    let area = polygons.area(0);
+    for partition in partitions(&polygons) {
+        let subscenes = partition.distribute(&polygons, |_, _| ());
+        let pieces = subscenes.iter().flat_map(|subscene| subscene.pieces());
+        let cut: f64 = pieces.map(|(_, piece)| vector_area(piece).length()).sum();
+        assert!((cut / (4_000.0 * area) - 1.0).abs() < 1e-9, "{:?}", partition.kind());
+        let areas = Factor::Area.loads(&polygons).unwrap();
+        let loads = partition.loads(&polygons, &areas);
+        let is_even = partition.kind() != PartitionKind::Balanced || imbalance(&loads) < 0.01;
+        assert!(is_even && (loads.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}: {loads:?}", partition.kind());
+    }
+}
+
+#[test]
 fn what_cannot_be_cut_is_said() {
     let polygons = soup(20, false);
     let error = |polygons: &Polygons, kind, count| Partition::new(polygons, &settings(kind, count)).err();

@@ -32,27 +32,40 @@ fn halves_of_halves_have_the_same_load() {
 
 #[test]
 fn the_axis_is_chosen_by_load_at_the_middle_or_by_volume() {
+    // Twenty level squares of 1 m in a box of 10 m. A plane through the middle leaves 11 and 9 of them on its sides along x,
+    // 14 and 6 along y, 19 and 1 along z. Planes that leave ten on each side are at 10/11 m of x, half-way between 4 and
+    // 4.5 m of y, and at 10/19 m of z.
+    let heights = [(1, 0.0), (9, 4.0), (4, 4.5), (5, 8.0), (1, 10.0)];
+    let heights = heights.iter().flat_map(|&(count, height)| core::iter::repeat_n(height, count));
     let mut polygons = Polygons::default();
-    let mut square = |x: f32, y: f32, z: f32| {
-        let corner = Vec3::new(x, y, z);
+    for (square, y) in heights.enumerate() {
+        let x = if square % 2 == 0 || square == 1 { 0.0 } else { 9.0 };
+        let corner = Vec3::new(x, y, if square == 5 { 9.0 } else { 0.0 });
         polygons.push(&[corner, corner + Vec3::X, corner + Vec3::new(1.0, 0.0, 1.0), corner + Vec3::Z], 0.0);
-    };
-    // Three quarters of the load have x < 1; half of it has y < 4 of 8; the squares reach from z = 0 to 1.
-    [(0.0, 0.0), (0.0, 2.0), (0.0, 6.0), (9.0, 8.0)].iter().for_each(|&(x, y)| square(x, y, 0.0));
-    let axis_of = |axis| {
+    }
+    let first_cut = |axis| {
         let chosen = PartitionSettings { axis, ..settings(PartitionKind::Balanced, 2) };
         let partition = Partition::new(&polygons, &chosen).unwrap();
-        let extent = partition.cell(CellId(0)).extent();
-        (0..3).find(|&axis| extent[axis] < partition.bounds().extent()[axis]).unwrap()
+        let upper = partition.cell(CellId(0)).max;
+        let axis = (0..3).find(|&axis| upper[axis] < partition.bounds().max[axis]).unwrap();
+        (axis, upper[axis])
     };
-    // A plane through the middle divides it 3 to 1 along x, 2 to 2 along y and z; y comes first.
-    assert_eq!(axis_of(AxisChoice::Middle), 1);
-    // Each axis can be cut evenly: x at 2/3 m of 10 m, y and z in the middle.
-    assert_eq!(axis_of(AxisChoice::Volume), 1);
-    // With one more square at y = 0 the middle of y is uneven: the load is halved at half a metre of z still.
-    polygons.push(&[Vec3::ZERO, Vec3::X, Vec3::new(1.0, 0.0, 1.0), Vec3::Z], 0.0);
-    let partition = Partition::new(&polygons, &settings(PartitionKind::Balanced, 2)).unwrap();
-    assert_eq!(partition.cell(CellId(0)).max.z, 0.5);
+    let (axis, position) = first_cut(AxisChoice::Middle);
+    assert!(axis == 0 && (position - 10.0 / 11.0).abs() < 1e-3, "chapter 3: along {axis} at {position}");
+    assert_eq!(first_cut(AxisChoice::Volume), (1, 4.375), "chapter 4: the plane nearest the middle");
+}
+
+#[test]
+fn a_plane_that_halves_the_load_is_taken_where_middles_do_not() {
+    let mut polygons = Polygons::default();
+    // Two to one at the middle of y and along x; all reach from z = 0 to 1.
+    for corner in [(0.0, 0.0), (0.0, 0.0), (9.0, 8.0)].map(|(x, y)| Vec3::new(x, y, 0.0)) {
+        polygons.push(&[corner, corner + Vec3::X, corner + Vec3::new(1.0, 0.0, 1.0), corner + Vec3::Z], 0.0);
+    }
+    for axis in [AxisChoice::Middle, AxisChoice::Volume] {
+        let halved = PartitionSettings { axis, ..settings(PartitionKind::Balanced, 2) };
+        assert_eq!(Partition::new(&polygons, &halved).unwrap().cell(CellId(0)).max.z, 0.5, "{axis:?}");
+    }
 }
 
 #[test]

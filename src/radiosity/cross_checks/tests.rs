@@ -11,11 +11,10 @@ use super::walks::{Onwards, Walks};
 use crate::geometry::SurfaceId;
 use crate::lightmap::{Elements, Layout, LayoutSettings};
 use crate::progress::Unmonitored;
-use crate::radiosity::test_scene::{TestScene, grey, shining};
-use crate::radiosity::{Method, Solution, SolverSettings, solve};
-use crate::scene::{Material, builtin};
+use crate::radiosity::test_scene::{TestScene, shining};
+use crate::radiosity::{Method, Solution, SolverSettings, SubsceneSettings, solve};
+use crate::scene::builtin;
 
-const METHODS: [Method; 2] = [Method::Gather, Method::Stochastic];
 const RAYS: u32 = 4096;
 const WALKS: u32 = 1_000_000;
 
@@ -30,24 +29,24 @@ fn cube_under_ceiling(texels: u32) -> TestScene {
     cube(texels, 0.5, |face| face == 1)
 }
 
-/// A box of coloured walls with a lamp below its ceiling and a block that floats: nothing of it is buried.
-fn cornell() -> TestScene {
-    let mut test = TestScene::default();
-    test.room(Vec3::splat(2.0), 8, |face| {
-        let colour = [[0.7; 3], [0.7; 3], [0.7; 3], [0.7; 3], [0.6, 0.1, 0.1], [0.1, 0.4, 0.1]][face];
-        Material::diffuse("wall", colour.into())
-    });
-    test.quad(Vec3::new(0.5, 1.7, 0.5), Vec3::X, Vec3::Z, [4; 2], shining(0.0, 10.0));
-    test.block(Vec3::new(0.5, 0.2, 0.5), Vec3::new(1.0, 1.0, 1.25), 4, &grey(0.6));
-    test
-}
-
 fn room(test: &TestScene) -> Room {
     Room::new(&test.scene, test.elements(), 0)
 }
 
-fn shipped(test: &TestScene, method: Method) -> Solution {
-    test.solve(&SolverSettings { method, error: 0.005, ..SolverSettings::default() }).1
+/// Whatever is shipped that takes elements for evenly bright, as the matrix does: all but paths.
+fn of_elements() -> [SolverSettings; 4] {
+    let [gather, stochastic, progressive] = [Method::Gather, Method::Stochastic, Method::Progressive].map(by);
+    let progressive = SolverSettings { error: 0.01, ..progressive };
+    [gather, stochastic, progressive, SolverSettings { subscenes: Some(SubsceneSettings::default()), ..progressive }]
+}
+
+fn by(method: Method) -> SolverSettings {
+    SolverSettings { method, error: 0.005, ..SolverSettings::default() }
+}
+
+fn name_of(settings: &SolverSettings) -> String {
+    let in_subscenes = if settings.subscenes.is_some() { " in subscenes" } else { "" };
+    format!("{:?}{in_subscenes}", settings.method)
 }
 
 fn irradiance(solution: &Solution) -> Vec<f64> {
@@ -93,19 +92,19 @@ fn in_a_furnace_all_methods_find_the_closed_form() {
 #[test]
 fn elimination_iteration_and_the_shipped_solvers_agree_element_by_element() {
     // A lamp is met by few of the rays.
-    for (name, test, rays) in [("cube", cube_under_ceiling(6), RAYS), ("cornell", cornell(), 4 * RAYS)] {
+    for (name, test, rays) in [("cube", cube_under_ceiling(6), RAYS), ("cornell", TestScene::cornell(), 4 * RAYS)] {
         let room = room(&test);
         let exchange = Exchange::count(&room, rays, 3);
         let exact = eliminate(&room, &exchange);
         let iterated = room.difference(&gauss_seidel(&room, &exchange), &exact);
         assert!(iterated < 1e-9, "{name}: {iterated}");
         let noise = exchange.noise(&room, &room.radiosity(&exact), rays);
-        for method in METHODS {
-            let solution = shipped(&test, method);
+        for settings in of_elements() {
+            let ((_, solution), method) = (test.solve(&settings), name_of(&settings));
             let difference = room.difference(&irradiance(&solution), &exact);
             let limit = noise.hypot(noise_of(&room, &solution));
-            println!("{name}, {method:?} against elimination: {difference:.4}, noise allows {limit:.4}");
-            assert!(difference < limit.min(0.01), "{name}, {method:?}: {difference} of {limit}");
+            println!("{name}, {method} against elimination: {difference:.4}, noise allows {limit:.4}");
+            assert!(difference < limit.min(0.01), "{name}, {method}: {difference} of {limit}");
         }
     }
 }
@@ -113,7 +112,7 @@ fn elimination_iteration_and_the_shipped_solvers_agree_element_by_element() {
 #[test]
 fn elements_that_see_a_sliver_of_a_lamp_have_their_light_whatever_the_seed() {
     const BRIGHTNESS: f64 = 10.0 * PI;
-    let test = cornell();
+    let test = TestScene::cornell();
     let room = room(&test);
     let exchange = Exchange::count(&room, RAYS, 3);
     let counted: Vec<f64> = (0..room.len()).map(|i| exchange.irradiance(i, &room.emitted)).collect();
@@ -159,30 +158,35 @@ fn walks_by_survival_collision_and_absorption_agree_with_elimination_within_thei
 }
 
 #[test]
-fn photons_and_the_gather_solver_agree_in_colour() {
-    let test = cornell();
-    let solution = shipped(&test, Method::Gather);
+fn photons_the_gather_solver_and_paths_agree_in_colour() {
+    let test = TestScene::cornell();
+    let solved = [Method::Gather, Method::Path].map(|method| {
+        let (_, solution) = test.solve(&SolverSettings { error: 0.01, ..by(method) });
+        (method, solution)
+    });
     for channel in [0, 2] {
         let room = Room::new(&test.scene, test.elements(), channel);
         let photons = Walks::go(&room, WALKS, 2, Onwards::FromPoint);
-        let gathered: Vec<f64> =
-            (0..room.len()).map(|i| f64::from((solution.direct[i] + solution.indirect[i])[channel])).collect();
-        let difference = room.difference(&photons.by_collision(&room), &gathered);
-        let noise = Walks::noise(&room, &gathered, |i| photons.landed[i]);
-        println!("photons of channel {channel} against gathered light: {difference:.4}, noise {noise:.4}");
-        let mean = room.mean(|i| photons.by_collision(&room)[i]) / room.mean(|i| gathered[i]);
-        assert!((mean - 1.0).abs() < 0.005, "channel {channel}: {mean}");
-        // The root mean square of 480 independent deviations lies within a seventh of what is expected.
-        assert!(
-            difference < 1.15 * noise.hypot(noise_of(&room, &solution)),
-            "channel {channel}: {difference}, noise {noise}"
-        );
+        for (method, solution) in &solved {
+            let found: Vec<f64> =
+                (0..room.len()).map(|i| f64::from((solution.direct[i] + solution.indirect[i])[channel])).collect();
+            let difference = room.difference(&photons.by_collision(&room), &found);
+            let noise = Walks::noise(&room, &found, |i| photons.landed[i]);
+            println!("photons of channel {channel} against {method:?}: {difference:.4}, noise {noise:.4}");
+            let mean = room.mean(|i| photons.by_collision(&room)[i]) / room.mean(|i| found[i]);
+            assert!((mean - 1.0).abs() < 0.005, "{method:?}, channel {channel}: {mean}");
+            // The root mean square of 480 independent deviations lies within a seventh of what is expected.
+            assert!(
+                difference < 1.15 * noise.hypot(noise_of(&room, solution)),
+                "{method:?}, channel {channel}: {difference}, noise {noise}"
+            );
+        }
     }
 }
 
 #[test]
 fn hierarchies_approach_elimination_as_links_get_dimmer_with_a_part_of_its_links() {
-    for (name, test) in [("cube", cube_under_ceiling(8)), ("cornell", cornell())] {
+    for (name, test) in [("cube", cube_under_ceiling(8)), ("cornell", TestScene::cornell())] {
         let room = room(&test);
         let exchange = Exchange::count(&room, 1024, 3);
         let exact = gauss_seidel(&room, &exchange);
@@ -204,7 +208,7 @@ fn hierarchies_approach_elimination_as_links_get_dimmer_with_a_part_of_its_links
 }
 
 #[test]
-fn in_a_furnished_room_photons_and_both_shipped_solvers_agree() {
+fn in_a_furnished_room_photons_and_all_shipped_solvers_agree() {
     let scene = Arc::new(builtin::build("habitacion").expect("it is built in"));
     let settings = LayoutSettings { texels_per_metre: 1.5, ..LayoutSettings::default() };
     let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).expect("a small scene fits");
@@ -212,8 +216,9 @@ fn in_a_furnished_room_photons_and_both_shipped_solvers_agree() {
     let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
     let room = Room::new(&scene, elements.clone(), 0);
     let photons = Walks::go(&room, WALKS, 1, Onwards::FromPoint);
-    for method in METHODS {
-        let settings = SolverSettings { method, error: 0.05, ..SolverSettings::default() };
+    let [gather, stochastic, _, in_subscenes] = of_elements();
+    for (settings, error) in [(gather, 0.05), (stochastic, 0.05), (in_subscenes, 0.1), (by(Method::Path), 0.1)] {
+        let (settings, method) = (SolverSettings { error, ..settings }, name_of(&settings));
         let solution = solve(&scene, &world, &elements, &settings, None, &Unmonitored).expect("nobody cancels");
         let open = |i: usize| f64::from(solution.visible_fraction[i]);
         let gathered: Vec<f64> = irradiance(&solution).iter().enumerate().map(|(i, light)| light * open(i)).collect();
@@ -222,12 +227,12 @@ fn in_a_furnished_room_photons_and_both_shipped_solvers_agree() {
         let noise = Walks::noise(&room, &gathered, |i| photons.landed[i]).hypot(noise_of(&room, &solution));
         let mean = room.mean(|i| found[i]) / room.mean(|i| gathered[i]);
         println!(
-            "habitacion, {} elements, photons against {method:?}: {difference:.4}, noise {noise:.4}, mean {mean:.4}, the \
+            "habitacion, {} elements, photons against {method}: {difference:.4}, noise {noise:.4}, mean {mean:.4}, the \
              solver's own estimate {:.4}",
             room.len(),
             solution.error_estimate
         );
-        assert!((mean - 1.0).abs() < 0.01, "{method:?}: {mean}");
-        assert!(difference < 1.2 * noise.hypot(f64::from(solution.error_estimate)), "{method:?}: {difference}");
+        assert!((mean - 1.0).abs() < 0.01, "{method}: {mean}");
+        assert!(difference < 1.2 * noise.hypot(f64::from(solution.error_estimate)), "{method}: {difference}");
     }
 }

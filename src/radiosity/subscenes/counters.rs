@@ -108,7 +108,7 @@ impl<'a> CpuCounters<'a> {
     }
 
     /// A ray from an even point of an element, by the cosine about its normal, and the cell that it begins in.
-    fn departure(&self, element: usize, seed: u32, index: u32) -> (Ray, CellId) {
+    pub(super) fn departure(&self, element: usize, seed: u32, index: u32) -> (Ray, CellId) {
         let [x, y, u, v] = OwenSobol::new(seed).point(index);
         let part = self.parts[element];
         let record = &self.tracer.tables.triangles[part.triangle as usize];

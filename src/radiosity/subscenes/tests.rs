@@ -5,6 +5,7 @@ use glam::Vec3;
 use super::*;
 use crate::partition::{CellTracer, Fineness, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
+use crate::radiosity::SolverSettings;
 use crate::radiosity::test_scene::{TestScene, grey};
 use crate::scene::{Material, Scene, Sides, builtin};
 
@@ -145,4 +146,61 @@ fn without_simplification_the_same_rays_arrive_at_the_same_elements() {
     let moved: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     // Planes of coarse surfaces are those of their triangles but for rounding, so only rays at edges change sides.
     assert!(moved * 1_000 < rays, "{moved} of {rays}");
+}
+
+/// The radiosity that fresh rays from an element find it should have, red light, lm/m2.
+fn gathered(counters: &CpuCounters, tracer: &CellTracer, radiosity: &[f64], element: usize, seed: u32) -> f64 {
+    const RAYS: u32 = 64;
+    let met = |index: u32| {
+        let (ray, cell) = counters.departure(element, seed, index);
+        let arrived = tracer.closest_from(&ray, cell).0.and_then(|hit| tracer.element_at(&hit));
+        arrived.map_or(0.0, |arrived| radiosity[arrived as usize])
+    };
+    (0..RAYS).map(met).sum::<f64>() / f64::from(RAYS)
+}
+
+#[test]
+fn counted_rays_light_the_cornell_box_as_the_gather_solver_does_but_for_the_noise_of_their_numbers() {
+    let test = TestScene::cornell();
+    let fineness = Fineness { largest_element: 0.02, ..Fineness::default() };
+    let tracer = finer(&test.scene, fineness, PartitionKind::Uniform, 8);
+    let (elements, solution, _) = solve(&test.scene, &tracer, None);
+    let (texels, found) = test.solve(&SolverSettings { error: 0.01, ..SolverSettings::default() });
+    let sent: Vec3 = solution.power.iter().sum();
+    let power_of_ray = sent.element_sum() / solution.rays as f32;
+    for surface in test.scene.surface_ids() {
+        let of_surface =
+            tracer.parts().zip(&solution.power).filter(|(part, _)| tracer.source(part.triangle).0 == surface);
+        let counted: Vec3 = of_surface.map(|(_, power)| *power).sum();
+        let sum = |of: &dyn Fn(usize) -> Vec3| -> Vec3 {
+            texels.of_surface(surface).map(|texel| texels.area[texel] * of(texel)).sum()
+        };
+        let reflectance = texels.reflectance[texels.of_surface(surface).start];
+        let reflected = sum(&|texel| reflectance * (found.direct[texel] + found.indirect[texel]));
+        let expected = reflected + sum(&|texel| core::f32::consts::PI * texels.emission[texel]);
+        // Of n rays that arrive, the root of n is by chance.
+        let chance = (reflectance * power_of_ray * reflected).map(f32::sqrt);
+        let allowed = 4.0 * chance + 0.01 * expected;
+        assert!((counted - expected).abs().cmple(allowed).all(), "{surface:?}: {counted} instead of {expected}");
+    }
+    // Equation 2.13, by halves of fresh rays that share no noise.
+    let counters = CpuCounters::new(&tracer, &elements);
+    let radiosity = |power: &[Vec3]| -> Vec<f64> {
+        power.iter().zip(&elements.area).map(|(power, area)| f64::from(power.x / area)).collect()
+    };
+    let (all, emitted) = (radiosity(&solution.power), radiosity(&elements.emitted));
+    let (mut square, mut by_chance) = (0.0, 0.0);
+    for element in 0..elements.len() {
+        let (area, reflectance) = (f64::from(elements.area[element]), f64::from(elements.reflectance[element].x));
+        let reflected = all[element] - emitted[element];
+        let missed = [0, 1].map(|half| {
+            let seed = 2 * element as u32 + half;
+            reflected - reflectance * gathered(&counters, &tracer, &all, element, seed)
+        });
+        square += area * missed[0] * missed[1];
+        by_chance += reflectance * f64::from(power_of_ray) * reflected;
+    }
+    let ratio = (square / by_chance).sqrt();
+    println!("residual over what numbers of rays claim: {ratio}");
+    assert!((0.8..1.2).contains(&ratio), "{ratio}");
 }
