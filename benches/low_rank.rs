@@ -4,8 +4,11 @@
 //! as offsets (sparse); for all three channels; and how fast the matrix is read, beside a plain copy of memory that is timed
 //! in turns with it. Names of rows as arguments (`221184x216`) leave out the others.
 //!
-//! With the feature `gpu` a second table is the graphics card's (lavapipe, where there is only that): all three channels,
-//! light on its way there and back included (all of it there; sums on the processor, the product there), and without.
+//! A second table is V^T E by itself, for all three channels, and what new reflectances take: K of each channel anew.
+//!
+//! With the feature `gpu` a third table is the graphics card's (lavapipe, where there is only that): all three channels,
+//! light on its way there and back included (all of it there; sums on the processor, the product there), and without; the
+//! same with V stored whole; V^T E by itself, beside the processor's; and a plain copy of the card's memory.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -31,6 +34,9 @@ const ROWS: [(usize, usize, Option<[u32; 2]>); 13] = [
     (221_184, 3_456, None),
     (1_048_576, 216, None),
 ];
+
+/// Elements and patches that get new reflectances: as many elements as `assets/level.glb` has at 4 texels a metre.
+const PAINTED: [(usize, usize); 2] = [(56_182, 216), (56_182, 2_000)];
 
 /// Runs of each measurement, of which the fastest counts: others have the machine in between.
 const FEWEST_RUNS: usize = 7;
@@ -69,6 +75,23 @@ fn main() {
             row.bytes as f64 / row.product * 1e-9,
             2.0 * COPY as f64 / copying.min(again) * 1e-9,
         );
+    }
+    println!("\n| elements x patches | V^T E, us | new reflectances, ms |");
+    println!("| --- | --- | --- |");
+    for (elements, count) in ROWS.map(|(elements, count, _)| (elements, count)).into_iter().chain(PAINTED) {
+        let name = format!("{elements}x{count}");
+        if is_wanted(&name) {
+            let mut low_rank = transport(patches(elements, count), matrix(elements, count));
+            let sums = sums_seconds(&low_rank);
+            let painted = if PAINTED.contains(&(elements, count)) {
+                let start = Instant::now();
+                low_rank.set_reflectance(&vec![Vec3::splat(0.4); elements]);
+                format!("{:.0}", 1e3 * start.elapsed().as_secs_f64())
+            } else {
+                "-".to_owned()
+            };
+            println!("| {name} | {:.1} | {painted} |", 1e6 * sums);
+        }
     }
     #[cfg(feature = "gpu")]
     if let Err(fault) = device::report(is_wanted) {
@@ -119,10 +142,17 @@ impl Row {
     }
 }
 
+/// Seconds that V^T E takes on the processor, all channels.
+fn sums_seconds(low_rank: &LowRank) -> f64 {
+    let direct = vec![Vec3::ONE; low_rank.elements()];
+    seconds(|| _ = black_box(low_rank.first_bounce(&direct)))
+}
+
 /// The same on a graphics card.
 #[cfg(feature = "gpu")]
 mod device {
     use bevy_radiosity::gpu::{Gpu, GpuFault, GpuLowRank};
+    use wgpu::{BufferDescriptor, BufferUsages, CommandEncoder};
 
     use super::*;
 
@@ -132,10 +162,11 @@ mod device {
     pub fn report(is_wanted: impl Fn(&str) -> bool) -> Result<(), GpuFault> {
         let gpu = Gpu::headless()?;
         println!(
-            "\n| {}: elements x patches | RGB /s | sums on the processor /s | without transfer /s | read GB/s |",
+            "\n| {}: elements x patches | RGB /s | sums on the processor /s | without transfer /s | dense /s | V^T E there, us \
+             | on the processor, us | read GB/s | copy GB/s |",
             gpu.name()
         );
-        println!("| --- | --- | --- | --- | --- |");
+        println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         for (elements, count, _) in ROWS {
             let name = format!("{elements}x{count}");
             if !is_wanted(&name) {
@@ -146,7 +177,7 @@ mod device {
             let on_device = match GpuLowRank::new(&gpu, &low_rank) {
                 Ok(on_device) => on_device,
                 Err(fault) => {
-                    println!("| {name} | {fault} | | | |");
+                    println!("| {name} | {fault} |");
                     continue;
                 }
             };
@@ -158,17 +189,56 @@ mod device {
                 on_device.start(&low_rank.first_bounce(&direct));
                 black_box(on_device.indirect().ok());
             });
-            let alone = seconds(|| {
-                let mut encoder = gpu.device().create_command_encoder(&Default::default());
-                (0..AT_ONCE).for_each(|_| on_device.record(&mut encoder));
-                gpu.queue().submit([encoder.finish()]);
-                black_box(gpu.wait().ok());
+            let sums = recorded(&gpu, |encoder| on_device.record_sums(encoder));
+            let products = recorded(&gpu, |encoder| on_device.record_products(encoder));
+            let alone = recorded(&gpu, |encoder| on_device.record(encoder));
+            drop(on_device);
+            let dense = GpuLowRank::new(&gpu, &averaging(elements, count)).map(|averaging| {
+                let sums = recorded(&gpu, |encoder| averaging.record_products(encoder));
+                format!("{:.0}", 1.0 / (sums + products))
             });
-            let alone = alone / f64::from(AT_ONCE);
-            let speed = bytes as f64 / alone * 1e-9;
-            println!("| {name} | {:.0} | {:.0} | {:.0} | {speed:.1} |", 1.0 / whole, 1.0 / hybrid, 1.0 / alone);
+            println!(
+                "| {name} | {:.0} | {:.0} | {:.0} | {} | {:.1} | {:.1} | {:.1} | {:.1} |",
+                1.0 / whole,
+                1.0 / hybrid,
+                1.0 / alone,
+                dense.unwrap_or_else(|_| "no room".to_owned()),
+                1e6 * sums,
+                1e6 * sums_seconds(&low_rank),
+                bytes as f64 / products * 1e-9,
+                copy_speed(&gpu),
+            );
         }
         Ok(())
+    }
+
+    /// Seconds that the device takes for something, without what it takes to start it.
+    fn recorded(gpu: &Gpu, record: impl Fn(&mut CommandEncoder)) -> f64 {
+        let all = seconds(|| {
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            (0..AT_ONCE).for_each(|_| record(&mut encoder));
+            gpu.queue().submit([encoder.finish()]);
+            black_box(gpu.wait().ok());
+        });
+        all / f64::from(AT_ONCE)
+    }
+
+    /// V stored whole: a transport whose elements are the patches, and see all elements.
+    fn averaging(elements: usize, count: usize) -> LowRank {
+        let offsets = (0..=elements as u32).collect();
+        let patches = Patches { order: (0..count as u32).collect(), shares: vec![1.0; count], offsets };
+        LowRank { weights: vec![Vec3::ONE; count], patches, views: matrix(count, elements), ..LowRank::default() }
+    }
+
+    /// Billions of bytes that a plain copy reads and writes a second.
+    fn copy_speed(gpu: &Gpu) -> f64 {
+        let size = (COPY as u64).min(gpu.device().limits().max_buffer_size);
+        let usage = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let buffer =
+            || gpu.device().create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+        let [source, target] = [buffer(), buffer()];
+        let took = recorded(gpu, |encoder| encoder.copy_buffer_to_buffer(&source, 0, &target, 0, size));
+        2.0 * size as f64 / took * 1e-9
     }
 }
 

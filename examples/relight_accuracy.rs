@@ -50,6 +50,9 @@ const SWEEPS: u32 = 8;
 const RAYS: [u32; 3] = [128, 128, 256];
 const PATCHES: [usize; 3] = [500, 1000, 2000];
 
+/// The share of what an element sees that `bake --relight` leaves out.
+const LOSS: f32 = 0.01;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/assets/level.glb").to_owned());
@@ -68,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let weights: Vec<f64> = level.elements.area.iter().zip(&visible).map(|(a, b)| f64::from(a * b)).collect();
     if rays == 0 {
         let stored = backend.snapshot()?;
-        low_rank(&level, &visible, 2000, stored.iter().flat_map(|half| &half.stored));
+        low_rank(&level, &visible, (2000, LOSS), stored.iter().flat_map(|half| &half.stored));
         return Ok(());
     }
     let problems = level.problems(rays, &weights)?;
@@ -91,7 +94,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             });
         }
         for most in PATCHES.into_iter().filter(|most| !is_live_alone || *most == PATCHES[PATCHES.len() - 1]) {
-            let low_rank = low_rank(&level, &visible, most, of_steps());
+            if steps == RAYS.len() && most == PATCHES[PATCHES.len() - 1] {
+                let whole = low_rank(&level, &visible, (most, 0.0), of_steps());
+                let name = format!("{rays} rays, {} patches, nothing left out", whole.patches.len());
+                judge.report(&name, whole.bytes(), known, |problem| relit(&whole, &problem.direct));
+            }
+            let low_rank = low_rank(&level, &visible, (most, LOSS), of_steps());
             let edge = (judge.weights.iter().sum::<f64>() / low_rank.patches.len() as f64).sqrt();
             let name = format!("{rays} rays, {} patches of {edge:.2} m", low_rank.patches.len());
             let bytes = low_rank.bytes();
@@ -102,8 +110,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                     swept(&transport, &problem.direct, relit(&low_rank, &problem.direct), sweeps)
                 });
             }
-            let mut live = timed("live", || level.live(low_rank, &visible, of_steps()));
+            let mut live = level.live(low_rank, &visible, of_steps());
             for (problems, which) in [(known, ""), (others, ", other lights")] {
+                let rays = UpdateSettings::default().rays;
+                let name = format!("live, one update of {rays} rays{which}");
+                judge.report(&name, bytes + hits, problems, |problem| live.seen_at_once(&problem.light, rays));
                 for (sweeps, when) in [(0, "while they move"), (UpdateSettings::default().sweeps, "at rest")] {
                     let name = format!("live, {when}{which}");
                     judge.report(&name, bytes + hits, problems, |problem| live.lit_by(&problem.light, sweeps));
@@ -204,16 +215,19 @@ impl Level {
     fn live<'a>(&self, transport: LowRank, visible: &[f32], stored: impl IntoIterator<Item = &'a StoredHits>) -> Live {
         let order = transport.patches.order.clone();
         let receivers = Receivers::new(&self.elements, visible, &transport.patches);
-        let hits = StoredTransport::new(&order, &self.elements.reflectance, stored);
+        let hits = timed("hits", || StoredTransport::new(&order, &self.elements.reflectance, stored));
+        let bytes = Precomputed { transport, receivers, hits }.to_bytes([0; 32]);
+        let what = format!("{:.0} MB read", bytes.len() as f64 * 1e-6);
+        let precomputed = timed(&what, || Precomputed::from_bytes(&bytes, [0; 32])).expect("what was just written");
         let level = relight::Level {
             scene: self.scene.clone(),
             world: self.world.clone(),
             elements: self.elements.clone(),
-            precomputed: Arc::new(Precomputed { transport, receivers, hits }),
+            precomputed: Arc::new(precomputed),
             pages: Arc::new([]),
             content: Content::Indirect,
         };
-        Live { order, relighter: Relighter::new(level) }
+        Live { order, relighter: timed("first of all", || Relighter::new(level)) }
     }
 
     /// Lights inside the level, not inside of what stands there.
@@ -256,12 +270,12 @@ fn own_order(elements: usize) -> Vec<u32> {
 fn low_rank<'a>(
     level: &Level,
     visible: &[f32],
-    most: usize,
+    (most, loss): (usize, f32),
     stored: impl IntoIterator<Item = &'a StoredHits>,
 ) -> LowRank {
     let patches = timed("patches", || Patches::uniform(&level.elements, visible, most));
     let rows = timed("rows", || Rows::of_hits(&patches, stored));
-    timed("U and K", || LowRank::new(patches, &level.elements.reflectance, &rows, 0.01))
+    timed("U and K", || LowRank::new(patches, &level.elements.reflectance, &rows, loss))
 }
 
 /// Indirect light by low rank, in the elements' own order.
@@ -285,12 +299,26 @@ struct Live {
 }
 
 impl Live {
+    /// Indirect light of a light after an update of so many rays.
+    fn seen_at_once(&mut self, light: &Light, rays: u32) -> Vec<Vec3> {
+        self.set(light);
+        self.relighter.update(&UpdateSettings { rays, ..UpdateSettings::default() });
+        self.indirect()
+    }
+
+    fn set(&mut self, light: &Light) {
+        self.relighter.set_lights(&[LiveLight { id: 1, light: light.clone(), is_excluded: false }], &[]);
+    }
+
     /// Indirect light of a light once nothing changes any more.
     fn lit_by(&mut self, light: &Light, sweeps: u32) -> Vec<Vec3> {
-        let light = LiveLight { id: 1, light: light.clone(), is_excluded: false };
-        self.relighter.set_lights(&[light], &[]);
+        self.set(light);
         let settings = UpdateSettings { rays: u32::MAX, sweeps, ..UpdateSettings::default() };
         while !self.relighter.update(&settings).is_settled() {}
+        self.indirect()
+    }
+
+    fn indirect(&self) -> Vec<Vec3> {
         let mut indirect = vec![Vec3::ZERO; self.order.len()];
         let shown = self.order.iter().zip(self.relighter.indirect());
         shown.for_each(|(&element, light)| indirect[element as usize] = light);

@@ -146,15 +146,20 @@ impl GpuLowRank {
 
     /// Records all of it, from [`GpuLowRank::direct_buffer`] to [`GpuLowRank::indirect_buffer`].
     pub fn record(&self, encoder: &mut CommandEncoder) {
+        self.record_sums(encoder);
+        self.record_products(encoder);
+    }
+
+    /// Records the first bounces alone, from [`GpuLowRank::direct_buffer`].
+    pub fn record_sums(&self, encoder: &mut CommandEncoder) {
         let settings = self.settings(self.patches, Vec3::ONE);
         let Self { offsets, weights, direct, first, unused, .. } = self;
         let group = bind(&self.gpu, &self.layout, &[&settings, offsets, unused, unused, weights, direct, first]);
         dispatch(encoder, &self.sum_patches, &[&group], (GROUP * self.patches) as u32);
-        self.record_products(encoder);
     }
 
     /// Records what follows from the first bounces, to [`GpuLowRank::indirect_buffer`].
-    pub(super) fn record_products(&self, encoder: &mut CommandEncoder) {
+    pub fn record_products(&self, encoder: &mut CommandEncoder) {
         encoder.copy_buffer_to_buffer(&self.first, 0, &self.all, 0, self.first.size());
         for (bounces, channel) in self.bounces.iter().zip([Vec3::X, Vec3::Y, Vec3::Z]) {
             self.record_product(encoder, bounces, channel, [&self.first, &self.all]);
