@@ -166,6 +166,16 @@ fn error(found: &[f64], truth: &[f64]) -> f64 {
     (difference / squares(&mut truth.iter().copied())).sqrt()
 }
 
+/// How far two lights are off by so many patches.
+fn errors_by(whole: &Whole, rank: usize, lights: &[Vec<f64>; 2], truths: &[Vec<f64>; 2]) -> [f64; 2] {
+    let low_rank = whole.low_rank(rank);
+    assert_eq!(low_rank.patches.len(), rank);
+    let found = whole.relit(&low_rank, [&lights[0], &lights[1]]);
+    let errors = [0, 1].map(|light| error(&found[light], &truths[light]));
+    println!("k = {rank}: {errors:?}");
+    errors
+}
+
 fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
@@ -191,11 +201,7 @@ fn with_the_first_bounce_exact_light_is_as_near_the_whole_matrix_as_published_or
     let mut before = f64::INFINITY;
     // Published with three decimals: the first light's errors are the same in all of them.
     for (rank, most) in [(54, [0.0265, 0.275]), (216, [0.0115, 0.031]), (864, [0.0035, 0.017])] {
-        let low_rank = whole.low_rank(rank);
-        assert_eq!(low_rank.patches.len(), rank);
-        let found = whole.relit(&low_rank, [&lights[0], &lights[1]]);
-        let errors = [0, 1].map(|light| error(&found[light], &truths[light]));
-        println!("k = {rank}: {errors:?}");
+        let errors = errors_by(&whole, rank, &lights, &truths);
         assert!(errors[0] < most[0] && errors[1] < most[1], "{rank}: {errors:?}");
         assert!(errors[1] < before);
         before = errors[1];
@@ -210,11 +216,7 @@ fn behind_blocks_too_light_is_as_near_the_whole_matrix_as_published_or_nearer() 
     let lights = [whole.light(8, 12), whole.light(3, 7)];
     let truths = lights.each_ref().map(|emitted| minus(&whole.solve(emitted), emitted));
     for (rank, most) in [(34, [0.287, 0.315]), (190, [0.048, 0.028]), (760, [0.017, 0.013])] {
-        let low_rank = whole.low_rank(rank);
-        assert_eq!(low_rank.patches.len(), rank);
-        let found = whole.relit(&low_rank, [&lights[0], &lights[1]]);
-        let errors = [0, 1].map(|light| error(&found[light], &truths[light]));
-        println!("k = {rank}: {errors:?}");
+        let errors = errors_by(&whole, rank, &lights, &truths);
         assert!(errors[0] < most[0] && errors[1] < most[1], "{rank}: {errors:?}");
     }
 }
