@@ -23,9 +23,14 @@ const USUAL_ERROR: f64 = 0.05;
 const BYTES_PER_EXCHANGE: f64 = 44.0;
 const BYTES_PER_VIEW: f64 = 2.0;
 /// What progressive refinement keeps of an element besides: its light and number, and where it looks from. Of the latter a
-/// solver that works in subscenes needs only those of one of them at a time.
+/// solver that works in subscenes needs only those of one of them at a time, and keeps others as long as they fit into a
+/// part of the memory.
 const BYTES_PER_LIGHT: f64 = 60.0;
 const BYTES_PER_OUTLOOK: f64 = 240.0;
+const OUTLOOKS_SHARE: f64 = 1.0 / 8.0;
+/// What subscenes cost: of each element its number in its own, and each of them its geometry, cut off, and its trees.
+const BYTES_PER_OWN_NUMBER: f64 = 26.0;
+const BYTES_PER_SUBSCENE: f64 = 1.2e6;
 /// Numbers of subscenes that a refusal proposes.
 const PROPOSED_SUBSCENES: [u32; 3] = [4, 16, 64];
 /// The solver does without stored hits where there is no room for so many.
@@ -67,8 +72,8 @@ impl MemoryEstimate {
         let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powi(2);
         let bytes = |rays: f64| {
             let sums = Accumulators::bytes_per_element(stored_rays(rays, &settings.solver, elements));
-            let refined = bytes_of_refinement(&settings.solver, subscenes_of(&settings.solver));
-            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums + refined)
+            let refined = bytes_of_refinement(&settings.solver, elements, subscenes_of(&settings.solver));
+            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums) + refined
         };
         Self { elements, area, bytes: bytes(usual), least_bytes: bytes(FEWEST_RAYS), edge_elements, fixed_bytes }
     }
@@ -99,10 +104,8 @@ impl MemoryEstimate {
         let SolverSettings { method: Method::Progressive, subscenes: None, memory_mib, .. } = settings.solver else {
             return None;
         };
-        let saved = |subscenes| {
-            self.elements
-                * (bytes_of_refinement(&settings.solver, 1) - bytes_of_refinement(&settings.solver, subscenes))
-        };
+        let refined = |subscenes| bytes_of_refinement(&settings.solver, self.elements, subscenes);
+        let saved = |subscenes| refined(None) - refined(Some(subscenes));
         let fits = |subscenes: &u32| self.least_bytes - saved(*subscenes) <= f64::from(memory_mib) * MIB;
         PROPOSED_SUBSCENES.into_iter().find(fits)
     }
@@ -110,25 +113,47 @@ impl MemoryEstimate {
     /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
     fn fitting_scale(&self, settings: &SolverSettings) -> f64 {
         let allowed = f64::from(settings.memory_mib) * MIB;
-        let bytes_of_element = BYTES_PER_ELEMENT
-            + Accumulators::bytes_per_element(FEWEST_RAYS)
-            + bytes_of_refinement(settings, subscenes_of(settings));
-        let elements = (0.95 * allowed - self.fixed_bytes).max(0.0) / bytes_of_element;
+        let Refined { fixed, each } = Refined::new(settings, subscenes_of(settings));
+        let bytes_of_element = BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS) + each;
+        let elements = (0.95 * allowed - self.fixed_bytes - fixed).max(0.0) / bytes_of_element;
         // Elements on areas grow with the square of the scale, those at edges with the scale.
         let (areas, edges) = (self.elements - self.edge_elements, self.edge_elements);
         2.0 * elements / (edges + (edges * edges + 4.0 * areas * elements).sqrt())
     }
 }
 
-/// How many subscenes a scene is worked on in.
-fn subscenes_of(settings: &SolverSettings) -> u32 {
-    settings.subscenes.map_or(1, |subscenes| subscenes.partition.count)
+/// How many subscenes a scene is worked on in; `None` where it is worked on at once.
+fn subscenes_of(settings: &SolverSettings) -> Option<u32> {
+    settings.subscenes.map(|subscenes| subscenes.partition.count)
 }
 
-/// What an element costs while light is shot in so many subscenes.
-fn bytes_of_refinement(settings: &SolverSettings, subscenes: u32) -> f64 {
-    let is_refined = settings.method == Method::Progressive;
-    if is_refined { BYTES_PER_LIGHT + BYTES_PER_OUTLOOK / f64::from(subscenes.max(1)) } else { 0.0 }
+/// What progressive refinement takes at most: so many bytes, and so many of each element.
+struct Refined {
+    fixed: f64,
+    each: f64,
+}
+
+impl Refined {
+    fn new(settings: &SolverSettings, subscenes: Option<u32>) -> Self {
+        match (settings.method, subscenes.map(|count| f64::from(count.max(1)))) {
+            (Method::Progressive, None) => Self { fixed: 0.0, each: BYTES_PER_LIGHT + BYTES_PER_OUTLOOK },
+            (Method::Progressive, Some(count)) => Self {
+                fixed: count * BYTES_PER_SUBSCENE + OUTLOOKS_SHARE * f64::from(settings.memory_mib) * MIB,
+                each: BYTES_PER_LIGHT + BYTES_PER_OWN_NUMBER + BYTES_PER_OUTLOOK / count,
+            },
+            _ => Self { fixed: 0.0, each: 0.0 },
+        }
+    }
+}
+
+/// What elements cost while light is shot.
+fn bytes_of_refinement(settings: &SolverSettings, elements: f64, subscenes: Option<u32>) -> f64 {
+    let Refined { fixed, each } = Refined::new(settings, subscenes);
+    let all_kept = subscenes.map_or(f64::INFINITY, |count| {
+        let of_elements = BYTES_PER_LIGHT + BYTES_PER_OWN_NUMBER + BYTES_PER_OUTLOOK;
+        f64::from(count) * BYTES_PER_SUBSCENE + elements * of_elements
+    });
+    (fixed + elements * each).min(all_kept)
 }
 
 /// How many rays of each half of an element have their hits stored, where there should be so many: as many as fit into
@@ -244,15 +269,44 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_to_be_refined_at_once_is_proposed_in_subscenes() {
-        let mut settings = at_density(100.0);
-        settings.solver = SolverSettings { method: Method::Progressive, memory_mib: 710, ..settings.solver };
-        let check = |settings: &BakeSettings| MemoryEstimate::new(&square(10.0), settings, |_| false).check(settings);
-        let refusal = check(&settings).unwrap_err().to_string();
+    fn what_is_too_large_to_be_refined_at_once_is_proposed_in_subscenes_as_far_as_these_save() {
+        let with_memory = |memory_mib: u32, subscenes: Option<u32>| {
+            let mut settings = at_density(100.0);
+            let cut = |count| SubsceneSettings {
+                partition: PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() },
+                ..SubsceneSettings::default()
+            };
+            settings.solver = SolverSettings {
+                method: Method::Progressive,
+                memory_mib,
+                subscenes: subscenes.map(cut),
+                ..settings.solver
+            };
+            let estimate = MemoryEstimate::new(&square(10.0), &settings, |_| false);
+            (estimate.bytes, estimate.check(&settings).map_err(|refusal| refusal.to_string()))
+        };
+        let whole = (with_memory(4096, None).0 / MIB) as u32;
+        assert!(with_memory(whole + 1, None).1.is_ok());
+        // A million places to look from are 229 MiB, of which an eighth of the memory is kept, and one in sixteen is at
+        // work; numbers and trees take 46 MiB.
+        let saved = 240.0 * 1.0e6 * (1.0 - 1.0 / 16.0) / MIB - f64::from(whole) / 8.0 - 46.0;
+        assert!((40.0..100.0).contains(&saved), "{saved} of {whole} MiB");
+        let fits = whole - (0.8 * saved) as u32;
+        let refusal = with_memory(fits, None).1.unwrap_err();
         assert!(refusal.contains("--subscenes 16") && !refusal.contains('\n'), "{refusal}");
-        let partition = PartitionSettings { kind: PartitionKind::Uniform, count: 16, ..PartitionSettings::default() };
-        settings.solver.subscenes = Some(SubsceneSettings { partition, ..SubsceneSettings::default() });
-        assert!(check(&settings).is_ok());
+        assert!(with_memory(fits, Some(16)).1.is_ok());
+        let refusal = with_memory(whole - (1.5 * saved) as u32, None).1.unwrap_err();
+        assert!(!refusal.contains("--subscenes") && refusal.contains("--density"), "{refusal}");
+    }
+
+    #[test]
+    fn subscenes_take_more_than_the_whole_where_there_is_memory_for_all() {
+        let bytes = |subscenes| {
+            let settings = SolverSettings { method: Method::Progressive, ..SolverSettings::default() };
+            bytes_of_refinement(&settings, 305_040.0, subscenes)
+        };
+        // As measured: 27 MB more in 16 subscenes.
+        assert!(((bytes(Some(16)) - bytes(None)) / 27e6 - 1.0).abs() < 0.02);
     }
 
     #[test]
