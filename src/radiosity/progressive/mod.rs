@@ -39,6 +39,8 @@ mod refinement;
 mod shaft;
 mod shooter;
 #[cfg(test)]
+mod tally;
+#[cfg(test)]
 mod tests;
 
 use std::time::Instant;

@@ -11,6 +11,8 @@ pub struct Occluders {
     tree: Tree,
     /// Triangles whose material lets light through here or there.
     passable: Vec<bool>,
+    #[cfg(test)]
+    pub tally: super::tally::Tally,
 }
 
 /// What stands in a shaft.
@@ -34,7 +36,12 @@ impl Occluders {
     pub fn new(scene: &Scene) -> Self {
         let (triangles, sources) = resting_triangles(scene);
         let passable = sources.iter().map(|(surface, _)| scene.material_of(*surface).can_be_passed()).collect();
-        Self { tree: Tree::build(triangles, &Preset::narrow()), passable }
+        Self {
+            tree: Tree::build(triangles, &Preset::narrow()),
+            passable,
+            #[cfg(test)]
+            tally: super::tally::Tally::default(),
+        }
     }
 
     /// Bytes that they take.
@@ -44,6 +51,14 @@ impl Occluders {
 
     /// The triangles that a shaft touches, if they are at most so many.
     pub fn within(&self, shaft: &Shaft, most: usize) -> Candidates {
+        let mut tested = 0;
+        let found = self.find(shaft, most, &mut tested);
+        #[cfg(test)]
+        self.tally.add(&found, tested);
+        found
+    }
+
+    fn find(&self, shaft: &Shaft, most: usize, tested: &mut u64) -> Candidates {
         let mut found = Vec::new();
         let bounds = self.tree.bounds();
         let mut pending = vec![(0, bounds)];
@@ -59,6 +74,7 @@ impl Occluders {
                 NodeKind::Leaf { first, count } => {
                     let held = &self.tree.references()[first as usize..(first + count) as usize];
                     for &triangle in held {
+                        *tested += 1;
                         if found.contains(&triangle) || !shaft.touches(&self.tree.triangles()[triangle as usize]) {
                             continue;
                         }

@@ -157,6 +157,12 @@ impl<'a> Refinement<'a> {
         self.exchanges.builds
     }
 
+    /// What shafts were asked.
+    #[cfg(test)]
+    pub fn tally(&self) -> super::tally::Sums {
+        super::tally::Sums::of([&self.occluders.tally])
+    }
+
     /// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
     pub fn strongest(&self) -> Option<Shot> {
         strongest(&self.states)

@@ -14,6 +14,8 @@ mod message;
 mod site;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work;
 mod worker;
 
 use std::collections::{BTreeMap, VecDeque};

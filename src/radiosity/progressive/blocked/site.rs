@@ -77,6 +77,12 @@ impl<'a> Sites<'a> {
         self.bytes
     }
 
+    /// What shafts were asked at the sites that are kept.
+    #[cfg(test)]
+    pub fn tally(&self) -> super::super::tally::Sums {
+        super::super::tally::Sums::of(self.made.iter().flatten().map(|site| &site.local.occluders.tally))
+    }
+
     /// The receivers of a subscene in the numbers of all.
     pub fn numbers(&self, cell: CellId) -> &[ReceiverId] {
         &self.source.numbers[cell.index()]

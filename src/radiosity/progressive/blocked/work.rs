@@ -1,0 +1,95 @@
+//! What shooting takes at once and in subscenes: prints a row of the table in `BENCHMARKS.md`.
+//!
+//! ```text
+//! SUBSCENES=4 VISIBILITY=tree cargo test --release --no-default-features --lib what_shooting_takes -- --ignored --nocapture
+//! ```
+
+use std::env::var;
+use std::sync::Arc;
+
+use super::super::tally::Sums;
+use super::super::{Options, Place, Refine, Refinement, UNSHOT_SHARE, Visibility};
+use super::{Blocked, Worker};
+use crate::kdtree::{Preset, World};
+use crate::lightmap::{Elements, Layout, LayoutSettings};
+use crate::partition::{PartitionKind, PartitionSettings};
+use crate::progress::Unmonitored;
+use crate::radiosity::SubsceneSettings;
+use crate::radiosity::cpu::Burial;
+use crate::scene::builtin;
+
+/// The error that is asked for.
+const ERROR: f64 = 0.1;
+
+/// What environment variables ask for.
+fn asked(name: &str, default: f32) -> f32 {
+    var(name).map_or(default, |value| value.parse().expect("a number"))
+}
+
+/// Seconds that this process has had of all processors.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux tells");
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    after_name.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<f64>().expect("ticks")).sum::<f64>()
+        / 100.0
+}
+
+/// Shoots what is worth it.
+fn shoot(refinement: &mut dyn Refine) {
+    let tolerance = UNSHOT_SHARE * ERROR * refinement.unshot_power() / refinement.patches() as f64;
+    while refinement.strongest_power().is_some_and(|power| power > tolerance) {
+        refinement.shoot_on(tolerance, &|| true);
+    }
+}
+
+#[test]
+#[ignore = "prints a row of a table"]
+fn what_shooting_takes() {
+    let scene = Arc::new(builtin::build("habitacion_grande").expect("it is built in"));
+    let layout = LayoutSettings { texels_per_metre: asked("DENSITY", 1.5), ..LayoutSettings::default() };
+    let (layout, _) = Layout::build(&scene, &layout, &Unmonitored).expect("it fits");
+    let world = World::build(scene.clone(), Preset::fast());
+    let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
+    let burial = Burial::new(&scene, &world);
+    let is_open = |id| {
+        let point = elements.centre_point(&scene, id);
+        !burial.is_buried(&point, point.geometric_normal).0
+    };
+    let visible: Vec<f32> = elements.ids().map(|id| if is_open(id) { 1.0 } else { 0.0 }).collect();
+    let sources: Vec<_> = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
+    let place = Place { scene: &scene, world: &world, elements: &elements, visible: &visible };
+    let visibility = match var("VISIBILITY").as_deref() {
+        Ok("tree") => Visibility::Tree,
+        Ok("shafts") => Visibility::Shafts,
+        _ => Visibility::ShaftsAndTree,
+    };
+    let options = Options { visibility, noise: 0.3 * ERROR as f32, most_bytes: 1 << 30, seed: 0 };
+    let count = asked("SUBSCENES", 0.0) as u32;
+    let before = cpu_seconds();
+    let (shots, patches, [sight, masks], Sums { shafts, empty, lists, listed, tested }) = if count == 0 {
+        let mut whole = Refinement::new(place, &sources, &options);
+        shoot(&mut whole);
+        (whole.shots(), whole.patches(), [whole.rays(), 0], whole.tally())
+    } else {
+        let partition = PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() };
+        let settings = SubsceneSettings { partition, ..SubsceneSettings::default() };
+        let mut blocked = Blocked::new(place, &sources, &options, &settings).expect("it can be cut");
+        shoot(&mut blocked);
+        let by_patch: Vec<u64> = blocked.workers.iter().flat_map(Worker::rays).collect();
+        let rays = by_patch.chunks_exact(2).fold([0, 0], |sums, pair| [sums[0] + pair[0], sums[1] + pair[1]]);
+        (blocked.shots(), blocked.patches(), rays, blocked.sites.tally())
+    };
+    println!(
+        "| {count} | {visibility:?} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
+         % empty | {:.1} % listed | {:.1} a list | {:.1} triangles tested a shaft | {:.2} M sight rays | {:.2} M mask rays |",
+        elements.len(),
+        cpu_seconds() - before,
+        shafts as f64 * 1e-6,
+        100.0 * empty as f64 / shafts as f64,
+        100.0 * lists as f64 / shafts as f64,
+        listed as f64 / lists as f64,
+        tested as f64 / shafts as f64,
+        sight as f64 * 1e-6,
+        masks as f64 * 1e-6,
+    );
+}
