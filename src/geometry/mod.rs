@@ -8,6 +8,8 @@
 //! This room sees no other.
 
 mod aabb;
+#[cfg(test)]
+pub(crate) mod chi_squared;
 pub mod clip;
 mod exponential;
 mod id;

@@ -85,7 +85,44 @@ mod tests {
     use glam::Vec3Swizzles;
 
     use super::*;
+    use crate::geometry::chi_squared::{bin, deviations_from_even, turn};
     use crate::geometry::sobol::OwenSobol;
+
+    #[test]
+    fn every_map_of_the_square_is_as_even_as_its_density_says() {
+        // Each is undone by what has that density summed up.
+        let of_cosines = |u| {
+            let direction = cosine_about_z(u);
+            bin(10, 12, [direction.z * direction.z, turn(direction.x, direction.y)])
+        };
+        let of_sphere = |u| {
+            let direction = uniform_sphere(u);
+            bin(10, 12, [0.5 * direction.z + 0.5, turn(direction.x, direction.y)])
+        };
+        let of_cone = |half_angle: f32| {
+            move |u| {
+                let direction = uniform_cone(Vec3::Z, half_angle, u);
+                bin(10, 12, [(1.0 - direction.z) / (1.0 - half_angle.cos()), turn(direction.x, direction.y)])
+            }
+        };
+        // Squares along both edges, whose half beyond the third edge is folded back.
+        let of_triangle = |u| {
+            let weights = uniform_triangle(u);
+            let [across, along] = [weights.x, weights.y].map(|weight| ((weight * 10.0) as usize).min(9));
+            let is_beyond = weights.x * 10.0 - across as f32 + weights.y * 10.0 - along as f32 > 1.0;
+            // Triangles of a row, of which each further one has two fewer.
+            let before: usize = (0..along).map(|row| 19 - 2 * row).sum();
+            (before + 2 * across + usize::from(is_beyond)).min(99)
+        };
+        let found = [
+            deviations_from_even(120, of_cosines),
+            deviations_from_even(120, of_sphere),
+            deviations_from_even(120, of_cone(0.5)),
+            deviations_from_even(120, of_cone(2.0)),
+            deviations_from_even(100, of_triangle),
+        ];
+        assert!(found.iter().all(|&deviations| deviations < 4.0), "{found:?}");
+    }
 
     #[test]
     fn frames_are_orthonormal_and_right_handed_in_every_direction() {

@@ -1,6 +1,7 @@
 use core::f32::consts::{PI, TAU};
 
 use super::*;
+use crate::geometry::chi_squared::{bin, deviations, turn};
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 
 const ROUGHNESSES: [f32; 4] = [0.3, 0.5, 0.8, 1.0];
@@ -248,9 +249,7 @@ const RINGS: usize = 10;
 const SECTORS: usize = 12;
 
 fn bin_of(direction: Vec3) -> usize {
-    let ring = ((direction.z * RINGS as f32) as usize).min(RINGS - 1);
-    let turns = direction.y.atan2(direction.x) / TAU;
-    ring * SECTORS + (((turns - turns.floor()) * SECTORS as f32) as usize).min(SECTORS - 1)
+    bin(RINGS, SECTORS, [direction.z, turn(direction.x, direction.y)])
 }
 
 /// The chance of each bin, by integrating a density.
@@ -271,32 +270,6 @@ fn expected_shares(density: impl Fn(Vec3) -> f32) -> Vec<f64> {
             sum * f64::from(TAU) / (RINGS * SECTORS * STEPS * STEPS) as f64
         })
         .collect()
-}
-
-/// Pearson's statistic of drawn against expected numbers and its degrees of freedom; rare bins count together.
-fn chi_squared(drawn: &[f64], expected: &[f64]) -> (f64, f64) {
-    let (mut statistic, mut bins, mut rare) = (0.0, 0.0, (0.0, 0.0));
-    for (&drawn, &expected) in drawn.iter().zip(expected) {
-        if expected < 10.0 {
-            rare = (rare.0 + drawn, rare.1 + expected);
-        } else {
-            statistic += (drawn - expected).powi(2) / expected;
-            bins += 1.0;
-        }
-    }
-    if rare.1 > 5.0 {
-        statistic += (rare.0 - rare.1).powi(2) / rare.1;
-        bins += 1.0;
-    }
-    (statistic, bins - 1.0)
-}
-
-/// How many standard deviations a chi-squared statistic is above what is expected of it: by Wilson and Hilferty, the cube
-/// root of a chi-squared number is nearly normal.
-fn deviations(drawn: &[f64], expected: &[f64]) -> f64 {
-    let (statistic, freedom) = chi_squared(drawn, expected);
-    let spread = 2.0 / (9.0 * freedom);
-    ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
 const DRAWS: u32 = 50_000;

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use glam::{Quat, Vec2, Vec4};
 
 use super::*;
-use crate::geometry::sobol::OwenSobol;
+use crate::geometry::chi_squared::{bin, deviations, turn};
+use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::scene::{
     EnvironmentMap, Light, Material, MaterialId, MeshData, MeshId, Surface, SurfaceKey, Texels, Texture, Wrap,
 };
@@ -168,6 +169,56 @@ fn a_small_bright_spot_in_the_environment_is_found_with_the_density_that_is_clai
         assert!((lights.sky_density(sample.direction) / density - 1.0).abs() < 1e-3);
     }
     assert!(lit > 128, "{lit} of 256 rays went to the spot");
+}
+
+const RINGS: usize = 8;
+const SECTORS: usize = 12;
+
+/// How far directions to an emitter, drawn at the origin for what faces upwards, are from a density.
+fn deviations_from(lights: &LightSampler, emitter: usize, density: impl Fn(Vec3) -> f32) -> f64 {
+    const DRAWS: u32 = 50_000;
+    const STEPS: usize = 64;
+    let none = RINGS * SECTORS;
+    let mut drawn = vec![0.0; none + 1];
+    for index in 0..DRAWS {
+        let u = [0, 1].map(|dimension| unit_float(hash2(index, dimension)));
+        let sample = lights.sample_emitter(emitter, Vec3::ZERO, Vec3::Y, u);
+        let of = |LightSample { direction, .. }| bin(RINGS, SECTORS, [direction.y, turn(direction.x, direction.z)]);
+        drawn[sample.map_or(none, of)] += 1.0;
+    }
+    let share = |index: usize| {
+        let step =
+            |cell: usize, step: usize, cells: usize| (cell as f32 + (step as f32 + 0.5) / STEPS as f32) / cells as f32;
+        let sum: f64 = (0..STEPS * STEPS)
+            .map(|at| {
+                let cosine = step(index / SECTORS, at / STEPS, RINGS);
+                let angle = step(index % SECTORS, at % STEPS, SECTORS) * core::f32::consts::TAU;
+                let across = (1.0 - cosine * cosine).sqrt();
+                f64::from(density(Vec3::new(across * angle.cos(), cosine, across * angle.sin())))
+            })
+            .sum();
+        sum * core::f64::consts::TAU / (none * STEPS * STEPS) as f64 * f64::from(DRAWS)
+    };
+    let mut expected: Vec<f64> = (0..none).map(share).collect();
+    expected.push((f64::from(DRAWS) - expected.iter().sum::<f64>()).max(0.0));
+    deviations(&drawn, &expected)
+}
+
+#[test]
+fn directions_to_skies_and_shining_surfaces_are_drawn_with_the_density_that_is_claimed() {
+    let scene = sky(|x, y| 1.0 + (x * 7 % 5) as f32 * y as f32);
+    let lights = LightSampler::new(&scene);
+    let of_sky = deviations_from(&lights, lights.sky_emitter().expect("a map"), |toward| lights.sky_density(toward));
+    assert!(of_sky < 4.0, "{of_sky}");
+
+    let scene = ceiling(0.6, Vec3::ONE);
+    let lights = LightSampler::new(&scene);
+    let world = crate::kdtree::BruteForce::new(&scene);
+    let of_ceiling = deviations_from(&lights, 0, |toward| {
+        let ray = Ray::new(Vec3::ZERO, toward);
+        crate::geometry::RayQuery::closest(&world, &ray).map_or(0.0, |hit| lights.hit_density(&ray, &hit))
+    });
+    assert!(of_ceiling < 4.0, "{of_ceiling}");
 }
 
 #[test]
