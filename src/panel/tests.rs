@@ -88,11 +88,15 @@ impl Screen {
         shapes
     }
 
-    /// Where a text stands, if it does.
+    /// The middle of a text, if it stands anywhere.
     fn find(&mut self, text: &str) -> Option<egui::Pos2> {
-        fn find_in(shape: &egui::Shape, text: &str) -> Option<egui::Pos2> {
+        self.place_of(text).map(|place| place.center())
+    }
+
+    fn place_of(&mut self, text: &str) -> Option<egui::Rect> {
+        fn find_in(shape: &egui::Shape, text: &str) -> Option<egui::Rect> {
             match shape {
-                egui::Shape::Text(shown) if shown.galley.text() == text => Some(shape.visual_bounding_rect().center()),
+                egui::Shape::Text(shown) if shown.galley.text() == text => Some(shape.visual_bounding_rect()),
                 egui::Shape::Vec(shapes) => shapes.iter().find_map(|shape| find_in(shape, text)),
                 _ => None,
             }
@@ -102,6 +106,17 @@ impl Screen {
 
     fn click(&mut self, text: &str) {
         let pos = self.find(text).unwrap_or_else(|| panic!("nothing says '{text}'"));
+        self.click_at(pos);
+    }
+
+    /// On what a label is beside.
+    fn click_right_of(&mut self, label: &str) {
+        let label_at = self.find(label).unwrap_or_else(|| panic!("nothing says '{label}'"));
+        let longest = self.place_of("ends at lightmaps").expect("the longest label");
+        self.click_at(egui::pos2(longest.right() + 16.0, label_at.y));
+    }
+
+    fn click_at(&mut self, pos: egui::Pos2) {
         let button = |pressed| egui::Event::PointerButton {
             pos,
             button: egui::PointerButton::Primary,
@@ -132,6 +147,10 @@ impl Screen {
         self.app.world().get(self.camera).copied()
     }
 
+    fn ev100(&self) -> Option<f32> {
+        self.app.world().get::<Exposure>(self.camera).map(|exposure| exposure.ev100)
+    }
+
     /// What is on: live view, lightmaps.
     fn mode(&self) -> (bool, bool) {
         (self.live().is_some_and(|live| live.enabled), self.app.world().resource::<Lightmaps>().enabled)
@@ -146,6 +165,7 @@ impl Screen {
 const ODD: LiveView = LiveView {
     enabled: true,
     bounces: 77,
+    most_samples: 70_001,
     render_scale: 0.333_333,
     frame_budget: 0.017_3,
     filter: false,
@@ -240,6 +260,31 @@ fn several_live_views_switch_together_and_keep_what_is_their_own() {
     screen.press(KeyCode::KeyP);
     assert_eq!(screen.mode(), (false, true));
     assert_eq!(screen.app.world().get(other), Some(&LiveView { enabled: false, ..own }));
+}
+
+#[test]
+fn boxes_are_ticked_and_sliders_set_what_stands_beside_them() {
+    let mut screen = Screen::new(LiveView::default());
+    for label in ["filter", "ends at lightmaps"] {
+        screen.click_right_of(label);
+    }
+    let ticked = screen.live().unwrap();
+    assert_eq!((ticked.filter, ticked.ends_at_lightmaps), (false, true));
+    for label in ["bounces", "samples", "render scale", "frame budget", "exposure"] {
+        let before = (screen.live(), screen.ev100());
+        screen.click_right_of(label);
+        assert_ne!((screen.live(), screen.ev100()), before, "{label}");
+    }
+    assert!(ticked.enabled && !screen.live().unwrap().filter, "the rest stays");
+}
+
+#[test]
+fn frames_are_remembered_in_turn_and_the_oldest_are_forgotten() {
+    let mut history = super::history::History::default();
+    for frame in 1..=500 {
+        history.push(frame as f32);
+    }
+    assert_eq!((history.mean(), history.largest()), (380.5, 500.0), "the last 240");
 }
 
 #[test]

@@ -135,8 +135,14 @@ fn with_changes(mut live: LiveView, before: &LiveView, after: &LiveView) -> Live
     if before.bounces != after.bounces {
         live.bounces = after.bounces;
     }
+    if before.most_samples != after.most_samples {
+        live.most_samples = after.most_samples;
+    }
     if before.filter != after.filter {
         live.filter = after.filter;
+    }
+    if before.ends_at_lightmaps != after.ends_at_lightmaps {
+        live.ends_at_lightmaps = after.ends_at_lightmaps;
     }
     if before.channel != after.channel {
         live.channel = after.channel;

@@ -181,6 +181,10 @@ fn draw_live_settings(ui: &mut egui::Ui, view: &mut View) {
         ui.label("bounces");
         ui.add(slider(&mut live.bounces, 0..=32)).on_hover_text("More lights deep corners; fewer are faster.");
         ui.end_row();
+        ui.label("samples");
+        let samples = slider(&mut live.most_samples, 1..=65_536).logarithmic(true);
+        ui.add(samples).on_hover_text("A picture is done when each pixel has so many, and the GPU rests.");
+        ui.end_row();
         ui.label("render scale");
         let scale = slider(&mut live.render_scale, 0.1..=2.0).fixed_decimals(2);
         ui.add(scale).on_hover_text("Less is faster and blurred.");
@@ -191,6 +195,10 @@ fn draw_live_settings(ui: &mut egui::Ui, view: &mut View) {
         ui.end_row();
         ui.label("filter");
         ui.checkbox(&mut live.filter, "").on_hover_text("Smooths the noise of pictures that have few samples.");
+        ui.end_row();
+        ui.label("ends at lightmaps");
+        ui.checkbox(&mut live.ends_at_lightmaps, "")
+            .on_hover_text("Faster, with the bake's errors where light is reflected.");
         ui.end_row();
     });
 }

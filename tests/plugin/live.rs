@@ -445,6 +445,19 @@ fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
     assert_eq!(mean(1, &|world| world.resource_mut::<Lightmaps>().enabled = false), 0.0);
 }
 
+#[test]
+fn a_picture_of_half_the_scale_has_a_quarter_of_the_pixels_and_is_done_at_its_last_sample() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_glowing_box(&mut app, 400.0);
+    let live = LiveView { render_scale: 0.5, most_samples: 3, ..generous() };
+    let (camera, picture) = spawn_live_camera(&mut app, live, Msaa::Off);
+    tick_app_until(&mut app, "samples", |app| status(app, camera).samples >= 3);
+    tick_app_times(&mut app, 20);
+    let LiveViewStatus { size, samples, .. } = status(&app, camera);
+    assert_eq!((size, samples), (SIZE / 2, 3));
+    assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
+}
+
 /// Mean colours of the blocks of 4 x 4 pixels of a picture.
 fn blocks(size: UVec2, pixel: impl Fn(UVec2) -> Vec3) -> Vec<Vec3> {
     let all = |size: UVec2| (0..size.y).flat_map(move |y| (0..size.x).map(move |x| UVec2::new(x, y)));

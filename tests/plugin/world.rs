@@ -157,6 +157,22 @@ fn meshes_that_left_the_cpu_are_reported_by_name() {
 }
 
 #[test]
+fn a_material_whose_picture_never_came_is_baked_with_its_factor_and_a_warning() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 100.0);
+    let missing = app.world().resource::<Assets<Image>>().reserve_handle();
+    let material = spawn_material(&mut app, Color::linear_rgb(0.25, 0.25, 0.25));
+    app.world_mut().resource_mut::<Assets<StandardMaterial>>().get_mut(&material).unwrap().base_color_texture =
+        Some(missing);
+    app.world_mut().entity_mut(floor).insert(MeshMaterial3d(material));
+    tick_app(&mut app);
+    let warnings = read_scene(&mut app).warnings;
+    assert!(warnings.iter().any(|text| text.contains("its factor alone is used")), "{warnings:?}");
+    bake(&mut app, quick_bake()).unwrap();
+    assert!(app.world().get::<Baked>(floor).is_some());
+}
+
+#[test]
 fn a_bake_that_is_triggered_before_the_first_frame_sees_what_was_spawned() {
     let mut app = create_world_app();
     let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1000.0);

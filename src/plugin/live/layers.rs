@@ -78,10 +78,12 @@ impl Layers {
         self.shown.size
     }
 
-    /// What a frame traces: about as many pixels as its budget, in pieces of about `piece` pixels.
+    /// What a frame traces: about as many pixels as its budget, in pieces of about `piece` pixels, until all pixels have
+    /// `most_samples`.
     ///
     /// A new picture is traced whole, whatever that takes, since half of it is nothing to look at.
-    pub fn plan(&mut self, budget: f32, piece: f32) -> Vec<Piece> {
+    pub fn plan(&mut self, budget: f32, piece: f32, most_samples: u32) -> Vec<Piece> {
+        let most_samples = most_samples.clamp(1, MOST_SAMPLES);
         let mut pieces = Vec::new();
         let mut left = budget;
         while self.shown.samples == 0 || pieces.is_empty() || left >= (self.growing().size.x * STRIPE) as f32 {
@@ -91,7 +93,7 @@ impl Layers {
                 self.finer = Some(Layer::new(self.full, self.shown.level - 1));
             }
             let growing = self.growing();
-            if growing.samples >= MOST_SAMPLES {
+            if growing.level == 0 && growing.samples >= most_samples {
                 break;
             }
             let next = growing.next(most);
@@ -152,9 +154,9 @@ mod tests {
     fn with_room_for_all_pixels_samples_add_up_from_the_first_frame() {
         let mut layers = Layers::new(FULL, 320.0 * 180.0 * 2.5);
         let mut done = [(0, 0); LEVELS];
-        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0), &mut done);
+        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0, MOST_SAMPLES), &mut done);
         assert_eq!(layers.shown(), Some((0, 2)));
-        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0), &mut done);
+        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0, MOST_SAMPLES), &mut done);
         assert_eq!(layers.shown(), Some((0, 4)));
     }
 
@@ -165,7 +167,7 @@ mod tests {
         let mut done = [(0, 0); LEVELS];
         let mut levels = Vec::new();
         for frame in 0..200 {
-            let pieces = layers.plan(budget, 2000.0);
+            let pieces = layers.plan(budget, 2000.0, MOST_SAMPLES);
             let pixels: u32 = pieces.iter().map(|piece| piece.pixels).sum();
             assert!(pixels <= 6000 && pixels > 3000, "{pixels} in frame {frame}");
             follow(&pieces, &mut done);
@@ -178,17 +180,17 @@ mod tests {
     #[test]
     fn a_new_picture_is_shown_whole_by_a_gpu_that_has_no_time_for_it() {
         let mut layers = Layers::new(FULL, 0.0);
-        let pieces = layers.plan(0.0, 400.0);
+        let pieces = layers.plan(0.0, 400.0, MOST_SAMPLES);
         assert_eq!(pieces.iter().map(|piece| piece.pixels).sum::<u32>(), 40 * 23);
         assert!(pieces.iter().all(|piece| piece.pixels <= 400));
         assert_eq!(layers.shown(), Some((3, 1)));
-        assert_eq!(layers.plan(0.0, 400.0).len(), 1, "it never stands still");
+        assert_eq!(layers.plan(0.0, 400.0, MOST_SAMPLES).len(), 1, "it never stands still");
     }
 
     #[test]
     fn a_picture_of_one_pixel_comes_to_rest() {
         let mut layers = Layers::new(UVec2::ONE, 1e6);
-        let frames: Vec<usize> = (0..100).map(|_| layers.plan(1e6, 1e6).len()).collect();
+        let frames: Vec<usize> = (0..100).map(|_| layers.plan(1e6, 1e6, MOST_SAMPLES).len()).collect();
         assert!(frames.iter().all(|&pieces| pieces < 1000), "each piece costs something");
         assert_eq!((frames.iter().sum(), layers.shown()), (65_536, Some((0, 65_536))));
         assert_eq!(frames.last(), Some(&0));

@@ -72,6 +72,8 @@ pub struct LiveView {
     pub enabled: bool,
     /// How often light may be reflected before it reaches the camera. More lights deep corners; fewer are faster and darker.
     pub bounces: u32,
+    /// Samples of each pixel at which a picture is done and the GPU rests, from 1 to 65,536. More are cleaner.
+    pub most_samples: u32,
     /// Pixels traced along each side for one of the camera's. Less is faster and blurred; 0.5 traces a quarter of them.
     pub render_scale: f32,
     /// GPU time in milliseconds that tracing may take of a frame. More shows a clean picture sooner; less keeps the frame
@@ -110,6 +112,7 @@ impl Default for LiveView {
         Self {
             enabled: true,
             bounces: 8,
+            most_samples: 65_536,
             render_scale: 1.0,
             frame_budget: 8.0,
             filter: true,

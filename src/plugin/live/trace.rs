@@ -196,7 +196,7 @@ impl Tracing {
             }
         };
         let at_once = self.pace.pixels_in(DISPATCH_MILLISECONDS).max(FEWEST_PIXELS);
-        let pieces = layers.plan(budget, at_once);
+        let pieces = layers.plan(budget, at_once, settings.most_samples);
         for piece in &pieces {
             let film = &mut self.films[piece.level];
             if film.is_none() {

@@ -33,6 +33,7 @@ pub(super) fn shining_things() -> Builder {
     if let Some(sheet) = builder.scene.surfaces.last_mut() {
         sheet.sides = Sides::Both;
     }
+    builder.add_camera("whole", Vec3::new(0.0, 1.3, 5.2), Vec3::new(0.0, 1.0, 0.0), 45.0);
     builder
 }
 
@@ -59,6 +60,7 @@ pub(super) fn glass_and_mirrors() -> Builder {
     add_ball("glass", 0.5, [0.55, 0.45], smooth.with_glass(Glass { transmission: 1.0, ior: 1.5, absorption }));
     add_ball("blue", 0.4, [-0.5, 0.7], Material::diffuse("blue", Vec3::new(0.1, 0.2, 0.6)));
     add_ball("yellow", 0.45, [1.1, -0.9], Material::diffuse("yellow", Vec3::new(0.75, 0.6, 0.1)));
+    builder.add_camera("whole", Vec3::new(0.0, 1.4, 5.0), Vec3::new(0.0, 1.1, 0.0), 46.0);
     builder
 }
 
