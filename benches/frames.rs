@@ -1,8 +1,8 @@
 //! How many frames a second a graphics card traces while the camera moves.
 //!
-//! Prints two tables. The first has meshes of the six sizes that Venegas Tamayo's thesis measures (2013, table 5.4), by
-//! primary and shadow rays alone, for each way of walking the tree. The second follows paths of three bounces, a sample a
-//! pixel, and filters them, as a live view does. `SIZE=1920x1080` sets columns and rows. Files that are given as arguments
+//! Prints a table of meshes of the six sizes that Venegas Tamayo's thesis measures (2013, table 5.4): primary and shadow rays
+//! alone, for each way of walking the tree; primary rays; and paths of three bounces, a sample a pixel, filtered as a live
+//! view does. `SIZE=1920x1080` sets columns and rows. Files that are given as arguments
 //! stand in place of all meshes; `EYE=x,y,z` and `TARGET=x,y,z` say from where they are looked at.
 
 use std::str::FromStr;
@@ -48,18 +48,23 @@ fn main() -> Result<(), Failure> {
     let gpu = Gpu::headless()?;
     let subjects = subjects()?;
     println!("{}, {size}, mean of {PLACES} places of the camera\n", gpu.name());
-    println!("| triangles | primary and shadow: short stack, frames/s | restarts alone | full stack | the thesis' |");
-    println!("| --- | --- | --- | --- | --- |");
+    println!(
+        "| triangles | primary and shadow: short stack, frames/s | restarts alone | full stack | the thesis' | primary rays, \
+         million/s | live view: three bounces, filtered, frames/s |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     for (subject, goal) in &subjects {
         let frames = Frames::new(&gpu, subject, size)?;
-        let [short, restart, full] = [Stack::Short, Stack::Restart, Stack::Full].map(|stack| frames.direct(stack));
-        println!("| {} | {:.2} | {:.2} | {:.2} | {goal} |", subject.name, short?, restart?, full?);
-    }
-    println!("\n| triangles | primary rays, million/s | live view: three bounces, filtered, frames/s |");
-    println!("| --- | --- | --- |");
-    for (subject, _) in &subjects {
-        let frames = Frames::new(&gpu, subject, size)?;
-        println!("| {} | {:.2} | {:.2} |", subject.name, frames.primary()?, frames.live()?);
+        let [short, restart, full] = [Stack::Short, Stack::Restart, Stack::Full].map(|stack| frames.traced(stack, 1));
+        let primary = frames.traced(Stack::default(), 0)? * 1e-6 * f64::from(size.element_product());
+        println!(
+            "| {} | {:.2} | {:.2} | {:.2} | {goal} | {primary:.2} | {:.2} |",
+            subject.name,
+            short?,
+            restart?,
+            full?,
+            frames.live()?
+        );
     }
     Ok(())
 }
@@ -134,23 +139,13 @@ impl<'a> Frames<'a> {
         })
     }
 
-    /// Frames a second of primary rays and one shadow ray from each hit.
-    fn direct(&self, stack: Stack) -> Result<f64, GpuFault> {
+    /// Frames a second of primary rays, and of what so many bounces add: one is a shadow ray from each hit.
+    fn traced(&self, stack: Stack, bounces: u32) -> Result<f64, GpuFault> {
         let kernel = PathKernel::new(self.gpu, stack, self.scene.trees());
         self.per_second(|view, encoder| {
-            self.trace(&kernel, view, 1, encoder);
+            self.trace(&kernel, view, bounces, encoder);
             Ok(())
         })
-    }
-
-    /// Million primary rays a second.
-    fn primary(&self) -> Result<f64, GpuFault> {
-        let kernel = PathKernel::new(self.gpu, Stack::default(), self.scene.trees());
-        let frames = self.per_second(|view, encoder| {
-            self.trace(&kernel, view, 0, encoder);
-            Ok(())
-        })?;
-        Ok(frames * 1e-6 * f64::from(self.film.size().element_product()))
     }
 
     /// Frames a second as a live view draws them.

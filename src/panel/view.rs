@@ -125,30 +125,18 @@ impl Cameras<'_, '_> {
 
 /// Another camera keeps what it has of its own.
 fn with_changes(mut live: LiveView, before: &LiveView, after: &LiveView) -> LiveView {
-    let set = |shown: &mut f32, before: f32, after: f32| {
+    fn set<T: PartialEq>(shown: &mut T, before: T, after: T) {
         if before != after {
             *shown = after;
         }
-    };
+    }
+    set(&mut live.enabled, before.enabled, after.enabled);
+    set(&mut live.bounces, before.bounces, after.bounces);
+    set(&mut live.most_samples, before.most_samples, after.most_samples);
     set(&mut live.render_scale, before.render_scale, after.render_scale);
     set(&mut live.frame_budget, before.frame_budget, after.frame_budget);
-    if before.bounces != after.bounces {
-        live.bounces = after.bounces;
-    }
-    if before.most_samples != after.most_samples {
-        live.most_samples = after.most_samples;
-    }
-    if before.filter != after.filter {
-        live.filter = after.filter;
-    }
-    if before.ends_at_lightmaps != after.ends_at_lightmaps {
-        live.ends_at_lightmaps = after.ends_at_lightmaps;
-    }
-    if before.channel != after.channel {
-        live.channel = after.channel;
-    }
-    if before.enabled != after.enabled {
-        live.enabled = after.enabled;
-    }
+    set(&mut live.filter, before.filter, after.filter);
+    set(&mut live.ends_at_lightmaps, before.ends_at_lightmaps, after.ends_at_lightmaps);
+    set(&mut live.channel, before.channel, after.channel);
     live
 }

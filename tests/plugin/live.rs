@@ -92,9 +92,14 @@ fn wait_for_new_picture(app: &mut App, camera: Entity, change: impl FnOnce(&mut 
 }
 
 fn wait_for_samples(app: &mut App, camera: Entity, samples: u32) {
+    wait_for_samples_of(app, camera, SIZE, samples);
+}
+
+/// The same for a picture of another size.
+fn wait_for_samples_of(app: &mut App, camera: Entity, size: UVec2, samples: u32) {
     tick_app_until(app, "samples", |app| {
         let status = status(app, camera);
-        status.size == SIZE && status.samples >= samples
+        status.size == size && status.samples >= samples
     });
 }
 
@@ -497,10 +502,7 @@ fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor(
     let truth = blocks(size, |place| film.pixels()[(place.y * size.x + place.x) as usize].radiance);
 
     // So many samples that nothing is filtered any more.
-    tick_app_until(&mut app, "samples", |app| {
-        let status = status(app, camera);
-        status.size == size && status.samples >= 64
-    });
+    wait_for_samples_of(&mut app, camera, size, 64);
     let image = picture_of(&mut app, &picture);
     let seen = blocks(size, |place| color_at(&image, place) / exposure());
     let mean = |blocks: &[Vec3]| blocks.iter().sum::<Vec3>() / blocks.len() as f32;
@@ -602,10 +604,7 @@ fn pictures_without_pixels_or_of_another_size_are_no_trouble() {
     for size in [UVec2::new(64, 200), UVec2::ONE, UVec2::new(301, 7)] {
         let mut images = app.world_mut().resource_mut::<Assets<Image>>();
         images.get_mut(&picture).unwrap().resize(size.to_extents());
-        tick_app_until(&mut app, "the new size", |app| {
-            let status = status(app, camera);
-            status.size == size && status.samples > 1
-        });
+        wait_for_samples_of(&mut app, camera, size, 2);
         assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
     }
     for size in [UVec2::ZERO, UVec2::new(0, 7), UVec2::ONE] {
