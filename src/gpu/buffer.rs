@@ -13,13 +13,19 @@ const SHORTEST: u64 = 512;
 impl Gpu {
     /// A buffer with this content that shaders read from.
     pub(super) fn storage<T: NoUninit>(&self, what: &'static str, content: &[T]) -> Result<Buffer, GpuFault> {
-        let buffer = self.empty_storage(what, size_of_val(content) as u64)?;
-        self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(content));
-        Ok(buffer)
+        self.guarded(what, || {
+            let buffer = self.create_storage(what, size_of_val(content) as u64)?;
+            self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(content));
+            Ok(buffer)
+        })
     }
 
     /// A buffer of so many bytes that shaders read and write.
     pub(super) fn empty_storage(&self, what: &'static str, bytes: u64) -> Result<Buffer, GpuFault> {
+        self.guarded(what, || self.create_storage(what, bytes))
+    }
+
+    fn create_storage(&self, what: &'static str, bytes: u64) -> Result<Buffer, GpuFault> {
         let limits = self.device.limits();
         let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         if bytes > limit {

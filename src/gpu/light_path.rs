@@ -194,7 +194,7 @@ pub(super) struct LightPass {
 }
 
 /// The words of `Emissions` in `emission.wgsl`.
-fn emissions(scene: &Scene, lights: &LightSampler, emission: &EmissionSampler) -> Vec<u32> {
+pub(super) fn emissions(scene: &Scene, lights: &LightSampler, emission: &EmissionSampler) -> Vec<u32> {
     let entries = emission.by_power().entries();
     let (centre, radius) = emission.sphere();
     let sky = if matches!(scene.sky, Sky::Uniform(_)) { lights.emitters() as u32 } else { u32::MAX };

@@ -25,6 +25,8 @@ mod low_rank;
 mod pace;
 mod pages;
 mod path;
+#[cfg(test)]
+mod pieces;
 mod rays;
 mod render;
 mod scene;

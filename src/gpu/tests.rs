@@ -8,7 +8,7 @@ use glam::{Affine3A, Quat, UVec2, Vec2, Vec3, Vec3Swizzles, Vec4};
 use super::context::test_device;
 use super::*;
 use crate::geometry::sampling::uniform_sphere;
-use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
@@ -303,72 +303,6 @@ fn panes_let_as_much_light_through_as_on_the_cpu() {
 }
 
 #[test]
-fn random_numbers_are_equal_bit_for_bit_and_functions_nearly_so() {
-    let Some(gpu) = test_device() else { return };
-    const COUNT: u32 = 4096;
-    let answers = answers_of_pieces(&gpu, COUNT);
-    for index in 0..COUNT {
-        let [hashed, x, y, z, w, sine, cosine, angle, power, ..] = answers[index as usize];
-        let seed = hash2(index, 7);
-        assert_eq!(hashed, seed);
-        assert_eq!([x, y, z, w].map(f32::from_bits), OwenSobol::new(seed).point(index));
-        let turns = index as f32 / 256.0 - 8.0;
-        let (true_sine, true_cosine) = crate::geometry::sin_cos_turns(turns);
-        let close = |bits: u32, expected: f32| (f32::from_bits(bits) - expected).abs() < 1e-6;
-        assert!(close(sine, true_sine) && close(cosine, true_cosine), "{turns} turns");
-        assert!(close(angle, crate::geometry::arc_tangent(true_sine, true_cosine)), "{turns} turns back");
-        let expected = crate::geometry::exponential(Vec3::splat(turns)).x;
-        assert!((f32::from_bits(power) / expected - 1.0).abs() < 1e-6, "e to the {turns}");
-    }
-}
-
-/// Runs a kernel that asks the shared pieces for numbers, sixteen words a thread.
-fn answers_of_pieces(gpu: &Gpu, count: u32) -> Vec<[u32; 16]> {
-    const KERNEL: &str = "
-        @group(1) @binding(0) var<storage, read_write> words: array<u32>;
-        @compute @workgroup_size(64)
-        fn ask(@builtin(global_invocation_id) id: vec3<u32>) {
-            let seed = hash2(id.x, 7u);
-            let point = bitcast<vec4<u32>>(sobol_point(seed, id.x));
-            let turns = f32(id.x) / 256.0 - 8.0;
-            let turned = sin_cos_turns(turns);
-            let at = id.x * 16u;
-            words[at] = seed;
-            words[at + 1u] = point.x;
-            words[at + 2u] = point.y;
-            words[at + 3u] = point.z;
-            words[at + 4u] = point.w;
-            words[at + 5u] = bitcast<u32>(turned.x);
-            words[at + 6u] = bitcast<u32>(turned.y);
-            words[at + 7u] = bitcast<u32>(arc_tangent(turned.x, turned.y));
-            words[at + 8u] = bitcast<u32>(exponential(vec3(turns)).x);
-        }";
-    let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: None,
-        entries: &[scene::entry(0, scene::buffer(wgpu::BufferBindingType::Storage { read_only: false }))],
-    });
-    let module = gpu.shader("pieces", shader::tracing_source(Stack::default(), Trees::All, &[KERNEL]));
-    let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &layout]);
-    let words = gpu.empty_storage("words", u64::from(count) * 64).unwrap();
-    let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: None,
-        layout: &layout,
-        entries: &[wgpu::BindGroupEntry { binding: 0, resource: words.as_entire_binding() }],
-    });
-    let scene = GpuScene::new(gpu, &Scene::default()).unwrap();
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    {
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        pass.set_pipeline(&pipeline);
-        pass.set_bind_group(0, scene.bind_group(), &[]);
-        pass.set_bind_group(1, &bind_group, &[]);
-        pass.dispatch_workgroups(count / 64, 1, 1);
-    }
-    gpu.queue.submit([encoder.finish()]);
-    gpu.read(&words, count as usize).unwrap()
-}
-
-#[test]
 fn an_empty_scene_shows_its_sky_and_no_more() {
     let scene = Scene { sky: Sky::Uniform(Vec3::new(1.0, 2.0, 3.0)), ..Scene::default() };
     let Some([_, film]) = pictures(&scene, look_into_the_room(), 1) else { return };
@@ -407,6 +341,42 @@ fn what_a_device_has_no_room_for_is_refused_by_name() {
     let Err(fault) = GpuFilm::new(&gpu, UVec2::splat(16_384)) else { panic!("8 GiB of pixels fit") };
     let message = fault.to_string();
     assert!(message.contains("the picture's light") && message.contains(gpu.name()), "{message}");
+}
+
+#[test]
+fn what_finds_no_room_is_answered_and_the_device_works_on() {
+    let Some(gpu) = test_device() else { return };
+    let fault = gpu.guarded("buffers", || {
+        let (size, usage) = (gpu.device.limits().max_buffer_size + 4, wgpu::BufferUsages::STORAGE);
+        Ok(gpu.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false }))
+    });
+    let text = fault.err().unwrap().to_string();
+    assert!(text.contains(gpu.name()) && text.contains("no room for buffers"), "{text}");
+    gpu.wait().unwrap();
+}
+
+#[test]
+fn pictures_that_a_device_has_no_layers_for_are_refused() {
+    if test_device().is_none() {
+        return;
+    }
+    let picture = |width: u32, height: u32| {
+        let texels = Texels::Linear8(vec![[255; 4]; (width * height) as usize]);
+        let wrap = [Wrap::Repeat; 2];
+        Arc::new(Texture { name: "picture".into(), width, height, texels, wrap, pyramids: Default::default() })
+    };
+    let refusal = |limits, pictures: &[[u32; 2]]| {
+        let textures = pictures.iter().map(|&[width, height]| picture(width, height)).collect();
+        let gpu = Gpu::open(|_| limits).unwrap();
+        GpuScene::new(&gpu, &Scene { textures, ..Scene::default() }).err().map(|fault| fault.to_string())
+    };
+    let one_layer = wgpu::Limits { max_texture_array_layers: 1, ..Default::default() };
+    assert_eq!(refusal(one_layer.clone(), &[[512, 1024], [512, 1024]]), None, "both on one layer");
+    let message = refusal(one_layer, &[[1024, 1024], [1024, 1024]]).unwrap();
+    assert!(message.contains("the pictures take 8388608 bytes, more than the 4194304"), "{message}");
+    let narrow = wgpu::Limits { max_texture_dimension_2d: 512, ..Default::default() };
+    let message = refusal(narrow, &[[600, 1]]).unwrap();
+    assert!(message.contains("the pictures take") && message.contains("use the CPU"), "{message}");
 }
 
 #[test]

@@ -70,10 +70,6 @@ impl GpuPages {
     /// # Errors
     /// When the device lets shaders see less than some of that takes, or has no memory for it.
     pub fn new(gpu: &Gpu, relighter: &Relighter, format: PageFormat) -> Result<Self, GpuFault> {
-        gpu.guarded("pages that follow their lights", || Self::upload(gpu, relighter, format))
-    }
-
-    fn upload(gpu: &Gpu, relighter: &Relighter, format: PageFormat) -> Result<Self, GpuFault> {
         let transport = &relighter.level().precomputed.transport;
         let low_rank = GpuLowRank::new(gpu, transport)?;
         let elements = transport.elements();

@@ -197,15 +197,3 @@ fn a_device_that_shows_shaders_too_little_is_named() {
     let text = fault.to_string();
     assert!(text.contains("16384") && text.contains("use the CPU") && text.contains(small.name()), "{text}");
 }
-
-#[test]
-fn what_finds_no_room_is_answered_and_the_device_works_on() {
-    let Some(gpu) = test_device() else { return };
-    let fault = gpu.guarded("buffers", || {
-        let (size, usage) = (gpu.device.limits().max_buffer_size + 4, wgpu::BufferUsages::STORAGE);
-        Ok(gpu.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false }))
-    });
-    let text = fault.err().unwrap().to_string();
-    assert!(text.contains(gpu.name()) && text.contains("no room for buffers"), "{text}");
-    gpu.wait().unwrap();
-}

@@ -149,21 +149,23 @@ fn upload_array(gpu: &Gpu, kind: Kind, textures: &[&Texture], places: &mut [Plac
     if layers > most {
         return Err(too_large(u64::from(layers) * bytes_of_layer, u64::from(most) * bytes_of_layer));
     }
-    let array = gpu.device.create_texture(&TextureDescriptor {
-        label: Some("pictures"),
-        size: Extent3d { width: layer[0], height: layer[1], depth_or_array_layers: layers.max(1) },
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: TextureDimension::D2,
-        format: kind.format(),
-        usage: TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
-        view_formats: &[],
-    });
-    for index in indices {
-        upload(gpu, &array, textures[index], places[index]);
-    }
-    Ok(array
-        .create_view(&TextureViewDescriptor { dimension: Some(TextureViewDimension::D2Array), ..Default::default() }))
+    gpu.guarded("the pictures", || {
+        let array = gpu.device.create_texture(&TextureDescriptor {
+            label: Some("pictures"),
+            size: Extent3d { width: layer[0], height: layer[1], depth_or_array_layers: layers.max(1) },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: TextureDimension::D2,
+            format: kind.format(),
+            usage: TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
+            view_formats: &[],
+        });
+        for index in indices {
+            upload(gpu, &array, textures[index], places[index]);
+        }
+        let all_layers = TextureViewDescriptor { dimension: Some(TextureViewDimension::D2Array), ..Default::default() };
+        Ok(array.create_view(&all_layers))
+    })
 }
 
 /// Finds a place for each picture on layers of a width and height, and answers how many layers there are.

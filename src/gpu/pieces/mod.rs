@@ -1,0 +1,121 @@
+//! Pieces of WGSL against their twins in Rust, one by one.
+//!
+//! Each test asks a function of a piece thousands of questions in a kernel, the same of its twin, and compares the answers.
+
+mod bsdf;
+mod camera;
+mod lights;
+mod numbers;
+mod surfaces;
+
+use glam::{UVec2, Vec3, Vec4};
+
+use super::camera::CameraPass;
+use super::context::test_device;
+use super::kernel::{bind, dispatch, layout};
+use super::light_path::emissions;
+use super::shader::{piece, tracing_source};
+use super::{Gpu, GpuScene, Stack, Trees};
+use crate::geometry::sobol::OwenSobol;
+use crate::pathtrace::{PixelFilter, View};
+use crate::scene::{Camera, EmissionSampler, LightSampler, Scene};
+
+/// All pieces, and what they know of a scene and a camera.
+struct Pieces {
+    gpu: Gpu,
+    on_gpu: GpuScene,
+    scene: Scene,
+    view: View,
+}
+
+impl Pieces {
+    /// `None` where there is no device.
+    fn new(scene: Scene, view: View) -> Option<Self> {
+        let gpu = test_device()?;
+        let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
+        Some(Self { gpu, on_gpu, scene, view })
+    }
+
+    /// For pieces that ask neither a scene nor a camera.
+    fn bare() -> Option<Self> {
+        let camera = Camera::looking_at(Vec3::ZERO, Vec3::NEG_Z, 1.0).unwrap();
+        Self::new(Scene::default(), View { camera, size: UVec2::ONE, lens: None, filter: PixelFilter::Box })
+    }
+
+    /// What `fn answer(asked: Rows) -> Rows`, in WGSL, answers to each question.
+    fn answers<const ROWS: usize>(&self, answer: &str, questions: &[[Vec4; ROWS]]) -> Vec<[Vec4; ROWS]> {
+        let gpu = &self.gpu;
+        let kernel = format!(
+            "alias Rows = array<vec4<f32>, {ROWS}>;
+            @group(2) @binding(0) var<uniform> count: vec4<u32>;
+            @group(2) @binding(1) var<storage, read_write> rows: array<Rows>;
+            {answer}
+            @compute @workgroup_size(64)
+            fn ask(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{
+                let question = thread_index(id, groups);
+                if question < count.x {{
+                    rows[question] = answer(rows[question]);
+                }}
+            }}"
+        );
+        let pieces = [
+            piece!("threads"),
+            piece!("colour"),
+            piece!("light"),
+            piece!("light_tree"),
+            piece!("emission"),
+            piece!("bsdf"),
+            piece!("camera"),
+            &kernel,
+        ];
+        let module = gpu.shader("pieces", tracing_source(Stack::default(), Trees::Resting, &pieces));
+        let told = layout(gpu, "camera and emissions", &[true]);
+        let asked = layout(gpu, "questions", &[false]);
+        let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &told, &asked]);
+
+        let lights = LightSampler::new(&self.scene);
+        let emissions = emissions(&self.scene, &lights, &EmissionSampler::new(&lights));
+        let camera = gpu.uniform("camera", &[CameraPass::new(&self.view, 0..1, None)]);
+        let emissions = gpu.storage("emissions", &emissions).unwrap();
+        let told = bind(gpu, &told, &[&camera, &emissions]);
+        let count = gpu.uniform("number of questions", &[questions.len() as u32, 0, 0, 0]);
+        let rows = gpu.storage("questions", questions.as_flattened()).unwrap();
+        let asked = bind(gpu, &asked, &[&count, &rows]);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        dispatch(&mut encoder, &pipeline, &[self.on_gpu.bind_group(), &told, &asked], questions.len() as u32);
+        gpu.queue.submit([encoder.finish()]);
+        gpu.read::<Vec4>(&rows, questions.len() * ROWS).unwrap().as_chunks().0.to_vec()
+    }
+}
+
+/// Four numbers of the unit interval for each of `count` questions.
+fn numbers(seed: u32, count: u32) -> impl Iterator<Item = [f32; 4]> {
+    let points = OwenSobol::new(seed);
+    (0..count).map(move |index| points.point(index))
+}
+
+/// Some rows, and zeros after them.
+fn padded<const SOME: usize, const ROWS: usize>(rows: [Vec4; SOME]) -> [Vec4; ROWS] {
+    core::array::from_fn(|row| rows.get(row).copied().unwrap_or(Vec4::ZERO))
+}
+
+/// Asserts that all answers but so many are near what is expected: within `tolerance` of its size, or of one where that is smaller.
+fn assert_alike<const ROWS: usize>(
+    what: &str,
+    found: &[[Vec4; ROWS]],
+    expected: impl IntoIterator<Item = [Vec4; ROWS]>,
+    tolerance: f32,
+    most_exceptions: usize,
+) {
+    let mut exceptions = Vec::new();
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let is_alike = |row: usize| {
+            (found[row] - expected[row]).abs().max_element() <= tolerance * expected[row].abs().max_element().max(1.0)
+        };
+        if !(0..ROWS).all(is_alike) {
+            exceptions.push(format!("{index}: {found:?}, not {expected:?}"));
+        }
+    }
+    let first = &exceptions[..exceptions.len().min(5)];
+    assert!(exceptions.len() <= most_exceptions, "{what}: {} differ: {first:#?}", exceptions.len());
+}

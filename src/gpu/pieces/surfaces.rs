@@ -1,0 +1,112 @@
+//! Points of surfaces: where they are, which way they face, and what they look like.
+
+use glam::{UVec2, Vec2, Vec4};
+
+use super::super::tests::{look_into_the_room, room_of_everything};
+use super::{Pieces, assert_alike, numbers};
+use crate::geometry::SurfaceId;
+use crate::geometry::sampling::uniform_triangle;
+use crate::pathtrace::{PixelFilter, View};
+
+const COUNT: u32 = 4096;
+
+/// A hit of a triangle of the tree.
+const HIT: &str = "fn hit_of(asked: Rows) -> Hit {
+    return Hit(1.0, u32(asked[0].x), asked[0].yz, vec3(1.0), asked[0].w > 0.5, 0u, false);
+}";
+
+/// A point of a triangle, on either side.
+struct Point {
+    on_gpu: u32,
+    surface: SurfaceId,
+    triangle: u32,
+    barycentric: Vec2,
+    back: bool,
+}
+
+fn pieces_and_points() -> Option<(Pieces, Vec<Point>)> {
+    let view = View { camera: look_into_the_room(), size: UVec2::ONE, lens: None, filter: PixelFilter::Box };
+    let pieces = Pieces::new(room_of_everything(), view)?;
+    let triangles: Vec<_> = (0..).map_while(|index| pieces.on_gpu.source(index)).collect();
+    let points = numbers(1, COUNT).map(|[x, y, which, side]| {
+        let on_gpu = (which * triangles.len() as f32) as u32;
+        let (surface, triangle) = triangles[on_gpu as usize];
+        Point { on_gpu, surface, triangle, barycentric: uniform_triangle(Vec2::new(x, y)), back: side < 0.5 }
+    });
+    let points = points.collect();
+    Some((pieces, points))
+}
+
+fn questions<const ROWS: usize>(points: &[Point]) -> Vec<[Vec4; ROWS]> {
+    let question = |point: &Point| {
+        let back = if point.back { 1.0 } else { 0.0 };
+        [Vec4::new(point.on_gpu as f32, point.barycentric.x, point.barycentric.y, back); ROWS]
+    };
+    points.iter().map(question).collect()
+}
+
+#[test]
+fn points_stand_where_they_do_and_face_the_same_way() {
+    let Some((pieces, points)) = pieces_and_points() else { return };
+    let scene = &pieces.scene;
+    let answer = format!(
+        "{HIT}
+        fn answer(asked: Rows) -> Rows {{
+            let vertex = vertex_of(hit_of(asked));
+            return Rows(
+                vec4(0.5 * (vertex.position + vertex.behind), 0.0),
+                vec4(vertex.geometric_normal, 0.0),
+                vec4(vertex.shading_normal, 0.0),
+            );
+        }}"
+    );
+    let expected = points.iter().map(|point| {
+        let side = if point.back { -1.0 } else { 1.0 };
+        let Point { surface, triangle, barycentric, .. } = *point;
+        [
+            scene.triangle(surface, triangle).at(barycentric),
+            scene.geometric_normal(surface, triangle) * side,
+            scene.bumpy_normal(surface, triangle, barycentric) * side,
+        ]
+        .map(|vector| vector.extend(0.0))
+    });
+    // The bumps are tiles, whose edges lie a rounding apart.
+    assert_alike("points", &pieces.answers(&answer, &questions(&points)), expected, 1e-5, 40);
+}
+
+#[test]
+fn points_look_the_same() {
+    let Some((pieces, points)) = pieces_and_points() else { return };
+    let scene = &pieces.scene;
+    let answer = format!(
+        "{HIT}
+        fn answer(asked: Rows) -> Rows {{
+            let hit = hit_of(asked);
+            let surface = surface_of(hit.triangle);
+            let look = appearance_at(surface, hit, is_back(hit));
+            return Rows(
+                vec4(look.base_color, look.metallic),
+                vec4(look.reflectance, look.roughness),
+                vec4(look.clearcoat, select(0.0, look.clearcoat_roughness, look.clearcoat > 0.0), look.transmission, look.relative_ior),
+                vec4(emission_at(surface, hit.triangle, hit.barycentric), 0.0),
+                vec4(transmittance(hit.triangle, hit.barycentric), 0.0),
+            );
+        }}"
+    );
+    let expected = points.iter().map(|point| {
+        let Point { surface, triangle, barycentric, .. } = *point;
+        let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
+        let look = material.appearance_at(scene, mesh, triangle, barycentric);
+        let look = if point.back { look.from_within() } else { look };
+        // What has no varnish is asked for none.
+        let coat_roughness = if look.clearcoat > 0.0 { look.clearcoat_perceptual_roughness } else { 0.0 };
+        [
+            look.base_color.extend(look.metallic),
+            look.reflectance.extend(look.perceptual_roughness),
+            Vec4::new(look.clearcoat, coat_roughness, look.transmission, look.relative_ior),
+            material.emission_at(scene, mesh, triangle, barycentric).extend(0.0),
+            material.transmittance_at(scene, mesh, triangle, barycentric).extend(0.0),
+        ]
+    });
+    assert_alike("looks", &pieces.answers(&answer, &questions(&points)), expected, 1e-3, 0);
+}
