@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release --features viewer --example live_view -- level.glb
 //! cargo run --release --features gltf --example live_view -- level.glb --screenshot level.png     (needs no window)
+//! cargo run --release --features gltf --example live_view -- level.glb --screenshot noisy.png --samples 1 --unfiltered
 //! ```
 //!
 //! The file is an asset path. The sky is a uniform one; what else shines is in the file.
@@ -15,7 +16,7 @@ use bevy_radiosity::prelude::*;
 
 /// Radiance of the sky, cd/m2.
 const SKY: f32 = 4000.0;
-/// Samples of a pixel before a picture is taken.
+/// Samples of a pixel before a picture is taken, where nothing else is said.
 const SAMPLES: u32 = 16;
 /// GPU time for a frame of a picture that nobody watches being drawn, milliseconds.
 const UNWATCHED_BUDGET: f32 = 500.0;
@@ -25,25 +26,25 @@ struct Level(String);
 
 fn main() -> AppExit {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let screenshot = arguments.iter().position(|argument| argument == "--screenshot").map(|flag| {
-        let path = arguments.get(flag + 1).cloned().unwrap_or_else(|| "level.png".to_owned());
-        arguments.drain(flag..(flag + 2).min(arguments.len()));
-        path.into()
-    });
+    let screenshot = take_value(&mut arguments, "--screenshot", "level.png");
+    let samples = take_value(&mut arguments, "--samples", "16").and_then(|samples| samples.parse().ok());
+    let filter = !arguments.iter().any(|argument| argument == "--unfiltered");
+    arguments.retain(|argument| argument != "--unfiltered");
     let [file] = arguments.as_slice() else {
-        eprintln!("usage: live_view FILE.glb [--screenshot FILE.png]");
+        eprintln!("usage: live_view FILE.glb [--screenshot FILE.png] [--samples N] [--unfiltered]");
         return AppExit::from_code(2);
     };
-    let mut live = LiveView::default();
+    let mut live = LiveView { filter, ..default() };
     if screenshot.is_some() {
         live.frame_budget = UNWATCHED_BUDGET;
+        live.most_samples = samples.unwrap_or(SAMPLES);
     }
     let viewer = ViewerPlugin {
         // In the hall of `level.glb`.
         eye: Vec3::new(11.3, 1.75, 0.9),
         target: Vec3::new(7.2, 1.75, 3.7),
         ev100: 9.0,
-        screenshot,
+        screenshot: screenshot.map(Into::into),
         ..default()
     };
 
@@ -59,6 +60,13 @@ fn main() -> AppExit {
     #[cfg(feature = "viewer")]
     app.add_systems(Update, switch);
     app.run()
+}
+
+/// Takes a flag and what follows it, if there is such a flag, out of the arguments.
+fn take_value(arguments: &mut Vec<String>, flag: &str, otherwise: &str) -> Option<String> {
+    let place = arguments.iter().position(|argument| argument == flag)?;
+    let mut taken = arguments.drain(place..(place + 2).min(arguments.len()));
+    Some(taken.nth(1).unwrap_or_else(|| otherwise.to_owned()))
 }
 
 fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServer>) {
@@ -86,12 +94,15 @@ fn say_progress(status: Res<SceneStatus>, mut said: Local<bool>) {
 
 fn take_screenshot_when_clean(
     mut commands: Commands,
-    views: Query<&LiveViewStatus>,
+    views: Query<(&Camera, &LiveView, &LiveViewStatus)>,
     status: Res<SceneStatus>,
     mut is_taken: Local<bool>,
 ) {
     let has_level = status.last_live_rebuild.as_ref().is_some_and(|rebuild| rebuild.read.rebuilt.surfaces > 0);
-    let is_clean = has_level && views.iter().any(|view| view.samples >= SAMPLES);
+    let is_clean = has_level
+        && views.iter().any(|(camera, view, status)| {
+            camera.physical_target_size() == Some(status.size) && status.samples >= view.most_samples
+        });
     if is_clean && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);
     }

@@ -13,7 +13,7 @@ mod drawn;
 #[cfg(feature = "gltf")]
 #[path = "plugin/files.rs"]
 mod files;
-#[path = "plugin/live.rs"]
+#[path = "plugin/live/mod.rs"]
 mod live;
 #[path = "plugin/relight.rs"]
 mod relight;
