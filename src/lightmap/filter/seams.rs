@@ -26,6 +26,9 @@ const STIFFNESS: f32 = 0.004;
 const FILLED_STIFFNESS: f32 = 0.000_4;
 /// Most points along one edge.
 const MOST_POINTS: f32 = 8192.0;
+/// Most edges that a point is paired with: more meet only where things lie in the very same place. All of those are paired
+/// with the first ones, and agree with each other by them.
+const MOST_PARTNERS: usize = 8;
 
 /// What stitching found and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -220,7 +223,7 @@ impl Footprint {
     }
 }
 
-/// Points two to a texel along an edge, each with the point of another edge that it coincides with.
+/// Points two to a texel along an edge, each with the points of other edges that it coincides with.
 fn pairs_along(
     index: usize,
     rim: &Rim,
@@ -238,15 +241,15 @@ fn pairs_along(
             continue;
         }
         let position = rim.position(along);
-        for &near in grid.near(position).iter().filter(|&&near| near as usize != index) {
+        let partners = grid.near(position).iter().filter(|&&near| near as usize != index).filter_map(|&near| {
             let other = &rims[near as usize];
-            let Some(there) = other.locate(position).filter(|_| rim.is_parallel_to(other)) else { continue };
+            let there = other.locate(position).filter(|_| rim.is_parallel_to(other))?;
             let same_spot = rim.page == other.page && rim.spot(along).distance(other.spot(there)) < TOLERANCE;
             let footprint = Footprint::new(pages, other.page, other.spot(there));
-            if !same_spot && footprint.is_visible(pages) && rim.continues(along, other, there, world) {
-                pairs.push([own, footprint]);
-            }
-        }
+            let is_seam = !same_spot && footprint.is_visible(pages) && rim.continues(along, other, there, world);
+            is_seam.then_some([own, footprint])
+        });
+        pairs.extend(partners.take(MOST_PARTNERS));
     }
     pairs
 }

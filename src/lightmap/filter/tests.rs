@@ -164,3 +164,16 @@ fn floors_are_not_stitched_through_a_wall_or_around_a_corner() {
         assert_eq!(pages, before);
     }
 }
+
+#[test]
+fn floors_in_the_very_same_place_agree_by_few_pairs_each() {
+    let count = 100;
+    let fixture = floors(&vec![Vec3::ZERO; count]);
+    let elements = build(&fixture);
+    let grey = |id: ElementId| Vec3::splat(elements.surface(id).index() as f32 / count as f32);
+    let mut pages = painted(&fixture, &elements, |id| (grey(id), 1.0));
+    let Stitched { pairs, before, after } = stitched(&fixture, &elements, &mut pages);
+    // Four edges, two points to a texel, and eight others of the ninety-nine that each point has.
+    assert!((count..=count * 4 * 32 * 8).contains(&pairs), "{pairs}");
+    assert!(after < 0.02 * before, "{before} {after}");
+}
