@@ -66,33 +66,9 @@ use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::scene::{Scene, luminance};
 
-/// How the part of a patch is found that an element sees.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Visibility {
-    /// Rays are tested against the triangles in the shaft where those are few, else by the scene's tree.
-    #[default]
-    ShaftsAndTree,
-    /// Rays are tested against the triangles in the shaft, however many, unless some let light through.
-    #[cfg(test)]
-    Shafts,
-    /// Rays are asked of the scene's tree wherever a shaft is not empty.
-    #[cfg(test)]
-    Tree,
-}
-
-impl Visibility {
-    /// The longest list of triangles that is kept.
-    fn most_candidates(self) -> usize {
-        match self {
-            // About as many as a ray through the scene's tree has to be tested against.
-            Self::ShaftsAndTree => 16,
-            #[cfg(test)]
-            Self::Shafts => usize::MAX,
-            #[cfg(test)]
-            Self::Tree => 0,
-        }
-    }
-}
+/// Rays are tested against the triangles in a shaft where there are no more of them, else by the scene's tree: that is as
+/// fast with one triangle and faster with more.
+const MOST_CANDIDATES: usize = 1;
 
 /// The share of the wanted error that power which is never shot may cause.
 const UNSHOT_SHARE: f64 = 0.1;
@@ -204,7 +180,7 @@ impl Bounces<'_> {
         let sources: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
         let place = Place { scene, world, elements, visible: &lit.visible_fraction };
         let options = Options {
-            visibility: Visibility::default(),
+            most_candidates: MOST_CANDIDATES,
             noise: (VISIBILITY_SHARE * settings.error).max(LEAST_VISIBILITY_ERROR),
             most_bytes: (settings.memory_mib as usize) << 18,
             seed: settings.seed,

@@ -9,7 +9,7 @@ use super::occluders::Occluders;
 use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::shooter::{Geometry, Shining, Shooter, Straight};
-use super::{PatchId, Refine, Visibility};
+use super::{PatchId, Refine};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
@@ -29,7 +29,8 @@ pub struct Place<'a> {
 /// How to refine.
 #[derive(Clone, Copy)]
 pub struct Options {
-    pub visibility: Visibility,
+    /// The longest list of triangles in a shaft that rays are tested against, instead of the scene's tree.
+    pub most_candidates: usize,
     /// Error that rays which ask what is in sight may cause, over the mean irradiance, about.
     pub noise: f32,
     /// Memory for exchanges.
@@ -40,7 +41,7 @@ pub struct Options {
 /// A solution that each shot brings nearer to the end (`000` S1).
 pub struct Refinement<'a> {
     place: Place<'a>,
-    visibility: Visibility,
+    most_candidates: usize,
     patches: Vec<Patch>,
     receivers: Vec<Receiver>,
     responses: Vec<Response>,
@@ -130,7 +131,7 @@ impl<'a> Refinement<'a> {
         let state = |patch: &Patch| State::new(patch, &responses, source);
         let mut refinement = Self {
             place,
-            visibility: options.visibility,
+            most_candidates: options.most_candidates,
             bounds: patches.iter().map(bounds).collect(),
             states: patches.iter().map(state).collect(),
             occluders: Occluders::new(scene),
@@ -171,7 +172,17 @@ impl<'a> Refinement<'a> {
     /// Shoots all that a patch has.
     pub fn shoot(&mut self, patch: PatchId) {
         let Self {
-            place, visibility, patches, receivers, responses, bounds, occluders, exchanges, states, rays, ..
+            place,
+            most_candidates,
+            patches,
+            receivers,
+            responses,
+            bounds,
+            occluders,
+            exchanges,
+            states,
+            rays,
+            ..
         } = self;
         let (power, each) = states[patch.index()].take();
         let shines = &patches[patch.index()];
@@ -183,7 +194,7 @@ impl<'a> Refinement<'a> {
                 receivers,
                 bounds,
                 occluders,
-                visibility: *visibility,
+                most_candidates: *most_candidates,
                 light_per_ray: self.light_per_ray,
             };
             let parts = parts(place.scene, place.elements, shines, |id| ElementId(id.0));

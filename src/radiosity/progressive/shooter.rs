@@ -2,13 +2,13 @@
 
 use glam::{Vec2, Vec3};
 
+use super::PatchId;
 use super::exchanges::Factors;
 use super::groups::Group;
 use super::occluders::{Candidates, Occluders};
 use super::patches::{Facet, Part, Patch};
 use super::receivers::{NEAR_POINTS, POINTS, Receiver, ReceiverId};
 use super::shaft::Shaft;
-use super::{PatchId, Visibility};
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::radiosity::form_factor::point_to_polygon;
@@ -29,7 +29,8 @@ pub struct Geometry<'a> {
     pub receivers: &'a [Receiver],
     pub bounds: &'a [Aabb],
     pub occluders: &'a Occluders,
-    pub visibility: Visibility,
+    /// The longest list of triangles that rays are tested against.
+    pub most_candidates: usize,
     /// Light that a ray should decide on, lux: brighter pairs of patches get more rays, dimmer ones one now and then.
     pub light_per_ray: f32,
 }
@@ -122,7 +123,7 @@ impl<'a> Shooter<'a> {
                 shaft.keep_above(patch.facets[0].corners[0], normal);
             }
         }
-        Some(self.geometry.occluders.within(&shaft, self.geometry.visibility.most_candidates()))
+        Some(self.geometry.occluders.within(&shaft, self.geometry.most_candidates))
     }
 
     /// How much each receiver of a patch gets of the shooter's light, and how many rays that took. Without a `look`, nothing

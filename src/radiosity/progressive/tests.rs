@@ -8,7 +8,7 @@ use super::patches::{Facet, Patch, facets_of, parts, patch};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::refinement::shining as shining_of;
 use super::shooter::{Geometry, Shining, Shooter, Straight};
-use super::{Options, PatchId, Place, Refine, Refinement, Visibility};
+use super::{MOST_CANDIDATES, Options, PatchId, Place, Refine, Refinement};
 use crate::kdtree::{BruteForce, World};
 use crate::lightmap::{ElementId, Elements};
 use crate::progress::{Monitor, Unmonitored};
@@ -63,8 +63,8 @@ impl Fixture {
         Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible }
     }
 
-    fn refinement(&self, sources: &[Vec3], visibility: Visibility, most_bytes: usize) -> Refinement<'_> {
-        let options = Options { visibility, noise: 0.002, most_bytes, seed: 7 };
+    fn refinement(&self, sources: &[Vec3], most_candidates: usize, most_bytes: usize) -> Refinement<'_> {
+        let options = Options { most_candidates, noise: 0.002, most_bytes, seed: 7 };
         Refinement::new(self.place(), sources, &options)
     }
 }
@@ -81,8 +81,8 @@ fn shoot_all(refinement: &mut Refinement, tolerance: f64) {
 fn shafts_hide_exactly_what_the_trees_of_all_triangles_hide() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let received = [Visibility::Shafts, Visibility::Tree, Visibility::ShaftsAndTree].map(|visibility| {
-        let mut refinement = fixture.refinement(&sources, visibility, MUCH);
+    let received = [usize::MAX, 0, MOST_CANDIDATES].map(|most_candidates| {
+        let mut refinement = fixture.refinement(&sources, most_candidates, MUCH);
         shoot_all(&mut refinement, 0.05);
         assert!(refinement.shots() > 50);
         refinement.received()
@@ -96,7 +96,7 @@ fn an_empty_room_is_refined_without_a_single_ray() {
     let mut test = TestScene::default();
     test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(0.5, 1.0));
     let fixture = Fixture::new(&test);
-    let mut refinement = fixture.refinement(&emitted(&fixture.elements), Visibility::Shafts, MUCH);
+    let mut refinement = fixture.refinement(&emitted(&fixture.elements), MOST_CANDIDATES, MUCH);
     shoot_all(&mut refinement, 1e-3);
     assert_eq!(refinement.rays(), 0);
     // Radiosity pi from everywhere: irradiance is pi / (1 - 0.5) everywhere.
@@ -111,12 +111,12 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
     let Fixture { elements, .. } = &fixture;
     let sources = emitted(elements);
     // Columns of the matrix: what one lumen a square metre of each element brings to all others.
-    let patches = fixture.refinement(&sources, Visibility::Tree, MUCH).patches();
+    let patches = fixture.refinement(&sources, 0, MUCH).patches();
     assert!(patches <= elements.len() && patches > 100);
     let unit = vec![Vec3::ONE; elements.len()];
     let columns: Vec<Vec<f32>> = (0..patches)
         .map(|patch| {
-            let mut one = fixture.refinement(&unit, Visibility::Tree, MUCH);
+            let mut one = fixture.refinement(&unit, 0, MUCH);
             one.shoot(PatchId::from_index(patch));
             one.received().iter().map(|received| received.x).collect()
         })
@@ -133,7 +133,7 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
         }
         radiosity = next;
     }
-    let mut refinement = fixture.refinement(&sources, Visibility::default(), MUCH);
+    let mut refinement = fixture.refinement(&sources, MOST_CANDIDATES, MUCH);
     shoot_all(&mut refinement, 1e-6);
     let received = refinement.received();
     // Rays that ask what is in sight differ from shot to shot.
@@ -189,7 +189,7 @@ impl<'a> Ledger<'a> {
 fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let mut refinement = fixture.refinement(&sources, Visibility::default(), MUCH);
+    let mut refinement = fixture.refinement(&sources, MOST_CANDIDATES, MUCH);
     let mut ledger = Ledger::new(&fixture, &sources);
     // One patch an element, of those that light reaches.
     let elements: Vec<usize> = (0..sources.len()).filter(|&element| fixture.visible[element] > 0.0).collect();
@@ -223,7 +223,7 @@ fn without_memory_for_interactions_the_light_is_the_same() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
     let received = [MUCH, 0].map(|most_bytes| {
-        let mut refinement = fixture.refinement(&sources, Visibility::default(), most_bytes);
+        let mut refinement = fixture.refinement(&sources, MOST_CANDIDATES, most_bytes);
         shoot_all(&mut refinement, 0.1);
         refinement.received()
     });
@@ -242,7 +242,7 @@ fn glass_between_patches_tints_what_they_send_each_other() {
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     let tinted = Fixture::new(&test);
     let [bare, through] = [&clear, &tinted].map(|fixture| {
-        let mut refinement = fixture.refinement(&emitted(&fixture.elements), Visibility::default(), MUCH);
+        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MOST_CANDIDATES, MUCH);
         shoot_all(&mut refinement, 1e-3);
         refinement.received()
     });
@@ -343,7 +343,7 @@ impl Corner {
             receivers,
             bounds: &[patches[0].bounds()],
             occluders: &Occluders::new(scene),
-            visibility: Visibility::default(),
+            most_candidates: MOST_CANDIDATES,
             light_per_ray: 1.0,
         };
         let shining = Shining { patch: &patches[1], bounds: patches[1].bounds(), parts: &parts, glow: 1.0 };

@@ -106,7 +106,7 @@ impl<'a> Blocked<'a> {
         let common = Common {
             patches: all_patches,
             light_per_ray: brightness.light_per_ray(options.noise),
-            visibility: options.visibility,
+            most_candidates: options.most_candidates,
             most_bytes: (options.most_bytes - sites.bytes()) / (2 * interfaces.len()),
             seed: options.seed,
         };

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::super::{Options, Place, Refine, Refinement, Visibility};
+use super::super::{MOST_CANDIDATES, Options, Place, Refine, Refinement};
 use super::Blocked;
 use crate::kdtree::{BruteForce, Preset, World};
 use crate::lightmap::Elements;
@@ -49,7 +49,7 @@ impl Fixture {
     }
 
     fn options(most_bytes: usize) -> Options {
-        Options { visibility: Visibility::default(), noise: 0.002, most_bytes, seed: 7 }
+        Options { most_candidates: MOST_CANDIDATES, noise: 0.002, most_bytes, seed: 7 }
     }
 
     /// What each element receives in the end when the whole scene is worked on at once.

@@ -1,14 +1,14 @@
 //! What shooting takes at once and in subscenes: prints a row of the table in `BENCHMARKS.md`.
 //!
 //! ```text
-//! SUBSCENES=4 VISIBILITY=tree cargo test --release --no-default-features --lib what_shooting_takes -- --ignored --nocapture
+//! SUBSCENES=4 CANDIDATES=16 cargo test --release --no-default-features --lib what_shooting_takes -- --ignored --nocapture
 //! ```
 
 use std::env::var;
 use std::sync::Arc;
 
 use super::super::tally::Sums;
-use super::super::{Options, Place, Refine, Refinement, UNSHOT_SHARE, Visibility};
+use super::super::{MOST_CANDIDATES, Options, Place, Refine, Refinement, UNSHOT_SHARE};
 use super::{Blocked, Worker};
 use crate::kdtree::{Preset, World};
 use crate::lightmap::{Elements, Layout, LayoutSettings};
@@ -58,12 +58,8 @@ fn what_shooting_takes() {
     let visible: Vec<f32> = elements.ids().map(|id| if is_open(id) { 1.0 } else { 0.0 }).collect();
     let sources: Vec<_> = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
     let place = Place { scene: &scene, world: &world, elements: &elements, visible: &visible };
-    let visibility = match var("VISIBILITY").as_deref() {
-        Ok("tree") => Visibility::Tree,
-        Ok("shafts") => Visibility::Shafts,
-        _ => Visibility::ShaftsAndTree,
-    };
-    let options = Options { visibility, noise: 0.3 * ERROR as f32, most_bytes: 1 << 30, seed: 0 };
+    let most_candidates = asked("CANDIDATES", MOST_CANDIDATES as f32) as usize;
+    let options = Options { most_candidates, noise: 0.3 * ERROR as f32, most_bytes: 1 << 30, seed: 0 };
     let count = asked("SUBSCENES", 0.0) as u32;
     let before = cpu_seconds();
     let (shots, patches, [sight, masks], Sums { shafts, empty, lists, listed, tested }) = if count == 0 {
@@ -80,7 +76,7 @@ fn what_shooting_takes() {
         (blocked.shots(), blocked.patches(), rays, blocked.sites.tally())
     };
     println!(
-        "| {count} | {visibility:?} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
+        "| {count} | lists of at most {most_candidates} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
          % empty | {:.1} % listed | {:.1} a list | {:.1} triangles tested a shaft | {:.2} M sight rays | {:.2} M mask rays |",
         elements.len(),
         cpu_seconds() - before,

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
+use super::super::PatchId;
 use super::super::exchanges::{ExchangeCache, Exchanges};
 use super::super::occluders::Candidates;
 use super::super::patches::{Part, Patch};
 use super::super::receivers::{ReceiverId, Response};
 use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Look, Shooter, Straight, Target};
-use super::super::{PatchId, Visibility};
 use super::message::{Flash, Message, Shape};
 use super::site::{Site, Sites};
 use crate::geometry::Aabb;
@@ -27,7 +27,7 @@ pub struct Common {
     /// Patches of all of them.
     pub patches: usize,
     pub light_per_ray: f32,
-    pub visibility: Visibility,
+    pub most_candidates: usize,
     /// Memory of one of them for exchanges, and as much for masks.
     pub most_bytes: usize,
     pub seed: u32,
@@ -166,7 +166,7 @@ impl Worker {
                 receivers,
                 bounds,
                 occluders: &local.occluders,
-                visibility: common.visibility,
+                most_candidates: common.most_candidates,
                 light_per_ray: common.light_per_ray,
             };
             let seed = hash2(hash2(common.seed, flash.patch as u32), interface.cell().0);
