@@ -6,7 +6,7 @@
 //!
 //! Twenty lights and twenty more that nothing was chosen by, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
 //! bake's: stored hits of RAYS gather rays of each half (none: no table, but what precomputing takes), swept over until
-//! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left, 2,000 patches; by that word alone nothing else is measured. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
+//! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left, 2,000 patches of one size; by that word alone low rank and that are all that is measured. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
 //! the product of the differences from each stands for the square of the error, without the truth's noise. *Mottle* is how
 //! far neighbouring elements differ that should not, as a part of their light, where there is some.
 
@@ -20,7 +20,7 @@ use bevy_radiosity::geometry::{Ray, RayQuery};
 use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::radiosity::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
+use bevy_radiosity::radiosity::low_rank::{LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use bevy_radiosity::radiosity::{Accumulators, Content, CpuBackend, HALVES, Hits, Step, StoredHits, TransportBackend};
 use bevy_radiosity::relight::{self, LiveLight, Relighter, UpdateSettings};
 use bevy_radiosity::scene::{Light, LightKind, Scene, Sky, load, luminance};
@@ -71,7 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let weights: Vec<f64> = level.elements.area.iter().zip(&visible).map(|(a, b)| f64::from(a * b)).collect();
     if rays == 0 {
         let stored = backend.snapshot()?;
-        low_rank(&level, &visible, (2000, LOSS), stored.iter().flat_map(|half| &half.stored));
+        let patches = timed("patches", || Patches::uniform(&level.elements, &visible, 2000));
+        low_rank(&level, patches, LOSS, stored.iter().flat_map(|half| &half.stored));
         return Ok(());
     }
     let problems = level.problems(rays, &weights)?;
@@ -93,22 +94,36 @@ fn main() -> Result<(), Box<dyn Error>> {
                 swept(&transport, &problem.direct, vec![Vec3::ZERO; count], sweeps)
             });
         }
-        for most in PATCHES.into_iter().filter(|most| !is_live_alone || *most == PATCHES[PATCHES.len() - 1]) {
-            if steps == RAYS.len() && most == PATCHES[PATCHES.len() - 1] {
-                let whole = low_rank(&level, &visible, (most, 0.0), of_steps());
-                let name = format!("{rays} rays, {} patches, nothing left out", whole.patches.len());
-                judge.report(&name, whole.bytes(), known, |problem| relit(&whole, &problem.direct));
-            }
-            let low_rank = low_rank(&level, &visible, (most, LOSS), of_steps());
-            let edge = (judge.weights.iter().sum::<f64>() / low_rank.patches.len() as f64).sqrt();
-            let name = format!("{rays} rays, {} patches of {edge:.2} m", low_rank.patches.len());
-            let bytes = low_rank.bytes();
-            judge.report(&name, bytes, known, |problem| relit(&low_rank, &problem.direct));
-            for sweeps in [1, 2] {
-                let name = format!("... and {sweeps} sweeps over stored hits");
-                judge.report(&name, bytes + hits, known, |problem| {
-                    swept(&transport, &problem.direct, relit(&low_rank, &problem.direct), sweeps)
+        let kinds: &[PatchKind] =
+            if steps == RAYS.len() { &[PatchKind::Coherent, PatchKind::Uniform] } else { &[PatchKind::Uniform] };
+        for (most, &kind) in PATCHES.iter().flat_map(|&most| kinds.iter().map(move |kind| (most, kind))) {
+            let patches = timed("patches", || kind.patches(&level.elements, &visible, &stored, most));
+            let is_last = steps == RAYS.len() && most == PATCHES[PATCHES.len() - 1] && kind == PatchKind::Uniform;
+            let edge = (judge.weights.iter().sum::<f64>() / patches.len() as f64).sqrt();
+            let of_kind = match kind {
+                PatchKind::Uniform => format!("{rays} rays, {} patches of {edge:.2} m", patches.len()),
+                PatchKind::Coherent => format!("{rays} rays, {} patches of one view", patches.len()),
+            };
+            if is_last {
+                let whole = low_rank(&level, patches.clone(), 0.0, of_steps());
+                judge.report(&format!("{of_kind}, nothing left out"), whole.bytes(), known, |problem| {
+                    relit(&whole, &problem.direct)
                 });
+            }
+            let low_rank = low_rank(&level, patches, LOSS, of_steps());
+            let bytes = low_rank.bytes();
+            for (problems, which) in [(known, ""), (others, ", other lights")] {
+                judge
+                    .report(&format!("{of_kind}{which}"), bytes, problems, |problem| relit(&low_rank, &problem.direct));
+                for sweeps in [1, 2] {
+                    let name = format!("... and {sweeps} sweeps over stored hits{which}");
+                    judge.report(&name, bytes + hits, problems, |problem| {
+                        swept(&transport, &problem.direct, relit(&low_rank, &problem.direct), sweeps)
+                    });
+                }
+            }
+            if is_live_alone && !is_last {
+                continue;
             }
             let mut live = level.live(low_rank, &visible, of_steps());
             for (problems, which) in [(known, ""), (others, ", other lights")] {
@@ -269,11 +284,10 @@ fn own_order(elements: usize) -> Vec<u32> {
 
 fn low_rank<'a>(
     level: &Level,
-    visible: &[f32],
-    (most, loss): (usize, f32),
+    patches: Patches,
+    loss: f32,
     stored: impl IntoIterator<Item = &'a StoredHits>,
 ) -> LowRank {
-    let patches = timed("patches", || Patches::uniform(&level.elements, visible, most));
     let rows = timed("rows", || Rows::of_hits(&patches, stored));
     timed("U and K", || LowRank::new(patches, &level.elements.reflectance, &rows, loss))
 }

@@ -136,6 +136,11 @@ fn transport_for_changing_lights_is_a_file_beside_the_level_and_in_the_report() 
     // The sizes of arrays in memory are those of the file, but for its header.
     let bytes = fs::metadata(folder.path().join("out/relight.bin")).unwrap().len();
     assert!((number("bytes") - bytes as f64).abs() < 256.0, "{bytes}: {report}");
+    let by_view = ["--relight", "60", "--relight-patches", "coherent"];
+    run(&folder, &[&bake("builtin:cornell_box", "by_view")[..], &by_view].concat());
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    let level = String::from_utf8(read("by_view/level.ron")).unwrap();
+    assert!(level.contains("coherent") && read("by_view/relight.bin") != read("out/relight.bin"), "{level}");
     let without = json(&run(&folder, &[&bake("builtin:cornell_box", "plain")[..], &["--json"]].concat()));
     assert!(without["relight"].is_null() && !folder.path().join("plain/relight.bin").exists(), "{without}");
 }
@@ -149,7 +154,7 @@ fn numbers_of_patches_that_cannot_be_are_refused_and_nothing_is_written() {
         let said = complaint(&folder, &[&bake("builtin:cornell_box", "out")[..], &["--relight", patches]].concat());
         assert!(said.contains(reason), "{said}");
     }
-    for patches in ["--relight=-1", "--relight=many"] {
+    for patches in ["--relight=-1", "--relight=many", "--relight-patches=coherent"] {
         let output = run(&folder, &[&bake("builtin:cornell_box", "out")[..], &[patches]].concat());
         assert_eq!(output.status.code(), Some(2), "{patches}: {}", stderr(&output));
     }

@@ -249,6 +249,7 @@ impl<'a> Job<'a> {
                     elements,
                     solution: &solution,
                     patches: patches as usize,
+                    kind: job.settings.relight_patches,
                     storable: storable_rays(elements.len(), job.settings.solver.memory_mib),
                 };
                 let precomputed = match task.run(&mut *backend, monitor) {

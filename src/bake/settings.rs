@@ -6,6 +6,7 @@ use super::BakeError;
 use crate::kdtree::Preset;
 use crate::lightmap::LayoutSettings;
 use crate::pathtrace::VolumeSettings;
+use crate::radiosity::low_rank::PatchKind;
 use crate::radiosity::{Method, SolverSettings};
 
 /// How hard the tree that answers rays is tried for.
@@ -64,6 +65,8 @@ pub struct BakeSettings {
     /// Patches to precompute the transport with for lights that change later, at most; `None` for none. More of them tell
     /// finer what light changes where, and take more memory and time at each change.
     pub relight: Option<u32>,
+    /// Whether those patches are of one size or of one view. `BENCHMARKS.md` has how near either comes.
+    pub relight_patches: PatchKind,
 }
 
 impl Default for BakeSettings {
@@ -75,6 +78,7 @@ impl Default for BakeSettings {
             filter: FilterSettings::default(),
             volume: Some(VolumeSettings::default()),
             relight: None,
+            relight_patches: PatchKind::default(),
         }
     }
 }

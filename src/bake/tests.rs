@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::lightmap::Page;
+use crate::radiosity::low_rank::PatchKind;
 use crate::scene::check::repair;
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 
@@ -293,8 +294,9 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
 }
 
 /// A bake of the Cornell box with so many patches for relighting.
-fn relightable(patches: u32) -> Result<Bake, BakeError> {
-    let mut settings = BakeSettings { volume: None, relight: Some(patches), ..BakeSettings::default() };
+fn relightable(patches: u32, relight_patches: PatchKind) -> Result<Bake, BakeError> {
+    let mut settings =
+        BakeSettings { volume: None, relight: Some(patches), relight_patches, ..BakeSettings::default() };
     settings.layout.texels_per_metre = 8.0;
     settings.solver.error = 0.02;
     run(Arc::new(crate::scene::builtin::build("cornell_box").unwrap()), &settings, &Unobserved)
@@ -303,10 +305,12 @@ fn relightable(patches: u32) -> Result<Bake, BakeError> {
 #[test]
 fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
     let folder = tempfile::tempdir().unwrap();
-    let mut bake = relightable(400).unwrap();
+    let [mut bake, by_view] = [PatchKind::Uniform, PatchKind::Coherent].map(|kind| relightable(400, kind).unwrap());
+    for relight in [&bake, &by_view].map(|bake| bake.report.relight.unwrap()) {
+        println!("{relight:?}");
+        assert!(relight.error < 0.05 && (200..=400).contains(&relight.patches), "{relight:?}");
+    }
     let relight = bake.report.relight.unwrap();
-    println!("{relight:?}");
-    assert!(relight.error < 0.05 && (200..=400).contains(&relight.patches), "{relight:?}");
 
     bake.write(folder.path()).unwrap();
     let level = crate::lightmap::files::Level::read(folder.path()).unwrap();
@@ -321,7 +325,7 @@ fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
 
 #[test]
 fn more_patches_than_elements_are_refused_in_a_sentence() {
-    let refusal = relightable(1_000_000).unwrap_err().to_string();
+    let refusal = relightable(1_000_000, PatchKind::Uniform).unwrap_err().to_string();
     assert!(refusal.starts_with("1000000 patches") && refusal.contains("--relight"), "{refusal}");
     let settings = BakeSettings { relight: Some(5), ..BakeSettings::default() };
     let of_none = super::job::check_patches(&settings, 0).unwrap_err().to_string();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
 use crate::lightmap::Unwrapper;
 use crate::pathtrace::VolumeSettings;
+use crate::radiosity::low_rank::PatchKind;
 use crate::radiosity::{Content, Method, SubsceneSettings};
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings};
@@ -58,6 +59,9 @@ pub struct Arguments {
     /// Precompute the transport for lights that change later, with at most so many patches
     #[arg(long, value_name = "K")]
     relight: Option<u32>,
+    /// How texels are grouped into these patches
+    #[arg(long, value_enum, value_name = "KIND", default_value_t, requires = "relight")]
+    relight_patches: PatchArgument,
     /// Leave the noise of a short bake as it is
     #[arg(long)]
     no_denoise: bool,
@@ -97,6 +101,15 @@ enum ContentArgument {
     Full,
     /// Indirect light alone; the lights stay live
     Indirect,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum PatchArgument {
+    /// Patches of one size
+    #[default]
+    Uniform,
+    /// Patches of one view: small where neighbours see different things
+    Coherent,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -150,6 +163,10 @@ impl Arguments {
             VolumeSettings { spacing: self.volume.unwrap_or(default.spacing), ..default }
         });
         settings.relight = self.relight;
+        settings.relight_patches = match self.relight_patches {
+            PatchArgument::Uniform => PatchKind::Uniform,
+            PatchArgument::Coherent => PatchKind::Coherent,
+        };
         Ok(settings)
     }
 

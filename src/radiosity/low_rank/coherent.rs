@@ -27,26 +27,21 @@ impl Patches {
     ///
     /// Whether a patch is cut depends on nothing but the patch, so a lower limit of either kind never brings fewer.
     pub fn coherent(&self, elements: &Elements, visible: &[f32], views: [&Rows; 2], coherence: Coherence) -> Self {
-        let area: Vec<f32> = elements.area.iter().zip(visible).map(|(area, visible)| area * visible).collect();
-        let viewers = Viewers { elements, area: &area, views, coarse: self.len() };
-        let mut done: Vec<Cut> = Vec::new();
-        let first = self.groups().into_iter().enumerate();
-        let mut list: Vec<Cut> = first.map(|(coarse, group)| Cut { coarse, path: 0, depth: 0, group }).collect();
-        // The list's order is kept: those of a round are looked at before any that they are cut into.
-        while !list.is_empty() {
-            let halves: Vec<Option<[Cut; 2]>> = list.par_iter().map(|cut| viewers.halves(cut, coherence)).collect();
-            let mut next = Vec::new();
-            for (cut, halves) in list.into_iter().zip(halves) {
-                match halves {
-                    Some(halves) => next.extend(halves),
-                    None => done.push(cut),
-                }
-            }
-            list = next;
-        }
-        done.sort_by_key(|cut| (cut.coarse, cut.path));
-        let groups: Vec<Vec<ElementId>> = done.into_iter().map(|cut| cut.group).collect();
-        Self::new(&groups, &area)
+        let viewers = Viewers::new(self, elements, visible, views, |difference, _| difference);
+        viewers.patches(viewers.cuts(self, coherence), coherence.most_difference)
+    }
+
+    /// As many patches as can be had up to `most`, by whatever limit that takes, none cut that is smaller than a tenth of
+    /// what is theirs on average. Here a patch counts by its area too: large ones tell more light wrong, and cut by
+    /// difference alone light was further off. There are never fewer than the coarse ones.
+    pub fn coherent_up_to(&self, elements: &Elements, visible: &[f32], views: [&Rows; 2], most: usize) -> Self {
+        let viewers = Viewers::new(self, elements, visible, views, |difference, area| difference * area);
+        let least_area = SMALLEST * viewers.area.iter().sum::<f32>() / most.max(1) as f32;
+        let cuts = viewers.cuts(self, Coherence { most_difference: 0.0, least_area });
+        let mut limits: Vec<f32> = cuts.iter().map(|cut| cut.is_cut_below).collect();
+        limits.sort_by(|a, b| b.total_cmp(a));
+        let limit = limits.get(most.saturating_sub(self.len())).copied().unwrap_or_default();
+        viewers.patches(cuts, limit)
     }
 }
 
@@ -57,7 +52,13 @@ struct Cut {
     path: u64,
     depth: u32,
     group: Vec<ElementId>,
+    /// The limits below which there is such a part, and below which it is cut in two.
+    exists_below: f32,
+    is_cut_below: f32,
 }
+
+/// Parts of a patch's mean area that patches are not cut below, where so many of them are asked for.
+const SMALLEST: f32 = 0.1;
 
 /// Cuts deeper than this would not be told apart.
 const DEEPEST: u32 = 64;
@@ -65,28 +66,67 @@ const DEEPEST: u32 = 64;
 struct Viewers<'a> {
     elements: &'a Elements,
     /// What of each element light reaches, square metres.
-    area: &'a [f32],
+    area: Vec<f32>,
     views: [&'a Rows; 2],
     coarse: usize,
+    /// What is held against the limit, of a difference and an area.
+    measure: fn(f32, f32) -> f32,
 }
 
-impl Viewers<'_> {
+impl<'a> Viewers<'a> {
+    fn new(
+        coarse: &Patches,
+        elements: &'a Elements,
+        visible: &[f32],
+        views: [&'a Rows; 2],
+        measure: fn(f32, f32) -> f32,
+    ) -> Self {
+        let area = elements.area.iter().zip(visible).map(|(area, visible)| area * visible).collect();
+        Self { elements, area, views, coarse: coarse.len(), measure }
+    }
+
+    /// Coarse patches, their halves, and so on.
+    fn cuts(&self, coarse: &Patches, coherence: Coherence) -> Vec<Cut> {
+        let first = coarse.groups().into_iter().enumerate();
+        let whole =
+            |(coarse, group)| Cut { coarse, path: 0, depth: 0, group, exists_below: f32::INFINITY, is_cut_below: 0.0 };
+        let mut list: Vec<Cut> = first.map(whole).collect();
+        let mut done: Vec<Cut> = Vec::new();
+        // The list's order is kept: those of a round are looked at before any that they are cut into.
+        while !list.is_empty() {
+            let halves: Vec<[Cut; 2]> = list.par_iter_mut().filter_map(|cut| self.halves(cut, coherence)).collect();
+            done.extend(list);
+            list = halves.into_iter().flatten().collect();
+        }
+        done
+    }
+
     /// The halves of a patch that has to be cut.
-    fn halves(&self, cut: &Cut, coherence: Coherence) -> Option<[Cut; 2]> {
+    fn halves(&self, cut: &mut Cut, coherence: Coherence) -> Option<[Cut; 2]> {
         let whole: f32 = cut.group.iter().map(|id| self.elements.area[id.index()]).sum();
         if whole <= coherence.least_area || cut.depth == DEEPEST {
             return None;
         }
         let halves = self.split(&cut.group)?;
-        if self.difference(&halves) <= coherence.most_difference {
+        cut.is_cut_below = (self.measure)(self.difference(&halves), whole).min(cut.exists_below);
+        if cut.is_cut_below <= coherence.most_difference {
             return None;
         }
         let [first, second] = halves;
         let half = |group, second: bool| {
             let path = cut.path | u64::from(second) << (DEEPEST - 1 - cut.depth);
-            Cut { coarse: cut.coarse, path, depth: cut.depth + 1, group }
+            let exists_below = cut.is_cut_below;
+            Cut { coarse: cut.coarse, path, depth: cut.depth + 1, group, exists_below, is_cut_below: 0.0 }
         };
         Some([half(first, false), half(second, true)])
+    }
+
+    /// The patches that a limit leaves.
+    fn patches(&self, mut cuts: Vec<Cut>, limit: f32) -> Patches {
+        cuts.retain(|cut| cut.exists_below > limit && cut.is_cut_below <= limit);
+        cuts.sort_by_key(|cut| (cut.coarse, cut.path));
+        let groups: Vec<Vec<ElementId>> = cuts.into_iter().map(|cut| cut.group).collect();
+        Patches::new(&groups, &self.area)
     }
 
     /// Both sides of the middle of the elements' centres, across the axis along which they reach furthest.

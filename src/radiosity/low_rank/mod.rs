@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! patches      which elements make up which patch                 (V)
-//! uniform      patches of one size, by charts or by halving       coherent   patches of one view
+//! uniform      patches of one size, by charts or by halving       coherent   patches of one view        kind   either
 //! rows         what elements see of patches                       (U), from stored hits, by rays, or from form factors
 //! packed       large matrices, in sixteen bits a value and without what is dark
 //! inverse      all bounces between patches                        (K)
@@ -30,6 +30,7 @@ mod coherent;
 mod file;
 mod halving;
 mod inverse;
+mod kind;
 mod moved;
 mod packed;
 mod patches;
@@ -45,6 +46,7 @@ mod uniform;
 
 pub use coherent::Coherence;
 pub use file::{Precomputed, PrecomputedError};
+pub use kind::PatchKind;
 pub use moved::{Followed, Moved};
 pub use packed::{LANES, Packed, PackedParts, Tile, tiles};
 pub use patches::{PatchId, Patches};

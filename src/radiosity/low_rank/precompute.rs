@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
+use super::{LowRank, PatchKind, Precomputed, Receivers, Rows, StoredTransport};
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::backend::{Hits, Step, StepError, TransportBackend};
@@ -16,7 +16,7 @@ const RAYS: u32 = 512;
 /// The share of what an element sees that may be simplified away.
 const LOSS: f32 = 0.01;
 
-/// Precomputing the transport between elements and patches of one size, from the rays whose hits a bake has stored.
+/// Precomputing the transport between elements and patches, from the rays whose hits a bake has stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Precompute<'a> {
     /// What was baked.
@@ -25,6 +25,8 @@ pub struct Precompute<'a> {
     pub solution: &'a Solution,
     /// How many patches there may be.
     pub patches: usize,
+    /// How elements are grouped into them.
+    pub kind: PatchKind,
     /// Rays of each half of an element whose hits have room in memory.
     pub storable: u32,
 }
@@ -38,13 +40,13 @@ impl Precompute<'_> {
     pub fn run(&self, backend: &mut dyn TransportBackend, monitor: &dyn Monitor) -> Result<Precomputed, StepError> {
         let Self { elements, solution, .. } = *self;
         let visible = &solution.visible_fraction;
-        let patches = Patches::uniform(elements, visible, self.patches);
         let missing = self.missing_rays(backend.stored_rays());
         if missing > 0 {
             let rays = visible.iter().map(|&visible| if visible > 0.0 { missing } else { 0 }).collect();
             backend.run(&Step::Gather { rays, hits: Hits::Store }, monitor)?;
         }
         let halves = backend.snapshot()?;
+        let patches = self.kind.patches(elements, visible, &halves, self.patches);
         let stored = || halves.iter().flat_map(|half| &half.stored);
         let rows = Rows::of_hits(&patches, stored());
         monitor.check()?;
