@@ -256,8 +256,11 @@ fn transmittance(triangle: u32, barycentric: vec2<f32>) -> vec3<f32> {
     return clamp(colour.xyz * (clamp(1.0 - colour.w, 0.0, 1.0) * part), vec3(0.0), vec3(1.0));
 }
 
+/// See `kdtree::passage`.
+const ALIKE: f32 = 1.0 / 16384.0;
+
 /// The tint with which a ray passes a triangle, or minus one where it stops there: chance decides by the largest channel,
-/// as a pure function of the ray and the triangle.
+/// as a pure function of the ray's direction and of where it meets the triangle.
 fn passing_tint(ray: Ray, triangle: u32, hit: TriangleHit) -> vec3<f32> {
     let through = transmittance(triangle, hit.barycentric);
     let chance = largest(through);
@@ -265,9 +268,9 @@ fn passing_tint(ray: Ray, triangle: u32, hit: TriangleHit) -> vec3<f32> {
         return vec3(-1.0);
     }
     var word = hash2(surface_of(triangle), triangles[triangle].index);
-    let origin = bitcast<vec3<u32>>(ray.origin);
-    let direction = bitcast<vec3<u32>>(ray.direction);
-    word = hash2(hash2(hash2(word, origin.x), origin.y), origin.z);
+    let place = vec2<u32>(vec2<i32>(floor(hit.barycentric / ALIKE + 0.5)));
+    let direction = vec3<u32>(vec3<i32>(floor(ray.direction / largest(abs(ray.direction)) / ALIKE + 0.5)));
+    word = hash2(hash2(word, place.x), place.y);
     word = hash2(hash2(hash2(word, direction.x), direction.y), direction.z);
     return select(vec3(-1.0), through / chance, unit_float(word) < chance);
 }

@@ -15,8 +15,8 @@ use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
 use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, View};
 use crate::progress::{Monitor, Unmonitored};
 use crate::scene::{
-    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, LightmapPlace, Material, MeshData, Projection, Role,
-    Scene, Sides, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, LightmapPlace, Material, MeshData, Projection, Scene,
+    Sides, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
 };
 
 /// Rays from within a scene's box, in all directions; every eighth along an axis.
@@ -268,24 +268,16 @@ pub(super) fn room_of_everything() -> Scene {
     scene
 }
 
-/// The same without one of its surfaces.
-pub(super) fn without(name: &str, mut scene: Scene) -> Scene {
-    let found = scene.surfaces.iter_mut().find(|surface| surface.key.0 == name);
-    found.expect("it is in the room").role = Role::Excluded;
-    scene
-}
-
 pub(super) fn look_into_the_room() -> Camera {
     Camera::looking_at(Vec3::new(0.0, 0.2, 3.0), Vec3::new(0.0, -0.1, 0.0), 0.7).unwrap()
 }
 
 #[test]
 fn lights_and_materials_of_every_kind_look_as_on_the_cpu() {
-    // Whether a ray passes a blended pane is decided by its last bits, which differ.
-    let scene = without("pane", room_of_everything());
-    let Some(films) = pictures(&scene, look_into_the_room(), 8) else { return };
+    let Some(films) = pictures(&room_of_everything(), look_into_the_room(), 8) else { return };
     let (median, far, means) = compare(&films);
     // The tiles of the bumpy metal have edges where the last bits decide too.
+    println!("median {median}, {far} of the pixels far, means {means}");
     assert!(median < 1e-5 && far < 0.03 && means < 1e-3, "median {median}, {far} of the pixels far, means {means}");
     let is_alike = |(a, b): (&Pixel, &Pixel)| {
         let infinite = a.depth.is_infinite() && b.depth.is_infinite();
@@ -293,13 +285,6 @@ fn lights_and_materials_of_every_kind_look_as_on_the_cpu() {
     };
     let different = films[0].pixels().iter().zip(films[1].pixels()).filter(|pair| !is_alike(*pair)).count();
     assert!(different < 20, "{different} of 1024 pixels see other surfaces");
-}
-
-#[test]
-fn panes_let_as_much_light_through_as_on_the_cpu() {
-    let Some(films) = pictures(&room_of_everything(), look_into_the_room(), 16) else { return };
-    let (_, _, means) = compare(&films);
-    assert!(means < 0.02, "{means}");
 }
 
 #[test]

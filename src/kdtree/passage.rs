@@ -15,7 +15,7 @@ pub(super) fn transmittance(scene: &Scene, hit: &Hit) -> Vec3 {
 /// Whether a ray passes the surface at a hit, and with what tint; `None` when it stops there.
 ///
 /// A ray passes with the chance of the largest channel, so the tint that is left has a largest channel of one. Chance
-/// is a pure function of the ray and the triangle.
+/// is a pure function of the ray's direction and of where it meets the triangle.
 pub(super) fn passed(scene: &Scene, ray: &Ray, hit: &Hit) -> Option<Vec3> {
     let through = transmittance(scene, hit);
     let chance = through.max_element();
@@ -25,7 +25,13 @@ pub(super) fn passed(scene: &Scene, ray: &Ray, hit: &Hit) -> Option<Vec3> {
     (unit_float(ray_hash(ray, hit)) < chance).then(|| through / chance)
 }
 
+/// Places on a triangle, in parts of its edges, and directions, in parts of their largest component, that differ by less
+/// count as one: a shader, whose last bits differ, decides alike, and rays of a bake lie farther apart.
+const ALIKE: f32 = 1.0 / 16384.0;
+
 fn ray_hash(ray: &Ray, hit: &Hit) -> u32 {
-    let numbers = ray.origin.to_array().into_iter().chain(ray.direction.to_array());
-    numbers.map(f32::to_bits).fold(hash2(hit.surface.0, hit.triangle), hash2)
+    let direction = ray.direction / ray.direction.abs().max_element();
+    let numbers = hit.barycentric.to_array().into_iter().chain(direction.to_array());
+    let rounded = numbers.map(|number| (number / ALIKE + 0.5).floor() as i32 as u32);
+    rounded.fold(hash2(hit.surface.0, hit.triangle), hash2)
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use glam::{UVec2, Vec3};
 
 use super::super::context::test_device;
-use super::super::tests::{compare, look_into_the_room, room_of_everything, without};
+use super::super::tests::{compare, look_into_the_room, room_of_everything};
 use super::*;
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{self, LightTracer, PixelFilter};
@@ -43,7 +43,7 @@ fn assert_alike(films: &[Film; 2]) {
 
 #[test]
 fn light_of_every_kind_reaches_the_same_pixels_as_on_the_cpu() {
-    let scene = without("pane", room_of_everything());
+    let scene = room_of_everything();
     let view = view_of_the_room(PixelFilter::Tent);
     for hybrid in [false, true] {
         let Some(films) = pictures(&scene, &view, FromLights { hybrid, most_bounces: None }) else { return };
@@ -53,7 +53,7 @@ fn light_of_every_kind_reaches_the_same_pixels_as_on_the_cpu() {
 
 #[test]
 fn an_even_sky_shines_into_a_view_without_perspective_as_on_the_cpu() {
-    let mut scene = without("pane", room_of_everything());
+    let mut scene = room_of_everything();
     scene.sky = Sky::Uniform(Vec3::new(1.0, 2.0, 3.0));
     let camera = Camera { projection: Projection::Orthographic { height: 2.2 }, ..look_into_the_room() };
     let view = View { camera, ..view_of_the_room(PixelFilter::Box) };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use glam::Vec3;
 
 use super::super::context::{test_device, test_device_of_its_own};
-use super::super::tests::{room_of_everything, without};
+use super::super::tests::room_of_everything;
 use super::*;
 use crate::kdtree::World;
 use crate::lightmap::{Layout, LayoutSettings};
@@ -85,8 +85,7 @@ fn the_cornell_box_is_baked_as_on_the_processor_by_every_method() {
 #[test]
 fn a_room_of_everything_that_rays_may_meet_is_baked_as_on_the_processor() {
     let Some(gpu) = test_device() else { return };
-    // Whether a ray passes a blended pane is decided by its last bits, which differ.
-    let mut room = without("pane", room_of_everything());
+    let mut room = room_of_everything();
     // Without elements: rays go on from it.
     let metal = room.surfaces.iter_mut().find(|surface| surface.key.0 == "metal").unwrap();
     metal.role = Role::Occluder;
@@ -108,7 +107,8 @@ fn panes_that_tint_light_do_so_as_on_the_processor() {
     let problem = Problem::new(room_of_everything(), 2.0, settings(Method::Gather, 0.5));
     let difference = problem.difference(&problem.on_cpu(None), &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
     // Other rays pass, by chance as many.
-    assert!(difference < 2.0, "{difference} of the noise");
+    println!("panes {difference}");
+    assert!(difference < 0.1, "{difference} of the noise");
 }
 
 #[test]
