@@ -10,12 +10,14 @@
 //! The level is baked once, under the sky and without the sun; what the sun adds is found while it moves. `--baked` bakes
 //! with the sun where it is at that hour instead.
 
+mod level;
+
 use bevy::light::DirectionalLight;
 use bevy::prelude::*;
-use bevy::world_serialization::WorldAssetRoot;
-use bevy_radiosity::plugin::{Baked, TakeScreenshot, ViewerPlugin, spawn_scene};
+use bevy_radiosity::plugin::{Baked, TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene::Sky;
+use level::{cast_shadows, is_complete, remove_suns, value_of};
 
 /// Luminance of the sky, cd/m2.
 const SKY: f32 = 1000.0;
@@ -52,14 +54,12 @@ fn main() -> AppExit {
         .insert_resource(GlobalAmbientLight { brightness: SKY, ..default() })
         .insert_resource(Relight::default())
         .add_systems(Startup, spawn_level)
-        .add_systems(Update, (cast_shadows, bake_when_loaded, wander, take_screenshot_when_lit))
+        .add_systems(
+            Update,
+            (cast_shadows, remove_suns::<Without<Sun>>, bake.run_if(is_complete), wander, take_screenshot_when_lit),
+        )
         .add_observer(|_: On<BakeFinished>, mut sun: Single<&mut Visibility, With<Sun>>| **sun = Visibility::Visible)
         .run()
-}
-
-fn value_of(arguments: &mut Vec<String>, name: &str) -> Option<String> {
-    let flag = arguments.iter().position(|argument| argument == name)?;
-    arguments.drain(flag..(flag + 2).min(arguments.len())).nth(1)
 }
 
 /// Where a level's first camera stands, and what it looks at.
@@ -74,16 +74,7 @@ fn view_of(level: &str) -> (Vec3, Vec3) {
 
 fn spawn_level(world: &mut World) {
     let options = world.resource::<Options>().clone();
-    if options.level.starts_with("builtin:") {
-        match bevy_radiosity::scene::load(&options.level) {
-            Ok(loaded) => _ = spawn_scene(world, &loaded.scene),
-            Err(error) => error!("{error}"),
-        }
-    } else {
-        let label = GltfAssetLabel::Scene(0).from_asset(options.level);
-        let scene = world.resource::<AssetServer>().load(label);
-        world.spawn(WorldAssetRoot(scene));
-    }
+    level::spawn_level(world, &options.level);
     let sun = DirectionalLight { illuminance: 70_000.0, shadow_maps_enabled: true, ..default() };
     let visibility = if options.is_baked { Visibility::Visible } else { Visibility::Hidden };
     world.spawn((Sun, Name::new("the sun"), sun, sun_at(options.hour.unwrap_or(8.0)), visibility));
@@ -96,31 +87,10 @@ fn sun_at(hour: f32) -> Transform {
     Transform::default().looking_to(-toward, Vec3::Y)
 }
 
-/// Files do not say which lights cast shadows, and the sun of a file would shine beside ours.
-fn cast_shadows(
-    mut commands: Commands,
-    mut points: Query<&mut PointLight, Added<PointLight>>,
-    mut spots: Query<&mut SpotLight, Added<SpotLight>>,
-    suns: Query<Entity, (Added<DirectionalLight>, Without<Sun>)>,
-) {
-    points.iter_mut().for_each(|mut light| light.shadow_maps_enabled = true);
-    spots.iter_mut().for_each(|mut light| light.shadow_maps_enabled = true);
-    suns.iter().for_each(|sun| commands.entity(sun).despawn());
-}
-
-/// Everything that a level is made of comes within some frames of its first mesh.
-fn bake_when_loaded(
-    mut commands: Commands,
-    options: Res<Options>,
-    meshes: Query<(), With<Mesh3d>>,
-    mut frames: Local<u32>,
-) {
-    *frames += u32::from(!meshes.is_empty());
-    if *frames == 10 {
-        let mut settings = BakeSettings { relight: (!options.is_baked).then_some(1000), ..default() };
-        (settings.layout.texels_per_metre, settings.solver.error) = (5.0, 0.05);
-        commands.trigger(Bake { settings, ..default() });
-    }
+fn bake(mut commands: Commands, options: Res<Options>) {
+    let mut settings = BakeSettings { relight: (!options.is_baked).then_some(1000), ..default() };
+    (settings.layout.texels_per_metre, settings.solver.error) = (5.0, 0.05);
+    commands.trigger(Bake { settings, ..default() });
 }
 
 fn wander(
