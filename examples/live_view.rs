@@ -4,7 +4,7 @@
 //! ```text
 //! cargo run --release --features viewer --example live_view -- level.glb
 //! cargo run --release --features gltf --example live_view -- level.glb --screenshot level.png     (needs no window)
-//! cargo run --release --features gltf --example live_view -- level.glb --screenshot noisy.png --samples 1 --unfiltered
+//! cargo run --release --features gltf --example live_view -- level.glb --screenshot noisy.png --samples 1 --scale 0.5 --unfiltered
 //! ```
 //!
 //! The file is an asset path. The sky is a uniform one; what else shines is in the file.
@@ -28,13 +28,14 @@ fn main() -> AppExit {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let screenshot = take_value(&mut arguments, "--screenshot", "level.png");
     let samples = take_value(&mut arguments, "--samples", "16").and_then(|samples| samples.parse().ok());
+    let scale = take_value(&mut arguments, "--scale", "1").and_then(|scale| scale.parse().ok());
     let filter = !arguments.iter().any(|argument| argument == "--unfiltered");
     arguments.retain(|argument| argument != "--unfiltered");
     let [file] = arguments.as_slice() else {
-        eprintln!("usage: live_view FILE.glb [--screenshot FILE.png] [--samples N] [--unfiltered]");
+        eprintln!("usage: live_view FILE.glb [--screenshot FILE.png] [--samples N] [--scale S] [--unfiltered]");
         return AppExit::from_code(2);
     };
-    let mut live = LiveView { filter, ..default() };
+    let mut live = LiveView { filter, render_scale: scale.unwrap_or(1.0), ..default() };
     if screenshot.is_some() {
         live.frame_budget = UNWATCHED_BUDGET;
         live.most_samples = samples.unwrap_or(SAMPLES);
@@ -101,7 +102,8 @@ fn take_screenshot_when_clean(
     let has_level = status.last_live_rebuild.as_ref().is_some_and(|rebuild| rebuild.read.rebuilt.surfaces > 0);
     let is_clean = has_level
         && views.iter().any(|(camera, view, status)| {
-            camera.physical_target_size() == Some(status.size) && status.samples >= view.most_samples
+            let all = camera.physical_target_size().map(|size| (size.as_vec2() * view.render_scale).as_uvec2());
+            all == Some(status.size) && status.samples >= view.most_samples
         });
     if is_clean && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);

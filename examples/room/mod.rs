@@ -16,12 +16,14 @@ impl Furnisher<'_, '_> {
     pub fn spawn_room(&mut self) {
         let white = self.materials.add(matt(0.73, 0.73, 0.73));
         let blue = self.materials.add(matt(0.15, 0.2, 0.6));
-        let wall = |normal: Vec3| Plane3d::new(normal, Vec2::splat(2.0));
-        self.spawn("floor", wall(Vec3::Y), &white, Vec3::ZERO);
-        self.spawn("ceiling", wall(Vec3::NEG_Y), &white, Vec3::new(0.0, 3.0, 0.0));
-        self.spawn("back", wall(Vec3::Z), &white, Vec3::new(0.0, 1.5, -2.0));
-        self.spawn("left", wall(Vec3::X), &blue, Vec3::new(-2.0, 1.5, 0.0));
-        self.spawn("right", wall(Vec3::NEG_X), &white, Vec3::new(2.0, 1.5, 0.0));
+        // Half sizes go with the axes that the plane's own were turned to. Walls end where they meet: what would stand out
+        // of the room is dark, and texels across the edge would show it inside.
+        let wall = |normal: Vec3, x: f32, y: f32| Plane3d::new(normal, Vec2::new(x, y));
+        self.spawn("floor", wall(Vec3::Y, 2.0, 2.0), &white, Vec3::ZERO);
+        self.spawn("ceiling", wall(Vec3::NEG_Y, 2.0, 2.0), &white, Vec3::new(0.0, 3.0, 0.0));
+        self.spawn("back", wall(Vec3::Z, 2.0, 1.5), &white, Vec3::new(0.0, 1.5, -2.0));
+        self.spawn("left", wall(Vec3::X, 1.5, 2.0), &blue, Vec3::new(-2.0, 1.5, 0.0));
+        self.spawn("right", wall(Vec3::NEG_X, 1.5, 2.0), &white, Vec3::new(2.0, 1.5, 0.0));
         self.spawn("block", Cuboid::new(0.7, 0.7, 0.7), &white, Vec3::new(-0.7, 0.35, 0.5));
         self.spawn("pillar", Cylinder::new(0.2, 3.0), &white, Vec3::new(0.3, 1.5, -0.9));
     }
