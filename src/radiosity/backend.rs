@@ -4,6 +4,7 @@
 //! backend, be it the processor's memory or a graphics card's; only per-element results come back, once a pass.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use glam::Vec3;
 
@@ -50,6 +51,8 @@ pub enum Step {
     /// Shoots all power until less than `UNSHOT` of it is left (`000` S11). Radiosities are the mean over all times
     /// that this was done.
     Shoot {
+        /// The part of each element that rays meet: of surfaces in the very same place one sends light out.
+        shown: Arc<[f32]>,
         /// Most bounces of indirect light; `None` follows them until nothing is left.
         bounces: Option<u32>,
     },

@@ -44,6 +44,7 @@ mod residual;
 mod seeds;
 mod settings;
 mod shooting;
+mod shown;
 mod solve;
 mod subscenes;
 

@@ -1,6 +1,7 @@
 //! Drives a backend through passes until the error is as small as was asked for.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::time::Instant;
 
 use glam::Vec3;
@@ -10,8 +11,10 @@ use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
 use super::progress_share::ProgressShare;
+use super::shown::Covers;
 use super::solve::{LightSoFar, Pass, SolveError, SolveObserver};
 use super::{HALVES, Method, Solution, SolverSettings};
+use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::scene::Scene;
@@ -61,6 +64,8 @@ pub(super) struct Passes<'a> {
     settings: &'a SolverSettings,
     fingerprint: [u8; 32],
     following: Following,
+    /// The part of each element that rays meet; empty where nothing is shot.
+    shown: Arc<[f32]>,
     groups: Groups,
     /// Made for the first rays that are dealt out.
     allotment: OnceCell<Allotment>,
@@ -78,6 +83,7 @@ impl<'a> Passes<'a> {
     pub fn new(
         backend: &'a mut dyn TransportBackend,
         scene: &Scene,
+        world: &dyn RayQuery,
         elements: &'a Elements,
         settings: &'a SolverSettings,
         resume: Option<Partial<'_>>,
@@ -99,6 +105,10 @@ impl<'a> Passes<'a> {
                 settings.memory_mib
             ));
         }
+        let shown = match following {
+            Following::Shooting => Covers { scene, world, elements }.shown(),
+            Following::Iterating | Following::Nothing | Following::Paths => Vec::new(),
+        };
         let ledger = Ledger { following: following as u32, ..Ledger::default() };
         let mut passes = Self {
             backend,
@@ -106,6 +116,7 @@ impl<'a> Passes<'a> {
             settings,
             fingerprint: fingerprint(scene, elements, settings),
             following,
+            shown: shown.into(),
             groups: Groups::new(elements),
             allotment: OnceCell::new(),
             ledger,
@@ -166,7 +177,7 @@ impl<'a> Passes<'a> {
             }
             Following::Shooting => {
                 self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?;
-                self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+                self.shoot(monitor)?;
                 self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
             }
             Following::Nothing => self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?,
@@ -192,7 +203,7 @@ impl<'a> Passes<'a> {
             _ if mean == 0 => {}
             // What was shot is as noisy for all.
             Following::Shooting => {
-                self.run(&Step::Shoot { bounces: self.settings.bounces }, monitor)?;
+                self.shoot(monitor)?;
                 self.gather_where_open(mean, readings, Hits::Read, monitor)?;
             }
             Following::Iterating => {
@@ -221,6 +232,10 @@ impl<'a> Passes<'a> {
             self.ledger.unshot = report.unshot;
         }
         Ok(())
+    }
+
+    fn shoot(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        self.run(&Step::Shoot { shown: self.shown.clone(), bounces: self.settings.bounces }, monitor)
     }
 
     /// Traces the same number of rays for each element.

@@ -47,18 +47,19 @@ pub(crate) struct Landed {
     pub rays: u64,
 }
 
-/// Shoots all power of one half until little is left. `seed` is another each time.
+/// Shoots all power of one half until little is left. `shown` is the part of each element that rays meet, `seed` is another
+/// each time.
 pub(crate) fn shoot_half(
     elements: &Elements,
+    shown: &[f32],
     accumulators: &mut Accumulators,
     bounces: Option<u32>,
     seed: u32,
     mut shoot: impl FnMut(&Bounce) -> Result<Landed, StepError>,
 ) -> Result<StepReport, StepError> {
-    let visible_area = |element: usize| elements.area[element] * accumulators.sums[element].visible_fraction();
+    let area = |element: usize| elements.area[element] * accumulators.sums[element].visible_fraction() * shown[element];
     let sources: Vec<Vec3> = (0..elements.len()).map(|element| accumulators.source(elements, element)).collect();
-    let mut unshot: Vec<Vec3> =
-        sources.iter().enumerate().map(|(element, source)| source * visible_area(element)).collect();
+    let mut unshot: Vec<Vec3> = sources.iter().enumerate().map(|(element, source)| source * area(element)).collect();
     let mut received = vec![Vec3::ZERO; elements.len()];
     let first_power = total(&unshot);
     let power_of_ray = first_power / first_rays(&elements.area, &elements.reflectance);
@@ -84,7 +85,7 @@ pub(crate) fn shoot_half(
         .iter()
         .enumerate()
         .map(|(element, received)| {
-            let area = visible_area(element);
+            let area = area(element);
             if area > 0.0 { received / area } else { Vec3::ZERO }
         })
         .collect();

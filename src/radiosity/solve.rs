@@ -136,7 +136,7 @@ pub fn solve_with(
     match settings.method {
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
         Method::Gather | Method::Stochastic | Method::Path => {
-            let solution = Passes::new(backend, scene, elements, settings, resume)?.solve(observer)?;
+            let solution = Passes::new(backend, scene, world, elements, settings, resume)?.solve(observer)?;
             judged(scene, world, elements, settings, solution, observer)
         }
     }

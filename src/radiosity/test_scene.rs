@@ -90,6 +90,24 @@ impl TestScene {
         test
     }
 
+    /// A closed grey room with a lamp in its ceiling, and so many triangles in one place in its middle.
+    pub fn with_copies(count: usize, texels: u32) -> Self {
+        let mut test = Self::default();
+        test.room(Vec3::splat(2.0), 4, |face| if face == 1 { shining(0.5, 5.0) } else { grey(0.5) });
+        let uv = vec![Vec2::ZERO, Vec2::X, Vec2::Y];
+        let mesh = MeshData {
+            positions: [[0.6, 0.9, 0.6], [0.6, 1.1, 1.5], [1.5, 1.0, 0.6]].map(Vec3::from).to_vec(),
+            uv0: uv.clone(),
+            uv1: uv,
+            triangles: vec![[0, 1, 2]],
+            ..MeshData::default()
+        };
+        for _ in 0..count {
+            test.mesh(mesh.clone(), [texels; 2], grey(0.7));
+        }
+        test
+    }
+
     pub fn point_light(&mut self, position: Vec3, candela: f32) {
         let kind = LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: f32::INFINITY };
         self.scene.lights.push(Light { name: "lamp".into(), kind });

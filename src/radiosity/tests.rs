@@ -122,6 +122,17 @@ fn all_methods_agree() {
 }
 
 #[test]
+fn things_that_coincide_shine_like_one_by_all_methods() {
+    for method in METHODS {
+        let [one, many] = [1, 100].map(|count| {
+            let (_, solution) = TestScene::with_copies(count, 2).solve(&settings_for_mean(method, 0.02));
+            solution.indirect[..6 * 16].iter().map(|light| light.x).sum::<f32>()
+        });
+        assert!((many / one - 1.0).abs() < 0.02, "{method:?}: {many} instead of {one}");
+    }
+}
+
+#[test]
 fn parallel_squares_exchange_their_form_factor_and_lose_the_rest() {
     let mut test = TestScene::default();
     test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [8; 2], grey(0.0));

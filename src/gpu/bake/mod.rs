@@ -149,7 +149,7 @@ impl<'a> GpuBackend<'a> {
         Ok(report)
     }
 
-    fn shoot(&mut self, bounces: Option<u32>, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+    fn shoot(&mut self, shown: &[f32], bounces: Option<u32>, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         for (half, accumulators) in self.halves.iter_mut().enumerate() {
             let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
@@ -161,7 +161,7 @@ impl<'a> GpuBackend<'a> {
                 monitor,
             };
             let seed = seed_of_allocation(self.seed, half, accumulators.shots);
-            report.join(shoot_half(self.elements, accumulators, bounces, seed, |bounce| shots.land(bounce))?);
+            report.join(shoot_half(self.elements, shown, accumulators, bounces, seed, |bounce| shots.land(bounce))?);
         }
         Ok(report)
     }
@@ -178,9 +178,9 @@ impl TransportBackend for GpuBackend<'_> {
         match step {
             Step::Direct { samples, tolerance } => self.direct(*samples, *tolerance, monitor),
             Step::Gather { rays, hits } => self.gather(rays, *hits, monitor),
-            Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0) } => Ok(StepReport::default()),
+            Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0), .. } => Ok(StepReport::default()),
             Step::Iterate { rays, bounces } => self.iterate(*rays, *bounces, monitor),
-            Step::Shoot { bounces } => self.shoot(*bounces, monitor),
+            Step::Shoot { shown, bounces } => self.shoot(shown, *bounces, monitor),
         }
     }
 

@@ -54,11 +54,11 @@ impl TransportBackend for CpuBackend<'_> {
                 direct::run(&self.transport, &mut self.halves, &wanted, monitor)
             }
             Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays, *hits, monitor),
-            Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0) } => Ok(StepReport::default()),
+            Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0), .. } => Ok(StepReport::default()),
             Step::Iterate { rays, bounces } => {
                 iterate::run(self.transport.elements, &mut self.halves, *rays, *bounces, monitor)
             }
-            Step::Shoot { bounces } => shoot::run(&self.transport, &mut self.halves, *bounces, monitor),
+            Step::Shoot { shown, bounces } => shoot::run(&self.transport, &mut self.halves, shown, *bounces, monitor),
         }
     }
 

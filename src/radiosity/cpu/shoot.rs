@@ -20,6 +20,7 @@ use crate::scene::Chances;
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
+    shown: &[f32],
     bounces: Option<u32>,
     monitor: &dyn Monitor,
 ) -> Result<StepReport, StepError> {
@@ -27,7 +28,7 @@ pub(super) fn run(
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
         let seed = seed_of_allocation(transport.seed, half, accumulators.shots);
-        let one = shoot_half(transport.elements, accumulators, bounces, seed, |bounce| {
+        let one = shoot_half(transport.elements, shown, accumulators, bounces, seed, |bounce| {
             Iteration { transport, half, suspect: &suspect, bounce }.run(monitor)
         })?;
         report.join(one);

@@ -99,7 +99,7 @@ impl Pieces {
             let quarters = [a, b, c, middle].map(origin);
             let points = core::array::from_fn(|point| quarters[point % quarters.len()]);
             self.receivers.push(Receiver::new(&point, points));
-            let shown = if place.is_covered(surface, &point, None) { 0.0 } else { 1.0 };
+            let shown = if place.covers().hide(surface, &point, None) { 0.0 } else { 1.0 };
             self.responses.push(Response { reflectance, area, shown });
             self.patches.push(patch);
         }

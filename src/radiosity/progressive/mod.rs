@@ -147,7 +147,7 @@ pub(super) fn solve(
     let share = ProgressShare { observer, from: 0.0, to: DIRECT_SHARE };
     let (for_direct, watch): (_, &dyn SolveObserver) =
         if shots.is_some() { (&as_it_was, &Unmonitored) } else { (&for_direct, &share) };
-    let mut passes = Passes::new(backend, scene, elements, for_direct, resume)?;
+    let mut passes = Passes::new(backend, scene, world, elements, for_direct, resume)?;
     let lit = passes.solve(watch)?;
     if elements.is_empty() || settings.bounces == Some(0) {
         return Ok(lit);

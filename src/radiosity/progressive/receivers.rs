@@ -6,10 +6,9 @@ use rayon::prelude::*;
 use super::Place;
 use crate::geometry::define_id;
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::geometry::{Ray, SurfaceId};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::radiosity::cpu::Burial;
-use crate::scene::Sides;
+use crate::radiosity::shown::QUARTERS;
 
 /// Points of an element that is partly buried which are tried until enough are in the open.
 const TRIES: u32 = 128;
@@ -22,7 +21,7 @@ define_id! {
 /// Points that share out a receiver's area, where rays start. The first of them share it out as well: between near patches
 /// form factors are means over those.
 pub const POINTS: usize = 16;
-pub const NEAR_POINTS: usize = 4;
+pub const NEAR_POINTS: usize = QUARTERS.len();
 
 /// Where light is received: by an element, or by a piece of a surface without texels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,21 +59,6 @@ impl Receiver {
     }
 }
 
-impl Place<'_> {
-    /// True when a ray that comes down on a point of a surface meets another surface in the very same place. `own` is the
-    /// element that the point is of.
-    pub fn is_covered(&self, surface: SurfaceId, point: &SurfacePoint, own: Option<ElementId>) -> bool {
-        let (above, on) = (point.origin(), self.scene.triangle(surface, point.triangle).at(point.barycentric));
-        let down = Ray::between(above, on - (above - on));
-        self.world.closest(&down).is_some_and(|hit| {
-            let is_own = (hit.surface, hit.triangle) == (surface, point.triangle)
-                || (own.is_some() && self.elements.element_at(&hit) == own);
-            let is_seen = !hit.back || self.scene.surface(hit.surface).sides == Sides::Both;
-            is_seen && !is_own
-        })
-    }
-}
-
 /// Finds the receivers of elements; the same ones each time.
 pub struct ElementReceivers<'a> {
     place: Place<'a>,
@@ -90,20 +74,12 @@ impl<'a> ElementReceivers<'a> {
     /// How each of all elements responds.
     pub fn responses(&self) -> Vec<Response> {
         let Elements { reflectance, area, .. } = self.place.elements;
-        let response = |index: usize| Response {
+        let response = |(index, shown)| Response {
             reflectance: reflectance[index],
             area: area[index] * self.place.visible[index],
-            shown: self.shown(ElementId::from_index(index)),
+            shown,
         };
-        (0..area.len()).into_par_iter().with_min_len(64).map(response).collect()
-    }
-
-    /// The part of an element that sends light out.
-    fn shown(&self, id: ElementId) -> f32 {
-        let Place { scene, elements, .. } = self.place;
-        let sampler = elements.sampler(scene, id);
-        let is_shown = |place: &&Vec2| !self.place.is_covered(elements.surface(id), &sampler.sample(**place), Some(id));
-        QUARTERS.iter().filter(is_shown).count() as f32 / QUARTERS.len() as f32
+        self.place.covers().shown().into_iter().enumerate().map(response).collect()
     }
 
     /// Something of each of all receivers.
@@ -134,7 +110,3 @@ impl<'a> ElementReceivers<'a> {
         Receiver::new(&centre, points)
     }
 }
-
-/// The middles of the quarters of the unit square.
-const QUARTERS: [Vec2; NEAR_POINTS] =
-    [Vec2::new(0.25, 0.25), Vec2::new(0.75, 0.75), Vec2::new(0.75, 0.25), Vec2::new(0.25, 0.75)];

@@ -14,6 +14,7 @@ use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
 use crate::radiosity::partial::Shots;
+use crate::radiosity::shown::Covers;
 use crate::scene::{Scene, luminance};
 
 /// What light meets, and who answers.
@@ -24,6 +25,13 @@ pub struct Place<'a> {
     pub elements: &'a Elements,
     /// The part of each element that light reaches.
     pub visible: &'a [f32],
+}
+
+impl<'a> Place<'a> {
+    /// Tells what other surfaces cover.
+    pub fn covers(&self) -> Covers<'a> {
+        Covers { scene: self.scene, world: self.world, elements: self.elements }
+    }
 }
 
 /// How to refine.

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
+use glam::Vec3;
 
 use super::super::{MOST_CANDIDATES, Options, Place, Refine, Refinement};
 use super::Blocked;
@@ -11,7 +11,7 @@ use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
 use crate::radiosity::test_scene::{TestScene, grey, shining};
 use crate::radiosity::{Method, SolveError, SolverSettings, SubsceneSettings, solve};
-use crate::scene::{AlphaMode, Material, MeshData, Scene, Sides};
+use crate::scene::{AlphaMode, Material, Scene, Sides};
 
 /// A room with a block in it and one wall that shines.
 fn room_with_block() -> TestScene {
@@ -159,30 +159,11 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
     assert!(received.iter().zip(&whole).all(|(some, all)| some.x <= all.x), "less far along, but the same light");
 }
 
-/// A closed grey room with a lamp in its ceiling, and so many triangles in one place in its middle.
-fn room_with_copies(count: usize, texels: u32) -> TestScene {
-    let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 2.0, 2.0), 4, |face| if face == 1 { shining(0.5, 5.0) } else { grey(0.5) });
-    let uv = vec![Vec2::ZERO, Vec2::X, Vec2::Y];
-    let mesh = MeshData {
-        positions: [[0.6, 0.9, 0.6], [0.6, 1.1, 1.5], [1.5, 1.0, 0.6]].map(Vec3::from).to_vec(),
-        uv0: uv.clone(),
-        uv1: uv,
-        triangles: vec![[0, 1, 2]],
-        ..MeshData::default()
-    };
-    let copy = |test: &mut TestScene| test.mesh(mesh.clone(), [texels; 2], grey(0.7));
-    (0..count).for_each(|_| {
-        copy(&mut test);
-    });
-    test
-}
-
 #[test]
 fn things_that_coincide_shine_like_one() {
     for texels in [0, 2] {
         let received = [1, 30].map(|count| {
-            let fixture = Fixture::new(&room_with_copies(count, texels));
+            let fixture = Fixture::new(&TestScene::with_copies(count, texels));
             let walls = 6 * 16;
             let whole = fixture.plain(1e-3);
             let cut = fixture.blocked(&cut(PartitionKind::Uniform, 4, 16), 1 << 30, 1e-3);
