@@ -5,13 +5,23 @@ use std::sync::Arc;
 use bevy::prelude::*;
 use bevy_egui::egui;
 
+use super::debug::draw_cut;
 use super::history::draw_curve;
 use super::window::{named_count, say_time, slider, warnings};
 use crate::bake::{BakePass, BakeSettings, Report};
 use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
+use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
 
 /// Patches that a bake for lights that change asks for.
 const PATCHES: u32 = 1000;
+
+/// How a bake is solved, how that is called, and what it is good for.
+const METHODS: [(Method, &str, &str); 4] = [
+    (Method::Gather, "gather", "Keeps what rays hit, and follows light along them. The fastest."),
+    (Method::Stochastic, "stochastic", "Shoots light at random, bounce after bounce. Needs less memory."),
+    (Method::Progressive, "progressive", "Patches shoot, the brightest first; what is shown soon looks right."),
+    (Method::Path, "path", "Follows paths. Slow, but texels do not count as evenly bright."),
+];
 
 /// How the last bake ended.
 #[derive(Resource, Clone, Debug, Default)]
@@ -65,7 +75,13 @@ pub fn draw(
             let error = error.custom_formatter(|share, _| format!("{:.1} %", share * 100.0));
             ui.add(error.custom_parser(parse_percent)).on_hover_text("Less shows less noise and takes longer.");
             ui.end_row();
+            ui.label("method");
+            choose_method(ui, &mut settings.solver);
+            ui.end_row();
         });
+        if settings.solver.method == Method::Progressive {
+            draw_subscenes(ui, &mut settings.solver.subscenes);
+        }
         ui.checkbox(preview, "show it while it becomes better")
             .on_hover_text("What is shown stays when the bake is cancelled.");
         let mut is_relightable = settings.relight.is_some();
@@ -81,6 +97,32 @@ pub fn draw(
         draw_last(ui, last);
     }
     press
+}
+
+/// How it is solved; other methods than progressive refinement have no subscenes.
+fn choose_method(ui: &mut egui::Ui, solver: &mut SolverSettings) {
+    let before = solver.method;
+    let name = METHODS.iter().find(|(method, ..)| *method == before).map_or("", |(_, name, _)| name);
+    egui::ComboBox::from_id_salt("method").selected_text(name).show_ui(ui, |ui| {
+        for (method, name, meaning) in METHODS {
+            ui.selectable_value(&mut solver.method, method, name).on_hover_text(meaning);
+        }
+    });
+    if solver.method != before && solver.method != Method::Progressive {
+        solver.subscenes = None;
+    }
+}
+
+/// Which subscenes are worked on one after the other, if any.
+fn draw_subscenes(ui: &mut egui::Ui, subscenes: &mut Option<SubsceneSettings>) {
+    let mut are_wanted = subscenes.is_some();
+    let hint = "Works on one part of the scene after the other.";
+    if ui.checkbox(&mut are_wanted, "in subscenes").on_hover_text(hint).changed() {
+        *subscenes = are_wanted.then(SubsceneSettings::default);
+    }
+    if let Some(subscenes) = subscenes {
+        draw_cut(ui, "cut to", &mut subscenes.partition);
+    }
 }
 
 /// The error over the seconds of a bake.

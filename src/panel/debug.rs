@@ -85,7 +85,18 @@ pub fn draw_partition(ui: &mut egui::Ui, wanted: &mut Option<PartitionSettings>,
         return;
     }
     let mut settings = wanted.unwrap_or_default();
-    choose(ui, "cells", &mut settings.kind, &KINDS);
+    draw_cut(ui, "cells", &mut settings);
+    match &cells.cut {
+        None => ui.weak("nothing has been cut yet"),
+        Some(Ok(cut)) => ui.label(format!("{}, sigma {:.3}", named_count(cut.cells.len() as u64, "cell"), cut.sigma)),
+        Some(Err(error)) => ui.colored_label(ui.visuals().warn_fg_color, error.to_string()),
+    };
+    *wanted = Some(settings);
+}
+
+/// Into which cells a scene is cut, and into how many.
+pub fn draw_cut(ui: &mut egui::Ui, name: &str, settings: &mut PartitionSettings) {
+    choose(ui, name, &mut settings.kind, &KINDS);
     let least = if settings.kind == PartitionKind::Hybrid { 8 } else { 1 };
     ui.add(slider(&mut settings.count, least..=MOST_CELLS).logarithmic(true));
     settings.count = match settings.kind {
@@ -93,10 +104,4 @@ pub fn draw_partition(ui: &mut egui::Ui, wanted: &mut Option<PartitionSettings>,
         PartitionKind::Balanced => settings.count.next_power_of_two(),
         PartitionKind::Hybrid => settings.count.max(least),
     };
-    match &cells.cut {
-        None => ui.weak("nothing has been cut yet"),
-        Some(Ok(cut)) => ui.label(format!("{}, sigma {:.3}", named_count(cut.cells.len() as u64, "cell"), cut.sigma)),
-        Some(Err(error)) => ui.colored_label(ui.visuals().warn_fg_color, error.to_string()),
-    };
-    *wanted = Some(settings);
 }

@@ -13,6 +13,7 @@ use crate::plugin::{
     Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightDevice, RelightStatus,
     SceneStatus,
 };
+use crate::radiosity::Method;
 
 /// Writes to what cameras show, as any other system sees them.
 #[derive(Resource, Default)]
@@ -297,6 +298,32 @@ fn the_button_bakes_with_the_apps_settings_and_another_cancels() {
     screen.app.insert_resource(progress);
     screen.click("Cancel");
     assert_eq!(*screen.app.world().resource::<Triggered>(), Triggered { densities: vec![5.5], cancelled: 1 });
+}
+
+#[test]
+fn clicks_choose_how_a_bake_is_solved_and_subscenes_go_with_the_method_that_has_them() {
+    let mut screen = Screen::new(());
+    let solver = |screen: &Screen| screen.app.world().resource::<Panel>().bake.settings.solver;
+    let mut before = "gather";
+    for (name, method) in
+        [("path", Method::Path), ("stochastic", Method::Stochastic), ("progressive", Method::Progressive)]
+    {
+        assert!(screen.find("in subscenes").is_none(), "{name}");
+        screen.click(before);
+        screen.unfold();
+        screen.click(name);
+        assert_eq!(solver(&screen).method, method);
+        before = name;
+    }
+    screen.click("in subscenes");
+    screen.click("balanced");
+    let partition = solver(&screen).subscenes.map(|subscenes| subscenes.partition);
+    assert_eq!(partition.map(|partition| (partition.kind, partition.count)), Some((PartitionKind::Balanced, 4)));
+    assert!(screen.app.world().resource::<Panel>().bake.settings.check().is_ok());
+    screen.click("progressive");
+    screen.unfold();
+    screen.click("gather");
+    assert_eq!((solver(&screen).method, solver(&screen).subscenes), (Method::Gather, None));
 }
 
 #[test]

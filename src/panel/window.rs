@@ -20,7 +20,7 @@ use crate::plugin::{
 };
 
 /// Width and height of the window at first, in egui's points: it has room for all that may be shown.
-const SIZE: [f32; 2] = [300.0, 620.0];
+const SIZE: [f32; 2] = [300.0, 646.0];
 
 /// What the window shows and nobody edits.
 #[derive(SystemParam)]

@@ -119,6 +119,18 @@ mod tests {
         assert!(app.world().resource::<PartitionCells>().cut.is_none(), "nothing has been read");
         app.insert_resource(squares(12));
         assert_eq!(cells_of(&mut app), Some(Ok(6)));
+        // Something has changed, and was read again: cells reach as far as it does.
+        app.insert_resource(squares(24));
+        let reach = |app: &App| {
+            let cut = app.world().resource::<PartitionCells>().cut.clone().expect("the old ones stay until then");
+            cut.expect("any count is possible").cells.iter().map(|cell| cell.max.x).fold(0.0, f32::max)
+        };
+        let is_cut_anew = (0..1000).any(|_| {
+            app.update();
+            std::thread::sleep(core::time::Duration::from_millis(1));
+            reach(&app) >= 24.0
+        });
+        assert!(is_cut_anew, "cells reach to {}", reach(&app));
         want(&mut app, PartitionKind::Balanced, 4);
         assert_eq!(cells_of(&mut app), Some(Ok(4)));
         want(&mut app, PartitionKind::Balanced, 5);
