@@ -1,6 +1,7 @@
 //! What rays take through the cells of a partition, and what through a KD-tree, on the same graphics card.
 //!
-//! Prints a table: for each scene the tree, then partitions of every kind.
+//! Prints a table: for each scene the tree, then partitions of every kind. `RAYS` in the environment asks for more rays, which
+//! a graphics card needs to have its hands full: a million, or more.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use bevy_radiosity::partition::{CellTracer, Factor, Fineness, PartitionKind, Par
 use bevy_radiosity::scene::{Scene, builtin};
 use glam::{Vec2, Vec3};
 
-/// Rays of a scene.
+/// Rays of a scene, unless the environment says otherwise.
 const RAYS: u32 = 16_384;
 /// Rays that leave one element together.
 const TOGETHER: u32 = 64;
@@ -34,19 +35,21 @@ struct Row {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gpu = Gpu::headless()?;
-    println!("{}, {RAYS} rays, {TOGETHER} of each of {} elements\n", gpu.name(), RAYS / TOGETHER);
+    let wanted = std::env::var("RAYS").ok().and_then(|rays| rays.parse().ok()).unwrap_or(RAYS);
+    let elements = wanted.div_ceil(TOGETHER);
+    println!("{}, {} rays, {TOGETHER} of each of {elements} elements\n", gpu.name(), elements * TOGETHER);
     println!("| scene | accelerator | nodes or cells a ray | tests a ray | borders a ray | lanes idle | ms |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for name in ["edificio", "salon", "estudio"] {
         let scene = builtin::build(name).ok_or("there is no such scene")?;
-        compare(&gpu, name, &scene)?;
+        compare(&gpu, name, &scene, elements)?;
     }
     Ok(())
 }
 
-fn compare(gpu: &Gpu, name: &'static str, scene: &Scene) -> Result<(), Box<dyn std::error::Error>> {
+fn compare(gpu: &Gpu, name: &'static str, scene: &Scene, elements: u32) -> Result<(), Box<dyn std::error::Error>> {
     let sorting = CellTracer::new(scene, &Fineness::default(), &settings(PartitionKind::Uniform, 64))?;
-    let rays = rays_of(scene, &sorting);
+    let rays = rays_of(scene, &sorting, elements);
     let on_gpu = GpuScene::new(gpu, scene)?;
     let kernels = RayKernels::new(gpu, Stack::default(), on_gpu.trees());
     let seconds = fastest(|| kernels.trace(gpu, &on_gpu, &rays, Question::Closest).map(|_| ()))?;
@@ -68,7 +71,7 @@ fn compare(gpu: &Gpu, name: &'static str, scene: &Scene) -> Result<(), Box<dyn s
             let cells = GpuCells::new(gpu, &tracer)?;
             let mut answers = Vec::new();
             let seconds = fastest(|| kernel.trace(gpu, &cells, &tracer, &rays).map(|found| answers = found))?;
-            let borders = answers.iter().map(|answer| f64::from(answer.borders)).sum::<f64>() / f64::from(RAYS);
+            let borders = answers.iter().map(|answer| f64::from(answer.borders)).sum::<f64>() / rays.len() as f64;
             let work = answers.iter().map(|answer| [answer.cells, answer.surfaces]).collect();
             let accelerator = format!("{kind:?}, {}", tracer.partition().cells().len()).to_lowercase();
             print(&Row { scene: name, accelerator, work, borders, seconds });
@@ -82,7 +85,7 @@ fn settings(kind: PartitionKind, count: u32) -> PartitionSettings {
 }
 
 /// Rays from points of triangles, the larger the likelier, by the cosine; those of one cell follow each other.
-fn rays_of(scene: &Scene, sorting: &CellTracer) -> Vec<Ray> {
+fn rays_of(scene: &Scene, sorting: &CellTracer, elements: u32) -> Vec<Ray> {
     let triangles: Vec<_> = scene
         .surface_ids()
         .flat_map(|surface| (0..scene.mesh_of(surface).triangles.len() as u32).map(move |index| (surface, index)))
@@ -93,7 +96,6 @@ fn rays_of(scene: &Scene, sorting: &CellTracer) -> Vec<Ray> {
         area += f64::from(scene.triangle(surface, index).area());
         sums.push(area);
     }
-    let elements = RAYS / TOGETHER;
     let mut rays: Vec<(u32, Ray)> = (0..elements)
         .flat_map(|element| {
             let sought = area * (f64::from(element) + 0.5) / f64::from(elements);
