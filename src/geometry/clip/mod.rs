@@ -69,6 +69,15 @@ impl<A: Interpolate> Corner<A> {
     }
 }
 
+/// The same point, to the last bit on a plane across an axis.
+///
+/// One coordinate is not written over another in memory: a processor waits for that when it reads the point back as a whole.
+#[inline]
+fn on_plane(point: DVec3, axis: usize, position: f64) -> DVec3 {
+    let coordinate = |of: usize, value: f64| if of == axis { position } else { value };
+    DVec3::new(coordinate(0, point.x), coordinate(1, point.y), coordinate(2, point.z))
+}
+
 /// Half the sum of the cross products of a plane polygon: along its normal, as long as its area in square metres.
 pub fn vector_area<A>(polygon: &[Corner<A>]) -> DVec3 {
     let [first, rest @ ..] = polygon else { return DVec3::ZERO };
@@ -84,11 +93,10 @@ pub fn fan<A: Copy>(polygon: &[Corner<A>]) -> impl Iterator<Item = [Corner<A>; 3
 /// Leaves out corners that lie where the one before them lies, and everything where no area is left. `original` is the
 /// polygon that the corners were cut from.
 fn tidy<A: Copy>(corners: &mut Vec<Corner<A>>, original: &[Corner<A>]) {
-    let around = |least: f64, corner: &Corner<A>| least.max(corner.position.abs().max_element());
-    let magnitude = original.iter().fold(0.0, around);
-    let origin = original[0].position;
-    let extent =
-        original.iter().fold(0.0, |most: f64, corner| most.max((corner.position - origin).abs().max_element()));
+    let around =
+        |(low, high): (DVec3, DVec3), corner: &Corner<A>| (low.min(corner.position), high.max(corner.position));
+    let (low, high) = original.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), around);
+    let (extent, magnitude) = ((high - low).max_element(), high.max(-low).max_element());
     // Positions are right to a few units in the last place of what they are computed from.
     let same = 1e-12 * extent + 1e-15 * magnitude;
     corners.dedup_by(|next, corner| next.position.distance_squared(corner.position) <= same * same);
@@ -96,7 +104,7 @@ fn tidy<A: Copy>(corners: &mut Vec<Corner<A>>, original: &[Corner<A>]) {
     {
         corners.pop();
     }
-    if corners.len() < 3 || vector_area(corners).length() <= same * extent {
+    if corners.len() < 3 || vector_area(corners).length_squared() <= (same * extent).powi(2) {
         corners.clear();
     }
 }

@@ -5,7 +5,7 @@ use core::cmp::Ordering;
 use glam::DVec3;
 
 use super::piercing::{Planes, area_along, first_crossed, left_of_line, side_of_line, side_of_plane};
-use super::{Corner, Interpolate, SutherlandHodgman, tidy};
+use super::{Corner, Interpolate, SutherlandHodgman, on_plane, tidy};
 use crate::geometry::{Aabb, Face};
 
 /// What a corner of a clipped polygon is.
@@ -48,6 +48,7 @@ pub struct OrderedClipper<A = ()> {
     /// Intersections with the edges of the box that have no place in the list yet.
     secondary: Vec<Record<A>>,
     outside: Vec<u8>,
+    /// Those of the list, until they are tidied up.
     corners: Vec<Corner<A>>,
     plain: SutherlandHodgman<A>,
     /// Polygons whose corners contradicted each other.
@@ -75,7 +76,6 @@ impl<A: Interpolate> OrderedClipper<A> {
     /// Corners lie in the box to the last bit.
     pub fn clip(&mut self, polygon: &[Corner<A>], cell: &Aabb) -> &[Corner<A>] {
         let is_found = self.find(polygon, cell);
-        self.corners.clear();
         if !is_found {
             // Corners that do not lie in one plane contradict each other.
             #[cfg(test)]
@@ -84,7 +84,6 @@ impl<A: Interpolate> OrderedClipper<A> {
             }
             return self.plain.clip(polygon, cell);
         }
-        self.corners.extend(self.list.iter().map(|record| record.corner));
         if !self.corners.is_empty() {
             tidy(&mut self.corners, polygon);
         }
@@ -101,6 +100,7 @@ impl<A: Interpolate> OrderedClipper<A> {
         let (min, max) = (cell.min.as_dvec3(), cell.max.as_dvec3());
         let planes = [min.x, max.x, min.y, max.y, min.z, max.z];
         self.list.clear();
+        self.corners.clear();
         self.secondary.clear();
         self.outside.clear();
         self.outside.extend(polygon.iter().map(|corner| outside(corner.position, &planes)));
@@ -114,20 +114,28 @@ impl<A: Interpolate> OrderedClipper<A> {
         self.put_edges_in_order() && self.is_consistent()
     }
 
+    #[inline]
+    fn push(&mut self, record: Record<A>) {
+        self.corners.push(record.corner);
+        self.list.push(record);
+    }
+
     /// Phase 1: the polygon's corners in the box, and where its edges come and go.
     fn walk_around(&mut self, polygon: &[Corner<A>], planes: &Planes) {
         for (index, from) in polygon.iter().enumerate() {
             let next = if index + 1 == polygon.len() { 0 } else { index + 1 };
             let (to, behind, ahead) = (&polygon[next], self.outside[index], self.outside[next]);
             if behind == 0 {
-                self.list.push(Record { corner: *from, kind: Kind::Interior, faces: [None; 2], link: None });
+                self.push(Record { corner: *from, kind: Kind::Interior, faces: [None; 2], link: None });
             }
             if behind & ahead != 0 || behind | ahead == 0 {
                 continue;
             }
             let line = (from.position, to.position);
-            let entered = faces(behind).max_by(|&a, &b| first_crossed(line, planes, [a, b], [true; 2]));
-            let left = faces(ahead).min_by(|&a, &b| first_crossed(line, planes, [a, b], [false; 2]));
+            let entered =
+                only(behind).or_else(|| faces(behind).max_by(|&a, &b| first_crossed(line, planes, [a, b], [true; 2])));
+            let left =
+                only(ahead).or_else(|| faces(ahead).min_by(|&a, &b| first_crossed(line, planes, [a, b], [false; 2])));
             if let (Some(entered), Some(left)) = (entered, left)
                 && first_crossed(line, planes, [entered, left], [true, false]) == Ordering::Greater
             {
@@ -135,12 +143,12 @@ impl<A: Interpolate> OrderedClipper<A> {
             }
             if let Some(face) = entered {
                 let corner = crossing(from, to, face, planes);
-                self.list.push(Record { corner, kind: Kind::Incoming, faces: [Some(face), None], link: None });
+                self.push(Record { corner, kind: Kind::Incoming, faces: [Some(face), None], link: None });
             }
             if let Some(face) = left {
                 let corner = crossing(from, to, face, planes);
                 let link = Some(face);
-                self.list.push(Record { corner, kind: Kind::Outgoing, faces: [link, None], link });
+                self.push(Record { corner, kind: Kind::Outgoing, faces: [link, None], link });
             }
         }
     }
@@ -177,8 +185,15 @@ impl<A: Interpolate> OrderedClipper<A> {
             let reached_by = self.secondary[waiting].faces[0];
             let before = self.list.iter().position(|record| record.link == reached_by);
             match before {
-                Some(before) => self.list.insert(before + 1, self.secondary.swap_remove(waiting)),
-                None if self.list.is_empty() => self.list.push(self.secondary.swap_remove(waiting)),
+                Some(before) => {
+                    let record = self.secondary.swap_remove(waiting);
+                    self.corners.insert(before + 1, record.corner);
+                    self.list.insert(before + 1, record);
+                }
+                None if self.list.is_empty() => {
+                    let record = self.secondary.swap_remove(waiting);
+                    self.push(record);
+                }
                 None => {
                     waiting += 1;
                     continue;
@@ -208,6 +223,7 @@ struct BoxEdge {
 impl BoxEdge {
     /// The two faces in the order in which the outline of a polygon follows them, which shows its front (`facing` is
     /// positive) or back along the edge.
+    #[inline]
     fn in_order(self, facing: f64) -> [Face; 2] {
         let [first, second] = self.faces;
         if (facing > 0.0) == (first.is_upper == second.is_upper) { [first, second] } else { [second, first] }
@@ -244,12 +260,9 @@ impl BoxEdge {
         }
         let rest = weights[1] + weights[2];
         let opposite = if rest > 0.0 { b.between(c, weights[2] / rest) } else { *b };
-        let mut corner = a.between(&opposite, rest / total);
-        let [first, second] = self.faces;
-        corner.position = within(corner.position, planes);
-        corner.position[usize::from(first.axis)] = planes[first.index()];
-        corner.position[usize::from(second.axis)] = planes[second.index()];
-        Some(corner)
+        let corner = a.between(&opposite, rest / total);
+        let on_face = |point, face: Face| on_plane(point, usize::from(face.axis), planes[face.index()]);
+        Some(Corner { position: self.faces.into_iter().fold(within(corner.position, planes), on_face), ..corner })
     }
 
     /// True when the edge, which ends at two corners of the box, is long enough to meet a triangle's plane.
@@ -264,6 +277,7 @@ impl BoxEdge {
 }
 
 /// Beyond which faces a point lies, a bit for each.
+#[inline]
 fn outside(point: DVec3, planes: &Planes) -> u8 {
     (0..3).fold(0, |bits, axis| {
         let below = u8::from(point[axis] < planes[2 * axis]);
@@ -273,6 +287,7 @@ fn outside(point: DVec3, planes: &Planes) -> u8 {
 }
 
 /// The faces whose bits are set, in their order.
+#[inline]
 fn faces(bits: u8) -> impl Iterator<Item = Face> {
     let mut rest = bits;
     core::iter::from_fn(move || {
@@ -282,6 +297,12 @@ fn faces(bits: u8) -> impl Iterator<Item = Face> {
     })
 }
 
+/// The face whose bit is set, if no other is: most edges of polygons cross one.
+#[inline]
+fn only(bits: u8) -> Option<Face> {
+    if bits.is_power_of_two() { Face::ALL.get(bits.trailing_zeros() as usize).copied() } else { None }
+}
+
 /// Positive when a polygon, seen along an axis, turns counter-clockwise.
 fn facing<A>(axis: usize, polygon: &[Corner<A>]) -> f64 {
     let area = |pair: &[Corner<A>]| area_along(axis, [polygon[0].position, pair[0].position, pair[1].position]);
@@ -289,17 +310,17 @@ fn facing<A>(axis: usize, polygon: &[Corner<A>]) -> f64 {
 }
 
 /// Where an edge of the polygon crosses a face.
+#[inline(always)]
 fn crossing<A: Interpolate>(from: &Corner<A>, to: &Corner<A>, face: Face, planes: &Planes) -> Corner<A> {
     let axis = usize::from(face.axis);
     let position = planes[face.index()];
     let t = (position - from.position[axis]) / (to.position[axis] - from.position[axis]);
-    let mut corner = from.between(to, t);
-    corner.position = within(corner.position, planes);
-    corner.position[axis] = position;
-    corner
+    let corner = from.between(to, t);
+    Corner { position: on_plane(within(corner.position, planes), axis, position), ..corner }
 }
 
 /// The nearest point of the box.
+#[inline]
 fn within(point: DVec3, planes: &Planes) -> DVec3 {
     let [x0, x1, y0, y1, z0, z1] = *planes;
     point.clamp(DVec3::new(x0, y0, z0), DVec3::new(x1, y1, z1))

@@ -16,16 +16,19 @@ use crate::geometry::Face;
 pub(super) type Planes = [f64; 6];
 
 /// +1 for an upper face, -1 for a lower one.
+#[inline]
 fn outwards(face: Face) -> f64 {
     if face.is_upper { 1.0 } else { -1.0 }
 }
 
+#[inline]
 fn flat(point: DVec3, axes: [usize; 2]) -> Coord<f64> {
     Coord { x: point[axes[0]], y: point[axes[1]] }
 }
 
 /// Twice the signed area of a triangle as seen along an axis, from where the other two, in their order, turn
 /// counter-clockwise.
+#[inline]
 pub(super) fn area_along(axis: usize, corners: [DVec3; 3]) -> f64 {
     let axes = [(axis + 1) % 3, (axis + 2) % 3];
     let [a, b, c] = corners.map(|corner| flat(corner, axes));
@@ -35,6 +38,7 @@ pub(super) fn area_along(axis: usize, corners: [DVec3; 3]) -> f64 {
 /// Which of two faces the line from one point to another comes through first.
 ///
 /// It must cross both, each in the same sense from outside to inside: `entering` says which.
+#[inline]
 pub(super) fn first_crossed(
     (from, to): (DVec3, DVec3),
     planes: &Planes,
@@ -61,6 +65,7 @@ pub(super) fn first_crossed(
 
 /// How far to the left of the line through two points the edge of a box, along the axis that is left, passes: times the
 /// line's length, as seen along that axis, and before faces moved.
+#[inline]
 pub(super) fn left_of_line((from, to): (DVec3, DVec3), planes: &Planes, [first, second]: [Face; 2]) -> f64 {
     let axes = [usize::from(first.axis), usize::from(second.axis)];
     let at = Coord { x: planes[first.index()], y: planes[second.index()] };
@@ -68,6 +73,7 @@ pub(super) fn left_of_line((from, to): (DVec3, DVec3), planes: &Planes, [first, 
 }
 
 /// On which side of the line it passes: positive on the left. Zero only if the points lie on a line along the edge.
+#[inline]
 pub(super) fn side_of_line((from, to): (DVec3, DVec3), planes: &Planes, faces: [Face; 2]) -> f64 {
     let left = left_of_line((from, to), planes, faces);
     if left != 0.0 {
@@ -82,6 +88,7 @@ pub(super) fn side_of_line((from, to): (DVec3, DVec3), planes: &Planes, faces: [
 
 /// On which side of a triangle's plane a corner of a box lies: positive in front. `faces` are the three that meet there,
 /// by axis. Zero only for a triangle without area.
+#[inline]
 pub(super) fn side_of_plane(triangle: [DVec3; 3], planes: &Planes, faces: [Face; 3]) -> f64 {
     let [a, b, c] = triangle.map(|DVec3 { x, y, z }| Coord3D { x, y, z });
     let [x, y, z] = faces.map(|face| planes[face.index()]);

@@ -2,7 +2,7 @@
 
 use core::mem::swap;
 
-use super::{Corner, Interpolate, split, tidy};
+use super::{Corner, Interpolate, on_plane, split, tidy};
 use crate::geometry::{Aabb, Face};
 
 /// Cuts a polygon along each face of a box, and keeps the memory for the next one.
@@ -38,9 +38,8 @@ impl<A: Interpolate> SutherlandHodgman<A> {
         self.kept.clear();
         let height = |corner: &Corner<A>| (corner.position[axis] - position) * outwards;
         let cross = |from: &Corner<A>, to: &Corner<A>, t: f64| {
-            let mut corner = from.between(to, t);
-            corner.position[axis] = position;
-            corner
+            let between = from.between(to, t);
+            Corner { position: on_plane(between.position, axis, position), ..between }
         };
         split(&self.corners, height, cross, |corner| self.kept.push(corner), |_| ());
         swap(&mut self.corners, &mut self.kept);
