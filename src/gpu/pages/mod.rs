@@ -13,6 +13,7 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use glam::{Vec3, Vec4};
 use wgpu::{
@@ -29,6 +30,9 @@ use crate::relight::{Difference, Relighter};
 /// Storage buffers after the uniform, of the kernel that smooths and of those that draw: true for those that are only read.
 const SMOOTHING: [bool; 5] = [true, true, true, true, false];
 const DRAWING: [bool; 6] = [true, true, true, true, true, false];
+
+/// Between two looks whether the device has drawn.
+const GLANCE: Duration = Duration::from_micros(100);
 
 /// What rows of a buffer that is copied to a texture start at multiples of.
 const ROW_BYTES: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
@@ -113,8 +117,10 @@ impl GpuPages {
         &self.gpu
     }
 
-    /// Starts to draw all pages; does not wait.
+    /// Starts to draw all pages once those before are drawn, and does not wait until they are: meanwhile the processor may
+    /// find what comes next.
     pub fn draw(&self, light: &Difference) {
+        self.finish();
         self.low_rank.write_first(light.patches);
         if self.edition.swap(light.edition, Ordering::Relaxed) != light.edition {
             let mut beside: Vec<Vec4> = light.elements.iter().map(|light| light.extend(0.0)).collect();
@@ -134,11 +140,18 @@ impl GpuPages {
         self.gpu.queue.on_submitted_work_done(move || is_drawing.store(false, Ordering::Relaxed));
     }
 
+    /// Waits until what was started last is done: a device that is slower than lights change is not given more than it can do.
+    fn finish(&self) {
+        // While a thread waits inside of wgpu, no other can submit, and the renderer would stand still.
+        while self.is_drawing() {
+            std::thread::sleep(GLANCE);
+        }
+    }
+
     /// True until what was started last is done.
-    pub fn is_drawing(&self) -> bool {
-        // A lost device is found by whoever owns it.
-        let _ = self.gpu.device.poll(wgpu::PollType::Poll);
-        self.is_drawing.load(Ordering::Relaxed)
+    fn is_drawing(&self) -> bool {
+        // A lost device draws nothing any more, and is found by whoever owns it.
+        self.gpu.device.poll(wgpu::PollType::Poll).is_ok() && self.is_drawing.load(Ordering::Relaxed)
     }
 
     /// How many pages there are.

@@ -1,7 +1,7 @@
 //! Pages drawn on the device against those of the processor.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use exr::prelude::f16;
 use glam::Affine3A;
@@ -168,6 +168,24 @@ fn pages_follow_a_lamp_as_the_processor_has_them_while_it_moves_and_once_it_rest
             assert!(pages.read(page).unwrap() == baked, "back where it was baked, byte for byte");
         }
     }
+}
+
+#[test]
+fn what_is_found_while_the_device_still_draws_is_drawn_next() {
+    let Some(gpu) = test_device() else { return };
+    let mut relighter = Relighter::new(level(Content::Full));
+    let pages = GpuPages::new(&gpu, &relighter, FORMATS[0]).unwrap();
+    let shown = || (0..pages.len()).map(|page| pages.read(page).unwrap()).collect::<Vec<_>>();
+    see(&mut relighter, LAMP);
+    for place in [ELSEWHERE, LAMP, ELSEWHERE] {
+        see(&mut relighter, place);
+        relighter.advance(&UpdateSettings::default());
+        pages.draw(&relighter.difference());
+    }
+    let in_a_row = shown();
+    pages.draw(&relighter.difference());
+    assert!(shown() == in_a_row, "as if nothing had been under way");
+    assert!(difference(&mut relighter, &pages, FORMATS[0]) < tolerance(FORMATS[0]));
 }
 
 #[test]

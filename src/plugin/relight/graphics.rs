@@ -75,11 +75,6 @@ impl Drawn {
         self.drawings += u64::from(is_new);
         self.pages = pages;
     }
-
-    /// True while the graphics card has not yet done what it was asked for last.
-    pub fn is_under_way(&self) -> bool {
-        self.pages.as_ref().is_some_and(|pages| pages.is_drawing())
-    }
 }
 
 /// Adds the systems of the renderer's world.

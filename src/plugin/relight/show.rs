@@ -269,8 +269,7 @@ pub fn advance(
         || (settings.enabled && (relighting.news.is_some() || !relighting.is_settled))
         || relighting.was_enabled != settings.enabled
         || has_other_device;
-    // A graphics card that is slower than frames are is not given more than it can do.
-    if !relighting.worker.is_busy() && is_asked && !said.drawn.is_under_way() {
+    if !relighting.worker.is_busy() && is_asked {
         has_worked = true;
         relighting.ask(&settings);
         let patience = Duration::from_secs_f32((settings.wait_milliseconds * 1e-3).clamp(0.0, 1.0));
