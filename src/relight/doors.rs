@@ -87,7 +87,7 @@ impl Doors {
         let lights: Vec<Shining> = baked_lights(&level.scene).into_iter().map(|(_, shining)| shining).collect();
         let mut doors = Self {
             lit: lit(&level.scene),
-            texels: Texels::of_pages(&level.pages, receivers),
+            texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
             weights: order.weights(transport),
             first: vec![Vec3::ZERO; transport.patches.len()],
             order,

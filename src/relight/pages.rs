@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::level::Level;
 use super::light::Difference;
 use super::texels::Texels;
-use crate::radiosity::low_rank::{LowRank, Smoothing};
+use crate::radiosity::low_rank::{LowRank, Precomputed, Smoothing};
 
 /// The pages as they are shown.
 pub struct Pages {
@@ -20,9 +20,10 @@ pub struct Pages {
 impl Pages {
     /// As they were baked.
     pub fn new(level: &Level) -> Self {
+        let Precomputed { transport, receivers, .. } = &*level.precomputed;
         Self {
             smoothing: Smoothing::new(&level.precomputed),
-            texels: Texels::of_pages(&level.pages, &level.precomputed.receivers),
+            texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
             spread: None,
             shown: level.pages.iter().map(|page| page.texels.clone()).collect(),
         }

@@ -32,8 +32,9 @@ pub struct Texels {
 }
 
 impl Texels {
-    /// The texels of all pages.
-    pub fn of_pages(pages: &[Page], receivers: &Receivers) -> Vec<Self> {
+    /// The texels of all pages. Of a texel that several receivers share, each counts by what is visible of its `area`, as in
+    /// bakes.
+    pub fn of_pages(pages: &[Page], receivers: &Receivers, area: &[f32]) -> Vec<Self> {
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); pages.len()];
         for (row, texel) in receivers.texel.iter().enumerate() {
             let is_on = |page: &&Page| u32::from(texel.x) < page.width && u32::from(texel.y) < page.height;
@@ -41,10 +42,11 @@ impl Texels {
                 rows[texel.page as usize].push(row as u32);
             }
         }
-        pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers)).collect()
+        pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers, area)).collect()
     }
 
-    fn new(page: &Page, mut rows: Vec<u32>, receivers: &Receivers) -> Self {
+    fn new(page: &Page, mut rows: Vec<u32>, receivers: &Receivers, area: &[f32]) -> Self {
+        let seen = |row: u32| receivers.visible[row as usize] * area[row as usize];
         let texel_of = |row: u32| {
             let texel = receivers.texel[row as usize];
             page.index(u32::from(texel.x), u32::from(texel.y))
@@ -52,9 +54,9 @@ impl Texels {
         rows.sort_by_key(|&row| (texel_of(row), row));
         let mut texels = Self { lists: vec![NONE; page.texels.len()], offsets: vec![0], sources: Vec::new() };
         for rows in rows.chunk_by(|&a, &b| texel_of(a) == texel_of(b)) {
-            let all: f32 = rows.iter().map(|&row| receivers.visible[row as usize]).sum();
+            let all: f32 = rows.iter().map(|&row| seen(row)).sum();
             texels.lists[texel_of(rows[0])] = texels.offsets.len() as u32 - 1;
-            texels.sources.extend(rows.iter().map(|&row| (row, receivers.visible[row as usize] / all)));
+            texels.sources.extend(rows.iter().map(|&row| (row, seen(row) / all)));
             texels.offsets.push(texels.sources.len() as u32);
         }
         (0..RINGS).for_each(|_| texels.grow(page.width as usize));
@@ -124,9 +126,8 @@ mod tests {
     #[test]
     fn a_texel_shows_the_mean_of_what_is_visible_and_its_surroundings_the_same() {
         let page = Page { texels: vec![Vec3::ONE; 144], ..Page::new(PageSize { width: 12, height: 12 }) };
-        let texels =
-            Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(2, 2, 0.75), (2, 2, 0.25), (3, 2, -1.0)]))
-                .remove(0);
+        let receivers = receivers(&[(2, 2, 0.75), (2, 2, 0.5), (3, 2, -1.0)]);
+        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 0.5, 1.0]).remove(0);
         let more = [Vec3::splat(4.0), Vec3::ZERO, Vec3::splat(100.0)];
         let mut shown = page.texels.clone();
         assert!(texels.draw(&page.texels, &more, &mut shown));
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn no_texel_falls_below_nothing() {
         let page = Page { texels: vec![Vec3::ONE; 4], ..Page::new(PageSize { width: 2, height: 2 }) };
-        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)])).remove(0);
+        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)]), &[1.0]).remove(0);
         let mut shown = page.texels.clone();
         texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], &mut shown);
         assert_eq!(shown[0].x, 0.0);

@@ -2,13 +2,17 @@
 //!
 //! ```text
 //! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METRE [RAYS [live]]]]
+//! cargo run --release --no-default-features --example relight_accuracy -- SCENE TEXELS_PER_METRE pages
 //! ```
 //!
 //! Twenty lights and twenty more that nothing was chosen by, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
 //! bake's: stored hits of RAYS gather rays of each half (none: no table, but what precomputing takes), swept over until
 //! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left, 2,000 patches of one size; by that word alone low rank and that are all that is measured. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
 //! the product of the differences from each stands for the square of the error, without the truth's noise. *Mottle* is how
-//! far neighbouring elements differ that should not, as a part of their light, where there is some.
+//! far neighbouring elements differ that should not, as a part of their light, where there is some. *Pages* are whole
+//! relit pages against whole bakes: of suns, panels, and a door.
+
+mod pages;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -57,7 +61,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/assets/level.glb").to_owned());
     let density: f32 = arguments.next().map_or(Ok(4.0), |density| density.parse())?;
-    let rays: u32 = arguments.next().map_or(Ok(256), |rays| rays.parse())?;
+    let rays = arguments.next().unwrap_or_else(|| "256".to_owned());
+    if rays == "pages" {
+        return pages::report(&file, density);
+    }
+    let rays: u32 = rays.parse()?;
     let is_live_alone = arguments.next().is_some_and(|word| word == "live");
     let level = Level::new(&file, density)?;
     let count = level.elements.len();

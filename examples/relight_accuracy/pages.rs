@@ -1,0 +1,184 @@
+//! Whole pages against whole bakes: suns, panels, bulbs, and a door.
+
+use std::error::Error;
+use std::f32::consts::TAU;
+use std::sync::Arc;
+
+use bevy_radiosity::bake::{Bake, BakeSettings, Unobserved, run};
+use bevy_radiosity::geometry::SurfaceId;
+use bevy_radiosity::progress::Unmonitored;
+use bevy_radiosity::radiosity::{Content, HALVES};
+use bevy_radiosity::relight::{Door, Doors, Level, LiveLight, LivePanel, Relighter, UpdateSettings};
+use bevy_radiosity::scene::{Light, LightKind, Role, Scene, Sky, load, luminance};
+use glam::{Affine3A, Quat, Vec3};
+
+use super::timed;
+
+/// Patches of a level that is relit.
+const PATCHES: u32 = 2000;
+
+/// Seconds that each bake which tells the truth may take: what noise is left in one of a pair tells nothing of the other's.
+const SECONDS: f32 = 40.0;
+
+/// Hours of the day that the sun is tried at.
+const HOURS: [f32; 3] = [8.0, 12.0, 16.0];
+
+/// Materials whose surfaces are tried as lights.
+const GLOWING: [&str; 2] = ["panel", "bulb"];
+
+/// The door that is opened, and metres around its hinge that are looked at by themselves.
+const DOOR: &str = "library_door_leaf";
+const NEAR: f32 = 4.0;
+
+/// Prints how far pages that followed a light or a door are from bakes with it.
+pub fn report(file: &str, texels_per_metre: f32) -> Result<(), Box<dyn Error>> {
+    let mut scene = load(file)?.scene;
+    scene.sky = Sky::Dark;
+    scene.lights.retain(|light| !matches!(light.kind, LightKind::Directional { .. }));
+    let baker = Baker { texels_per_metre };
+    println!("| pages, {texels_per_metre} texels/m, off a whole bake | at first | at rest |");
+    println!("| --- | --- | --- |");
+    baker.suns(&scene)?;
+    baker.panels(&scene)?;
+    let door = scene.surface_ids().find(|&surface| scene.surface(surface).key.0.contains(DOOR));
+    door.map_or(Ok(()), |door| baker.door(&scene, door))
+}
+
+/// Bakes scenes, all with texels of one size.
+struct Baker {
+    texels_per_metre: f32,
+}
+
+impl Baker {
+    fn bake(&self, scene: &Scene, content: Content, relight: Option<u32>, seed: u32) -> Result<Bake, Box<dyn Error>> {
+        let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
+        settings.layout.texels_per_metre = self.texels_per_metre;
+        (settings.solver.content, settings.solver.seed) = (content, seed);
+        settings.solver.time_seconds = relight.is_none().then_some(SECONDS);
+        let what = if relight.is_some() { "a bake to be relit" } else { "a bake" };
+        Ok(timed(what, || run(Arc::new(scene.clone()), &settings, &Unobserved))?)
+    }
+
+    fn relit(&self, scene: &Scene, content: Content) -> Result<Bake, Box<dyn Error>> {
+        self.bake(scene, content, Some(PATCHES), 0)
+    }
+
+    fn truths(&self, scene: &Scene, content: Content) -> Result<[Bake; HALVES], Box<dyn Error>> {
+        Ok([self.bake(scene, content, None, 1)?, self.bake(scene, content, None, 2)?])
+    }
+
+    /// A sun that comes to a dark level, in pages of indirect light.
+    fn suns(&self, scene: &Scene) -> Result<(), Box<dyn Error>> {
+        let base = self.relit(&without_lights(scene), Content::Indirect)?;
+        for hour in HOURS {
+            let lit = Scene { lights: vec![sun_at(hour)], ..without_lights(scene) };
+            let truths = self.truths(&lit, Content::Indirect)?;
+            let mut relighter = Relighter::new(level_of(&base)?);
+            relighter.set_lights(&[LiveLight { id: 1, light: sun_at(hour), is_excluded: false }], &[]);
+            report_light(&format!("sun at {hour}, indirect light"), &mut relighter, &base, &truths);
+        }
+        Ok(())
+    }
+
+    /// Surfaces that begin to shine in a dark level, in pages of all light.
+    fn panels(&self, scene: &Scene) -> Result<(), Box<dyn Error>> {
+        let base = self.relit(&without_lights(scene), Content::Full)?;
+        for name in GLOWING {
+            let mut lit = without_lights(scene);
+            let materials = lit.materials.iter_mut().zip(&scene.materials).filter(|(lit, _)| lit.name == name);
+            materials.for_each(|(lit, shining)| lit.emission = shining.emission);
+            let panel = |surface: SurfaceId| LivePanel { surface, emission: lit.material_of(surface).emission };
+            let panels: Vec<LivePanel> =
+                lit.surface_ids().map(panel).filter(|panel| panel.emission != Vec3::ZERO).collect();
+            let truths = self.truths(&lit, Content::Full)?;
+            let mut relighter = Relighter::new(level_of(&base)?);
+            relighter.set_lights(&[], &panels);
+            let what = format!("{} surfaces of '{name}', all light", panels.len());
+            report_light(&what, &mut relighter, &base, &truths);
+        }
+        Ok(())
+    }
+
+    /// A door that opens in the background while all lamps and panels shine, in pages of all light.
+    fn door(&self, scene: &Scene, door: SurfaceId) -> Result<(), Box<dyn Error>> {
+        let mut open = scene.clone();
+        open.surfaces[door.index()].role = Role::Occluder;
+        let mut shut = open.clone();
+        let place = &mut shut.surfaces[door.index()].to_world;
+        let (scale, _, hinge) = place.to_scale_rotation_translation();
+        *place = Affine3A::from_scale_rotation_translation(scale, Quat::IDENTITY, hinge);
+        let to = |scene: &Scene| [Door { surface: door, to_world: Some(scene.surface(door).to_world) }];
+        let base = self.relit(&shut, Content::Full)?;
+        let level = level_of(&base)?;
+        let mut doors = timed("doors prepared", || Doors::new(level.clone(), &Unmonitored))?;
+        let placed = timed("a door opened", || doors.place(&to(&open), &Unmonitored))?;
+        timed("and shut", || doors.place(&to(&shut), &Unmonitored))?;
+        let asked = placed.asked;
+        let mut relighter = Relighter::new(level);
+        let before = settled(&mut relighter, &base, 0);
+        relighter.set_level(placed);
+        let after = settled(&mut relighter, &base, 0);
+        let truths = self.truths(&open, Content::Full)?;
+        let all = [&before, &after].map(|pages| off(&base, pages, &truths, |_| true));
+        let near = [&before, &after].map(|pages| off(&base, pages, &truths, |at| at.distance(hinge) < NEAR));
+        println!("| a door opens, all light; {asked} elements asked | {:.1} % before | {:.1} % |", all[0], all[1]);
+        println!("| ... within {NEAR} m of its hinge | {:.1} % before | {:.1} % |", near[0], near[1]);
+        Ok(())
+    }
+}
+
+fn without_lights(scene: &Scene) -> Scene {
+    let mut dark = scene.clone();
+    dark.lights.clear();
+    dark.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
+    dark
+}
+
+/// East at six, highest at noon, west at eighteen: as in the example `moving_sun`.
+fn sun_at(hour: f32) -> Light {
+    let angle = (hour - 12.0) * (TAU / 24.0);
+    let direction = -Vec3::new(-angle.sin(), 0.9 * angle.cos(), 0.8).normalize();
+    let kind = LightKind::Directional { direction, illuminance: Vec3::splat(70_000.0), angular_diameter: 0.0 };
+    Light { name: "sun".to_owned(), kind }
+}
+
+fn level_of(bake: &Bake) -> Result<Level, Box<dyn Error>> {
+    let precomputed = bake.relight.clone().ok_or("a bake without transport")?;
+    let shown = (bake.pages.clone(), bake.settings.solver.content);
+    Ok(Level::new(bake.scene.clone(), bake.world.clone(), &bake.layout, precomputed, shown, &Unmonitored)?)
+}
+
+fn report_light(what: &str, relighter: &mut Relighter, base: &Bake, truths: &[Bake; HALVES]) {
+    let [first, rest] = [0, UpdateSettings::default().sweeps].map(|sweeps| {
+        let pages = settled(relighter, base, sweeps);
+        off(base, &pages, truths, |_| true)
+    });
+    println!("| {what} | {first:.1} % | {rest:.1} % |");
+}
+
+/// Pages once nothing changes any more.
+fn settled(relighter: &mut Relighter, bake: &Bake, sweeps: u32) -> Vec<Vec<Vec3>> {
+    let settings = UpdateSettings { sweeps, ..UpdateSettings::default() };
+    timed("until it is settled", || while !relighter.update(&settings).is_settled() {});
+    (0..bake.pages.len()).map(|page| relighter.page(page).to_vec()).collect()
+}
+
+/// Per cent that the luminance of texels is off two bakes that share no random number, over its root mean square.
+fn off(base: &Bake, pages: &[Vec<Vec3>], truths: &[Bake; HALVES], counts: impl Fn(Vec3) -> bool) -> f64 {
+    let receivers = base.relight.iter().flat_map(|relight| {
+        let receivers = &relight.receivers;
+        receivers.texel.iter().zip(&receivers.centre)
+    });
+    let (mut difference, mut square) = (0.0, 0.0);
+    for (texel, _) in receivers.filter(|(_, centre)| counts(**centre)) {
+        let page = texel.page as usize;
+        let index = truths[0].pages[page].index(u32::from(texel.x), u32::from(texel.y));
+        if truths[0].pages[page].validity[index] > 0.5 {
+            let found = f64::from(luminance(pages[page][index]));
+            let [first, second] = truths.each_ref().map(|truth| f64::from(luminance(truth.pages[page].texels[index])));
+            difference += (found - first) * (found - second);
+            square += first * second;
+        }
+    }
+    100.0 * (difference.max(0.0) / square).sqrt()
+}
