@@ -1,8 +1,9 @@
-//! A level some of which stands elsewhere than it was baked: doors.
+//! A level some of which stands elsewhere than it was baked, doors, or has another colour.
 //!
 //! ```text
-//! rays of baked lights that come by the doors, before and after   --> change of direct light, by patch and receiver
+//! rays of baked lights that come by the doors, before and after   --> change of direct light, by receiver
 //! elements that see the doors, asked before and after (`follow`)  --> two transports, and light by way of doors alone
+//! other colours (`colours`)                                       --> what the second of them reflects
 //! after x direct light after - before x direct light before       --> what pages gain or lose
 //! ```
 //!
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
+use super::colours::{Paint, painted};
 use super::level::Level;
 use super::lights::{Shining, baked_lights, lit};
 use super::near::Near;
@@ -24,7 +26,7 @@ use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{Moved, Precomputed};
+use crate::radiosity::low_rank::{LowRank, Moved, Precomputed};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
@@ -50,7 +52,7 @@ pub struct Door {
     pub to_world: Option<Affine3A>,
 }
 
-/// A level with its doors somewhere.
+/// A level with its doors somewhere, in its colours as they are.
 #[derive(Clone)]
 pub struct Placed {
     /// What it is lit with there; its pages are those of the baked lights.
@@ -61,17 +63,17 @@ pub struct Placed {
     pub asked: usize,
 }
 
-/// Works out what becomes of a level when its doors move.
+/// Works out what becomes of a level when its doors move and its colours change.
 pub struct Doors {
     level: Level,
     lit: Arc<Scene>,
     order: Order,
     texels: Vec<Texels>,
-    /// Weights of all receivers of each patch.
-    weights: Vec<Vec3>,
     lights: Vec<Shining>,
-    /// Mean radiosity of each patch that reflects the baked lights once, where the doors were baked.
-    first: Vec<Vec3>,
+    /// Direct irradiance of all receivers from the baked lights, lux, where the doors were baked.
+    direct: Vec<Vec3>,
+    /// Transport in the colours as they are, where the doors were baked.
+    painted: Arc<Precomputed>,
     /// The tree of all but some surfaces.
     tree: Option<(BTreeSet<SurfaceId>, World)>,
 }
@@ -88,15 +90,15 @@ impl Doors {
         let mut doors = Self {
             lit: lit(&level.scene),
             texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
-            weights: order.weights(transport),
-            first: vec![Vec3::ZERO; transport.patches.len()],
+            direct: vec![Vec3::ZERO; transport.elements()],
+            painted: Arc::clone(&level.precomputed),
             order,
             lights,
             tree: None,
             level,
         };
         let receiving = doors.receiving(&*doors.level.world);
-        let mut first = vec![Vec3::ZERO; doors.first.len()];
+        let mut direct = doors.direct.clone();
         for light in &doors.lights {
             let aim = light.shape.aim(&doors.lit);
             let mut reach = Reach::new(&receiving, rounds(&light.shape, false));
@@ -104,10 +106,16 @@ impl Doors {
                 monitor.check()?;
                 reach.step(aim.as_ref(), &receiving);
             }
-            reach.add(light.strength, &doors.weights, &mut first);
+            reach.add_direct(light.strength, &mut direct);
         }
-        doors.first = first;
+        doors.direct = direct;
         Ok(doors)
+    }
+
+    /// Gives surfaces other colours in all places that are worked out from now on. Those that are not named, or
+    /// [cannot be painted](Paint::fault), have those that they were baked with.
+    pub fn paint(&mut self, paints: &[Paint]) {
+        self.painted = painted(&self.level, paints);
     }
 
     /// Why a surface cannot be a door; `None` when it can.
@@ -129,47 +137,43 @@ impl Doors {
     /// When the monitor asks for it.
     pub fn place(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Placed, StepError> {
         let doors: Vec<Door> = doors.iter().map(Door::sound).filter(|door| self.has_moved(door)).collect();
-        if doors.is_empty() {
+        let is_painted = !Arc::ptr_eq(&self.painted, &self.level.precomputed);
+        if doors.is_empty() && !is_painted {
             return Ok(Placed { level: self.level.clone(), boxes: Vec::new(), asked: 0 });
         }
         let scene = self.scene_with(&doors);
-        let world = self.world_with(&doors);
+        let world: Arc<dyn RayQuery + Send + Sync> =
+            if doors.is_empty() { Arc::clone(&self.level.world) } else { Arc::new(self.world_with(&doors)) };
         let boxes: Vec<Aabb> = (doors.iter())
             .flat_map(|door| [self.box_at_rest(door), door.to_world.map(|_| bounds(&scene, door.surface))])
             .flatten()
             .collect();
-        let (mut first, mut more) = self.first_with(&world, &boxes, monitor)?;
+        let change = self.change_of_direct(&*world, &boxes, monitor)?;
         let Level { precomputed, content, elements, .. } = &self.level;
         let moved = |scene, world| Moved { scene, world, elements, boxes: &boxes, rays: RAYS, seed: SEED, loss: LOSS };
         let mut transport = precomputed.transport.clone();
         let at_rest = transport.follow(&moved(&self.level.scene, &*self.level.world), monitor)?;
-        let before = transport.spread(&self.first);
-        let mut transport = precomputed.transport.clone();
-        let followed = transport.follow(&moved(&scene, &world), monitor)?;
+        let before = spread(&transport, &self.direct);
+        let mut transport = self.painted.transport.clone();
+        let followed = transport.follow(&moved(&scene, &*world), monitor)?;
         let mut detours = vec![Vec3::ZERO; elements.len()];
         at_rest.detours.iter().for_each(|&(row, light)| detours[row as usize] -= light);
         followed.detours.iter().for_each(|&(row, light)| detours[row as usize] += light);
-        let reflected = transport.first_bounce(&detours);
-        first.iter_mut().zip(reflected).for_each(|(first, reflected)| *first += Vec3::from(reflected));
-        let after = transport.spread(&first);
-        for (row, more) in more.iter_mut().enumerate() {
-            *more += after[row] - before[row] + detours[row];
-        }
+        let direct: Vec<Vec3> = (0..elements.len()).map(|row| self.direct[row] + change[row] + detours[row]).collect();
+        let after = spread(&transport, &direct);
+        let shown = if *content == Content::Full { &*change } else { &[] };
+        let more: Vec<Vec3> = (0..elements.len())
+            .map(|row| after[row] - before[row] + detours[row] + shown.get(row).copied().unwrap_or_default())
+            .collect();
         let mut pages = self.level.pages.to_vec();
         for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texels) {
             texels.draw(&baked.texels, &more, &mut page.texels);
         }
-        let mut hits = precomputed.hits.clone();
+        let mut hits = self.painted.hits.clone();
         at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
         let precomputed = Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits });
-        let level = Level {
-            scene,
-            world: Arc::new(world),
-            elements: Arc::clone(elements),
-            precomputed,
-            pages: pages.into(),
-            content: *content,
-        };
+        let level =
+            Level { scene, world, elements: Arc::clone(elements), precomputed, pages: pages.into(), content: *content };
         Ok(Placed { level, boxes, asked: followed.elements })
     }
 
@@ -214,30 +218,28 @@ impl Doors {
         world
     }
 
-    /// Mean radiosity of each patch that reflects the baked lights once, in another world, and what each receiver gets
-    /// more there, if pages show that.
-    fn first_with(
+    /// How much more direct irradiance from the baked lights each receiver gets in another world, lux.
+    fn change_of_direct(
         &self,
-        world: &World,
+        world: &dyn RayQuery,
         boxes: &[Aabb],
         monitor: &dyn Monitor,
-    ) -> Result<(Vec<Vec3>, Vec<Vec3>), StepError> {
-        let [before, after] = [&*self.level.world as &dyn RayQuery, world].map(|world| Near { world, boxes });
+    ) -> Result<Vec<Vec3>, StepError> {
+        let mut direct = vec![Vec3::ZERO; self.level.elements.len()];
+        if boxes.is_empty() {
+            return Ok(direct);
+        }
+        let [before, after] = [&*self.level.world, world].map(|world| Near { world, boxes });
         let [before, after] = [&before, &after].map(|near| self.receiving(near));
         let shows_direct = self.level.content == Content::Full;
-        let mut first = self.first.clone();
-        let mut direct = vec![Vec3::ZERO; self.level.elements.len()];
         for light in &self.lights {
             monitor.check()?;
             let rounds = rounds(&light.shape, shows_direct);
-            let mut change = Reach::dark(&before, rounds, &self.weights);
+            let mut change = Reach::dark(&before, rounds);
             change.follow(light.shape.aim(&self.lit).as_ref(), &before, &after);
-            change.add(light.strength, &self.weights, &mut first);
-            for received in change.receivers().filter(|_| shows_direct).unwrap_or_default() {
-                direct[received.row as usize] += received.light * light.strength;
-            }
+            change.add_direct(light.strength, &mut direct);
         }
-        Ok((first, direct))
+        Ok(direct)
     }
 }
 
@@ -246,6 +248,13 @@ impl Door {
         let is_sound = |to_world: &Affine3A| to_world.is_finite() && to_world.inverse().is_finite();
         Self { to_world: self.to_world.filter(is_sound), ..*self }
     }
+}
+
+/// Indirect irradiance that direct irradiance comes to, both lux by row.
+fn spread(transport: &LowRank, direct: &[Vec3]) -> Vec<Vec3> {
+    let mut indirect = vec![Vec3::ZERO; direct.len()];
+    transport.relight(direct, &mut indirect);
+    indirect
 }
 
 fn bounds(scene: &Scene, surface: SurfaceId) -> Aabb {

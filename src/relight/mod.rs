@@ -24,6 +24,7 @@
 //! | `reach` | what a light of strength one brings, traced little by little |
 //! | `order` | in which order receivers are asked, so that few of them say much |
 //! | `doors` | a level some of which stands elsewhere than it was baked |
+//! | `colours` | surfaces of another colour than they were baked with |
 //! | `near` | rays that what has moved may have to do with |
 //! | `finer` | direct light known better than at first, once lights rest |
 //! | `bright` | what the brightest elements bring to others, by rays between them |
@@ -51,6 +52,7 @@
 //! All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
 
 mod bright;
+mod colours;
 mod doors;
 mod finer;
 mod level;
@@ -68,6 +70,7 @@ mod tests;
 mod texels;
 mod turns;
 
+pub use colours::Paint;
 pub use doors::{Door, Doors, Placed};
 pub use level::{Level, LevelError};
 pub use light::Difference;

@@ -78,17 +78,10 @@ impl Reach {
         }
     }
 
-    /// All receivers have been asked for a light that brings them nothing. `weights` are those of all receivers of each
-    /// patch.
-    pub fn dark(receiving: &Receiving, rounds: u32, weights: &[Vec3]) -> Self {
-        Self {
-            brought: vec![Vec3::ZERO; weights.len()],
-            asked: weights.iter().map(|weight| weight * rounds as f32).collect(),
-            steps: receiving.order.len() as u32 * rounds,
-            rounds,
-            lit: Some(Vec::new()),
-            ..Self::default()
-        }
+    /// All receivers have been asked for a light that brings them nothing.
+    pub fn dark(receiving: &Receiving, rounds: u32) -> Self {
+        let steps = receiving.order.len() as u32 * rounds;
+        Self { steps, lit: Some(Vec::new()), ..Self::new(receiving, rounds) }
     }
 
     /// How many steps have been done.
@@ -129,10 +122,7 @@ impl Reach {
     /// Asks one more part of the receivers; how many rays that took.
     pub fn step(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
         let part = receiving.order.part(self.steps as usize % receiving.order.len());
-        let weights = &receiving.level.precomputed.transport.weights;
-        for (patch, asked) in self.asked.iter_mut().enumerate() {
-            *asked += part.of(patch).iter().map(|&row| weights[row as usize]).sum::<Vec3>();
-        }
+        self.count(self.steps, receiving);
         let rays = self.ask(self.steps, 1.0, light, receiving);
         self.steps += 1;
         if self.is_done(receiving.order) {
@@ -159,6 +149,31 @@ impl Reach {
         }
         if was_done {
             self.lit = Some(self.means());
+        }
+    }
+
+    /// Takes patches for what they reflect in a level: what receivers got is summed up anew. What it came to is not known.
+    pub fn weigh(&mut self, receiving: &Receiving) {
+        let transport = &receiving.level.precomputed.transport;
+        let mut found = vec![Vec3::ZERO; transport.elements()];
+        for Received { row, light } in self.lit.iter().flatten() {
+            found[*row as usize] += light * self.rounds as f32;
+        }
+        for Received { row, light } in self.sums.iter().flatten() {
+            found[*row as usize] += light;
+        }
+        self.brought = transport.first_bounce(&found).into_iter().map(Vec3::from).collect();
+        self.asked = vec![Vec3::ZERO; transport.patches.len()];
+        (0..self.steps).for_each(|step| self.count(step, receiving));
+        self.resting = Resting::default();
+    }
+
+    /// Adds the weights of the receivers of a step.
+    fn count(&mut self, step: u32, receiving: &Receiving) {
+        let part = receiving.order.part(step as usize % receiving.order.len());
+        let weights = &receiving.level.precomputed.transport.weights;
+        for (patch, asked) in self.asked.iter_mut().enumerate() {
+            *asked += part.of(patch).iter().map(|&row| weights[row as usize]).sum::<Vec3>();
         }
     }
 
@@ -201,6 +216,12 @@ impl Reach {
         all.iter_mut().for_each(|received| received.light /= self.rounds as f32);
         all.retain(|received| received.light != Vec3::ZERO);
         all
+    }
+
+    /// Direct irradiance of receivers from a light of a given strength, added to `sums`, lux by row, once all have been asked.
+    pub fn add_direct(&self, strength: Vec3, sums: &mut [Vec3]) {
+        let known = self.receivers().unwrap_or_default();
+        known.iter().for_each(|&Received { row, light }| sums[row as usize] += light * strength);
     }
 
     /// Mean radiosity of each patch that reflects the light of a given strength once, added to `sums`: of the receivers

@@ -146,8 +146,8 @@ impl Relighter {
         self.is_enabled = is_enabled;
     }
 
-    /// Goes on in the same level with some of its surfaces elsewhere; see [`Doors`](super::Doors). What is known of lights
-    /// follows, and the next update shows it.
+    /// Goes on in the same level with some of its surfaces elsewhere or of another colour; see [`Doors`](super::Doors). What
+    /// is known of lights follows, and the next update shows it.
     ///
     /// # Panics
     /// When the level has other elements.
@@ -161,8 +161,12 @@ impl Relighter {
         let shows_direct = level.content == Content::Full;
         for slot in &mut self.slots {
             let [before, after] = [receiving(&self.level, &before), receiving(&level, &after)];
-            slot.follow(&self.lit, shows_direct, &before, &after);
+            if !moved.is_empty() {
+                slot.follow(&self.lit, shows_direct, &before, &after);
+            }
+            slot.weigh(&after);
         }
+        self.weights = self.order.weights(&level.precomputed.transport);
         (self.level, self.moved, self.turns) = (level, boxes, Turns::default());
         self.pages.forget();
         (self.is_stale, self.has_moved) = (true, true);

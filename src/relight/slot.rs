@@ -221,6 +221,12 @@ impl Slot {
         }
     }
 
+    /// Takes patches for what they reflect in a level.
+    pub fn weigh(&mut self, receiving: &Receiving) {
+        let known = self.current.iter_mut().chain(&mut self.next).map(|(_, reach)| reach);
+        known.chain(&mut self.at_rest).for_each(|reach| reach.weigh(receiving));
+    }
+
     /// Adds the mean radiosity of each patch that reflects what has changed once. Nothing before enough is known of it.
     pub fn add(&self, weights: &[Vec3], sums: &mut [Vec3]) {
         self.reaches().for_each(|(strength, reach)| reach.add(strength, weights, sums));

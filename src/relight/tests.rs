@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use glam::Vec3;
 
+mod colours;
 mod doors;
 mod rest;
 

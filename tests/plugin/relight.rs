@@ -153,6 +153,44 @@ fn surfaces_that_shine_more_light_what_is_before_them() {
     assert_eq!(page_of(&app, floor), baked);
 }
 
+#[test]
+fn a_wall_that_is_painted_sends_on_its_new_colour() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 4.0, 100.0);
+    spawn_wall(&mut app);
+    let materials: Vec<Handle<StandardMaterial>> =
+        app.world_mut().query::<&MeshMaterial3d<StandardMaterial>>().iter(app.world()).map(|m| m.0.clone()).collect();
+    let of_wall = materials[1].clone();
+    let paint = move |app: &mut App, red: f32| {
+        let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+        materials.get_mut(&of_wall).unwrap().base_color = Color::linear_rgb(red, 0.5, 0.5);
+    };
+    tick_app_times(&mut app, 2);
+    app.insert_resource(at_once());
+    bake(&mut app, relightable(Content::Indirect)).unwrap();
+    settle(&mut app, 0);
+    let baked = page_of(&app, floor);
+    let Lightmap { image, uv_rect, .. } = app.world().get::<Lightmap>(floor).unwrap().clone();
+    let size = app.world().resource::<Assets<Image>>().get(&image).unwrap().size();
+    let sum = |data: &[u8], channel: usize| {
+        let place = |texel: usize| UVec2::new(texel as u32 % size.x, texel as u32 / size.x).as_vec2() / size.as_vec2();
+        let texels = data.as_chunks::<8>().0.iter().enumerate().filter(|(texel, _)| uv_rect.contains(place(*texel)));
+        let value = |texel: &[u8; 8]| f32_of_half(u16::from_le_bytes([texel[2 * channel], texel[2 * channel + 1]]));
+        texels.map(|(_, texel)| value(texel)).sum::<f32>()
+    };
+    change(&mut app, |app| paint(app, 0.25));
+    let painted = page_of(&app, floor);
+    assert_eq!(painted.0, baked.0, "in the same image");
+    // All indirect light of the floor is the wall's, and little of it has been there twice.
+    let [red, green] = [0, 1].map(|channel| sum(&painted.1, channel) / sum(&baked.1, channel));
+    assert!((red - 0.5).abs() < 0.02 && (green - 1.0).abs() < 1e-3, "{red} {green}");
+    change(&mut app, |app| paint(app, 0.5));
+    assert!(page_of(&app, floor) == baked, "the old colour leaves no trace");
+    paint(&mut app, f32::NAN);
+    tick_app_times(&mut app, 10);
+    assert!(page_of(&app, floor) == baked && !status(&app).are_doors_moving, "what is no colour is ignored");
+}
+
 pub fn f32_of_half(bits: u16) -> f32 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
     if exponent == 0 { mantissa * 2f32.powi(-14) } else { (1.0 + mantissa) * 2f32.powi(exponent - 15) }

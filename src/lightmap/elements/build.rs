@@ -6,7 +6,7 @@ use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::contacts::Contacts;
-use super::{Elements, OpenSides, Sheet, SurfacePoint, Texel};
+use super::{ElementId, Elements, OpenSides, Sheet, SurfacePoint, Texel};
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::footprint::{Footprints, Fragment};
 use crate::lightmap::{Layout, Placement};
@@ -75,6 +75,20 @@ impl Elements {
             }
         }
         sheet
+    }
+}
+
+impl Elements {
+    /// Diffuse reflectance of a surface's elements in a scene of the same shapes whose materials may be others.
+    pub fn reflectance_in(&self, scene: &Scene, surface: SurfaceId) -> Vec<Vec3> {
+        let Some(sheet) = self.sheet(surface) else {
+            return Vec::new();
+        };
+        let of_footprint = |footprint| Properties::of(scene, surface, sheet, footprint).reflectance;
+        let footprints: Vec<Vec3> =
+            (0..sheet.footprints.len()).into_par_iter().with_min_len(256).map(of_footprint).collect();
+        let of_element = |element| footprints[self.footprint(ElementId::from_index(element))];
+        self.of_surface(surface).map(of_element).collect()
     }
 }
 

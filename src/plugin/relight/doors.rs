@@ -1,7 +1,6 @@
-//! Doors: where they are, and a thread that works out what that makes of the level.
+//! Doors, where they are, and colours; and a thread that works out what they make of the level.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bevy::ecs::system::SystemParam;
@@ -13,8 +12,8 @@ use crate::geometry::SurfaceId;
 use crate::plugin::components::BakeOccluder;
 use crate::plugin::sync::{Names, RestPose, numbered};
 use crate::progress::{Cancelled, Unmonitored};
-use crate::relight::{Door, Doors, Level, Placed};
-use crate::scene::{Scene, SurfaceKey};
+use crate::relight::{Door, Doors, Level, Paint, Placed};
+use crate::scene::SurfaceKey;
 
 /// The entity and its descendants are doors: where they move, relit light goes another way.
 ///
@@ -46,24 +45,30 @@ pub struct DoorWorld<'w, 's> {
     assets: Res<'w, AssetServer>,
 }
 
-/// What a level's doors are doing.
+/// What a level's doors and colours are doing.
 pub struct Doorway {
     surfaces: HashMap<SurfaceKey, SurfaceId>,
     owners: HashMap<SurfaceId, Entity>,
     /// Which surface each entity is that has been met; none for those that came after the bake.
     met: HashMap<Entity, Option<SurfaceId>>,
-    /// Where the doors are.
-    doors: Vec<Door>,
+    now: Wanted,
     /// What the thread has been asked for last.
-    asked: Vec<Door>,
+    asked: Wanted,
     state: State,
 }
 
+/// What differs from what was baked.
+#[derive(Clone, Default, PartialEq)]
+struct Wanted {
+    doors: Vec<Door>,
+    paints: Vec<Paint>,
+}
+
 enum State {
-    /// There has been no door yet.
+    /// Nothing has differed yet.
     Idle(Box<Level>),
-    Open(Worker<Vec<Door>, Opened>),
-    /// Doors cannot be followed.
+    Open(Worker<Wanted, Opened>),
+    /// Neither can be followed.
     Shut,
 }
 
@@ -76,8 +81,9 @@ struct Opened {
 
 /// What the thread works with.
 struct Keeper {
-    scene: Arc<Scene>,
+    level: Level,
     doors: Result<Doors, Cancelled>,
+    paints: Vec<Paint>,
     warned: HashSet<SurfaceId>,
 }
 
@@ -88,10 +94,15 @@ impl Doorway {
             surfaces: scene.surface_ids().map(|id| (scene.surface(id).key.clone(), id)).collect(),
             owners: level.owners.clone(),
             met: HashMap::new(),
-            doors: Vec::new(),
-            asked: Vec::new(),
+            now: Wanted::default(),
+            asked: Wanted::default(),
             state: State::Idle(Box::new(level.level.clone())),
         }
+    }
+
+    /// Takes note of the surfaces whose colours are others than baked.
+    pub fn paint(&mut self, paints: Vec<Paint>) {
+        self.now.paints = paints;
     }
 
     /// Looks where the doors are.
@@ -99,7 +110,7 @@ impl Doorway {
         if matches!(self.state, State::Shut) {
             return;
         }
-        let known = self.doors.iter().filter(|door| !world.living.contains(self.owners[&door.surface]));
+        let known = self.now.doors.iter().filter(|door| !world.living.contains(self.owners[&door.surface]));
         let mut doors: Vec<Door> = known.map(|door| Door { to_world: None, ..*door }).collect();
         for door in &world.doors {
             for leaf in core::iter::once(door).chain(world.children.iter_descendants(door)) {
@@ -108,7 +119,7 @@ impl Doorway {
         }
         doors.sort_by_key(|door| (door.surface, door.to_world.is_none()));
         doors.dedup_by_key(|door| door.surface);
-        self.doors = doors;
+        self.now.doors = doors;
     }
 
     fn read_leaf(&mut self, entity: Entity, world: &DoorWorld) -> Option<Door> {
@@ -117,7 +128,7 @@ impl Doorway {
         let is_shown = visibility.is_none_or(|visibility| visibility.get());
         let to_world = transform.affine();
         if is_shown && !to_world.is_finite() {
-            return self.doors.iter().find(|door| door.surface == surface).copied();
+            return self.now.doors.iter().find(|door| door.surface == surface).copied();
         }
         Some(Door { surface, to_world: is_shown.then_some(to_world) })
     }
@@ -155,19 +166,19 @@ impl Doorway {
         free
     }
 
-    /// True while the level is not yet known as it is with the doors where they are.
+    /// True while the level is not yet known as it is with doors and colours as they are.
     pub fn is_behind(&self) -> bool {
         matches!(&self.state, State::Open(worker) if worker.is_busy())
     }
 
-    /// Takes what has been worked out, and asks for more; without `is_enabled`, doors are where they were baked.
+    /// Takes what has been worked out, and asks for more; without `is_enabled`, all is as it was baked.
     pub fn advance(&mut self, is_enabled: bool) -> Option<(Placed, Duration)> {
-        let wanted = if is_enabled { &*self.doors } else { &[] };
+        let wanted = if is_enabled { self.now.clone() } else { Wanted::default() };
         self.state = match core::mem::replace(&mut self.state, State::Shut) {
-            State::Idle(level) if !wanted.is_empty() => match Keeper::start(*level) {
+            State::Idle(level) if wanted != self.asked => match Keeper::start(*level) {
                 Ok(worker) => State::Open(worker),
                 Err(reason) => {
-                    warn!("there are no threads to follow doors with: {reason}");
+                    warn!("there are no threads to follow doors and colours with: {reason}");
                     State::Shut
                 }
             },
@@ -178,11 +189,11 @@ impl Doorway {
         };
         let done = if worker.is_busy() { worker.take(Duration::ZERO) } else { None };
         if !worker.is_busy() && wanted != self.asked {
-            self.asked = wanted.to_vec();
+            self.asked = wanted;
             worker.give(self.asked.clone());
         }
         if worker.is_lost() {
-            warn!("following doors stopped by a fault of its own");
+            warn!("following doors and colours stopped by a fault of its own");
             self.state = State::Shut;
             return None;
         }
@@ -191,7 +202,7 @@ impl Doorway {
         match placed {
             Ok(placed) => Some((placed, time)),
             Err(reason) => {
-                warn!("doors are not followed: {reason}");
+                warn!("doors and colours are not followed: {reason}");
                 self.state = State::Shut;
                 None
             }
@@ -200,18 +211,20 @@ impl Doorway {
 }
 
 impl Keeper {
-    fn start(level: Level) -> Result<Worker<Vec<Door>, Opened>, String> {
+    fn start(level: Level) -> Result<Worker<Wanted, Opened>, String> {
         let make = move || Self {
-            scene: Arc::clone(&level.scene),
-            doors: Doors::new(level, &Unmonitored),
+            doors: Doors::new(level.clone(), &Unmonitored),
+            level,
+            paints: Vec::new(),
             warned: HashSet::new(),
         };
         Worker::start("relight doors", make, Self::open)
     }
 
-    fn open(&mut self, wanted: Vec<Door>) -> Opened {
+    fn open(&mut self, Wanted { doors: wanted, paints }: Wanted) -> Opened {
         let started = Instant::now();
         let mut warnings = Vec::new();
+        let name = |surface: SurfaceId| &self.level.scene.surface(surface).key;
         let placed = match &mut self.doors {
             Err(error) => Err(error.to_string()),
             Ok(doors) => {
@@ -219,9 +232,19 @@ impl Keeper {
                     if let Some(fault) = doors.fault_of(door.surface)
                         && self.warned.insert(door.surface)
                     {
-                        warnings
-                            .push(format!("door '{}' is not followed: {fault}", self.scene.surface(door.surface).key));
+                        warnings.push(format!("door '{}' is not followed: {fault}", name(door.surface)));
                     }
+                }
+                for paint in &paints {
+                    if let Some(fault) = paint.fault(&self.level)
+                        && self.warned.insert(paint.surface)
+                    {
+                        warnings.push(format!("the colour of '{}' is not followed: {fault}", name(paint.surface)));
+                    }
+                }
+                if self.paints != paints {
+                    doors.paint(&paints);
+                    self.paints = paints;
                 }
                 doors.place(&wanted, &Unmonitored).map_err(|error| error.to_string())
             }

@@ -11,6 +11,7 @@
 //!
 //! or, in an app that bakes itself, `Bake { settings: BakeSettings { relight: Some(1000), .. }, .. }`. From then on lights may
 //! move, change their colour, come and go, and surfaces may shine more or less: indirect light follows, on any machine.
+//! Where the base colour of a surface with a lightmap changes, light reflects accordingly once a thread has worked that out.
 //! Pages are rewritten in place, and nothing is where nothing changes.
 //!
 //! | pages hold | direct light |
@@ -24,8 +25,8 @@
 //! | file | its one idea |
 //! | --- | --- |
 //! | `origin` | what a level is relit from: a bake of this app, or files |
-//! | `watch` | lights and panels as they are now |
-//! | `doors` | doors as they are now, and what that makes of the level |
+//! | `watch` | lights, panels and colours as they are now |
+//! | `doors` | doors as they are now, and what they and colours make of the level |
 //! | `update` | what one update is asked for, and what it shows |
 //! | `worker` | a thread that never holds up a frame |
 //! | `graphics` | pages that the graphics card draws |
@@ -55,7 +56,7 @@ pub const RELIGHT_MAIN_THREAD: DiagnosticPath = DiagnosticPath::const_new("relig
 /// Milliseconds that an update took on its own thread.
 pub const RELIGHT_UPDATE: DiagnosticPath = DiagnosticPath::const_new("relight/update");
 
-/// Milliseconds that it took on its own thread to follow doors to a place.
+/// Milliseconds that it took on its own thread to follow doors to a place, or surfaces to another colour.
 pub const RELIGHT_DOORS: DiagnosticPath = DiagnosticPath::const_new("relight/doors");
 
 /// How far what is shown is from what it goes to, from 0 to 1: see [`RelightStatus::behind`].
@@ -144,13 +145,13 @@ pub struct RelightStatus {
     pub is_refining: bool,
     /// How far the indirect light that relighting finds for the baked lights is from the bake's own: RMS over the mean.
     pub transport_error: f32,
-    /// True while it is being worked out what doors make of the light where they are.
+    /// True while it is being worked out what doors, where they are, and colours make of the light.
     pub are_doors_moving: bool,
     /// What that took last on its own thread, milliseconds.
     pub door_milliseconds: f32,
     /// Rays of the last update.
     pub rays: u64,
-    /// What the last update took of its own thread, milliseconds.
+    /// What the last update took of its own thread, milliseconds: waiting for a graphics card that still draws among it.
     pub update_milliseconds: f32,
     /// What the last frame in which there was something to do took of the main thread, milliseconds.
     pub main_thread_milliseconds: f32,
@@ -180,7 +181,7 @@ impl Plugin for RelightPlugin {
             .register_diagnostic(Diagnostic::new(RELIGHT_TRANSPORT_ERROR))
             .add_systems(
                 PostUpdate,
-                (watch::lights, watch::panels, show::begin, show::read, show::find_doors, show::advance)
+                (watch::lights, watch::materials, show::begin, show::read, show::find_doors, show::advance)
                     .chain()
                     .after(TransformSystems::Propagate)
                     .after(VisibilitySystems::VisibilityPropagate)

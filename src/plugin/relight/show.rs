@@ -13,7 +13,7 @@ use super::doors::{DoorWorld, Doorway};
 use super::graphics::{Drawn, Renderer};
 use super::origin::{OriginError, RelightLevel, RelightOrigin};
 use super::update::{Done, Drawer, Job};
-use super::watch::{Changes, Panels, read_lights};
+use super::watch::{Changes, Surfaces, read_lights};
 use super::worker::Worker;
 use super::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
@@ -48,7 +48,7 @@ enum Stage {
 
 struct Relighting {
     worker: Worker<Job, Done>,
-    panels: Panels,
+    surfaces: Surfaces,
     doorway: Doorway,
     /// The level with its doors where they are, which the worker has yet to be told of.
     placed: Option<Placed>,
@@ -75,7 +75,7 @@ pub struct LitWorld<'w, 's> {
     reader: SceneReader<'w, 's>,
     excluded: Query<'w, 's, (), With<RelightExclude>>,
     parents: Query<'w, 's, &'static ChildOf>,
-    panels: Query<'w, 's, (&'static Baked, &'static MeshMaterial3d<StandardMaterial>)>,
+    surfaces: Query<'w, 's, (&'static Baked, &'static MeshMaterial3d<StandardMaterial>)>,
     materials: Res<'w, Assets<StandardMaterial>>,
     settings: Res<'w, SceneSettings>,
     pages: Res<'w, Pages>,
@@ -143,17 +143,17 @@ pub fn begin(
 impl Said<'_> {
     /// Begins to relight a level that is shown.
     fn start(&mut self, level: RelightLevel, images: &[Handle<Image>]) -> Stage {
-        let panels = Panels::new(&level);
+        let surfaces = Surfaces::new(&level);
         let doorway = Doorway::new(&level);
         let RelightLevel { level, format, error, .. } = level;
         match Worker::start("relight", move || Drawer::new(level, format), Drawer::work) {
             Ok(worker) => {
                 *self.status = RelightStatus { is_active: true, transport_error: error, ..default() };
-                *self.changes = Changes { lights: true, panels: true };
+                *self.changes = Changes { lights: true, materials: true };
                 self.drawn.begin(images);
                 Stage::Relighting(Box::new(Relighting {
                     worker,
-                    panels,
+                    surfaces,
                     doorway,
                     placed: None,
                     is_placing: false,
@@ -209,7 +209,7 @@ impl Screen<'_> {
     }
 }
 
-/// Reads lights and panels where they may have changed. It reads images too, so it is not the system that writes them.
+/// Reads lights and materials where they may have changed. It reads images too, so it is not the system that writes them.
 pub fn read(
     mut showing: ResMut<Showing>,
     mut changes: ResMut<Changes>,
@@ -219,11 +219,13 @@ pub fn read(
     let Stage::Relighting(relighting) = &mut showing.0 else {
         return;
     };
-    if relight.is_some_and(|relight| relight.enabled) && (changes.lights || changes.panels) {
+    if relight.is_some_and(|relight| relight.enabled) && (changes.lights || changes.materials) {
         let started = Instant::now();
         *changes = Changes::default();
         let lights = read_lights(&world.reader, &world.excluded, &world.parents);
-        let panels = relighting.panels.read(&world.panels, &world.materials, &world.settings, &world.pages);
+        let (panels, paints) =
+            relighting.surfaces.read(&world.surfaces, &world.materials, &world.settings, &world.pages);
+        relighting.doorway.paint(paints);
         relighting.news = Some((lights, panels));
         relighting.reading = started.elapsed();
     }

@@ -1,4 +1,4 @@
-//! Lights and panels as they are now.
+//! Lights, panels and colours as they are now.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,17 @@ use crate::plugin::components::SceneSettings;
 use crate::plugin::convert::emission_factor;
 use crate::plugin::sync::{LightChanges, SceneReader};
 use crate::plugin::write_back::{Baked, Pages};
-use crate::relight::{LiveLight, LivePanel, switched_off};
+use crate::relight::{LiveLight, LivePanel, Paint, switched_off};
 use crate::scene::Light;
+
+/// How far a base colour may be from the baked one that it once was: what ways through files make of it.
+const ROUNDING: f32 = 1e-3;
 
 /// What may be other than when it was last looked at.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Changes {
     pub lights: bool,
-    pub panels: bool,
+    pub materials: bool,
 }
 
 pub fn lights(
@@ -34,7 +37,7 @@ pub fn lights(
     }
 }
 
-pub fn panels(
+pub fn materials(
     mut changes: ResMut<Changes>,
     changed: Query<(), (With<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>,
     mut materials: MessageReader<AssetEvent<StandardMaterial>>,
@@ -42,7 +45,7 @@ pub fn panels(
 ) {
     let modified = materials.read().filter(|event| matches!(event, AssetEvent::Modified { .. })).count();
     if modified > 0 || !changed.is_empty() || settings.is_changed() {
-        changes.panels = true;
+        changes.materials = true;
     }
 }
 
@@ -69,35 +72,57 @@ pub fn read_lights(
     found
 }
 
-/// Which entity shows which surface, and what its material emitted at first.
+/// Which entity shows which surface, and what its material was at first.
 #[derive(Default)]
-pub struct Panels {
+pub struct Surfaces {
     surfaces: HashMap<(usize, [u32; 4]), SurfaceId>,
-    /// Emission when it was first seen, for levels whose units may be others than this world's.
-    first: HashMap<SurfaceId, Vec3>,
-    baked: HashMap<SurfaceId, Vec3>,
+    /// When it was first seen, for levels whose units may be others than this world's.
+    first: HashMap<SurfaceId, Look>,
+    baked: HashMap<SurfaceId, Look>,
     has_own_units: bool,
 }
 
-impl Panels {
+/// What counts of a surface's material, but for its pictures.
+#[derive(Clone, Copy)]
+struct Look {
+    /// cd/m2.
+    emission: Vec3,
+    /// Base colour, linear.
+    color: Vec3,
+}
+
+impl Look {
+    fn of(material: &StandardMaterial, settings: &SceneSettings) -> Self {
+        Self {
+            emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
+            color: material.base_color.to_linear().to_vec3(),
+        }
+    }
+}
+
+impl Surfaces {
     pub fn new(level: &RelightLevel) -> Self {
         let scene = &level.level.scene;
         let surfaces = level.places.iter().map(|&(page, rect, surface)| ((page, bits(rect)), surface)).collect();
-        let baked = scene.surface_ids().map(|id| (id, scene.material_of(id).emission)).collect();
+        let baked = |id: SurfaceId| {
+            let material = scene.material_of(id);
+            (id, Look { emission: material.emission, color: material.base_color.truncate() })
+        };
+        let baked = scene.surface_ids().map(baked).collect();
         Self { surfaces, first: HashMap::new(), baked, has_own_units: level.has_own_units }
     }
 
-    /// All panels that shine, or shone when they were baked or seen first.
+    /// All panels that shine, or shone when they were baked or seen first, and all surfaces of another colour than baked.
     pub fn read(
         &mut self,
         entities: &Query<(&Baked, &MeshMaterial3d<StandardMaterial>)>,
         materials: &Assets<StandardMaterial>,
         settings: &SceneSettings,
         pages: &Pages,
-    ) -> Vec<LivePanel> {
+    ) -> (Vec<LivePanel>, Vec<Paint>) {
         let page_of: HashMap<AssetId<Image>, usize> =
             pages.0.iter().enumerate().map(|(index, page)| (page.id(), index)).collect();
-        let mut found: Vec<LivePanel> = Vec::new();
+        let mut found: Vec<(SurfaceId, Look, Look)> = Vec::new();
         for (baked, shown) in entities {
             let place = page_of.get(&baked.image.id()).map(|page| (*page, bits(baked.uv_rect)));
             let Some(&surface) = place.and_then(|place| self.surfaces.get(&place)) else {
@@ -106,26 +131,39 @@ impl Panels {
             let Some(material) = materials.get(baked.original_material(&shown.0)) else {
                 continue;
             };
-            let now = material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight);
-            let emission = self.in_baked_units(surface, now);
-            if emission != Vec3::ZERO || self.baked.get(&surface).is_some_and(|baked| *baked != Vec3::ZERO) {
-                found.push(LivePanel { surface, emission });
-            }
+            let (before, now) = self.in_baked_units(surface, Look::of(material, settings));
+            found.push((surface, before, now));
         }
-        found.sort_by_key(|panel| panel.surface);
-        found.dedup_by_key(|panel| panel.surface);
-        found
+        found.sort_by_key(|(surface, ..)| *surface);
+        found.dedup_by_key(|(surface, ..)| *surface);
+        let shines = |look: &Look| look.emission != Vec3::ZERO;
+        let panels = found.iter().filter(|(_, before, now)| shines(before) || shines(now));
+        let panels = panels.map(|(surface, _, now)| LivePanel { surface: *surface, emission: now.emission }).collect();
+        let is_other = |before: Vec3, now: Vec3| now.is_finite() && !now.min(Vec3::ONE).abs_diff_eq(before, ROUNDING);
+        let paints = found.iter().filter(|(_, before, now)| is_other(before.color, now.color));
+        (panels, paints.map(|(surface, _, now)| Paint { surface: *surface, color: now.color }).collect())
     }
 
-    fn in_baked_units(&mut self, surface: SurfaceId, now: Vec3) -> Vec3 {
-        let baked = self.baked.get(&surface).copied().unwrap_or_default();
-        if self.has_own_units || baked == Vec3::ZERO {
-            return now;
+    /// What a surface looked like when it was baked, and what it looks like now.
+    fn in_baked_units(&mut self, surface: SurfaceId, now: Look) -> (Look, Look) {
+        let baked = self.baked[&surface];
+        if self.has_own_units {
+            return (baked, now);
         }
         let first = *self.first.entry(surface).or_insert(now);
-        let channel = |baked: f32, first: f32, now: f32| if first > 0.0 { baked * (now / first) } else { baked };
-        Vec3::new(channel(baked.x, first.x, now.x), channel(baked.y, first.y, now.y), channel(baked.z, first.z, now.z))
+        let emission = if baked.emission == Vec3::ZERO {
+            now.emission
+        } else {
+            scaled(baked.emission, first.emission, now.emission)
+        };
+        (baked, Look { emission, color: scaled(baked.color, first.color, now.color) })
     }
+}
+
+/// What was baked, as many times as strong as something is that was first seen otherwise.
+fn scaled(baked: Vec3, first: Vec3, now: Vec3) -> Vec3 {
+    let channel = |baked: f32, first: f32, now: f32| if first > 0.0 { baked * (now / first) } else { baked };
+    Vec3::new(channel(baked.x, first.x, now.x), channel(baked.y, first.y, now.y), channel(baked.z, first.z, now.z))
 }
 
 fn bits(rect: Rect) -> [u32; 4] {

@@ -12,6 +12,8 @@
 
 use core::mem::size_of;
 
+use glam::Vec3;
+
 use super::{LANES, LowRank, Packed, PackedParts, Patches, Receivers, StoredTransport};
 use bytemuck::{AnyBitPattern, NoUninit, cast_slice, pod_collect_to_vec};
 
@@ -47,6 +49,12 @@ impl Precomputed {
     /// What it takes in memory.
     pub fn bytes(&self) -> usize {
         self.transport.bytes() + self.receivers.bytes() + self.hits.bytes()
+    }
+
+    /// Gives the elements other reflectances, in their own order; see [`LowRank::set_reflectance`].
+    pub fn set_reflectance(&mut self, reflectance: &[Vec3]) {
+        self.transport.set_reflectance(reflectance);
+        self.hits.set_reflectance(&self.transport.patches.order, reflectance);
     }
 
     /// Everything as bytes. `content` tells what was baked from what was not.

@@ -104,6 +104,11 @@ impl StoredTransport {
         })
     }
 
+    /// Gives the elements other reflectances, in their own order. Hits stay, and so do the colours of rays on their way.
+    pub fn set_reflectance(&mut self, order: &[u32], reflectance: &[Vec3]) {
+        self.reflectance = order.iter().map(|&element| reflectance[element as usize]).collect();
+    }
+
     /// What a row sees is no longer known: sweeps leave its light as it is.
     pub fn forget(&mut self, row: usize) {
         self.scales[row] = 0.0;
