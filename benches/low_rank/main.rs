@@ -6,9 +6,13 @@
 //!
 //! A second table is V^T E by itself, for all three channels, and what new reflectances take: K of each channel anew.
 //!
-//! With the feature `gpu` a third table is the graphics card's (lavapipe, where there is only that): all three channels,
+//! A third is whole updates of a room while a lamp wanders through it, without packing pages for a texture.
+//!
+//! With the feature `gpu` a fourth table is the graphics card's (lavapipe, where there is only that): all three channels,
 //! light on its way there and back included (all of it there; sums on the processor, the product there), and without; the
 //! same with V stored whole; V^T E by itself, beside the processor's; and a plain copy of the card's memory.
+
+mod update;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -91,6 +95,17 @@ fn main() {
                 "-".to_owned()
             };
             println!("| {name} | {:.1} | {painted} |", 1e6 * sums);
+        }
+    }
+    println!(
+        "\n| room: elements x patches | rays | light and sums, ms | product and pages, ms | cpu-ms, both | updates /s |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (elements, count) in update::ROOMS {
+        if is_wanted(&format!("{elements}x{count}"))
+            && let Err(fault) = update::report(elements, count)
+        {
+            println!("{fault}");
         }
     }
     #[cfg(feature = "gpu")]
