@@ -6,7 +6,7 @@ use std::time::Instant;
 use exr::prelude::f16;
 use glam::Affine3A;
 
-use super::super::context::{small_test_device, test_device};
+use super::super::context::{small_test_device, test_device, test_device_of_its_own};
 use super::*;
 use crate::bake::{Bake, BakeSettings, Unobserved, run};
 use crate::lightmap::files::rgb9e5;
@@ -186,6 +186,22 @@ fn what_is_found_while_the_device_still_draws_is_drawn_next() {
     pages.draw(&relighter.difference());
     assert!(shown() == in_a_row, "as if nothing had been under way");
     assert!(difference(&mut relighter, &pages, FORMATS[0]) < tolerance(FORMATS[0]));
+}
+
+#[test]
+fn a_device_that_is_lost_while_it_draws_is_not_waited_for() {
+    let Some(gpu) = test_device_of_its_own() else { return };
+    let mut relighter = Relighter::new(level(Content::Full));
+    let pages = GpuPages::new(&gpu, &relighter, FORMATS[0]).unwrap();
+    see(&mut relighter, LAMP);
+    relighter.advance(&UpdateSettings::default());
+    pages.draw(&relighter.difference());
+    gpu.device().destroy();
+    let asked = Instant::now();
+    (0..3).for_each(|_| pages.draw(&relighter.difference()));
+    pages.finish();
+    assert!(asked.elapsed() < Duration::from_secs(60));
+    assert!(pages.read(0).is_err());
 }
 
 #[test]
