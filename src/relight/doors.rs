@@ -10,6 +10,7 @@
 //! Both sides are asked with the same rays, so what a door has nothing to do with cancels out, and every place is worked out
 //! from what was baked: pages know no way that a door has come.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{LowRank, Moved, Precomputed};
+use crate::radiosity::low_rank::{Followed, LowRank, Moved, Precomputed};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
@@ -151,11 +152,10 @@ impl Doors {
         let change = self.change_of_direct(&*world, &boxes, monitor)?;
         let Level { precomputed, content, elements, .. } = &self.level;
         let moved = |scene, world| Moved { scene, world, elements, boxes: &boxes, rays: RAYS, seed: SEED, loss: LOSS };
-        let mut transport = precomputed.transport.clone();
-        let at_rest = transport.follow(&moved(&self.level.scene, &*self.level.world), monitor)?;
+        let rest = moved(&self.level.scene, &*self.level.world);
+        let (transport, at_rest) = follow(&precomputed.transport, &rest, monitor)?;
         let before = spread(&transport, &self.direct);
-        let mut transport = self.painted.transport.clone();
-        let followed = transport.follow(&moved(&scene, &*world), monitor)?;
+        let (transport, followed) = follow(&self.painted.transport, &moved(&scene, &*world), monitor)?;
         let mut detours = vec![Vec3::ZERO; elements.len()];
         at_rest.detours.iter().for_each(|&(row, light)| detours[row as usize] -= light);
         followed.detours.iter().for_each(|&(row, light)| detours[row as usize] += light);
@@ -169,9 +169,14 @@ impl Doors {
         for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texels) {
             texels.draw(&baked.texels, &more, &mut page.texels);
         }
-        let mut hits = self.painted.hits.clone();
-        at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
-        let precomputed = Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits });
+        let precomputed = match transport {
+            Cow::Borrowed(_) => Arc::clone(&self.painted),
+            Cow::Owned(transport) => {
+                let mut hits = self.painted.hits.clone();
+                at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
+                Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits })
+            }
+        };
         let level =
             Level { scene, world, elements: Arc::clone(elements), precomputed, pages: pages.into(), content: *content };
         Ok(Placed { level, boxes, asked: followed.elements })
@@ -248,6 +253,18 @@ impl Door {
         let is_sound = |to_world: &Affine3A| to_world.is_finite() && to_world.inverse().is_finite();
         Self { to_world: self.to_world.filter(is_sound), ..*self }
     }
+}
+
+/// Transport past the doors, and what had to be redone; the same where none has moved.
+fn follow<'a>(
+    transport: &'a LowRank,
+    moved: &Moved,
+    monitor: &dyn Monitor,
+) -> Result<(Cow<'a, LowRank>, Followed), StepError> {
+    let mut transport = Cow::Borrowed(transport);
+    let followed =
+        if moved.boxes.is_empty() { Followed::default() } else { transport.to_mut().follow(moved, monitor)? };
+    Ok((transport, followed))
 }
 
 /// Indirect irradiance that direct irradiance comes to, both lux by row.

@@ -184,11 +184,53 @@ fn a_wall_that_is_painted_sends_on_its_new_colour() {
     // All indirect light of the floor is the wall's, and little of it has been there twice.
     let [red, green] = [0, 1].map(|channel| sum(&painted.1, channel) / sum(&baked.1, channel));
     assert!((red - 0.5).abs() < 0.02 && (green - 1.0).abs() < 1e-3, "{red} {green}");
-    change(&mut app, |app| paint(app, 0.5));
-    assert!(page_of(&app, floor) == baked, "the old colour leaves no trace");
     paint(&mut app, f32::NAN);
     tick_app_times(&mut app, 10);
-    assert!(page_of(&app, floor) == baked && !status(&app).are_doors_moving, "what is no colour is ignored");
+    assert!(page_of(&app, floor) == painted && !status(&app).are_doors_moving, "what is no colour is ignored");
+    change(&mut app, |app| paint(app, 0.5));
+    assert!(page_of(&app, floor) == baked, "the old colour leaves no trace");
+}
+
+#[test]
+fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let baked_in = |color: Option<Vec3>| {
+        let mut scene = bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene;
+        bevy_radiosity::scene::check::repair(&mut scene);
+        let mut materials = scene.materials.iter_mut();
+        materials.by_ref().for_each(|m| m.base_color = color.map_or(m.base_color, |color| color.extend(1.0)));
+        let settings = BakeSettings { relight: Some(50), ..quick_bake().settings };
+        bake::run(Arc::new(scene), &settings, &Unobserved).unwrap()
+    };
+    baked_in(None).write(folder.path()).unwrap();
+    let truth: f32 = baked_in(Some(Vec3::ZERO)).pages[0].texels.iter().map(|texel| texel.x).sum();
+
+    let mut app = create_world_app();
+    spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
+    app.insert_resource(at_once());
+    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    tick_app_until(&mut app, "the level", |app| status(app).is_active);
+    settle(&mut app, 0);
+    let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
+    let baked = page_of(&app, lit);
+    let materials = app.world().resource::<Assets<StandardMaterial>>();
+    let original: Vec<_> = materials.iter().map(|(id, material)| (id, material.base_color)).collect();
+    let paint = |app: &mut App, color: Option<Color>| {
+        let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+        original.iter().for_each(|&(id, first)| materials.get_mut(id).unwrap().base_color = color.unwrap_or(first));
+    };
+    change(&mut app, |app| paint(app, Some(Color::BLACK)));
+    let red = |texel: &[u8; 4]| {
+        let bits = u32::from_le_bytes(*texel);
+        (bits & 511) as f32 * 2f32.powi((bits >> 27) as i32 - 24)
+    };
+    let sum = |data: &[u8]| data.as_chunks::<4>().0.iter().map(red).sum::<f32>();
+    let (before, after) = (sum(&baked.1), sum(&page_of(&app, lit).1));
+    // What fifty patches know of the light that is gone.
+    assert!((after - truth).abs() < 0.1 * (before - truth), "{before} {after} {truth}");
+    assert!(before > 2.0 * truth);
+    change(&mut app, |app| paint(app, None));
+    assert!(page_of(&app, lit) == baked, "black leaves no trace");
 }
 
 pub fn f32_of_half(bits: u16) -> f32 {

@@ -148,10 +148,10 @@ impl GpuPages {
         }
     }
 
-    /// True until what was started last is done.
+    /// True until what was started last is done, or the device is destroyed.
     fn is_drawing(&self) -> bool {
-        // A lost device draws nothing any more, and is found by whoever owns it.
-        self.gpu.device.poll(wgpu::PollType::Poll).is_ok() && self.is_drawing.load(Ordering::Relaxed)
+        let _ = self.gpu.device.poll(wgpu::PollType::Poll);
+        self.is_drawing.load(Ordering::Relaxed)
     }
 
     /// How many pages there are.

@@ -189,7 +189,7 @@ fn what_is_found_while_the_device_still_draws_is_drawn_next() {
 }
 
 #[test]
-fn a_device_that_is_lost_while_it_draws_is_not_waited_for() {
+fn a_device_that_is_destroyed_while_it_draws_is_not_waited_for() {
     let Some(gpu) = test_device_of_its_own() else { return };
     let mut relighter = Relighter::new(level(Content::Full));
     let pages = GpuPages::new(&gpu, &relighter, FORMATS[0]).unwrap();

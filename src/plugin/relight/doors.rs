@@ -100,9 +100,12 @@ impl Doorway {
         }
     }
 
-    /// Takes note of the surfaces whose colours are others than baked.
+    /// Takes note of the surfaces whose colours are others than baked. What is no colour stays as it was.
     pub fn paint(&mut self, paints: Vec<Paint>) {
-        self.now.paints = paints;
+        let known = core::mem::take(&mut self.now.paints);
+        let before = |paint: &Paint| known.iter().find(|known| known.surface == paint.surface).copied();
+        let sound = |paint: Paint| if paint.color.is_finite() { Some(paint) } else { before(&paint) };
+        self.now.paints = paints.into_iter().filter_map(sound).collect();
     }
 
     /// Looks where the doors are.

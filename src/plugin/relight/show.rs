@@ -274,7 +274,8 @@ pub fn advance(
     if !relighting.worker.is_busy() && is_asked {
         has_worked = true;
         relighting.ask(&settings);
-        let patience = Duration::from_secs_f32((settings.wait_milliseconds * 1e-3).clamp(0.0, 1.0));
+        let patience = (settings.wait_milliseconds * 1e-3).clamp(0.0, 1.0);
+        let patience = Duration::try_from_secs_f32(patience).unwrap_or_default();
         if relighting.last_update <= patience
             && let Some(done) = relighting.worker.take(patience)
         {

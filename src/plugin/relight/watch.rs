@@ -76,14 +76,14 @@ pub fn read_lights(
 #[derive(Default)]
 pub struct Surfaces {
     surfaces: HashMap<(usize, [u32; 4]), SurfaceId>,
-    /// When it was first seen, for levels whose units may be others than this world's.
-    first: HashMap<SurfaceId, Look>,
+    /// Emission when it was first seen, for levels whose units may be others than this world's.
+    first: HashMap<SurfaceId, Vec3>,
     baked: HashMap<SurfaceId, Look>,
     has_own_units: bool,
 }
 
 /// What counts of a surface's material, but for its pictures.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Look {
     /// cd/m2.
     emission: Vec3,
@@ -139,8 +139,8 @@ impl Surfaces {
         let shines = |look: &Look| look.emission != Vec3::ZERO;
         let panels = found.iter().filter(|(_, before, now)| shines(before) || shines(now));
         let panels = panels.map(|(surface, _, now)| LivePanel { surface: *surface, emission: now.emission }).collect();
-        let is_other = |before: Vec3, now: Vec3| now.is_finite() && !now.min(Vec3::ONE).abs_diff_eq(before, ROUNDING);
-        let paints = found.iter().filter(|(_, before, now)| is_other(before.color, now.color));
+        let is_same = |before: Vec3, now: Vec3| now.is_finite() && now.min(Vec3::ONE).abs_diff_eq(before, ROUNDING);
+        let paints = found.iter().filter(|(_, before, now)| !is_same(before.color, now.color));
         (panels, paints.map(|(surface, _, now)| Paint { surface: *surface, color: now.color }).collect())
     }
 
@@ -150,22 +150,52 @@ impl Surfaces {
         if self.has_own_units {
             return (baked, now);
         }
-        let first = *self.first.entry(surface).or_insert(now);
-        let emission = if baked.emission == Vec3::ZERO {
-            now.emission
-        } else {
-            scaled(baked.emission, first.emission, now.emission)
-        };
-        (baked, Look { emission, color: scaled(baked.color, first.color, now.color) })
+        let first = *self.first.entry(surface).or_insert(now.emission);
+        (baked, Look { emission: in_units_of(baked.emission, first, now.emission), ..now })
     }
 }
 
-/// What was baked, as many times as strong as something is that was first seen otherwise.
-fn scaled(baked: Vec3, first: Vec3, now: Vec3) -> Vec3 {
-    let channel = |baked: f32, first: f32, now: f32| if first > 0.0 { baked * (now / first) } else { baked };
-    Vec3::new(channel(baked.x, first.x, now.x), channel(baked.y, first.y, now.y), channel(baked.z, first.z, now.z))
+/// What something emits whose emission was first seen in some units, in those that it was baked in.
+fn in_units_of(baked: Vec3, first: Vec3, now: Vec3) -> Vec3 {
+    if baked == Vec3::ZERO {
+        now
+    } else if first == Vec3::ZERO {
+        baked
+    } else {
+        now * (baked.length() / first.length())
+    }
 }
 
 fn bits(rect: Rect) -> [u32; 4] {
     [rect.min.x, rect.min.y, rect.max.x, rect.max.y].map(f32::to_bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A surface of a file that was baked in units ten times as large as the world's, and what it looks like.
+    fn seen(baked: Look, looks: [Look; 2]) -> Look {
+        let surface = SurfaceId::from_index(0);
+        let mut surfaces = Surfaces { baked: [(surface, baked)].into(), ..Surfaces::default() };
+        looks.map(|look| surfaces.in_baked_units(surface, look).1)[1]
+    }
+
+    #[test]
+    fn a_panel_of_a_file_takes_any_colour_in_the_units_of_the_file() {
+        let [red, green] = [Vec3::X, Vec3::Y].map(|emission| Look { emission: 10.0 * emission, color: Vec3::ONE });
+        let in_other_units = |look: Look| Look { emission: 0.1 * look.emission, ..look };
+        let now = seen(red, [red, green].map(in_other_units));
+        assert!(now.emission.abs_diff_eq(green.emission, 1e-5), "{now:?}");
+        let dark = Look { emission: Vec3::ZERO, ..red };
+        assert_eq!(seen(red, [in_other_units(red), dark]).emission, Vec3::ZERO);
+        assert_eq!(seen(red, [dark, dark]).emission, red.emission, "whose units are not known yet");
+    }
+
+    #[test]
+    fn a_colour_is_what_it_is_whatever_it_was_first() {
+        let of = |color: Vec3| Look { emission: Vec3::ZERO, color };
+        assert_eq!(seen(of(Vec3::X), [of(Vec3::X), of(Vec3::Y)]).color, Vec3::Y);
+        assert_eq!(seen(of(Vec3::ZERO), [of(Vec3::ONE); 2]).color, Vec3::ONE);
+    }
 }

@@ -61,9 +61,6 @@ impl LowRank {
     /// # Errors
     /// When the monitor asks for it; nothing has changed then.
     pub fn follow(&mut self, moved: &Moved, monitor: &dyn Monitor) -> Result<Followed, StepError> {
-        if moved.boxes.is_empty() {
-            return Ok(Followed::default());
-        }
         let blocks: Vec<usize> = (0..self.elements().div_ceil(Packed::BLOCK))
             .into_par_iter()
             .filter(|&block| self.patches.order[self.rows_of(block)].iter().any(|&element| moved.is_seen_from(element)))
