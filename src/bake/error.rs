@@ -69,6 +69,21 @@ pub enum BakeError {
         /// A number of subscenes that would fit.
         subscenes: u32,
     },
+    /// So many subscenes would need more memory than it may use.
+    #[error(
+        "{asked} subscenes would need about {needed_mib:.0} MiB but may use {allowed_mib:.0} MiB: ask for fewer \
+         (--subscenes {fitting}) or allow more memory (--memory)"
+    )]
+    TooManySubscenes {
+        /// How many were asked for.
+        asked: u32,
+        /// What they would need at least, MiB.
+        needed_mib: f64,
+        /// What they may use, MiB.
+        allowed_mib: f64,
+        /// A number of subscenes that would fit.
+        fitting: u32,
+    },
     /// There is nothing to divide into patches.
     #[error(
         "the level has no texels that could follow its lights: raise the density (--density) or bake it without --relight"

@@ -84,30 +84,40 @@ impl MemoryEstimate {
         if self.least_bytes <= allowed_mib * MIB {
             return Ok(());
         }
-        if let Some(subscenes) = self.fitting_subscenes(settings) {
-            let needed_mib = (self.least_bytes / MIB).ceil();
-            return Err(BakeError::WholeTooLarge { elements: self.elements, needed_mib, allowed_mib, subscenes });
+        let needed_mib = (self.least_bytes / MIB).ceil();
+        match (subscenes_of(&settings.solver), self.fitting_subscenes(settings)) {
+            (None, Some(subscenes)) => {
+                return Err(BakeError::WholeTooLarge { elements: self.elements, needed_mib, allowed_mib, subscenes });
+            }
+            (Some(asked), Some(fitting)) => {
+                return Err(BakeError::TooManySubscenes { asked, needed_mib, allowed_mib, fitting });
+            }
+            (_, None) => {}
         }
         let density = f64::from(settings.layout.texels_per_metre);
         Err(BakeError::TooMuchMemory {
             elements: self.elements,
             area: self.area,
             density,
-            needed_mib: (self.least_bytes / MIB).ceil(),
+            needed_mib,
             allowed_mib,
             fitting_density: density * self.fitting_scale(&settings.solver),
         })
     }
 
-    /// In how many subscenes a bake would do with its memory that does not at once.
+    /// In how many subscenes a bake would do with its memory that does not at once, or in more of them.
     fn fitting_subscenes(&self, settings: &BakeSettings) -> Option<u32> {
-        let SolverSettings { method: Method::Progressive, subscenes: None, memory_mib, .. } = settings.solver else {
+        let SolverSettings { method: Method::Progressive, memory_mib, .. } = settings.solver else {
             return None;
         };
+        let asked = subscenes_of(&settings.solver);
         let refined = |subscenes| bytes_of_refinement(&settings.solver, self.elements, subscenes);
-        let saved = |subscenes| refined(None) - refined(Some(subscenes));
+        let saved = |subscenes: u32| refined(asked) - refined(Some(subscenes));
         let fits = |subscenes: &u32| self.least_bytes - saved(*subscenes) <= f64::from(memory_mib) * MIB;
-        PROPOSED_SUBSCENES.into_iter().find(fits)
+        match asked {
+            None => PROPOSED_SUBSCENES.into_iter().find(fits),
+            Some(asked) => PROPOSED_SUBSCENES.into_iter().rev().filter(|count| *count < asked).find(fits),
+        }
     }
 
     /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
@@ -297,6 +307,23 @@ mod tests {
         assert!(with_memory(fits, Some(16)).1.is_ok());
         let refusal = with_memory(whole - (1.5 * saved) as u32, None).1.unwrap_err();
         assert!(!refusal.contains("--subscenes") && refusal.contains("--density"), "{refusal}");
+    }
+
+    #[test]
+    fn more_subscenes_than_there_is_memory_for_are_refused_with_a_number_that_fits() {
+        let check = |count| {
+            let mut settings = at_density(1.0);
+            let partition = PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() };
+            settings.solver = SolverSettings {
+                method: Method::Progressive,
+                subscenes: Some(SubsceneSettings { partition, ..SubsceneSettings::default() }),
+                ..settings.solver
+            };
+            MemoryEstimate::new(&square(10.0), &settings, |_| false).check(&settings)
+        };
+        let refusal = check(4_000).unwrap_err().to_string();
+        assert!(refusal.starts_with("4000 subscenes") && refusal.contains("--subscenes 64"), "{refusal}");
+        assert!(check(64).is_ok());
     }
 
     #[test]

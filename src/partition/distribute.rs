@@ -67,11 +67,27 @@ impl Partition {
     where
         A: Interpolate + Send,
     {
-        let mut near = vec![Vec::new(); self.cells().len()];
+        self.of_each(polygons, attribute, |subscene| subscene)
+    }
+
+    /// Something of what lies in each cell, of which no more is kept.
+    fn of_each<A, R>(
+        &self,
+        polygons: &Polygons,
+        attribute: impl Fn(usize, usize) -> A + Sync,
+        find: impl Fn(Subscene<A>) -> R + Sync,
+    ) -> Vec<R>
+    where
+        A: Interpolate + Send,
+        R: Send,
+    {
+        let mut near: Vec<Vec<u32>> = vec![Vec::new(); self.cells().len()];
         for polygon in 0..polygons.len() {
-            self.visit(0, &polygons.bounds_of(polygon), &mut |cell| near[cell.index()].push(polygon));
+            self.visit(0, &polygons.bounds_of(polygon), &mut |cell| near[cell.index()].push(polygon as u32));
         }
-        let cut = |(cell, near): (CellId, Vec<usize>)| self.cut(cell, polygons, near, &attribute);
+        let cut = |(cell, near): (CellId, Vec<u32>)| {
+            find(self.cut(cell, polygons, near.into_iter().map(|polygon| polygon as usize), &attribute))
+        };
         self.ids().zip(near).collect::<Vec<_>>().into_par_iter().map(cut).collect()
     }
 
@@ -88,8 +104,7 @@ impl Partition {
         let load = |(polygon, corners): (usize, &[Corner])| {
             loads[polygon] * (vector_area(corners).length() / polygons.area(polygon))
         };
-        let subscenes = self.distribute(polygons, |_, _| ());
-        subscenes.par_iter().map(|subscene| subscene.pieces().map(load).sum()).collect()
+        self.of_each(polygons, |_, _| (), |subscene| subscene.pieces().map(load).sum())
     }
 
     fn cut<A: Interpolate>(

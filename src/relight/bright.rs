@@ -1,9 +1,11 @@
-//! What the brightest elements bring to all others, by rays between them, once lights rest.
+//! What bright elements bring to all others, by rays between them, once lights rest.
 //!
 //! Few of a receiver's stored hits are on a bright spot that is small from where it is, so they say little of what that
 //! brings. Rays from point to point do not miss it, but are of no use where elements are as near as they are large. Each
-//! pair is known by both, and the farther its elements are apart, as seen by their size, the more by rays: how much is
-//! settled by where they are, whatever has been found, so that the mean stays right.
+//! pair is known by both, and the farther its elements are apart, as seen by their size, the more by rays. A receiver has
+//! few rays for many bright elements: each stands for as many as together are likely to bring as much as others do, and
+//! counts for less where those are large. How much is settled by where elements are and what they shine with, whatever has
+//! been found, so that the mean stays right.
 
 use core::f32::consts::FRAC_1_PI;
 
@@ -11,7 +13,7 @@ use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
 use super::reach::Receiving;
-use crate::geometry::sobol::{OwenSobol, hash2};
+use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Ray, Transmittance};
 use crate::lightmap::{ElementSampler, SurfacePoint};
 use crate::scene::luminance;
@@ -19,11 +21,18 @@ use crate::scene::luminance;
 /// Which random numbers: those of no stage of a bake, nor of direct light.
 const SEED: u32 = 0x77aa_1234;
 
-/// Elements that are taken for the brightest.
-const MOST: usize = 64;
+/// Rays of a receiver.
+const RAYS: f32 = 64.0;
+
+/// Bright elements are as many as hold this part of what stored hits are likely to miss, but no more than so many.
+const PART: f32 = 0.99;
+const MOST: usize = 4096;
 
 /// Squared distance in areas of both elements, below which points say nothing of a pair.
 const NEAREST: f32 = 1.0;
+
+/// Cosines of both ends, times each other, of pairs whose middles do not face each other: points of them may.
+const LEAST_COSINES: f32 = 0.02;
 
 /// A hit that is one of many stands for a share of what is seen. Its squared error, as a part of what a pair comes to,
 /// grows with the squared distance, and that of a ray between them falls with it, so that the one is the other's match where
@@ -36,106 +45,157 @@ const CHUNK: usize = 512;
 /// Receivers that a thread takes at least.
 const FEWEST: usize = 32;
 
-/// What rays between the brightest elements and others say more than stored hits do.
+/// Nobody among the bright.
+const NONE: u32 = u32::MAX;
+
+/// What rays between bright elements and others say more than stored hits do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bright {
-    /// The brightest, rising.
-    senders: Vec<u32>,
+    senders: Vec<Sender>,
+    /// Which of them each row is, or none.
+    places: Vec<u32>,
     asked: usize,
-    more: Vec<More>,
+    /// What receivers get beside what their hits tell, lux by row; less than nothing where these tell too much.
+    more: Vec<Vec3>,
 }
 
-/// What a receiver gets of a sender's radiosity beside what its hits tell; less than nothing where these tell too much.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct More {
-    receiver: u32,
-    sender: u32,
-    share: f32,
+struct Sender {
+    row: u32,
+    centre: Vec3,
+    normal: Vec3,
+    area: f32,
+    /// lm/m2.
+    radiosity: Vec3,
+}
+
+/// How a receiver asks a sender.
+#[derive(Clone, Copy, Default)]
+struct Question {
+    /// How many rays there are for it on the average.
+    rays: f32,
+    /// How much of what the pair comes to these are to tell; the rest is the hits'.
+    weight: f32,
 }
 
 impl Bright {
     /// Takes the brightest elements, by row, for those to ask of: those whose light stored hits know worst.
     pub fn of(radiosity: &[Vec4], receiving: &Receiving) -> Self {
-        let noise = |&row: &u32| luminance(radiosity[row as usize].xyz().abs()).powi(2) * receiving.reached_area(row);
+        let noise = |row: u32| luminance(radiosity[row as usize].xyz().abs()).powi(2) * receiving.reached_area(row);
         let mut rows: Vec<(f32, u32)> =
-            (0..radiosity.len() as u32).map(|row| (noise(&row), row)).filter(|(noise, _)| *noise > 0.0).collect();
-        let by_noise = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if rows.len() > MOST {
-            rows.select_nth_unstable_by(MOST, by_noise);
-            rows.truncate(MOST);
-        }
-        let mut senders: Vec<u32> = rows.into_iter().map(|(_, row)| row).collect();
-        senders.sort_unstable();
-        Self { senders, asked: 0, more: Vec::new() }
+            (0..radiosity.len() as u32).map(|row| (noise(row), row)).filter(|(noise, _)| *noise > 0.0).collect();
+        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let wanted = PART * rows.iter().map(|(noise, _)| noise).sum::<f32>();
+        let mut held = 0.0;
+        let is_wanted = |(noise, _): &&(f32, u32)| {
+            let is_wanted = held < wanted;
+            held += noise;
+            is_wanted
+        };
+        let mut bright: Vec<u32> = rows.iter().take(MOST).take_while(is_wanted).map(|(_, row)| *row).collect();
+        // Neighbours follow each other, so that rays are spread over all of a spot.
+        bright.sort_unstable();
+        let receivers = &receiving.level.precomputed.receivers;
+        let sender = |&row: &u32| Sender {
+            row,
+            centre: receivers.centre[row as usize],
+            normal: receivers.shading_normal[row as usize],
+            area: receiving.area(row),
+            radiosity: radiosity[row as usize].xyz(),
+        };
+        let mut places = vec![NONE; radiosity.len()];
+        (0..).zip(&bright).for_each(|(place, &row)| places[row as usize] = place);
+        let senders = bright.iter().map(sender).collect();
+        Self { senders, places, asked: 0, more: vec![Vec3::ZERO; radiosity.len()] }
     }
 
     /// True once all receivers have been asked.
-    pub fn is_done(&self, receiving: &Receiving) -> bool {
-        self.asked >= receiving.level.precomputed.hits.len()
+    pub fn is_done(&self) -> bool {
+        self.senders.is_empty() || self.asked == self.more.len()
     }
 
     /// Asks some more receivers; how many rays that took.
     pub fn step(&mut self, receiving: &Receiving) -> u64 {
-        let all = receiving.level.precomputed.hits.len();
-        let end = if self.senders.is_empty() { all } else { (self.asked + CHUNK).min(all) };
-        let samplers: Vec<ElementSampler> = self.senders.iter().map(|&row| receiving.sampler(row)).collect();
+        let end = (self.asked + CHUNK).min(self.more.len());
+        let samplers: Vec<ElementSampler> = self.senders.iter().map(|sender| receiving.sampler(sender.row)).collect();
         let rows = (self.asked as u32..end as u32).into_par_iter().with_min_len(FEWEST);
-        let found: Vec<(Vec<More>, u64)> = rows.map(|row| self.ask(row, &samplers, receiving)).collect();
-        self.more.extend(found.iter().flat_map(|(more, _)| more));
+        let found: Vec<(Vec3, u64)> = rows.map(|row| self.ask(row, &samplers, receiving)).collect();
+        for (more, (found, _)) in self.more[self.asked..end].iter_mut().zip(&found) {
+            *more = *found;
+        }
         self.asked = end;
         // Turning receivers away takes time too.
         found.iter().map(|(_, rays)| rays).sum::<u64>().max((CHUNK / 16) as u64)
     }
 
-    /// What a receiver gets of each sender, and how many rays that took.
-    fn ask(&self, receiver: u32, samplers: &[ElementSampler], receiving: &Receiving) -> (Vec<More>, u64) {
+    /// What receivers get beside what their hits tell, lux by row.
+    pub fn more(self) -> Vec<Vec3> {
+        self.more
+    }
+
+    /// What a receiver gets beside what its hits tell, lux, and how many rays that took.
+    fn ask(&self, receiver: u32, samplers: &[ElementSampler], receiving: &Receiving) -> (Vec3, u64) {
         let hits = &receiving.level.precomputed.hits;
         let share = hits.share(receiver as usize);
         if share == 0.0 || receiving.is_dark(receiver) {
-            return (Vec::new(), 0);
+            return (Vec3::ZERO, 0);
         }
-        let weights: Vec<f32> =
-            self.senders.iter().map(|&sender| by_rays(receiver, sender, share, receiving)).collect();
-        let mut more = vec![0.0; self.senders.len()];
+        let questions = self.questions(receiver, share, receiving);
+        let mut more = Vec3::ZERO;
         for hit in hits.hits(receiver as usize) {
-            if let Ok(index) = self.senders.binary_search(&(hit as u32)) {
-                more[index] -= share * weights[index];
+            if let Some(sender) = self.senders.get(self.places[hit] as usize) {
+                more -= sender.radiosity * (share * questions[self.places[hit] as usize].weight);
             }
         }
         let (here, points) = (receiving.sampler(receiver), OwenSobol::new(hash2(SEED, receiver)));
-        let mut rays = 0;
-        for (index, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-            let [x, y, u, v] = points.point(index as u32);
-            let [from, to] = [here.sample(Vec2::new(x, y)), samplers[index].sample(Vec2::new(u, v))];
-            if let Some(unhidden) = form_factor(&from, &to) {
-                let seen = uncoloured(receiving.world.blocked(&Ray::between(from.origin(), to.origin())));
-                let area = receiving.area(self.senders[index]);
-                more[index] += weight * unhidden * seen * area / receiving.visible(receiver);
-                rays += 1;
+        let (mut passed, mut asked, mut rays) = (unit_float(hash2(receiver, SEED)), 0, 0);
+        for ((sender, sampler), question) in self.senders.iter().zip(samplers).zip(&questions) {
+            passed += question.rays;
+            while asked as f32 + 1.0 <= passed {
+                let [x, y, u, v] = points.point(asked);
+                let [from, to] = [here.sample(Vec2::new(x, y)), sampler.sample(Vec2::new(u, v))];
+                asked += 1;
+                if question.weight > 0.0
+                    && let Some(unhidden) = form_factor(&from, &to)
+                {
+                    let seen = uncoloured(receiving.world.blocked(&Ray::between(from.origin(), to.origin())));
+                    let all = unhidden * seen * sender.area / receiving.visible(receiver);
+                    more += sender.radiosity * (all * question.weight / question.rays);
+                    rays += 1;
+                }
             }
         }
-        let found = self.senders.iter().zip(more).filter(|(_, share)| *share != 0.0);
-        (found.map(|(&sender, share)| More { receiver, sender, share }).collect(), rays)
+        (more, rays)
     }
 
-    /// Adds what receivers get more than hits tell to their irradiance, for the radiosity that was chosen by.
-    pub fn add(&self, radiosity: &[Vec4], light: &mut [Vec3]) {
-        for More { receiver, sender, share } in &self.more {
-            light[*receiver as usize] += radiosity[*sender as usize].xyz() * *share;
-        }
+    /// How a receiver, each of whose hits stands for a share of what it sees, asks each sender.
+    fn questions(&self, receiver: u32, share: f32, receiving: &Receiving) -> Vec<Question> {
+        let receivers = &receiving.level.precomputed.receivers;
+        let (centre, normal) = (receivers.centre[receiver as usize], receivers.shading_normal[receiver as usize]);
+        let area = receiving.area(receiver);
+        let likely = |sender: &Sender| {
+            let step = sender.centre - centre;
+            let squared = step.length_squared();
+            if squared < NEAREST * (area + sender.area) {
+                return 0.0;
+            }
+            let cosines = normal.dot(step).max(0.0) * sender.normal.dot(-step).max(0.0) / squared;
+            luminance(sender.radiosity.abs()) * sender.area * cosines.max(LEAST_COSINES) / squared
+        };
+        let likely: Vec<f32> = self.senders.iter().map(likely).collect();
+        let all: f32 = likely.iter().sum();
+        let question = |(sender, likely): (&Sender, f32)| {
+            if likely == 0.0 {
+                return Question::default();
+            }
+            let rays = RAYS * likely / all;
+            let apart = centre.distance_squared(sender.centre) / (area + sender.area / rays.min(1.0));
+            let known = apart * apart * share;
+            let weight = if apart < NEAREST { 0.0 } else { known / (known + EVEN) };
+            Question { rays, weight }
+        };
+        self.senders.iter().zip(likely).map(question).collect()
     }
-}
-
-/// How much of what a pair comes to rays are to tell; the rest is the hits', of which each stands for a share.
-fn by_rays(receiver: u32, sender: u32, share: f32, receiving: &Receiving) -> f32 {
-    let centre = &receiving.level.precomputed.receivers.centre;
-    let squared = centre[receiver as usize].distance_squared(centre[sender as usize]);
-    let apart = squared / (receiving.area(receiver) + receiving.area(sender));
-    if apart < NEAREST {
-        return 0.0;
-    }
-    let known = apart * apart * share;
-    known / (known + EVEN)
 }
 
 /// How much of light gets through, if that is as much of each colour. Rays that are coloured on their way are left to stored
@@ -188,14 +248,13 @@ mod tests {
         let mut radiosity = vec![Vec4::ZERO; centre.len()];
         radiosity[spot.unwrap()] = Vec4::new(1.0, 1.0, 1.0, 0.0);
         let mut bright = Bright::of(&radiosity, &receiving);
-        assert_eq!(bright.senders, [spot.unwrap() as u32]);
-        while !bright.is_done(&receiving) {
+        assert!(bright.senders.iter().map(|sender| sender.row as usize).eq(spot));
+        while !bright.is_done() {
             assert!(bright.step(&receiving) > 0);
         }
         let mut by_hits = vec![Vec3::ZERO; centre.len()];
         level.precomputed.hits.gather(&radiosity, &mut by_hits);
-        let mut by_both = by_hits.clone();
-        bright.add(&radiosity, &mut by_both);
+        let by_both: Vec<Vec3> = by_hits.iter().zip(bright.more()).map(|(hits, more)| hits + more).collect();
 
         // Squares of a quarter of a metre that are parallel and two metres apart: A cos^2 / (pi d^2) for either.
         let far: Vec<usize> = (0..centre.len()).filter(|&row| centre[row].y > 1.99).collect();

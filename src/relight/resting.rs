@@ -7,7 +7,7 @@
 //!
 //! All of that is linear: it holds for a light of strength one, and so for every strength.
 
-use glam::{Vec3, Vec4};
+use glam::Vec3;
 use rayon::prelude::*;
 
 use super::bright::Bright;
@@ -35,7 +35,7 @@ pub struct Following<'a> {
 pub struct Resting {
     stage: Stage,
     sweeping: Option<Sweeping>,
-    looking: Option<Looking>,
+    looking: Option<Bright>,
     /// Indirect irradiance beside what patches tell, as it was known last, lux by row; none before.
     beside: Vec<Vec3>,
     /// What rays to the brightest elements tell beside that; none before.
@@ -68,13 +68,6 @@ struct Sweeping {
     spread: Vec<Vec3>,
     light: Vec<Vec3>,
     swept: u32,
-}
-
-/// Rays to bright elements under way, and what rows reflect of direct light, lm/m2.
-#[derive(Clone, Debug, PartialEq)]
-struct Looking {
-    bright: Bright,
-    radiosity: Vec<Vec4>,
 }
 
 impl Stage {
@@ -137,21 +130,20 @@ impl Resting {
     fn look(&mut self, changes: &[(Vec3, &Reach)], following: &Following) -> (u64, bool) {
         let Following { receiving, budget, .. } = following;
         let hits = &receiving.level.precomputed.hits;
-        let Looking { bright, radiosity } = self.looking.get_or_insert_with(|| {
+        let bright = self.looking.get_or_insert_with(|| {
             let come: Vec<(Vec3, &Reach)> =
                 changes.iter().copied().filter(|(strength, _)| has_come(*strength)).collect();
             let radiosity = hits.radiosity(&direct(&come, hits.len(), true), &vec![Vec3::ZERO; hits.len()]);
-            Looking { bright: Bright::of(&radiosity, receiving), radiosity }
+            Bright::of(&radiosity, receiving)
         });
         let mut rays = 0;
-        while rays < *budget && !bright.is_done(receiving) {
+        while rays < *budget && !bright.is_done() {
             rays += bright.step(receiving);
         }
-        let is_done = bright.is_done(receiving);
+        let is_done = bright.is_done();
         if is_done {
-            self.more = vec![Vec3::ZERO; hits.len()];
-            bright.add(radiosity, &mut self.more);
-            (self.stage, self.looking) = (Stage::Done, None);
+            self.more = self.looking.take().map(Bright::more).unwrap_or_default();
+            self.stage = Stage::Done;
         }
         (rays, is_done)
     }

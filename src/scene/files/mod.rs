@@ -75,12 +75,14 @@ pub enum SceneError {
         reason: String,
     },
     /// There is nothing to see.
-    #[error("{file} has no triangles that can be baked{}: add a mesh to its default scene", .reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
+    #[error("{file} has no triangles that can be baked{}: {remedy}", .reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     NoMeshes {
         /// The file.
         file: String,
         /// Why the first mesh that it has was left out.
         reason: Option<String>,
+        /// What to do about it.
+        remedy: &'static str,
     },
 }
 
@@ -131,12 +133,10 @@ fn load_for(name: &str, purpose: Purpose) -> Result<Loaded, SceneError> {
     };
     loaded.warnings.extend(check::repair(&mut loaded.scene));
     if loaded.scene.triangle_count() == 0 {
-        let reason = loaded
-            .warnings
-            .iter()
-            .find(|problem| matches!(problem, Problem::SkippedPrimitive { .. }))
-            .map(ToString::to_string);
-        return Err(SceneError::NoMeshes { file: name.to_owned(), reason });
+        let is_skipped = |problem: &&Problem| matches!(problem, Problem::SkippedPrimitive { .. });
+        let reason = loaded.warnings.iter().find(is_skipped).or(loaded.warnings.first()).map(ToString::to_string);
+        let remedy = if extension == "obj" { "give it faces with an area" } else { "add a mesh to its default scene" };
+        return Err(SceneError::NoMeshes { file: name.to_owned(), reason, remedy });
     }
     Ok(loaded)
 }
