@@ -73,7 +73,7 @@ pub struct SubsceneSettings {
 impl Default for SubsceneSettings {
     fn default() -> Self {
         let partition = PartitionSettings { kind: PartitionKind::Uniform, count: 4, ..PartitionSettings::default() };
-        Self { partition, mask_resolution: 32 }
+        Self { partition, mask_resolution: 16 }
     }
 }
 

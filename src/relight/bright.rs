@@ -55,8 +55,17 @@ pub struct Bright {
     /// Which of them each row is, or none.
     places: Vec<u32>,
     asked: usize,
-    /// What receivers get beside what their hits tell, lux by row; less than nothing where these tell too much.
-    more: Vec<Vec3>,
+    /// By row.
+    more: Vec<More>,
+}
+
+/// What a receiver gets beside what its hits tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct More {
+    /// Lux; less than nothing where hits tell too much.
+    pub light: Vec3,
+    /// The variance of its luminance that rays leave, at most.
+    pub noise: f32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +115,7 @@ impl Bright {
         let mut places = vec![NONE; radiosity.len()];
         (0..).zip(&bright).for_each(|(place, &row)| places[row as usize] = place);
         let senders = bright.iter().map(sender).collect();
-        Self { senders, places, asked: 0, more: vec![Vec3::ZERO; radiosity.len()] }
+        Self { senders, places, asked: 0, more: vec![More::default(); radiosity.len()] }
     }
 
     /// True once all receivers have been asked.
@@ -119,7 +128,7 @@ impl Bright {
         let end = (self.asked + CHUNK).min(self.more.len());
         let samplers: Vec<ElementSampler> = self.senders.iter().map(|sender| receiving.sampler(sender.row)).collect();
         let rows = (self.asked as u32..end as u32).into_par_iter().with_min_len(FEWEST);
-        let found: Vec<(Vec3, u64)> = rows.map(|row| self.ask(row, &samplers, receiving)).collect();
+        let found: Vec<(More, u64)> = rows.map(|row| self.ask(row, &samplers, receiving)).collect();
         for (more, (found, _)) in self.more[self.asked..end].iter_mut().zip(&found) {
             *more = *found;
         }
@@ -128,17 +137,22 @@ impl Bright {
         found.iter().map(|(_, rays)| rays).sum::<u64>().max((CHUNK / 16) as u64)
     }
 
-    /// What receivers get beside what their hits tell, lux by row.
-    pub fn more(self) -> Vec<Vec3> {
-        self.more
+    /// What receivers get beside what their hits tell, by row.
+    pub fn more(&self) -> &[More] {
+        &self.more
     }
 
-    /// What a receiver gets beside what its hits tell, lux, and how many rays that took.
-    fn ask(&self, receiver: u32, samplers: &[ElementSampler], receiving: &Receiving) -> (Vec3, u64) {
+    /// Leaves out of what rows reflect that of bright elements.
+    pub fn leave_out(&self, radiosity: &mut [Vec4]) {
+        self.senders.iter().for_each(|sender| radiosity[sender.row as usize] = Vec4::ZERO);
+    }
+
+    /// What a receiver gets beside what its hits tell, and how many rays that took.
+    fn ask(&self, receiver: u32, samplers: &[ElementSampler], receiving: &Receiving) -> (More, u64) {
         let hits = &receiving.level.precomputed.hits;
         let share = hits.share(receiver as usize);
         if share == 0.0 || receiving.is_dark(receiver) {
-            return (Vec3::ZERO, 0);
+            return (More::default(), 0);
         }
         let questions = self.questions(receiver, share, receiving);
         let mut more = Vec3::ZERO;
@@ -149,6 +163,7 @@ impl Bright {
         }
         let (here, points) = (receiving.sampler(receiver), OwenSobol::new(hash2(SEED, receiver)));
         let (mut passed, mut asked, mut rays) = (unit_float(hash2(receiver, SEED)), 0, 0);
+        let (mut sum, mut squares) = (0.0, 0.0);
         for ((sender, sampler), question) in self.senders.iter().zip(samplers).zip(&questions) {
             passed += question.rays;
             while asked as f32 + 1.0 <= passed {
@@ -160,12 +175,17 @@ impl Bright {
                 {
                     let seen = uncoloured(receiving.world.blocked(&Ray::between(from.origin(), to.origin())));
                     let all = unhidden * seen * sender.area / receiving.visible(receiver);
-                    more += sender.radiosity * (all * question.weight / question.rays);
+                    let light = sender.radiosity * (all * question.weight / question.rays);
+                    more += light;
+                    sum += luminance(light);
+                    squares += luminance(light).powi(2);
                     rays += 1;
                 }
             }
         }
-        (more, rays)
+        // As if each ray had been drawn by itself.
+        let noise = (squares - sum * sum / asked.max(1) as f32).max(0.0);
+        (More { light: more, noise }, rays)
     }
 
     /// How a receiver, each of whose hits stands for a share of what it sees, asks each sender.
@@ -254,7 +274,7 @@ mod tests {
         }
         let mut by_hits = vec![Vec3::ZERO; centre.len()];
         level.precomputed.hits.gather(&radiosity, &mut by_hits);
-        let by_both: Vec<Vec3> = by_hits.iter().zip(bright.more()).map(|(hits, more)| hits + more).collect();
+        let by_both: Vec<Vec3> = by_hits.iter().zip(bright.more()).map(|(hits, more)| hits + more.light).collect();
 
         // Squares of a quarter of a metre that are parallel and two metres apart: A cos^2 / (pi d^2) for either.
         let far: Vec<usize> = (0..centre.len()).filter(|&row| centre[row].y > 1.99).collect();
@@ -266,6 +286,7 @@ mod tests {
             (far.iter().map(|row| of_row(row).powi(2)).sum::<f32>() / far.len() as f32).sqrt()
         };
         let arrived = by_both.iter().map(|light| light.x).sum::<f32>();
+        println!("{} by hits, {} by rays too; {arrived} arrives", error(&by_hits), error(&by_both));
         assert_eq!(far.len(), 64);
         assert!(error(&by_hits) > 1.0 && error(&by_both) < 0.12, "{} {}", error(&by_hits), error(&by_both));
         assert!((arrived - 1.0).abs() < 0.05, "{arrived}");

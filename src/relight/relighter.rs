@@ -33,10 +33,10 @@ pub struct UpdateSettings {
     /// The part of what was shown before that stays, from 0 for none to below 1: smooths over time.
     pub keep: f32,
     /// Bounces that are followed from element to element once a light rests, one an update, rather than from patch to patch;
-    /// then elements are asked again for it, up to 256 times each, one bounce more is followed anew, and what the 64 brightest
-    /// elements bring is asked for by rays. More are nearer where patches are large; none leaves what patches tell. Eight
-    /// lights keep what each comes to, whatever strength it has and whatever others do; the others keep what they come to
-    /// together while all of them stay as they are.
+    /// then elements are asked again for it, up to 256 times each, one bounce more is followed anew, what the brightest
+    /// elements bring is asked for by rays, and noise is evened out. More are nearer where patches are large; none leaves
+    /// what patches tell. Eight lights keep what each comes to, whatever strength it has and whatever others do; the others
+    /// keep what they come to together while all of them stay as they are.
     pub sweeps: u32,
 }
 

@@ -3,7 +3,8 @@
 //! Patches spread light as far as they reach. Once each element has been asked for a light that rests, sweeps over stored
 //! hits say what that comes to, one bounce an update: what has gone wrong by way of patches is reflected once for each sweep,
 //! and what is seen of it dwindles (final gather). Then elements are asked again, as often as each is worth (`finer`), and
-//! sweeps follow what that comes to, one more than before. Last, rays to the brightest elements tell more (`bright`).
+//! sweeps follow what that comes to, one more than before. Last, rays to the brightest elements tell more (`bright`), and
+//! what noise is left is evened out where it is all that smoothing would change.
 //!
 //! All of that is linear: it holds for a light of strength one, and so for every strength.
 
@@ -140,12 +141,28 @@ impl Resting {
         while rays < *budget && !bright.is_done() {
             rays += bright.step(receiving);
         }
-        let is_done = bright.is_done();
-        if is_done {
-            self.more = self.looking.take().map(Bright::more).unwrap_or_default();
-            self.stage = Stage::Done;
-        }
-        (rays, is_done)
+        let Some(bright) = self.looking.take_if(|bright| bright.is_done()) else {
+            return (rays, false);
+        };
+        self.more = self.evened(&bright, changes, following);
+        self.stage = Stage::Done;
+        (rays, true)
+    }
+
+    /// What rays to bright elements tell, and what makes the sum with all that is known beside as smooth as the noise that
+    /// is left allows: a wall that is lit evenly shows it, though it is but some per cent.
+    fn evened(&self, bright: &Bright, changes: &[(Vec3, &Reach)], following: &Following) -> Vec<Vec3> {
+        let hits = &following.receiving.level.precomputed.hits;
+        let mut light = spread(changes, following);
+        add(&mut light, &self.beside, Vec3::ONE);
+        let mut radiosity = hits.radiosity(&direct(changes, hits.len(), true), &light);
+        bright.leave_out(&mut radiosity);
+        let mut noise = hits.noise(&radiosity);
+        noise.iter_mut().zip(bright.more()).for_each(|(noise, more)| *noise += more.noise);
+        let mut more: Vec<Vec3> = bright.more().iter().map(|more| more.light).collect();
+        add(&mut light, &more, Vec3::ONE);
+        add(&mut more, &following.pages.smoothing().evened(&light, &noise), Vec3::ONE);
+        more
     }
 
     /// Adds what is known beside what patches tell, times a strength, to that of elements, none of which is nothing; all

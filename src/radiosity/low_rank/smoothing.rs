@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::{LowRank, Precomputed, Receivers, StoredTransport};
 use crate::radiosity::accumulators::offsets;
+use crate::scene::luminance;
 
 /// Texels to each side that are looked at: a square of five.
 const REACH: i32 = 2;
@@ -35,6 +36,9 @@ const LEAST_WEIGHT: f32 = 0.01;
 
 /// What keeps planes level that hardly any neighbour carries, as a part of the weights.
 const STIFFNESS: f32 = 0.01;
+
+/// Mean squares of what smoothing changes, in variances of noise, which are taken for noise.
+const TOLERATED: f32 = 1.5;
 
 /// Metres below which nothing is nearer.
 const NEAREST: f32 = 1e-3;
@@ -70,6 +74,28 @@ impl Smoothing {
         smoothed.par_iter_mut().enumerate().for_each(|(row, smoothed)| {
             *smoothed = self.of(row).iter().map(|&(other, weight)| light[other as usize] * weight).sum();
         });
+    }
+
+    /// What makes light of rows as smooth as its noise, variances of luminance, lets one tell: added to it, all of what
+    /// smoothing changes where that is no more than noise, and the less the more it is.
+    ///
+    /// # Panics
+    /// When either is not as long as there are elements.
+    pub fn evened(&self, light: &[Vec3], noise: &[f32]) -> Vec<Vec3> {
+        assert_eq!(noise.len(), light.len(), "one for each element");
+        let mut change = vec![Vec3::ZERO; light.len()];
+        self.smooth(light, &mut change);
+        change.par_iter_mut().zip(light).for_each(|(smooth, light)| *smooth -= light);
+        let part = |row: usize| {
+            let (mut squares, mut all) = (0.0, 0.0);
+            for &(other, weight) in self.of(row) {
+                squares += weight.abs() * luminance(change[other as usize]).powi(2);
+                all += weight.abs();
+            }
+            let beyond = (squares / all - TOLERATED * noise[row]).max(0.0);
+            noise[row] / (noise[row] + beyond).max(f32::MIN_POSITIVE)
+        };
+        (0..light.len()).into_par_iter().map(|row| change[row] * part(row)).collect()
     }
 
     /// Where the neighbours of each row start, and their number; rows, and how much each counts.
@@ -255,6 +281,36 @@ mod tests {
         assert!(farthest(&in_one_room) < 0.02, "{}", farthest(&in_one_room));
         let along_the_wall = on_the_floor(&precomputed, |at, _| at.z);
         assert!(farthest(&along_the_wall) < 0.01, "{}", farthest(&along_the_wall));
+    }
+
+    #[test]
+    fn noise_is_evened_out_and_what_is_more_than_noise_stays() {
+        let precomputed = two_rooms();
+        let smoothing = Smoothing::new(&precomputed);
+        let centre = &precomputed.receivers.centre;
+        let noisy = |spot: f32| -> Vec<Vec3> {
+            let near = |at: Vec3| spot * (-(at.distance(Vec3::new(0.5, 0.0, 0.5)) / 0.1).powi(2)).exp();
+            let of_row = |(row, &at): (u32, &Vec3)| Vec3::splat(10.0 + near(at) + unit_float(hash2(row, 1)) - 0.5);
+            (0..).zip(centre).map(of_row).collect()
+        };
+        // The variance of what is evenly anything between -0.5 and 0.5.
+        let noise = vec![1.0 / 12.0; centre.len()];
+        let rms = |light: &[Vec3]| {
+            let squares = light.iter().map(|light| (light.x - 10.0).powi(2));
+            (squares.sum::<f32>() / light.len() as f32).sqrt()
+        };
+        let flat = noisy(0.0);
+        let evened: Vec<Vec3> = flat.iter().zip(smoothing.evened(&flat, &noise)).map(|(a, b)| *a + b).collect();
+        assert!(rms(&evened) < 0.65 * rms(&flat), "{} {}", rms(&flat), rms(&evened));
+        let spotted = noisy(100.0);
+        let changed = smoothing.evened(&spotted, &noise);
+        let mut smooth = vec![Vec3::ZERO; spotted.len()];
+        smoothing.smooth(&spotted, &mut smooth);
+        let most = |change: &mut dyn Iterator<Item = f32>| change.fold(0.0, f32::max);
+        let lost = most(&mut changed.iter().map(|change| change.x.abs()));
+        let blurred = most(&mut smooth.iter().zip(&spotted).map(|(smooth, light)| (smooth.x - light.x).abs()));
+        assert!(lost < 1.0 && blurred > 10.0, "{lost} {blurred}");
+        assert!(smoothing.evened(&spotted, &vec![0.0; spotted.len()]).iter().all(|change| *change == Vec3::ZERO));
     }
 
     #[test]
