@@ -53,9 +53,9 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument.contains('x')).collect();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     println!(
-        "| elements x patches | dense /s (paper) | sparse /s (paper) | of the paper's | RGB /s | read GB/s | copy GB/s |"
+        "| elements x patches | dense /s (paper) | sparse /s (paper) | of the paper's | RGB /s | read GB/s | a plain read GB/s | copy GB/s | MB; with V stored whole |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let source = vec![1u8; COPY];
     let mut target = vec![0u8; COPY];
     for (elements, count, paper) in ROWS {
@@ -63,21 +63,24 @@ fn main() {
         if !is_wanted(&name) {
             continue;
         }
-        let copying = seconds(|| copy(&source, &mut target));
+        let (reading, copying) = (seconds(|| read(&source)), seconds(|| copy(&source, &mut target)));
         let row = Row::measure(elements, count);
-        let again = seconds(|| copy(&source, &mut target));
+        let (reading_again, copying_again) = (seconds(|| read(&source)), seconds(|| copy(&source, &mut target)));
         let of_paper = |which: usize| paper.map_or_else(String::new, |paper| format!(" ({})", paper[which]));
         let ratio =
             paper.map_or_else(|| "-".to_owned(), |paper| format!("{:.1}x", 1.0 / row.sparse / f64::from(paper[1])));
         println!(
-            "| {name} | {:.0}{} | {:.0}{} | {ratio} | {:.0} | {:.1} | {:.1} |",
+            "| {name} | {:.0}{} | {:.0}{} | {ratio} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1}; {:.1} |",
             1.0 / row.dense,
             of_paper(0),
             1.0 / row.sparse,
             of_paper(1),
             1.0 / row.rgb,
             row.bytes as f64 / row.product * 1e-9,
-            2.0 * COPY as f64 / copying.min(again) * 1e-9,
+            COPY as f64 / reading.min(reading_again) * 1e-9,
+            2.0 * COPY as f64 / copying.min(copying_again) * 1e-9,
+            row.bytes as f64 * 1e-6,
+            (row.bytes + row.bytes_of_v) as f64 * 1e-6,
         );
     }
     println!("\n| elements x patches | V^T E, us | new reflectances, ms |");
@@ -122,6 +125,8 @@ struct Row {
     /// The product with the large matrix alone, all channels.
     product: f64,
     bytes: usize,
+    /// Of V stored whole.
+    bytes_of_v: usize,
 }
 
 impl Row {
@@ -144,6 +149,7 @@ impl Row {
             views.multiply(&tiles(&sums), &mut radiosity);
             add(&mut radiosity, &emitted);
         });
+        let bytes_of_v = averaging.bytes();
         drop(averaging);
         let vector = tiles(&vec![[1.0, 2.0, 3.0]; count]);
         let mut products = vec![[0.0f32; 3]; elements];
@@ -153,7 +159,7 @@ impl Row {
         let direct = vec![Vec3::ONE; elements];
         let mut indirect = vec![Vec3::ZERO; elements];
         let rgb = seconds(|| low_rank.relight(&direct, &mut indirect));
-        Self { dense, sparse, rgb, product, bytes }
+        Self { dense, sparse, rgb, product, bytes, bytes_of_v }
     }
 }
 
@@ -289,6 +295,14 @@ fn add(radiosity: &mut [[f32; 1]], emitted: &[[f32; 1]]) {
         radiosity.iter_mut().zip(emitted).for_each(|(radiosity, emitted)| radiosity[0] += emitted[0]);
     });
     black_box(radiosity);
+}
+
+/// Reads memory and does next to nothing with it.
+fn read(source: &[u8]) {
+    let add = |source: &[u8]| {
+        source.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).fold(0, u64::wrapping_add)
+    };
+    black_box(source.par_chunks(1 << 20).map(add).reduce(|| 0, u64::wrapping_add));
 }
 
 fn copy(source: &[u8], target: &mut [u8]) {

@@ -20,6 +20,9 @@ use crate::scene::Scene;
 /// Reflectances of floor, ceiling and walls.
 const REFLECTANCES: [f32; 6] = [0.7, 0.7, 0.5, 0.5, 0.6, 0.6];
 
+/// How much of the reflected power the fewest patches of any test may lose or add.
+const MOST_POWER_LOST: f64 = 0.02;
+
 /// A box and its whole form-factor matrix.
 struct Whole {
     elements: Elements,
@@ -177,6 +180,17 @@ fn error(found: &[f64], truth: &[f64]) -> f64 {
     (difference / squares(&mut truth.iter().copied())).sqrt()
 }
 
+/// The power of a light that leaves all elements.
+fn power(whole: &Whole, light: &[f64]) -> f64 {
+    light.iter().zip(&whole.elements.area).map(|(light, &area)| light * f64::from(area)).sum()
+}
+
+/// The largest difference of two vectors over the largest of the second.
+fn largest_error(found: &[f64], truth: &[f64]) -> f64 {
+    let largest = |of: &mut dyn Iterator<Item = f64>| of.map(f64::abs).fold(0.0, f64::max);
+    largest(&mut found.iter().zip(truth).map(|(found, truth)| found - truth)) / largest(&mut truth.iter().copied())
+}
+
 /// How far two lights are off by so many patches, of one size and of one view.
 fn errors_by(whole: &Whole, rank: usize, lights: &[Vec<f64>; 2], truths: &[Vec<f64>; 2]) -> [[f64; 2]; 2] {
     let by_size = whole.patches(rank);
@@ -185,7 +199,14 @@ fn errors_by(whole: &Whole, rank: usize, lights: &[Vec<f64>; 2], truths: &[Vec<f
         let count = patches.len();
         let found = whole.relit(&whole.transport(patches), [&lights[0], &lights[1]]);
         let errors = [0, 1].map(|light| error(&found[light], &truths[light]));
-        println!("k = {count}: {errors:?}");
+        let with_emission = [0, 1].map(|light| {
+            let all = |reflected: &[f64]| reflected.iter().zip(&lights[light]).map(|(a, b)| a + b).collect::<Vec<_>>();
+            error(&all(&found[light]), &all(&truths[light]))
+        });
+        let largest = [0, 1].map(|light| largest_error(&found[light], &truths[light]));
+        let powers = [0, 1].map(|light| power(whole, &found[light]) / power(whole, &truths[light]));
+        println!("k = {count}: {errors:?}, with emission {with_emission:?}, at most {largest:?}, power {powers:?}");
+        assert!(powers.iter().all(|power| (power - 1.0).abs() < MOST_POWER_LOST), "{powers:?}");
         errors
     })
 }
