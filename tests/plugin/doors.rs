@@ -140,7 +140,7 @@ fn a_door_of_a_file_is_followed_and_what_has_a_lightmap_is_none() {
     };
     let [floor, board, shelf] = ["floor", "board", "shelf"].map(&mut named);
     app.world_mut().spawn(BakedLevel::new(folder.path().join("baked")).with_source(&file));
-    tick_app_until(&mut app, "the level", |app| status(app).is_active && app.world().get::<Lightmap>(floor).is_some());
+    tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     let lit = 25.0 / core::f32::consts::PI;
     assert!(middle_of(&app, floor) < 0.05 * lit, "in the shadow of the board");

@@ -9,7 +9,7 @@ use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::geometry::{Ray, RayQuery};
 use bevy_radiosity::pathtrace::{Receiver, irradiance_at};
-use bevy_radiosity::plugin::{Baked, BakedLevelLoaded};
+use bevy_radiosity::plugin::Baked;
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::scene::{self, LightSampler, Scene, Surface};
@@ -93,17 +93,11 @@ fn bake_file(file: &str, folder: &Path) -> bake::Bake {
     baked
 }
 
-#[derive(Resource, Default)]
-struct SecondsToRead(f32);
-
 /// An app that is shown a baked level and its file, in either order.
 fn show_level(app: &mut App, file: &str, folder: &Path) {
-    app.init_resource::<SecondsToRead>();
-    app.add_observer(|loaded: On<BakedLevelLoaded>, mut seconds: ResMut<SecondsToRead>| seconds.0 = loaded.seconds);
     app.world_mut().spawn(BakedLevel::new(folder));
     spawn_file(app, file);
-    tick_app_until(app, "the light", |app| app.world_mut().query::<&Baked>().iter(app.world()).next().is_some());
-    tick_app_times(app, 5);
+    tick_app_until_lit(app);
 }
 
 #[test]
@@ -112,9 +106,10 @@ fn a_baked_level_finds_every_surface_of_a_file_that_comes_later() {
     let baked = bake_file("cornell_box.glb", folder.path());
     let mut app = create_world_app();
     show_level(&mut app, "cornell_box.glb", folder.path());
+    tick_app_times(&mut app, 5);
     let lit = app.world_mut().query::<&Baked>().iter(app.world()).count();
     assert_eq!(lit, baked.layout.placements.iter().flatten().count());
-    let seconds = app.world().resource::<SecondsToRead>().0;
+    let seconds = app.world().resource::<Loaded>().0.unwrap().seconds;
     // It takes milliseconds, and a core of its own is not always to be had.
     assert!(seconds < 2.0, "reading took {seconds} s");
 }

@@ -209,7 +209,7 @@ fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
     spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
     app.insert_resource(at_once());
     app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
-    tick_app_until(&mut app, "the level", |app| status(app).is_active);
+    tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
     let baked = page_of(&app, lit);
@@ -220,17 +220,45 @@ fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
         original.iter().for_each(|&(id, first)| materials.get_mut(id).unwrap().base_color = color.unwrap_or(first));
     };
     change(&mut app, |app| paint(app, Some(Color::BLACK)));
-    let red = |texel: &[u8; 4]| {
-        let bits = u32::from_le_bytes(*texel);
-        (bits & 511) as f32 * 2f32.powi((bits >> 27) as i32 - 24)
-    };
-    let sum = |data: &[u8]| data.as_chunks::<4>().0.iter().map(red).sum::<f32>();
-    let (before, after) = (sum(&baked.1), sum(&page_of(&app, lit).1));
+    let (before, after) = (sum_of_reds(&baked.1), sum_of_reds(&page_of(&app, lit).1));
     // What fifty patches know of the light that is gone.
     assert!((after - truth).abs() < 0.1 * (before - truth), "{before} {after} {truth}");
     assert!(before > 2.0 * truth);
     change(&mut app, |app| paint(app, None));
     assert!(page_of(&app, lit) == baked, "black leaves no trace");
+}
+
+/// What is red of a page as files store it.
+fn sum_of_reds(page: &[u8]) -> f32 {
+    let red = |texel: &[u8; 4]| {
+        let bits = u32::from_le_bytes(*texel);
+        (bits & 511) as f32 * 2f32.powi((bits >> 27) as i32 - 24)
+    };
+    page.as_chunks::<4>().0.iter().map(red).sum()
+}
+
+#[test]
+fn a_panel_that_comes_after_its_light_is_followed_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    bake_room(folder.path(), Some(50));
+    let mut app = create_world_app();
+    app.insert_resource(at_once());
+    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    tick_app_until(&mut app, "the level", |app| status(app).is_active);
+    settle(&mut app, 0);
+    spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
+    tick_app_until_lit(&mut app);
+    tick_app_times(&mut app, 2);
+    let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
+    let before = sum_of_reds(&page_of(&app, lit).1);
+    change(&mut app, |app| {
+        let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+        let ids: Vec<_> = materials.ids().collect();
+        ids.into_iter().for_each(|id| materials.get_mut(id).unwrap().emissive *= 0.25);
+    });
+    // All light of the room is its panel's.
+    let ratio = sum_of_reds(&page_of(&app, lit).1) / before;
+    assert!((ratio / 0.25 - 1.0).abs() < 0.06, "{ratio}");
 }
 
 pub fn f32_of_half(bits: u16) -> f32 {
@@ -318,12 +346,11 @@ fn a_level_that_has_changed_keeps_its_lightmaps_byte_for_byte() {
             }
             None => _ = app.world_mut().spawn(level),
         }
-        let shown = |app: &mut App| -> Vec<Entity> {
-            app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).collect()
-        };
-        tick_app_until(&mut app, "lightmaps", |app| !shown(app).is_empty());
+        tick_app_until_lit(&mut app);
         tick_app_times(&mut app, 10);
-        shown(&mut app).into_iter().map(|entity| page_of(&app, entity).1).collect::<Vec<_>>()
+        let shown: Vec<Entity> =
+            app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).collect();
+        shown.into_iter().map(|entity| page_of(&app, entity).1).collect::<Vec<_>>()
     };
     let baked = pages(None);
     assert!(baked.iter().flatten().any(|byte| *byte != 0));

@@ -90,7 +90,7 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
     app.insert_resource(on(RelightDevice::Graphics));
     spawn_scene(app.world_mut(), &scene::load("builtin:cornell_box").unwrap().scene);
     app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
-    tick_app_until(&mut app, "the level", |app| status(app).is_active);
+    tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     assert!(status(&app).is_on_graphics, "{:?}", status(&app));
     tick_app_times(&mut app, 10);

@@ -39,7 +39,7 @@ pub fn lights(
 
 pub fn materials(
     mut changes: ResMut<Changes>,
-    changed: Query<(), (With<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>,
+    changed: Query<(), (With<Baked>, Or<(Changed<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>)>,
     mut materials: MessageReader<AssetEvent<StandardMaterial>>,
     settings: Res<SceneSettings>,
 ) {
