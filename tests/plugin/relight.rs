@@ -348,8 +348,7 @@ fn a_level_that_has_changed_keeps_its_lightmaps_byte_for_byte() {
         }
         tick_app_until_lit(&mut app);
         tick_app_times(&mut app, 10);
-        let shown: Vec<Entity> =
-            app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).collect();
+        let shown: Vec<Entity> = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).collect();
         shown.into_iter().map(|entity| page_of(&app, entity).1).collect::<Vec<_>>()
     };
     let baked = pages(None);

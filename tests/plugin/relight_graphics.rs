@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
-use bevy::render::render_resource::PollType;
+use bevy::render::render_resource::{Extent3d, PollType};
 use bevy::render::renderer::RenderDevice;
 use bevy::render::settings::{WgpuLimits, WgpuSettings};
+use bevy_radiosity::bake::BakeSettings;
 use bevy_radiosity::plugin::spawn_scene;
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene;
@@ -138,13 +139,9 @@ fn the_processor_draws_where_the_level_is_larger_than_the_graphics_card_lets_sha
     assert!(reason.contains("more than the 65536"), "{reason}");
 }
 
-/// Elements of the last bake.
-#[derive(Resource)]
-struct Elements(u64);
-
 #[test]
 #[ignore = "prints a table, for BENCHMARKS.md"]
-fn what_an_update_and_a_frame_take_on_either_device() {
+fn what_an_update_and_a_frame_of_a_room_take_on_either_device() {
     let Some(mut app) = create_drawing_app() else { return };
     let _picture = spawn_camera(&mut app, Vec3::new(3.0, 3.0, 3.0), Vec3::ZERO);
     let half = 4.0;
@@ -159,20 +156,53 @@ fn what_an_update_and_a_frame_take_on_either_device() {
     }
     let lamp = PointLight { intensity: 10_000.0, range: 1000.0, ..default() };
     let lamp = app.world_mut().spawn((Name::new("lamp"), lamp, Transform::from_xyz(0.0, 2.0, 0.0))).id();
-    app.add_observer(|done: On<BakeFinished>, mut commands: Commands| {
-        commands.insert_resource(Elements(done.report.elements));
-    });
     tick_app_times(&mut app, 2);
-    app.insert_resource(Relight::default());
     let mut room = relightable(Content::Indirect);
     (room.settings.relight, room.settings.layout.texels_per_metre) = (Some(500), 12.0);
     (room.settings.solver.error, room.settings.layout.page_size, room.threads) = (0.1, 1024, None);
-    app.world_mut().trigger(room);
+    print_updates_and_frames(&mut app, room, |app, angle| {
+        move_to(app, lamp, Vec3::new(2.0 * angle.sin(), 1.0, 2.0 * angle.cos()));
+    });
+}
+
+#[test]
+#[ignore = "prints a table, for BENCHMARKS.md"]
+fn what_an_update_and_a_frame_of_the_level_take_on_either_device() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let picture = spawn_camera(&mut app, Vec3::new(6.2, 1.7, -6.6), Vec3::new(1.2, 1.3, -3.4));
+    let size = Extent3d { width: 1280, height: 720, ..default() };
+    app.world_mut().resource_mut::<Assets<Image>>().get_mut(&picture).unwrap().resize(size);
+    crate::files::spawn_file(&mut app, "level.glb");
+    let mut lamps = app.world_mut().query::<(Entity, &Transform, &mut PointLight)>();
+    let lamps = lamps.iter_mut(app.world_mut()).map(|(entity, place, mut lamp)| {
+        lamp.shadow_maps_enabled = true;
+        (entity, place.translation)
+    });
+    let (lamp, home) = lamps.last().expect("the level has lamps");
+    let mut level = Bake { settings: BakeSettings { relight: Some(1000), ..default() }, ..default() };
+    level.settings.layout.texels_per_metre = 5.0;
+    print_updates_and_frames(&mut app, level, |app, angle| {
+        move_to(app, lamp, home + 0.3 * Vec3::new(angle.sin(), 0.0, angle.cos()));
+    });
+}
+
+/// Elements of the last bake.
+#[derive(Resource)]
+struct Elements(u64);
+
+/// Bakes and prints what follows a lamp that moves on by an angle, in radians, from frame to frame. Each frame is waited
+/// for until it is drawn.
+fn print_updates_and_frames(app: &mut App, bake: Bake, turn: impl Fn(&mut App, f32)) {
+    app.add_observer(|done: On<BakeFinished>, mut commands: Commands| {
+        commands.insert_resource(Elements(done.report.elements));
+    });
+    app.insert_resource(Relight::default());
+    app.world_mut().trigger(bake);
     let started = Instant::now();
-    while status(&app).updates == 0 {
+    while status(app).updates == 0 {
         assert!(started.elapsed() < Duration::from_secs(900), "it should have been baked by now");
-        tick_app(&mut app);
-        std::thread::sleep(Duration::from_millis(5));
+        tick_app(app);
+        std::thread::sleep(Duration::from_millis(100));
     }
     let device = app.world().resource::<RenderDevice>().clone();
     println!(
@@ -186,21 +216,20 @@ fn what_an_update_and_a_frame_take_on_either_device() {
         for frame in 0..140 {
             // The first frames bring the device up.
             if frame == 40 {
-                (sums, frames, before, started) = ([0.0; 2], 0, status(&app).updates, Instant::now());
+                (sums, frames, before, started) = ([0.0; 2], 0, status(app).updates, Instant::now());
             }
-            let angle = 0.05 * frame as f32;
-            move_to(&mut app, lamp, Vec3::new(2.0 * angle.sin(), 1.0, 2.0 * angle.cos()));
-            let updates = status(&app).updates;
-            tick_app(&mut app);
+            turn(app, 0.05 * frame as f32);
+            let updates = status(app).updates;
+            tick_app(app);
             device.poll(PollType::wait_indefinitely()).unwrap();
             frames += 1;
-            let RelightStatus { update_milliseconds, main_thread_milliseconds, .. } = *status(&app);
-            sums[0] += update_milliseconds * (status(&app).updates - updates) as f32;
+            let RelightStatus { update_milliseconds, main_thread_milliseconds, .. } = *status(app);
+            sums[0] += update_milliseconds * (status(app).updates - updates) as f32;
             sums[1] += main_thread_milliseconds;
         }
         let all = started.elapsed().as_secs_f32() * 1e3;
-        let updates = (status(&app).updates - before) as f32;
-        assert_eq!(status(&app).is_on_graphics, device_of_pages == RelightDevice::Graphics, "{:?}", status(&app));
+        let updates = (status(app).updates - before) as f32;
+        assert_eq!(status(app).is_on_graphics, device_of_pages == RelightDevice::Graphics, "{:?}", status(app));
         println!(
             "{device_of_pages:?} | {:.1} | {:.1} | {:.1} | {:.2}",
             all / updates,
