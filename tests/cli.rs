@@ -81,6 +81,13 @@ fn write_triangle(folder: &TempDir, name: &str, corners: [[f32; 3]; 3], lamp: bo
 
 const GROUND: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]];
 
+/// Mean of all numbers of a level's first page.
+fn mean_of_page(folder: &Path) -> f32 {
+    let level = bevy_radiosity::lightmap::files::Level::read(folder).unwrap();
+    let page = level.read_page(folder, 0).unwrap();
+    page.texels.iter().map(|texel| texel.element_sum() / 3.0).sum::<f32>() / page.texels.len() as f32
+}
+
 /// A short bake.
 fn bake<'a>(scene: &'a str, output: &'a str) -> Vec<&'a str> {
     vec!["bake", scene, "-o", output, "--error", "0.3", "--density", "4"]
@@ -186,14 +193,6 @@ fn a_bake_on_the_graphics_card_says_so_and_brings_as_much_light() {
     assert!((a - b).abs() < 1e-3 * b, "{a} and {b}");
     let [gpu, cpu] = ["gpu", "cpu"].map(|name| mean_of_page(&folder.path().join(name)));
     assert!(gpu > 0.0 && (gpu / cpu - 1.0).abs() < 1e-2, "{gpu} and {cpu}");
-}
-
-/// Mean of all numbers of a level's first page.
-#[cfg(feature = "gpu")]
-fn mean_of_page(folder: &Path) -> f32 {
-    let level = bevy_radiosity::lightmap::files::Level::read(folder).unwrap();
-    let page = level.read_page(folder, 0).unwrap();
-    page.texels.iter().map(|texel| texel.element_sum() / 3.0).sum::<f32>() / page.texels.len() as f32
 }
 
 #[cfg(feature = "gpu")]
@@ -353,6 +352,21 @@ fn time_ends_progressive_refinement_between_shots_and_the_level_is_whole() {
         let seconds = |report: &serde_json::Value| report["seconds"]["solve"].as_f64().unwrap();
         assert!(seconds(&with) < 3.0 + 3.0 * seconds(&without), "{with}");
         assert!((0.02..=1.0).contains(&with["unshot"].as_f64().unwrap()) && without["unshot"] == 1.0, "{with}");
+    }
+}
+
+#[test]
+fn every_scene_of_the_thesis_bakes_from_the_command_line() {
+    let names = ["habitacion", "armadillo", "habitacion_grande", "armadillos", "edificio", "salon", "estudio"];
+    for name in names {
+        let folder = folder();
+        let scene = format!("builtin:{name}");
+        let report = json(&run(
+            &folder,
+            &["bake", &scene, "-o", "out", "--error", "0.5", "--density", "0.5", "--no-volume", "--json"],
+        ));
+        assert!(report["elements"].as_u64().unwrap() > 100, "{name}: {report}");
+        assert!(mean_of_page(&folder.path().join("out")) > 0.0, "{name}");
     }
 }
 

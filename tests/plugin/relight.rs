@@ -7,6 +7,7 @@ use bevy::diagnostic::{Diagnostic, DiagnosticPath, DiagnosticsStore};
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
+use bevy_radiosity::lightmap::files::rgb9e5;
 use bevy_radiosity::plugin::{
     RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, spawn_scene,
 };
@@ -228,13 +229,16 @@ fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
     assert!(page_of(&app, lit) == baked, "black leaves no trace");
 }
 
+/// Has whatever shines shine more or less.
+pub fn dim_panels(app: &mut App, factor: f32) {
+    let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+    let ids: Vec<_> = materials.ids().collect();
+    ids.into_iter().for_each(|id| materials.get_mut(id).unwrap().emissive *= factor);
+}
+
 /// What is red of a page as files store it.
 fn sum_of_reds(page: &[u8]) -> f32 {
-    let red = |texel: &[u8; 4]| {
-        let bits = u32::from_le_bytes(*texel);
-        (bits & 511) as f32 * 2f32.powi((bits >> 27) as i32 - 24)
-    };
-    page.as_chunks::<4>().0.iter().map(red).sum()
+    page.as_chunks::<4>().0.iter().map(|texel| rgb9e5::decode(u32::from_le_bytes(*texel)).x).sum()
 }
 
 #[test]
@@ -251,11 +255,7 @@ fn a_panel_that_comes_after_its_light_is_followed_all_the_same() {
     tick_app_times(&mut app, 2);
     let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
     let before = sum_of_reds(&page_of(&app, lit).1);
-    change(&mut app, |app| {
-        let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
-        let ids: Vec<_> = materials.ids().collect();
-        ids.into_iter().for_each(|id| materials.get_mut(id).unwrap().emissive *= 0.25);
-    });
+    change(&mut app, |app| dim_panels(app, 0.25));
     // All light of the room is its panel's.
     let ratio = sum_of_reds(&page_of(&app, lit).1) / before;
     assert!((ratio / 0.25 - 1.0).abs() < 0.06, "{ratio}");

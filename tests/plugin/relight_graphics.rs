@@ -12,7 +12,7 @@ use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene;
 
 use crate::app::*;
-use crate::relight::{at_once, change, move_to, page_of, relightable, settle, status};
+use crate::relight::{at_once, change, dim_panels, move_to, page_of, relightable, settle, status};
 
 /// What the floor shows right below a lamp of 4000 cd, two metres above, as in `drawn`.
 fn below_lamp() -> f32 {
@@ -99,11 +99,7 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
     let before = shown(&mut app);
     assert!(before > 0.0);
     // All light of the room is its panel's.
-    change(&mut app, |app| {
-        let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
-        let ids: Vec<_> = materials.ids().collect();
-        ids.into_iter().for_each(|id| materials.get_mut(id).unwrap().emissive *= 0.25);
-    });
+    change(&mut app, |app| dim_panels(app, 0.25));
     assert_red(&mut app, &picture, 0.25 * before, 0.06);
 }
 

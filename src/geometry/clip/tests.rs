@@ -191,3 +191,41 @@ fn pieces_in_neighbouring_boxes_make_up_the_whole() {
         assert!((sum - vector_area(&polygon)).length() < 1e-6, "{index}: {sum}");
     }
 }
+
+#[test]
+fn texture_coordinates_and_normals_of_a_corner_are_those_of_its_place() {
+    let mut clipper = OrderedClipper::default();
+    let mut cut = 0;
+    for index in 0..2_000 {
+        let corners = corners(index, None).map(Vec3::as_dvec3);
+        // Any affine function of the place will do for either attribute.
+        let of = |place: DVec3| {
+            (DVec2::new(place.x - 2.0 * place.y, 3.0 + place.z), DVec3::Y + place.cross(DVec3::new(0.3, -0.2, 0.1)))
+        };
+        let polygon = corners.map(|position| Corner { position, attribute: of(position) });
+        for corner in clipper.clip(&polygon, &cube()) {
+            let ((uv, normal), (expected_uv, expected_normal)) = (corner.attribute, of(corner.position));
+            assert!(uv.distance(expected_uv) < 1e-9 && normal.distance(expected_normal) < 1e-9, "{corner:?}");
+            cut += 1;
+        }
+    }
+    assert!(cut > 3_000, "{cut}");
+}
+
+#[test]
+fn corners_that_do_not_lie_in_one_plane_are_cut_along_one_face_after_the_other() {
+    let (mut ordered, mut plain) = (OrderedClipper::default(), SutherlandHodgman::default());
+    for index in 0..20_000 {
+        let [a, b, c] = corners(index, None);
+        let [d, ..] = corners(index + 50_000, None);
+        let polygon = [a, b, c, d].map(|corner| Corner { position: corner.as_dvec3(), attribute: () });
+        let before = ordered.contradictions;
+        let found = ordered.clip(&polygon, &cube()).to_vec();
+        let within = |corner: &Corner| corner.position.abs().max_element() <= 1.0;
+        assert!(found.iter().all(within), "{polygon:?}: {found:?}");
+        if ordered.contradictions > before {
+            assert_eq!(found, plain.clip(&polygon, &cube()), "{polygon:?}");
+        }
+    }
+    assert!(ordered.contradictions > 1_000, "{}", ordered.contradictions);
+}
