@@ -4,7 +4,9 @@
 //! as offsets (sparse); for all three channels; and how fast the matrix is read, beside a plain copy of memory that is timed
 //! in turns with it. Names of rows as arguments (`221184x216`) leave out the others.
 //!
-//! A second table is V^T E by itself, for all three channels, and what new reflectances take: K of each channel anew.
+//! A second table is V^T E by itself, for one vector with V stored whole and as offsets, and for all three channels; how many
+//! times as fast offsets are, beside the paper (table 1), and how many times as fast the whole solution is (table 2). A line
+//! for each size of a level says what new reflectances take: K of each channel anew.
 //!
 //! A third is whole updates of a room while a lamp wanders through it, without packing pages for a texture.
 //!
@@ -21,18 +23,29 @@ use bevy_radiosity::radiosity::low_rank::{LowRank, Packed, Patches, tiles};
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// Elements, patches, and the paper's solutions a second on the processor, dense and sparse; none where its memory did not
-/// suffice.
-const ROWS: [(usize, usize, Option<[u32; 2]>); 13] = [
-    (3_456, 216, Some([814, 1_591])),
-    (3_456, 864, Some([221, 372])),
-    (13_824, 216, Some([196, 374])),
-    (3_456, 3_456, Some([70, 100])),
-    (13_824, 864, Some([51, 96])),
-    (55_296, 216, Some([47, 90])),
-    (13_824, 3_456, Some([14, 24])),
-    (55_296, 864, Some([12, 23])),
-    (221_184, 216, Some([11, 23])),
+/// What the paper has for a row, on the processor.
+struct Paper {
+    /// Solutions a second, dense and sparse (table 3).
+    solutions: [u32; 2],
+    /// How many times as fast sparse is: V^T E by itself (table 1), the whole solution (table 2).
+    gain: [f32; 2],
+}
+
+const fn paper(solutions: [u32; 2], gain: [f32; 2]) -> Option<Paper> {
+    Some(Paper { solutions, gain })
+}
+
+/// Elements, patches, and what the paper has; none where its memory did not suffice.
+const ROWS: [(usize, usize, Option<Paper>); 13] = [
+    (3_456, 216, paper([814, 1_591], [15.67, 1.95])),
+    (3_456, 864, paper([221, 372], [68.33, 1.69])),
+    (13_824, 216, paper([196, 374], [21.67, 1.91])),
+    (3_456, 3_456, paper([70, 100], [75.75, 1.43])),
+    (13_824, 864, paper([51, 96], [92.11, 1.88])),
+    (55_296, 216, paper([47, 90], [17.42, 1.90])),
+    (13_824, 3_456, paper([14, 24], [335.5, 1.74])),
+    (55_296, 864, paper([12, 23], [94.03, 1.95])),
+    (221_184, 216, paper([11, 23], [24.01, 2.05])),
     (55_296, 3_456, None),
     (221_184, 864, None),
     (221_184, 3_456, None),
@@ -58,6 +71,7 @@ fn main() {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let source = vec![1u8; COPY];
     let mut target = vec![0u8; COPY];
+    let mut rows = Vec::new();
     for (elements, count, paper) in ROWS {
         let name = format!("{elements}x{count}");
         if !is_wanted(&name) {
@@ -66,9 +80,12 @@ fn main() {
         let (reading, copying) = (seconds(|| read(&source)), seconds(|| copy(&source, &mut target)));
         let row = Row::measure(elements, count);
         let (reading_again, copying_again) = (seconds(|| read(&source)), seconds(|| copy(&source, &mut target)));
-        let of_paper = |which: usize| paper.map_or_else(String::new, |paper| format!(" ({})", paper[which]));
-        let ratio =
-            paper.map_or_else(|| "-".to_owned(), |paper| format!("{:.1}x", 1.0 / row.sparse / f64::from(paper[1])));
+        let of_paper =
+            |which: usize| paper.as_ref().map_or_else(String::new, |it| format!(" ({})", it.solutions[which]));
+        let ratio = paper.as_ref().map_or_else(
+            || "-".to_owned(),
+            |paper| format!("{:.1}x", 1.0 / row.sparse / f64::from(paper.solutions[1])),
+        );
         println!(
             "| {name} | {:.0}{} | {:.0}{} | {ratio} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1}; {:.1} |",
             1.0 / row.dense,
@@ -82,22 +99,31 @@ fn main() {
             row.bytes as f64 * 1e-6,
             (row.bytes + row.bytes_of_v) as f64 * 1e-6,
         );
+        rows.push((name, row, paper));
     }
-    println!("\n| elements x patches | V^T E, us | new reflectances, ms |");
-    println!("| --- | --- | --- |");
-    for (elements, count) in ROWS.map(|(elements, count, _)| (elements, count)).into_iter().chain(PAINTED) {
-        let name = format!("{elements}x{count}");
-        if is_wanted(&name) {
+    println!(
+        "\n| elements x patches | V^T E dense, us | sparse, us | dense / sparse (paper) | three channels, us | whole solution, dense / sparse (paper) |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (name, row, paper) in &rows {
+        let of_paper = |which: usize| paper.as_ref().map_or_else(String::new, |it| format!(" ({})", it.gain[which]));
+        println!(
+            "| {name} | {:.1} | {:.1} | {:.1}{} | {:.1} | {:.2}{} |",
+            1e6 * row.sums_dense,
+            1e6 * row.sums_sparse,
+            row.sums_dense / row.sums_sparse,
+            of_paper(0),
+            1e6 * row.sums_rgb,
+            row.dense / row.sparse,
+            of_paper(1),
+        );
+    }
+    for (elements, count) in PAINTED {
+        if is_wanted(&format!("{elements}x{count}")) {
             let mut low_rank = transport(patches(elements, count), matrix(elements, count));
-            let sums = sums_seconds(&low_rank);
-            let painted = if PAINTED.contains(&(elements, count)) {
-                let start = Instant::now();
-                low_rank.set_reflectance(&vec![Vec3::splat(0.4); elements]);
-                format!("{:.0}", 1e3 * start.elapsed().as_secs_f64())
-            } else {
-                "-".to_owned()
-            };
-            println!("| {name} | {:.1} | {painted} |", 1e6 * sums);
+            let start = Instant::now();
+            low_rank.set_reflectance(&vec![Vec3::splat(0.4); elements]);
+            println!("\n{elements}x{count}, new reflectances: {:.0} ms", 1e3 * start.elapsed().as_secs_f64());
         }
     }
     println!(
@@ -127,6 +153,10 @@ struct Row {
     bytes: usize,
     /// Of V stored whole.
     bytes_of_v: usize,
+    /// V^T E by itself: one vector, V stored whole and as offsets, and all channels.
+    sums_dense: f64,
+    sums_sparse: f64,
+    sums_rgb: f64,
 }
 
 impl Row {
@@ -149,6 +179,8 @@ impl Row {
             views.multiply(&tiles(&sums), &mut radiosity);
             add(&mut radiosity, &emitted);
         });
+        let sums_dense = seconds(|| averaging.multiply(&vector, &mut sums));
+        let sums_sparse = seconds(|| _ = black_box(patches.sums(&shares, &emitted)));
         let bytes_of_v = averaging.bytes();
         drop(averaging);
         let vector = tiles(&vec![[1.0, 2.0, 3.0]; count]);
@@ -159,7 +191,8 @@ impl Row {
         let direct = vec![Vec3::ONE; elements];
         let mut indirect = vec![Vec3::ZERO; elements];
         let rgb = seconds(|| low_rank.relight(&direct, &mut indirect));
-        Self { dense, sparse, rgb, product, bytes, bytes_of_v }
+        let sums_rgb = sums_seconds(&low_rank);
+        Self { dense, sparse, rgb, product, bytes, bytes_of_v, sums_dense, sums_sparse, sums_rgb }
     }
 }
 
