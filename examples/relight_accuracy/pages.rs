@@ -113,6 +113,7 @@ impl Baker {
         let mut doors = timed("doors prepared", || Doors::new(level.clone(), &Unmonitored))?;
         let placed = timed("a door opened", || doors.place(&to(&open), &Unmonitored))?;
         timed("and shut", || doors.place(&to(&shut), &Unmonitored))?;
+        let placed = placed.ok_or("the door opens no further than it stood")?;
         let asked = placed.asked;
         let mut relighter = Relighter::new(level);
         let before = settled(&mut relighter, &base, 0);

@@ -42,6 +42,9 @@ const EVEN: f32 = 0.6;
 /// Receivers that are asked at a time.
 const CHUNK: usize = 512;
 
+/// Senders that a receiver looks at in the time of a ray.
+const LOOKS: usize = 64;
+
 /// Receivers that a thread takes at least.
 const FEWEST: usize = 32;
 
@@ -123,10 +126,11 @@ impl Bright {
         self.senders.is_empty() || self.asked == self.more.len()
     }
 
-    /// Asks some more receivers; how many rays that took.
+    /// Asks some more receivers; how many rays that took, or what takes as long.
     pub fn step(&mut self, receiving: &Receiving) -> u64 {
         let end = (self.asked + CHUNK).min(self.more.len());
-        let samplers: Vec<ElementSampler> = self.senders.iter().map(|sender| receiving.sampler(sender.row)).collect();
+        let senders = self.senders.par_iter().with_min_len(FEWEST);
+        let samplers: Vec<ElementSampler> = senders.map(|sender| receiving.sampler(sender.row)).collect();
         let rows = (self.asked as u32..end as u32).into_par_iter().with_min_len(FEWEST);
         let found: Vec<(More, u64)> = rows.map(|row| self.ask(row, &samplers, receiving)).collect();
         for (more, (found, _)) in self.more[self.asked..end].iter_mut().zip(&found) {
@@ -147,7 +151,7 @@ impl Bright {
         self.senders.iter().for_each(|sender| radiosity[sender.row as usize] = Vec4::ZERO);
     }
 
-    /// What a receiver gets beside what its hits tell, and how many rays that took.
+    /// What a receiver gets beside what its hits tell, and how many rays' time that took.
     fn ask(&self, receiver: u32, samplers: &[ElementSampler], receiving: &Receiving) -> (More, u64) {
         let hits = &receiving.level.precomputed.hits;
         let share = hits.share(receiver as usize);
@@ -162,7 +166,7 @@ impl Bright {
             }
         }
         let (here, points) = (receiving.sampler(receiver), OwenSobol::new(hash2(SEED, receiver)));
-        let (mut passed, mut asked, mut rays) = (unit_float(hash2(receiver, SEED)), 0, 0);
+        let (mut passed, mut asked) = (unit_float(hash2(receiver, SEED)), 0);
         let (mut sum, mut squares) = (0.0, 0.0);
         for ((sender, sampler), question) in self.senders.iter().zip(samplers).zip(&questions) {
             passed += question.rays;
@@ -179,13 +183,13 @@ impl Bright {
                     more += light;
                     sum += luminance(light);
                     squares += luminance(light).powi(2);
-                    rays += 1;
                 }
             }
         }
         // As if each ray had been drawn by itself.
         let noise = (squares - sum * sum / asked.max(1) as f32).max(0.0);
-        (More { light: more, noise }, rays)
+        // Points that do not face each other take their time too, and so does finding out whom to ask.
+        (More { light: more, noise }, u64::from(asked) + (self.senders.len() / LOOKS) as u64)
     }
 
     /// How a receiver, each of whose hits stands for a share of what it sees, asks each sender.

@@ -39,9 +39,9 @@ impl Paint {
     }
 }
 
-/// How light goes from element to element of a level with other colours, as far as they [can be](Paint::fault).
-pub fn painted(level: &Level, paints: &[Paint]) -> Arc<Precomputed> {
-    let Level { scene, elements, precomputed, .. } = level;
+/// What elements of a level reflect in other colours, as far as they [can be](Paint::fault).
+pub fn reflectance(level: &Level, paints: &[Paint]) -> Vec<Vec3> {
+    let Level { scene, elements, .. } = level;
     let mut painted = Scene::clone(scene);
     let mut reflectance = elements.reflectance.clone();
     for paint in paints.iter().filter(|paint| paint.fault(level).is_none()) {
@@ -50,10 +50,15 @@ pub fn painted(level: &Level, paints: &[Paint]) -> Arc<Precomputed> {
         let other = elements.reflectance_in(&painted, paint.surface);
         reflectance[elements.of_surface(paint.surface)].copy_from_slice(&other);
     }
-    if reflectance == elements.reflectance {
-        return Arc::clone(precomputed);
+    reflectance
+}
+
+/// How light goes from element to element of a level where these reflect that.
+pub fn painted(level: &Level, reflectance: &[Vec3]) -> Arc<Precomputed> {
+    if reflectance == level.elements.reflectance {
+        return Arc::clone(&level.precomputed);
     }
-    let mut precomputed = Precomputed::clone(precomputed);
-    precomputed.set_reflectance(&reflectance);
+    let mut precomputed = Precomputed::clone(&level.precomputed);
+    precomputed.set_reflectance(reflectance);
     Arc::new(precomputed)
 }

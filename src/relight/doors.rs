@@ -4,7 +4,7 @@
 //! rays of baked lights that come by the doors, before and after   --> change of direct light, by receiver
 //! elements that see the doors, asked before and after (`follow`)  --> two transports, and light by way of doors alone
 //! other colours (`colours`)                                       --> what the second of them reflects
-//! after x direct light after - before x direct light before       --> what pages gain or lose
+//! after x direct light after - before x direct light before       --> smoothed: what pages gain or lose
 //! ```
 //!
 //! Both sides are asked with the same rays, so what a door has nothing to do with cancels out, and every place is worked out
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
-use super::colours::{Paint, painted};
+use super::colours::{Paint, painted, reflectance};
 use super::level::Level;
 use super::lights::{Shining, baked_lights, lit};
 use super::near::Near;
@@ -27,7 +27,7 @@ use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{Followed, LowRank, Moved, Precomputed};
+use crate::radiosity::low_rank::{Followed, LowRank, Moved, Precomputed, Smoothing};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
@@ -69,12 +69,16 @@ pub struct Doors {
     level: Level,
     lit: Arc<Scene>,
     order: Order,
+    smoothing: Smoothing,
     texels: Vec<Texels>,
     lights: Vec<Shining>,
     /// Direct irradiance of all receivers from the baked lights, lux, where the doors were baked.
     direct: Vec<Vec3>,
-    /// Transport in the colours as they are, where the doors were baked.
+    /// What elements reflect in the colours as they are, and transport, where the doors were baked.
+    reflectance: Vec<Vec3>,
     painted: Arc<Precomputed>,
+    /// What was placed last: doors that are not where they were baked, and transport in their colours.
+    placed: (Vec<Door>, Arc<Precomputed>),
     /// The tree of all but some surfaces.
     tree: Option<(BTreeSet<SurfaceId>, World)>,
 }
@@ -90,9 +94,12 @@ impl Doors {
         let lights: Vec<Shining> = baked_lights(&level.scene).into_iter().map(|(_, shining)| shining).collect();
         let mut doors = Self {
             lit: lit(&level.scene),
+            smoothing: Smoothing::new(&level.precomputed),
             texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
             direct: vec![Vec3::ZERO; transport.elements()],
+            reflectance: level.elements.reflectance.clone(),
             painted: Arc::clone(&level.precomputed),
+            placed: (Vec::new(), Arc::clone(&level.precomputed)),
             order,
             lights,
             tree: None,
@@ -116,7 +123,11 @@ impl Doors {
     /// Gives surfaces other colours in all places that are worked out from now on. Those that are not named, or
     /// [cannot be painted](Paint::fault), have those that they were baked with.
     pub fn paint(&mut self, paints: &[Paint]) {
-        self.painted = painted(&self.level, paints);
+        let reflectance = reflectance(&self.level, paints);
+        if reflectance != self.reflectance {
+            self.painted = painted(&self.level, &reflectance);
+            self.reflectance = reflectance;
+        }
     }
 
     /// Why a surface cannot be a door; `None` when it can.
@@ -131,20 +142,29 @@ impl Doors {
         }
     }
 
-    /// The level with doors somewhere. Those that are not named, or [cannot be doors](Doors::fault_of), are where they
-    /// were baked.
+    /// The level with doors somewhere; none when that is how it was placed last, or baked. Doors that are not named, or
+    /// [cannot be doors](Doors::fault_of), are where they were baked.
     ///
     /// # Errors
     /// When the monitor asks for it.
-    pub fn place(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Placed, StepError> {
+    pub fn place(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Option<Placed>, StepError> {
         let doors: Vec<Door> = doors.iter().map(Door::sound).filter(|door| self.has_moved(door)).collect();
+        if doors == self.placed.0 && Arc::ptr_eq(&self.painted, &self.placed.1) {
+            return Ok(None);
+        }
+        let placed = self.place_anew(&doors, monitor)?;
+        self.placed = (doors, Arc::clone(&self.painted));
+        Ok(Some(placed))
+    }
+
+    fn place_anew(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Placed, StepError> {
         let is_painted = !Arc::ptr_eq(&self.painted, &self.level.precomputed);
         if doors.is_empty() && !is_painted {
             return Ok(Placed { level: self.level.clone(), boxes: Vec::new(), asked: 0 });
         }
-        let scene = self.scene_with(&doors);
+        let scene = self.scene_with(doors);
         let world: Arc<dyn RayQuery + Send + Sync> =
-            if doors.is_empty() { Arc::clone(&self.level.world) } else { Arc::new(self.world_with(&doors)) };
+            if doors.is_empty() { Arc::clone(&self.level.world) } else { Arc::new(self.world_with(doors)) };
         let boxes: Vec<Aabb> = (doors.iter())
             .flat_map(|door| [self.box_at_rest(door), door.to_world.map(|_| bounds(&scene, door.surface))])
             .flatten()
@@ -160,10 +180,13 @@ impl Doors {
         at_rest.detours.iter().for_each(|&(row, light)| detours[row as usize] -= light);
         followed.detours.iter().for_each(|&(row, light)| detours[row as usize] += light);
         let direct: Vec<Vec3> = (0..elements.len()).map(|row| self.direct[row] + change[row] + detours[row]).collect();
-        let after = spread(&transport, &direct);
+        let mut more = spread(&transport, &direct);
+        more.iter_mut().zip(before).for_each(|(after, before)| *after -= before);
+        let mut smooth = vec![Vec3::ZERO; elements.len()];
+        self.smoothing.smooth(&more, &mut smooth);
         let shown = if *content == Content::Full { &*change } else { &[] };
         let more: Vec<Vec3> = (0..elements.len())
-            .map(|row| after[row] - before[row] + detours[row] + shown.get(row).copied().unwrap_or_default())
+            .map(|row| smooth[row] + detours[row] + shown.get(row).copied().unwrap_or_default())
             .collect();
         let mut pages = self.level.pages.to_vec();
         for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texels) {

@@ -42,8 +42,9 @@
 //! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
 //! metres spreads it; once a light rests, [`UpdateSettings::sweeps`] follow its light from element to element. Then receivers
 //! are asked again all over, 256 times at most, sweeps follow that, what the brightest bring is asked for by rays between
-//! elements, noise that is left is evened out, and nothing is done any more. For that each light keeps what it brings to receivers: 32 bytes for each that it
-//! reaches. Elements that see a door which has moved keep what patches tell.
+//! elements, noise that is left is evened out, and nothing is done any more. For that each light keeps what it brings to
+//! receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell, and so
+//! does what another colour makes of light that was baked.
 //!
 //! **One light moves, others rest.** Up to eight lights that have changed keep what each of them comes to, for a strength of
 //! one: 24 bytes for each element, 48 for a baked lamp that stands elsewhere now. So it stays while other lights move, and a

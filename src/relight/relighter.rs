@@ -49,7 +49,7 @@ impl Default for UpdateSettings {
 /// What one update did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Update {
-    /// Rays traced.
+    /// Rays traced, or what takes as long.
     pub rays: u64,
     /// Lights of which more will be known after further updates.
     pub waiting: usize,
@@ -159,12 +159,15 @@ impl Relighter {
         let [before, after] = [&self.level, &level].map(|level| Near { world: &*level.world, boxes: &moved });
         let receiving = |level, world| Receiving { level, world, order: &self.order, is_spread: false };
         let shows_direct = level.content == Content::Full;
+        let is_painted = level.precomputed.transport.weights != self.level.precomputed.transport.weights;
         for slot in &mut self.slots {
             let [before, after] = [receiving(&self.level, &before), receiving(&level, &after)];
             if !moved.is_empty() {
                 slot.follow(&self.lit, shows_direct, &before, &after);
             }
-            slot.weigh(&after);
+            if is_painted {
+                slot.weigh(&after);
+            }
         }
         self.weights = self.order.weights(&level.precomputed.transport);
         (self.level, self.moved, self.turns) = (level, boxes, Turns::default());
@@ -308,7 +311,7 @@ impl Relighter {
         Difference { patches: self.light.patches(), elements: &self.elements, edition: self.edition }
     }
 
-    /// What is being relit, its doors where they are.
+    /// What is being relit, its doors where they are and its colours as they are.
     pub fn level(&self) -> &Level {
         &self.level
     }

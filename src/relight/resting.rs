@@ -39,7 +39,7 @@ pub struct Resting {
     looking: Option<Bright>,
     /// Indirect irradiance beside what patches tell, as it was known last, lux by row; none before.
     beside: Vec<Vec3>,
-    /// What rays to the brightest elements tell beside that; none before.
+    /// What rays to the brightest elements tell beside that, and what evens out all of it; none before.
     more: Vec<Vec3>,
     /// The sum of all indirect irradiance.
     whole: Vec3,

@@ -74,7 +74,8 @@ enum State {
 
 /// What the thread has done.
 struct Opened {
-    placed: Result<Placed, String>,
+    /// None when nothing differs from what was placed last.
+    placed: Result<Option<Placed>, String>,
     warnings: Vec<String>,
     time: Duration,
 }
@@ -83,8 +84,7 @@ struct Opened {
 struct Keeper {
     level: Level,
     doors: Result<Doors, Cancelled>,
-    paints: Vec<Paint>,
-    warned: HashSet<SurfaceId>,
+    warned: HashSet<(SurfaceId, &'static str)>,
 }
 
 impl Doorway {
@@ -100,12 +100,9 @@ impl Doorway {
         }
     }
 
-    /// Takes note of the surfaces whose colours are others than baked. What is no colour stays as it was.
+    /// Takes note of the surfaces whose colours are others than baked.
     pub fn paint(&mut self, paints: Vec<Paint>) {
-        let known = core::mem::take(&mut self.now.paints);
-        let before = |paint: &Paint| known.iter().find(|known| known.surface == paint.surface).copied();
-        let sound = |paint: Paint| if paint.color.is_finite() { Some(paint) } else { before(&paint) };
-        self.now.paints = paints.into_iter().filter_map(sound).collect();
+        self.now.paints = paints;
     }
 
     /// Looks where the doors are.
@@ -176,9 +173,10 @@ impl Doorway {
 
     /// Takes what has been worked out, and asks for more; without `is_enabled`, all is as it was baked.
     pub fn advance(&mut self, is_enabled: bool) -> Option<(Placed, Duration)> {
-        let wanted = if is_enabled { self.now.clone() } else { Wanted::default() };
+        let baked = Wanted::default();
+        let wanted = if is_enabled { &self.now } else { &baked };
         self.state = match core::mem::replace(&mut self.state, State::Shut) {
-            State::Idle(level) if wanted != self.asked => match Keeper::start(*level) {
+            State::Idle(level) if *wanted != self.asked => match Keeper::start(*level) {
                 Ok(worker) => State::Open(worker),
                 Err(reason) => {
                     warn!("there are no threads to follow doors and colours with: {reason}");
@@ -191,8 +189,8 @@ impl Doorway {
             return None;
         };
         let done = if worker.is_busy() { worker.take(Duration::ZERO) } else { None };
-        if !worker.is_busy() && wanted != self.asked {
-            self.asked = wanted;
+        if !worker.is_busy() && *wanted != self.asked {
+            self.asked = wanted.clone();
             worker.give(self.asked.clone());
         }
         if worker.is_lost() {
@@ -203,7 +201,7 @@ impl Doorway {
         let Opened { placed, warnings, time } = done?;
         warnings.iter().for_each(|warning| warn!("{warning}"));
         match placed {
-            Ok(placed) => Some((placed, time)),
+            Ok(placed) => Some((placed?, time)),
             Err(reason) => {
                 warn!("doors and colours are not followed: {reason}");
                 self.state = State::Shut;
@@ -215,40 +213,28 @@ impl Doorway {
 
 impl Keeper {
     fn start(level: Level) -> Result<Worker<Wanted, Opened>, String> {
-        let make = move || Self {
-            doors: Doors::new(level.clone(), &Unmonitored),
-            level,
-            paints: Vec::new(),
-            warned: HashSet::new(),
-        };
+        let make = move || Self { doors: Doors::new(level.clone(), &Unmonitored), level, warned: HashSet::new() };
         Worker::start("relight doors", make, Self::open)
     }
 
     fn open(&mut self, Wanted { doors: wanted, paints }: Wanted) -> Opened {
         let started = Instant::now();
+        let Self { level, doors, warned } = self;
         let mut warnings = Vec::new();
-        let name = |surface: SurfaceId| &self.level.scene.surface(surface).key;
-        let placed = match &mut self.doors {
+        let placed = match doors {
             Err(error) => Err(error.to_string()),
             Ok(doors) => {
-                for door in &wanted {
-                    if let Some(fault) = doors.fault_of(door.surface)
-                        && self.warned.insert(door.surface)
+                let of_doors = wanted.iter().map(|door| ("door", door.surface, doors.fault_of(door.surface)));
+                let of_paints = paints.iter().map(|paint| ("the colour of", paint.surface, paint.fault(level)));
+                for (what, surface, fault) in of_doors.chain(of_paints) {
+                    if let Some(fault) = fault
+                        && warned.insert((surface, fault))
                     {
-                        warnings.push(format!("door '{}' is not followed: {fault}", name(door.surface)));
+                        let name = &level.scene.surface(surface).key;
+                        warnings.push(format!("{what} '{name}' is not followed: {fault}"));
                     }
                 }
-                for paint in &paints {
-                    if let Some(fault) = paint.fault(&self.level)
-                        && self.warned.insert(paint.surface)
-                    {
-                        warnings.push(format!("the colour of '{}' is not followed: {fault}", name(paint.surface)));
-                    }
-                }
-                if self.paints != paints {
-                    doors.paint(&paints);
-                    self.paints = paints;
-                }
+                doors.paint(&paints);
                 doors.place(&wanted, &Unmonitored).map_err(|error| error.to_string())
             }
         };

@@ -50,7 +50,7 @@ struct Relighting {
     worker: Worker<Job, Done>,
     surfaces: Surfaces,
     doorway: Doorway,
-    /// The level with its doors where they are, which the worker has yet to be told of.
+    /// The level with its doors and colours as they are, which the worker has yet to be told of.
     placed: Option<Placed>,
     /// It has been told of it, and has yet to show it.
     is_placing: bool,

@@ -17,7 +17,7 @@ const TEXELS: usize = 4096;
 
 /// What to do next.
 pub struct Job {
-    /// The level with its doors elsewhere.
+    /// The level with its doors elsewhere, or in other colours.
     pub placed: Option<Placed>,
     /// Lights and panels, where they may have changed.
     pub lights: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
@@ -56,7 +56,7 @@ impl Drawer {
         Self { relighter: Relighter::new(level), format, graphics: None, refused: None }
     }
 
-    /// Follows lights and doors, and draws what is to be shown.
+    /// Follows lights, doors and colours, and draws what is to be shown.
     pub fn work(&mut self, job: Job) -> Done {
         let started = Instant::now();
         let Job { placed, lights, settings, is_enabled, gpu } = job;

@@ -1,6 +1,6 @@
 //! Lights, panels and colours as they are now.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
@@ -39,12 +39,13 @@ pub fn lights(
 
 pub fn materials(
     mut changes: ResMut<Changes>,
-    changed: Query<(), (With<Baked>, Or<(Changed<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>)>,
+    changed: Query<(), (With<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>,
     mut materials: MessageReader<AssetEvent<StandardMaterial>>,
     settings: Res<SceneSettings>,
 ) {
-    let modified = materials.read().filter(|event| matches!(event, AssetEvent::Modified { .. })).count();
-    if modified > 0 || !changed.is_empty() || settings.is_changed() {
+    let is_other = |event: &&AssetEvent<_>| matches!(event, AssetEvent::Added { .. } | AssetEvent::Modified { .. });
+    let others = materials.read().filter(is_other).count();
+    if others > 0 || !changed.is_empty() || settings.is_changed() {
         changes.materials = true;
     }
 }
@@ -76,9 +77,11 @@ pub fn read_lights(
 #[derive(Default)]
 pub struct Surfaces {
     surfaces: HashMap<(usize, [u32; 4]), SurfaceId>,
-    /// Emission when it was first seen, for levels whose units may be others than this world's.
+    /// Emission when it was first seen to shine, for levels whose units may be others than this world's.
     first: HashMap<SurfaceId, Vec3>,
     baked: HashMap<SurfaceId, Look>,
+    /// Colours that are others than baked. What is not there to be seen keeps its own.
+    painted: BTreeMap<SurfaceId, Vec3>,
     has_own_units: bool,
 }
 
@@ -109,7 +112,7 @@ impl Surfaces {
             (id, Look { emission: material.emission, color: material.base_color.truncate() })
         };
         let baked = scene.surface_ids().map(baked).collect();
-        Self { surfaces, first: HashMap::new(), baked, has_own_units: level.has_own_units }
+        Self { surfaces, baked, has_own_units: level.has_own_units, ..Self::default() }
     }
 
     /// All panels that shine, or shone when they were baked or seen first, and all surfaces of another colour than baked.
@@ -139,9 +142,18 @@ impl Surfaces {
         let shines = |look: &Look| look.emission != Vec3::ZERO;
         let panels = found.iter().filter(|(_, before, now)| shines(before) || shines(now));
         let panels = panels.map(|(surface, _, now)| LivePanel { surface: *surface, emission: now.emission }).collect();
-        let is_same = |before: Vec3, now: Vec3| now.is_finite() && now.min(Vec3::ONE).abs_diff_eq(before, ROUNDING);
-        let paints = found.iter().filter(|(_, before, now)| !is_same(before.color, now.color));
-        (panels, paints.map(|(surface, _, now)| Paint { surface: *surface, color: now.color }).collect())
+        found.iter().for_each(|(surface, before, now)| self.see_color(*surface, before.color, now.color));
+        let paints = self.painted.iter().map(|(&surface, &color)| Paint { surface, color });
+        (panels, paints.collect())
+    }
+
+    /// Takes note of a surface's base colour, baked and now. What is no colour changes nothing.
+    fn see_color(&mut self, surface: SurfaceId, baked: Vec3, now: Vec3) {
+        if now.clamp(Vec3::ZERO, Vec3::ONE).abs_diff_eq(baked, ROUNDING) {
+            self.painted.remove(&surface);
+        } else if now.is_finite() {
+            self.painted.insert(surface, now);
+        }
     }
 
     /// What a surface looked like when it was baked, and what it looks like now.
@@ -150,19 +162,18 @@ impl Surfaces {
         if self.has_own_units {
             return (baked, now);
         }
-        let first = *self.first.entry(surface).or_insert(now.emission);
-        (baked, Look { emission: in_units_of(baked.emission, first, now.emission), ..now })
-    }
-}
-
-/// What something emits whose emission was first seen in some units, in those that it was baked in.
-fn in_units_of(baked: Vec3, first: Vec3, now: Vec3) -> Vec3 {
-    if baked == Vec3::ZERO {
-        now
-    } else if first == Vec3::ZERO {
-        baked
-    } else {
-        now * (baked.length() / first.length())
+        let emission = if baked.emission == Vec3::ZERO {
+            now.emission
+        } else if now.emission.is_finite() && now.emission != Vec3::ZERO {
+            let first = self.first.entry(surface).or_insert(now.emission);
+            now.emission * (baked.emission.length() / first.length())
+        } else if now.emission == Vec3::ZERO && !self.first.contains_key(&surface) {
+            // It may be that the world's own materials have no emission.
+            baked.emission
+        } else {
+            now.emission
+        };
+        (baked, Look { emission, ..now })
     }
 }
 
@@ -174,11 +185,11 @@ fn bits(rect: Rect) -> [u32; 4] {
 mod tests {
     use super::*;
 
-    /// A surface of a file that was baked in units ten times as large as the world's, and what it looks like.
-    fn seen(baked: Look, looks: [Look; 2]) -> Look {
+    /// What a surface of a file that was baked in units ten times as large as the world's looks like at last.
+    fn seen<const TIMES: usize>(baked: Look, looks: [Look; TIMES]) -> Look {
         let surface = SurfaceId::from_index(0);
         let mut surfaces = Surfaces { baked: [(surface, baked)].into(), ..Surfaces::default() };
-        looks.map(|look| surfaces.in_baked_units(surface, look).1)[1]
+        looks.map(|look| surfaces.in_baked_units(surface, look).1)[TIMES - 1]
     }
 
     #[test]
@@ -190,6 +201,26 @@ mod tests {
         let dark = Look { emission: Vec3::ZERO, ..red };
         assert_eq!(seen(red, [in_other_units(red), dark]).emission, Vec3::ZERO);
         assert_eq!(seen(red, [dark, dark]).emission, red.emission, "whose units are not known yet");
+        assert_eq!(seen(red, [dark, in_other_units(red)]).emission, red.emission);
+        assert_eq!(seen(red, [dark, in_other_units(red), dark]).emission, Vec3::ZERO);
+        let faulty = Look { emission: Vec3::NAN, ..red };
+        assert!(seen(red, [faulty]).emission.is_nan(), "which is said, and changes nothing");
+        assert_eq!(seen(red, [faulty, in_other_units(red)]).emission, red.emission);
+    }
+
+    #[test]
+    fn a_colour_stays_known_while_its_surface_is_not_seen_or_has_none() {
+        let surface = SurfaceId::from_index(0);
+        let mut surfaces = Surfaces::default();
+        let mut see = |now: Vec3| {
+            surfaces.see_color(surface, Vec3::ONE, now);
+            surfaces.painted.get(&surface).copied()
+        };
+        assert_eq!(see(Vec3::NAN), None);
+        assert_eq!(see(2.0 * Vec3::ONE), None, "more than one counts as one");
+        assert_eq!(see(Vec3::X), Some(Vec3::X));
+        assert_eq!(see(Vec3::NAN), Some(Vec3::X));
+        assert_eq!(see(Vec3::ONE), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn paint(bake: &Bake, color: Vec3) -> Paint {
 fn repainted(bake: &Bake, color: Vec3) -> Placed {
     let mut doors = Doors::new(level_of(bake), &Unmonitored).unwrap();
     doors.paint(&[paint(bake, color)]);
-    doors.place(&[], &Unmonitored).unwrap()
+    doors.place(&[], &Unmonitored).unwrap().unwrap()
 }
 
 #[test]
@@ -100,7 +100,9 @@ fn the_old_colour_leaves_no_trace_and_what_cannot_be_a_colour_is_refused() {
     let red = baked.scene.material_of(left_wall(&baked.scene)).base_color.truncate();
     for (color, is_same) in [(WHITE, false), (Vec3::NAN, true), (Vec3::splat(9.0), false), (red, true)] {
         doors.paint(&[paint(baked, color)]);
-        relighter.set_level(doors.place(&[], &Unmonitored).unwrap());
+        relighter.set_level(doors.place(&[], &Unmonitored).unwrap().unwrap());
+        doors.paint(&[paint(baked, color)]);
+        assert!(doors.place(&[], &Unmonitored).unwrap().is_none(), "the same once more");
         settle(&mut relighter);
         assert_eq!(bits(&relighter, &baked.pages) == baked_bits(&baked.pages), is_same, "{color}");
     }

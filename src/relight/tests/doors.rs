@@ -71,7 +71,7 @@ fn in_rooms(relighter: &Relighter, bake: &Bake) -> [[f32; 2]; 2] {
 
 /// Followed to another place.
 fn moved_to(bake: &Bake, to_world: Option<Affine3A>) -> Placed {
-    doors_of(bake).place(&[at(bake, to_world)], &Unmonitored).unwrap()
+    doors_of(bake).place(&[at(bake, to_world)], &Unmonitored).unwrap().unwrap()
 }
 
 /// How far two relighters' pages are apart: RMS over the mean.
@@ -138,7 +138,7 @@ fn a_door_that_comes_back_leaves_no_trace() {
     let mut doors = doors_of(baked);
     let mut relighter = Relighter::new(level_of(baked));
     for moved in [OPEN, 0.4, 0.0] {
-        relighter.set_level(doors.place(&[at(baked, Some(place(moved)))], &Unmonitored).unwrap());
+        relighter.set_level(doors.place(&[at(baked, Some(place(moved)))], &Unmonitored).unwrap().unwrap());
         settle(&mut relighter);
         assert_eq!(bits(&relighter, &baked.pages) == baked_bits(&baked.pages), moved == 0.0);
     }
@@ -148,16 +148,32 @@ fn a_door_that_comes_back_leaves_no_trace() {
 fn a_door_without_a_place_is_gone_and_a_wall_is_no_door() {
     let baked = shut(Content::Indirect);
     let mut doors = doors_of(baked);
-    let mut pages = |to_world: Option<Affine3A>| {
-        doors.place(&[at(baked, to_world)], &Unmonitored).unwrap().level.pages[0].texels.clone()
-    };
-    let gone = pages(None);
-    assert_ne!(gone, baked.pages[0].texels);
-    assert_eq!(pages(Some(Affine3A::from_translation(Vec3::NAN))), gone);
-    assert_eq!(pages(Some(Affine3A::from_scale(Vec3::new(1.0, 0.0, 1.0)))), gone);
+    let gone = doors.place(&[at(baked, None)], &Unmonitored).unwrap().unwrap();
+    assert_ne!(gone.level.pages[0].texels, baked.pages[0].texels);
+    for unsound in [Affine3A::from_translation(Vec3::NAN), Affine3A::from_scale(Vec3::new(1.0, 0.0, 1.0))] {
+        assert!(doors.place(&[at(baked, Some(unsound))], &Unmonitored).unwrap().is_none(), "gone already");
+    }
     let wall = Door { surface: SurfaceId(0), to_world: None };
     assert!(doors.fault_of(wall.surface).unwrap().contains("lightmap"));
-    assert_eq!(doors.place(&[wall], &Unmonitored).unwrap().asked, 0);
+    let back = doors.place(&[wall], &Unmonitored).unwrap().unwrap();
+    assert!(back.asked == 0 && back.level.pages[0].texels == baked.pages[0].texels);
+}
+
+#[test]
+fn what_makes_no_difference_is_not_placed_again() {
+    let baked = shut(Content::Indirect);
+    let mut doors = doors_of(baked);
+    let mut is_placed = |doors_at: &[Door]| doors.place(doors_at, &Unmonitored).unwrap().is_some();
+    let open = at(baked, Some(place(OPEN)));
+    let wall = Door { surface: SurfaceId(0), to_world: None };
+    assert!(!is_placed(&[at(baked, Some(place(0.0))), wall]), "as it was baked");
+    assert!(is_placed(&[open]));
+    assert!(!is_placed(&[open, wall]));
+    assert!(is_placed(&[]));
+    let paint = Paint { surface: door_of(&baked.scene), color: Vec3::ONE };
+    assert!(paint.fault(&level_of(baked)).unwrap().contains("lightmap"));
+    doors.paint(&[paint]);
+    assert!(doors.place(&[], &Unmonitored).unwrap().is_none());
 }
 
 #[test]
