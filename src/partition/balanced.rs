@@ -1,9 +1,11 @@
 //! Boxes that are halved until there are enough of them, by planes that leave the same load on both sides (section 3.1
 //! of the thesis; section 4.2.1 for the choice of the axis by volume).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 
-use super::pieces::Pieces;
+use super::pieces::{MOST_PIECES, Pieces};
 use super::tree::{Tree, is_inside};
 use super::{AxisChoice, PartitionError, PartitionSettings, Polygons, imbalance_of_two};
 use crate::geometry::Aabb;
@@ -13,7 +15,8 @@ const DEEPEST: u32 = 24;
 
 pub(super) fn cut(bounds: Aabb, polygons: &Polygons, settings: &PartitionSettings) -> Result<Tree, PartitionError> {
     let pieces = Pieces::whole(polygons, &settings.factor.loads(polygons)?);
-    Halving { axis: settings.axis, tolerance: settings.tolerance }.halve(bounds, &pieces, settings.count.ilog2())
+    let halving = Halving { settings, most: MOST_PIECES, found: AtomicUsize::new(0) };
+    halving.halve(bounds, &pieces, settings.count.ilog2())
 }
 
 /// A plane and how unequal the loads on its two sides are.
@@ -24,15 +27,23 @@ pub(super) struct Plane {
     pub imbalance: f64,
 }
 
-struct Halving {
-    axis: AxisChoice,
-    tolerance: f64,
+struct Halving<'a> {
+    settings: &'a PartitionSettings,
+    /// Pieces that cells may hold together, and that they are known to hold.
+    most: usize,
+    found: AtomicUsize,
 }
 
-impl Halving {
+impl Halving<'_> {
     fn halve(&self, cell: Aabb, pieces: &Pieces, depth: u32) -> Result<Tree, PartitionError> {
         if depth == 0 {
-            return Ok(Tree::Cell);
+            let found = self.found.fetch_add(pieces.len(), Ordering::Relaxed) + pieces.len();
+            let Self { settings, most, .. } = *self;
+            return if found > most {
+                Err(PartitionError::TooManyPieces { count: settings.count, most })
+            } else {
+                Ok(Tree::Cell)
+            };
         }
         let (axis, position) = match self.plane(cell, pieces) {
             Some(plane) => (plane.axis, plane.position),
@@ -48,20 +59,20 @@ impl Halving {
     /// The plane that halves a cell; `None` where no plane through its pieces is inside it.
     fn plane(&self, cell: Aabb, pieces: &Pieces) -> Option<Plane> {
         let search = |axis| Search::new(cell, pieces, axis);
-        match self.axis {
+        match self.settings.axis {
             AxisChoice::Middle => {
-                let middles = (0..3).filter_map(|axis| search(axis)?.best_of(1, self.tolerance));
+                let middles = (0..3).filter_map(|axis| search(axis)?.best_of(1, self.settings.tolerance));
                 let axis = middles.min_by(|a, b| a.imbalance.total_cmp(&b.imbalance))?.axis;
-                search(axis)?.best_of(DEEPEST, self.tolerance)
+                search(axis)?.best_of(DEEPEST, self.settings.tolerance)
             }
             AxisChoice::Volume => {
-                let best = |axis: usize| search(axis)?.best_of(DEEPEST, self.tolerance);
+                let best = |axis: usize| search(axis)?.best_of(DEEPEST, self.settings.tolerance);
                 let planes: Vec<Plane> = [0, 1, 2].into_par_iter().filter_map(best).collect();
                 let off_middle = |plane: &&Plane| {
                     let (min, max) = (f64::from(cell.min[plane.axis]), f64::from(cell.max[plane.axis]));
                     ((f64::from(plane.position) - min) / (max - min) - 0.5).abs()
                 };
-                let good = planes.iter().filter(|plane| plane.imbalance < self.tolerance);
+                let good = planes.iter().filter(|plane| plane.imbalance < self.settings.tolerance);
                 good.min_by(|a, b| off_middle(a).total_cmp(&off_middle(b)))
                     .or_else(|| planes.iter().min_by(|a, b| a.imbalance.total_cmp(&b.imbalance)))
                     .copied()
@@ -179,5 +190,22 @@ mod tests {
         // Half of the load lies below 13/32 and half above 15/32; each step is better than the one before.
         let places = [0.0, 0.3, 0.36, 0.4, 0.47, 0.48, 0.7, 1.0];
         assert_eq!(visited(&places, 8), [0.5, 0.5, 0.375, 0.4375, 0.4375, 0.4375, 0.4375, 0.4375]);
+    }
+
+    #[test]
+    fn polygons_that_fall_into_too_many_pieces_are_refused() {
+        let mut polygons = Polygons::default();
+        for _ in 0..10 {
+            polygons.push(&[Vec3::ZERO, Vec3::X, Vec3::Y], 0.0);
+        }
+        let settings = PartitionSettings { count: 16, ..PartitionSettings::default() };
+        let pieces = Pieces::whole(&polygons, &[1.0; 10]);
+        let halved = |most: usize| {
+            let halving = Halving { settings: &settings, most, found: AtomicUsize::new(0) };
+            halving.halve(polygons.bounds(), &pieces, 4).err()
+        };
+        // Ten in each of 16 cells.
+        assert_eq!(halved(160), None);
+        assert_eq!(halved(159), Some(PartitionError::TooManyPieces { count: 16, most: 159 }));
     }
 }

@@ -17,6 +17,14 @@ pub enum PartitionError {
         /// How many there may be.
         most: u32,
     },
+    /// So many polygons lie on each other that cells would hold more pieces of them than memory has room for.
+    #[error("in {count} cells there would be more than {most} pieces of the scene's polygons: ask for fewer cells")]
+    TooManyPieces {
+        /// How many cells were asked for.
+        count: u32,
+        /// How many pieces there may be.
+        most: usize,
+    },
     /// Halving cells leads to powers of two only.
     #[error("a balanced partition halves its cells and cannot have {count} of them: ask for {below} or {above}")]
     NoPowerOfTwo {

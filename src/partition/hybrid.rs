@@ -1,27 +1,28 @@
 //! Eight boxes of one size; those with more than the mean load become eight in turn (section 5.4.1 of the thesis).
 
-use super::pieces::Pieces;
+use super::pieces::{MOST_PIECES, Pieces};
 use super::tree::{Tree, is_inside};
 use super::{PartitionError, PartitionSettings, Polygons};
 use crate::geometry::Aabb;
 
 pub(super) fn cut(bounds: Aabb, polygons: &Polygons, settings: &PartitionSettings) -> Result<Tree, PartitionError> {
     let pieces = Pieces::whole(polygons, &settings.factor.loads(polygons)?);
-    let mut growth = Growth { cells: Vec::new(), count: 1 };
+    let mut growth = Growth { cells: Vec::new(), count: 1, pieces: 0 };
     growth.add(bounds, pieces);
     growth.cut_in_eight(0);
     if growth.count == 1 {
         return Err(PartitionError::too_thin(bounds, 0));
     }
-    growth.cut_above_the_mean(settings.count as usize);
+    growth.cut_above_the_mean(settings.count, MOST_PIECES)?;
     Ok(growth.tree(0))
 }
 
 /// Cells that have been cut or may still be.
 struct Growth {
     cells: Vec<GrowingCell>,
-    /// How many are not cut.
+    /// How many are not cut, and the pieces in those.
     count: usize,
+    pieces: usize,
 }
 
 struct GrowingCell {
@@ -39,13 +40,14 @@ enum Eighths {
 
 impl Growth {
     fn add(&mut self, bounds: Aabb, pieces: Pieces) -> usize {
+        self.pieces += pieces.len();
         self.cells.push(GrowingCell { bounds, load: pieces.load(), pieces, eighths: None });
         self.cells.len() - 1
     }
 
     /// In rounds, cuts all cells with more than the mean load, the fullest first, while there is room for what they
     /// become.
-    fn cut_above_the_mean(&mut self, most: usize) {
+    fn cut_above_the_mean(&mut self, most: u32, most_pieces: usize) -> Result<(), PartitionError> {
         loop {
             let mut cells: Vec<usize> = (0..self.cells.len()).filter(|&cell| self.is_whole(cell)).collect();
             let mean = cells.iter().map(|&cell| self.cells[cell].load).sum::<f64>() / cells.len() as f64;
@@ -53,12 +55,15 @@ impl Growth {
             cells.sort_by(|&a, &b| self.cells[b].load.total_cmp(&self.cells[a].load));
             let before = self.count;
             for cell in cells {
-                if self.count + 7 <= most {
+                if self.count + 7 <= most as usize {
                     self.cut_in_eight(cell);
+                }
+                if self.pieces > most_pieces {
+                    return Err(PartitionError::TooManyPieces { count: most, most: most_pieces });
                 }
             }
             if self.count == before {
-                return;
+                return Ok(());
             }
         }
     }
@@ -76,6 +81,7 @@ impl Growth {
             return;
         }
         self.count -= 1;
+        self.pieces -= pieces.len();
         self.cells[cell].eighths = Some(self.halve(bounds, pieces, 3));
     }
 
@@ -106,5 +112,30 @@ impl Growth {
                 Tree::cut(*axis, *position, [self.tree_of(&halves[0]), self.tree_of(&halves[1])])
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+
+    use super::*;
+
+    #[test]
+    fn polygons_that_fall_into_too_many_pieces_are_refused() {
+        let mut polygons = Polygons::default();
+        for _ in 0..10 {
+            polygons.push(&[Vec3::ZERO, Vec3::X, Vec3::Y], 0.0);
+        }
+        let grown = |most: usize| {
+            let mut growth = Growth { cells: Vec::new(), count: 1, pieces: 0 };
+            growth.add(polygons.bounds(), Pieces::whole(&polygons, &[1.0; 10]));
+            growth.cut_in_eight(0);
+            growth.cut_above_the_mean(64, most).map(|()| growth.pieces)
+        };
+        let pieces = grown(usize::MAX).unwrap();
+        assert!(pieces > 100, "{pieces}");
+        assert_eq!(grown(pieces), Ok(pieces));
+        assert_eq!(grown(100), Err(PartitionError::TooManyPieces { count: 64, most: 100 }));
     }
 }

@@ -5,6 +5,9 @@ use glam::DVec3;
 use super::Polygons;
 use crate::geometry::clip::{Corner, split, vector_area};
 
+/// Pieces of polygons in all cells together, at most: some two gigabytes of them.
+pub(super) const MOST_PIECES: usize = 1 << 24;
+
 /// What of some polygons lies in a cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {

@@ -146,7 +146,8 @@ impl Bright {
         &self.more
     }
 
-    /// Leaves out of what rows reflect that of bright elements.
+    /// Leaves out of what rows reflect that of bright elements. Of pairs that are near, hits tell most of it, noise and all;
+    /// taking that for noise as well was tried, and evens out shadows.
     pub fn leave_out(&self, radiosity: &mut [Vec4]) {
         self.senders.iter().for_each(|sender| radiosity[sender.row as usize] = Vec4::ZERO);
     }

@@ -150,8 +150,12 @@ fn a_door_of_a_file_is_followed_and_what_has_a_lightmap_is_none() {
     let moved = middle_of(&app, floor);
     assert!((moved / lit - 1.0).abs() < 0.03, "{moved} of {lit}");
     let followed = page_of(&app, floor);
-    change(&mut app, |app| move_to(app, shelf, BELOW));
-    assert_eq!(page_of(&app, floor), followed);
+    let updates = status(&app).updates;
+    move_to(&mut app, shelf, BELOW);
+    tick_app_until(&mut app, "a look at the shelf", |app| status(app).are_doors_moving);
+    tick_app_until(&mut app, "an end of that", |app| !status(app).are_doors_moving);
+    tick_app_times(&mut app, 3);
+    assert_eq!((page_of(&app, floor), status(&app).updates), (followed, updates));
 }
 
 #[test]

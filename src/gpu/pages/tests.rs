@@ -217,7 +217,7 @@ fn a_level_with_its_doors_elsewhere_is_uploaded_anew() {
     assert!(difference(&mut relighter, &before, FORMATS[0]) < tolerance(FORMATS[0]));
     let mut doors = Doors::new(level, &Unmonitored).unwrap();
     let away = Door { surface: board, to_world: Some(Affine3A::from_translation(Vec3::X * 9.0)) };
-    relighter.set_level(doors.place(&[away], &Unmonitored).unwrap());
+    relighter.set_level(doors.place(&[away], &Unmonitored).unwrap().unwrap());
     while !relighter.advance(&UpdateSettings::default()).is_settled() {}
     let after = GpuPages::new(&gpu, &relighter, FORMATS[0]).unwrap();
     assert!(difference(&mut relighter, &after, FORMATS[0]) < tolerance(FORMATS[0]));
