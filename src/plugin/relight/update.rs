@@ -95,10 +95,11 @@ impl Drawer {
 
     /// Has some device draw, or the processor; true when what another device has drawn is lost by that.
     fn switch(&mut self, gpu: Option<&Gpu>, is_another_level: bool) -> bool {
-        let is_on = |there: &Gpu| gpu.is_some_and(|gpu| gpu.device() == there.device()) && !is_another_level;
-        if self.graphics.as_ref().is_some_and(|pages| is_on(pages.gpu())) {
+        let is_on = |there: &Gpu| gpu.is_some_and(|gpu| gpu.device() == there.device());
+        if self.graphics.as_ref().is_some_and(|pages| is_on(pages.gpu())) && !is_another_level {
             return false;
         }
+        // What has no room for a level has none for it with its doors elsewhere.
         if self.refused.as_ref().is_some_and(|(there, _)| is_on(there)) {
             return false;
         }

@@ -11,6 +11,7 @@
 //! All little-endian, arrays as they lie in memory: reading is copying.
 
 use core::mem::size_of;
+use std::sync::Arc;
 
 use glam::Vec3;
 
@@ -121,7 +122,7 @@ impl Precomputed {
             offsets: array(&mut rest, elements.saturating_add(1))?,
             scales: array(&mut rest, elements)?,
             reflectance: array(&mut rest, elements)?,
-            steps: array(&mut rest, steps)?,
+            steps: Arc::new(array(&mut rest, steps)?),
             tinted: array(&mut rest, tinted)?,
         };
         let views = matrix(&mut rest, [elements, count])?;

@@ -12,6 +12,8 @@
 //! Loops over eight lanes become vector instructions, of AVX2 and FMA where the machine has them. Only AVX-512, whose registers
 //! hold two rows, is asked for by intrinsics.
 
+use std::sync::Arc;
+
 use bytemuck::cast;
 use rayon::prelude::*;
 
@@ -42,8 +44,8 @@ pub struct Packed {
     tile_offsets: Vec<u32>,
     /// The tiles that each block has, by number, rising.
     tiles: Vec<u32>,
-    /// Eight values for each row of each tile of each block.
-    values: Vec<[u16; LANES]>,
+    /// Eight values for each row of each tile of each block; copies of the matrix share them.
+    values: Arc<Vec<[u16; LANES]>>,
     /// What the values of each row count in.
     scales: Vec<f32>,
 }
@@ -122,13 +124,14 @@ impl Packed {
         values: usize,
         blocks: impl Iterator<Item = (&'a [u32], &'a [[u16; LANES]], &'a [f32])>,
     ) -> Self {
-        self.values.reserve_exact(values);
+        let mut all = Vec::with_capacity(values);
         for (tiles, values, scales) in blocks {
             self.tiles.extend(tiles);
             self.tile_offsets.push(self.tiles.len() as u32);
-            self.values.extend(values);
+            all.extend(values);
             self.scales.extend(scales);
         }
+        self.values = Arc::new(all);
         self.scales.truncate(self.rows);
         self
     }
@@ -152,7 +155,7 @@ impl Packed {
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.tile_offsets)
             + size_of_val(&*self.tiles)
-            + size_of_val(&*self.values)
+            + size_of_val(self.values.as_slice())
             + size_of_val(&*self.scales)
     }
 
@@ -213,7 +216,7 @@ impl Packed {
         values: Vec<[u16; LANES]>,
         scales: Vec<f32>,
     ) -> Option<Self> {
-        let packed = Self { rows, columns, tile_offsets, tiles, values, scales };
+        let packed = Self { rows, columns, tile_offsets, tiles, values: Arc::new(values), scales };
         let most = packed.vector_tiles();
         let fits = packed.tile_offsets.len() == rows.div_ceil(BLOCK) + 1
             && packed.tile_offsets.first() == Some(&0)

@@ -4,6 +4,8 @@
 //! light of the frame before, a few sweeps catch up with lights that move, and nothing is taken for a patch's mean. It is
 //! what low rank is measured against, and where [`relight`](crate::relight) goes on from low rank once lights rest.
 
+use std::sync::Arc;
+
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
@@ -25,8 +27,8 @@ const BITS: u32 = 7;
 pub struct StoredTransport {
     /// Where the steps of each row start, and their number of bytes.
     pub(super) offsets: Vec<u64>,
-    /// From hit to hit; rays that met no element are left out.
-    pub(super) steps: Vec<u8>,
+    /// From hit to hit; rays that met no element are left out. Copies share them.
+    pub(super) steps: Arc<Vec<u8>>,
     /// One over the rays that count, for each row; zero where it is not known what those see.
     pub(super) scales: Vec<f32>,
     /// Rays that were coloured on their way, by row.
@@ -57,7 +59,7 @@ impl StoredTransport {
         let rows: Vec<(Vec<u8>, f32, Vec<TintedHit>)> = order.par_iter().enumerate().map(pack).collect();
         Self {
             offsets: offsets(rows.iter().map(|(steps, ..)| steps.len())),
-            steps: rows.iter().flat_map(|(steps, ..)| steps).copied().collect(),
+            steps: Arc::new(rows.iter().flat_map(|(steps, ..)| steps).copied().collect()),
             scales: rows.iter().map(|(_, scale, _)| *scale).collect(),
             tinted: rows.iter().flat_map(|(.., tinted)| tinted).copied().collect(),
             reflectance: order.iter().map(|&element| reflectance[element as usize]).collect(),
@@ -77,7 +79,7 @@ impl StoredTransport {
     /// What it takes in memory.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.offsets)
-            + size_of_val(&*self.steps)
+            + size_of_val(self.steps.as_slice())
             + size_of_val(&*self.scales)
             + size_of_val(&*self.tinted)
             + size_of_val(&*self.reflectance)
@@ -207,8 +209,6 @@ fn steps_of(rising: &[u32]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::kdtree::BruteForce;
     use crate::progress::Unmonitored;

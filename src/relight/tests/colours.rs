@@ -67,6 +67,8 @@ fn transport_in_other_colours_is_that_of_a_rebuilt_level() {
     assert_ne!(*painted, rebuilt);
     rebuilt.set_reflectance(&elements.reflectance);
     assert!(*painted == rebuilt, "no bit differs");
+    let values = |precomputed: &Precomputed| precomputed.transport.views.parts().values.as_ptr();
+    assert_eq!(values(&painted), values(&level.precomputed), "what elements see has not been copied");
 }
 
 #[test]
