@@ -77,8 +77,12 @@ impl Cast<'_> {
     }
 
     /// True when no occluder of the subscene hides any of an area of the border.
+    ///
+    /// What stands in the border itself counts, so the area is given a thickness; but not what it only ends at, as it does at
+    /// the walls of a room.
     fn are_clear(&self, area: Aabb) -> bool {
-        let thickness = 2.0 * hair(area.min.abs().max(area.max.abs()));
+        let mut thickness = Vec3::ZERO;
+        thickness[self.raster.gate.axis] = 2.0 * hair(area.min.abs().max(area.max.abs()));
         let thick = Aabb { min: area.min - thickness, max: area.max + thickness };
         self.occluders.are_clear(&thick, &self.sight.source.bounds())
     }
