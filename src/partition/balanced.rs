@@ -15,8 +15,7 @@ const DEEPEST: u32 = 24;
 
 pub(super) fn cut(bounds: Aabb, polygons: &Polygons, settings: &PartitionSettings) -> Result<Tree, PartitionError> {
     let pieces = Pieces::whole(polygons, &settings.factor.loads(polygons)?);
-    let halving = Halving { settings, most: MOST_PIECES, found: AtomicUsize::new(0) };
-    halving.halve(bounds, &pieces, settings.count.ilog2())
+    Halving::new(settings, &pieces, MOST_PIECES).halve(bounds, &pieces, settings.count.ilog2())
 }
 
 /// A plane and how unequal the loads on its two sides are.
@@ -29,21 +28,22 @@ pub(super) struct Plane {
 
 struct Halving<'a> {
     settings: &'a PartitionSettings,
-    /// Pieces that cells may hold together, and that they are known to hold.
+    /// Pieces that all cells may hold together, and that they hold now; cutting on makes them no fewer.
     most: usize,
-    found: AtomicUsize,
+    held: AtomicUsize,
 }
 
-impl Halving<'_> {
+impl<'a> Halving<'a> {
+    fn new(settings: &'a PartitionSettings, pieces: &Pieces, most: usize) -> Self {
+        Self { settings, most, held: AtomicUsize::new(pieces.len()) }
+    }
+
     fn halve(&self, cell: Aabb, pieces: &Pieces, depth: u32) -> Result<Tree, PartitionError> {
+        if self.held.load(Ordering::Relaxed) > self.most {
+            return Err(PartitionError::TooManyPieces { count: self.settings.count, most: self.most });
+        }
         if depth == 0 {
-            let found = self.found.fetch_add(pieces.len(), Ordering::Relaxed) + pieces.len();
-            let Self { settings, most, .. } = *self;
-            return if found > most {
-                Err(PartitionError::TooManyPieces { count: settings.count, most })
-            } else {
-                Ok(Tree::Cell)
-            };
+            return Ok(Tree::Cell);
         }
         let (axis, position) = match self.plane(cell, pieces) {
             Some(plane) => (plane.axis, plane.position),
@@ -51,6 +51,7 @@ impl Halving<'_> {
         };
         let [lower, upper] = cell.halves(axis, position);
         let [below, above] = pieces.split(axis, position);
+        self.held.fetch_add((below.len() + above.len()).saturating_sub(pieces.len()), Ordering::Relaxed);
         let (below, above) =
             rayon::join(|| self.halve(lower, &below, depth - 1), || self.halve(upper, &above, depth - 1));
         Ok(Tree::cut(axis, position, [below?, above?]))
@@ -200,10 +201,7 @@ mod tests {
         }
         let settings = PartitionSettings { count: 16, ..PartitionSettings::default() };
         let pieces = Pieces::whole(&polygons, &[1.0; 10]);
-        let halved = |most: usize| {
-            let halving = Halving { settings: &settings, most, found: AtomicUsize::new(0) };
-            halving.halve(polygons.bounds(), &pieces, 4).err()
-        };
+        let halved = |most: usize| Halving::new(&settings, &pieces, most).halve(polygons.bounds(), &pieces, 4).err();
         // Ten in each of 16 cells.
         assert_eq!(halved(160), None);
         assert_eq!(halved(159), Some(PartitionError::TooManyPieces { count: 16, most: 159 }));

@@ -60,6 +60,7 @@ pub use uniform::divisions;
 pub use walk::{Step, Walk};
 
 use border::Borders;
+use pieces::{MOST_PIECES, Pieces};
 use tree::{Node, Tree};
 
 define_id! {
@@ -103,7 +104,28 @@ impl Partition {
             PartitionKind::Balanced => balanced::cut(bounds, polygons, settings)?,
             PartitionKind::Hybrid => hybrid::cut(bounds, polygons, settings)?,
         };
-        Ok(Self::assemble(settings.kind, bounds, &tree))
+        let partition = Self::assemble(settings.kind, bounds, &tree);
+        if settings.kind == PartitionKind::Uniform {
+            // The others have looked at the pieces of polygons on the way.
+            partition.check_pieces(polygons, &tree, MOST_PIECES)?;
+        }
+        Ok(partition)
+    }
+
+    /// Refuses cells that hold too many pieces of polygons together. They are counted only where boxes around polygons, of
+    /// which that is quickly told, meet so many cells.
+    fn check_pieces(&self, polygons: &Polygons, tree: &Tree, most: usize) -> Result<(), PartitionError> {
+        let mut met = 0;
+        let meets_too_many = |polygon: usize| {
+            self.visit(0, &polygons.bounds_of(polygon), &mut |_| met += 1);
+            met > most
+        };
+        let is_suspect = (0..polygons.len()).any(meets_too_many);
+        let pieces = || Pieces::whole(polygons, &vec![0.0; polygons.len()]);
+        if is_suspect && pieces().count_in(tree, most) > most {
+            return Err(PartitionError::TooManyPieces { count: self.cells.len() as u32, most });
+        }
+        Ok(())
     }
 
     fn assemble(kind: PartitionKind, bounds: Aabb, tree: &Tree) -> Self {

@@ -3,6 +3,7 @@
 use glam::DVec3;
 
 use super::Polygons;
+use super::tree::Tree;
 use crate::geometry::clip::{Corner, split, vector_area};
 
 /// Pieces of polygons in all cells together, at most: some two gigabytes of them.
@@ -153,6 +154,18 @@ impl Pieces {
             }
         }
         [below, above]
+    }
+
+    /// How many there are in all cells of a tree together; no more than `most` and a few are counted.
+    pub fn count_in(&self, tree: &Tree, most: usize) -> usize {
+        match tree {
+            Tree::Cut { axis, position, halves } if self.len() <= most => {
+                let [below, above] = self.split(*axis, *position);
+                let first = below.count_in(&halves[0], most);
+                first + if first > most { 0 } else { above.count_in(&halves[1], most - first) }
+            }
+            _ => self.len(),
+        }
     }
 
     fn push(&mut self, piece: PieceRef) {

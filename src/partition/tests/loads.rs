@@ -138,3 +138,18 @@ fn loads_of_a_scene_are_its_areas_and_its_lamps() {
         assert!((b - a).cross(c - a).dot(centre - a) > 0.0);
     }
 }
+
+#[test]
+fn uniform_cells_that_hold_too_many_pieces_of_polygons_are_refused() {
+    let mut polygons = Polygons::default();
+    for _ in 0..10 {
+        polygons.push(&[Vec3::ZERO, Vec3::X, Vec3::Y], 0.0);
+    }
+    let settings = settings(PartitionKind::Uniform, 16);
+    let partition = Partition::new(&polygons, &settings).unwrap();
+    let tree = uniform::cut(polygons.bounds(), settings.count).unwrap();
+    let check = |most| partition.check_pieces(&polygons, &tree, most);
+    // Of 4 x 4 squares the diagonal cuts four, six lie below it, and six beyond.
+    assert_eq!(check(100), Ok(()));
+    assert_eq!(check(99), Err(PartitionError::TooManyPieces { count: 16, most: 99 }));
+}
