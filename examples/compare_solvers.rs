@@ -2,7 +2,7 @@
 //! of `VALIDATION.md`.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example compare_solvers [SCENE:TEXELS_PER_METRE[:ERROR[:METHOD,METHOD ...]] ...]
+//! cargo run --release --no-default-features --example compare_solvers [SCENE:TEXELS_PER_METRE[:ERROR[:SOLVER,SOLVER ...]] ...]
 //! ```
 
 use core::fmt::{self, Display, Formatter};
@@ -12,7 +12,9 @@ use std::sync::Arc;
 use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::radiosity::{CpuBackend, Hits, Method, Solution, SolverSettings, Step, TransportBackend, solve};
+use bevy_radiosity::radiosity::{
+    CpuBackend, Hits, Method, Solution, SolverSettings, Step, SubsceneSettings, TransportBackend, solve,
+};
 use bevy_radiosity::scene::{Scene, builtin, luminance};
 use glam::Vec3;
 
@@ -26,7 +28,16 @@ const SCENES: [&str; 8] = [
     "estudio:1",
     "edificio:0.5",
 ];
-const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+/// Names and methods, each with a seed of its own, so that solutions share no noise. [`SUBSCENES`] is progressive refinement
+/// in as many of them as there are unless others are asked for.
+const SOLVERS: [(&str, Method); 5] = [
+    ("gather", Method::Gather),
+    ("stochastic", Method::Stochastic),
+    ("progressive", Method::Progressive),
+    ("path", Method::Path),
+    (SUBSCENES, Method::Progressive),
+];
+const SUBSCENES: &str = "subscenes";
 const ERROR: f32 = 0.02;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,25 +64,25 @@ fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
     let only = words.next();
     let room = Room::new(builtin::build(name).ok_or("no such scene")?, density.parse()?)?;
     let count = room.elements.len();
-    let mut solved: Vec<(Method, Solution)> = Vec::new();
-    for (seed, method) in (0..).zip(METHODS) {
-        let method_name = format!("{method:?}").to_lowercase();
-        if only.is_some_and(|only| only.split(',').all(|only| only != method_name)) {
+    let mut solved: Vec<(&str, Solution)> = Vec::new();
+    for (seed, (solver, method)) in (0..).zip(SOLVERS) {
+        if only.is_some_and(|only| only.split(',').all(|only| only != solver)) {
             continue;
         }
         let before = cpu_seconds();
-        let solution = room.solve(method, error, seed)?;
+        let subscenes = (solver == SUBSCENES).then(SubsceneSettings::default);
+        let solution = room.solve(&SolverSettings { method, subscenes, error, seed, ..SolverSettings::default() })?;
         let seconds = cpu_seconds() - before;
         let expected = match method {
             Method::Stochastic => room.iterations_expected(&solution)?.to_string(),
             _ => String::new(),
         };
-        let from = METHODS[..3].iter().map(|other| {
-            let other = solved.iter().find(|(method, _)| method == other);
+        let from = SOLVERS[..3].iter().map(|(other, _)| {
+            let other = solved.iter().find(|(solver, _)| solver == other);
             other.map_or(String::new(), |(_, other)| room.difference(other, &solution).to_string())
         });
         println!(
-            "| `{name}` | {count} | {method_name} | {error} | {seconds:.1} | {:.2} % | {:.2} +- {:.2} % | {:.2} % | {} | \
+            "| `{name}` | {count} | {solver} | {error} | {seconds:.1} | {:.2} % | {:.2} +- {:.2} % | {:.2} % | {} | \
              {:.1} | {} | {expected} |",
             solution.error_estimate * 100.0,
             solution.residual * 100.0,
@@ -81,7 +92,7 @@ fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
             solution.rays as f64 * 1e-6,
             solution.iterations,
         );
-        solved.push((method, solution));
+        solved.push((solver, solution));
     }
     Ok(())
 }
@@ -128,10 +139,8 @@ impl Room {
         Ok(Self { scene, world, elements })
     }
 
-    /// Seeds differ, so that solutions share no noise.
-    fn solve(&self, method: Method, error: f32, seed: u32) -> Result<Solution, Box<dyn Error>> {
-        let settings = SolverSettings { method, error, seed, ..SolverSettings::default() };
-        Ok(solve(&self.scene, &self.world, &self.elements, &settings, None, &Unmonitored)?)
+    fn solve(&self, settings: &SolverSettings) -> Result<Solution, Box<dyn Error>> {
+        Ok(solve(&self.scene, &self.world, &self.elements, settings, None, &Unmonitored)?)
     }
 
     /// Mean over the area that light reaches.

@@ -1,7 +1,7 @@
 //! How much memory a bake will need, and how much it had.
 
 use crate::geometry::SurfaceId;
-use crate::radiosity::{Accumulators, Method, SolverSettings};
+use crate::radiosity::{Accumulators, MOST_PATCHES, Method, SolverSettings};
 use crate::scene::{Role, Scene, Texels};
 
 use super::{BakeError, BakeSettings};
@@ -23,11 +23,15 @@ const USUAL_ERROR: f64 = 0.05;
 const BYTES_PER_EXCHANGE: f64 = 44.0;
 const BYTES_PER_VIEW: f64 = 2.0;
 /// What progressive refinement keeps of an element besides: its light and number, and where it looks from. Of the latter a
-/// solver that works in subscenes needs only those of one of them at a time, and keeps others as long as they fit into a
-/// part of the memory.
+/// solver that works in subscenes needs only those of one of them at a time.
 const BYTES_PER_LIGHT: f64 = 60.0;
 const BYTES_PER_OUTLOOK: f64 = 240.0;
-const OUTLOOKS_SHARE: f64 = 1.0 / 8.0;
+/// What it keeps where there is room: form factors between each patch and the elements that see it, about two in five, and
+/// outlooks of subscenes that are not at work. All of that together may have a quarter of the memory.
+const BYTES_PER_LINK: f64 = 16.0;
+const BYTES_PER_FORM_FACTOR: f64 = 4.0;
+const SEEN: f64 = 0.4;
+const KEPT_SHARE: f64 = 0.25;
 /// What subscenes cost: of each element its number in its own, and each of them its geometry, cut off, and its trees.
 const BYTES_PER_OWN_NUMBER: f64 = 26.0;
 const BYTES_PER_SUBSCENE: f64 = 1.2e6;
@@ -45,12 +49,23 @@ pub struct MemoryEstimate {
     pub area: f64,
     /// Bytes.
     pub bytes: f64,
-    /// Bytes without which it cannot be done at all.
+    /// Bytes without which it is not begun.
     pub least_bytes: f64,
     /// Those of the elements that triangles have beyond their area.
     edge_elements: f64,
     /// Bytes that the density does not change.
     fixed_bytes: f64,
+    /// What of the least bytes is kept only for the sake of speed.
+    kept: Kept,
+}
+
+/// What a solver keeps as far as its share of the memory goes, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Kept {
+    /// Were there memory for all of it.
+    wanted: f64,
+    /// As the memory is.
+    had: f64,
 }
 
 impl MemoryEstimate {
@@ -70,12 +85,13 @@ impl MemoryEstimate {
         }
         let fixed_bytes = scene.triangle_count() as f64 * BYTES_PER_TRIANGLE + bytes_of_textures(scene);
         let usual = USUAL_RAYS * (USUAL_ERROR / f64::from(settings.solver.error)).max(1.0).powi(2);
+        let refined = Refined::new(&settings.solver, elements, subscenes_of(&settings.solver));
         let bytes = |rays: f64| {
             let sums = Accumulators::bytes_per_element(stored_rays(rays, &settings.solver, elements));
-            let refined = bytes_of_refinement(&settings.solver, elements, subscenes_of(&settings.solver));
-            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums) + refined
+            fixed_bytes + elements * (BYTES_PER_ELEMENT + sums) + refined.bytes()
         };
-        Self { elements, area, bytes: bytes(usual), least_bytes: bytes(FEWEST_RAYS), edge_elements, fixed_bytes }
+        let (kept, [bytes, least_bytes]) = (refined.kept, [usual, FEWEST_RAYS].map(bytes));
+        Self { elements, area, bytes, least_bytes, edge_elements, fixed_bytes, kept }
     }
 
     /// Refuses a bake that needs more than it may use.
@@ -84,7 +100,7 @@ impl MemoryEstimate {
         if self.least_bytes <= allowed_mib * MIB {
             return Ok(());
         }
-        let needed_mib = (self.least_bytes / MIB).ceil();
+        let needed_mib = (self.needed_bytes() / MIB).ceil();
         match (subscenes_of(&settings.solver), self.fitting_subscenes(settings)) {
             (None, Some(subscenes)) => {
                 return Err(BakeError::WholeTooLarge { elements: self.elements, needed_mib, allowed_mib, subscenes });
@@ -105,13 +121,19 @@ impl MemoryEstimate {
         })
     }
 
+    /// How much memory would do: with more of it, more is kept.
+    fn needed_bytes(&self) -> f64 {
+        let without = self.least_bytes - self.kept.had;
+        (without / (1.0 - KEPT_SHARE)).min(without + self.kept.wanted)
+    }
+
     /// In how many subscenes a bake would do with its memory that does not at once, or in more of them.
     fn fitting_subscenes(&self, settings: &BakeSettings) -> Option<u32> {
         let SolverSettings { method: Method::Progressive, memory_mib, .. } = settings.solver else {
             return None;
         };
         let asked = subscenes_of(&settings.solver);
-        let refined = |subscenes| bytes_of_refinement(&settings.solver, self.elements, subscenes);
+        let refined = |subscenes| Refined::new(&settings.solver, self.elements, subscenes).bytes();
         let saved = |subscenes: u32| refined(asked) - refined(Some(subscenes));
         let fits = |subscenes: &u32| self.least_bytes - saved(*subscenes) <= f64::from(memory_mib) * MIB;
         match asked {
@@ -123,9 +145,10 @@ impl MemoryEstimate {
     /// What to multiply the density with so that nineteen twentieths of what is allowed are enough; zero where nothing is.
     fn fitting_scale(&self, settings: &SolverSettings) -> f64 {
         let allowed = f64::from(settings.memory_mib) * MIB;
-        let Refined { fixed, each } = Refined::new(settings, subscenes_of(settings));
-        let bytes_of_element = BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS) + each;
-        let elements = (0.95 * allowed - self.fixed_bytes - fixed).max(0.0) / bytes_of_element;
+        let [none, one] = [0.0, 1.0].map(|elements| Refined::new(settings, elements, subscenes_of(settings)).least);
+        let kept = if settings.method == Method::Progressive { KEPT_SHARE * allowed } else { 0.0 };
+        let bytes_of_element = BYTES_PER_ELEMENT + Accumulators::bytes_per_element(FEWEST_RAYS) + one - none;
+        let elements = (0.95 * allowed - self.fixed_bytes - none - kept).max(0.0) / bytes_of_element;
         // Elements on areas grow with the square of the scale, those at edges with the scale.
         let (areas, edges) = (self.elements - self.edge_elements, self.edge_elements);
         2.0 * elements / (edges + (edges * edges + 4.0 * areas * elements).sqrt())
@@ -137,33 +160,36 @@ fn subscenes_of(settings: &SolverSettings) -> Option<u32> {
     settings.subscenes.map(|subscenes| subscenes.partition.count)
 }
 
-/// What progressive refinement takes at most: so many bytes, and so many of each element.
+/// What progressive refinement takes, bytes.
 struct Refined {
-    fixed: f64,
-    each: f64,
+    /// What it cannot do without.
+    least: f64,
+    kept: Kept,
 }
 
 impl Refined {
-    fn new(settings: &SolverSettings, subscenes: Option<u32>) -> Self {
-        match (settings.method, subscenes.map(|count| f64::from(count.max(1)))) {
-            (Method::Progressive, None) => Self { fixed: 0.0, each: BYTES_PER_LIGHT + BYTES_PER_OUTLOOK },
-            (Method::Progressive, Some(count)) => Self {
-                fixed: count * BYTES_PER_SUBSCENE + OUTLOOKS_SHARE * f64::from(settings.memory_mib) * MIB,
-                each: BYTES_PER_LIGHT + BYTES_PER_OWN_NUMBER + BYTES_PER_OUTLOOK / count,
-            },
-            _ => Self { fixed: 0.0, each: 0.0 },
+    fn new(settings: &SolverSettings, elements: f64, subscenes: Option<u32>) -> Self {
+        if settings.method != Method::Progressive {
+            return Self { least: 0.0, kept: Kept::default() };
         }
+        let patches = elements.min(MOST_PATCHES as f64);
+        let form_factors = SEEN * patches * (BYTES_PER_LINK * patches + BYTES_PER_FORM_FACTOR * elements);
+        let (lights, outlooks) = (elements * BYTES_PER_LIGHT, elements * BYTES_PER_OUTLOOK);
+        let (least, wanted) = match subscenes.map(|count| f64::from(count.max(1))) {
+            None => (lights + outlooks, form_factors),
+            Some(count) => {
+                let own = elements * BYTES_PER_OWN_NUMBER + count * BYTES_PER_SUBSCENE;
+                let at_work = outlooks / count;
+                (lights + own + at_work, form_factors + outlooks - at_work)
+            }
+        };
+        let had = wanted.min(KEPT_SHARE * f64::from(settings.memory_mib) * MIB);
+        Self { least, kept: Kept { wanted, had } }
     }
-}
 
-/// What elements cost while light is shot.
-fn bytes_of_refinement(settings: &SolverSettings, elements: f64, subscenes: Option<u32>) -> f64 {
-    let Refined { fixed, each } = Refined::new(settings, subscenes);
-    let all_kept = subscenes.map_or(f64::INFINITY, |count| {
-        let of_elements = BYTES_PER_LIGHT + BYTES_PER_OWN_NUMBER + BYTES_PER_OUTLOOK;
-        f64::from(count) * BYTES_PER_SUBSCENE + elements * of_elements
-    });
-    (fixed + elements * each).min(all_kept)
+    fn bytes(&self) -> f64 {
+        self.least + self.kept.had
+    }
 }
 
 /// How many rays of each half of an element have their hits stored, where there should be so many: as many as fit into
@@ -293,19 +319,19 @@ mod tests {
                 ..settings.solver
             };
             let estimate = MemoryEstimate::new(&square(10.0), &settings, |_| false);
-            (estimate.bytes, estimate.check(&settings).map_err(|refusal| refusal.to_string()))
+            estimate.check(&settings).map_err(|refusal| refusal.to_string())
         };
-        let whole = (with_memory(4096, None).0 / MIB) as u32;
-        assert!(with_memory(whole + 1, None).1.is_ok());
-        // A million places to look from are 229 MiB, of which an eighth of the memory is kept, and one in sixteen is at
-        // work; numbers and trees take 46 MiB.
-        let saved = 240.0 * 1.0e6 * (1.0 - 1.0 / 16.0) / MIB - f64::from(whole) / 8.0 - 46.0;
-        assert!((40.0..100.0).contains(&saved), "{saved} of {whole} MiB");
-        let fits = whole - (0.8 * saved) as u32;
-        let refusal = with_memory(fits, None).1.unwrap_err();
-        assert!(refusal.contains("--subscenes 16") && !refusal.contains('\n'), "{refusal}");
-        assert!(with_memory(fits, Some(16)).1.is_ok());
-        let refusal = with_memory(whole - (1.5 * saved) as u32, None).1.unwrap_err();
+        let smallest = |subscenes| (1..4096).find(|&memory| with_memory(memory, subscenes).is_ok()).unwrap();
+        let (whole, cut) = (smallest(None), smallest(Some(16)));
+        // A million places to look from are 229 MiB, of which one in sixteen is at work; numbers and trees take 43 MiB. A
+        // quarter of the memory is for what is kept.
+        let saved = (240.0 * 1.0e6 * (1.0 - 1.0 / 16.0) / MIB - 43.0) / 0.75;
+        assert!((f64::from(whole - cut) / saved - 1.0).abs() < 0.03, "{whole} and {cut} MiB, {saved}");
+        let refusal = with_memory(whole - 1, None).unwrap_err();
+        assert!(refusal.contains(&format!("{whole} MiB")), "{refusal}");
+        let refusal = with_memory(cut, None).unwrap_err();
+        assert!(refusal.contains("--subscenes") && !refusal.contains('\n'), "{refusal}");
+        let refusal = with_memory(cut - 40, None).unwrap_err();
         assert!(!refusal.contains("--subscenes") && refusal.contains("--density"), "{refusal}");
     }
 
@@ -329,24 +355,47 @@ mod tests {
     #[test]
     fn subscenes_take_more_than_the_whole_where_there_is_memory_for_all() {
         let bytes = |subscenes| {
-            let settings = SolverSettings { method: Method::Progressive, ..SolverSettings::default() };
-            bytes_of_refinement(&settings, 305_040.0, subscenes)
+            let settings =
+                SolverSettings { method: Method::Progressive, memory_mib: 16_384, ..SolverSettings::default() };
+            Refined::new(&settings, 305_040.0, subscenes).bytes()
         };
         // As measured: 27 MB more in 16 subscenes.
         assert!(((bytes(Some(16)) - bytes(None)) / 27e6 - 1.0).abs() < 0.02);
     }
 
     #[test]
+    fn what_form_factors_take_that_are_kept_is_expected_up_to_a_quarter_of_the_memory() {
+        let bytes = |method, memory_mib| {
+            let mut settings = at_density(10.0);
+            settings.solver = SolverSettings { method, memory_mib, ..settings.solver };
+            MemoryEstimate::new(&square(10.0), &settings, |_| false).bytes
+        };
+        let more = |memory_mib| bytes(Method::Progressive, memory_mib) - bytes(Method::Path, memory_mib);
+        // Some ten thousand elements, 300 bytes each; two in five of their form factors to 2,048 patches, and links of those.
+        let elements = 10_000.0 + EDGE_ELEMENTS * 2.0 * 5_000.0f64.sqrt();
+        let all = 0.4 * 2048.0 * (16.0 * 2048.0 + 4.0 * elements);
+        assert!(((more(4096) - 300.0 * elements) / all - 1.0).abs() < 1e-6);
+        assert!(((more(64) - 300.0 * elements) / (16.0 * MIB) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
     fn the_density_that_the_refusal_names_is_accepted() {
         let scene = square(10_000.0);
-        let settings = at_density(100.0);
-        let Err(BakeError::TooMuchMemory { fitting_density, .. }) =
-            MemoryEstimate::new(&scene, &settings, |_| false).check(&settings)
-        else {
-            panic!("refused for memory")
-        };
-        let settings = at_density(fitting_density as f32);
-        assert!(MemoryEstimate::new(&scene, &settings, |_| false).check(&settings).is_ok());
+        for method in [Method::Gather, Method::Progressive] {
+            let at_density = |texels_per_metre| {
+                let mut settings = at_density(texels_per_metre);
+                settings.solver.method = method;
+                settings
+            };
+            let settings = at_density(100.0);
+            let Err(BakeError::TooMuchMemory { fitting_density, .. }) =
+                MemoryEstimate::new(&scene, &settings, |_| false).check(&settings)
+            else {
+                panic!("refused for memory")
+            };
+            let settings = at_density(fitting_density as f32);
+            assert!(MemoryEstimate::new(&scene, &settings, |_| false).check(&settings).is_ok());
+        }
     }
 
     #[test]

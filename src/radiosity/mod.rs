@@ -57,7 +57,7 @@ pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
 
-pub(crate) use passes::storable_rays;
+pub(crate) use {passes::storable_rays, progressive::MOST_PATCHES};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

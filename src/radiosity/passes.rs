@@ -8,6 +8,7 @@ use glam::Vec3;
 
 use super::allot::Allotment;
 use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
+use super::cpu::MOST_BOUNCES;
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
 use super::progress_share::ProgressShare;
@@ -17,7 +18,7 @@ use super::{HALVES, Method, Solution, SolverSettings};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
-use crate::scene::Scene;
+use crate::scene::{Scene, luminance};
 
 /// Samples of direct light and gather rays of the first pass, for each half of an element.
 const FIRST_SAMPLES: u32 = 8;
@@ -165,6 +166,19 @@ impl<'a> Passes<'a> {
             progress = progress.next(self.remaining_share(&estimate));
             self.run_pass(&plan, &readings, &progress)?;
         }
+    }
+
+    /// The solution that is known so far.
+    ///
+    /// # Errors
+    /// When the backend's device fails.
+    pub fn as_it_is(&mut self) -> Result<Solution, SolveError> {
+        if self.elements.is_empty() {
+            return Ok(Solution::default());
+        }
+        let readings = [self.read(0)?, self.read(1)?];
+        let estimate = self.estimate(&readings)?;
+        self.finish(&readings, &estimate)
     }
 
     fn first_pass(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
@@ -377,7 +391,9 @@ impl<'a> Passes<'a> {
 
     fn report_shortfall(&mut self, estimate: &Estimate, gave_up: bool) {
         let asked = self.settings.error;
-        if estimate.discretisation > asked {
+        if self.following == Following::Nothing {
+            // Whoever follows bounces says how good all is together.
+        } else if estimate.discretisation > asked {
             self.warnings.push(format!(
                 "the texels are too coarse for an error of {asked}: evenly bright texels alone cost about {:.3}; raise the \
                  density",
@@ -390,6 +406,19 @@ impl<'a> Passes<'a> {
         }
     }
 
+    /// True when so much more light is reflected again and again than once that paths must have ended before it was gone.
+    fn are_paths_cut_off(&self, merged: &[Reading]) -> bool {
+        let Elements { area, reflectance, .. } = self.elements;
+        let reflected = |light: &dyn Fn(&Reading) -> Vec3| -> f64 {
+            let of = |(element, reading): (usize, &Reading)| {
+                f64::from(area[element] * reading.visible_fraction * luminance(reflectance[element] * light(reading)))
+            };
+            merged.iter().enumerate().map(of).sum()
+        };
+        let once = reflected(&|reading| reading.aimed + reading.met);
+        reflected(&|reading| reading.indirect) > most_reflections() * once
+    }
+
     fn finish(&mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Result<Solution, SolveError> {
         let (merged, standard_error) = estimate::merge(readings, self.settings.content);
         let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
@@ -399,6 +428,11 @@ impl<'a> Passes<'a> {
             self.warnings.push(format!(
                 "{:.2} % of the light still moved when the iterations ended: reflectances near one in a closed room",
                 self.ledger.unshot * 100.0
+            ));
+        }
+        if self.following == Following::Paths && self.settings.bounces.is_none() && self.are_paths_cut_off(&merged) {
+            self.warnings.push(format!(
+                "light still moved where paths ended, after {MOST_BOUNCES} bounces: reflectances near one in a closed room"
             ));
         }
         let LightSoFar { direct, indirect, visible_fraction } = LightSoFar::of(&merged);
@@ -418,6 +452,13 @@ impl<'a> Passes<'a> {
             ..Solution::default()
         })
     }
+}
+
+/// How many times the light that is reflected once is reflected in all where a thousandth is left after the most bounces
+/// that paths have.
+fn most_reflections() -> f64 {
+    let reflectance = UNSHOT.powf(1.0 / f64::from(MOST_BOUNCES));
+    1.0 / (1.0 - reflectance)
 }
 
 /// Rays of each half of an element whose hits fit into half of the memory, a power of two.

@@ -127,11 +127,16 @@ impl Spread {
     }
 
     fn rms(&self) -> f64 {
-        self.mean_square.max(0.0).sqrt()
+        self.square().sqrt()
     }
 
     fn upper_rms(&self) -> f64 {
-        (self.mean_square.max(0.0) + self.standard_error).sqrt()
+        (self.square() + self.standard_error).sqrt()
+    }
+
+    /// Of what is no number it is none: light that has run away must not look like none.
+    fn square(&self) -> f64 {
+        self.mean_square.clamp(0.0, f64::INFINITY)
     }
 }
 

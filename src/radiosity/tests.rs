@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 use glam::Vec3;
 
 use super::test_scene::{TestScene, grey, mean_over, shining};
-use super::{Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, StepError, solve};
+use super::{
+    Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, StepError, SubsceneSettings,
+    solve,
+};
 use crate::kdtree::BruteForce;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
@@ -23,8 +26,8 @@ fn settings_for_mean(method: Method, error: f32) -> SolverSettings {
 
 #[test]
 fn a_closed_furnace_is_evenly_bright() {
-    let by_gathering = [(Method::Gather, 0.5), (Method::Gather, 0.9)];
-    for (method, reflectance) in by_gathering.into_iter().chain([(Method::Stochastic, 0.5), (Method::Path, 0.5)]) {
+    let without_noise = [Method::Gather, Method::Progressive].map(|method| [(method, 0.5), (method, 0.9)]).concat();
+    for (method, reflectance) in without_noise.into_iter().chain([(Method::Stochastic, 0.5), (Method::Path, 0.5)]) {
         let mut test = TestScene::default();
         let faces = test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(reflectance, 1.0));
         let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.005) });
@@ -38,6 +41,23 @@ fn a_closed_furnace_is_evenly_bright() {
             assert!((relative(element) - 1.0).abs() < 0.03, "{method:?} {reflectance}: {}", relative(element));
         }
         assert!(solution.energy_balance.abs() < 0.005, "{}", solution.energy_balance);
+    }
+}
+
+#[test]
+fn a_closed_room_that_absorbs_nothing_ends_by_every_method_and_is_said_to_have_none() {
+    let mut test = TestScene::default();
+    test.room(Vec3::ONE, 2, |face| shining(1.0, if face == 1 { 1.0 } else { 0.0 }));
+    let subscenes = Some(SubsceneSettings::default());
+    let in_subscenes = SolverSettings { method: Method::Progressive, subscenes, ..settings(0.05) };
+    let at_once = METHODS.map(|method| SolverSettings { method, ..settings(0.05) });
+    for settings in at_once.into_iter().chain([in_subscenes]) {
+        let (_, solution) = test.solve(&settings);
+        let method = settings.method;
+        assert!(solution.indirect.iter().all(|light| light.is_finite() && light.x > 1.0), "{method:?}");
+        assert!(!solution.residual_standard_error.is_nan(), "{method:?}");
+        let is_said = solution.warnings.iter().any(|warning| warning.contains("reflectances near one"));
+        assert!(is_said, "{method:?}: {:?}", solution.warnings);
     }
 }
 

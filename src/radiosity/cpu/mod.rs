@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 pub(super) use self::buried::Burial;
 pub(super) use self::gather::gather_rays;
-#[cfg(feature = "gpu")]
 pub(crate) use self::transport::MOST_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
 use super::aiming::Aiming;

@@ -29,6 +29,9 @@ const MOST_RAYS: u32 = 1 << 18;
 /// How many times its rays an element has in the next round at most.
 const MOST_GROWTH: f32 = 8.0;
 
+/// The part of all rounds that the first is taken for, whose noise tells what others are needed.
+const FIRST_SHARE: f32 = 0.05;
+
 /// Rays between two looks at the clock.
 const RAYS_A_SLICE: u64 = 1 << 20;
 
@@ -64,31 +67,35 @@ impl<'a> Correction<'a> {
         &self.rounds
     }
 
-    /// Deals out the rays of the next round, unless one is under way; false when there is to be none.
-    pub fn begin(&mut self, light: &Light) -> bool {
-        if !self.rounds.rays.is_empty() {
-            return true;
+    /// Deals out the rays of the next round, unless one is under way, and answers which part of all that is left it is,
+    /// about; `None` when there is to be none.
+    pub fn begin(&mut self, light: &Light) -> Option<f32> {
+        if self.rounds.rays.is_empty() {
+            self.rounds.rays = match self.rounds.count {
+                0 => light.visible.iter().map(|&visible| if visible > 0.0 { FIRST_RAYS } else { 0 }).collect(),
+                _ => self.more_rays(light),
+            };
         }
-        let rays = match self.rounds.count {
-            0 => light.visible.iter().map(|&visible| if visible > 0.0 { FIRST_RAYS } else { 0 }).collect(),
-            _ => self.more_rays(light),
-        };
-        if rays.iter().all(|&rays| rays == 0) {
-            return false;
+        if self.rounds.rays.iter().all(|&rays| rays == 0) {
+            self.rounds.rays.clear();
+            return None;
         }
-        self.rounds.rays = rays;
-        true
+        let wanted = self.wanted_growth(light);
+        Some(match self.rounds.count {
+            0 => FIRST_SHARE,
+            _ => ((wanted.min(MOST_GROWTH) - 1.0) / (wanted - 1.0)).clamp(FIRST_SHARE, 1.0),
+        })
     }
 
-    /// How much of all rounds is done, were the one that is under way the last.
+    /// How much of the round is done that is under way.
     pub fn progress(&self) -> f32 {
-        let Rounds { rays, now, traced, .. } = &self.rounds;
-        let left: u64 = rays[now.len()..].iter().map(|&rays| u64::from(rays)).sum();
-        *traced as f32 / (*traced + left * HALVES as u64).max(1) as f32
+        let Rounds { rays, now, .. } = &self.rounds;
+        let sum = |rays: &[u32]| rays.iter().map(|&rays| u64::from(rays)).sum::<u64>();
+        sum(&rays[..now.len()]) as f32 / sum(rays).max(1) as f32
     }
 
-    /// Traces all rays of the round. `go_on` is asked now and then; when it wants no more, the round is given up.
-    /// What each element should have more than it has, lux.
+    /// Traces all rays of the round, and answers what each element should have more than it has, lux. `go_on` is asked now
+    /// and then; when it wants no more, the round is given up.
     ///
     /// # Errors
     /// What `go_on` answers.
@@ -152,6 +159,12 @@ impl<'a> Correction<'a> {
         if mean > 0.0 { ((square * all).sqrt() / mean) as f32 } else { 0.0 }
     }
 
+    /// How many times the rays of the last round would make its noise small enough, and twice at least.
+    fn wanted_growth(&self, light: &Light) -> f32 {
+        // Noise shrinks a little faster than with the root of the rays.
+        (self.noise(light) / self.goal).powf(1.0 / 0.75).max(2.0)
+    }
+
     /// Rays of either half of each element in the next round: none when the noise is small enough.
     fn more_rays(&mut self, light: &Light) -> Vec<u32> {
         let Rounds { last_rays, last, .. } = &self.rounds;
@@ -161,8 +174,7 @@ impl<'a> Correction<'a> {
         if noise <= self.goal || mean >= MOST_RAYS.into() {
             return Vec::new();
         }
-        // Noise shrinks a little faster than with the root of the rays.
-        let growth = (noise / self.goal).powf(1.0 / 0.75).clamp(2.0, MOST_GROWTH);
+        let growth = self.wanted_growth(light).min(MOST_GROWTH);
         let allotment = self.allotment.get_or_init(|| Allotment::new(elements));
         let reading = |half: usize| {
             let of = |element: usize| Reading {

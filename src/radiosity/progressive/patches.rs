@@ -19,7 +19,7 @@ define_id! {
 
 /// Patches a scene has at most, unless its texels are scattered so that no larger blocks can be made of them. The work of
 /// a solution grows with their number.
-const MOST_PATCHES: usize = 2048;
+pub const MOST_PATCHES: usize = 2048;
 
 /// Corner normals closer than this are one plane's.
 const COPLANAR: f32 = 1.0 - 1e-6;

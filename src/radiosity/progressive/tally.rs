@@ -1,8 +1,20 @@
 //! What finding form factors takes: counts, for the table in `BENCHMARKS.md`.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::occluders::Candidates;
+
+static ASKS_ALL: AtomicBool = AtomicBool::new(false);
+
+/// From now on every shaft asks all triangles, as in the thesis, and not a tree.
+pub fn ask_all() {
+    ASKS_ALL.store(true, Ordering::Relaxed);
+}
+
+/// Whether shafts ask all triangles.
+pub fn asks_all() -> bool {
+    ASKS_ALL.load(Ordering::Relaxed)
+}
 
 /// What shafts were asked, and what they answered.
 #[derive(Debug, Default)]

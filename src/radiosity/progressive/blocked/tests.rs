@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::super::{MOST_CANDIDATES, Options, Place, Refine, Refinement};
+use super::super::refinement::Refinement;
+use super::super::{MOST_CANDIDATES, Options, Place, Refine};
 use super::Blocked;
 use crate::kdtree::{BruteForce, Preset, World};
 use crate::lightmap::Elements;
@@ -118,6 +119,7 @@ fn an_empty_room_needs_no_rays_in_whatever_subscenes() {
     let settings = cut(PartitionKind::Uniform, 6, 8);
     let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
     shoot_all(&mut blocked, 1e-3);
+    assert_eq!(blocked.rays(), 0);
     for received in blocked.received() {
         // Radiosity pi from everywhere: irradiance is pi / (1 - 0.5) everywhere.
         assert!((received.x / (2.0 * core::f32::consts::PI) - 1.0).abs() < 0.02, "{received}");

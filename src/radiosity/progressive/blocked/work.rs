@@ -3,12 +3,17 @@
 //! ```text
 //! SUBSCENES=4 CANDIDATES=16 cargo test --release --no-default-features --lib what_shooting_takes -- --ignored --nocapture
 //! ```
+//!
+//! With `ALL=1` triangles in a shaft are found by holding all of them against it, and rays are tested against all of those,
+//! as the thesis has it.
 
 use std::env::var;
 use std::sync::Arc;
 
-use super::super::tally::Sums;
-use super::super::{MOST_CANDIDATES, Options, Place, Refine, Refinement, UNSHOT_SHARE};
+use super::super::refinement::Refinement;
+use super::super::tally::{self, Sums};
+use super::super::way::tolerance;
+use super::super::{MOST_CANDIDATES, Options, Place, Refine};
 use super::{Blocked, Worker};
 use crate::kdtree::{Preset, World};
 use crate::lightmap::{Elements, Layout, LayoutSettings};
@@ -36,7 +41,7 @@ fn cpu_seconds() -> f64 {
 
 /// Shoots what is worth it.
 fn shoot(refinement: &mut dyn Refine) {
-    let tolerance = UNSHOT_SHARE * ERROR * refinement.unshot_power() / refinement.patches() as f64;
+    let tolerance = tolerance(refinement.unshot_power(), refinement.patches() as f64, ERROR);
     while refinement.strongest_power().is_some_and(|power| power > tolerance) {
         refinement.shoot_on(tolerance, &|| true);
     }
@@ -58,7 +63,11 @@ fn what_shooting_takes() {
     let visible: Vec<f32> = elements.ids().map(|id| if is_open(id) { 1.0 } else { 0.0 }).collect();
     let sources: Vec<_> = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
     let place = Place { scene: &scene, world: &world, elements: &elements, visible: &visible };
-    let most_candidates = asked("CANDIDATES", MOST_CANDIDATES as f32) as usize;
+    let asks_all = asked("ALL", 0.0) > 0.0;
+    if asks_all {
+        tally::ask_all();
+    }
+    let most_candidates = if asks_all { usize::MAX } else { asked("CANDIDATES", MOST_CANDIDATES as f32) as usize };
     let options = Options { most_candidates, noise: 0.3 * ERROR as f32, most_bytes: 1 << 30, seed: 0 };
     let count = asked("SUBSCENES", 0.0) as u32;
     let before = cpu_seconds();
@@ -68,7 +77,8 @@ fn what_shooting_takes() {
         (whole.shots(), whole.patches(), [whole.rays(), 0], whole.tally())
     } else {
         let partition = PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() };
-        let settings = SubsceneSettings { partition, ..SubsceneSettings::default() };
+        let mask_resolution = asked("MASKS", SubsceneSettings::default().mask_resolution as f32) as u32;
+        let settings = SubsceneSettings { partition, mask_resolution };
         let mut blocked = Blocked::new(place, &sources, &options, &settings).expect("it can be cut");
         shoot(&mut blocked);
         let by_patch: Vec<u64> = blocked.workers.iter().flat_map(Worker::rays).collect();
