@@ -66,6 +66,7 @@ pub(crate) use {
     cpu::MOST_BOUNCES,
     seeds::{Stage, seed_of_allocation, seed_of_stage},
     shooting::{Bounce, Landed, ONE, shoot_half},
+    subscenes::CHANNELS,
 };
 
 #[cfg(test)]

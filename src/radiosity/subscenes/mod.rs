@@ -21,4 +21,6 @@ mod tests;
 pub use counters::{Bounce as CountedBounce, Counters, Counts, CpuCounters};
 pub use elements::SubsceneElements;
 pub use solve::SubsceneSolution;
+#[cfg(feature = "gpu")]
+pub(crate) use stages::CHANNELS;
 pub use stages::{Source, Stages};
