@@ -55,7 +55,9 @@ pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
-pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
+pub use subscenes::{
+    CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution,
+};
 
 pub(crate) use passes::storable_rays;
 

@@ -90,4 +90,8 @@ fn all_bounces_bring_as_much_light_as_on_the_cpu() {
     let sum = |power: &[Vec3]| power.iter().sum::<Vec3>();
     let ratio = sum(&on_gpu.power) / sum(&on_cpu.power);
     assert!((ratio - 1.0).abs().max_element() < 1e-3, "{ratio}");
+    // The device's own solution is as right as its numbers of rays claim.
+    let found = elements.residual(&tracer, &on_gpu, 1, &Unmonitored).unwrap();
+    println!("residual of the device's solution: {found:?}, {:.2} times", found.relative / found.claimed);
+    assert!((0.8..1.2).contains(&(found.relative / found.claimed)), "{found:?}");
 }
