@@ -25,7 +25,7 @@ fn rays_meet_in_cells_what_they_meet_on_the_cpu_after_the_same_work() {
         let tracer = tracer(&scene, kind, count);
         let cells = GpuCells::new(&gpu, &tracer).unwrap();
         let rays = rays_in(&scene, 20_000);
-        let answers = kernel.trace(&gpu, &cells, &tracer, &rays).unwrap();
+        let answers = kernel.trace(&gpu, &cells, &CellRays::new(&tracer, &rays)).unwrap();
         let (mut elsewhere, mut more_work) = (0, 0);
         for (ray, answer) in rays.iter().zip(&answers) {
             let (hit, work) = tracer.closest(ray);
