@@ -1,4 +1,4 @@
-// Rays from a buffer through the cells of a partition, for tests, benches and `radiosity rays`.
+// Rays from a buffer through the cells of a partition, for tests and benches.
 
 /// A ray, and the cell that it begins in.
 struct CellRay {

@@ -317,6 +317,9 @@ fn counts_that_a_partition_cannot_have_are_said() {
     assert!(complaint("uniform", "1000000").contains("ask for 65536 or fewer"));
     let usage = run(&folder, &["info", "builtin:furnace", "--count", "8"]);
     assert_eq!(usage.status.code(), Some(2));
+    let usage = run(&folder, &["info", "builtin:furnace", "--partition", "uniform", "--paths", "4000000000"]);
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&usage.stderr).contains("4000000000 is not in 1..=1000000"));
 }
 
 #[test]

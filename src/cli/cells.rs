@@ -11,6 +11,9 @@ use crate::partition::{
 
 use super::{Failure, say};
 
+/// Paths of light whose rays are held in memory together: some hundred megabytes of them.
+const MOST_PATHS: i64 = 1_000_000;
+
 #[derive(clap::Args)]
 pub struct CellArguments {
     /// Cut the scene into cells
@@ -26,8 +29,8 @@ pub struct CellArguments {
     /// halves have the most equal volumes
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t, requires = "partition")]
     axis: Axis,
-    /// Follow so many paths of light and count rays in cells and through borders
-    #[arg(long, value_name = "N", requires = "partition")]
+    /// Follow so many paths of light, a million at most, and count rays in cells and through borders
+    #[arg(long, value_name = "N", requires = "partition", value_parser = clap::value_parser!(u32).range(1..=MOST_PATHS))]
     paths: Option<u32>,
 }
 

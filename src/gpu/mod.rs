@@ -49,4 +49,4 @@ pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
 pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};
 pub use shader::{Stack, Trees};
-pub use subscenes::{CellAnswer, CellRayKernel, GpuCells, GpuCounters};
+pub use subscenes::{CellAnswer, CellRayKernel, CellRays, GpuCells, GpuCounters};

@@ -47,6 +47,20 @@ pub enum PartitionError {
     /// The weight of power is negative or not a number.
     #[error("power cannot weigh {0} times as much as area: give a number from 0 on")]
     Weight(f64),
+    /// Surfaces cannot be merged by that threshold.
+    #[error("normals cannot differ by less than {0}: merge surfaces by a threshold from 0 on")]
+    Threshold(f64),
+    /// Triangles cannot be divided into elements of that size.
+    #[error("elements cannot have {0} m2: give the largest an area above 0, infinite for a triangle each")]
+    LargestElement(f32),
+    /// Triangles would be divided into more elements than can be of use.
+    #[error("elements of {area} m2 at most would be more than {most}: ask for larger ones")]
+    TooManyElements {
+        /// The largest area that was asked for, in square metres.
+        area: f32,
+        /// How many elements there may be.
+        most: u32,
+    },
     /// Borders cannot be divided like that.
     #[error("masks of {resolution} x {resolution} cells cannot be made: ask for 1 to {most} along an edge")]
     Mask {

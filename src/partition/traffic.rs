@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::Partition;
 use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::sobol::OwenSobol;
+use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::scene::{EmissionSampler, LightSampler, Scene, luminance};
 
@@ -21,7 +21,7 @@ pub fn light_rays(scene: &Scene, query: &dyn RayQuery, paths: u32, seed: u32) ->
 }
 
 fn follow(scene: &Scene, query: &dyn RayQuery, emission: &EmissionSampler, path: u32, seed: u32) -> Vec<Ray> {
-    let dimensions = |bounce: u32| OwenSobol::new(seed.wrapping_add(bounce)).point(path);
+    let dimensions = |bounce: u32| OwenSobol::new(hash2(seed, bounce)).point(path);
     let ([choice, ..], emitted) = (dimensions(0), dimensions(1));
     let mut next = emission.sample(choice, emitted).map(|emission| emission.ray);
     let mut rays = Vec::new();

@@ -55,7 +55,9 @@ pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
-pub use subscenes::{CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneSolution};
+pub use subscenes::{
+    CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution,
+};
 
 pub(crate) use {passes::storable_rays, progressive::MOST_PATCHES};
 
@@ -66,6 +68,7 @@ pub(crate) use {
     cpu::MOST_BOUNCES,
     seeds::{Stage, seed_of_allocation, seed_of_stage},
     shooting::{Bounce, Landed, ONE, shoot_half},
+    subscenes::CHANNELS,
 };
 
 #[cfg(test)]

@@ -62,16 +62,16 @@ pub(super) struct Residual {
 pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> Result<Residual, Cancelled> {
     let Elements { reflectance, area, .. } = transport.elements;
     let reflected = |element: usize| luminance(reflectance[element] * claim.direct[element]);
-    let weights = || area.iter().zip(claim.visible).map(|(area, visible)| f64::from(area * visible));
+    let weights: Vec<f64> = area.iter().zip(claim.visible).map(|(area, visible)| f64::from(area * visible)).collect();
     let first_bounce =
-        weights().enumerate().map(|(element, weight)| weight * f64::from(reflected(element))).sum::<f64>()
-            / weights().sum::<f64>();
+        weights.iter().enumerate().map(|(element, weight)| weight * f64::from(reflected(element))).sum::<f64>()
+            / weights.iter().sum::<f64>();
     if first_bounce.is_nan() || first_bounce <= 0.0 {
         return Ok(Residual::default());
     }
-    let differences = differences(transport, claim, monitor)?;
-    let of_radiosity = Spread::of(&differences, |element| reflectance[element]);
-    let of_bounce = Spread::of(&differences, |_| Vec3::ONE);
+    let differences = differences(transport, claim, &choose(&weights), monitor)?;
+    let of_radiosity = Spread::of(differences.iter().map(|found| found.weighed_by(reflectance[found.element])));
+    let of_bounce = Spread::of(differences.iter().map(|found| found.weighed_by(Vec3::ONE)));
     Ok(Residual {
         relative: (of_radiosity.rms() / first_bounce) as f32,
         standard_error: ((of_radiosity.upper_rms() - of_radiosity.rms()) / first_bounce) as f32,
@@ -86,7 +86,19 @@ struct Difference {
     halves: [Vec3; HALVES],
 }
 
-fn differences(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> Result<Vec<Difference>, Cancelled> {
+impl Difference {
+    /// Luminance of both halves.
+    fn weighed_by(&self, weight: Vec3) -> [f64; HALVES] {
+        self.halves.map(|half| f64::from(luminance(weight * half)))
+    }
+}
+
+fn differences(
+    transport: &Transport,
+    claim: &Claim,
+    chosen: &[usize],
+    monitor: &dyn Monitor,
+) -> Result<Vec<Difference>, Cancelled> {
     let total = |(direct, indirect): (&Vec3, &Vec3)| *direct + *indirect;
     let irradiance = claim.direct.iter().zip(claim.indirect).map(total);
     let radiosity: Vec<Vec3> =
@@ -98,11 +110,11 @@ fn differences(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> R
         Some(Difference { element, halves: [first?, second?].map(|found| claim.indirect[element] - found) })
     };
     let watched = |&element: &usize| monitor.check().map(|()| difference(element)).transpose();
-    choose(transport.elements, claim.visible).par_iter().with_min_len(8).filter_map(watched).collect()
+    chosen.par_iter().with_min_len(8).filter_map(watched).collect()
 }
 
 /// How large differences are.
-struct Spread {
+pub(super) struct Spread {
     mean: f64,
     mean_square: f64,
     /// Standard error of the mean square.
@@ -110,27 +122,24 @@ struct Spread {
 }
 
 impl Spread {
-    /// Of luminance, each difference weighed by `weight`.
+    /// Of differences that were found twice.
     ///
-    /// The two halves share no random number, so that the product of their differences is free of noise.
-    fn of(differences: &[Difference], weight: impl Fn(usize) -> Vec3) -> Self {
-        let count = differences.len().max(1) as f64;
-        let pairs = || {
-            differences
-                .iter()
-                .map(|Difference { element, halves }| halves.map(|half| f64::from(luminance(weight(*element) * half))))
-        };
-        let mean = pairs().map(|[first, second]| 0.5 * (first + second)).sum::<f64>() / count;
-        let mean_square = pairs().map(|[first, second]| first * second).sum::<f64>() / count;
-        let variance = pairs().map(|[first, second]| (first * second - mean_square).powi(2)).sum::<f64>() / count;
+    /// The two halves share no random number, so that their product is free of noise.
+    pub fn of(pairs: impl Iterator<Item = [f64; HALVES]> + Clone) -> Self {
+        let count = pairs.clone().count().max(1) as f64;
+        let mean = pairs.clone().map(|[first, second]| 0.5 * (first + second)).sum::<f64>() / count;
+        let mean_square = pairs.clone().map(|[first, second]| first * second).sum::<f64>() / count;
+        let variance = pairs.map(|[first, second]| (first * second - mean_square).powi(2)).sum::<f64>() / count;
         Self { mean, mean_square, standard_error: (variance / count).sqrt() }
     }
 
-    fn rms(&self) -> f64 {
+    /// Root of the mean square.
+    pub fn rms(&self) -> f64 {
         self.square().sqrt()
     }
 
-    fn upper_rms(&self) -> f64 {
+    /// What it would be if the mean square were larger by its standard error.
+    pub fn upper_rms(&self) -> f64 {
         (self.square() + self.standard_error).sqrt()
     }
 
@@ -140,15 +149,14 @@ impl Spread {
     }
 }
 
-/// Elements in proportion to their visible area, evenly spread over their order.
-fn choose(elements: &Elements, visible: &[f32]) -> Vec<usize> {
-    let areas = || elements.area.iter().zip(visible).map(|(area, visible)| f64::from(area * visible));
-    let samples = SAMPLES.min(elements.len());
-    let step = areas().sum::<f64>() / samples as f64;
+/// Elements in proportion to their weights, such as visible areas, evenly spread over their order.
+pub(super) fn choose(weights: &[f64]) -> Vec<usize> {
+    let samples = SAMPLES.min(weights.len());
+    let step = weights.iter().sum::<f64>() / samples as f64;
     let mut sum = -0.5 * step;
     let mut chosen = Vec::with_capacity(samples);
-    for (element, area) in areas().enumerate() {
-        sum += area;
+    for (element, weight) in weights.iter().enumerate() {
+        sum += weight;
         while sum > 0.0 && chosen.len() < samples {
             chosen.push(element);
             sum -= step;

@@ -91,6 +91,10 @@ impl<A: Interpolate> OrderedClipper<A> {
     }
 
     /// The list that the last polygon led to, before corners that coincide became one.
+    ///
+    /// Corners that do not lie in one plane may make it contradict itself, and what is cut is then not made of it. What the
+    /// first phase found holds all the same, since it looks at one corner or edge at a time: which corners lie in the box,
+    /// and where edges come and go.
     pub fn records(&self) -> &[Record<A>] {
         &self.list
     }

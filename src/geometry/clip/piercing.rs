@@ -37,7 +37,7 @@ pub(super) fn area_along(axis: usize, corners: [DVec3; 3]) -> f64 {
 
 /// Which of two faces the line from one point to another comes through first.
 ///
-/// It must cross both, each in the same sense from outside to inside: `entering` says which.
+/// It must cross both: for each of them `entering` says whether from outside to inside, or the other way.
 #[inline]
 pub(super) fn first_crossed(
     (from, to): (DVec3, DVec3),

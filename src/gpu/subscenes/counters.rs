@@ -13,7 +13,7 @@ use super::super::{Gpu, GpuFault};
 use super::{GpuCells, source};
 use crate::partition::{CellTracer, FinePart};
 use crate::progress::Monitor;
-use crate::radiosity::{CountedBounce, Counters, Counts, Source, StepError, SubsceneElements};
+use crate::radiosity::{CHANNELS, CountedBounce, Counters, Counts, Source, StepError, SubsceneElements};
 
 /// Counts on a device: what [`CpuCounters`](crate::radiosity::CpuCounters) does on the processor.
 pub struct GpuCounters<'a> {
@@ -33,8 +33,6 @@ pub struct GpuCounters<'a> {
     pace: Pace,
 }
 
-/// Channels of colour.
-const CHANNELS: usize = 3;
 /// Rays of the first dispatch, and of any.
 const FIRST_RAYS: u32 = 1 << 13;
 const MOST_RAYS: u32 = 1 << 22;

@@ -2,7 +2,7 @@
 //! thesis).
 //!
 //! [`GpuCells`] are the tables of a [`CellTracer`] in a device's memory. [`CellRayKernel`] traces rays that are given one by
-//! one; [`GpuCounters`] shoots those of a bounce, a thread each.
+//! one, as [`CellRays`]; [`GpuCounters`] shoots those of a bounce, a thread each.
 
 mod counters;
 mod rays;
@@ -21,7 +21,7 @@ use crate::geometry::sobol;
 use crate::partition::CellTracer;
 
 pub use counters::GpuCounters;
-pub use rays::{CellAnswer, CellRayKernel};
+pub use rays::{CellAnswer, CellRayKernel, CellRays};
 
 /// The cells, borders and surfaces of a [`CellTracer`], ready to be bound.
 pub struct GpuCells {

@@ -1,6 +1,7 @@
 //! Rays that are given one by one.
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 use wgpu::{BindGroupLayout, CommandEncoderDescriptor, ComputePipeline};
 
 use super::super::kernel::{bind, dispatch, layout};
@@ -46,6 +47,17 @@ struct CellRay {
     padding: [u32; 3],
 }
 
+/// Rays, each with the cell that it begins in.
+pub struct CellRays(Vec<(Ray, u32)>);
+
+impl CellRays {
+    /// Finds the cells of some rays, all of them valid.
+    pub fn new(tracer: &CellTracer, rays: &[Ray]) -> Self {
+        let first = |ray: &Ray| tracer.partition().walk(ray).next().map_or(u32::MAX, |step| step.cell.0);
+        Self(rays.par_iter().map(|ray| (*ray, first(ray))).collect())
+    }
+}
+
 impl CellRayKernel {
     /// Compiles it.
     pub fn new(gpu: &Gpu) -> Self {
@@ -55,36 +67,20 @@ impl CellRayKernel {
         Self { layout, trace }
     }
 
-    /// Traces rays, all of them valid, through the cells that were uploaded from a tracer.
+    /// Traces rays through the cells that were uploaded, of the tracer that located them.
     ///
     /// # Errors
     /// When the device is lost, or its buffers are too small for a batch of rays.
-    pub fn trace(
-        &self,
-        gpu: &Gpu,
-        cells: &GpuCells,
-        tracer: &CellTracer,
-        rays: &[Ray],
-    ) -> Result<Vec<CellAnswer>, GpuFault> {
-        let mut answers = Vec::with_capacity(rays.len());
-        for batch in rays.chunks(BATCH) {
-            answers.extend(self.trace_batch(gpu, cells, tracer, batch)?);
+    pub fn trace(&self, gpu: &Gpu, cells: &GpuCells, rays: &CellRays) -> Result<Vec<CellAnswer>, GpuFault> {
+        let mut answers = Vec::with_capacity(rays.0.len());
+        for batch in rays.0.chunks(BATCH) {
+            answers.extend(self.trace_batch(gpu, cells, batch)?);
         }
         Ok(answers)
     }
 
-    fn trace_batch(
-        &self,
-        gpu: &Gpu,
-        cells: &GpuCells,
-        tracer: &CellTracer,
-        rays: &[Ray],
-    ) -> Result<Vec<CellAnswer>, GpuFault> {
-        let in_cell = |ray: &Ray| CellRay {
-            ray: DeviceRay::new(ray),
-            cell: tracer.partition().walk(ray).next().map_or(u32::MAX, |step| step.cell.0),
-            padding: [0; 3],
-        };
+    fn trace_batch(&self, gpu: &Gpu, cells: &GpuCells, rays: &[(Ray, u32)]) -> Result<Vec<CellAnswer>, GpuFault> {
+        let in_cell = |&(ray, cell): &(Ray, u32)| CellRay { ray: DeviceRay::new(&ray), cell, padding: [0; 3] };
         let device_rays: Vec<CellRay> = rays.iter().map(in_cell).collect();
         let count = gpu.uniform("number of rays", &[rays.len() as u32, 0, 0, 0]);
         let origins = gpu.storage("rays through cells", &device_rays)?;

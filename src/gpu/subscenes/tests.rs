@@ -25,7 +25,7 @@ fn rays_meet_in_cells_what_they_meet_on_the_cpu_after_the_same_work() {
         let tracer = tracer(&scene, kind, count);
         let cells = GpuCells::new(&gpu, &tracer).unwrap();
         let rays = rays_in(&scene, 20_000);
-        let answers = kernel.trace(&gpu, &cells, &tracer, &rays).unwrap();
+        let answers = kernel.trace(&gpu, &cells, &CellRays::new(&tracer, &rays)).unwrap();
         let (mut elsewhere, mut more_work) = (0, 0);
         for (ray, answer) in rays.iter().zip(&answers) {
             let (hit, work) = tracer.closest(ray);
@@ -90,4 +90,8 @@ fn all_bounces_bring_as_much_light_as_on_the_cpu() {
     let sum = |power: &[Vec3]| power.iter().sum::<Vec3>();
     let ratio = sum(&on_gpu.power) / sum(&on_cpu.power);
     assert!((ratio - 1.0).abs().max_element() < 1e-3, "{ratio}");
+    // The device's own solution is as right as its numbers of rays claim.
+    let found = elements.residual(&tracer, &on_gpu, 1, &Unmonitored).unwrap();
+    println!("residual of the device's solution: {found:?}, {:.2} times", found.relative / found.claimed);
+    assert!((0.8..1.2).contains(&(found.relative / found.claimed)), "{found:?}");
 }

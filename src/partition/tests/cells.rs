@@ -129,6 +129,39 @@ fn polygons_overlap_cells_in_the_ways_of_figure_2_5() {
 }
 
 #[test]
+fn polygons_out_of_one_plane_overlap_cells_by_where_their_corners_and_edges_are() {
+    let cell = Aabb { min: Vec3::NEG_ONE, max: Vec3::ONE };
+    let (first, second) = (OwenSobol::new(41), OwenSobol::new(42));
+    let mut counts = [0; 4];
+    for index in 0..20_000 {
+        let numbers = [first.point(index), second.point(index), first.point(index + 50_000)];
+        let [a, b, c, d] =
+            [0, 1, 2, 3].map(|corner| Vec3::from_array(numbers.map(|number| 4.0 * number[corner] - 2.0)));
+        let corners = [a, b, c, d];
+        let inside = corners.iter().filter(|corner| cell.contains(**corner)).count();
+        let along = |step: u16| move |(from, to): (Vec3, Vec3)| from.lerp(to, f32::from(step) / 500.0);
+        let edges = [(a, b), (b, c), (c, d), (d, a)];
+        let passes = || (0..500).any(|step| edges.map(along(step)).into_iter().any(|point| cell.contains(point)));
+        let found = overlap(&corners, &cell);
+        let expected = match inside {
+            4 => Overlap::Inside,
+            0 if passes() => Overlap::SomeEdges,
+            // Steps are too long to see an edge that only cuts a corner of the cell off.
+            0 if found == Overlap::SomeEdges => continue,
+            0 => Overlap::Pierced,
+            _ => Overlap::SomeCorners,
+        };
+        // What is cut may have no area, however corners lie.
+        if found != Overlap::Outside {
+            assert_eq!(found, expected, "{corners:?}");
+            counts[found as usize] += 1;
+        }
+    }
+    let [_, some_corners, some_edges, pierced] = counts;
+    assert!(some_corners > 5_000 && some_edges > 5_000 && pierced > 100, "{counts:?}");
+}
+
+#[test]
 fn every_piece_of_every_polygon_is_in_one_cell() {
     for clustered in [false, true] {
         let polygons = soup(500, clustered);

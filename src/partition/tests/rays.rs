@@ -5,7 +5,7 @@ use crate::geometry::sampling::uniform_sphere;
 use crate::geometry::{Ray, Triangle, WatertightRay};
 use glam::Vec2;
 
-/// Rays from points in and around a box, on a lattice of its own quarters half of the time.
+/// Rays from points in and around a box in all directions.
 fn rays(bounds: Aabb, count: u32) -> impl Iterator<Item = Ray> {
     let (origins, directions) = (OwenSobol::new(21), OwenSobol::new(22));
     (0..count).map(move |index| {

@@ -112,6 +112,25 @@ fn any_partition_shows_the_same() {
 }
 
 #[test]
+fn elements_that_triangles_cannot_be_divided_into_are_refused() {
+    let scene = builtin::build("cornell_box").unwrap();
+    let error = |threshold: f64, largest_element: f32| {
+        let fineness = Fineness { threshold, largest_element };
+        CellTracer::new(&scene, &fineness, &settings(PartitionKind::Uniform, 2)).err()
+    };
+    assert_eq!(error(-0.1, 1.0), Some(PartitionError::Threshold(-0.1)));
+    assert!(matches!(error(f64::NAN, 1.0), Some(PartitionError::Threshold(_))), "it would merge everything");
+    assert_eq!(error(1e-3, 0.0), Some(PartitionError::LargestElement(0.0)));
+    assert_eq!(error(1e-3, -1.0), Some(PartitionError::LargestElement(-1.0)));
+    assert!(matches!(error(1e-3, f32::NAN), Some(PartitionError::LargestElement(_))));
+    for area in [f32::MIN_POSITIVE, 1e-12, 1e-7] {
+        let most = Fineness::MOST_ELEMENTS;
+        assert_eq!(error(1e-3, area), Some(PartitionError::TooManyElements { area, most }));
+    }
+    assert_eq!([error(0.0, f32::INFINITY), error(1e-3, 1e-4)], [None, None]);
+}
+
+#[test]
 fn borders_tell_the_cells_that_an_exact_walk_passes() {
     let scene = builtin::build("salon").unwrap();
     for (kind, count) in [(PartitionKind::Uniform, 64), (PartitionKind::Balanced, 64), (PartitionKind::Hybrid, 120)] {

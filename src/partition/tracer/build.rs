@@ -3,10 +3,10 @@
 use glam::{DVec3, Vec2, Vec3};
 
 use super::records::{BorderRecord, CellRecord, FineRecord, SurfaceRecord};
-use super::{Simplified, Tables};
+use super::{Fineness, Simplified, Tables};
 use crate::geometry::clip::{Corner, SutherlandHodgman, vector_area};
 use crate::geometry::{Aabb, Face};
-use crate::partition::{CellId, Partition, Polygons};
+use crate::partition::{CellId, Partition, PartitionError, Polygons};
 
 /// How far around a cell surfaces count as being in it, in parts of the largest coordinate: more than rounding can shift
 /// where a ray meets one.
@@ -15,20 +15,14 @@ const MARGIN: f32 = 1.0 / 65_536.0;
 /// Fields of a lattice, at most: those of a surface of very many triangles hold several each.
 const MOST_FIELDS: u32 = 1 << 16;
 
-pub(super) fn tables(
-    partition: &Partition,
-    simplified: &Simplified,
-    polygons: &Polygons,
-    largest_element: f32,
-    has_back: impl Fn(usize) -> bool,
-) -> Tables {
+pub(super) fn tables(partition: &Partition, simplified: &Simplified, triangles: Vec<FineRecord>) -> Tables {
     let mut tables = Tables {
         cells: Vec::new(),
         borders: Vec::new(),
         surfaces: Vec::new(),
         indices: Vec::new(),
         corners: Vec::new(),
-        triangles: triangles(polygons, largest_element, has_back),
+        triangles,
     };
     for (cell, surfaces) in partition.ids().zip(surfaces_near(partition, simplified.surfaces())) {
         tables.add_cell(partition, cell, &surfaces);
@@ -39,17 +33,26 @@ pub(super) fn tables(
     tables
 }
 
-fn triangles(polygons: &Polygons, largest_element: f32, has_back: impl Fn(usize) -> bool) -> Vec<FineRecord> {
-    let mut first_element = 0;
+/// All fine triangles, each divided into elements of an area in square metres at most.
+pub(super) fn triangles(
+    polygons: &Polygons,
+    largest_element: f32,
+    has_back: impl Fn(usize) -> bool,
+) -> Result<Vec<FineRecord>, PartitionError> {
+    let most = Fineness::MOST_ELEMENTS;
+    let mut elements: u64 = 0;
     let record = |polygon: usize| {
         let [a, b, c] = [0, 1, 2].map(|corner| polygons.corners(polygon)[corner].to_array());
         // Halves of one square are to have as many elements each, however their areas are rounded.
         let parts = polygons.area(polygon) / f64::from(largest_element) * (1.0 - 1e-6);
         let divisions = (parts.sqrt().ceil() as u32).max(1);
         let sides = 1 + u32::from(has_back(polygon));
-        let record = FineRecord { a, divisions, b, first_element, c, sides };
-        first_element += record.elements();
-        record
+        let first_element = elements as u32;
+        elements = elements.saturating_add(u64::from(divisions).pow(2).saturating_mul(u64::from(sides)));
+        let is_room = elements <= u64::from(most);
+        is_room
+            .then_some(FineRecord { a, divisions, b, first_element, c, sides })
+            .ok_or(PartitionError::TooManyElements { area: largest_element, most })
     };
     (0..polygons.len()).map(record).collect()
 }

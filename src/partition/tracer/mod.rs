@@ -73,20 +73,41 @@ impl Default for Fineness {
     }
 }
 
+impl Fineness {
+    /// More elements than this are refused: some five gigabytes of them, and of what is counted at each.
+    pub const MOST_ELEMENTS: u32 = 1 << 26;
+
+    /// Finds values that no scene can be divided by.
+    ///
+    /// # Errors
+    /// Names what is wrong, and what may be asked for.
+    pub fn check(&self) -> Result<(), PartitionError> {
+        if self.threshold.is_nan() || self.threshold < 0.0 {
+            return Err(PartitionError::Threshold(self.threshold));
+        }
+        if self.largest_element.is_nan() || self.largest_element <= 0.0 {
+            return Err(PartitionError::LargestElement(self.largest_element));
+        }
+        Ok(())
+    }
+}
+
 impl CellTracer {
     /// Simplifies what takes part in a bake, and cuts what that leaves into cells.
     ///
     /// Materials count as opaque.
     ///
     /// # Errors
-    /// When there is nothing to cut, or not into so many cells of that kind.
+    /// When there is nothing to cut, or not into so many cells of that kind, or there would be too many elements.
     pub fn new(scene: &Scene, fineness: &Fineness, settings: &PartitionSettings) -> Result<Self, PartitionError> {
+        fineness.check()?;
         let (polygons, sources) = Polygons::of_scene(scene);
         let owners: Vec<u32> = sources.iter().map(|(surface, _)| surface.0).collect();
+        let has_back = |polygon: usize| scene.surface(sources[polygon].0).sides == Sides::Both;
+        let triangles = build::triangles(&polygons, fineness.largest_element, has_back)?;
         let simplified = Simplified::new(&polygons, &owners, fineness.threshold);
         let partition = Partition::new(simplified.surfaces(), settings)?;
-        let has_back = |polygon: usize| scene.surface(sources[polygon].0).sides == Sides::Both;
-        let tables = build::tables(&partition, &simplified, &polygons, fineness.largest_element, has_back);
+        let tables = build::tables(&partition, &simplified, triangles);
         Ok(Self { partition, simplified, sources, tables })
     }
 

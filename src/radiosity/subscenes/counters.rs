@@ -2,20 +2,16 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use glam::{Vec2, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
 
-use super::stages::{CHANNELS, Source};
+use super::shots::{End, Shots};
+use super::stages::CHANNELS;
 use super::{Stages, SubsceneElements};
-use crate::geometry::Ray;
-use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
-use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::partition::{CellId, CellTracer};
+use crate::geometry::sobol::hash2;
+use crate::partition::CellTracer;
 use crate::progress::Monitor;
 use crate::radiosity::StepError;
-
-/// How far above its element a ray begins, in parts of the largest coordinate, or of a metre.
-const LIFT: f32 = 1e-5;
 
 /// One bounce of light.
 pub struct Bounce<'a> {
@@ -69,56 +65,28 @@ pub trait Counters {
 
 /// Counts on the processor: the twin of `subscene_rays.wgsl`.
 pub struct CpuCounters<'a> {
-    tracer: &'a CellTracer,
+    shots: Shots<'a>,
     elements: &'a SubsceneElements,
-    /// What [`CellTracer::parts`] says of each element.
-    parts: Vec<crate::partition::FinePart>,
     counts: Counts,
     unshot: Vec<Vec3>,
     power: Vec<Vec3>,
 }
 
-/// Where a ray went.
-enum End {
-    Element(u32),
-    Escaped,
-    Absorbed,
-}
-
 impl<'a> CpuCounters<'a> {
-    /// Nothing is shot yet.
+    /// Nothing is shot yet; rays are to go from cell to cell.
     pub fn new(tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Self {
-        Self {
-            tracer,
-            elements,
-            parts: tracer.parts().collect(),
-            counts: Counts::default(),
-            unshot: elements.emitted.clone(),
-            power: elements.emitted.clone(),
-        }
+        Self::with(Shots::through_cells(tracer, elements), elements)
     }
 
-    fn trace(&self, source: Source, seed: u32, index: u32) -> End {
-        let element = source.element();
-        let (ray, cell) = self.departure(element, hash2(seed, source.number), index);
-        match self.tracer.closest_from(&ray, cell).0 {
-            None => End::Escaped,
-            Some(hit) => self.tracer.element_at(&hit).map_or(End::Absorbed, End::Element),
-        }
+    /// Rays are to go through a KD-tree of all triangles instead, which is built: a processor's fastest way, that others
+    /// are held against.
+    pub fn with_tree(tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Self {
+        Self::with(Shots::through_tree(tracer, elements), elements)
     }
 
-    /// A ray from an even point of an element, by the cosine about its normal, and the cell that it begins in.
-    pub(super) fn departure(&self, element: usize, seed: u32, index: u32) -> (Ray, CellId) {
-        let [x, y, u, v] = OwenSobol::new(seed).point(index);
-        let part = self.parts[element];
-        let record = &self.tracer.tables.triangles[part.triangle as usize];
-        let triangle = record.triangle();
-        let normal = if part.back { -triangle.normal() } else { triangle.normal() };
-        let position = triangle.at(record.in_part(part.part, uniform_triangle(Vec2::new(x, y))));
-        let origin = position + normal * (LIFT * position.abs().max_element().max(1.0));
-        let ray = Ray::new(origin, cosine_hemisphere(normal, Vec2::new(u, v)));
-        let middle = triangle.at(record.in_part(part.part, Vec2::splat(1.0 / 3.0)));
-        (ray, CellId(self.tracer.cell_towards(middle, origin, self.elements.cell[element])))
+    fn with(shots: Shots<'a>, elements: &'a SubsceneElements) -> Self {
+        let (unshot, power) = (elements.emitted.clone(), elements.emitted.clone());
+        Self { shots, elements, counts: Counts::default(), unshot, power }
     }
 
     /// What arrived becomes what is to be shot.
@@ -138,8 +106,9 @@ impl Counters for CpuCounters<'_> {
         for stage in 0..bounce.stages.count() {
             monitor.check()?;
             bounce.stages.sources(stage, bounce.allotment).par_iter().for_each(|&source| {
+                let (element, seed) = (source.element(), hash2(bounce.seed, source.number));
                 for index in 0..source.rays {
-                    let counter = match self.trace(source, bounce.seed, index) {
+                    let counter = match self.shots.end(element, seed, index) {
                         End::Element(element) => {
                             &arrived[CHANNELS * element as usize + source.number as usize % CHANNELS]
                         }

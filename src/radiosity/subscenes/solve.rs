@@ -18,8 +18,12 @@ pub struct SubsceneSolution {
     pub power: Vec<Vec3>,
     /// Bounces that were shot.
     pub bounces: u32,
+    /// Power that the first bounce brought all elements together, after reflection, lumens.
+    pub first_bounce: Vec3,
     /// Rays that were shot.
     pub rays: u64,
+    /// What each of them carried, lumens.
+    pub power_of_ray: f32,
     /// Those that left the scene.
     pub escaped: u64,
     /// Those that met backs without elements.
@@ -45,15 +49,23 @@ impl SubsceneElements {
         let first_rays = CHANNELS as f64 * first_rays(&self.area, &self.reflectance);
         let power_of_ray = first_power / first_rays;
         let (mut unshot, mut power) = (self.emitted.clone(), first_power);
-        let mut solution =
-            SubsceneSolution { power: Vec::new(), bounces: 0, rays: 0, escaped: 0, absorbed: 0, unshot: 0.0 };
+        let mut solution = SubsceneSolution {
+            power: Vec::new(),
+            bounces: 0,
+            first_bounce: Vec3::ZERO,
+            rays: 0,
+            power_of_ray: power_of_ray as f32,
+            escaped: 0,
+            absorbed: 0,
+            unshot: 0.0,
+        };
         while power > UNSHOT * first_power && solution.bounces < MOST_ITERATIONS {
             let allotment = allot_channels(&unshot, power, power_of_ray, hash2(seed, solution.bounces));
             let bounce = Bounce {
                 seed: hash2(seed, !solution.bounces),
                 allotment: &allotment,
                 stages: Stages::new(self, of_each),
-                power_of_ray: power_of_ray as f32,
+                power_of_ray: solution.power_of_ray,
             };
             counters.shoot(&bounce, monitor)?;
             let counts = counters.counts()?;
@@ -62,6 +74,9 @@ impl SubsceneElements {
             solution.escaped += u64::from(counts.escaped);
             solution.absorbed += u64::from(counts.absorbed);
             unshot = counters.unshot()?;
+            if solution.bounces == 1 {
+                solution.first_bounce = unshot.iter().sum();
+            }
             power = total(&unshot);
         }
         solution.unshot = if first_power > 0.0 { power / first_power } else { 0.0 };

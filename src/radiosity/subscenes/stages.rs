@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::SubsceneElements;
 
 /// Channels of colour, which shoot rays of their own.
-pub(super) const CHANNELS: usize = 3;
+pub(crate) const CHANNELS: usize = 3;
 
 /// The rays that one channel of one element shoots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -129,6 +129,25 @@ fn every_ray_is_counted_once_also_where_some_escape_and_backs_absorb() {
 }
 
 #[test]
+fn the_same_rays_arrive_at_the_same_elements_through_cells_and_through_a_tree() {
+    let scene = builtin::build("habitacion").unwrap();
+    let tracer = tracer(&scene, 1e-3, PartitionKind::Hybrid, 22);
+    let elements = SubsceneElements::new(&scene, &tracer);
+    let allotment = vec![4; 3 * elements.len()];
+    let counts =
+        [CpuCounters::new(&tracer, &elements), CpuCounters::with_tree(&tracer, &elements)].map(|mut counters| {
+            let stages = Stages::new(&elements, None);
+            let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 1.0 };
+            counters.shoot(&bounce, &Unmonitored).unwrap();
+            counters.counts().unwrap()
+        });
+    let pairs = counts[0].arrived.iter().zip(&counts[1].arrived);
+    let moved: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    let rays: u64 = allotment.iter().map(|&rays| u64::from(rays)).sum();
+    assert!(moved * 1_000 < rays && counts[0].arrived != vec![0; allotment.len()], "{moved} of {rays}");
+}
+
+#[test]
 fn without_simplification_the_same_rays_arrive_at_the_same_elements() {
     let scene = builtin::build("habitacion").unwrap();
     let counts = [1e-3, 0.0].map(|threshold| {
@@ -148,26 +167,13 @@ fn without_simplification_the_same_rays_arrive_at_the_same_elements() {
     assert!(moved * 1_000 < rays, "{moved} of {rays}");
 }
 
-/// The radiosity that fresh rays from an element find it should have, red light, lm/m2.
-fn gathered(counters: &CpuCounters, tracer: &CellTracer, radiosity: &[f64], element: usize, seed: u32) -> f64 {
-    const RAYS: u32 = 64;
-    let met = |index: u32| {
-        let (ray, cell) = counters.departure(element, seed, index);
-        let arrived = tracer.closest_from(&ray, cell).0.and_then(|hit| tracer.element_at(&hit));
-        arrived.map_or(0.0, |arrived| radiosity[arrived as usize])
-    };
-    (0..RAYS).map(met).sum::<f64>() / f64::from(RAYS)
-}
-
 #[test]
 fn counted_rays_light_the_cornell_box_as_the_gather_solver_does_but_for_the_noise_of_their_numbers() {
     let test = TestScene::cornell();
     let fineness = Fineness { largest_element: 0.02, ..Fineness::default() };
     let tracer = finer(&test.scene, fineness, PartitionKind::Uniform, 8);
-    let (elements, solution, _) = solve(&test.scene, &tracer, None);
+    let (_, solution, _) = solve(&test.scene, &tracer, None);
     let (texels, found) = test.solve(&SolverSettings { error: 0.01, ..SolverSettings::default() });
-    let sent: Vec3 = solution.power.iter().sum();
-    let power_of_ray = sent.element_sum() / solution.rays as f32;
     for surface in test.scene.surface_ids() {
         let of_surface =
             tracer.parts().zip(&solution.power).filter(|(part, _)| tracer.source(part.triangle).0 == surface);
@@ -179,28 +185,53 @@ fn counted_rays_light_the_cornell_box_as_the_gather_solver_does_but_for_the_nois
         let reflected = sum(&|texel| reflectance * (found.direct[texel] + found.indirect[texel]));
         let expected = reflected + sum(&|texel| core::f32::consts::PI * texels.emission[texel]);
         // Of n rays that arrive, the root of n is by chance.
-        let chance = (reflectance * power_of_ray * reflected).map(f32::sqrt);
+        let chance = (reflectance * solution.power_of_ray * reflected).map(f32::sqrt);
         let allowed = 4.0 * chance + 0.01 * expected;
         assert!((counted - expected).abs().cmple(allowed).all(), "{surface:?}: {counted} instead of {expected}");
     }
-    // Equation 2.13, by halves of fresh rays that share no noise.
-    let counters = CpuCounters::new(&tracer, &elements);
-    let radiosity = |power: &[Vec3]| -> Vec<f64> {
-        power.iter().zip(&elements.area).map(|(power, area)| f64::from(power.x / area)).collect()
-    };
-    let (all, emitted) = (radiosity(&solution.power), radiosity(&elements.emitted));
-    let (mut square, mut by_chance) = (0.0, 0.0);
-    for element in 0..elements.len() {
-        let (area, reflectance) = (f64::from(elements.area[element]), f64::from(elements.reflectance[element].x));
-        let reflected = all[element] - emitted[element];
-        let missed = [0, 1].map(|half| {
-            let seed = 2 * element as u32 + half;
-            reflected - reflectance * gathered(&counters, &tracer, &all, element, seed)
-        });
-        square += area * missed[0] * missed[1];
-        by_chance += reflectance * f64::from(power_of_ray) * reflected;
+}
+
+#[test]
+fn the_residual_is_what_numbers_of_rays_claim() {
+    let habitacion = builtin::build("habitacion").unwrap();
+    let cases = [
+        ("a Cornell box", TestScene::cornell().scene, 0.02, PartitionKind::Uniform, 8),
+        ("a room that shines", room(10.0), 0.01, PartitionKind::Hybrid, 15),
+        ("habitacion", habitacion, 0.3, PartitionKind::Balanced, 16),
+    ];
+    for (name, scene, largest_element, kind, count) in cases {
+        let tracer = finer(&scene, Fineness { largest_element, ..Fineness::default() }, kind, count);
+        let (elements, solution, _) = solve(&scene, &tracer, None);
+        let found = elements.residual(&tracer, &solution, 1, &Unmonitored).unwrap();
+        let SubsceneResidual { relative, standard_error, claimed } = found;
+        println!(
+            "{name}, {} elements, {} rays: residual {relative:.4}, give or take {standard_error:.4}, claimed {claimed:.4}: {:.2} times",
+            elements.len(),
+            solution.rays,
+            relative / claimed
+        );
+        assert!((0.8..1.2).contains(&(relative / claimed)), "{name}: {found:?}");
     }
-    let ratio = (square / by_chance).sqrt();
-    println!("residual over what numbers of rays claim: {ratio}");
-    assert!((0.8..1.2).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn the_residual_shows_what_is_missing_and_a_dark_scene_has_none() {
+    let scene = room(10.0);
+    let tracer = finer(&scene, Fineness { largest_element: 0.01, ..Fineness::default() }, PartitionKind::Uniform, 8);
+    let (elements, solution, _) = solve(&scene, &tracer, None);
+    let residual = |solution: &SubsceneSolution| elements.residual(&tracer, solution, 1, &Unmonitored).unwrap();
+    // Without any bounce, the first is missing, which is alike everywhere.
+    let emitted = SubsceneSolution { power: elements.emitted.clone(), ..solution.clone() };
+    let found = residual(&emitted).relative;
+    assert!((found - 1.0).abs() < 0.02, "{found}");
+    // A tenth too much of all reflected light is too much by a tenth of what is reflected less what that brings.
+    let brighter =
+        solution.power.iter().zip(&elements.emitted).map(|(power, emitted)| emitted + (power - emitted) * 1.1);
+    let found = residual(&SubsceneSolution { power: brighter.collect(), ..solution.clone() });
+    let noise = residual(&solution).relative * 1.1;
+    let expected = (noise * noise + 0.1 * 0.1).sqrt();
+    assert!((found.relative / expected - 1.0).abs() < 0.1, "{found:?} instead of {expected}");
+    let dark = room(0.0);
+    let (elements, solution, _) = solve(&dark, &tracer, None);
+    assert_eq!(elements.residual(&tracer, &solution, 1, &Unmonitored), Ok(SubsceneResidual::default()));
 }

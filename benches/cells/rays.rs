@@ -1,19 +1,18 @@
-//! What rays take through the cells of a partition, and what through a KD-tree, on the same graphics card.
-//!
-//! Prints a table: for each scene the tree, then partitions of every kind. `RAYS` in the environment asks for more rays, which
-//! a graphics card needs to have its hands full: a million, or more.
+//! The same rays through cells and through a KD-tree, on the same graphics card.
 
+use std::error::Error;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bevy_radiosity::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use bevy_radiosity::geometry::sobol::{OwenSobol, hash2};
 use bevy_radiosity::geometry::{Aabb, Ray, RayQuery, WatertightRay};
-use bevy_radiosity::gpu::{CellRayKernel, Gpu, GpuCells, GpuScene, GpuTree, Question, RayKernels, Stack};
+use bevy_radiosity::gpu::{CellRayKernel, CellRays, Gpu, GpuCells, GpuScene, GpuTree, Question, RayKernels, Stack};
 use bevy_radiosity::kdtree::{NodeKind, Preset, Tree, World};
-use bevy_radiosity::partition::{CellTracer, Factor, Fineness, PartitionKind, PartitionSettings};
+use bevy_radiosity::partition::{CellTracer, Factor, Fineness, PartitionKind};
 use bevy_radiosity::scene::{Scene, builtin};
 use glam::{Vec2, Vec3};
+
+use super::{cells, fastest, number};
 
 /// Rays of a scene, unless the environment says otherwise.
 const RAYS: u32 = 16_384;
@@ -33,22 +32,22 @@ struct Row {
     seconds: f64,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let gpu = Gpu::headless()?;
-    let wanted = std::env::var("RAYS").ok().and_then(|rays| rays.parse().ok()).unwrap_or(RAYS);
-    let elements = wanted.div_ceil(TOGETHER);
+/// The same rays through the tree and through cells: all that is timed lays them out, sends them, traces them and reads what
+/// they met. Which cell a ray begins in is found beforehand, as a solver knows it of its elements.
+pub fn print_table(gpu: &Gpu) -> Result<(), Box<dyn Error>> {
+    let elements = number("RAYS").unwrap_or(RAYS).div_ceil(TOGETHER);
     println!("{}, {} rays, {TOGETHER} of each of {elements} elements\n", gpu.name(), elements * TOGETHER);
     println!("| scene | accelerator | nodes or cells a ray | tests a ray | borders a ray | lanes idle | ms |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for name in ["edificio", "salon", "estudio"] {
         let scene = builtin::build(name).ok_or("there is no such scene")?;
-        compare(&gpu, name, &scene, elements)?;
+        compare(gpu, name, &scene, elements)?;
     }
     Ok(())
 }
 
-fn compare(gpu: &Gpu, name: &'static str, scene: &Scene, elements: u32) -> Result<(), Box<dyn std::error::Error>> {
-    let sorting = CellTracer::new(scene, &Fineness::default(), &settings(PartitionKind::Uniform, 64))?;
+fn compare(gpu: &Gpu, name: &'static str, scene: &Scene, elements: u32) -> Result<(), Box<dyn Error>> {
+    let sorting = CellTracer::new(scene, &Fineness::default(), &cells(PartitionKind::Uniform, 64, Factor::Area))?;
     let rays = rays_of(scene, &sorting, elements);
     let on_gpu = GpuScene::new(gpu, scene)?;
     let kernels = RayKernels::new(gpu, Stack::default(), on_gpu.trees());
@@ -67,10 +66,11 @@ fn compare(gpu: &Gpu, name: &'static str, scene: &Scene, elements: u32) -> Resul
     let kernel = CellRayKernel::new(gpu);
     for kind in [PartitionKind::Uniform, PartitionKind::Balanced, PartitionKind::Hybrid] {
         for count in [8, 64, 256, 512, 4096] {
-            let tracer = CellTracer::new(scene, &Fineness::default(), &settings(kind, count))?;
+            let tracer = CellTracer::new(scene, &Fineness::default(), &cells(kind, count, Factor::Area))?;
             let cells = GpuCells::new(gpu, &tracer)?;
+            let located = CellRays::new(&tracer, &rays);
             let mut answers = Vec::new();
-            let seconds = fastest(|| kernel.trace(gpu, &cells, &tracer, &rays).map(|found| answers = found))?;
+            let seconds = fastest(|| kernel.trace(gpu, &cells, &located).map(|found| answers = found))?;
             let borders = answers.iter().map(|answer| f64::from(answer.borders)).sum::<f64>() / rays.len() as f64;
             let work = answers.iter().map(|answer| [answer.cells, answer.surfaces]).collect();
             let accelerator = format!("{kind:?}, {}", tracer.partition().cells().len()).to_lowercase();
@@ -78,10 +78,6 @@ fn compare(gpu: &Gpu, name: &'static str, scene: &Scene, elements: u32) -> Resul
         }
     }
     Ok(())
-}
-
-fn settings(kind: PartitionKind, count: u32) -> PartitionSettings {
-    PartitionSettings { kind, count, factor: Factor::Area, ..PartitionSettings::default() }
 }
 
 /// Rays from points of triangles, the larger the likelier, by the cosine; those of one cell follow each other.
@@ -113,17 +109,6 @@ fn rays_of(scene: &Scene, sorting: &CellTracer, elements: u32) -> Vec<Ray> {
         .collect();
     rays.sort_by_key(|(cell, _)| *cell);
     rays.into_iter().map(|(_, ray)| ray).collect()
-}
-
-fn fastest<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
-    let mut seconds = f64::INFINITY;
-    // The first may compile.
-    for _ in 0..3 {
-        let started = Instant::now();
-        run()?;
-        seconds = seconds.min(started.elapsed().as_secs_f64());
-    }
-    Ok(seconds)
 }
 
 /// Nodes that a walk from near to far comes to, and triangles that it tests: what the shader does while its short stack
