@@ -29,9 +29,10 @@ pub(super) fn run(
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let wanted = &wanted[half];
         accumulators.sums.par_chunks_mut(TILE).enumerate().try_for_each(|(tile, sums)| {
-            monitor.check()?;
             let mut traced = 0;
             for (offset, sums) in sums.iter_mut().enumerate() {
+                // An element may take thousands of rays, and a tile of them seconds.
+                monitor.check()?;
                 let element = tile * TILE + offset;
                 traced += sample_element(transport, half, element, wanted[element], sums);
             }

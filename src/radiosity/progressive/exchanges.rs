@@ -1,5 +1,7 @@
 //! What share of a patch's light others get: found when it shoots first, and kept for when it shoots again.
 
+use std::collections::HashMap;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -97,7 +99,7 @@ impl Exchanges {
 /// most to shoot and will shoot again; others are found anew each time, and come out the same.
 #[derive(Debug, Default)]
 pub struct ExchangeCache {
-    kept: Vec<Option<Exchanges>>,
+    kept: HashMap<PatchId, Exchanges>,
     bytes: usize,
     most_bytes: usize,
     /// How many times exchanges were found.
@@ -106,8 +108,8 @@ pub struct ExchangeCache {
 
 impl ExchangeCache {
     /// Nothing found yet.
-    pub fn new(patches: usize, most_bytes: usize) -> Self {
-        Self { kept: vec![None; patches], bytes: 0, most_bytes, builds: 0 }
+    pub fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, ..Self::default() }
     }
 
     /// Lends a patch's exchanges, found first where they are not known.
@@ -117,7 +119,7 @@ impl ExchangeCache {
         build: impl FnOnce() -> Exchanges,
         work: impl FnOnce(&Exchanges) -> T,
     ) -> T {
-        if let Some(known) = &self.kept[patch.index()] {
+        if let Some(known) = self.kept.get(&patch) {
             return work(known);
         }
         let exchanges = build();
@@ -125,7 +127,7 @@ impl ExchangeCache {
         let result = work(&exchanges);
         if self.bytes + exchanges.bytes() <= self.most_bytes {
             self.bytes += exchanges.bytes();
-            self.kept[patch.index()] = Some(exchanges);
+            self.kept.insert(patch, exchanges);
         }
         result
     }
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn exchanges_are_found_once_as_long_as_memory_lasts() {
         let bytes = some(0.5, Vec3::ONE).bytes();
-        let mut cache = ExchangeCache::new(2, bytes);
+        let mut cache = ExchangeCache::new(bytes);
         for _ in 0..3 {
             cache.with(
                 PatchId::from_index(0),

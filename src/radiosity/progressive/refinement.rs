@@ -110,7 +110,7 @@ impl State {
 /// Light bounces at most as often as in a room that reflects this much of it.
 const MOST_REFLECTED: f64 = 0.9;
 
-/// What was shot.
+/// A shot that is to be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shot {
     /// By whom.
@@ -143,7 +143,7 @@ impl<'a> Refinement<'a> {
             bounds: patches.iter().map(bounds).collect(),
             states: patches.iter().map(state).collect(),
             occluders: Occluders::new(scene),
-            exchanges: ExchangeCache::new(patches.len(), options.most_bytes),
+            exchanges: ExchangeCache::new(options.most_bytes),
             glow: Vec::new(),
             rays: vec![0; patches.len()],
             patches,

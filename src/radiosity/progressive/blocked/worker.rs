@@ -69,7 +69,7 @@ impl Worker {
             interface,
             contents,
             pending: Pending::default(),
-            exchanges: ExchangeCache::new(common.patches, common.most_bytes),
+            exchanges: ExchangeCache::new(common.most_bytes),
             masks: MaskCache { most_bytes: common.most_bytes, ..MaskCache::default() },
             rays: vec![[0; 2]; common.patches],
         }
