@@ -225,7 +225,7 @@ impl Packed {
             && packed.tiles.iter().all(|&tile| (tile as usize) < most)
             && packed.values.len() == packed.tiles.len() * BLOCK
             && packed.scales.len() == rows
-            && packed.scales.iter().all(|scale| scale.is_finite());
+            && packed.scales.iter().all(|scale| scale.is_finite() && *scale >= 0.0);
         fits.then_some(packed)
     }
 }
@@ -549,16 +549,19 @@ mod tests {
     fn arrays_that_contradict_each_other_are_no_matrix() {
         let packed = filled(40, 20, 0.0);
         let PackedParts { tile_offsets, tiles, values, scales } = packed.parts();
-        let [offsets, tiles, scales] =
-            [tile_offsets.to_vec(), tiles.to_vec(), scales.iter().map(|s| s.to_bits()).collect()];
+        let [offsets, tiles] = [tile_offsets, tiles].map(<[u32]>::to_vec);
         let of = |rows, offsets: &[u32], tiles: &[u32], count: usize| {
-            let scales = scales.iter().map(|&scale| f32::from_bits(scale)).collect();
-            Packed::from_parts([rows, 20], offsets.to_vec(), tiles.to_vec(), values[..count].to_vec(), scales)
+            let values = values[..count].to_vec();
+            Packed::from_parts([rows, 20], offsets.to_vec(), tiles.to_vec(), values, scales.to_vec())
         };
         assert_eq!(of(40, &offsets, &tiles, values.len()), Some(packed.clone()));
         assert_eq!(of(80, &offsets, &tiles, values.len()), None);
         assert_eq!(of(40, &[0, 9, 6], &tiles, values.len()), None);
         assert_eq!(of(40, &offsets, &[0, 1, 2, 0, 1, 3], values.len()), None);
         assert_eq!(of(40, &offsets, &tiles, values.len() - 1), None);
+        for scale in [-1.0, f32::NAN, f32::INFINITY] {
+            let scales = core::iter::once(scale).chain(scales[1..].iter().copied()).collect();
+            assert_eq!(Packed::from_parts([40, 20], offsets.clone(), tiles.clone(), values.to_vec(), scales), None);
+        }
     }
 }
