@@ -184,19 +184,17 @@ impl Relighter {
         let mut living: HashSet<u64> = HashSet::new();
         for LiveLight { id, light, is_excluded } in lights {
             living.insert(*id);
-            if let Some(fault) = fault_of(&light.kind) {
+            if let Some(fault) = fault_of(&light.kind).filter(|_| !is_excluded) {
                 self.warn(*id, &light.name, fault, &mut warnings);
                 continue;
             }
             let now = Shining::lamp(light.kind);
             let known = self.slots.iter().position(|slot| slot.owner == Some(*id));
             match known.or_else(|| self.baked_slot_of(&light.name, &now)) {
-                Some(_) if *is_excluded && known.is_some() => {}
-                Some(index) if *is_excluded => self.slots[index].owner = Some(*id),
-                Some(index) if known.is_some() => self.is_stale |= self.slots[index].set(now),
                 Some(index) => {
-                    self.slots[index].adopt(*id, now);
-                    self.is_stale |= self.slots[index].is_changed();
+                    let slot = &mut self.slots[index];
+                    slot.is_excluded = *is_excluded;
+                    self.is_stale |= if known.is_some() { slot.set(now) } else { slot.adopt(*id, now) };
                 }
                 None if *is_excluded => {}
                 None => {

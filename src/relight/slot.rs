@@ -36,6 +36,8 @@ pub struct Slot {
     pub name: String,
     /// Who it is in the running game; none for one that has not been seen there, or is gone.
     pub owner: Option<u64>,
+    /// It stays as it was baked, or dark if it was not, whatever happens to it.
+    pub is_excluded: bool,
     /// As it was baked; none for one that came later.
     rest: Option<Shining>,
     now: Shining,
@@ -66,6 +68,7 @@ impl Slot {
         Self {
             name: name.to_owned(),
             owner: None,
+            is_excluded: false,
             rest: None,
             now,
             at_rest: None,
@@ -85,19 +88,21 @@ impl Slot {
         self.rest.is_some() && self.owner.is_none()
     }
 
-    /// Takes it for a light of the game. What is the same but for rounding is what was baked.
-    pub fn adopt(&mut self, id: u64, now: Shining) {
+    /// Takes it for a light of the game; true when it is another than before. What is the same but for rounding is what was
+    /// baked.
+    pub fn adopt(&mut self, id: u64, now: Shining) -> bool {
         self.owner = Some(id);
         if let Some(rest) = &mut self.rest
             && rest.is_nearly(&now)
         {
             *rest = now;
         }
-        self.set(now);
+        self.set(now)
     }
 
-    /// What it is now; true when that is news.
+    /// What it is now, unless it is excluded; true when that is news.
     pub fn set(&mut self, now: Shining) -> bool {
+        let now = if self.is_excluded { self.rest.unwrap_or(self.dark()) } else { now };
         let is_news = self.now != now;
         self.now = now;
         is_news
@@ -106,7 +111,12 @@ impl Slot {
     /// It has gone; true when that is news.
     pub fn leave(&mut self) -> bool {
         self.owner = None;
-        self.set(Shining { strength: Vec3::ZERO, ..self.now })
+        self.set(self.dark())
+    }
+
+    /// As it is, switched off.
+    fn dark(&self) -> Shining {
+        Shining { strength: Vec3::ZERO, ..self.now }
     }
 
     /// True when it is nothing and never was.
