@@ -50,9 +50,6 @@ pub struct Slot {
     pub keeps_own: bool,
 }
 
-/// What the direct light of a light is to be multiplied with before it is added to pages.
-pub type Factor = Vec3;
-
 impl Slot {
     /// A light that is in the pages.
     pub fn baked(name: &str, rest: Shining) -> Self {
@@ -119,7 +116,7 @@ impl Slot {
         Shining { strength: Vec3::ZERO, ..self.now }
     }
 
-    /// True when it is nothing and never was.
+    /// True when it is neither in the pages nor anybody's.
     pub fn is_over(&self) -> bool {
         self.rest.is_none() && self.owner.is_none()
     }
@@ -294,8 +291,8 @@ impl Slot {
         self.changes().filter_map(|(strength, which)| Some((strength, self.reach(which)?)))
     }
 
-    /// What to add of its direct light to pages that hold it, once that is known.
-    pub fn direct(&self) -> Option<(Factor, &[Received])> {
+    /// What to add of its direct light to pages that hold it, once that is known: what to multiply with, and that of receivers.
+    pub fn direct(&self) -> Option<(Vec3, &[Received])> {
         let rest = self.rest.filter(|_| self.is_changed())?;
         let receivers = self.at_rest.as_ref()?.receivers()?;
         let factor = if self.has_moved() { -rest.strength } else { self.now.strength - rest.strength };

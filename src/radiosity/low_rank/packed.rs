@@ -447,7 +447,7 @@ mod tests {
             for (row, product) in products.iter().enumerate() {
                 for channel in 0..3 {
                     let terms = (0..columns).map(|column| entry(row, column) * vector[column][channel]);
-                    // A sixteenth of a thousandth of the row's largest, for each of its values, in the worst case.
+                    // Half of one 65,535th of the row's largest, for each of its values, in the worst case.
                     let rounding = columns as f32 * 0.5 / ONE + 1e-6;
                     assert!((product[channel] - terms.sum::<f32>()).abs() < rounding, "{rows} x {columns}: {row}");
                 }
