@@ -73,7 +73,8 @@ pub struct Doors {
     lights: Vec<Shining>,
     /// Direct irradiance of all receivers from the baked lights, lux, where the doors were baked.
     direct: Vec<Vec3>,
-    /// What elements reflect in the colours as they are, and transport, where the doors were baked.
+    /// Colours as they are, what elements reflect in them, and transport, where the doors were baked.
+    paints: Vec<Paint>,
     reflectance: Vec<Vec3>,
     painted: Arc<Precomputed>,
     /// What was placed last: doors that are not where they were baked, and transport in their colours.
@@ -95,6 +96,7 @@ impl Doors {
             lit: lit(&level.scene),
             showing: level.shown(),
             direct: vec![Vec3::ZERO; transport.elements()],
+            paints: Vec::new(),
             reflectance: level.elements.reflectance.clone(),
             painted: Arc::clone(&level.precomputed),
             placed: (Vec::new(), Arc::clone(&level.precomputed)),
@@ -121,6 +123,11 @@ impl Doors {
     /// Gives surfaces other colours in all places that are worked out from now on. Those that are not named, or
     /// [cannot be painted](Paint::fault), have those that they were baked with.
     pub fn paint(&mut self, paints: &[Paint]) {
+        // Doors move more often than colours change.
+        if paints == self.paints {
+            return;
+        }
+        self.paints = paints.to_vec();
         let reflectance = reflectance(&self.level, paints);
         if reflectance != self.reflectance {
             self.painted = painted(&self.level, &reflectance);
