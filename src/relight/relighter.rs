@@ -277,6 +277,7 @@ impl Relighter {
             update.waiting = self.slots.iter().filter(is_waiting).count();
         }
         if may_rest {
+            self.turns.prepare(&mut self.slots, &self.order);
             // A light of which nothing is shown yet comes before better knowledge of another.
             if !self.has_unseen() {
                 update.rays += self.rest(settings, update.rays);
@@ -396,7 +397,6 @@ impl Relighter {
     /// Goes on with what lights come to that rest, when so many rays have been traced; how many that took.
     fn rest(&mut self, settings: &UpdateSettings, traced: u64) -> u64 {
         let Self { level, lit, order, slots, pages, weights, turns, updates, .. } = self;
-        turns.prepare(slots, order);
         let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
         let budget = u64::from(settings.rays).saturating_sub(traced).max(1);
         let following = Following { receiving, pages, weights, sweeps: settings.sweeps, budget };
