@@ -15,6 +15,8 @@ mod drawn;
 mod files;
 #[path = "plugin/live/mod.rs"]
 mod live;
+#[path = "plugin/partition.rs"]
+mod partition;
 #[path = "plugin/relight.rs"]
 mod relight;
 #[path = "plugin/relight_graphics.rs"]

@@ -9,7 +9,7 @@ use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::Content;
 use bevy_radiosity::radiosity::low_rank::{Precomputed, Receivers, StoredTransport};
-use bevy_radiosity::relight::{Level, LiveLight, Relighter, UpdateSettings};
+use bevy_radiosity::relight::{LazyShowing, Level, LiveLight, Relighter, UpdateSettings};
 use bevy_radiosity::scene::{Light, LightKind, load};
 use glam::Vec3;
 
@@ -71,7 +71,8 @@ fn room(wanted: usize, count: usize) -> Result<Level, Box<dyn Error>> {
     let hits = StoredTransport::new(&transport.patches.order, &elements.reflectance, []);
     let pages = layout.pages.iter().map(|&size| Page::new(size)).collect();
     let precomputed = Arc::new(Precomputed { transport, receivers, hits });
-    Ok(Level { scene, world, elements, precomputed, pages, content: Content::Indirect })
+    let showing = LazyShowing::default();
+    Ok(Level { scene, world, elements, precomputed, pages, content: Content::Indirect, showing })
 }
 
 fn lamp_at(angle: f32) -> LiveLight {

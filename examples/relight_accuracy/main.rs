@@ -249,6 +249,7 @@ impl Level {
             precomputed: Arc::new(precomputed),
             pages: Arc::new([]),
             content: Content::Indirect,
+            showing: relight::LazyShowing::default(),
         };
         Live { order, relighter: timed("first of all", || Relighter::new(level)) }
     }

@@ -78,7 +78,7 @@ const MOST_CELLS: u32 = 512;
 /// Which partition is drawn, and what came of it.
 pub fn draw_partition(ui: &mut egui::Ui, wanted: &mut Option<PartitionSettings>, cells: &PartitionCells) {
     let mut is_shown = wanted.is_some();
-    let hint = "Cuts what a bake or a live view was built from last into subscenes, and draws their boxes.";
+    let hint = "Cuts what would take part in a bake now into subscenes, and draws their boxes.";
     ui.checkbox(&mut is_shown, "partition").on_hover_text(hint);
     if !is_shown {
         *wanted = None;

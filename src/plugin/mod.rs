@@ -22,6 +22,7 @@
 //! | [`LightmapOverlayPlugin`] | draws texels, charts or buried texels over baked surfaces: [`LightmapOverlay`] |
 //! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
 //! | [`RelightPlugin`] | has lightmaps follow their lights: [`Relight`], [`RelightDoor`], [`RelightExclude`], [`RelightStatus`] |
+//! | [`PartitionCellsPlugin`] | cuts the world into the cells of a partition, for debug views: [`PartitionCells`] |
 //! | [`LiveViewPlugin`] | path traces what a camera sees: [`LiveView`], [`LiveViewStatus`] |
 //!
 //! Baked lights have `affects_lightmapped_mesh_diffuse` off while lightmaps are shown. Bevy's deferred renderer ignores

@@ -248,8 +248,8 @@ mod tests {
     use crate::kdtree::{Preset, World};
     use crate::radiosity::Content;
     use crate::radiosity::test_scene::{TestScene, grey, precomputed};
-    use crate::relight::Level;
     use crate::relight::order::Order;
+    use crate::relight::{LazyShowing, Level};
 
     /// A room of two metres, with elements of a quarter of a metre of which 64 rays each are known.
     fn room() -> Level {
@@ -259,7 +259,8 @@ mod tests {
         let scene = Arc::new(test.scene);
         let world = Arc::new(World::build(scene.clone(), Preset::fast()));
         let precomputed = Arc::new(precomputed(&scene, &*world, &elements, 6, 32));
-        Level { scene, world, elements, precomputed, pages: Arc::new([]), content: Content::Indirect }
+        let showing = LazyShowing::default();
+        Level { scene, world, elements, precomputed, pages: Arc::new([]), content: Content::Indirect, showing }
     }
 
     #[test]

@@ -22,12 +22,12 @@ use super::lights::{Shining, baked_lights, lit};
 use super::near::Near;
 use super::order::Order;
 use super::reach::{Reach, Receiving};
+use super::showing::{LazyShowing, Showing};
 use super::slot::rounds;
-use super::texels::Texels;
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::kdtree::{Preset, World};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{Followed, LowRank, Moved, Precomputed, Smoothing};
+use crate::radiosity::low_rank::{Followed, LowRank, Moved, Precomputed};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
@@ -69,12 +69,12 @@ pub struct Doors {
     level: Level,
     lit: Arc<Scene>,
     order: Order,
-    smoothing: Smoothing,
-    texels: Vec<Texels>,
+    showing: Arc<Showing>,
     lights: Vec<Shining>,
     /// Direct irradiance of all receivers from the baked lights, lux, where the doors were baked.
     direct: Vec<Vec3>,
-    /// What elements reflect in the colours as they are, and transport, where the doors were baked.
+    /// Colours as they are, what elements reflect in them, and transport, where the doors were baked.
+    paints: Vec<Paint>,
     reflectance: Vec<Vec3>,
     painted: Arc<Precomputed>,
     /// What was placed last: doors that are not where they were baked, and transport in their colours.
@@ -94,9 +94,9 @@ impl Doors {
         let lights: Vec<Shining> = baked_lights(&level.scene).into_iter().map(|(_, shining)| shining).collect();
         let mut doors = Self {
             lit: lit(&level.scene),
-            smoothing: Smoothing::new(&level.precomputed),
-            texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
+            showing: level.shown(),
             direct: vec![Vec3::ZERO; transport.elements()],
+            paints: Vec::new(),
             reflectance: level.elements.reflectance.clone(),
             painted: Arc::clone(&level.precomputed),
             placed: (Vec::new(), Arc::clone(&level.precomputed)),
@@ -123,6 +123,11 @@ impl Doors {
     /// Gives surfaces other colours in all places that are worked out from now on. Those that are not named, or
     /// [cannot be painted](Paint::fault), have those that they were baked with.
     pub fn paint(&mut self, paints: &[Paint]) {
+        // Doors move more often than colours change.
+        if paints == self.paints {
+            return;
+        }
+        self.paints = paints.to_vec();
         let reflectance = reflectance(&self.level, paints);
         if reflectance != self.reflectance {
             self.painted = painted(&self.level, &reflectance);
@@ -183,13 +188,13 @@ impl Doors {
         let mut more = spread(&transport, &direct);
         more.iter_mut().zip(before).for_each(|(after, before)| *after -= before);
         let mut smooth = vec![Vec3::ZERO; elements.len()];
-        self.smoothing.smooth(&more, &mut smooth);
+        self.showing.smoothing.smooth(&more, &mut smooth);
         let shown = if *content == Content::Full { &*change } else { &[] };
         let more: Vec<Vec3> = (0..elements.len())
             .map(|row| smooth[row] + detours[row] + shown.get(row).copied().unwrap_or_default())
             .collect();
         let mut pages = self.level.pages.to_vec();
-        for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texels) {
+        for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.showing.texels) {
             texels.draw(&baked.texels, &more, &mut page.texels);
         }
         let precomputed = match transport {
@@ -200,8 +205,15 @@ impl Doors {
                 Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits })
             }
         };
-        let level =
-            Level { scene, world, elements: Arc::clone(elements), precomputed, pages: pages.into(), content: *content };
+        let level = Level {
+            scene,
+            world,
+            elements: Arc::clone(elements),
+            precomputed,
+            pages: pages.into(),
+            content: *content,
+            showing: LazyShowing::default(),
+        };
         Ok(Placed { level, boxes, asked: followed.elements })
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
+use super::showing::LazyShowing;
 use crate::geometry::RayQuery;
 use crate::lightmap::{Elements, Layout, Page};
 use crate::progress::{Cancelled, Monitor};
@@ -26,6 +27,8 @@ pub struct Level {
     pub pages: Arc<[Page]>,
     /// Which light they hold.
     pub content: Content,
+    /// How light is shown in them: `default()` until someone asks. A level of other pages or transport needs another.
+    pub showing: LazyShowing,
 }
 
 /// Why a level cannot be relit.
@@ -56,7 +59,7 @@ impl Level {
         if !are_of(&elements, &precomputed) {
             return Err(LevelError::OtherElements);
         }
-        Ok(Self { scene, world, elements, precomputed, pages: pages.into(), content })
+        Ok(Self { scene, world, elements, precomputed, pages: pages.into(), content, showing: LazyShowing::default() })
     }
 }
 

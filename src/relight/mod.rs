@@ -31,6 +31,7 @@
 //! | `resting` | light followed from element to element once it rests |
 //! | `turns` | whose turn it is among lights that rest, and which keep what they came to |
 //! | `pages` | from light to texels, on the processor |
+//! | `showing` | what that takes, once for all copies of a level |
 //! | `texels` | which texels show which receivers |
 //!
 //! **Direct light.** Pages that hold indirect light alone ([`Content::Indirect`](crate::radiosity::Content)) leave it to the
@@ -65,6 +66,7 @@ mod pages;
 mod reach;
 mod relighter;
 mod resting;
+mod showing;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -77,4 +79,5 @@ pub use level::{Level, LevelError};
 pub use light::Difference;
 pub use lights::{LiveLight, LivePanel, switched_off};
 pub use relighter::{Relighter, Update, UpdateSettings};
+pub use showing::LazyShowing;
 pub use texels::Texels;

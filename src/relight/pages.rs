@@ -1,17 +1,19 @@
 //! From light of patches to texels, on the processor. The graphics card does the same in `gpu::GpuPages`.
 
+use std::sync::Arc;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
 use super::level::Level;
 use super::light::Difference;
+use super::showing::Showing;
 use super::texels::Texels;
-use crate::radiosity::low_rank::{LowRank, Precomputed, Smoothing};
+use crate::radiosity::low_rank::{LowRank, Smoothing};
 
 /// The pages as they are shown.
 pub struct Pages {
-    smoothing: Smoothing,
-    texels: Vec<Texels>,
+    showing: Arc<Showing>,
     /// What patches reflected when pages were drawn last, and what elements got of it; none before.
     spread: Option<(Vec<Vec3>, Vec<Vec3>)>,
     shown: Vec<Vec<Vec3>>,
@@ -20,21 +22,19 @@ pub struct Pages {
 impl Pages {
     /// As they were baked.
     pub fn new(level: &Level) -> Self {
-        let Precomputed { transport, receivers, .. } = &*level.precomputed;
         Self {
-            smoothing: Smoothing::new(&level.precomputed),
-            texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
+            showing: level.shown(),
             spread: None,
             shown: level.pages.iter().map(|page| page.texels.clone()).collect(),
         }
     }
 
     pub fn smoothing(&self) -> &Smoothing {
-        &self.smoothing
+        &self.showing.smoothing
     }
 
     pub fn texels(&self) -> &[Texels] {
-        &self.texels
+        &self.showing.texels
     }
 
     /// Irradiance / pi, cd/m2, rows from the top.
@@ -46,7 +46,7 @@ impl Pages {
     pub fn spread(&self, transport: &LowRank, patches: &[Vec3]) -> Vec<Vec3> {
         let mut smooth = vec![Vec3::ZERO; transport.elements()];
         if patches.iter().any(|light| *light != Vec3::ZERO) {
-            self.smoothing.smooth(&transport.spread(patches), &mut smooth);
+            self.showing.smoothing.smooth(&transport.spread(patches), &mut smooth);
         }
         smooth
     }
@@ -66,7 +66,7 @@ impl Pages {
             all.extend(spread.iter().zip(light.elements).map(|(spread, more)| *spread + *more));
         }
         let more = if all.is_empty() { &spread } else { &all };
-        let pages = self.shown.par_iter_mut().zip(&*level.pages).zip(&self.texels).enumerate();
+        let pages = self.shown.par_iter_mut().zip(&*level.pages).zip(&self.showing.texels).enumerate();
         let different = pages
             .filter_map(|(index, ((shown, baked), texels))| texels.draw(&baked.texels, more, shown).then_some(index))
             .collect();

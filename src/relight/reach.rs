@@ -193,7 +193,7 @@ impl Reach {
                         let (found, traced) = receiving.spread(row).ask(light, round);
                         (found / receiving.visible(row), traced)
                     } else {
-                        receiving.ask(light, &receiving.middle(row), row, round)
+                        receiving.ask_middle(light, row, round)
                     };
                     let found = found * factor;
                     rays += traced;
@@ -247,6 +247,11 @@ fn add_by_row<'a>(sums: &mut Vec<Received>, more: impl Iterator<Item = &'a Recei
     });
 }
 
+/// What the next question of a receiver is asked with: two numbers for where on it, and two for where on the light.
+fn numbers(row: u32, round: u32) -> [f32; 4] {
+    OwenSobol::new(hash2(SEED, row)).point(round)
+}
+
 /// Points all over a receiver.
 pub struct Spread<'a> {
     receiving: &'a Receiving<'a>,
@@ -258,9 +263,9 @@ impl Spread<'_> {
     /// Direct irradiance of a point of it from one point of a light, and how many rays that took. Nothing reaches points
     /// inside of other geometry.
     pub fn ask(&self, light: &OneLight, round: u32) -> (Vec3, u64) {
-        let [x, y, ..] = OwenSobol::new(hash2(SEED, self.row)).point(round);
+        let [x, y, u, v] = numbers(self.row, round);
         let point = self.sampler.sample(Vec2::new(x, y));
-        self.receiving.ask(light, &point, self.row, round)
+        self.receiving.ask(light, &point, [u, v], (self.row, round))
     }
 }
 
@@ -299,23 +304,25 @@ impl Receiving<'_> {
         ElementId(self.level.precomputed.transport.patches.order[row as usize])
     }
 
-    /// The middle of a receiver.
-    fn middle(&self, row: u32) -> SurfacePoint {
+    /// Direct irradiance of the middle of a receiver from one point of a light, and how many rays that took.
+    fn ask_middle(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, u64) {
         let receivers = &self.level.precomputed.receivers;
-        SurfacePoint {
+        let middle = SurfacePoint {
             position: receivers.centre[row as usize],
             geometric_normal: receivers.geometric_normal[row as usize],
             shading_normal: receivers.shading_normal[row as usize],
             triangle: 0,
             barycentric: Vec2::ZERO,
-        }
+        };
+        let [.., u, v] = numbers(row, round);
+        self.ask(light, &middle, [u, v], (row, round))
     }
 
-    /// Direct irradiance of a point of a receiver from one point of a light, and how many rays that took.
-    fn ask(&self, light: &OneLight, point: &SurfacePoint, row: u32, round: u32) -> (Vec3, u64) {
-        let [.., u, v] = OwenSobol::new(hash2(SEED, row)).point(round);
+    /// Direct irradiance of a point of a receiver from the point of a light that two numbers choose, and how many rays that
+    /// took. `question` tells chance apart: which receiver asks, and how often it has.
+    fn ask(&self, light: &OneLight, point: &SurfacePoint, u: [f32; 2], question: (u32, u32)) -> (Vec3, u64) {
         let (mut found, mut rays) = (Vec3::ZERO, 0);
-        if let Some(sample) = light.sample(point.origin(), point.shading_normal, [u, v])
+        if let Some(sample) = light.sample(point.origin(), point.shading_normal, u)
             && sample.direction.dot(point.geometric_normal) > 0.0
         {
             let by_chance = point.shading_normal.dot(sample.direction).max(0.0) * FRAC_1_PI;
@@ -324,6 +331,7 @@ impl Receiving<'_> {
             rays = 1;
         }
         if light.can_be_met() {
+            let (row, round) = question;
             let [x, y, ..] = OwenSobol::new(hash2(SEED_OF_CHANCE, row)).point(round);
             found += self.meet(light, point, Vec2::new(x, y));
             rays += 1;

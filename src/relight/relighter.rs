@@ -184,19 +184,17 @@ impl Relighter {
         let mut living: HashSet<u64> = HashSet::new();
         for LiveLight { id, light, is_excluded } in lights {
             living.insert(*id);
-            if let Some(fault) = fault_of(&light.kind) {
+            if let Some(fault) = fault_of(&light.kind).filter(|_| !is_excluded) {
                 self.warn(*id, &light.name, fault, &mut warnings);
                 continue;
             }
             let now = Shining::lamp(light.kind);
             let known = self.slots.iter().position(|slot| slot.owner == Some(*id));
             match known.or_else(|| self.baked_slot_of(&light.name, &now)) {
-                Some(_) if *is_excluded && known.is_some() => {}
-                Some(index) if *is_excluded => self.slots[index].owner = Some(*id),
-                Some(index) if known.is_some() => self.is_stale |= self.slots[index].set(now),
                 Some(index) => {
-                    self.slots[index].adopt(*id, now);
-                    self.is_stale |= self.slots[index].is_changed();
+                    let slot = &mut self.slots[index];
+                    slot.is_excluded = *is_excluded;
+                    self.is_stale |= if known.is_some() { slot.set(now) } else { slot.adopt(*id, now) };
                 }
                 None if *is_excluded => {}
                 None => {
@@ -279,6 +277,7 @@ impl Relighter {
             update.waiting = self.slots.iter().filter(is_waiting).count();
         }
         if may_rest {
+            self.turns.prepare(&mut self.slots, &self.order);
             // A light of which nothing is shown yet comes before better knowledge of another.
             if !self.has_unseen() {
                 update.rays += self.rest(settings, update.rays);
@@ -398,7 +397,6 @@ impl Relighter {
     /// Goes on with what lights come to that rest, when so many rays have been traced; how many that took.
     fn rest(&mut self, settings: &UpdateSettings, traced: u64) -> u64 {
         let Self { level, lit, order, slots, pages, weights, turns, updates, .. } = self;
-        turns.prepare(slots, order);
         let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
         let budget = u64::from(settings.rays).saturating_sub(traced).max(1);
         let following = Following { receiving, pages, weights, sweeps: settings.sweeps, budget };

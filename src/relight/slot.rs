@@ -36,6 +36,8 @@ pub struct Slot {
     pub name: String,
     /// Who it is in the running game; none for one that has not been seen there, or is gone.
     pub owner: Option<u64>,
+    /// It stays as it was baked, or dark if it was not, whatever happens to it.
+    pub is_excluded: bool,
     /// As it was baked; none for one that came later.
     rest: Option<Shining>,
     now: Shining,
@@ -47,9 +49,6 @@ pub struct Slot {
     /// There is room for what it comes to once it rests.
     pub keeps_own: bool,
 }
-
-/// What the direct light of a light is to be multiplied with before it is added to pages.
-pub type Factor = Vec3;
 
 impl Slot {
     /// A light that is in the pages.
@@ -66,6 +65,7 @@ impl Slot {
         Self {
             name: name.to_owned(),
             owner: None,
+            is_excluded: false,
             rest: None,
             now,
             at_rest: None,
@@ -85,19 +85,21 @@ impl Slot {
         self.rest.is_some() && self.owner.is_none()
     }
 
-    /// Takes it for a light of the game. What is the same but for rounding is what was baked.
-    pub fn adopt(&mut self, id: u64, now: Shining) {
+    /// Takes it for a light of the game; true when it is another than before. What is the same but for rounding is what was
+    /// baked.
+    pub fn adopt(&mut self, id: u64, now: Shining) -> bool {
         self.owner = Some(id);
         if let Some(rest) = &mut self.rest
             && rest.is_nearly(&now)
         {
             *rest = now;
         }
-        self.set(now);
+        self.set(now)
     }
 
-    /// What it is now; true when that is news.
+    /// What it is now, unless it is excluded; true when that is news.
     pub fn set(&mut self, now: Shining) -> bool {
+        let now = if self.is_excluded { self.rest.unwrap_or(self.dark()) } else { now };
         let is_news = self.now != now;
         self.now = now;
         is_news
@@ -106,10 +108,15 @@ impl Slot {
     /// It has gone; true when that is news.
     pub fn leave(&mut self) -> bool {
         self.owner = None;
-        self.set(Shining { strength: Vec3::ZERO, ..self.now })
+        self.set(self.dark())
     }
 
-    /// True when it is nothing and never was.
+    /// As it is, switched off.
+    fn dark(&self) -> Shining {
+        Shining { strength: Vec3::ZERO, ..self.now }
+    }
+
+    /// True when it is neither in the pages nor anybody's.
     pub fn is_over(&self) -> bool {
         self.rest.is_none() && self.owner.is_none()
     }
@@ -284,8 +291,8 @@ impl Slot {
         self.changes().filter_map(|(strength, which)| Some((strength, self.reach(which)?)))
     }
 
-    /// What to add of its direct light to pages that hold it, once that is known.
-    pub fn direct(&self) -> Option<(Factor, &[Received])> {
+    /// What to add of its direct light to pages that hold it, once that is known: what to multiply with, and that of receivers.
+    pub fn direct(&self) -> Option<(Vec3, &[Received])> {
         let rest = self.rest.filter(|_| self.is_changed())?;
         let receivers = self.at_rest.as_ref()?.receivers()?;
         let factor = if self.has_moved() { -rest.strength } else { self.now.strength - rest.strength };

@@ -265,6 +265,9 @@ fn a_lamp_that_is_switched_off_and_on_again_leaves_no_trace_and_takes_no_ray_aga
         // Whoever lights the room again under that name is the same lamp.
         let again = [LiveLight { id: 77, light: lamp_at(LAMP, 10.0), is_excluded: false }];
         relighter.set_lights(&again, &[]);
+        assert_eq!(settle(&mut relighter), 0);
+        assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
+        relighter.set_lights(&[], &[]);
         relighter.set_enabled(false);
         assert_eq!(settle(&mut relighter), 0);
         assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
@@ -323,14 +326,44 @@ fn impossible_lights_are_named_once_and_ignored() {
     assert_eq!(bits(&relighter, &indirect().pages), baked_bits(&indirect().pages));
 }
 
+/// The same lights, left out of relighting.
+fn excluded(lights: &[Light]) -> Vec<LiveLight> {
+    live(lights).into_iter().map(|light| LiveLight { is_excluded: true, ..light }).collect()
+}
+
 #[test]
 fn excluded_lights_stay_as_they_were_baked() {
-    let mut relighter = Relighter::new(level_of(indirect()));
-    let excluded = |light: Light, id| LiveLight { id, light, is_excluded: true };
-    relighter.set_lights(&[excluded(lamp_at(LAMP, 10.0), 1)], &[]);
+    for bake in [indirect(), full()] {
+        let mut relighter = Relighter::new(level_of(bake));
+        let torch = Light { name: "torch".to_owned(), ..lamp_at(Vec3::ZERO, 5.0) };
+        relighter.set_lights(&excluded(&[lamp_at(LAMP, 10.0)]), &[]);
+        for wandering in [&[lamp_at(Vec3::ZERO, 1.0), torch][..], &[lamp_at(Vec3::NAN, 1.0)], &[]] {
+            assert_eq!(relighter.set_lights(&excluded(wandering), &[]), [""; 0]);
+            assert_eq!(relighter.update(&UpdateSettings::default()), Update::default());
+        }
+        assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages), "even once they are gone");
+    }
+}
+
+#[test]
+fn lights_that_are_excluded_later_go_back_to_how_they_were_baked_and_are_followed_again_once_they_are_not() {
     let torch = Light { name: "torch".to_owned(), ..lamp_at(Vec3::ZERO, 5.0) };
-    relighter.set_lights(&[excluded(lamp_at(Vec3::ZERO, 1.0), 1), excluded(torch, 2)], &[]);
-    assert_eq!(relighter.update(&UpdateSettings::default()), Update::default());
+    let [moved, newcomer] = [[lamp_at(Vec3::ZERO, 5.0)].into(), vec![lamp_at(LAMP, 10.0), torch]];
+    for (bake, lights) in [(indirect(), &moved), (full(), &moved), (indirect(), &newcomer)] {
+        let mut relighter = Relighter::new(level_of(bake));
+        relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+        relighter.set_lights(&live(lights), &[]);
+        settle(&mut relighter);
+        let followed = bits(&relighter, &bake.pages);
+        assert_ne!(followed, baked_bits(&bake.pages));
+        relighter.set_lights(&excluded(lights), &[]);
+        assert_eq!(settle(&mut relighter), 0);
+        assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
+        assert!(relighter.moved().is_empty());
+        relighter.set_lights(&live(lights), &[]);
+        settle(&mut relighter);
+        assert_eq!(bits(&relighter, &bake.pages), followed);
+    }
 }
 
 #[test]

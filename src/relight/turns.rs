@@ -19,7 +19,7 @@ pub const MOST: usize = 8;
 #[derive(Default)]
 pub struct Turns {
     others: Vec<Part>,
-    /// They were others in the update before.
+    /// They were not the same in the update before.
     are_others_new: bool,
     together: Resting,
 }
@@ -51,7 +51,8 @@ pub struct Turn {
 }
 
 impl Turns {
-    /// Gives room to lights that have changed, as long as there is any, and looks which others there are.
+    /// Gives room to lights that have changed, as long as there is any, and looks which others there are: before each
+    /// update's turn, and before anything is summed up, since what others came to together goes with any of them.
     pub fn prepare(&mut self, slots: &mut [Slot], order: &Order) {
         for index in 0..slots.len() {
             if slots[index].is_changed() && !slots[index].keeps_own {

@@ -7,6 +7,7 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat};
 use bevy_radiosity::plugin::{AssetCache, Baked, Moved, Purpose, SceneReader, WorldScene};
 use bevy_radiosity::prelude::*;
+use bevy_radiosity::radiosity::{Method, SolverSettings};
 use bevy_radiosity::scene::{LightKind, Role, Sides, Sky};
 
 use crate::app::*;
@@ -332,6 +333,37 @@ fn previews_are_shown_while_the_bake_goes_on_and_stay_when_it_is_cancelled() {
     tick_app_times(&mut app, 5);
     assert_eq!(app.world().get::<Lightmap>(floor).map(|lightmap| &lightmap.image), Some(&page));
     assert!(app.world().resource::<SceneStatus>().changed.is_zero(), "nothing of the app's has changed");
+}
+
+#[test]
+fn shots_of_progressive_refinement_are_shown_in_place_while_the_bake_goes_on() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 4.0, 100.0);
+    spawn_wall(&mut app);
+    tick_app_times(&mut app, 2);
+    let mut settings = quick_bake().settings;
+    settings.layout.texels_per_metre = 16.0;
+    // Pages of indirect light stay dark until shots arrive; the time ends the direct light that has to be known before.
+    settings.solver = SolverSettings {
+        method: Method::Progressive,
+        content: Content::Indirect,
+        error: 1e-4,
+        time_seconds: Some(30.0),
+        ..settings.solver
+    };
+    app.world_mut().trigger(Bake { settings, preview: true, ..quick_bake() });
+    tick_app_until(&mut app, "a preview", |app| app.world().get::<Lightmap>(floor).is_some());
+    let page = app.world().get::<Lightmap>(floor).unwrap().image.clone();
+    let texels = |app: &App| app.world().resource::<Assets<Image>>().get(&page).unwrap().data.clone().unwrap();
+    let mut seen = vec![texels(&app)];
+    tick_app_until(&mut app, "brighter ones in its place", |app| {
+        if seen.last() != Some(&texels(app)) {
+            seen.push(texels(app));
+        }
+        seen.len() == 3 || !app.world().resource::<BakeProgress>().is_baking()
+    });
+    assert!(app.world().resource::<BakeProgress>().is_baking(), "{} pictures before the last", seen.len());
+    assert_eq!(app.world().get::<Lightmap>(floor).map(|lightmap| &lightmap.image), Some(&page));
 }
 
 #[test]

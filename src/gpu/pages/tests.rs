@@ -12,7 +12,7 @@ use crate::bake::{Bake, BakeSettings, Unobserved, run};
 use crate::lightmap::files::rgb9e5;
 use crate::progress::Unmonitored;
 use crate::radiosity::Content;
-use crate::relight::{Door, Doors, Level, LiveLight, UpdateSettings};
+use crate::relight::{Door, Doors, LazyShowing, Level, LiveLight, UpdateSettings};
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshId, Role, Surface, SurfaceKey, builtin, shapes};
 
 const FORMATS: [PageFormat; 2] = [PageFormat::HalfFloat, PageFormat::SharedExponent];
@@ -55,6 +55,7 @@ fn level(content: Content) -> Level {
         precomputed: Arc::clone(bake.relight.as_ref().unwrap()),
         pages: bake.pages.clone().into(),
         content,
+        showing: LazyShowing::default(),
     }
 }
 

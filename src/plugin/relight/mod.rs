@@ -117,8 +117,8 @@ impl Default for Relight {
     }
 }
 
-/// The light, or every light below the entity, is not followed: what was baked of it stays. Put it on before the light
-/// changes.
+/// The light, or every light below the entity, is not followed: what was baked of it stays, wherever it goes, and even if it
+/// is despawned. One that was not baked brings no indirect light.
 #[derive(Component, Clone, Copy, Debug, Default, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct RelightExclude;

@@ -77,6 +77,7 @@ impl RelightLevel {
             precomputed,
             pages: bake.pages.clone().into(),
             content: bake.settings.solver.content,
+            showing: relight::LazyShowing::default(),
         };
         Some(Self {
             places: places(&bake.layout),

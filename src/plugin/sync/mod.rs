@@ -5,6 +5,7 @@
 //! readings read only what has changed; [`SceneStatus`] says what that is and what it took.
 
 mod cache;
+mod changes;
 #[cfg(feature = "gltf")]
 mod extras;
 mod key;
@@ -22,6 +23,7 @@ use bevy::prelude::*;
 use super::components::*;
 use super::write_back::{Baked, BakedLight, Pages};
 pub use cache::AssetCache;
+pub use changes::{AssetChanges, SurfaceChanges};
 pub use key::{Names, numbered};
 pub use lights::LightChanges;
 pub(in crate::plugin) use movers::RestPose;

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::radiosity::StoredHits;
     use crate::radiosity::accumulators::TintedHit;
-    use crate::radiosity::low_rank::Rows;
+    use crate::radiosity::low_rank::{Rows, Smoothing};
     use crate::radiosity::test_scene::{TestScene, grey};
 
     const CONTENT: [u8; 32] = [7; 32];
@@ -227,6 +227,7 @@ mod tests {
                 let mut indirect = vec![Vec3::ZERO; read.transport.elements()];
                 read.transport.relight(&vec![Vec3::ONE; indirect.len()], &mut indirect);
                 read.hits.sweep(&vec![Vec3::ONE; indirect.len()], &mut indirect);
+                Smoothing::new(&read).smooth(&indirect.clone(), &mut indirect);
             }
         }
     }

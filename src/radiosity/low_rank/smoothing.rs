@@ -184,19 +184,17 @@ impl<'a> Views<'a> {
     fn difference(&self, row: usize, other: usize) -> f32 {
         let view = |row| self.transport.views.row(row).peekable();
         let (mut first, mut second) = (view(row), view(other));
+        let column = |entry: Option<&(usize, f32)>| entry.map_or(usize::MAX, |&(column, _)| column);
         let (mut apart, mut common) = (0.0, 0.0);
         loop {
-            let (a, b) = match (first.peek(), second.peek()) {
-                (Some(&(a, seen)), Some(&(b, also))) if a == b => (seen, also),
-                (Some(&(a, seen)), Some(&(b, _))) if a < b => (seen, 0.0),
-                (Some(&(_, seen)), None) => (seen, 0.0),
-                (_, Some(&(_, also))) => (0.0, also),
-                (None, None) => break,
-            };
+            let next = column(first.peek()).min(column(second.peek()));
+            if next == usize::MAX {
+                break;
+            }
+            let [a, b] = [&mut first, &mut second]
+                .map(|view| view.next_if(|&(column, _)| column == next).map_or(0.0, |(_, seen)| seen));
             apart += (a - b) * (a - b);
             common += a * b;
-            (a > 0.0).then(|| first.next());
-            (b > 0.0).then(|| second.next());
         }
         (apart - self.noise[row] - self.noise[other]).max(0.0) / common.max(f32::MIN_POSITIVE)
     }

@@ -177,6 +177,15 @@ fn what_makes_no_difference_is_not_placed_again() {
 }
 
 #[test]
+fn copies_of_a_level_share_how_light_is_shown_and_one_whose_doors_stand_elsewhere_has_its_own() {
+    let level = level_of(shut(Content::Indirect));
+    let shown = level.clone().shown();
+    assert!(Arc::ptr_eq(&shown, &level.shown()));
+    let open = moved_to(shut(Content::Indirect), Some(place(OPEN))).level.shown();
+    assert!(open.smoothing != shown.smoothing && open.texels == shown.texels);
+}
+
+#[test]
 fn a_mover_that_was_not_baked_shuts_the_doorway() {
     let mut scene = rooms(0.0, 10.0);
     let door = door_of(&scene);

@@ -128,3 +128,26 @@ fn beyond_eight_lamps_that_have_changed_the_others_rest_together_and_one_that_fl
     settle(&mut relighter);
     assert_eq!(bits(&relighter, with_second()), at_rest);
 }
+
+#[test]
+fn what_a_ninth_lamp_came_to_goes_with_it_even_while_others_are_yet_to_be_seen() {
+    let lamps = |count: usize| -> Vec<Light> {
+        let places = (0..count).map(|index| Vec3::new(0.15 * index as f32 - 0.7, 0.4, 0.5));
+        core::iter::once(lamp_at(LAMP, 10.0)).chain(places.map(|place| lamp_at(place, 1.0))).collect()
+    };
+    let [eight, mut nine] = [8, 9].map(|count| {
+        let mut relighter = coarse();
+        relighter.set_lights(&live(&lamps(count)), &[]);
+        settle(&mut relighter);
+        relighter
+    });
+    let elements = |relighter: &Relighter| relighter.difference().elements.to_vec();
+    assert_ne!(elements(&nine), elements(&eight));
+    // Two come where the ninth goes, of which one update sees no more than one.
+    let mut lamps = lamps(11);
+    lamps[9] = lamp_at(Vec3::new(0.5, 0.4, 0.5), 0.0);
+    nine.set_lights(&live(&lamps), &[]);
+    let update = nine.update(&UpdateSettings { rays: 1, ..UpdateSettings::default() });
+    assert_eq!(update.behind, 1.0);
+    assert!(elements(&nine) == elements(&eight));
+}
