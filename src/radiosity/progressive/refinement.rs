@@ -136,28 +136,25 @@ impl<'a> Refinement<'a> {
             patch.bounds().union(Aabb::around(origins))
         };
         let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-        let state = |patch: &Patch| State::new(patch, &responses, source);
-        let mut refinement = Self {
+        let states: Vec<State> = patches.iter().map(|patch| State::new(patch, &responses, source)).collect();
+        let brightness = Brightness::of(&patches, &responses, &states);
+        let glow = |(patch, state)| brightness.glow(patch, state);
+        Self {
             place,
             most_candidates: options.most_candidates,
             bounds: patches.iter().map(bounds).collect(),
-            states: patches.iter().map(state).collect(),
             occluders: Occluders::new(scene),
             exchanges: ExchangeCache::new(options.most_bytes),
-            glow: Vec::new(),
+            glow: patches.iter().zip(&states).map(glow).collect(),
             rays: vec![0; patches.len()],
+            states,
             patches,
             receivers,
             responses,
-            light_per_ray: 0.0,
+            light_per_ray: brightness.light_per_ray(options.noise),
             seed: options.seed,
             shots: 0,
-        };
-        let brightness = Brightness::of(&refinement.patches, &refinement.responses, &refinement.states);
-        let glow = |(patch, state)| brightness.glow(patch, state);
-        refinement.glow = refinement.patches.iter().zip(&refinement.states).map(glow).collect();
-        refinement.light_per_ray = brightness.light_per_ray(options.noise);
-        refinement
+        }
     }
 
     /// How many times the exchanges of a patch were found.
