@@ -83,7 +83,7 @@ impl Partition {
     {
         let mut near: Vec<Vec<u32>> = vec![Vec::new(); self.cells().len()];
         for polygon in 0..polygons.len() {
-            self.visit(0, &polygons.bounds_of(polygon), &mut |cell| near[cell.index()].push(polygon as u32));
+            self.visit(&Reach::of(polygons, polygon), &mut |cell| near[cell.index()].push(polygon as u32));
         }
         let cut = |(cell, near): (CellId, Vec<u32>)| {
             find(self.cut(cell, polygons, near.into_iter().map(|polygon| polygon as usize), &attribute))
@@ -135,16 +135,24 @@ impl Partition {
         subscene
     }
 
-    /// Visits the cells that a box meets, faces included.
-    pub(super) fn visit(&self, node: u32, bounds: &Aabb, found: &mut impl FnMut(CellId)) {
+    /// Visits the cells that something may meet, faces included.
+    pub(super) fn visit(&self, reach: &Reach, found: &mut impl FnMut(CellId)) {
+        self.visit_below(0, self.bounds(), reach, found);
+    }
+
+    fn visit_below(&self, node: u32, cell: Aabb, reach: &Reach, found: &mut impl FnMut(CellId)) {
+        if !reach.comes_near(&cell) {
+            return;
+        }
         match self.nodes[node as usize] {
             Node::Cell(cell) => found(cell),
             Node::Cut { axis, position, below, above } => {
-                if bounds.min[axis] <= position {
-                    self.visit(below, bounds, found);
+                let [lower, upper] = cell.halves(axis, position);
+                if reach.bounds.min[axis] <= position {
+                    self.visit_below(below, lower, reach, found);
                 }
-                if bounds.max[axis] >= position {
-                    self.visit(above, bounds, found);
+                if reach.bounds.max[axis] >= position {
+                    self.visit_below(above, upper, reach, found);
                 }
             }
         }
@@ -159,6 +167,43 @@ impl Partition {
             let faces_away = (area[axis] > 0.0) == face.is_upper;
             !(lies_in && faces_away) || position == self.bounds().position_of(face)
         })
+    }
+}
+
+/// Where something is that cells are looked for: in a box, and between two planes.
+pub(super) struct Reach {
+    bounds: Aabb,
+    normal: DVec3,
+    /// Least and greatest distance along the normal, metres.
+    least: f64,
+    most: f64,
+}
+
+impl Reach {
+    /// Anywhere in a box.
+    pub fn of_box(bounds: Aabb) -> Self {
+        Self { bounds, normal: DVec3::ZERO, least: 0.0, most: 0.0 }
+    }
+
+    /// A polygon lies in its plane: most cells of the box around one that is large and slanted are far from it.
+    pub fn of(polygons: &Polygons, polygon: usize) -> Self {
+        let bounds = polygons.bounds_of(polygon);
+        let normal = vector_area(&polygons.with_attributes(polygon, |_| ())).normalize_or_zero();
+        let slack = 1e-6 * (1.0 + f64::from(bounds.min.abs().max(bounds.max.abs()).max_element()));
+        let ends = (f64::INFINITY, f64::NEG_INFINITY);
+        let (least, most) = polygons.corners(polygon).iter().fold(ends, |(least, most): (f64, f64), corner| {
+            let distance = normal.dot(corner.as_dvec3());
+            (least.min(distance - slack), most.max(distance + slack))
+        });
+        Self { bounds, normal, least, most }
+    }
+
+    /// False when all of a cell is beyond one of the planes.
+    fn comes_near(&self, cell: &Aabb) -> bool {
+        let (min, max) = (cell.min.as_dvec3(), cell.max.as_dvec3());
+        let middle = self.normal.dot(0.5 * (min + max));
+        let extent = self.normal.abs().dot(0.5 * (max - min));
+        middle + extent >= self.least && middle - extent <= self.most
     }
 }
 

@@ -60,6 +60,7 @@ pub use uniform::divisions;
 pub use walk::{Step, Walk};
 
 use border::Borders;
+use distribute::Reach;
 use pieces::{MOST_PIECES, Pieces};
 use tree::{Node, Tree};
 
@@ -112,12 +113,12 @@ impl Partition {
         Ok(partition)
     }
 
-    /// Refuses cells that hold too many pieces of polygons together. They are counted only where boxes around polygons, of
-    /// which that is quickly told, meet so many cells.
+    /// Refuses cells that hold too many pieces of polygons together. They are counted only where so many cells are near
+    /// polygons, which is quickly told.
     fn check_pieces(&self, polygons: &Polygons, tree: &Tree, most: usize) -> Result<(), PartitionError> {
         let mut met = 0;
         let meets_too_many = |polygon: usize| {
-            self.visit(0, &polygons.bounds_of(polygon), &mut |_| met += 1);
+            self.visit(&Reach::of(polygons, polygon), &mut |_| met += 1);
             met > most
         };
         let is_suspect = (0..polygons.len()).any(meets_too_many);

@@ -6,6 +6,7 @@ use super::records::{BorderRecord, CellRecord, FineRecord, SurfaceRecord};
 use super::{Fineness, Simplified, Tables};
 use crate::geometry::clip::{Corner, SutherlandHodgman, vector_area};
 use crate::geometry::{Aabb, Face};
+use crate::partition::distribute::Reach;
 use crate::partition::{CellId, Partition, PartitionError, Polygons};
 
 /// How far around a cell surfaces count as being in it, in parts of the largest coordinate: more than rounding can shift
@@ -66,7 +67,7 @@ fn surfaces_near(partition: &Partition, surfaces: &Polygons) -> Vec<Vec<u32>> {
     let mut clipper = SutherlandHodgman::default();
     for surface in 0..surfaces.len() {
         let corners = surfaces.with_attributes(surface, |_| ());
-        partition.visit(0, &widened(surfaces.bounds_of(surface)), &mut |cell| {
+        partition.visit(&Reach::of_box(widened(surfaces.bounds_of(surface))), &mut |cell| {
             if !clipper.clip(&corners, &widened(partition.cell(cell))).is_empty() {
                 near[cell.index()].push(surface as u32);
             }
