@@ -75,11 +75,15 @@ pub enum Backend {
     Gpu,
 }
 
+/// More threads than this only get into each other's way: no processor runs so many at once, and tens of thousands of them
+/// bring a machine to a standstill.
+const MOST_THREADS: i64 = 1024;
+
 /// What does the work.
 #[derive(clap::Args)]
 pub struct WorkArguments {
     /// Threads to work with; all of the machine's when left out. The result is the same for any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
     /// What does the work
     #[arg(long, value_enum, default_value_t)]
