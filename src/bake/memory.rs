@@ -330,7 +330,8 @@ mod tests {
         let refusal = with_memory(whole - 1, None).unwrap_err();
         assert!(refusal.contains(&format!("{whole} MiB")), "{refusal}");
         let refusal = with_memory(cut, None).unwrap_err();
-        assert!(refusal.contains("--subscenes") && !refusal.contains('\n'), "{refusal}");
+        assert!(refusal.contains("--subscenes 16") && !refusal.contains('\n'), "{refusal}");
+        assert!(with_memory(cut, Some(16)).is_ok());
         let refusal = with_memory(cut - 40, None).unwrap_err();
         assert!(!refusal.contains("--subscenes") && refusal.contains("--density"), "{refusal}");
     }
