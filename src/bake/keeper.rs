@@ -59,7 +59,7 @@ impl Keeper {
 }
 
 /// Watches a solver for a bake: with a keeper, the wish to stop is granted after a checkpoint at the end of a pass or a
-/// shot.
+/// shot. Solvers whose rounds take long hear of it before, and give their round up.
 pub(super) struct SolveWatch<'a> {
     monitor: &'a StageMonitor<'a>,
     keeper: Option<&'a Keeper>,
@@ -108,6 +108,10 @@ impl SolveObserver for SolveWatch<'_> {
 
     fn shot_finished(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
         self.keep(state)
+    }
+
+    fn wants_to_stop(&self) -> bool {
+        self.monitor.is_cancelled()
     }
 
     fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {

@@ -79,21 +79,30 @@ fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     assert!(passes[0].error > last.error, "{passes:?}");
 }
 
-/// Asks to stop once so much of the light is solved for.
+/// Asks to stop once so much of the light is solved for, when it has been asked so often whether it does.
 struct Impatient {
     after: f32,
-    stop: std::sync::atomic::AtomicBool,
+    patience: u32,
+    asked: std::sync::atomic::AtomicU32,
+}
+
+impl Impatient {
+    fn new(after: f32, patience: u32) -> Self {
+        Self { after, patience, asked: u32::MAX.into() }
+    }
 }
 
 impl Observer for Impatient {
     fn progress(&self, progress: Progress) {
         if progress.stage == Stage::Solve && progress.fraction > self.after {
-            self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            self.asked.fetch_min(0, std::sync::atomic::Ordering::Relaxed);
         }
     }
 
     fn is_cancelled(&self) -> bool {
-        self.stop.load(std::sync::atomic::Ordering::Relaxed)
+        let count = |asked: u32| (asked < u32::MAX).then(|| (asked + 1).min(self.patience + 1));
+        let order = std::sync::atomic::Ordering::Relaxed;
+        self.asked.fetch_update(order, order, count).is_ok_and(|before| before >= self.patience)
     }
 }
 
@@ -101,13 +110,19 @@ impl Observer for Impatient {
 fn progressive_refinement_stops_when_asked_and_goes_on_as_if_undisturbed() {
     use crate::radiosity::SubsceneSettings;
 
-    for (subscenes, after) in [(None, 0.5), (None, 0.8), (Some(SubsceneSettings::default()), 0.5)] {
-        stops_and_goes_on(subscenes, after);
+    for (subscenes, after, patience) in [
+        (None, 0.5, 0),
+        (None, 0.8, 0),
+        (Some(SubsceneSettings::default()), 0.5, 0),
+        // Within a round of shots: between two of them nobody asks so often.
+        (Some(SubsceneSettings::default()), 0.4, 20),
+    ] {
+        stops_and_goes_on(subscenes, &|| Impatient::new(after, patience));
     }
 }
 
-/// Stops where `after` of the work is done, by shots and by corrections of what they brought.
-fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, after: f32) {
+/// Stops where someone impatient wants it, among shots or corrections of what they brought.
+fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impatient: &dyn Fn() -> Impatient) {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     settings.layout.texels_per_metre = 3.0;
     settings.solver.method = crate::radiosity::Method::Progressive;
@@ -118,10 +133,9 @@ fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, afte
     let bake = |observer: &dyn Observer, resume: bool| {
         run_with_checkpoints(scene.clone(), &settings, &crate::Device::Cpu, observer, &folder, resume)
     };
-    let stopped = bake(&Impatient { after, stop: false.into() }, false);
+    let stopped = bake(&impatient(), false);
     assert!(matches!(stopped, Err(BakeError::Cancelled(_))), "{:?}", stopped.map(|bake| bake.report));
-    let shots_stay = Impatient { after, stop: false.into() };
-    assert!(matches!(bake(&shots_stay, true), Err(BakeError::Cancelled(_))));
+    assert!(matches!(bake(&impatient(), true), Err(BakeError::Cancelled(_))));
     let [resumed, undisturbed] = [true, false].map(|resume| bake(&Unobserved, resume).unwrap());
     assert_eq!(resumed.pages, undisturbed.pages);
     assert_eq!(resumed.report.rays, undisturbed.report.rays);

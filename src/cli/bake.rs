@@ -47,7 +47,8 @@ pub struct Arguments {
     /// How the scene is cut into subscenes [default: uniform]
     #[arg(long, value_enum, value_name = "KIND", requires = "subscenes")]
     partition: Option<Kind>,
-    /// Cells along each edge of the masks that tell what is seen through borders of subscenes, 1 to 256 [default: 16]
+    /// Cells along each edge of the masks that tell what is seen through borders of subscenes, 1 to 256; work grows
+    /// with their square [default: 16]
     #[arg(long, value_name = "N", requires = "subscenes")]
     mask_cells: Option<u32>,
     /// Metres between the voxels of the irradiance volume that lights what moves

@@ -36,6 +36,10 @@ impl SolveObserver for ProgressShare<'_> {
         self.observer.shot_finished(state)
     }
 
+    fn wants_to_stop(&self) -> bool {
+        self.observer.wants_to_stop()
+    }
+
     fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {
         self.observer.light_improved(light);
     }

@@ -77,6 +77,12 @@ pub trait SolveObserver: Monitor {
         Ok(())
     }
 
+    /// Asked where stopping would leave work undone that cannot be kept: true once somebody wants the work to stop, even
+    /// if [`Monitor::is_cancelled`] is yet to wait for the end of a pass or a shot.
+    fn wants_to_stop(&self) -> bool {
+        self.is_cancelled()
+    }
+
     /// Told after each pass and each shot that the light is better than before; `light` answers it.
     fn light_improved(&self, _light: &dyn Fn() -> LightSoFar) {}
 }

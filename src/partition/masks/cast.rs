@@ -37,7 +37,7 @@ impl Sight<'_> {
         }
         let raster = self.raster(out);
         let mut words = vec![0; (raster.resolution * raster.resolution) as usize];
-        Cast { sight: self, raster, occluders, words: &mut words }.fill(&raster.all());
+        Cast { sight: self, raster, occluders, words: &mut words }.fill(&raster.all(), Known::default());
         Mask::new(words)
     }
 }
@@ -49,30 +49,41 @@ struct Cast<'a> {
     words: &'a mut [u32],
 }
 
+/// What is known of all ways from a block to the source, and so of those from its parts.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// The masks that light comes in by hide none of them.
+    lit: bool,
+    /// Nothing of the subscene stands in any of them.
+    free: bool,
+}
+
 impl Cast<'_> {
-    fn fill(&mut self, block: &Block) {
+    fn fill(&mut self, block: &Block, mut known: Known) {
         let source = self.sight.source;
         let corners = self.raster.corners(block);
         if !source.may_face(&corners) {
             return;
         }
         let area = Aabb::around(corners);
-        let through = self.sight.through(&area);
-        if through == Through::Dark {
-            return;
+        if !known.lit {
+            match self.sight.through(&area) {
+                Through::Dark => return,
+                through => known.lit = through == Through::Clear,
+            }
         }
-        let is_clear = through == Through::Clear && self.are_clear(area);
-        if is_clear && source.faces_all(&corners) {
+        known.free = known.free || self.are_clear(area);
+        if known.lit && known.free && source.faces_all(&corners) {
             let all = all_bits(source.viewpoints().len());
             self.raster.indices(block).for_each(|rectangle| self.words[rectangle] = all);
         } else if block.len() <= FEW {
             for row in block.rows.clone() {
                 for column in block.columns.clone() {
-                    self.words[self.raster.index(column, row)] = self.word(column, row, is_clear);
+                    self.words[self.raster.index(column, row)] = self.word(column, row, known);
                 }
             }
         } else {
-            block.parts().for_each(|part| self.fill(&part));
+            block.parts().for_each(|part| self.fill(&part, known));
         }
     }
 
@@ -87,7 +98,7 @@ impl Cast<'_> {
         self.occluders.are_clear(&thick, &self.sight.source.bounds())
     }
 
-    fn word(&self, column: u32, row: u32, is_clear: bool) -> u32 {
+    fn word(&self, column: u32, row: u32, known: Known) -> u32 {
         let corners = self.raster.corners(&Block { columns: column..column + 1, rows: row..row + 1 });
         let place = Vec2::new(column as f32, row as f32);
         let mut word = 0;
@@ -95,12 +106,12 @@ impl Cast<'_> {
             if !seen_from.may_face(&corners) {
                 continue;
             }
-            if is_clear {
+            if known.lit && known.free {
                 word |= bits_of(viewpoint);
                 continue;
             }
             let point = |again: usize| self.raster.point(place + offset(viewpoint + again * Mask::MOST_VIEWPOINTS));
-            let open = (0..TRIES).find_map(|again| self.light(point(again), viewpoint));
+            let open = (0..TRIES).find_map(|again| self.light(point(again), viewpoint, known.free));
             let light = open.unwrap_or(Vec3::ZERO);
             let border = self.raster.gate.border.index() as u32;
             let seed = hash2(hash2(self.raster.index(column, row) as u32, viewpoint as u32), border);
@@ -113,11 +124,12 @@ impl Cast<'_> {
         word
     }
 
-    /// How much of a viewpoint's light comes to a point of the border; `None` when that lies inside something solid.
-    fn light(&self, point: Vec3, viewpoint: usize) -> Option<Vec3> {
+    /// How much of a viewpoint's light comes to a point of the border, which nothing hides within the subscene where that
+    /// is free; `None` when the point lies inside something solid.
+    fn light(&self, point: Vec3, viewpoint: usize, is_free: bool) -> Option<Vec3> {
         let glance = self.sight.look(point, viewpoint);
-        if glance.light == Vec3::ZERO {
-            return Some(Vec3::ZERO);
+        if is_free || glance.light == Vec3::ZERO {
+            return Some(glance.light);
         }
         // What stands in the border itself hides it.
         let before = hair(point) / glance.local.direction.length().max(f32::MIN_POSITIVE);

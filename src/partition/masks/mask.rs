@@ -51,6 +51,11 @@ impl Mask {
         size_of_val(&*self.words)
     }
 
+    /// Bytes that one takes at most that has so many rectangles along each edge.
+    pub const fn most_bytes(resolution: u32) -> usize {
+        size_of::<Self>() + (resolution * resolution) as usize * size_of::<u32>()
+    }
+
     /// The bits of a rectangle.
     pub(super) fn word(&self, rectangle: usize) -> u32 {
         self.words.get(rectangle).copied().unwrap_or(0)

@@ -85,11 +85,11 @@ impl Sight<'_> {
                 let word = mask.word(rectangle);
                 any_seen |= word != 0;
                 any_hidden |= word != all;
+                if any_seen && any_hidden {
+                    return Through::Mixed;
+                }
             }
             any = true;
-            if any_seen && any_hidden {
-                break;
-            }
         }
         match (any, any_seen, any_hidden) {
             (true, true, false) => Through::Clear,

@@ -120,14 +120,17 @@ impl Bounces<'_> {
         correction: &Correction,
         observer: &dyn SolveObserver,
     ) -> Result<Option<End>, SolveError> {
-        let go_on = || observer.check().is_ok() && !self.is_time_over();
+        let go_on = || !observer.wants_to_stop() && !self.is_time_over();
         let is_first = correction.rounds().count == 0;
         while let Some(power) = refinement.strongest_power().filter(|&power| power > way.tolerance) {
-            refinement.shoot_on(way.tolerance, &go_on);
-            // Were that asked later, light on its way might be missing from the checkpoint.
+            let is_through = refinement.shoot_on(way.tolerance, &go_on);
             observer.check()?;
             if self.is_time_over() {
                 return Ok(Some(End::TimeOver));
+            }
+            if !is_through {
+                // Light on its way would be missing from the checkpoint.
+                refinement.undo();
             }
             observer.shot_finished(&|| self.state(refinement, correction))?;
             observer.light_improved(&|| self.light_so_far(&refinement.received()));

@@ -86,8 +86,12 @@ trait Refine {
     fn strongest_power(&self) -> Option<f64>;
 
     /// Shoots a little of what is above a tolerance, lumens: what is strongest. Before each shot, and before its light
-    /// arrives elsewhere, `go_on` is asked; once it wants no more, light on its way does not arrive, and counts as unshot.
-    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool);
+    /// arrives elsewhere, `go_on` is asked; once it wants no more, light on its way does not arrive, and counts as unshot:
+    /// the answer is false then, and there is nothing to go on from until that is undone.
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool;
+
+    /// Goes back to where it was before the last [`Refine::shoot_on`] if that was given up.
+    fn undo(&mut self);
 
     /// Adds light to all elements, lux, of which they reflect their part.
     fn add(&mut self, light: &[Vec3]);

@@ -248,11 +248,15 @@ impl Refine for Refinement<'_> {
         self.strongest().map(|shot| shot.power)
     }
 
-    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) {
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
         if let Some(shot) = self.strongest().filter(|shot| shot.power > tolerance && go_on()) {
             self.shoot(shot.patch);
         }
+        true
     }
+
+    /// A shot is made as a whole or not at all.
+    fn undo(&mut self) {}
 
     fn state(&self) -> Shots {
         shots_of(&self.states, self.shots, self.rays.clone())

@@ -18,6 +18,7 @@ mod tests;
 mod work;
 mod worker;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use super::{Options, Place, Refine};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
 use crate::lightmap::ElementId;
-use crate::partition::masks::{Interface, Sectors};
+use crate::partition::masks::{Interface, Mask, Sectors};
 use crate::partition::{CellId, Partition, PartitionError};
 use crate::radiosity::SubsceneSettings;
 use crate::radiosity::partial::Shots;
@@ -48,13 +49,22 @@ const MOST_SHOTS: usize = 64;
 /// The part of the memory that sites may have, which are worth more than exchanges: those are found anew one by one.
 const SITES_SHARE: usize = 2;
 
+/// Bytes that masks on their way may have, if those of one shot do not have more. Were it a part of the memory, light
+/// would change with that by rounding.
+const MOST_BYTES_ON_THEIR_WAY: usize = 32 << 20;
+
 /// A solution that all subscenes together work at.
 pub struct Blocked<'a> {
     place: Place<'a>,
     workers: Vec<Worker>,
     sites: Sites<'a>,
     inboxes: Vec<VecDeque<Message>>,
+    /// Shots whose light has not arrived everywhere, and how many there may be of them.
+    on_their_way: usize,
+    most_on_their_way: usize,
     shots: u64,
+    /// Where it was before the last round.
+    before: Shots,
 }
 
 impl<'a> Blocked<'a> {
@@ -96,6 +106,7 @@ impl<'a> Blocked<'a> {
         let interface = |cell: CellId| Interface::new(&partition, cell, settings.mask_resolution);
         let interfaces = partition.ids().map(interface).collect::<Result<Vec<_>, _>>()?;
         let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect();
+        let bytes_of_shot = partition.borders().len() * Mask::most_bytes(settings.mask_resolution);
         let made_from = Source { place, of_elements, bare: bare.receivers, partition, polygons, origins, numbers };
         let mut sites = Sites::new(made_from, options.most_bytes / SITES_SHARE);
         let (mut first, mut contents) = (0, Vec::with_capacity(shares.len()));
@@ -113,27 +124,42 @@ impl<'a> Blocked<'a> {
         let worker = |(interface, contents)| Worker::new(common, interface, contents);
         let workers: Vec<_> = interfaces.into_iter().zip(contents).map(worker).collect();
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { place, workers, sites, inboxes, shots: 0 })
+        let most_on_their_way = (MOST_BYTES_ON_THEIR_WAY / bytes_of_shot.max(1)).max(1);
+        Ok(Self {
+            place,
+            workers,
+            sites,
+            inboxes,
+            on_their_way: 0,
+            most_on_their_way,
+            shots: 0,
+            before: Shots::default(),
+        })
     }
 
     /// One subscene shoots what is above a threshold, a little of it at a time.
     fn shoot_in(&mut self, cell: usize, threshold: f64, go_on: &dyn Fn() -> bool) {
-        let mut post = Vec::new();
-        let Self { place: Place { scene, elements, .. }, workers, sites, shots, .. } = self;
-        for _ in 0..MOST_SHOTS.div_ceil(workers.len()) {
+        for _ in 0..MOST_SHOTS.div_ceil(self.workers.len()) {
+            let Self { place: Place { scene, elements, .. }, workers, sites, shots, .. } = self;
             let worker = &mut workers[cell];
             let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold && go_on()) else { break };
             let numbers = sites.numbers(CellId::from_index(cell));
             let patch = &worker.contents().patches[shot.patch.index()];
             let parts = parts(scene, elements, patch, |id| ElementId(numbers[id.index()].0));
+            let mut post = Vec::new();
             worker.shoot(shot.patch, *shots, parts, sites, &mut post);
             *shots += 1;
+            self.on_their_way += 1;
+            self.send(post);
+            if self.on_their_way == self.most_on_their_way {
+                self.deliver(go_on);
+            }
         }
-        self.send(post);
     }
 
     /// Subscenes read their messages until there are no more.
     fn deliver(&mut self, go_on: &dyn Fn() -> bool) {
+        self.on_their_way = 0;
         while self.inboxes.iter().any(|inbox| !inbox.is_empty()) {
             for cell in 0..self.workers.len() {
                 while let Some(message) = self.inboxes[cell].pop_front_if(|_| go_on()) {
@@ -187,13 +213,27 @@ impl Refine for Blocked<'_> {
     }
 
     /// Goes from subscene to subscene once; then all that was shot has arrived everywhere.
-    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) {
-        let Some(strongest) = self.strongest_power() else { return };
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
+        let Some(strongest) = self.strongest_power() else { return true };
         let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
+        self.before = self.state();
+        let is_through = Cell::new(true);
+        let go_on = &|| {
+            is_through.set(is_through.get() && go_on());
+            is_through.get()
+        };
         for cell in 0..self.workers.len() {
             self.shoot_in(cell, threshold, go_on);
         }
         self.deliver(go_on);
+        is_through.get()
+    }
+
+    fn undo(&mut self) {
+        self.inboxes.iter_mut().for_each(VecDeque::clear);
+        self.workers.iter_mut().for_each(Worker::forget_masks_on_their_way);
+        let before = core::mem::take(&mut self.before);
+        self.resume(&before);
     }
 
     fn add(&mut self, light: &[Vec3]) {

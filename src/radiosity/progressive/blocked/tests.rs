@@ -150,7 +150,8 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
     let emitted = blocked.unshot_power();
     let asked = Cell::new(0);
     // One of the shots may be made, and none may arrive.
-    blocked.shoot_on(0.0, &|| asked.replace(asked.get() + 1) == 0);
+    let is_through = blocked.shoot_on(0.0, &|| asked.replace(asked.get() + 1) == 0);
+    assert!(!is_through, "nothing to go on from");
     assert_eq!(blocked.shots(), 1);
     // All that was emitted, and what the subscene of the shot reflects.
     assert!((1.0..1.1).contains(&(blocked.unshot_power() / emitted)), "{} of {emitted}", blocked.unshot_power());
@@ -159,6 +160,42 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
         received.iter().zip(&fixture.elements.centre).filter(|(light, _)| light.x > 0.0).map(|(_, at)| at.x < 1.0);
     assert!(lit.clone().count() > 50 && lit.clone().all(|near| Some(near) == lit.clone().next()), "one side alone");
     assert!(received.iter().zip(&whole).all(|(some, all)| some.x <= all.x), "less far along, but the same light");
+    blocked.undo();
+    assert_eq!((blocked.shots(), blocked.unshot_power()), (0, emitted));
+    shoot_all(&mut blocked, 1e-3);
+    assert_eq!(blocked.received(), whole, "as if it had not been");
+}
+
+#[test]
+fn shots_wait_until_those_before_have_arrived_where_masks_would_take_more_than_32_mib() {
+    let fixture = Fixture::new(&room_with_block());
+    for (mask_resolution, least) in [(32, 8_000), (256, 120)] {
+        let settings = cut(PartitionKind::Uniform, 2, mask_resolution);
+        let mut blocked =
+            Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
+        // One border, and four bytes for each of its rectangles.
+        assert!(blocked.most_on_their_way >= least, "{} at {mask_resolution}", blocked.most_on_their_way);
+        assert!(blocked.most_on_their_way * 4 * (mask_resolution as usize).pow(2) <= 32 << 20);
+        blocked.most_on_their_way = 5;
+        blocked.shoot_in(0, 0.0, &|| true);
+        assert_eq!((blocked.shots(), blocked.on_their_way), (32, 2));
+        assert_eq!(blocked.inboxes[1].len(), 2, "what 30 shots sent has arrived");
+    }
+}
+
+#[test]
+fn shadows_need_rays_where_things_stand_and_none_in_empty_subscenes_behind() {
+    let mut test = TestScene::default();
+    test.room(Vec3::new(4.0, 1.0, 1.0), 4, |face| if face == 0 { shining(0.5, 5.0) } else { grey(0.5) });
+    test.block(Vec3::new(1.0, 0.0, 0.2), Vec3::new(1.3, 0.7, 0.6), 2, &grey(0.4));
+    let fixture = Fixture::new(&test);
+    // One after the other, since five is prime.
+    let settings = cut(PartitionKind::Uniform, 5, 16);
+    let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
+    shoot_all(&mut blocked, 1e-3);
+    let mask_rays = blocked.workers.iter().map(|worker| worker.rays().skip(1).step_by(2).sum::<u64>());
+    let mask_rays: Vec<_> = mask_rays.collect();
+    assert!(mask_rays[1] > 0 && mask_rays[2..] == [0, 0, 0], "{mask_rays:?}");
 }
 
 #[test]

@@ -133,6 +133,11 @@ impl Worker {
         }
     }
 
+    /// Forgets shots of which masks are missing.
+    pub fn forget_masks_on_their_way(&mut self) {
+        self.pending = Pending::default();
+    }
+
     /// Shoots all that one of its patches has, as shot `number` of all. `parts` are what the patch's groups shine with.
     pub fn shoot(&mut self, patch: PatchId, number: u64, parts: Vec<Part>, sites: &mut Sites, post: &mut Vec<Message>) {
         let contents = &mut self.contents;
