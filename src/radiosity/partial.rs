@@ -12,7 +12,7 @@ use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -43,7 +43,8 @@ pub struct Ledger {
 pub struct Shots {
     /// How many there were.
     pub count: u32,
-    /// Rays that found what each patch sends to whom, by patch; none of those that have never shot.
+    /// Rays that found what each patch sends to whom, by patch, none of those that have never shot; in subscenes how many
+    /// those of each were, and of which patches.
     pub rays: Vec<u64>,
     /// Irradiance that they brought, lux, by receiver.
     pub received: Vec<Vec3>,

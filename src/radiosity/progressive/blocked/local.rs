@@ -1,6 +1,7 @@
 //! The geometry of one subscene.
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use glam::{Affine3A, DVec2, Vec2};
@@ -11,7 +12,7 @@ use crate::geometry::clip::Corner;
 use crate::geometry::{Aabb, Ray, RayQuery, SurfaceId, Transmittance};
 use crate::kdtree::{Preset, World};
 use crate::partition::{Polygons, Subscene, masks};
-use crate::scene::{MeshData, MeshId, Role, Scene, Sides, Surface};
+use crate::scene::{MaterialId, MeshData, MeshId, Role, Scene, Sides, Surface};
 
 /// What stands in one subscene, and nothing of what stands beyond it.
 pub struct Local {
@@ -78,25 +79,27 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// The part of a scene that lies in a subscene, in world space, with its materials.
+/// The part of a scene that lies in a subscene, in world space: surfaces that have a piece there, with their materials.
 fn part_of(Origins { scene, sources }: &Origins, subscene: &Subscene<DVec2>) -> Scene {
-    let mut meshes = vec![MeshData::default(); scene.surfaces.len()];
+    let mut meshes: BTreeMap<SurfaceId, MeshData> = BTreeMap::new();
     for (polygon, corners) in subscene.pieces() {
         let (surface, triangle) = sources[polygon];
-        add_piece(&mut meshes[surface.index()], scene.mesh_of(surface), triangle, corners);
+        add_piece(meshes.entry(surface).or_default(), scene.mesh_of(surface), triangle, corners);
     }
-    let surface = |id: SurfaceId| {
+    let mut part = Scene { textures: scene.textures.clone(), ..Scene::default() };
+    let mut materials = BTreeMap::new();
+    for (id, mesh) in meshes {
         let whole = scene.surface(id);
         let role = if whole.is_in_bake() { Role::Occluder } else { Role::Excluded };
-        Surface { mesh: MeshId(id.0), to_world: Affine3A::IDENTITY, role, ..whole.clone() }
-    };
-    Scene {
-        surfaces: scene.surface_ids().map(surface).collect(),
-        meshes: meshes.into_iter().map(Arc::new).collect(),
-        materials: scene.materials.clone(),
-        textures: scene.textures.clone(),
-        ..Scene::default()
+        let material = *materials.entry(whole.material).or_insert_with(|| {
+            part.materials.push(scene.material_of(id).clone());
+            MaterialId::from_index(part.materials.len() - 1)
+        });
+        let mesh_id = MeshId::from_index(part.meshes.len());
+        part.meshes.push(Arc::new(mesh));
+        part.surfaces.push(Surface { mesh: mesh_id, material, to_world: Affine3A::IDENTITY, role, ..whole.clone() });
     }
+    part
 }
 
 fn add_piece(part: &mut MeshData, whole: &MeshData, triangle: u32, corners: &[Corner<DVec2>]) {

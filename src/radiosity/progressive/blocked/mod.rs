@@ -11,6 +11,7 @@
 
 mod local;
 mod message;
+mod ray_count;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ use glam::Vec3;
 
 use local::Origins;
 use message::{Flash, Message, Shape};
+use ray_count::RayCount;
 use site::{Sites, Source};
 use worker::{Common, Contents, Worker};
 
@@ -63,7 +65,7 @@ pub struct Blocked<'a> {
     on_their_way: usize,
     most_on_their_way: usize,
     shots: u64,
-    /// Where it was before the last round.
+    /// Where light was before the last round.
     before: Shots,
 }
 
@@ -185,6 +187,11 @@ impl<'a> Blocked<'a> {
         post.into_iter().for_each(|message| self.inboxes[message.to.index()].push_back(message));
     }
 
+    /// Where all light is, and what is known of rays.
+    fn light(&self, rays: Vec<u64>) -> Shots {
+        shots_of(self.states(), self.shots as u32, rays)
+    }
+
     fn states(&self) -> impl Iterator<Item = &State> {
         self.workers.iter().flat_map(|worker| &worker.contents().states)
     }
@@ -216,7 +223,7 @@ impl Refine for Blocked<'_> {
     fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
         let Some(strongest) = self.strongest_power() else { return true };
         let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
-        self.before = self.state();
+        self.before = self.light(Vec::new());
         let is_through = Cell::new(true);
         let go_on = &|| {
             is_through.set(is_through.get() && go_on());
@@ -232,8 +239,9 @@ impl Refine for Blocked<'_> {
     fn undo(&mut self) {
         self.inboxes.iter_mut().for_each(VecDeque::clear);
         self.workers.iter_mut().for_each(Worker::forget_masks_on_their_way);
-        let before = core::mem::take(&mut self.before);
-        self.resume(&before);
+        // Rays that were traced stay counted: the same will be shot again.
+        restore(self.workers.iter_mut().flat_map(Worker::states_mut), &self.before);
+        self.shots = self.before.count.into();
     }
 
     fn add(&mut self, light: &[Vec3]) {
@@ -259,17 +267,16 @@ impl Refine for Blocked<'_> {
     }
 
     fn state(&self) -> Shots {
-        let rays = self.workers.iter().flat_map(Worker::rays).collect();
-        shots_of(self.states(), self.shots as u32, rays)
+        self.light(self.workers.iter().flat_map(Worker::rays_in_words).collect())
     }
 
     fn resume(&mut self, from: &Shots) -> bool {
-        let each = 2 * self.patches();
+        let each = 2 * RayCount::words(self.patches());
         if !fit(self.states(), from) || from.rays.len() != each * self.workers.len() {
             return false;
         }
-        for (worker, rays) in self.workers.iter_mut().zip(from.rays.chunks_exact(each.max(1))) {
-            worker.know_rays(rays);
+        for (worker, rays) in self.workers.iter_mut().zip(from.rays.chunks_exact(each)) {
+            worker.restore_rays(rays);
         }
         restore(self.workers.iter_mut().flat_map(Worker::states_mut), from);
         self.shots = from.count.into();

@@ -193,8 +193,7 @@ fn shadows_need_rays_where_things_stand_and_none_in_empty_subscenes_behind() {
     let settings = cut(PartitionKind::Uniform, 5, 16);
     let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
     shoot_all(&mut blocked, 1e-3);
-    let mask_rays = blocked.workers.iter().map(|worker| worker.rays().skip(1).step_by(2).sum::<u64>());
-    let mask_rays: Vec<_> = mask_rays.collect();
+    let mask_rays: Vec<u64> = blocked.workers.iter().map(|worker| worker.rays()[1]).collect();
     assert!(mask_rays[1] > 0 && mask_rays[2..] == [0, 0, 0], "{mask_rays:?}");
 }
 

@@ -14,7 +14,7 @@ use super::super::refinement::Refinement;
 use super::super::tally::{self, Sums};
 use super::super::way::tolerance;
 use super::super::{MOST_CANDIDATES, Options, Place, Refine};
-use super::{Blocked, Worker};
+use super::Blocked;
 use crate::kdtree::{Preset, World};
 use crate::lightmap::{Elements, Layout, LayoutSettings};
 use crate::partition::{PartitionKind, PartitionSettings};
@@ -81,8 +81,7 @@ fn what_shooting_takes() {
         let settings = SubsceneSettings { partition, mask_resolution };
         let mut blocked = Blocked::new(place, &sources, &options, &settings).expect("it can be cut");
         shoot(&mut blocked);
-        let by_patch: Vec<u64> = blocked.workers.iter().flat_map(Worker::rays).collect();
-        let rays = by_patch.chunks_exact(2).fold([0, 0], |sums, pair| [sums[0] + pair[0], sums[1] + pair[1]]);
+        let rays = [0, 1].map(|kind| blocked.workers.iter().map(|worker| worker.rays()[kind]).sum());
         (blocked.shots(), blocked.patches(), rays, blocked.sites.tally())
     };
     println!(

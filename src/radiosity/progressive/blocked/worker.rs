@@ -15,6 +15,7 @@ use super::super::receivers::{ReceiverId, Response};
 use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Look, Shooter, Straight, Target};
 use super::message::{Flash, Message, Shape};
+use super::ray_count::RayCount;
 use super::site::{Site, Sites};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
@@ -58,8 +59,10 @@ pub struct Worker {
     pending: Pending,
     exchanges: ExchangeCache,
     masks: MaskCache,
-    /// Rays that found what each patch of all sends here, and those that made its masks.
-    rays: Vec<[u64; 2]>,
+    /// Rays that found what patches send here.
+    sight_rays: RayCount,
+    /// Rays that made masks of patches.
+    mask_rays: RayCount,
 }
 
 impl Worker {
@@ -71,7 +74,8 @@ impl Worker {
             pending: Pending::default(),
             exchanges: ExchangeCache::new(common.most_bytes),
             masks: MaskCache { most_bytes: common.most_bytes, ..MaskCache::default() },
-            rays: vec![[0; 2]; common.patches],
+            sight_rays: RayCount::new(common.patches),
+            mask_rays: RayCount::new(common.patches),
         }
     }
 
@@ -85,15 +89,21 @@ impl Worker {
         &self.contents
     }
 
-    /// Rays that asked what is in sight, by patch of all: of those here, and for masks.
-    pub fn rays(&self) -> impl Iterator<Item = u64> {
-        self.rays.iter().flatten().copied()
+    /// Rays that asked what is in sight: of those here, and for masks.
+    pub fn rays(&self) -> [u64; 2] {
+        [&self.sight_rays, &self.mask_rays].map(RayCount::traced)
     }
 
-    /// Goes on from what [`Worker::rays`] answered.
-    pub fn know_rays(&mut self, rays: &[u64]) {
-        let pairs = rays.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
-        self.rays.iter_mut().zip(pairs).for_each(|(known, pair)| *known = pair);
+    /// What [`Worker::restore_rays`] goes on from.
+    pub fn rays_in_words(&self) -> impl Iterator<Item = u64> {
+        self.sight_rays.to_words().chain(self.mask_rays.to_words())
+    }
+
+    /// Goes on with its counts of rays, each half of the words.
+    pub fn restore_rays(&mut self, words: &[u64]) {
+        let (sight, masks) = words.split_at(words.len() / 2);
+        self.sight_rays.restore(sight);
+        self.mask_rays.restore(masks);
     }
 
     /// The light of its patches.
@@ -156,7 +166,7 @@ impl Worker {
 
     /// Receives the light of a shot.
     fn light(&mut self, flash: &Flash, masks: &[InMask], own: Option<PatchId>, sites: &mut Sites) {
-        let Self { common, interface, contents, exchanges, rays, .. } = self;
+        let Self { common, interface, contents, exchanges, sight_rays, .. } = self;
         let Contents { patches, responses, bounds, eyes, states, .. } = contents;
         let sight = Sight { interface, source: &flash.shape.source, masks };
         if sight.is_dark() {
@@ -190,7 +200,7 @@ impl Worker {
                 traced.fetch_add(looked, Ordering::Relaxed);
                 Some(factors)
             });
-            rays[flash.patch][0] = traced.into_inner();
+            sight_rays.count(flash.patch, traced.into_inner());
             exchanges
         };
         exchanges.with(PatchId::from_index(flash.patch), build, |exchanges| {
@@ -203,7 +213,7 @@ impl Worker {
 
     /// Tells those behind its borders of a shot.
     fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], sites: &mut Sites, post: &mut Vec<Message>) {
-        let Self { interface, masks: known, rays, .. } = self;
+        let Self { interface, masks: known, mask_rays, .. } = self;
         let source = &flash.shape.source;
         let sight = Sight { interface, source, masks };
         let gates: Vec<_> = interface.outward(source).collect();
@@ -211,7 +221,7 @@ impl Worker {
             let Site { local, .. } = sites.at(interface.cell());
             let before = local.mask_rays();
             let masks = gates.par_iter().map(|gate| Arc::new(sight.mask(gate, local))).collect();
-            rays[flash.patch][1] = local.mask_rays() - before;
+            mask_rays.count(flash.patch, local.mask_rays() - before);
             masks
         };
         for (gate, mask) in gates.iter().zip(known.with(flash.patch, make)) {

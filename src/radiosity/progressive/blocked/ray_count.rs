@@ -1,0 +1,66 @@
+//! Rays that a subscene traced for patches.
+
+/// Counts the rays of each patch once, however often they are traced anew for want of memory. Takes a bit a patch, since
+/// every subscene may get light from every patch.
+#[derive(Debug)]
+pub struct RayCount {
+    traced: u64,
+    /// A bit for each patch whose rays are counted.
+    counted: Vec<u64>,
+}
+
+impl RayCount {
+    /// None yet, of so many patches.
+    pub fn new(patches: usize) -> Self {
+        Self { traced: 0, counted: vec![0; patches.div_ceil(64)] }
+    }
+
+    /// Counts the rays of a patch, if they are not counted.
+    pub fn count(&mut self, patch: usize, rays: u64) {
+        let (word, bit) = (&mut self.counted[patch / 64], 1 << (patch % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            self.traced += rays;
+        }
+    }
+
+    /// How many were traced, each counted once.
+    pub fn traced(&self) -> u64 {
+        self.traced
+    }
+
+    /// How many words keep it for so many patches.
+    pub const fn words(patches: usize) -> usize {
+        1 + patches.div_ceil(64)
+    }
+
+    /// All of it.
+    pub fn to_words(&self) -> impl Iterator<Item = u64> + '_ {
+        core::iter::once(self.traced).chain(self.counted.iter().copied())
+    }
+
+    /// Goes on from [`RayCount::words`] words that [`RayCount::to_words`] gave.
+    pub fn restore(&mut self, words: &[u64]) {
+        if let Some((traced, counted)) = words.split_first() {
+            self.traced = *traced;
+            self.counted.copy_from_slice(counted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rays_of_a_patch_count_once_also_after_they_were_kept() {
+        let mut count = RayCount::new(65);
+        [(0, 3), (64, 4), (0, 3)].into_iter().for_each(|(patch, rays)| count.count(patch, rays));
+        let kept: Vec<u64> = count.to_words().collect();
+        assert_eq!(kept.len(), RayCount::words(65));
+        let mut again = RayCount::new(65);
+        again.restore(&kept);
+        [(64, 4), (63, 5)].into_iter().for_each(|(patch, rays)| again.count(patch, rays));
+        assert_eq!((count.traced(), again.traced()), (7, 12));
+    }
+}
