@@ -36,7 +36,7 @@ pub enum BakeError {
     /// It would need more memory than it may use.
     #[error(
         "the bake would need about {needed_mib:.0} MiB for {elements:.0} elements ({area:.0} m2 at {density} texels \
-         per metre) but may use {allowed_mib:.0} MiB: lower the density (--density) to {fitting_density:.2} or allow more \
+         per metre) but may use {allowed_mib:.0} MiB: lower the density (--density) to {fitting_density} or allow more \
          memory (--memory)"
     )]
     TooMuchMemory {
@@ -52,6 +52,19 @@ pub enum BakeError {
         allowed_mib: f64,
         /// Texels per metre that would fit.
         fitting_density: f64,
+    },
+    /// It would need more memory than it may use at whatever density.
+    #[error(
+        "the bake would need about {needed_mib:.0} MiB for {elements:.0} elements and may use {allowed_mib:.0} MiB, which \
+         is too little at any density: allow more memory (--memory)"
+    )]
+    TooLittleMemory {
+        /// Elements that it would have.
+        elements: f64,
+        /// What it would need at least, MiB.
+        needed_mib: f64,
+        /// What it may use, MiB.
+        allowed_mib: f64,
     },
     /// Progressive refinement of the whole scene at once would need more memory than it may use.
     #[error(

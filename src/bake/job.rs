@@ -148,18 +148,22 @@ impl<'a> Job<'a> {
         let resumed = keeper.map_or(Ok(None), Keeper::resume)?;
         let world =
             self.stage(Stage::Tree, |job, _| Ok(Arc::new(World::build(scene.clone(), job.settings.tree.preset()))))?;
-        let layout = self.stage(Stage::Unwrap, |job, monitor| {
+        let (layout, expected) = self.stage(Stage::Unwrap, |job, monitor| {
             let two_sided = OpenSides::deserving_texels_each(&scene, &*world);
             let two_sided = |surface: SurfaceId| two_sided[surface.index()];
             let estimate = MemoryEstimate::new(&scene, job.settings, two_sided);
             estimate.check(job.settings)?;
-            job.report.estimated_memory_bytes = estimate.bytes as u64;
             let (layout, warnings) = Layout::build_with_sides(&scene, &job.settings.layout, two_sided, monitor)?;
             job.warn(warnings);
-            Ok(layout)
+            Ok((layout, estimate))
         })?;
-        let elements = self
-            .stage(Stage::Elements, |_, monitor| Ok(Arc::new(Elements::build(&scene, &layout, &*world, monitor)?)))?;
+        let elements = self.stage(Stage::Elements, |job, monitor| {
+            let elements = Arc::new(Elements::build(&scene, &layout, &*world, monitor)?);
+            let estimate = expected.counted(job.settings, &layout, elements.len());
+            estimate.check(job.settings)?;
+            job.report.estimated_memory_bytes = estimate.bytes as u64;
+            Ok(elements)
+        })?;
         let (solution, relight) = self.light(&scene, &world, &layout, &elements, resumed, keeper)?;
         let pages =
             self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;

@@ -170,6 +170,25 @@ fn flat_floors_and_single_triangles_are_baked_in_subscenes_as_in_whole() {
     }
 }
 
+#[test]
+fn thousands_of_tiny_charts_are_refused_where_their_elements_do_not_fit_into_memory() {
+    let corner = |index: u32| Vec3::new((index / 3 % 70) as f32, 0.0, (index / 210) as f32) * 0.5;
+    let shape = [Vec3::ZERO, Vec3::Z * 0.01, Vec3::X * 0.01];
+    let positions: Vec<Vec3> = (0..3 * 4_900).map(|index| corner(index) + shape[index as usize % 3]).collect();
+    let triangles = (0..4_900).map(|triangle| [0, 1, 2].map(|corner| 3 * triangle + corner)).collect();
+    let scene = Arc::new(scene_of(MeshData { name: "crumbs".to_owned(), positions, triangles, ..MeshData::default() }));
+    let with_memory = |memory_mib: u32| {
+        let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+        settings.solver.memory_mib = memory_mib;
+        run(scene.clone(), &settings, &Unobserved)
+    };
+    // 550 bytes a triangle, 400 a vertex and 12 MiB: 20.2 MiB, besides 530 elements that areas tell of. But each triangle is
+    // an element, of 780 bytes.
+    let refusal = with_memory(22).map(|_| ()).unwrap_err().to_string();
+    assert!(refusal.contains("4900 elements") && refusal.contains("at any density"), "{refusal}");
+    assert_eq!(with_memory(25).unwrap().report.elements, 4_900);
+}
+
 /// Remembers how much light previews had in them all in all.
 #[derive(Default)]
 struct Spectator(std::sync::Mutex<Vec<f32>>);

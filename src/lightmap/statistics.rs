@@ -61,12 +61,10 @@ impl Layout {
 /// Charts and covered texels.
 fn count(unwrap: &Unwrap) -> (u64, u64) {
     let mut coverage = Coverage::new(unwrap.width, unwrap.height);
-    let mut charts = 0;
     for (triangle, &chart) in unwrap.charts.iter().enumerate().filter(|(_, chart)| **chart != Unwrap::NO_CHART) {
-        charts = charts.max(u64::from(chart) + 1);
         coverage.cover(texels_of(unwrap, triangle), chart);
     }
-    (charts, coverage.covered() as u64)
+    (unwrap.chart_count() as u64, coverage.covered() as u64)
 }
 
 fn texels_of(unwrap: &Unwrap, triangle: usize) -> [Vec2; 3] {

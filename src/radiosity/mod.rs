@@ -59,7 +59,8 @@ pub use subscenes::{
     CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution,
 };
 
-pub(crate) use {passes::storable_rays, progressive::MOST_PATCHES};
+pub(crate) use passes::storable_rays;
+pub(crate) use progressive::{MOST_PATCHES, most_mask_bytes_on_their_way};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

@@ -29,6 +29,12 @@ impl Unwrap {
     /// The chart of triangles that own no texels.
     pub const NO_CHART: u32 = u32::MAX;
 
+    /// How many charts there are.
+    pub fn chart_count(&self) -> usize {
+        let charts = self.charts.iter().filter(|chart| **chart != Self::NO_CHART);
+        charts.max().map_or(0, |last| *last as usize + 1)
+    }
+
     /// True when the backs of triangles have texels of their own.
     pub fn is_two_sided(&self) -> bool {
         self.mesh.triangles.len() > self.reversed_from as usize

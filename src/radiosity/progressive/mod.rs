@@ -48,6 +48,7 @@ use std::time::Instant;
 
 use glam::Vec3;
 
+pub(crate) use self::blocked::most_mask_bytes_on_their_way;
 use self::bounces::{Bounces, with_shortfall};
 pub(super) use self::patches::facets_of;
 pub(crate) use self::patches::{MOST_PATCHES, PatchId};

@@ -55,6 +55,18 @@ const SITES_SHARE: usize = 2;
 /// would change with that by rounding.
 const MOST_BYTES_ON_THEIR_WAY: usize = 32 << 20;
 
+/// The most bytes of masks that a shot has at all borders, and that all shots on their way have.
+pub fn most_mask_bytes_on_their_way(subscenes: usize, borders: usize, mask_resolution: u32) -> [usize; 2] {
+    let shots = most_shots_on_their_way(borders, mask_resolution).min(MOST_SHOTS.max(subscenes));
+    let of_shot = borders * Mask::most_bytes(mask_resolution);
+    [of_shot, shots * of_shot]
+}
+
+fn most_shots_on_their_way(borders: usize, mask_resolution: u32) -> usize {
+    let bytes_of_shot = borders * Mask::most_bytes(mask_resolution);
+    (MOST_BYTES_ON_THEIR_WAY / bytes_of_shot.max(1)).max(1)
+}
+
 /// A solution that all subscenes together work at.
 pub struct Blocked<'a> {
     place: Place<'a>,
@@ -108,7 +120,7 @@ impl<'a> Blocked<'a> {
         let interface = |cell: CellId| Interface::new(&partition, cell, settings.mask_resolution);
         let interfaces = partition.ids().map(interface).collect::<Result<Vec<_>, _>>()?;
         let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect();
-        let bytes_of_shot = partition.borders().len() * Mask::most_bytes(settings.mask_resolution);
+        let most_on_their_way = most_shots_on_their_way(partition.borders().len(), settings.mask_resolution);
         let made_from = Source { place, of_elements, bare: bare.receivers, partition, polygons, origins, numbers };
         let mut sites = Sites::new(made_from, options.most_bytes / SITES_SHARE);
         let (mut first, mut contents) = (0, Vec::with_capacity(shares.len()));
@@ -126,7 +138,6 @@ impl<'a> Blocked<'a> {
         let worker = |(interface, contents)| Worker::new(common, interface, contents);
         let workers: Vec<_> = interfaces.into_iter().zip(contents).map(worker).collect();
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        let most_on_their_way = (MOST_BYTES_ON_THEIR_WAY / bytes_of_shot.max(1)).max(1);
         Ok(Self {
             place,
             workers,
