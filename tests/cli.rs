@@ -491,6 +491,20 @@ fn render_draws_what_a_closed_form_says() {
 }
 
 #[test]
+fn noise_of_one_sample_is_unknown_and_a_dark_picture_is_said_to_be() {
+    let folder = folder();
+    let draw = |scene: &str, samples: &str| {
+        run(&folder, &["render", scene, "-o", "x.png", "--size", "8x8", "--samples", samples, "--json"])
+    };
+    assert!(json(&draw("builtin:cornell_box", "1"))["error_estimate"].is_null());
+    let two = json(&draw("builtin:cornell_box", "2"));
+    assert!(two["error_estimate"].as_f64().unwrap() > 0.0);
+    assert_eq!(two["warnings"].as_array().unwrap().len(), 0);
+    write_triangle(&folder, "dark", GROUND, false);
+    assert!(json(&draw("dark.gltf", "2"))["warnings"].to_string().contains("no light"));
+}
+
+#[test]
 fn render_says_what_it_cannot_draw() {
     let folder = folder();
     let complain = |more: &[&str]| complaint(&folder, &[&["render", "builtin:furnace"][..], more].concat());
@@ -582,7 +596,9 @@ fn settings_that_mean_nothing_are_refused_with_the_value() {
         let text = complaint(&folder, &["bake", "builtin:furnace", "-o", "out", option, value]);
         assert!(text.contains(value) && text.contains(&option[2..]), "{text}");
     }
-    for (option, value) in [("--sun", "1,2"), ("--sky", "bright"), ("--sky", "lost.hdr")] {
+    let text = complaint(&folder, &["bake", "builtin:furnace", "-o", "out", "--density", "1e-30"]);
+    assert!(text.contains("give a number from 1e-9 on"), "{text}");
+    for (option, value) in [("--sun", "1,2"), ("--sun", "1,2,1e30"), ("--sky", "bright"), ("--sky", "lost.hdr")] {
         assert!(complaint(&folder, &["bake", "builtin:furnace", "-o", "out", option, value]).contains(value));
     }
     assert!(!folder.path().join("out").exists());
@@ -605,6 +621,9 @@ fn a_folder_that_cannot_be_written_is_refused_before_the_bake() {
     let folder = folder();
     fs::write(folder.path().join("file"), "").unwrap();
     assert!(complaint(&folder, &bake("builtin:furnace", "file/out")).contains("file/out"));
+    fs::create_dir_all(folder.path().join("out/report.json")).unwrap();
+    assert!(complaint(&folder, &bake("builtin:furnace", "out")).contains("report.json"));
+    assert_eq!(files(&folder.path().join("out")), ["report.json"]);
 }
 
 #[cfg(unix)]

@@ -45,7 +45,7 @@ pub enum BakeError {
         /// Square metres of surface.
         area: f64,
         /// Texels per metre.
-        density: f64,
+        density: f32,
         /// What it would need at least, MiB.
         needed_mib: f64,
         /// What it may use, MiB.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::checkpoint::Checkpoints;
+use super::{WriteError, check_place};
 
 const LOCK_NAME: &str = ".bake.lock";
 
@@ -20,6 +21,9 @@ pub enum FolderError {
         /// What the system said.
         source: io::Error,
     },
+    /// The report cannot be written into it.
+    #[error(transparent)]
+    Report(#[from] WriteError),
     /// Another bake is at work in it.
     #[error("{} is being written by another bake (process {process}); wait for it or choose another folder", path.display())]
     InUse {
@@ -59,12 +63,19 @@ impl OutputFolder {
             }
             Err(TryLockError::Error(source)) => return Err(unwritable(source)),
         };
-        Ok(Self { path, created, lock })
+        let folder = Self { path, created, lock };
+        // Found out now rather than when all else is written.
+        check_place(&folder.report_path())?;
+        Ok(folder)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn report_path(&self) -> PathBuf {
+        self.path.join("report.json")
     }
 
     /// The checkpoints of the bake in this folder.

@@ -25,7 +25,7 @@ use crate::radiosity::{
     CpuBackend, Partial, Solution, SolveError, SolverSettings, StepError, TransportBackend, solve_with, storable_rays,
 };
 use crate::scene::check::darkness;
-use crate::scene::{self, Scene};
+use crate::scene::{self, Scene, abridged};
 
 /// What a bake ends in.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl<'a> Job<'a> {
             let estimate = MemoryEstimate::new(&scene, job.settings, two_sided);
             estimate.check(job.settings)?;
             let (layout, warnings) = Layout::build_with_sides(&scene, &job.settings.layout, two_sided, monitor)?;
-            job.warn(warnings);
+            job.warn(abridged(&warnings));
             Ok((layout, estimate))
         })?;
         let elements = self.stage(Stage::Elements, |job, monitor| {

@@ -28,7 +28,7 @@ pub struct Report {
     pub rays: u64,
     /// Iterations of the solver until convergence.
     pub iterations: u32,
-    /// Share of the light's power that was not followed to its end.
+    /// Share of the light's power that was not followed to its end. Zero where the number of bounces was limited.
     pub unshot: f32,
     /// Estimated error: the area-weighted RMS error of irradiance over its mean.
     pub error_estimate: f32,

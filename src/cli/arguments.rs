@@ -58,7 +58,7 @@ impl SceneArguments {
         if let Some(sky) = &self.sky {
             loaded.scene.sky = sky.parse()?;
         }
-        let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
+        let warnings = scene::abridged(&loaded.warnings);
         Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
     }
 }

@@ -12,6 +12,7 @@ use super::{Failure, interrupt, points, say};
 use crate::bake::{Baked, Report, check_place, write_whole};
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
+use crate::scene::check::darkness;
 use crate::scene::{LightSampler, Scene};
 
 #[derive(clap::Args)]
@@ -60,7 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Opened { scene, mut warnings, .. } = opened;
     let found = match &arguments.from {
         Some(folder) => from_bake(folder, &scene, &receivers, &mut warnings)?,
-        None => by_paths(arguments, scene, &receivers)?,
+        None => {
+            warnings.extend(darkness(&scene).map(|problem| problem.to_string()));
+            by_paths(arguments, scene, &receivers)?
+        }
     };
     write_whole(&arguments.output, points::format(&receivers, &found).as_bytes())?;
     let seconds = started.elapsed().as_secs_f64();

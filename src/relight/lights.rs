@@ -8,9 +8,6 @@ use crate::geometry::SurfaceId;
 use crate::scene::check::fault_of_light;
 use crate::scene::{Light, LightKind, OneLight, Scene};
 
-/// Strengths beyond this, in cd, lux or cd/m2, are nobody's wish: a hundred times the surface of the sun.
-const STRONGEST: f32 = 1e11;
-
 /// How far, relative to their size, the numbers of a light may be from the baked ones that they once were: what ways
 /// through files and transforms make of them.
 const ROUNDING: f32 = 1e-3;
@@ -159,14 +156,7 @@ fn numbers(kind: &LightKind) -> (core::mem::Discriminant<LightKind>, Vec<f32>) {
 
 /// Why a lamp cannot be followed.
 pub fn fault_of(kind: &LightKind) -> Option<&'static str> {
-    let mut kind = *kind;
-    fault_of_light(&kind).or_else(|| fault_of_strength(*strength_of(&mut kind)))
-}
-
-/// Why no light can be as strong.
-pub fn fault_of_strength(strength: Vec3) -> Option<&'static str> {
-    let is_sound = strength.is_finite() && strength.min_element() >= 0.0 && strength.max_element() <= STRONGEST;
-    (!is_sound).then_some("its strength is negative, not finite, or beyond that of any light")
+    fault_of_light(kind)
 }
 
 /// A light's name without the quotation marks that messages put around it.

@@ -8,7 +8,7 @@ use glam::Vec3;
 use super::doors::Placed;
 use super::level::Level;
 use super::light::{Difference, Light};
-use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of, fault_of_strength, lit, plain};
+use super::lights::{LiveLight, LivePanel, Shape, Shining, baked_lights, fault_of, lit, plain};
 use super::near::Near;
 use super::order::Order;
 use super::pages::Pages;
@@ -20,6 +20,7 @@ use super::turns::Turns;
 use crate::geometry::{Aabb, SurfaceId};
 use crate::radiosity::Content;
 use crate::radiosity::low_rank::Smoothing;
+use crate::scene::check::fault_of_strength;
 use crate::scene::{OneLight, Scene};
 
 /// The part of an update's rays that is left for lights that rest while others move: one in so many.

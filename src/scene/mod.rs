@@ -8,6 +8,7 @@
 //!
 //! This room sees only `geometry`.
 
+mod abridged;
 pub mod builtin;
 mod camera;
 pub mod check;
@@ -34,6 +35,7 @@ use glam::{Vec2, Vec3};
 
 use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
+pub use abridged::abridged;
 pub use camera::{Camera, Projection, Sights};
 pub(crate) use facets::Facets;
 #[cfg(feature = "plugin")]

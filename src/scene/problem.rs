@@ -79,8 +79,10 @@ pub enum Problem {
         /// How many triangles.
         count: usize,
     },
-    /// Vertices are NaN or infinite.
-    #[error("{count} triangles of mesh '{mesh}' have NaN or infinite vertices and are dropped")]
+    /// Vertices are NaN, infinite or absurdly far away.
+    #[error(
+        "{count} triangles of mesh '{mesh}' have vertices that are NaN, infinite or more than 1e9 m from the origin and are dropped"
+    )]
     NonFiniteVertices {
         /// The mesh.
         mesh: String,
@@ -208,11 +210,19 @@ pub enum Problem {
         reason: String,
     },
     /// Nothing in the scene gives off light.
-    #[error("the scene has no light: no lamp, no emissive material, and the sky is dark; a bake of it is black")]
+    #[error("the scene has no light: no lamp, no emissive material, and the sky is dark, so all of it is black")]
     NoLight,
     /// The scene's size suggests wrong units.
     #[error("the scene is {metres} m across: are its units metres?")]
     AbsurdSize {
+        /// Diagonal of its bounds, metres.
+        metres: f32,
+    },
+    /// Light in it comes out wrong, for rays keep a gap to surfaces.
+    #[error(
+        "the scene is {metres} m across, too small for its light to come out right: scale it up; are its units metres?"
+    )]
+    TooSmall {
         /// Diagonal of its bounds, metres.
         metres: f32,
     },

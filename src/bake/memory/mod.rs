@@ -94,13 +94,13 @@ impl MemoryEstimate {
             return Ok(());
         }
         let needed_mib = (self.needed_bytes() / MIB).ceil();
-        let density = f64::from(settings.layout.texels_per_metre);
+        let density = settings.layout.texels_per_metre;
         Err(match (count(&settings.solver), self.fitting_subscenes(&settings.solver)) {
             (None, Some(subscenes)) => BakeError::WholeTooLarge { elements, needed_mib, allowed_mib, subscenes },
             (Some(asked), Some(fitting)) => BakeError::TooManySubscenes { asked, needed_mib, allowed_mib, fitting },
             (_, None) => match self.fitting_scale(&settings.solver) {
                 Some(scale) => {
-                    let fitting_density = rounded_down(density * scale);
+                    let fitting_density = rounded_down(f64::from(density) * scale);
                     BakeError::TooMuchMemory { elements, area, density, needed_mib, allowed_mib, fitting_density }
                 }
                 None => BakeError::TooLittleMemory { elements, needed_mib, allowed_mib },

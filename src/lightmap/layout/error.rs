@@ -7,11 +7,13 @@ use crate::progress::Cancelled;
 /// Why no layout could be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LayoutError {
-    /// The density is zero, negative or not a number.
-    #[error("{0} texels per metre is no density: give a number above zero, such as 16")]
+    /// The density is zero, negative, not a number or as good as zero.
+    #[error("{0} texels per metre is no density: give a number from 1e-9 on, such as 16")]
     Density(f32),
     /// A surface's factor on the density is zero, negative or not a number.
-    #[error("surface \"{surface}\" scales its texel density by {scale}: give a number above zero, 1 keeps the density")]
+    #[error(
+        "surface \"{surface}\" scales its texel density by {scale}: give a number above zero, of which 1 keeps the density"
+    )]
     DensityScale {
         /// The surface's key.
         surface: String,

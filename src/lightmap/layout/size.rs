@@ -7,6 +7,9 @@ use crate::scene::{Role, Scene};
 /// More texels than this are refused: 64 pages of 2048 x 2048, about 10 GiB of elements.
 pub(super) const MAX_TEXELS: f64 = (1u64 << 28) as f64;
 
+/// Texels per metre below which products of areas in texels vanish.
+const LEAST_DENSITY: f32 = 1e-9;
+
 /// Largest edge of a page that devices can be expected to take.
 const MAX_PAGE_SIZE: u32 = 16_384;
 
@@ -24,7 +27,7 @@ pub(super) fn check(
     settings: &LayoutSettings,
     two_sided: &impl Fn(SurfaceId) -> bool,
 ) -> Result<(), LayoutError> {
-    let sound = |density: f32| density.is_finite() && density > 0.0;
+    let sound = |density: f32| density.is_finite() && density >= LEAST_DENSITY;
     if !sound(settings.texels_per_metre) {
         return Err(LayoutError::Density(settings.texels_per_metre));
     }
@@ -34,7 +37,8 @@ pub(super) fn check(
     if settings.page_size < (16 * settings.padding).max(64) || settings.page_size > MAX_PAGE_SIZE {
         return Err(LayoutError::PageSize(settings.page_size));
     }
-    if let Some(surface) = static_surfaces(scene).find(|id| !sound(scene.surface(*id).density_scale)) {
+    let of_surface = |id: &SurfaceId| settings.texels_per_metre * scene.surface(*id).density_scale;
+    if let Some(surface) = static_surfaces(scene).find(|id| !sound(of_surface(id))) {
         let surface = scene.surface(surface);
         return Err(LayoutError::DensityScale { surface: surface.key.to_string(), scale: surface.density_scale });
     }

@@ -106,6 +106,7 @@ fn factors_are_shares() {
     assert_eq!(Factor::Power.loads(&polygons).unwrap(), [0.75, 0.25]);
     assert_eq!(Factor::Both(2.0).loads(&polygons).unwrap(), [1.75, 1.25]);
     assert_eq!(Factor::Both(-1.0).loads(&polygons), Err(PartitionError::Weight(-1.0)));
+    assert_eq!(Factor::Both(1e300).loads(&polygons), Err(PartitionError::Weight(1e300)));
     let mut dark = Polygons::default();
     dark.push(&[Vec3::ZERO, Vec3::X, Vec3::Y], 0.0);
     assert_eq!(Factor::Power.loads(&dark), Err(PartitionError::NoPower));

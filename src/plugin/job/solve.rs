@@ -17,7 +17,7 @@ use crate::plugin::sync::WorldScene;
 use crate::plugin::tree_cells::TreeCells;
 use crate::plugin::write_back::{PagePixels, Target};
 use crate::scene::check::repair;
-use crate::scene::{Scene, Severity, Surface, SurfaceKey};
+use crate::scene::{Scene, Severity, Surface, SurfaceKey, abridged};
 
 /// The entity of each surface, and the mesh that the app gave it.
 pub type Originals = HashMap<SurfaceKey, (Entity, Handle<Mesh>)>;
@@ -40,7 +40,7 @@ pub fn solve(bake: &Bake, world: WorldScene, watch: &Watch) -> Result<Solved, Ba
     let observer = PreviewingWatch { watch, originals: &surfaces };
     let mut baked = crate::bake::run(Arc::new(scene), &bake.settings, &observer)?;
     let worth_saying = problems.iter().filter(|problem| problem.severity() == Severity::Warning);
-    baked.report.warnings.splice(0..0, worth_saying.map(ToString::to_string));
+    baked.report.warnings.splice(0..0, abridged(worth_saying));
     if let Some(folder) = &bake.folder {
         baked.write(folder)?;
     }

@@ -4,6 +4,10 @@ use glam::Vec3;
 
 use crate::scene::{Light, LightKind, Problem, Scene};
 
+/// Strengths beyond this, in cd, lux or cd/m2, are nobody's wish: a hundred times the surface of the sun. Far beyond it, sums
+/// of light overflow.
+pub const STRONGEST: f32 = 1e11;
+
 /// Drops lights that cannot be used.
 pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
     scene.lights.retain(|light| match fault(&light.kind) {
@@ -28,11 +32,16 @@ fn strength(kind: &LightKind) -> Vec3 {
     }
 }
 
+/// Why no light can be as strong.
+pub fn fault_of_strength(strength: Vec3) -> Option<&'static str> {
+    let is_sound = strength.is_finite() && strength.min_element() >= 0.0 && strength.max_element() <= STRONGEST;
+    (!is_sound).then_some("its strength is negative, not finite, or beyond that of any light (1e11)")
+}
+
 /// Why a light cannot be used.
 pub fn fault(kind: &LightKind) -> Option<&'static str> {
-    let strength = strength(kind);
-    if !strength.is_finite() || strength.min_element() < 0.0 {
-        return Some("its strength is negative or not finite");
+    if let Some(reason) = fault_of_strength(strength(kind)) {
+        return Some(reason);
     }
     let is_length = |value: f32| value.is_finite() && value >= 0.0;
     match *kind {

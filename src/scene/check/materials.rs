@@ -2,6 +2,7 @@
 
 use glam::{Affine2, Vec3};
 
+use super::STRONGEST;
 use crate::scene::{AlphaMode, Glass, Material, Problem, Scene, TextureRef};
 
 /// Repairs all materials.
@@ -26,6 +27,9 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
     if !material.emission.is_finite() || material.emission.min_element() < 0.0 {
         unusable("the emission", "it does not glow");
         material.emission = Vec3::ZERO;
+    } else if material.emission.max_element() > STRONGEST {
+        unusable("the emission", "it is 1e11 cd/m2, which no light exceeds");
+        material.emission = material.emission.min(Vec3::splat(STRONGEST));
     }
     if !material.metallic.is_finite() {
         unusable("the metalness", "it is no metal");

@@ -14,13 +14,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-pub(crate) use self::lights::fault as fault_of_light;
-use super::{Problem, Role, Scene};
+pub(crate) use self::lights::{STRONGEST, fault as fault_of_light, fault_of_strength};
+use super::{Problem, Role, Scene, Surface};
 
 /// Scenes beyond this are probably in centimetres or millimetres, metres.
 const LARGEST_SCENE: f32 = 10_000.0;
 /// Scenes below this are probably in kilometres or inches, metres.
 const SMALLEST_SCENE: f32 = 0.01;
+/// Scenes below this are no larger than the gaps that rays keep to surfaces allow for, metres.
+const TINIEST_SCENE: f32 = 0.001;
 
 /// Repairs a scene and says what was wrong with it.
 ///
@@ -33,6 +35,7 @@ const SMALLEST_SCENE: f32 = 0.01;
 /// | transform that is not finite | the surface is excluded |
 /// | reflectance above one, alpha or metalness outside 0..1 | clamped |
 /// | negative or non-finite material numbers | the default |
+/// | emission beyond that of any light | as much as that |
 /// | light with unusable numbers | dropped |
 /// | two surfaces of one key | the later one gets a number |
 pub fn repair(scene: &mut Scene) -> Vec<Problem> {
@@ -44,7 +47,10 @@ pub fn repair(scene: &mut Scene) -> Vec<Problem> {
     lights::repair(scene, &mut problems);
     lightmap_uv::inspect(scene, &mut problems);
     let metres = baked_diagonal(scene);
-    if metres > LARGEST_SCENE || (metres < SMALLEST_SCENE && metres > 0.0) {
+    let is_below = |size| metres > 0.0 && metres < size;
+    if is_below(TINIEST_SCENE) {
+        problems.push(Problem::TooSmall { metres });
+    } else if is_below(SMALLEST_SCENE) || metres > LARGEST_SCENE {
         problems.push(Problem::AbsurdSize { metres });
     }
     problems
@@ -52,7 +58,16 @@ pub fn repair(scene: &mut Scene) -> Vec<Problem> {
 
 /// Says when nothing in a scene gives off light, so that a bake of it would be black.
 pub fn darkness(scene: &Scene) -> Option<Problem> {
-    let glows = |id| scene.surface(id).is_in_bake() && scene.material_of(id).is_emissive();
+    darkness_of(scene, Surface::is_in_bake)
+}
+
+/// The same for a picture of it, which shows what moves too.
+pub fn darkness_of_picture(scene: &Scene) -> Option<Problem> {
+    darkness_of(scene, |surface| surface.role != Role::Excluded)
+}
+
+fn darkness_of(scene: &Scene, takes_part: impl Fn(&Surface) -> bool) -> Option<Problem> {
+    let glows = |id| takes_part(scene.surface(id)) && scene.material_of(id).is_emissive();
     let is_lit = !scene.sky.is_dark() || scene.lights.iter().any(lights::shines) || scene.surface_ids().any(glows);
     (!is_lit).then_some(Problem::NoLight)
 }

@@ -133,6 +133,30 @@ fn lights_that_cannot_shine_are_dropped_by_name() {
 }
 
 #[test]
+fn light_stronger_than_any_is_refused_from_lamps_and_weakened_in_materials() {
+    let mut scene = scene_of(shapes::floor("floor", 1.0));
+    let lamp = |candela| LightKind::Point {
+        position: Vec3::Y,
+        intensity: Vec3::splat(candela),
+        radius: 0.0,
+        range: f32::INFINITY,
+    };
+    scene.lights = [1e11, 1e25].map(|candela| Light { name: format!("{candela:e}"), kind: lamp(candela) }).to_vec();
+    scene.materials[0].emission = Vec3::new(1e38, 1.0, 0.0);
+    let said = sentences(&repair(&mut scene));
+    assert!(said.contains("light '1e25' is left out") && said.contains("the emission"), "{said}");
+    assert_eq!(scene.lights.len(), 1);
+    assert_eq!(scene.materials[0].emission, Vec3::new(1e11, 1.0, 0.0));
+}
+
+#[test]
+fn far_vertices_are_not_called_nan_alone() {
+    let mut far = shapes::floor("floor", 1.0);
+    far.positions[0].x = 2e9;
+    assert!(sentences(&repair(&mut scene_of(far))).contains("more than 1e9 m from the origin"));
+}
+
+#[test]
 fn a_scene_is_dark_until_something_shines() {
     let mut scene = scene_of(shapes::floor("floor", 1.0));
     assert_eq!(darkness(&scene), Some(Problem::NoLight));
@@ -143,12 +167,17 @@ fn a_scene_is_dark_until_something_shines() {
     assert_eq!(darkness(&scene), None);
     scene.surfaces[0].role = Role::Mover;
     assert_eq!(darkness(&scene), Some(Problem::NoLight), "what moves is not baked");
+    assert_eq!(darkness_of_picture(&scene), None, "but drawn");
 }
 
 #[test]
 fn a_scene_in_millimetres_is_asked_about() {
     let mut scene = scene_of(shapes::floor("floor", 20_000.0));
     assert!(sentences(&repair(&mut scene)).contains("28284"));
+    let mut scene = scene_of(shapes::floor("floor", 0.005));
+    assert!(sentences(&repair(&mut scene)).contains("are its units metres?"));
+    let mut scene = scene_of(shapes::floor("floor", 0.000_1));
+    assert!(sentences(&repair(&mut scene)).contains("too small for its light to come out right: scale it up"));
 }
 
 #[test]

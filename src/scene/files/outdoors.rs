@@ -7,6 +7,7 @@ use std::sync::Arc;
 use glam::{Quat, Vec3};
 
 use super::pictures::{self, ColorSpace};
+use crate::scene::check::STRONGEST;
 use crate::scene::{EnvironmentMap, Light, LightKind, Sky, Texels, Texture, Wrap};
 
 /// The sun's mean angular diameter seen from the earth, degrees.
@@ -17,10 +18,10 @@ const SUN_DIAMETER_DEGREES: f32 = 0.533;
 #[non_exhaustive]
 pub enum OutdoorsError {
     /// Neither a colour nor a picture.
-    #[error("'{0}' is no sky: give R,G,B in cd/m2, or FILE.hdr with an optional ,SCALE")]
+    #[error("'{0}' is no sky: give R,G,B in cd/m2, each from 0 to 1e11, or FILE.hdr with an optional ,SCALE")]
     NoSky(String),
     /// Not a sun.
-    #[error("'{0}' is no sun: give AZIMUTH,ELEVATION,LUX and perhaps ,DIAMETER, in degrees and lux")]
+    #[error("'{0}' is no sun: give AZIMUTH,ELEVATION,LUX and perhaps ,DIAMETER, in degrees and at most 1e11 lux")]
     NoSun(String),
     /// The picture cannot be used.
     #[error("the sky {file} cannot be read ({reason}): give an equirectangular .hdr picture")]
@@ -71,7 +72,9 @@ impl FromStr for Sun {
             [azimuth, elevation, illuminance, diameter] => (azimuth, elevation, illuminance, diameter),
             _ => return Err(wrong()),
         };
-        let is_sun = (-90.0..=90.0).contains(&elevation) && illuminance >= 0.0 && (0.0..180.0).contains(&diameter);
+        let is_sun = (-90.0..=90.0).contains(&elevation)
+            && (0.0..=STRONGEST).contains(&illuminance)
+            && (0.0..180.0).contains(&diameter);
         is_sun.then_some(Self { azimuth, elevation, illuminance, diameter }).ok_or_else(wrong)
     }
 }
@@ -83,7 +86,9 @@ impl FromStr for Sky {
     fn from_str(text: &str) -> Result<Self, OutdoorsError> {
         if let Some(channels) = numbers(text) {
             return match channels[..] {
-                [r, g, b] if channels.iter().all(|channel| *channel >= 0.0) => Ok(Self::Uniform(Vec3::new(r, g, b))),
+                [r, g, b] if channels.iter().all(|channel| (0.0..=STRONGEST).contains(channel)) => {
+                    Ok(Self::Uniform(Vec3::new(r, g, b)))
+                }
                 _ => Err(OutdoorsError::NoSky(text.to_owned())),
             };
         }
