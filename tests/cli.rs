@@ -721,6 +721,42 @@ fn ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on() {
 
 #[cfg(unix)]
 #[test]
+fn a_second_ctrl_c_ends_at_once_what_the_first_waits_for() {
+    use std::io::{BufRead, BufReader};
+    use std::time::{Duration, Instant};
+
+    let folder = folder();
+    // A pass takes seconds.
+    let arguments = [
+        "bake",
+        "builtin:cornell_box",
+        "-o",
+        "out",
+        "--density",
+        "130",
+        "--error",
+        "0.001",
+        "--threads",
+        "1",
+        "--backend",
+        "cpu",
+    ];
+    let mut child = radiosity(&folder, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id().to_string();
+    let interrupt = || Command::new("kill").args(["-INT", &id]).status().unwrap().success();
+    let mut progress = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(progress.any(|line| line.unwrap().starts_with("solve")));
+    assert!(interrupt());
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().ends_with("Ctrl-C again stops at once")));
+    let asked = Instant::now();
+    assert!(interrupt());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
 fn ctrl_c_writes_the_picture_as_far_as_it_is() {
     use std::io::{BufRead, BufReader, Read};
     let folder = folder();
