@@ -10,6 +10,7 @@
 //! groups        halves of patches, and halves of those: what is near looks at small ones
 //! receivers     the points that elements receive light at
 //! bare          patches of surfaces without texels, which reflect too
+//! start         all patches before any shot
 //! shaft         the space between two patches          occluders     triangles within it
 //! exchanges     what share of a patch's light others get, kept as long as memory lasts
 //! shooter       one shot                               refinement    all of them
@@ -38,6 +39,7 @@ mod receivers;
 mod refinement;
 mod shaft;
 mod shooter;
+mod start;
 #[cfg(test)]
 mod tally;
 #[cfg(test)]

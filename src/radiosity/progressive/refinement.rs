@@ -9,6 +9,7 @@ use super::occluders::Occluders;
 use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::shooter::{Geometry, Shining, Shooter, Straight};
+use super::start::Start;
 use super::{PatchId, Refine};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
@@ -122,28 +123,22 @@ pub struct Shot {
 impl<'a> Refinement<'a> {
     /// Prepares to shoot what elements send out of themselves, lm/m2.
     pub fn new(place: Place<'a>, sources: &[Vec3], options: &Options) -> Self {
-        let Place { scene, elements, visible, .. } = place;
         let of_elements = ElementReceivers::new(place, options.seed);
-        let bare = super::bare::pieces(place);
-        let mut patches = super::patches::patches(scene, elements, visible);
-        patches.extend(bare.patches);
+        let of_texels = super::patches::patches(place.scene, place.elements, place.visible);
+        let Start { patches, responses, states, brightness, bare } =
+            Start::new(place, &of_elements, of_texels, sources);
         let mut receivers = of_elements.of_all(|receiver| receiver);
-        receivers.extend(bare.receivers);
-        let mut responses = of_elements.responses();
-        responses.extend(bare.responses);
+        receivers.extend(bare);
         let bounds = |patch: &Patch| {
             let origins = patch.receivers.iter().flat_map(|id| receivers[id.index()].points);
             patch.bounds().union(Aabb::around(origins))
         };
-        let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-        let states: Vec<State> = patches.iter().map(|patch| State::new(patch, &responses, source)).collect();
-        let brightness = Brightness::of(&patches, &responses, &states);
         let glow = |(patch, state)| brightness.glow(patch, state);
         Self {
             place,
             most_candidates: options.most_candidates,
             bounds: patches.iter().map(bounds).collect(),
-            occluders: Occluders::new(scene),
+            occluders: Occluders::new(place.scene),
             exchanges: ExchangeCache::new(options.most_bytes),
             glow: patches.iter().zip(&states).map(glow).collect(),
             rays: vec![0; patches.len()],

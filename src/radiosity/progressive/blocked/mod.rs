@@ -26,6 +26,7 @@ use std::sync::Arc;
 use super::patches::{Patch, parts, patches_apart};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::refinement::{Brightness, State, fit, mean, restore, shots_of};
+use super::start::Start;
 use super::{Options, Place, Refine};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
@@ -97,16 +98,10 @@ impl<'a> Blocked<'a> {
         let partition = Partition::new(&polygons, &settings.partition)?;
         let sectors = Sectors::new(&partition);
         let of_elements = ElementReceivers::new(place, options.seed);
-        let bare = super::bare::pieces(place);
         let mut places = of_elements.of_all(|receiver| receiver.place());
-        let mut patches = patches_apart(scene, elements, visible, |id: ElementId| sectors.at(places[id.index()]));
-        patches.extend(bare.patches);
-        places.extend(bare.receivers.iter().map(Receiver::place));
-        let mut responses = of_elements.responses();
-        responses.extend(bare.responses);
-        let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
-        let states = patches.iter().map(|patch| State::new(patch, &responses, source)).collect::<Vec<_>>();
-        let brightness = Brightness::of(&patches, &responses, &states);
+        let apart = patches_apart(scene, elements, visible, |id: ElementId| sectors.at(places[id.index()]));
+        let Start { patches, responses, states, brightness, bare } = Start::new(place, &of_elements, apart, sources);
+        places.extend(bare.iter().map(Receiver::place));
         let all_patches = patches.len();
         let mut shares: Vec<Share> = partition.ids().map(|_| Share::default()).collect();
         let Aabb { min, max } = partition.bounds();
@@ -121,7 +116,7 @@ impl<'a> Blocked<'a> {
         let interfaces = partition.ids().map(interface).collect::<Result<Vec<_>, _>>()?;
         let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect();
         let most_on_their_way = most_shots_on_their_way(partition.borders().len(), settings.mask_resolution);
-        let made_from = Source { place, of_elements, bare: bare.receivers, partition, polygons, origins, numbers };
+        let made_from = Source { place, of_elements, bare, partition, polygons, origins, numbers };
         let mut sites = Sites::new(made_from, options.most_bytes / SITES_SHARE);
         let (mut first, mut contents) = (0, Vec::with_capacity(shares.len()));
         for (share, interface) in shares.into_iter().zip(&interfaces) {
