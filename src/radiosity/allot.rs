@@ -26,6 +26,11 @@ const BUNDLE: u32 = 8;
 /// happen to be small, and no texel is to be left behind.
 const LEAST_SHARE: f32 = 0.5;
 
+/// The share of the mean number of rays that an element has while none has found a point of it in the open, and the most
+/// of them: by then an element of which a hundredth is open has been found out. A buried point takes some short rays.
+const BURIED_SHARE: f32 = 0.125;
+const MOST_BURIED_RAYS: u32 = 256;
+
 /// Deals out gather rays.
 pub(super) struct Allotment {
     near: Cells,
@@ -96,6 +101,17 @@ impl Allotment {
     }
 }
 
+/// Adds rays for elements that are buried as far as either half has found, where others have `mean` of them in the end: the
+/// first few may all have missed what is open of an element, which must not stay dark for that.
+pub(super) fn ask_the_buried_again(rays: &mut [u32], [first, second]: &[Vec<Reading>; HALVES], mean: u32) {
+    let goal = ((mean as f32 * BURIED_SHARE) as u32).min(MOST_BURIED_RAYS);
+    for (rays, (a, b)) in rays.iter_mut().zip(first.iter().zip(second)) {
+        if a.visible_fraction + b.visible_fraction == 0.0 {
+            *rays = goal.saturating_sub(a.gathered) / BUNDLE * BUNDLE;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use glam::Vec3;
@@ -130,5 +146,17 @@ mod tests {
         assert!(rays[..count].iter().all(|&rays| rays == 0), "{:?}", &rays[..4]);
         assert!(rays[count + 1..].iter().all(|&rays| (120..=128).contains(&rays)), "{:?}", &rays[count..count + 4]);
         assert!(rays.iter().map(|&rays| u64::from(rays)).sum::<u64>() <= 64 * elements.len() as u64);
+    }
+
+    #[test]
+    fn what_no_ray_has_found_in_the_open_is_asked_again_by_an_eighth_of_the_rays_but_not_for_ever() {
+        let reading = |visible_fraction, gathered| Reading { visible_fraction, gathered, ..Reading::default() };
+        // Open to one half, open to the other, and to none.
+        let halves = [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]].map(|half| half.map(|part| reading(part, 32)).to_vec());
+        for (mean, expected) in [(128, 0), (256, 0), (512, 32), (4096, 224), (1 << 17, 224)] {
+            let mut rays = vec![8, 16, 0];
+            ask_the_buried_again(&mut rays, &halves, mean);
+            assert_eq!(rays, [8, 16, expected], "of {mean}");
+        }
     }
 }

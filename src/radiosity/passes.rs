@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use glam::Vec3;
 
-use super::allot::Allotment;
+use super::allot::{Allotment, ask_the_buried_again};
 use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
 use super::cpu::MOST_BOUNCES;
 use super::estimate::{self, Estimate, Groups};
@@ -257,16 +257,16 @@ impl<'a> Passes<'a> {
         self.gather(vec![each; self.elements.len()], each, hits, monitor)
     }
 
-    /// Traces the same number of rays for each element that light reaches, as far as either half has found.
+    /// Traces the same number of rays for each element that light reaches, and few for others.
     fn gather_where_open(
         &mut self,
         each: u32,
-        [first, second]: &[Vec<Reading>; HALVES],
+        readings: &[Vec<Reading>; HALVES],
         hits: Hits,
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
-        let is_open = |(a, b): (&Reading, &Reading)| a.visible_fraction + b.visible_fraction > 0.0;
-        let rays = first.iter().zip(second).map(|pair| if is_open(pair) { each } else { 0 }).collect();
+        let mut rays = vec![each; self.elements.len()];
+        ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + each);
         self.gather(rays, each, hits, monitor)
     }
 
@@ -279,7 +279,8 @@ impl<'a> Passes<'a> {
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
         let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
-        let rays = allotment.deal(self.elements, readings, self.settings.content, mean);
+        let mut rays = allotment.deal(self.elements, readings, self.settings.content, mean);
+        ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + mean);
         self.gather(rays, mean, hits, monitor)
     }
 

@@ -227,20 +227,35 @@ fn the_part_of_a_texel_under_a_low_block_is_left_out() {
     assert!(solution.direct[half].x > 0.95 * PI, "{}", solution.direct[half]);
 }
 
-#[test]
-fn a_slit_that_only_one_half_has_found_yet_is_open_to_both() {
+/// A floor of texels of 1 m under an even sky, and boards on it, too low to part them, that leave a slit of each open.
+fn between_boards(slit: f32) -> TestScene {
     let mut test = TestScene::default();
     test.quad(Vec3::ZERO, Vec3::Z * 8.0, Vec3::X * 8.0, [8; 2], grey(0.0));
-    // The first rays of half of the texels miss what boards leave of them, too low to part them.
     for board in 0..8 {
         let left = board as f32;
-        test.block(Vec3::new(left, 0.0, 0.0), Vec3::new(left + 0.96, 0.01, 8.0), 0, &grey(0.0));
+        test.block(Vec3::new(left, 0.0, 0.0), Vec3::new(left + 1.0 - slit, 0.25 * slit, 8.0), 0, &grey(0.0));
     }
     test.scene.sky = Sky::Uniform(Vec3::ONE);
-    let (_, Solution { halves: [first, second], .. }) = test.solve(&settings(0.05));
+    test
+}
+
+#[test]
+fn a_slit_that_only_one_half_has_found_yet_is_open_to_both() {
+    // The first rays of half of the texels miss it.
+    let (_, Solution { halves: [first, second], .. }) = between_boards(0.04).solve(&settings(0.05));
     let lit = |light: &Vec3| light.x > 0.0;
     assert!(first.iter().filter(|light| lit(light)).count() > 32);
     assert!(first.iter().zip(&second).all(|(a, b)| lit(a) == lit(b)), "{first:?} {second:?}");
+}
+
+#[test]
+fn a_slit_of_a_hundredth_that_no_ray_has_found_at_first_is_found_in_the_end() {
+    for method in METHODS {
+        let settings = SolverSettings { method, ..settings(0.01) };
+        let (_, Solution { visible_fraction, direct, .. }) = between_boards(0.01).solve(&settings);
+        let dark = direct.iter().filter(|light| light.x == 0.0).count();
+        assert_eq!(dark, 0, "{method:?}: {visible_fraction:?}");
+    }
 }
 
 #[test]
