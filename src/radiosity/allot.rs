@@ -101,8 +101,8 @@ impl Allotment {
     }
 }
 
-/// Adds rays for elements that are buried as far as either half has found, where others have `mean` of them in the end: the
-/// first few may all have missed what is open of an element, which must not stay dark for that.
+/// Deals rays to elements that are buried as far as either half has found, where others will have `mean` of them: the first
+/// few may all have missed what is open of an element, which must not stay dark for that.
 pub(super) fn ask_the_buried_again(rays: &mut [u32], [first, second]: &[Vec<Reading>; HALVES], mean: u32) {
     let goal = ((mean as f32 * BURIED_SHARE) as u32).min(MOST_BURIED_RAYS);
     for (rays, (a, b)) in rays.iter_mut().zip(first.iter().zip(second)) {
