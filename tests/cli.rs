@@ -278,6 +278,16 @@ fn info_says_what_is_in_a_scene() {
     for key in ["kind", "cells", "sigma", "neighbours"] {
         assert!(info["partition"].get(key).is_some(), "{key}");
     }
+    let triangle = write_triangle(&folder, "level", GROUND, true);
+    let info = json(&run(&folder, &["info", triangle.to_str().unwrap(), "--json", "--density", "4"]));
+    let (light, surface) = (&info["light_list"][0], &info["surface_list"][0]);
+    assert_eq!((light["kind"].as_str(), light["strength"].as_f64()), (Some("point light"), Some(10.0)));
+    assert_eq!((surface["object"].as_str(), surface["key"].as_str()), (Some("ground"), Some("ground:0")));
+    assert_eq!((surface["sides"].as_str(), surface["uv1"].as_str()), (Some("front"), Some("new")));
+    // A right-angled triangle with legs of one meter at four texels per meter.
+    assert_eq!((surface["area_m2"].as_f64(), surface["texels"].as_u64()), (Some(0.5), Some(16)));
+    let printed = run(&folder, &["info", triangle.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&printed.stdout).contains("'ground'"));
     let list = run(&folder, &["info", "builtin:"]);
     assert!(String::from_utf8_lossy(&list.stdout).contains("builtin:cornell_box"));
 }

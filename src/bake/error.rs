@@ -31,8 +31,11 @@ pub enum BakeError {
     #[error("only the progressive method works subscene by subscene: ask for it, or for no subscenes")]
     SubscenesOfOtherMethod,
     /// The scene has nothing that receives light.
-    #[error("the scene has no surface to bake: give it a mesh whose role is static and whose triangles have an area")]
-    NothingToBake,
+    #[error("the scene has no surface to bake: {why}")]
+    NothingToBake {
+        /// The roles of the surfaces that it has, and the remedy.
+        why: String,
+    },
     /// It would need more memory than it may use.
     #[error(
         "the bake would need about {needed_mib:.0} MiB for {elements:.0} elements ({area:.0} m2 at {density} texels \

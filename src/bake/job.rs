@@ -25,7 +25,7 @@ use crate::radiosity::{
     CpuBackend, Partial, Solution, SolveError, SolverSettings, StepError, TransportBackend, solve_with, storable_rays,
 };
 use crate::scene::check::darkness;
-use crate::scene::{self, Scene, abridged};
+use crate::scene::{self, Role, Scene, abridged};
 
 /// What a bake ends in.
 #[derive(Clone, Debug)]
@@ -129,6 +129,38 @@ impl Bake {
     }
 }
 
+/// Why a scene has nothing to bake, and what to do about it.
+fn why_nothing(scene: &Scene) -> String {
+    let of_role = |role| {
+        let surfaces = scene.surfaces.iter().filter(move |surface| surface.role == role);
+        surfaces.map(|surface| surface.key.object().to_owned()).collect::<Vec<_>>()
+    };
+    let named = |objects: &[String]| match objects {
+        [only] => format!("'{only}' is"),
+        [first, ..] => format!("'{first}' and {} more are", objects.len() - 1),
+        [] => String::new(),
+    };
+    let all = scene.surfaces.len();
+    let [movers, occluders, excluded] = [Role::Mover, Role::Occluder, Role::Excluded].map(of_role);
+    if all == 0 {
+        "it has no mesh with triangles".to_owned()
+    } else if movers.len() + occluders.len() + excluded.len() < all {
+        "none of its triangles has an area".to_owned()
+    } else if !movers.is_empty() {
+        format!(
+            "{} skinned, morphed, animated or marked as a mover; the extra radiosity_role = \"static\" bakes the rest pose",
+            named(&movers)
+        )
+    } else if !occluders.is_empty() {
+        format!(
+            "{} marked as an occluder, which has no lightmap; set the extra radiosity_role to \"static\"",
+            named(&occluders)
+        )
+    } else {
+        format!("{} excluded; set the extra radiosity_role to \"static\"", named(&excluded))
+    }
+}
+
 struct Job<'a> {
     settings: &'a BakeSettings,
     device: &'a Device,
@@ -206,7 +238,7 @@ impl<'a> Job<'a> {
             scene.surface_ids().filter(in_bake).map(|id| scene.mesh_of(id).triangles.len() as u64).sum();
         let least = MemoryEstimate::new(scene, self.settings, |_| false);
         if least.area == 0.0 {
-            return Err(BakeError::NothingToBake);
+            return Err(BakeError::NothingToBake { why: why_nothing(scene) });
         }
         self.warn(darkness(scene));
         least.check(self.settings)

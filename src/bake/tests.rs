@@ -36,7 +36,7 @@ fn mesh() -> impl Strategy<Value = MeshData> {
 }
 
 fn scene_of(mesh: MeshData) -> Scene {
-    let key = SurfaceKey::from_node("test", "hostile", 0);
+    let key = SurfaceKey::from_node("hostile", 0);
     let lamp = LightKind::Point { position: Vec3::Y, intensity: Vec3::ONE, radius: 0.1, range: f32::INFINITY };
     Scene {
         meshes: vec![Arc::new(mesh)],

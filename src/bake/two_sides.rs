@@ -31,7 +31,7 @@ fn divided_room() -> Arc<Scene> {
     ];
     let mut scene = Scene { materials: vec![Material::diffuse("grey", Vec3::splat(0.7))], ..Scene::default() };
     for (index, mesh) in meshes.into_iter().enumerate() {
-        let key = SurfaceKey::from_node("test", &mesh.name, 0);
+        let key = SurfaceKey::from_node(&mesh.name, 0);
         let sides = if index == 0 { Sides::Front } else { Sides::Both };
         scene.surfaces.push(Surface { sides, ..Surface::new(key, MeshId::from_index(index), MaterialId(0)) });
         scene.meshes.push(Arc::new(mesh));

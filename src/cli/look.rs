@@ -1,10 +1,16 @@
 //! Where `render` and `view` look from.
 
-use glam::Vec3;
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
 
 use super::Failure;
 use super::arguments::Opened;
-use crate::scene::{Camera, Projection};
+use crate::geometry::sampling::uniform_sphere;
+use crate::geometry::sobol::OwenSobol;
+use crate::geometry::{Ray, RayQuery};
+use crate::kdtree::{Preset, World};
+use crate::scene::{Camera, Projection, Scene};
 
 /// A camera of the scene's file, or one that is described.
 #[derive(clap::Args)]
@@ -27,7 +33,8 @@ pub struct LookArguments {
 const DEFAULT_FOV: f32 = 1.0;
 
 impl LookArguments {
-    /// The camera that was asked for; without one in the file, it stands in a corner and looks to the middle.
+    /// The camera that was asked for. Without one in the file, it stands inside a room and looks to its middle, and frames
+    /// anything else from outside.
     pub fn camera(&self, opened: &Opened) -> Result<Camera, Failure> {
         let base = self.base(opened)?;
         let projection = match self.fov {
@@ -41,11 +48,10 @@ impl LookArguments {
             return Ok(Camera { projection, ..camera.clone() });
         }
         let bounds = opened.scene.bounds();
-        let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
-        let from_corner = middle + size * Vec3::new(0.2, 0.1, 0.35);
+        let middle = (bounds.min + bounds.max) * 0.5;
         let eye = match &self.eye {
             Some(eye) => point(eye)?,
-            None => base.map_or(from_corner, |camera| camera.position),
+            None => base.map_or_else(|| usual_eye(&opened.scene, projection), |camera| camera.position),
         };
         let target = match &self.target {
             Some(target) => point(target)?,
@@ -68,6 +74,32 @@ impl LookArguments {
             format!("the scene has no camera '{name}': {known}").into()
         })
     }
+}
+
+/// Directions that tell the inside of a room from a thing that is looked at from outside.
+const LOOKS: u32 = 256;
+
+/// Where a camera stands that nothing was said of: in a room, if most of what is seen from there are the fronts of
+/// surfaces; else far enough away to see everything.
+fn usual_eye(scene: &Arc<Scene>, projection: Projection) -> Vec3 {
+    let bounds = scene.bounds();
+    let (middle, size) = ((bounds.min + bounds.max) * 0.5, bounds.max - bounds.min);
+    let within = middle + size * Vec3::new(0.2, 0.1, 0.35);
+    let world = World::build(scene.clone(), Preset::fast());
+    let points = OwenSobol::new(0);
+    let sees_front = |index: &u32| {
+        let [x, y, ..] = points.point(*index);
+        let hit = world.closest(&Ray::new(within, uniform_sphere(Vec2::new(x, y))));
+        // The inside of a lone double-sided solid is no room.
+        hit.is_some_and(|hit| !hit.back || (scene.surfaces.len() > 1 && !scene.absorbs(&hit)))
+    };
+    let is_room = (0..LOOKS).filter(sees_front).count() * 2 > LOOKS as usize;
+    let Projection::Perspective { vertical_fov } = projection else { return within };
+    if is_room {
+        return within;
+    }
+    let distance = 0.5 * bounds.diagonal() / (0.5 * vertical_fov).sin();
+    middle + Vec3::new(0.5, 0.4, 1.0).normalize() * distance
 }
 
 fn point(text: &str) -> Result<Vec3, Failure> {

@@ -27,6 +27,7 @@ pub(crate) use elements::SheetDescription;
 pub use elements::{ElementId, ElementPiece, ElementSampler, Elements, OpenSides, SurfacePoint, Texel};
 #[cfg(feature = "gpu")]
 pub(crate) use footprint::{BranchDescription, PieceDescription, PieceShape, TexelDescription};
+pub(crate) use layout::rounded_down;
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
 pub use page::{Page, PageFormat, irradiance_at, pages};
 pub use statistics::LayoutStatistics;

@@ -20,7 +20,7 @@ use super::convert::mesh_from_bevy;
 use super::job::{BakeFinished, uv_rect};
 use super::overlay::{PageValidity, TexelValidity};
 use super::relight::RelightOrigin;
-use super::sync::{Names, numbered};
+use super::sync::Names;
 use super::write_back::{
     Baked, Batch, Batches, LitLights, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
 };
@@ -28,7 +28,7 @@ use crate::bake::BakeSettings;
 use crate::lightmap::files::{Level, LevelError, LevelMesh};
 use crate::lightmap::{PageFormat, Unwrap, Voxels};
 use crate::radiosity::Content;
-use crate::scene::{SurfaceKey, hash, load};
+use crate::scene::{KeyIndex, SurfaceKey, hash, load};
 
 /// Shows the lightmaps of a baked level: spawn it once, before or after the level itself.
 ///
@@ -131,6 +131,7 @@ struct Shown {
 
 struct ShownLevel {
     surfaces: HashMap<SurfaceKey, Place>,
+    index: KeyIndex,
     content: Content,
     /// Who has which key.
     owners: HashMap<SurfaceKey, Entity>,
@@ -249,6 +250,7 @@ fn receive(
                     world.insert_resource(origin);
                 }));
                 shown.level = Some(ShownLevel {
+                    index: KeyIndex::new(sorted_keys(&places)),
                     surfaces: places,
                     content,
                     owners: HashMap::new(),
@@ -325,19 +327,31 @@ impl ShownLevel {
         is_alive: impl Fn(Entity) -> bool,
     ) -> Option<Target> {
         let is_free = |key: &SurfaceKey| self.owners.get(key).is_none_or(|&owner| owner == entity || !is_alive(owner));
-        let key = numbered(key).take_while(|key| self.surfaces.contains_key(key)).find(is_free)?;
-        let place = self.surfaces.get(&key)?.clone();
-        self.owners.insert(key.clone(), entity);
-        let unwrap = self
-            .unwraps
-            .entry((handle.id(), place.mesh))
-            .or_insert_with(|| self.meshes[place.mesh].unwrap(&mesh_from_bevy(&key.0, mesh).ok()?).map(Arc::new))
-            .clone();
-        if unwrap.is_none() && !core::mem::replace(&mut self.has_warned, true) {
+        let candidates = self.index.candidates(key).into_iter().filter(|key| is_free(key)).collect::<Vec<_>>();
+        for candidate in &candidates {
+            let Some(place) = self.surfaces.get(*candidate) else { continue };
+            let unwrap = self
+                .unwraps
+                .entry((handle.id(), place.mesh))
+                .or_insert_with(|| self.meshes[place.mesh].unwrap(&mesh_from_bevy(&key.0, mesh).ok()?).map(Arc::new));
+            if let Some(unwrap) = unwrap.clone() {
+                self.owners.insert((*candidate).clone(), entity);
+                let (page, uv_rect) = (place.page, place.uv_rect);
+                return Some(Target { entity, original: handle.clone(), unwrap, page, uv_rect });
+            }
+        }
+        if !candidates.is_empty() && !core::mem::replace(&mut self.has_warned, true) {
             warn!("'{key}' is not the mesh that was baked: the level's lightmaps are out of date; bake it again");
         }
-        Some(Target { entity, original: handle.clone(), unwrap: unwrap?, page: place.page, uv_rect: place.uv_rect })
+        None
     }
+}
+
+/// Keys in an order of their own, so that numbered ones follow each other.
+fn sorted_keys(places: &HashMap<SurfaceKey, Place>) -> Vec<SurfaceKey> {
+    let mut keys: Vec<SurfaceKey> = places.keys().cloned().collect();
+    keys.sort_by(|a, b| a.0.len().cmp(&b.0.len()).then_with(|| a.cmp(b)));
+    keys
 }
 
 type NewLight = Or<(Added<PointLight>, Added<SpotLight>, Added<DirectionalLight>)>;

@@ -17,6 +17,7 @@ mod files;
 mod footprint;
 mod glass;
 mod hash;
+mod key;
 mod light;
 mod light_sampler;
 mod material;
@@ -43,6 +44,7 @@ pub(crate) use files::Overrides;
 pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures};
 pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
+pub use key::{KeyIndex, SurfaceKey, shorten};
 pub use light::{Light, LightKind};
 pub(crate) use light_sampler::share;
 pub use light_sampler::{
@@ -56,7 +58,7 @@ pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};
 pub use sky::{EnvironmentMap, Sky};
-pub use surface::{LightmapPlace, Role, Sides, Surface, SurfaceKey};
+pub use surface::{LightmapPlace, Role, Sides, Surface};
 #[cfg(feature = "gpu")]
 pub(crate) use texture::linear_of_srgb;
 pub use texture::{Texels, Texture, Wrap};

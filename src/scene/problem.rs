@@ -157,15 +157,18 @@ pub enum Problem {
         /// The surface.
         surface: SurfaceKey,
     },
-    /// Two surfaces would be known by one name.
+    /// Surfaces would be known by one name.
     #[error(
-        "more than one surface is called '{key}': one of them is known as '{used}', which may change when the file does; give its node a name of its own"
+        "more than one surface is called '{key}': one of them is known as '{used}', which may change when the level does{}; give nodes names of their own",
+        if *.more > 0 { format!(" (and {} more surfaces share a name)", .more) } else { String::new() }
     )]
     AmbiguousKey {
         /// The name that both have.
         key: SurfaceKey,
         /// The name that the later one is given.
         used: SurfaceKey,
+        /// How many more surfaces were given a number.
+        more: usize,
     },
     /// A material reflects more light than it receives.
     #[error("material '{material}' reflects {reflectance} of the light, more than it receives: clamped to one")]

@@ -1,29 +1,9 @@
 //! A mesh placed in the world.
 
-use std::fmt;
-
 use glam::{Affine3A, Mat3, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
-use super::{MaterialId, MeshId, TextureId};
-
-/// What names a surface across runs: source file, node path and primitive, or a name that the user gave it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SurfaceKey(pub String);
-
-impl SurfaceKey {
-    /// The key of a file's primitive: `level.glb#room/table:0`.
-    pub fn from_node(source: &str, node_path: &str, primitive: usize) -> Self {
-        Self(format!("{source}#{node_path}:{primitive}"))
-    }
-}
-
-impl fmt::Display for SurfaceKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+use super::{MaterialId, MeshId, SurfaceKey, TextureId};
 
 /// What a surface does in a bake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

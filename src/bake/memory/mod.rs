@@ -11,7 +11,7 @@ mod refined;
 mod tests;
 
 use crate::geometry::SurfaceId;
-use crate::lightmap::Layout;
+use crate::lightmap::{Layout, rounded_down};
 use crate::partition::{Partition, PartitionSettings};
 use crate::radiosity::{Accumulators, Method, SolverSettings, SubsceneSettings};
 use crate::scene::Scene;
@@ -167,13 +167,6 @@ fn stored_rays(wanted: f64, settings: &SolverSettings, elements: f64) -> f64 {
     let bytes_of_hit = Accumulators::bytes_per_element(1.0) - Accumulators::bytes_per_element(0.0);
     let storable = 0.5 * f64::from(settings.memory_mib) * MIB / (elements * bytes_of_hit);
     if settings.method == Method::Gather && storable >= FEWEST_RAYS { wanted.min(storable) } else { 0.0 }
-}
-
-/// A positive number's first three digits.
-fn rounded_down(number: f64) -> f64 {
-    let unit = 10f64.powi(2 - number.log10().floor() as i32);
-    // Powers of ten are exact where they are whole, so that nothing but those digits is printed.
-    if unit >= 1.0 { (number * unit).floor() / unit } else { (number * unit).floor() * unit.recip().round() }
 }
 
 /// The most patches that relighting so many elements can be precomputed for within half of the memory.

@@ -1,6 +1,7 @@
 //! A baked level as a whole.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::staging::Staging;
 use super::{LevelError, LevelMesh, read_exr, read_ktx2, read_validity, write_exr, write_ktx2, write_validity};
-use crate::geometry::Aabb;
+use crate::geometry::{Aabb, SurfaceId};
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
-use crate::scene::{Scene, SurfaceKey};
+use crate::scene::{KeyIndex, MeshId, Role, Scene, SurfaceKey};
 
 /// The file that makes a folder a level.
 pub const LEVEL_FILE: &str = "level.ron";
@@ -341,33 +342,68 @@ impl Level {
 
     /// The layout that a scene was baked with; surfaces that the level does not know have no place in it.
     ///
+    /// A surface without a key of the level takes the place of one of the same name and the same mesh that no key of
+    /// the scene means: a node with another parent.
+    ///
     /// # Errors
     /// When a mesh file is missing or damaged, or belongs to another mesh than the scene's.
     pub fn layout(&self, folder: &Path, scene: &Scene) -> Result<Layout, LevelError> {
         let by_key: HashMap<&SurfaceKey, &LevelSurface> =
             self.surfaces.iter().map(|surface| (&surface.key, surface)).collect();
-        let mut unwraps: HashMap<&str, Arc<Unwrap>> = HashMap::new();
-        let mut placements = Vec::new();
+        let mut unwraps = Unwraps { folder, scene, meshes: HashMap::new(), unwraps: HashMap::new() };
+        let mut placements = vec![None; scene.surfaces.len()];
+        let mut taken: HashSet<&SurfaceKey> = HashSet::new();
         for id in scene.surface_ids() {
-            let Some(&placed) = by_key.get(&scene.surface(id).key) else {
-                placements.push(None);
+            let Some((&key, &placed)) = by_key.get_key_value(&scene.surface(id).key) else { continue };
+            let other =
+                || LevelError::OtherMesh { path: folder.join(&placed.mesh), mesh: scene.mesh_of(id).name.clone() };
+            let unwrap = unwraps.of(id, placed)?.ok_or_else(other)?;
+            taken.insert(key);
+            placements[id.index()] = Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle });
+        }
+        let index = KeyIndex::new(self.surfaces.iter().map(|surface| surface.key.clone()));
+        for id in scene.surface_ids().filter(|id| scene.surface(*id).role == Role::Static) {
+            if placements[id.index()].is_some() {
                 continue;
-            };
-            let unwrap = match unwraps.get(placed.mesh.as_str()) {
-                Some(unwrap) => unwrap.clone(),
-                None => {
-                    let other = || LevelError::OtherMesh {
-                        path: folder.join(&placed.mesh),
-                        mesh: scene.mesh_of(id).name.clone(),
-                    };
-                    let unwrap = Self::read_mesh(folder, placed)?.unwrap(scene.mesh_of(id)).ok_or_else(other)?;
-                    unwraps.entry(&placed.mesh).or_insert(Arc::new(unwrap)).clone()
+            }
+            for key in index.candidates(&scene.surface(id).key) {
+                if let Some((&key, &placed)) = by_key.get_key_value(key)
+                    && !taken.contains(key)
+                    && let Some(unwrap) = unwraps.of(id, placed)?
+                {
+                    taken.insert(key);
+                    placements[id.index()] = Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle });
+                    break;
                 }
-            };
-            placements.push(Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle }));
+            }
         }
         let pages = self.pages.iter().map(LevelPage::size).collect();
         Ok(Layout { placements, pages })
+    }
+}
+
+/// Unwrapped meshes of a level for the meshes of a scene, each read and compared once.
+struct Unwraps<'a> {
+    folder: &'a Path,
+    scene: &'a Scene,
+    meshes: HashMap<&'a str, LevelMesh>,
+    unwraps: HashMap<(MeshId, &'a str), Option<Arc<Unwrap>>>,
+}
+
+impl<'a> Unwraps<'a> {
+    /// The unwrapped mesh of a surface; `None` where the level's is of another mesh.
+    fn of(&mut self, id: SurfaceId, placed: &'a LevelSurface) -> Result<Option<Arc<Unwrap>>, LevelError> {
+        let (mesh, file) = (self.scene.surface(id).mesh, placed.mesh.as_str());
+        if let Some(unwrap) = self.unwraps.get(&(mesh, file)) {
+            return Ok(unwrap.clone());
+        }
+        let read = match self.meshes.entry(file) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(place) => place.insert(Level::read_mesh(self.folder, placed)?),
+        };
+        let unwrap = read.unwrap(self.scene.mesh_of(id)).map(Arc::new);
+        self.unwraps.insert((mesh, file), unwrap.clone());
+        Ok(unwrap)
     }
 }
 

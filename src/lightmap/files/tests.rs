@@ -10,7 +10,7 @@ use super::*;
 use crate::geometry::Aabb;
 use crate::lightmap::fixtures::{Fixture, ball, quad};
 use crate::lightmap::{Page, PageSize, Voxels};
-use crate::scene::Sides;
+use crate::scene::{Sides, SurfaceKey};
 
 fn page(width: u32, height: u32) -> Page {
     let mut page = Page::new(PageSize { width, height });
@@ -77,6 +77,29 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_surface_with_another_parent_finds_its_light_by_name_and_mesh() {
+    let mut fixture = small_fixture();
+    fixture.scene.surfaces[0].key = SurfaceKey::from_node("hall/crate", 0);
+    let folder = tempdir().expect("a folder");
+    let level = write(&fixture, folder.path()).level;
+    let place = |fixture: &Fixture| {
+        let layout = level.layout(folder.path(), &fixture.scene).expect("a whole level");
+        layout.placements[0].as_ref().map(|placement| placement.rectangle)
+    };
+    let baked = place(&fixture);
+    assert!(baked.is_some());
+    fixture.scene.surfaces[0].key = SurfaceKey::from_node("attic/crate", 0);
+    assert_eq!(place(&fixture), baked);
+    fixture.scene.surfaces[0].key = SurfaceKey::from_node("attic/barrel", 0);
+    assert_eq!(place(&fixture), None);
+    // The same name, but another mesh.
+    let mut other = Fixture::default();
+    other.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y * 2.0), Sides::Front, [8, 8]);
+    other.scene.surfaces[0].key = SurfaceKey::from_node("attic/crate", 0);
+    assert_eq!(place(&other), None);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub enum LayoutError {
     /// The scene would need an absurd number of texels.
     #[error(
         "{area:.0} m2 of surface at {texels_per_metre} texels per metre are {texels:.3e} texels, more than the {MAX_TEXELS:.3e} \
-         that can be baked: lower the density to {remedy:.3} texels per metre, or exclude \"{largest}\", the largest surface"
+         that can be baked: lower the density (--density) to {remedy}, or exclude \"{largest}\", the largest surface"
     )]
     TooManyTexels {
         /// Surface area that owns texels, in square metres.
@@ -71,8 +71,10 @@ pub enum LayoutWarning {
         given: f32,
     },
     /// A mesh's second coordinates were replaced by new ones.
-    #[error("the second texture coordinates of mesh \"{mesh}\" {problem}: its lightmap got new ones")]
+    #[error("the second texture coordinates of '{object}' (mesh '{mesh}') {problem}: its lightmap got new ones")]
     Uv1Replaced {
+        /// The first object that shows the mesh.
+        object: String,
         /// The mesh's name.
         mesh: String,
         /// What is wrong with them.

@@ -21,3 +21,4 @@ mod tests;
 pub use error::{LayoutError, LayoutWarning};
 pub use placement::{Layout, PageSize, Placement, Rectangle};
 pub use settings::LayoutSettings;
+pub(crate) use size::rounded_down;

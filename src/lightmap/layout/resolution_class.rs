@@ -65,10 +65,8 @@ impl ResolutionClass<'_> {
         warnings: &mut Vec<LayoutWarning>,
     ) {
         if let (Some(_), Some(problem)) = (&outcome.unwrap, outcome.problem) {
-            let warning = LayoutWarning::Uv1Replaced { mesh: self.mesh.name.clone(), problem };
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
+            let object = self.surfaces.first().map_or("", |&id| scene.surface(id).key.object()).to_owned();
+            warnings.push(LayoutWarning::Uv1Replaced { object, mesh: self.mesh.name.clone(), problem });
         }
         for &id in &self.surfaces {
             let surface = scene.surface(id).key.to_string();

@@ -51,9 +51,16 @@ pub(super) fn check(
         area: static_surfaces(scene).map(|id| area(scene, id)).sum(),
         texels_per_metre: settings.texels_per_metre,
         texels,
-        remedy: f64::from(settings.texels_per_metre) * (MAX_TEXELS / texels).sqrt(),
+        remedy: rounded_down(f64::from(settings.texels_per_metre) * (MAX_TEXELS / texels).sqrt()),
         largest: largest.map(|(id, _)| scene.surface(id).key.to_string()).unwrap_or_default(),
     })
+}
+
+/// The first three digits of a positive number, so that what a message proposes fits.
+pub(crate) fn rounded_down(number: f64) -> f64 {
+    let unit = 10f64.powi(2 - number.log10().floor() as i32);
+    // Powers of ten are exact where they are whole, so that nothing but those digits is printed.
+    if unit >= 1.0 { (number * unit).floor() / unit } else { (number * unit).floor() * unit.recip().round() }
 }
 
 pub(super) fn static_surfaces(scene: &Scene) -> impl Iterator<Item = SurfaceId> {

@@ -19,7 +19,7 @@ const SNAP: f32 = 1e-3;
 const SPARSE: f32 = 4.0;
 
 /// What is wrong with a mesh's second texture coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Uv1Problem {
     /// Some are infinite or not numbers.
     #[error("are not all finite")]
@@ -31,8 +31,14 @@ pub enum Uv1Problem {
     #[error("overlap")]
     Overlap,
     /// Charts are nearer to each other than the padding at the density asked for.
-    #[error("lie too close together at this density")]
-    TooClose,
+    #[error(
+        "lie too close together at this density: leave a gap of {gap:.4} of the unit square between their islands, or \
+         bake more texels per meter"
+    )]
+    TooClose {
+        /// The gap that would do, in units of the coordinates.
+        gap: f32,
+    },
     /// Most of the rectangle around them would be empty.
     #[error("leave most of their rectangle empty")]
     Sparse,
@@ -85,7 +91,9 @@ pub(super) fn charts_of_file(
     }
     // What is larger than a page comes back smaller, and is looked at then.
     if size[0].max(size[1]) <= request.page_size {
-        check(topology, &charts, size, padding)?;
+        // One texel more than the padding, since charts begin anywhere within a texel.
+        let gap = (padding + 1) as f32 / scale.min_element();
+        check(topology, &charts, size, padding, gap)?;
     }
     Ok((charts, size))
 }
@@ -95,7 +103,7 @@ fn snapped(point: Vec2) -> Vec2 {
     Vec2::select((point - whole).abs().cmplt(Vec2::splat(SNAP)), whole, point)
 }
 
-fn check(topology: &Topology, charts: &[Chart], size: [u32; 2], padding: u32) -> Result<(), Uv1Problem> {
+fn check(topology: &Topology, charts: &[Chart], size: [u32; 2], padding: u32, gap: f32) -> Result<(), Uv1Problem> {
     let flat = || {
         let numbered = charts.iter().enumerate();
         numbered.flat_map(|(id, chart)| {
@@ -115,7 +123,7 @@ fn check(topology: &Topology, charts: &[Chart], size: [u32; 2], padding: u32) ->
     let mut coverage = Coverage::new(size[0], size[1]);
     let contested = flat().fold(false, |contested, (id, _, flat)| coverage.cover(flat, id as u32) | contested);
     if contested || !coverage.charts_are_apart(padding) {
-        return Err(Uv1Problem::TooClose);
+        return Err(Uv1Problem::TooClose { gap });
     }
     Ok(())
 }

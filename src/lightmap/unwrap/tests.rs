@@ -305,7 +305,11 @@ fn charts_of_a_file_that_lie_too_close_are_replaced() {
     walls.positions.extend(&other.positions);
     walls.triangles.extend(other.triangles.iter().map(|corners| corners.map(|corner| corner + 4)));
     let gap = |texels: f32| move |p: Vec3| Vec2::new(p.x + if p.z > 0.0 { 1.0 + texels / 32.0 } else { 0.0 }, p.y);
-    assert_eq!(unwrap(&request(&with_uv1(walls.clone(), gap(1.0)))).problem, Some(Uv1Problem::TooClose));
+    let problem = unwrap(&request(&with_uv1(walls.clone(), gap(1.0)))).problem;
+    // Two texels of padding and one for where charts begin, of 32 along a unit.
+    let Some(Uv1Problem::TooClose { gap: wanted }) = problem else { panic!("{problem:?}") };
+    assert!((wanted - 3.0 / 32.0).abs() < 1e-4, "{wanted}");
+    assert_eq!(unwrap(&request(&with_uv1(walls.clone(), gap(3.0)))).problem, None);
     assert_eq!(unwrap(&request(&with_uv1(walls.clone(), gap(2.0)))).problem, None);
     assert_eq!(unwrap(&request(&with_uv1(walls, gap(400.0)))).problem, Some(Uv1Problem::Sparse));
 }

@@ -10,10 +10,10 @@ use super::origin::RelightLevel;
 use super::worker::Worker;
 use crate::geometry::SurfaceId;
 use crate::plugin::components::BakeOccluder;
-use crate::plugin::sync::{Names, RestPose, numbered};
+use crate::plugin::sync::{Names, RestPose};
 use crate::progress::{Cancelled, Unmonitored};
 use crate::relight::{Door, Doors, Level, Paint, Placed};
-use crate::scene::SurfaceKey;
+use crate::scene::{KeyIndex, SurfaceKey};
 
 /// The entity and its descendants are doors: where they move, relit light goes another way.
 ///
@@ -47,6 +47,7 @@ pub struct DoorWorld<'w, 's> {
 
 /// What a level's doors and colours are doing.
 pub struct Doorway {
+    index: KeyIndex,
     surfaces: HashMap<SurfaceKey, SurfaceId>,
     owners: HashMap<SurfaceId, Entity>,
     /// Which surface each entity is that has been met; none for those that came after the bake.
@@ -91,6 +92,7 @@ impl Doorway {
     pub fn new(level: &RelightLevel) -> Self {
         let scene = &level.level.scene;
         Self {
+            index: KeyIndex::new(scene.surfaces.iter().map(|surface| surface.key.clone())),
             surfaces: scene.surface_ids().map(|id| (scene.surface(id).key.clone(), id)).collect(),
             owners: level.owners.clone(),
             met: HashMap::new(),
@@ -153,7 +155,8 @@ impl Doorway {
     fn adopt(&mut self, entity: Entity, mesh: &Mesh3d, place: GlobalTransform, world: &DoorWorld) -> Option<SurfaceId> {
         let key = world.names.surface_key(entity, world.assets.get_path(mesh.0.id()).as_ref(), place.translation());
         let is_free = |id: &SurfaceId| self.owners.get(id).is_none_or(|&owner| !world.living.contains(owner));
-        let free = numbered(&key).map_while(|key| self.surfaces.get(&key).copied()).find(is_free);
+        let candidates = self.index.candidates(&key).into_iter();
+        let free = candidates.filter_map(|key| self.surfaces.get(key).copied()).find(is_free);
         match free {
             Some(surface) => _ = self.owners.insert(surface, entity),
             None => {

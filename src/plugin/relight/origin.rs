@@ -100,17 +100,8 @@ impl RelightLevel {
             .map_err(|source| OriginError::Precomputed { path, source })?;
         drop(bytes);
         let pages = (0..level.pages.len()).map(|page| level.read_page(folder, page)).collect::<Result<_, _>>()?;
-        let places = level
-            .surfaces
-            .iter()
-            .filter_map(|placed| {
-                let surface = scene.surface_ids().find(|&id| scene.surface(id).key == placed.key)?;
-                let page = &level.pages[placed.page as usize];
-                let size = PageSize { width: page.width, height: page.height };
-                Some((placed.page as usize, uv_rect(placed.rectangle, size), surface))
-            })
-            .collect();
         let layout = level.layout(folder, &scene)?;
+        let places = places(&layout);
         let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
         let scene = Arc::new(scene);
         let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));

@@ -1,7 +1,5 @@
 //! What surfaces are called across runs.
 
-use std::collections::HashSet;
-
 use bevy::asset::AssetPath;
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
@@ -27,18 +25,18 @@ impl Names<'_, '_> {
 
     /// The key of a mesh entity.
     ///
-    /// A [`BakeId`] is taken as it is. What a file spawned is named after the file, the names of its nodes and the
-    /// primitive, as the file's own reader does. Anything else is named after its path of names and where it stands.
+    /// A [`BakeId`] is taken as it is. What a file spawned is named after its nodes and the primitive, as the file's own
+    /// reader does. Anything else is named after its path of names and where it stands.
     pub fn surface_key(&self, entity: Entity, mesh: Option<&AssetPath<'_>>, place: Vec3) -> SurfaceKey {
         if let Ok(id) = self.ids.get(entity) {
             return SurfaceKey(id.0.clone());
         }
-        if let Some((path, key)) = mesh.and_then(|path| Some((path, self.file_key(entity, path)?))) {
-            return SurfaceKey::from_node(&file_name(path), &key.0, key.1);
+        if let Some((path, primitive)) = mesh.and_then(|mesh| self.file_key(entity, mesh)) {
+            return SurfaceKey::from_node(&path, primitive);
         }
         let names = self.path(entity);
         let at = place.to_array().map(|coordinate| format!("{coordinate:.3}")).join(",");
-        SurfaceKey::from_node("world", &format!("{}@{at}", names.join("/")), 0)
+        SurfaceKey::from_node(&format!("{}@{at}", names.join("/")), 0)
     }
 
     /// Node path and primitive of an entity that hangs under a file's root: root, scene, nodes, primitive.
@@ -61,28 +59,5 @@ impl Names<'_, '_> {
         let mut path: Vec<&str> = lineage.filter_map(|entity| self.names.get(entity).ok()).map(Name::as_str).collect();
         path.reverse();
         path
-    }
-}
-
-/// The last part of an asset's path: what files call themselves.
-fn file_name(path: &AssetPath<'_>) -> String {
-    path.path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-/// A key, and what the second, third and further surfaces of that name are called, as the check of scenes does it.
-pub fn numbered(key: &SurfaceKey) -> impl Iterator<Item = SurfaceKey> + '_ {
-    core::iter::once(key.clone()).chain((2_usize..).map(move |number| SurfaceKey(format!("{key}~{number}"))))
-}
-
-/// Makes keys unique in the order in which they are asked for.
-#[derive(Clone, Debug, Default)]
-pub struct UniqueKeys(HashSet<SurfaceKey>);
-
-impl UniqueKeys {
-    /// The key itself the first time, with a number after it from the second time on.
-    pub fn claim(&mut self, key: &SurfaceKey) -> SurfaceKey {
-        let free = numbered(key).find(|key| !self.0.contains(key)).unwrap_or_else(|| key.clone());
-        self.0.insert(free.clone());
-        free
     }
 }

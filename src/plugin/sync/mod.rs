@@ -24,7 +24,7 @@ use super::components::*;
 use super::write_back::{Baked, BakedLight, Pages};
 pub use cache::AssetCache;
 pub use changes::{AssetChanges, SurfaceChanges};
-pub use key::{Names, numbered};
+pub use key::Names;
 pub use lights::LightChanges;
 pub(in crate::plugin) use movers::RestPose;
 pub use movers::{Moved, can_stand};

@@ -13,16 +13,16 @@ const HEIGHT: f32 = 3.2;
 
 /// One creature.
 pub(super) fn armadillo() -> Builder {
-    room("armadillo", &[turned_at([-1.2, 0.0, -1.1], 25.0)])
+    room(&[turned_at([-1.2, 0.0, -1.1], 25.0)])
 }
 
 /// A creature and its copy, on the same side of the room.
 pub(super) fn armadillos() -> Builder {
-    room("armadillos", &[turned_at([-1.2, 0.0, -1.1], 25.0), turned_at([-1.2, 0.0, 1.2], 60.0)])
+    room(&[turned_at([-1.2, 0.0, -1.1], 25.0), turned_at([-1.2, 0.0, 1.2], 60.0)])
 }
 
-fn room(name: &str, places: &[Affine3A]) -> Builder {
-    let mut builder = Builder::new(name);
+fn room(places: &[Affine3A]) -> Builder {
+    let mut builder = Builder::default();
     builder.add_room(Vec3::new(-2.5, 0.0, -2.5), Vec3::new(2.5, HEIGHT, 2.5), &ALL_WALLS, |wall| {
         let reflectance = match wall {
             "left" => Vec3::new(0.55, 0.25, 0.2),

@@ -12,7 +12,7 @@ const LIGHT: Vec3 = Vec3::new(18.387, 13.987_3, 6.753_57);
 
 /// The inside of a ball of radius 1 where everything looks alike.
 pub(super) fn sphere(subdivisions: u32, reflectance: f32, emission: f32) -> Builder {
-    let mut builder = Builder::new("sphere");
+    let mut builder = Builder::default();
     let ball = inside_out(icosphere("ball", 1.0, subdivisions));
     builder.add(ball, Vec3::splat(reflectance), Vec3::splat(emission));
     builder
@@ -20,7 +20,7 @@ pub(super) fn sphere(subdivisions: u32, reflectance: f32, emission: f32) -> Buil
 
 /// A cube of edge 1 whose ceiling shines.
 pub(super) fn unit_cube(reflectance: f32) -> Builder {
-    let mut builder = Builder::new("unit_cube");
+    let mut builder = Builder::default();
     builder.add_room(Vec3::splat(-0.5), Vec3::splat(0.5), &ALL_WALLS, |wall| {
         (Vec3::splat(reflectance), if wall == "ceiling" { Vec3::ONE } else { Vec3::ZERO })
     });
@@ -28,7 +28,7 @@ pub(super) fn unit_cube(reflectance: f32) -> Builder {
 }
 
 pub(super) fn cornell(with_blocks: bool) -> Builder {
-    let mut builder = Builder::new(if with_blocks { "cornell_box" } else { "cornell_empty" });
+    let mut builder = Builder::default();
     let walls = ["left", "right", "floor", "ceiling", "back"];
     builder.add_room(Vec3::NEG_ONE, Vec3::ONE, &walls, |wall| (red_green_white(wall), Vec3::ZERO));
     builder.add_panel("light", Vec3::new(0.0, 0.99, 0.0), 0.23, 0.19, LIGHT);
@@ -40,14 +40,14 @@ pub(super) fn cornell(with_blocks: bool) -> Builder {
 }
 
 pub(super) fn furnace() -> Builder {
-    let mut builder = Builder::new("furnace");
+    let mut builder = Builder::default();
     let (reflectance, emission) = (Vec3::new(0.2, 0.5, 0.8), Vec3::new(0.8, 0.5, 0.2));
     builder.add_room(Vec3::NEG_ONE, Vec3::ONE, &ALL_WALLS, |_| (reflectance, emission));
     builder
 }
 
 pub(super) fn ceiling() -> Builder {
-    let mut builder = Builder::new("ceil");
+    let mut builder = Builder::default();
     builder.add_room(Vec3::NEG_ONE, Vec3::ONE, &ALL_WALLS, |wall| match wall {
         "ceiling" => (Vec3::splat(0.3), Vec3::new(1.0, 0.8, 0.6)),
         wall => (red_green_white(wall), Vec3::ZERO),

@@ -18,8 +18,8 @@ pub(super) struct Thing {
 }
 
 /// Puts meshes together to a scene.
+#[derive(Default)]
 pub(super) struct Builder {
-    source: String,
     /// What the names of all that is added next begin with.
     pub prefix: String,
     /// What has been put together.
@@ -29,10 +29,6 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub fn new(name: &str) -> Self {
-        Self { source: format!("builtin:{name}"), prefix: String::new(), scene: Scene::default(), cameras: Vec::new() }
-    }
-
     pub fn add(&mut self, mesh: MeshData, reflectance: Vec3, emission: Vec3) {
         let name = format!("{}{}", self.prefix, mesh.name);
         let material = Material { emission, ..Material::diffuse(name, reflectance) };
@@ -75,7 +71,7 @@ impl Builder {
     }
 
     fn push(&mut self, name: String, thing: Thing, to_world: Affine3A) {
-        let key = SurfaceKey::from_node(&self.source, &name, 0);
+        let key = SurfaceKey::from_node(&name, 0);
         self.scene.surfaces.push(Surface { to_world, ..Surface::new(key, thing.mesh, thing.material) });
     }
 

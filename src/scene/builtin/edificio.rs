@@ -22,7 +22,7 @@ const DOOR_HEIGHT: f32 = 2.05;
 
 /// Four by four by four rooms. Each has a door to all its neighbours of the same floor.
 pub(super) fn edificio() -> Builder {
-    let mut builder = Builder::new("edificio");
+    let mut builder = Builder::default();
     let shell = Shell::new(&mut builder);
     let furniture = furniture(&mut builder);
     for room in

@@ -17,7 +17,7 @@ const WOOD: Vec3 = Vec3::new(0.5, 0.36, 0.22);
 const CLAY: Vec3 = Vec3::new(0.55, 0.3, 0.2);
 
 pub(super) fn estudio() -> Builder {
-    let mut builder = Builder::new("estudio");
+    let mut builder = Builder::default();
     builder.add_room(MIN, MAX, &ALL_WALLS, |wall| {
         (if wall == "floor" { Vec3::new(0.42, 0.4, 0.38) } else { Vec3::splat(0.74) }, Vec3::ZERO)
     });

@@ -15,7 +15,7 @@ const WOOD: Vec3 = Vec3::new(0.42, 0.25, 0.13);
 
 /// The room alone.
 pub(super) fn habitacion() -> Builder {
-    let mut builder = Builder::new("habitacion");
+    let mut builder = Builder::default();
     add_shell(&mut builder, MAX, &ALL_WALLS);
     let things = lasting_things(&mut builder);
     place_all(&mut builder, &things, Affine3A::IDENTITY);
@@ -26,7 +26,7 @@ pub(super) fn habitacion() -> Builder {
 
 /// The room, and beyond the plane x = 0 its mirror image without lamps, shelf and plane.
 pub(super) fn habitacion_grande() -> Builder {
-    let mut builder = Builder::new("habitacion_grande");
+    let mut builder = Builder::default();
     let mirror = Affine3A::from_scale(Vec3::new(-1.0, 1.0, 1.0));
     add_shell(&mut builder, MAX, &["left", "floor", "ceiling", "back", "front"]);
     builder.prefix = "mirrored_".to_owned();

@@ -25,7 +25,7 @@ const WOOD: Vec3 = Vec3::new(0.4, 0.24, 0.13);
 const CREAM: Vec3 = Vec3::new(0.68, 0.62, 0.5);
 
 pub(super) fn salon() -> Builder {
-    let mut builder = Builder::new("salon");
+    let mut builder = Builder::default();
     add_walls(&mut builder);
     add_seats(&mut builder);
     add_dining_corner(&mut builder);

@@ -9,7 +9,7 @@ use crate::scene::{Glass, Material, MeshData, Sides};
 
 /// A room of 4 by 4 by 2.5 m, open to the front, with things that no lightmap can show.
 pub(super) fn shining_things() -> Builder {
-    let mut builder = Builder::new("shining_things");
+    let mut builder = Builder::default();
     let walls = ["left", "right", "floor", "ceiling", "back"];
     builder.add_room(Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 2.5, 2.0), &walls, |wall| {
         (red_green_white(wall) * 0.8, Vec3::ZERO)
@@ -40,7 +40,7 @@ pub(super) fn shining_things() -> Builder {
 /// A room of 4 by 3 by 4 m, open to the front: matt, mirrored and clear balls in the light of two lamps, which comes to the
 /// floor through the glass too.
 pub(super) fn glass_and_mirrors() -> Builder {
-    let mut builder = Builder::new("glass_and_mirrors");
+    let mut builder = Builder::default();
     let walls = ["left", "right", "floor", "ceiling", "back"];
     builder.add_room(Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0), &walls, |wall| {
         (red_green_white(wall) * 0.9, Vec3::ZERO)

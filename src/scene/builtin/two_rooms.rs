@@ -29,13 +29,13 @@ fn add_rooms(builder: &mut Builder, walls: &[&str], reflectance: Vec3) {
 }
 
 pub(super) fn closed_rooms() -> Builder {
-    let mut builder = Builder::new("doorless_rooms");
+    let mut builder = Builder::default();
     add_rooms(&mut builder, &["left", "right"], Vec3::splat(0.7));
     builder
 }
 
 pub(super) fn two_rooms() -> Builder {
-    let mut builder = Builder::new("two_rooms");
+    let mut builder = Builder::default();
     let reflectance = Vec3::splat(0.7);
     add_rooms(&mut builder, &[], reflectance);
     let mut wall = |name: &str, corners: [Vec3; 4]| builder.add(quad(name, corners), reflectance, Vec3::ZERO);

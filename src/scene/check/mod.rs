@@ -15,6 +15,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 pub(crate) use self::lights::{STRONGEST, fault as fault_of_light, fault_of_strength};
+#[cfg(feature = "plugin")]
+pub(crate) use self::surfaces::UniqueKeys;
 use super::{Problem, Role, Scene, Surface};
 
 /// Scenes beyond this are probably in centimetres or millimetres, metres.

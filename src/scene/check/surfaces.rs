@@ -1,10 +1,10 @@
 //! Where surfaces stand and what they are called.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use glam::{Affine3A, Vec3A};
 
-use crate::scene::{Problem, Role, Scene, Surface, SurfaceKey};
+use crate::scene::{Problem, Role, Scene, Surface, SurfaceKey, shorten};
 
 /// Repairs all surfaces.
 pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
@@ -34,18 +34,48 @@ fn repair_transform(surface: &mut Surface, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Gives a number to each surface whose key an earlier one already has.
+/// Shortens keys, and gives a number to each surface of the same key as an earlier one.
 fn tell_apart(surfaces: &mut [Surface], problems: &mut Vec<Problem>) {
-    let mut known: HashSet<SurfaceKey> = HashSet::with_capacity(surfaces.len());
-    for surface in surfaces {
-        let key = surface.key.clone();
-        let mut number = 2;
-        while !known.insert(surface.key.clone()) {
-            surface.key = SurfaceKey(format!("{key}~{number}"));
+    let keys: Vec<SurfaceKey> = surfaces.iter().map(|surface| surface.key.clone()).collect();
+    let mut unique = UniqueKeys::default();
+    for (surface, key) in surfaces.iter_mut().zip(shorten(&keys)) {
+        surface.key = unique.claim(&key);
+    }
+    problems.extend(unique.problem());
+}
+
+/// Gives numbers to keys that were there before.
+#[derive(Debug, Default)]
+pub struct UniqueKeys {
+    /// For each key that has been claimed the number of its next twin.
+    next: HashMap<SurfaceKey, usize>,
+    /// The first key that had to be numbered, and how it was.
+    first: Option<(SurfaceKey, SurfaceKey)>,
+    numbered: usize,
+}
+
+impl UniqueKeys {
+    /// The key itself the first time, and with a number after it from the second time on.
+    pub fn claim(&mut self, key: &SurfaceKey) -> SurfaceKey {
+        let Some(mut number) = self.next.get(key).copied() else {
+            self.next.insert(key.clone(), 2);
+            return key.clone();
+        };
+        let mut unique = key.numbered(number);
+        while self.next.contains_key(&unique) {
             number += 1;
+            unique = key.numbered(number);
         }
-        if surface.key != key {
-            problems.push(Problem::AmbiguousKey { key, used: surface.key.clone() });
-        }
+        self.next.insert(key.clone(), number + 1);
+        self.next.insert(unique.clone(), 2);
+        self.numbered += 1;
+        self.first.get_or_insert_with(|| (key.clone(), unique.clone()));
+        unique
+    }
+
+    /// One problem for all keys that had to be numbered.
+    pub fn problem(self) -> Option<Problem> {
+        let (key, used) = self.first?;
+        Some(Problem::AmbiguousKey { key, used, more: self.numbered - 1 })
     }
 }

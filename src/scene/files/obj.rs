@@ -250,12 +250,12 @@ impl<'a> Reader<'a> {
             more,
         }));
         let scene = &mut self.loaded.scene;
-        self.groups.into_iter().for_each(|group| add_group(scene, group, &file));
+        self.groups.into_iter().for_each(|group| add_group(scene, group));
         self.loaded
     }
 }
 
-fn add_group(scene: &mut Scene, mut group: Group, file: &str) {
+fn add_group(scene: &mut Scene, mut group: Group) {
     if !group.has_uv {
         group.mesh.uv0.clear();
     }
@@ -264,7 +264,7 @@ fn add_group(scene: &mut Scene, mut group: Group, file: &str) {
     }
     let mesh = MeshId::from_index(scene.meshes.len());
     scene.meshes.push(Arc::new(group.mesh));
-    let key = SurfaceKey::from_node(file, &group.object, group.number);
+    let key = SurfaceKey::from_node(&group.object, group.number);
     scene.surfaces.push(Surface::new(key, mesh, group.material));
 }
 
@@ -336,7 +336,7 @@ mod tests {
         let loaded = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
         let surfaces = &loaded.scene.surfaces;
         let keys: Vec<&str> = surfaces.iter().map(|surface| surface.key.0.as_str()).collect();
-        assert_eq!(keys, ["room.obj#room:0", "room.obj#room:1", "room.obj#table:0"]);
+        assert_eq!(keys, ["room:0", "room:1", "table:0"]);
         assert_eq!(loaded.scene.meshes[0].triangles.len(), 2);
         assert_eq!(loaded.scene.materials[surfaces[1].material.index()].emission, Vec3::splat(5.0));
         assert!(loaded.warnings.is_empty());

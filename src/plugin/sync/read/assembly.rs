@@ -11,11 +11,11 @@ use bevy::prelude::*;
 use super::{FoundLight, Purpose, SceneReader, SurfaceEntityItem, WorldScene};
 use crate::plugin::convert::{self, Picture};
 use crate::plugin::sync::cache::AssetCache;
-use crate::plugin::sync::key::UniqueKeys;
 use crate::plugin::sync::movers::can_stand;
+use crate::scene::check::UniqueKeys;
 use crate::scene::{
     EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, Sides, Sky, Surface,
-    SurfaceKey, TextureId, TextureRef, UvChannel,
+    SurfaceKey, TextureId, TextureRef, UvChannel, shorten,
 };
 
 /// A scene in the making.
@@ -23,7 +23,8 @@ pub struct Assembly<'r, 'w, 's> {
     reader: &'r SceneReader<'w, 's>,
     cache: &'r AssetCache,
     result: WorldScene,
-    keys: UniqueKeys,
+    /// The entity of each surface of the scene and its mesh asset.
+    owners: Vec<(Entity, Handle<Mesh>)>,
     meshes: HashMap<AssetId<Mesh>, MeshId>,
     materials: HashMap<AssetId<StandardMaterial>, MaterialId>,
     textures: HashMap<AssetId<Image>, Option<TextureId>>,
@@ -38,7 +39,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             reader,
             cache,
             result: WorldScene::default(),
-            keys: UniqueKeys::default(),
+            owners: Vec::new(),
             meshes: HashMap::new(),
             materials: HashMap::new(),
             textures: HashMap::new(),
@@ -86,20 +87,13 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         if surface.has_moved && role == Role::Mover && self.purpose == Purpose::Bake {
             self.moved += 1;
         }
-        let unique = self.keys.claim(&key);
-        if unique != key {
-            self.result.warnings.push(format!(
-                "more than one surface is called '{key}': {who} is known as '{unique}', which may change from run to \
-                 run; give it a `BakeId`"
-            ));
-        }
         let to_world = surface.transform.affine();
         let mut placed = Surface {
             to_world,
             role,
             density_scale: wishes.density.unwrap_or(1.0),
             lightmap,
-            ..Surface::new(unique.clone(), mesh, self.material(material, standard))
+            ..Surface::new(key, mesh, self.material(material, standard))
         };
         // Where each side has triangles of its own, the material that stands in knows it.
         let is_split = lightmap.is_some() && surface.source_material() != material;
@@ -109,7 +103,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             None => convert::sides_of(standard, placed.is_mirrored()),
         };
         self.result.scene.surfaces.push(placed);
-        self.result.surfaces.insert(unique, (surface.entity, surface.source_mesh().clone()));
+        self.owners.push((surface.entity, surface.source_mesh().clone()));
     }
 
     /// Where a surface's light is, if paths may end there and it can be read.
@@ -261,7 +255,21 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
     }
 
+    /// Gives surfaces the keys by which files know them, which differ.
+    fn name_surfaces(&mut self) {
+        let keys: Vec<SurfaceKey> = self.result.scene.surfaces.iter().map(|surface| surface.key.clone()).collect();
+        let mut unique = UniqueKeys::default();
+        let placed = self.result.scene.surfaces.iter_mut().zip(shorten(&keys)).zip(self.owners.drain(..));
+        for ((surface, key), owner) in placed {
+            surface.key = unique.claim(&key);
+            self.result.surfaces.insert(surface.key.clone(), owner);
+        }
+        let ambiguous = unique.problem();
+        self.result.warnings.extend(ambiguous.map(|problem| format!("{problem}, or a `BakeId`")));
+    }
+
     pub fn finish(mut self) -> WorldScene {
+        self.name_surfaces();
         let strangers: Vec<String> =
             self.reader.strangers.iter().map(|entity| self.reader.names.describe(entity)).collect();
         if !strangers.is_empty() {

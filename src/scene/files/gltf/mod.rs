@@ -50,7 +50,7 @@ pub fn read(bytes: &[u8], source: &Source, purpose: Purpose) -> Result<Loaded, S
     let mut loaded = Loaded::default();
     report_extensions(&document.root, &mut loaded.warnings);
     materials::read(&document, source, purpose, &mut loaded);
-    nodes::read(&document, source, &mut loaded);
+    nodes::read(&document, &mut loaded);
     Ok(loaded)
 }
 

@@ -11,17 +11,15 @@ use super::container::Document;
 use super::extras::Overrides;
 use super::{lights, lookup, materials, name_or, primitives};
 use crate::scene::files::Loaded;
-use crate::scene::files::source::Source;
 use crate::scene::{MaterialId, MeshId, Problem, Role, Sides, Surface, SurfaceKey};
 
 /// Deeper trees are a fault or an attack: paths grow with depth.
 const DEEPEST_NODE: usize = 512;
 
 /// Adds the meshes, surfaces, lights and cameras of the document's default scene.
-pub fn read(document: &Document, source: &Source, loaded: &mut Loaded) {
+pub fn read(document: &Document, loaded: &mut Loaded) {
     let mut placement = Placement {
         document,
-        source,
         accessors: Accessors::new(document),
         meshes: vec![None; document.root.meshes.len()],
         default_material: None,
@@ -113,7 +111,6 @@ struct Part {
 
 struct Placement<'a> {
     document: &'a Document,
-    source: &'a Source,
     accessors: Accessors<'a>,
     /// Parts of each glTF mesh, read when its first node is met.
     meshes: Vec<Option<Arc<[Part]>>>,
@@ -179,7 +176,7 @@ impl Placement<'_> {
             let usual_role = if how.is_some() { Role::Mover } else { Role::Static };
             let sides = overrides.double_sided.map(|both| if both { Sides::Both } else { Sides::Front });
             self.loaded.scene.surfaces.push(Surface {
-                key: SurfaceKey::from_node(&self.source.name, &placed.path, part.number),
+                key: SurfaceKey::from_node(&placed.path, part.number),
                 mesh: part.mesh,
                 to_world: placed.to_world,
                 material: part.material,

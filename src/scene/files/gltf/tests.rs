@@ -131,7 +131,7 @@ fn both_byte_forms_give_the_same_scene() {
 fn everything_arrives_where_the_file_puts_it() {
     let loaded = Asset::quad().load();
     let scene = &loaded.scene;
-    assert_eq!(scene.surfaces[0].key.0, "room.glb#room/wall:0");
+    assert_eq!(scene.surfaces[0].key.0, "room/wall:0");
     assert_eq!(scene.meshes[0].triangles, [[0, 1, 2], [0, 2, 3]]);
     assert_eq!(scene.meshes[0].normals, [Vec3::Z; 4]);
     let material = &scene.materials[0];
@@ -398,7 +398,7 @@ fn extras_say_what_a_surface_does_and_nodes_outrank_materials() {
     let scene = asset.load().scene;
     let surface = &scene.surfaces[0];
     assert_eq!((surface.role, surface.density_scale, surface.sides), (Role::Occluder, 4.0, Sides::Both));
-    assert_eq!(surface.key.0, "room.glb#GltfNode0/wall:0");
+    assert_eq!(surface.key.0, "GltfNode0/wall:0");
     let LightKind::Spot { radius, direction, outer_angle, .. } = scene.lights[0].kind else { panic!() };
     assert_eq!((radius, direction), (0.5, Vec3::NEG_Z));
     assert!((outer_angle.to_degrees() - 45.0).abs() < 1e-4);

@@ -1,14 +1,21 @@
 //! `radiosity info`.
 
+mod lists;
+
 use serde::Serialize;
 
+use crate::bake::BakeSettings;
+use crate::geometry::SurfaceId;
 use crate::kdtree::{Preset, Statistics, World};
+use crate::lightmap::{Layout, LayoutWarning, OpenSides};
+use crate::progress::Unmonitored;
 use crate::scene::check::darkness;
-use crate::scene::{Scene, builtin};
+use crate::scene::{Scene, abridged, builtin};
 
 use super::arguments::{SceneArguments, print_warnings};
 use super::cells::{CellArguments, PartitionInfo};
 use super::{Failure, say};
+use lists::Lists;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -16,6 +23,9 @@ pub struct Arguments {
     scene: SceneArguments,
     #[command(flatten)]
     cells: CellArguments,
+    /// Texels per meter at which texels are counted and the files' own lightmap coordinates are judged [default: as bake]
+    #[arg(long, value_name = "TEXELS_PER_METER", allow_negative_numbers = true)]
+    density: Option<f32>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -30,6 +40,8 @@ struct Info {
     lights: usize,
     kdtree: Statistics,
     partition: PartitionInfo,
+    #[serde(flatten)]
+    lists: Lists,
     warnings: Vec<String>,
 }
 
@@ -52,6 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             tree.nodes, tree.leaves, tree.depth, tree.references_per_triangle, tree.build_seconds
         ));
         info.partition.print();
+        info.lists.print();
     }
     Ok(())
 }
@@ -61,6 +74,16 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
     let world = World::build(opened.scene.clone(), Preset::best());
     let mut warnings = opened.warnings;
     warnings.extend(darkness(&opened.scene).map(|problem| problem.to_string()));
+    let layout = match lay_out(&opened.scene, &world, arguments.density) {
+        Ok(layout) => {
+            warnings.extend(abridged(&layout.1));
+            Some(layout)
+        }
+        Err(reason) => {
+            warnings.push(reason.to_string());
+            None
+        }
+    };
     Ok(Info {
         triangles: opened.scene.triangle_count(),
         surfaces: opened.scene.surfaces.len(),
@@ -68,8 +91,17 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
         lights: count_lights(&opened.scene),
         kdtree: world.statistics(),
         partition: PartitionInfo::of(&arguments.cells, &world)?,
+        lists: Lists::new(&opened.scene, layout.as_ref()),
         warnings,
     })
+}
+
+/// The layout that a bake of this density would have.
+fn lay_out(scene: &Scene, world: &World, density: Option<f32>) -> Result<(Layout, Vec<LayoutWarning>), Failure> {
+    let mut settings = BakeSettings::default().layout;
+    settings.texels_per_metre = density.unwrap_or(settings.texels_per_metre);
+    let two_sided = OpenSides::deserving_texels_each(scene, world);
+    Ok(Layout::build_with_sides(scene, &settings, |id: SurfaceId| two_sided[id.index()], &Unmonitored)?)
 }
 
 /// Square metres of all surfaces that take part in a bake, one side of each.

@@ -1,0 +1,172 @@
+//! Names of surfaces that stay the same from run to run.
+//!
+//! A key is the path of names down to a node, without the file's name, and the number of the primitive:
+//! `table/lamp:0`. [`shorten`] leaves out the parents that are not needed to tell nodes apart. So a file may be renamed,
+//! and an object may get another parent, and the light that was baked for it is still found. Where parents are needed
+//! and have changed, [`KeyIndex`] proposes the surfaces of the same name, and the caller compares their contents.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Identifies a surface across runs: node path and primitive, or a name that the user gave it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SurfaceKey(pub String);
+
+impl SurfaceKey {
+    /// The key of a primitive of a node, whose path is the names of its ancestors and its own, joined by `/`.
+    pub fn from_node(node_path: &str, primitive: usize) -> Self {
+        Self(format!("{node_path}:{primitive}"))
+    }
+
+    /// The key with a number that tells it from earlier surfaces of the same key.
+    pub fn numbered(&self, number: usize) -> Self {
+        Self(format!("{self}~{number}"))
+    }
+
+    /// Node path and primitive; `None` for a name that the user gave.
+    fn split(&self) -> Option<(&str, &str)> {
+        let (path, primitive) = self.0.rsplit_once(':')?;
+        primitive.starts_with(|first: char| first.is_ascii_digit()).then_some((path, primitive))
+    }
+
+    /// The object that it belongs to, as messages call it: the last name of the node path.
+    pub fn object(&self) -> &str {
+        let path = self.split().map_or(self.0.as_str(), |(path, _)| path);
+        path.rsplit('/').next().unwrap_or(path)
+    }
+}
+
+impl fmt::Display for SurfaceKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The same keys without the outermost names that are not needed to tell node paths apart.
+///
+/// Keys that users gave, and keys that are short already, stay as they are.
+pub fn shorten(keys: &[SurfaceKey]) -> Vec<SurfaceKey> {
+    let mut paths: Vec<&str> = keys.iter().filter_map(|key| Some(key.split()?.0)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    // How many paths end in each of the endings that are tried: the last name alone first.
+    let mut endings: Vec<&str> = paths.iter().map(|path| longer_ending(path, "")).collect();
+    loop {
+        let mut counts: HashMap<&str, u32> = HashMap::with_capacity(endings.len());
+        for ending in &endings {
+            *counts.entry(ending).or_default() += 1;
+        }
+        let mut has_changed = false;
+        for (path, ending) in paths.iter().zip(&mut endings) {
+            if counts[*ending] > 1 && ending.len() < path.len() {
+                *ending = longer_ending(path, ending);
+                has_changed = true;
+            }
+        }
+        if !has_changed {
+            break;
+        }
+    }
+    let short: HashMap<&str, &str> = paths.into_iter().zip(endings).collect();
+    let shortened = |key: &SurfaceKey| match key.split() {
+        Some((path, primitive)) => SurfaceKey(format!("{}:{primitive}", short[path])),
+        None => key.clone(),
+    };
+    keys.iter().map(shortened).collect()
+}
+
+/// The ending of a path that has one name more than the given one.
+fn longer_ending<'a>(path: &'a str, ending: &str) -> &'a str {
+    let before = path[..path.len() - ending.len()].trim_end_matches('/');
+    &path[before.rfind('/').map_or(0, |slash| slash + 1)..]
+}
+
+/// Finds baked surfaces by the keys of surfaces as they are now.
+#[derive(Clone, Debug, Default)]
+pub struct KeyIndex {
+    /// Keys by the last name of their path and their primitive, in their order.
+    by_name: HashMap<String, Vec<SurfaceKey>>,
+}
+
+impl KeyIndex {
+    /// Of keys that differ.
+    pub fn new(keys: impl IntoIterator<Item = SurfaceKey>) -> Self {
+        let mut by_name: HashMap<String, Vec<SurfaceKey>> = HashMap::new();
+        for key in keys {
+            by_name.entry(name_and_primitive(&key)).or_default().push(key);
+        }
+        Self { by_name }
+    }
+
+    /// Keys that may mean the surface of a key, which may have more or other parents: those with the most parents in
+    /// common first, and among those the first. The caller compares the contents.
+    pub fn candidates(&self, key: &SurfaceKey) -> Vec<&SurfaceKey> {
+        let mut found: Vec<&SurfaceKey> = self.by_name.get(&name_and_primitive(key)).into_iter().flatten().collect();
+        // A stable sort keeps numbered keys in their order.
+        found.sort_by_key(|candidate| std::cmp::Reverse(names_in_common(candidate, key)));
+        found
+    }
+}
+
+/// The last name of a key's path with the primitive, and without the number that tells it from others.
+fn name_and_primitive(key: &SurfaceKey) -> String {
+    let base = |text: &str| match text.rsplit_once('~') {
+        Some((base, number)) if number.parse::<u32>().is_ok() => base.to_owned(),
+        _ => text.to_owned(),
+    };
+    match key.split() {
+        Some((_, primitive)) => format!("{}:{}", key.object(), base(primitive)),
+        None => base(&key.0),
+    }
+}
+
+/// How many names the paths of two keys end in alike.
+fn names_in_common(a: &SurfaceKey, b: &SurfaceKey) -> usize {
+    match (a.split(), b.split()) {
+        (Some((a, _)), Some((b, _))) => a.rsplit('/').zip(b.rsplit('/')).take_while(|(a, b)| a == b).count(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(keys: &[&str]) -> Vec<SurfaceKey> {
+        keys.iter().map(|key| SurfaceKey((*key).to_owned())).collect()
+    }
+
+    #[test]
+    fn parents_are_named_only_where_nodes_are_called_alike() {
+        let long = keys(&["hall/table:0", "hall/table:1", "hall/a/chair:0", "hall/b/chair:0", "chair:0", "my lamp"]);
+        let short = shorten(&long);
+        assert_eq!(short, keys(&["table:0", "table:1", "a/chair:0", "b/chair:0", "chair:0", "my lamp"]));
+        assert_eq!(shorten(&short), short);
+    }
+
+    #[test]
+    fn the_file_and_a_parent_of_one_child_change_no_key() {
+        assert_eq!(shorten(&keys(&["crate:0", "barrel:0"])), shorten(&keys(&["crate:0", "props/barrel:0"])));
+    }
+
+    #[test]
+    fn the_candidate_with_most_parents_in_common_comes_first_and_numbers_follow() {
+        let index = KeyIndex::new(keys(&["a/chair:0", "b/chair:0", "b/chair:0~2", "table:0", "chair:1"]));
+        let found = |key: &str| index.candidates(&SurfaceKey(key.to_owned())).into_iter().cloned().collect::<Vec<_>>();
+        assert_eq!(found("hall/b/chair:0"), keys(&["b/chair:0", "b/chair:0~2", "a/chair:0"]));
+        assert_eq!(found("attic/table:0"), keys(&["table:0"]));
+        assert!(found("lamp:0").is_empty());
+    }
+
+    #[test]
+    fn empty_names_and_slashes_are_told_apart_all_the_same() {
+        let odd = keys(&["a//b:0", "a/b:0", "/b:0", "b:0", ":0", "/:0"]);
+        let mut short = shorten(&odd);
+        short.sort_unstable();
+        short.dedup();
+        assert_eq!(short.len(), odd.len());
+    }
+}
