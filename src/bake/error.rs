@@ -153,6 +153,17 @@ pub enum BakeError {
     /// What the solver ran on has failed.
     #[error("{0}")]
     Device(String),
+    /// A stage made numbers that are not finite. Nothing of them is written.
+    #[error(
+        "{what} of {of} is not a finite number: look for triangles without width, absurd sizes and absurd brightness there, \
+         or leave the object out (radiosity_role = excluded); if it looks sound, this is a fault of the program"
+    )]
+    NotFinite {
+        /// What is not finite.
+        what: &'static str,
+        /// The surface or place that it belongs to.
+        of: String,
+    },
 }
 
 impl From<LayoutError> for BakeError {

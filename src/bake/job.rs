@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::finite::{Finite, check_volume};
 use super::keeper::{Keeper, SolveWatch};
 use super::memory::most_patches;
 use super::preview::{Previewer, shown};
@@ -191,18 +192,24 @@ impl<'a> Job<'a> {
         })?;
         let elements = self.stage(Stage::Elements, |job, monitor| {
             let elements = Arc::new(Elements::build(&scene, &layout, &*world, monitor)?);
+            Finite { scene: &scene, elements: &elements }.elements()?;
             let estimate = expected.counted(job.settings, &layout, elements.len());
             estimate.check(job.settings)?;
             job.report.estimated_memory_bytes = estimate.bytes as u64;
             Ok(elements)
         })?;
         let (solution, relight) = self.light(&scene, &world, &layout, &elements, resumed, keeper)?;
-        let pages =
-            self.stage(Stage::Filter, |job, _| Ok(job.filter(&scene, &world, &layout, &elements, &solution)))?;
+        let pages = self.stage(Stage::Filter, |job, _| {
+            let pages = job.filter(&scene, &world, &layout, &elements, &solution);
+            Finite { scene: &scene, elements: &elements }.pages(&pages, &layout)?;
+            Ok(pages)
+        })?;
         let volume = match &self.settings.volume {
             Some(settings) => self.stage(Stage::Volume, |job, monitor| {
                 let seed = job.settings.solver.seed;
-                Ok(solve_volume(&scene, &*world, settings, seed, monitor)?.map(Arc::new))
+                let volume = solve_volume(&scene, &*world, settings, seed, monitor)?;
+                volume.as_ref().map_or(Ok(()), check_volume)?;
+                Ok(volume.map(Arc::new))
             })?,
             None => None,
         };
@@ -277,6 +284,7 @@ impl<'a> Job<'a> {
                 done => done,
             }?;
             job.warn(&solution.warnings);
+            Finite { scene, elements }.solution(&solution)?;
             Ok(solution)
         })?;
         let relight = match self.settings.relight {

@@ -8,6 +8,7 @@
 mod baked;
 mod checkpoint;
 mod error;
+mod finite;
 mod folder;
 mod job;
 mod keeper;

@@ -1,5 +1,7 @@
 //! Whatever a mesh holds, a bake of it ends in pages or in a sentence.
 
+mod soups;
+
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};

@@ -31,6 +31,8 @@ const LEAST_AREA: f64 = 1e-3;
 /// Sample points keep this distance (in texels) from a texel's edge, so that rounding of their barycentric coordinates
 /// does not carry them into the next texel: half a unit in the last place over a rectangle of 4096 texels.
 const INSET: f64 = 2.5e-4;
+/// Barycentric weights beyond this are those of a triangle that is a line but for rounding.
+const MOST_WEIGHT: f64 = 1e12;
 
 /// The part of one triangle that lies in one texel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -318,7 +320,8 @@ impl Footprints {
             })
             .collect();
         let total: f64 = middles.iter().map(|middle| f64::from(middle.1)).sum();
-        let centroid = middles.iter().map(|middle| middle.2 * f64::from(middle.1)).sum::<DVec2>() / total;
+        let share = |area: f32| if total > 0.0 { f64::from(area) / total } else { 1.0 / middles.len() as f64 };
+        let centroid = middles.iter().map(|middle| middle.2 * share(middle.1)).sum::<DVec2>();
         let covering = middles.iter().find_map(|&(triangle, ..)| {
             let barycentric = to_barycentric(texel_corners(unwrap, triangle, self.width, self.height), centroid)?;
             let inside = barycentric.min_element() >= 0.0 && barycentric.element_sum() <= 1.0;
@@ -403,11 +406,12 @@ fn from_barycentric([a, b, c]: [DVec2; 3], barycentric: Vec2) -> DVec2 {
     a + (b - a) * f64::from(barycentric.x) + (c - a) * f64::from(barycentric.y)
 }
 
-/// Weights of the second and third corner at a point; `None` for a triangle without extent.
+/// Weights of the second and third corner at a point; `None` for a triangle without extent, or with so little that the
+/// weights are beyond all numbers.
 pub(super) fn to_barycentric([a, b, c]: [DVec2; 3], point: DVec2) -> Option<DVec2> {
     let (ab, ac, ap) = (b - a, c - a, point - a);
-    let determinant = ab.perp_dot(ac);
-    (determinant != 0.0).then(|| DVec2::new(ap.perp_dot(ac), ab.perp_dot(ap)) / determinant)
+    let weights = DVec2::new(ap.perp_dot(ac), ab.perp_dot(ap)) / ab.perp_dot(ac);
+    (weights.abs().max_element() < MOST_WEIGHT).then_some(weights)
 }
 
 /// Cuts a triangle (corners in texels) into what lies in each texel; the areas add up to `area`.

@@ -145,24 +145,26 @@ impl Properties {
         let (triangle, barycentric, back) = unwrap.in_scene(triangle, barycentric);
         let centre = SurfacePoint::new(scene, surface, triangle, barycentric, back);
         let side = if back { -1.0 } else { 1.0 };
-        let (mut total, mut normal, mut reflectance, mut emission) = (0.0, Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
-        for (Fragment { triangle: drawn, area, .. }, outline) in footprints.outlines(unwrap, footprint) {
-            let corners: Vec<Vec2> = outline.iter().map(|corner| unwrap.in_scene(drawn, *corner).1).collect();
-            let (triangle, ..) = unwrap.in_scene(drawn, Vec2::ZERO);
+        let pieces: Vec<(Fragment, Vec<Vec2>)> = footprints.outlines(unwrap, footprint).collect();
+        let total: f64 = pieces.iter().map(|(fragment, _)| f64::from(fragment.area)).sum();
+        let (mut normal, mut reflectance, mut emission) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
+        for (Fragment { triangle: drawn, area, .. }, outline) in &pieces {
+            let corners: Vec<Vec2> = outline.iter().map(|corner| unwrap.in_scene(*drawn, *corner).1).collect();
+            let (triangle, ..) = unwrap.in_scene(*drawn, Vec2::ZERO);
             let (reflected, emitted) = material.average_over(scene, mesh, triangle, &corners);
-            normal += scene.geometric_normal(surface, triangle) * (side * area);
-            reflectance += reflected * area;
-            emission += emitted * area;
-            total += f64::from(area);
+            // Slivers may be so small that their areas vanish.
+            let share = if total > 0.0 { (f64::from(*area) / total) as f32 } else { 1.0 / pieces.len() as f32 };
+            normal += scene.geometric_normal(surface, triangle) * (side * share);
+            reflectance += reflected * share;
+            emission += emitted * share;
         }
-        let area = total as f32;
         Self {
             centre: scene.triangle(surface, triangle).at(barycentric),
             geometric_normal: normal.try_normalize().unwrap_or(centre.geometric_normal),
             shading_normal: centre.shading_normal,
-            area,
-            reflectance: reflectance / area,
-            emission: emission / area,
+            area: total as f32,
+            reflectance,
+            emission,
             back,
         }
     }

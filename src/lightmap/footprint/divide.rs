@@ -134,10 +134,13 @@ impl Shard {
     }
 
     /// The parts below and above a line.
+    ///
+    /// They share the piece's area by what they add up to: rounding may turn the corners of a sliver round, so that its own
+    /// area is zero although those of its parts are not.
     fn split(self, line: &Line) -> [Option<Self>; 2] {
-        let area = self.polygon.area();
         let (below, above) = self.polygon.split_along(line);
         let [less, more] = [below.area(), above.area()];
+        let area = less + more;
         if less <= 0.0 || more <= 0.0 {
             let is_below = line.height_of(self.polygon.centroid()) < 0.0;
             return if is_below { [Some(self), None] } else { [None, Some(self)] };

@@ -1,0 +1,156 @@
+//! Soups of triangles, slivers among them, go through a whole bake.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::geometry::sobol::{hash2, unit_float};
+use crate::kdtree::{Preset, World};
+use crate::lightmap::{Elements, Layout};
+use crate::progress::Unmonitored;
+use crate::radiosity::Method;
+use crate::scene::Sides;
+
+/// A sequence of random numbers.
+struct Dice(u32);
+
+impl Dice {
+    fn throw(&mut self) -> u32 {
+        self.0 = hash2(self.0, 0x9e37_79b9);
+        self.0
+    }
+
+    /// Between zero and one.
+    fn unit(&mut self) -> f32 {
+        unit_float(self.throw())
+    }
+
+    fn below(&mut self, count: u32) -> u32 {
+        self.throw() % count
+    }
+
+    fn point(&mut self) -> Vec3 {
+        Vec3::new(self.unit(), self.unit(), self.unit()) * 4.0 - 2.0
+    }
+
+    /// A point, every other time on a grid of half meters: such points share planes, edges and corners.
+    fn corner(&mut self) -> Vec3 {
+        let point = self.point();
+        if self.below(2) == 0 { (point * 2.0).round() * 0.5 } else { point }
+    }
+
+    /// Something as small as one likes.
+    fn little(&mut self) -> f32 {
+        10.0f32.powf(-1.0 - 10.0 * self.unit())
+    }
+
+    fn triangle(&mut self) -> [Vec3; 3] {
+        let (a, b) = (self.corner(), self.corner());
+        let aside = self.point() * self.little();
+        match self.below(5) {
+            // The third corner is nearly on the edge between the others, or beyond it.
+            0 => [a, b, a + (b - a) * (self.unit() * 1.5 - 0.25) + aside],
+            // A needle.
+            1 => [a, b, b + aside],
+            // A speck.
+            2 => [a, a + aside, a + self.point() * self.little()],
+            _ => [a, b, self.corner()],
+        }
+    }
+
+    fn mesh(&mut self) -> MeshData {
+        let triangles: Vec<[Vec3; 3]> = (0..1 + self.below(8)).map(|_| self.triangle()).collect();
+        let positions = triangles.as_flattened().to_vec();
+        let indices = (0..triangles.len() as u32).map(|triangle| [0, 1, 2].map(|corner| 3 * triangle + corner));
+        let normals = if self.below(3) == 0 { positions.iter().map(|_| self.point()).collect() } else { Vec::new() };
+        MeshData { name: "soup".to_owned(), triangles: indices.collect(), positions, normals, ..MeshData::default() }
+    }
+}
+
+/// One to three meshes of a few triangles each, and a lamp; now and then a mesh glows.
+fn soup(seed: u32) -> Scene {
+    let mut dice = Dice(hash2(seed, 15));
+    let mut scene = Scene::default();
+    for index in 0..1 + dice.below(3) as usize {
+        scene.meshes.push(Arc::new(dice.mesh()));
+        let mut material = Material::diffuse("gray", Vec3::splat(dice.unit()));
+        if dice.below(4) == 0 {
+            material.emission = Vec3::splat(100.0);
+        }
+        scene.materials.push(material);
+        let key = SurfaceKey::from_node(&format!("soup {index}"), 0);
+        let mut surface = Surface::new(key, MeshId::from_index(index), MaterialId::from_index(index));
+        surface.sides = if dice.below(3) == 0 { Sides::Both } else { Sides::Front };
+        scene.surfaces.push(surface);
+    }
+    let lamp =
+        LightKind::Point { position: dice.point(), intensity: Vec3::splat(100.0), radius: 0.0, range: f32::INFINITY };
+    scene.lights.push(Light { name: "lamp".to_owned(), kind: lamp });
+    repair(&mut scene);
+    scene
+}
+
+/// Bakes soups and returns the longest time that one took. Finite pages are those that the bake itself looks for.
+fn bake_soups(seeds: core::ops::Range<u32>) -> Duration {
+    let mut longest = Duration::ZERO;
+    for seed in seeds {
+        let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+        settings.layout.texels_per_metre = 2.0 + (seed % 7) as f32;
+        settings.layout.page_size = 256;
+        settings.solver.memory_mib = 256;
+        settings.solver.error = 0.9;
+        settings.solver.method =
+            [Method::Gather, Method::Gather, Method::Stochastic, Method::Path][seed as usize / 7 % 4];
+        let started = Instant::now();
+        match run(Arc::new(soup(seed)), &settings, &Unobserved) {
+            Ok(baked) => {
+                let pages = baked.pages.iter().flat_map(|page| &page.texels);
+                assert!(pages.clone().all(|texel| texel.is_finite() && texel.min_element() >= 0.0), "soup {seed}");
+                assert!(baked.report.error_estimate.is_finite(), "soup {seed}");
+            }
+            Err(BakeError::NothingToBake { .. }) => {}
+            Err(error) => panic!("soup {seed}: {error}"),
+        }
+        longest = longest.max(started.elapsed());
+    }
+    longest
+}
+
+#[test]
+fn thousands_of_slivers_have_elements_of_finite_areas_that_add_up_to_their_surfaces() {
+    for seed in 0..4_000 {
+        let scene = Arc::new(soup(seed));
+        let world = World::build(scene.clone(), Preset::fast());
+        let mut settings = crate::lightmap::LayoutSettings::default();
+        (settings.texels_per_metre, settings.page_size) = (2.0 + (seed % 7) as f32, 256);
+        let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).unwrap();
+        let elements = Elements::build(&scene, &layout, &world, &Unmonitored).unwrap();
+        super::super::finite::Finite { scene: &scene, elements: &elements }
+            .elements()
+            .unwrap_or_else(|error| panic!("soup {seed}: {error}"));
+        for id in scene.surface_ids().filter(|&id| scene.surface(id).sides == Sides::Front) {
+            let mesh = scene.mesh_of(id);
+            let whole = (0..mesh.triangles.len() as u32).map(|triangle| scene.triangle(id, triangle).area());
+            let (whole, found): (f32, f32) = (whole.sum(), elements.area[elements.of_surface(id)].iter().sum());
+            assert!((whole - found).abs() <= 1e-4 * whole, "soup {seed}: {found} m2 of {whole}");
+        }
+    }
+}
+
+#[test]
+fn soups_with_slivers_are_baked_to_finite_pages() {
+    bake_soups(0..150);
+}
+
+/// `cargo test --release --lib ten_thousand_soups -- --ignored --nocapture`
+#[test]
+#[ignore = "takes minutes"]
+fn ten_thousand_soups_with_slivers_are_baked_to_finite_pages_each_within_a_minute() {
+    let started = Instant::now();
+    let longest = bake_soups(0..10_000);
+    println!(
+        "10000 soups in {:.0} s, the longest took {:.2} s",
+        started.elapsed().as_secs_f32(),
+        longest.as_secs_f32()
+    );
+    assert!(longest < Duration::from_secs(60));
+}
