@@ -87,6 +87,10 @@ fn bevy_mesh(mesh: &MeshData) -> Mesh {
     if !mesh.uv1.is_empty() {
         result.insert_attribute(Mesh::ATTRIBUTE_UV_1, pairs(&mesh.uv1));
     }
+    if !mesh.colors.is_empty() {
+        let colors: Vec<_> = mesh.colors.iter().map(Vec4::to_array).collect();
+        result.insert_attribute(Mesh::ATTRIBUTE_COLOR, colors);
+    }
     result
 }
 

@@ -72,6 +72,7 @@ pub fn hash_mesh(mesh: &MeshData) -> Hash {
     state.slice(&mesh.normals);
     state.slice(&mesh.uv0);
     state.slice(&mesh.uv1);
+    state.slice(&mesh.colors);
     state.slice(&mesh.triangles);
     state.finish()
 }
@@ -263,9 +264,10 @@ mod tests {
     #[test]
     fn every_change_that_a_bake_would_show_changes_the_hash() {
         let scene = || builtin::build("cornell_empty").unwrap();
-        let changes: [fn(&mut Scene); 10] = [
+        let changes: [fn(&mut Scene); 11] = [
             |scene| Arc::make_mut(&mut scene.meshes[0]).positions[0].x += 1e-6,
             |scene| Arc::make_mut(&mut scene.meshes[0]).triangles.swap(0, 1),
+            |scene| Arc::make_mut(&mut scene.meshes[0]).colors.push(glam::Vec4::ONE),
             |scene| scene.materials[0].base_color.x *= 0.5,
             |scene| scene.materials[0].emission.x += 1.0,
             |scene| scene.materials[0].alpha = AlphaMode::Mask(0.5),

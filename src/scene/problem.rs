@@ -105,6 +105,14 @@ pub enum Problem {
         /// How many vertices.
         count: usize,
     },
+    /// Vertex colors are negative or no numbers.
+    #[error("mesh '{mesh}': {count} vertex colors are negative or not a number; they are black, or white")]
+    UnusableColors {
+        /// The mesh.
+        mesh: String,
+        /// How many vertices.
+        count: usize,
+    },
     /// A mesh has no triangles.
     #[error("mesh '{mesh}' has no triangles")]
     EmptyMesh {

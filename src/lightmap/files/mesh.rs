@@ -71,6 +71,7 @@ impl LevelMesh {
             mesh.positions.push(source.positions[vertex]);
             mesh.normals.extend(source.normals.get(vertex).map(|normal| if reversed { -*normal } else { *normal }));
             mesh.uv0.extend(source.uv0.get(vertex));
+            mesh.colors.extend(source.colors.get(vertex));
         }
         Some(Unwrap {
             mesh,

@@ -144,11 +144,12 @@ fn shape_of(surface: &Surface) -> DMat3 {
 /// Hash of everything of a mesh but its name.
 fn content_hash(mesh: &MeshData) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
-    let arrays: [&[u8]; 5] = [
+    let arrays: [&[u8]; 6] = [
         bytemuck::cast_slice(&mesh.positions),
         bytemuck::cast_slice(&mesh.normals),
         bytemuck::cast_slice(&mesh.uv0),
         bytemuck::cast_slice(&mesh.uv1),
+        bytemuck::cast_slice(&mesh.colors),
         bytemuck::cast_slice(&mesh.triangles),
     ];
     for array in arrays {

@@ -137,13 +137,16 @@ fn flat_charts(topology: &Topology, request: &Request, monitor: &dyn Monitor) ->
 /// The mesh with every triangle a second time, facing the other way.
 fn with_backs(mesh: &MeshData) -> MeshData {
     let offset = mesh.positions.len() as u32;
-    let twice = |values: &[Vec2]| [values, values].concat();
+    fn twice<T: Copy>(values: &[T]) -> Vec<T> {
+        [values, values].concat()
+    }
     MeshData {
         name: mesh.name.clone(),
         positions: [&mesh.positions[..], &mesh.positions].concat(),
         normals: mesh.normals.iter().copied().chain(mesh.normals.iter().map(|normal| -*normal)).collect(),
         uv0: twice(&mesh.uv0),
         uv1: twice(&mesh.uv1),
+        colors: twice(&mesh.colors),
         triangles: (mesh.triangles.iter().copied())
             .chain(mesh.triangles.iter().map(|&[a, b, c]| [a + offset, c + offset, b + offset]))
             .collect(),

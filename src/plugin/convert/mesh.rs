@@ -2,7 +2,7 @@
 
 use bevy::mesh::{Indices, MeshAccessError, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
 use bevy::prelude::Mesh;
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 
 use crate::scene::MeshData;
 
@@ -41,6 +41,7 @@ pub fn mesh_from_bevy(name: &str, mesh: &Mesh) -> Result<MeshData, MeshProblem> 
         normals: vectors(mesh, Mesh::ATTRIBUTE_NORMAL),
         uv0: coordinates(mesh, Mesh::ATTRIBUTE_UV_0),
         uv1: coordinates(mesh, Mesh::ATTRIBUTE_UV_1),
+        colors: colors(mesh),
         positions,
         triangles,
     })
@@ -77,6 +78,19 @@ fn vectors(mesh: &Mesh, attribute: MeshVertexAttribute) -> Vec<Vec3> {
 fn coordinates(mesh: &Mesh, attribute: MeshVertexAttribute) -> Vec<Vec2> {
     match mesh.try_attribute(attribute) {
         Ok(VertexAttributeValues::Float32x2(values)) => values.iter().copied().map(Vec2::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn colors(mesh: &Mesh) -> Vec<Vec4> {
+    match mesh.try_attribute(Mesh::ATTRIBUTE_COLOR) {
+        Ok(VertexAttributeValues::Float32x4(values)) => values.iter().copied().map(Vec4::from).collect(),
+        Ok(VertexAttributeValues::Unorm8x4(values)) => {
+            values.iter().map(|value| Vec4::from_array(value.map(|channel| f32::from(channel) / 255.0))).collect()
+        }
+        Ok(VertexAttributeValues::Unorm16x4(values)) => {
+            values.iter().map(|value| Vec4::from_array(value.map(|channel| f32::from(channel) / 65_535.0))).collect()
+        }
         _ => Vec::new(),
     }
 }

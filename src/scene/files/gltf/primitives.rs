@@ -53,7 +53,7 @@ fn try_read(
     if attribute(Semantic::Colors(0)).is_some() {
         optional.ignore("COLOR_0", "vertex colours are not baked; use a texture".to_owned());
     }
-    Ok(MeshData { name: name.to_owned(), positions, normals, uv0, uv1, triangles })
+    Ok(MeshData { name: name.to_owned(), positions, normals, uv0, uv1, colors: Vec::new(), triangles })
 }
 
 /// Attributes that a mesh can do without.
