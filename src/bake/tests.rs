@@ -29,11 +29,20 @@ fn mesh() -> impl Strategy<Value = MeshData> {
     let uv = || prop::collection::vec(prop::array::uniform2(coordinate()).prop_map(Vec2::from_array), 0..16);
     let triangles = prop::collection::vec(prop::array::uniform3(0u32..14), 1..24);
     let colors = prop::collection::vec(prop::array::uniform4(coordinate()).prop_map(Vec4::from_array), 0..16);
-    let parts = (vectors(3..14), vectors(0..16), uv(), uv(), colors, triangles);
-    parts.prop_map(|(positions, normals, uv0, uv1, colors, mut triangles)| {
+    let parts = (vectors(3..14), vectors(0..16), [uv(), uv(), uv()], colors, triangles);
+    parts.prop_map(|(positions, normals, [uv0, uv1, other_uv], colors, mut triangles)| {
         // `mesh_from_bevy` and the files' readers leave out what is beyond the vertices.
         triangles.retain(|corners| corners.iter().all(|&corner| (corner as usize) < positions.len()));
-        MeshData { name: "hostile".to_owned(), positions, normals, uv0, uv1, colors, triangles }
+        MeshData {
+            name: "hostile".to_owned(),
+            positions,
+            normals,
+            uv0,
+            uv1,
+            other_uv: vec![other_uv],
+            colors,
+            triangles,
+        }
     })
 }
 

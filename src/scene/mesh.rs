@@ -2,6 +2,8 @@
 
 use glam::{Vec2, Vec3, Vec4};
 
+use super::UvChannel;
+
 /// An indexed triangle list.
 ///
 /// Whatever a file or a Bevy mesh held (strips, fans, 16-bit indices, none at all) has been brought to this form.
@@ -17,6 +19,9 @@ pub struct MeshData {
     pub uv0: Vec<Vec2>,
     /// Second texture coordinates (UV_1), one a vertex; empty when there are none.
     pub uv1: Vec<Vec2>,
+    /// Texture coordinates beyond those, set by set (`TEXCOORD_2` and up), one a vertex; a set that no material reads is
+    /// empty.
+    pub other_uv: Vec<Vec<Vec2>>,
     /// Linear colors with alpha last, one a vertex; empty when there are none. They multiply the base color.
     pub colors: Vec<Vec4>,
     /// Vertex indices of the triangles, counter-clockwise seen from the front.
@@ -24,6 +29,16 @@ pub struct MeshData {
 }
 
 impl MeshData {
+    /// A set of texture coordinates; empty when the mesh lacks it.
+    #[inline]
+    pub fn uv(&self, channel: UvChannel) -> &[Vec2] {
+        match channel {
+            UvChannel::Uv0 => &self.uv0,
+            UvChannel::Uv1 => &self.uv1,
+            UvChannel::Other(set) => self.other_uv.get(usize::from(set)).map_or(&[], Vec::as_slice),
+        }
+    }
+
     /// A vertex attribute at a point of a triangle, `None` when the mesh lacks the attribute.
     #[inline]
     pub fn interpolate_uv(&self, uv: &[Vec2], triangle: u32, barycentric: Vec2) -> Option<Vec2> {

@@ -63,6 +63,7 @@ fn split_vertices(
     }
     split.positions = of_sources(&mesh.positions, &source_vertices);
     split.uv0 = of_sources(&mesh.uv0, &source_vertices);
+    split.other_uv = mesh.other_uv.iter().map(|set| of_sources(set, &source_vertices)).collect();
     split.colors = of_sources(&mesh.colors, &source_vertices);
     split.normals = of_sources(&mesh.normals, &source_vertices);
     for source in &mut source_vertices {

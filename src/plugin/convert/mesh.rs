@@ -41,6 +41,7 @@ pub fn mesh_from_bevy(name: &str, mesh: &Mesh) -> Result<MeshData, MeshProblem> 
         normals: vectors(mesh, Mesh::ATTRIBUTE_NORMAL),
         uv0: coordinates(mesh, Mesh::ATTRIBUTE_UV_0),
         uv1: coordinates(mesh, Mesh::ATTRIBUTE_UV_1),
+        other_uv: Vec::new(),
         colors: colors(mesh),
         positions,
         triangles,
@@ -122,6 +123,14 @@ mod tests {
         ] {
             assert_eq!(mesh_from_bevy("quad", &mesh).unwrap().triangles, expected);
         }
+    }
+
+    #[test]
+    fn colors_of_vertices_are_read_as_the_linear_numbers_that_bevy_multiplies_by() {
+        let colors = vec![[0.25, 0.5, 1.0, 0.75], [2.0, 0.0, 0.0, 1.0], [1.0; 4], [0.0; 4]];
+        let mesh = quad(PrimitiveTopology::TriangleStrip).with_inserted_attribute(Mesh::ATTRIBUTE_COLOR, colors);
+        let read = mesh_from_bevy("quad", &mesh).unwrap().colors;
+        assert_eq!(read[..2], [Vec4::new(0.25, 0.5, 1.0, 0.75), Vec4::new(2.0, 0.0, 0.0, 1.0)]);
     }
 
     #[test]

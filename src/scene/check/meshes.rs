@@ -41,7 +41,18 @@ pub fn repair(mesh: &mut MeshData) -> Vec<Problem> {
         problems.push(Problem::IgnoredAttribute { mesh: name.clone(), attribute: attribute.to_owned(), reason });
     }
 
-    let count = repair_uv(&mut mesh.uv0) + repair_uv(&mut mesh.uv1);
+    for (set, coordinates) in mesh.other_uv.iter_mut().enumerate() {
+        let length = coordinates.len();
+        if length != 0 && length != vertices {
+            coordinates.clear();
+            let (attribute, mesh) = (format!("UV_{}", set + 2), name.clone());
+            let reason = format!("it has {length} values for {vertices} vertices");
+            problems.push(Problem::IgnoredAttribute { mesh, attribute, reason });
+        }
+    }
+
+    let count: usize =
+        [&mut mesh.uv0, &mut mesh.uv1].into_iter().chain(&mut mesh.other_uv).map(|uv| repair_uv(uv)).sum();
     if count > 0 {
         problems.push(Problem::NonFiniteUv { mesh: name.clone(), count });
     }
