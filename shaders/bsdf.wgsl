@@ -526,10 +526,12 @@ fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
     if transmission > 0.0 {
         transmission *= read_picture(surface, TRANSMISSION, hit.triangle, hit.barycentric).x;
     }
+    let specular = read_picture(surface, SPECULAR, hit.triangle, hit.barycentric).w;
+    let tint = read_picture(surface, SPECULAR_TINT, hit.triangle, hit.barycentric).xyz;
     return Appearance(
         clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
         clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
-        surfaces[surface].reflectance,
+        surfaces[surface].reflectance * specular * tint,
         clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
         clamp(coat, 0.0, 1.0),
         clamp(coat_roughness, 0.0, 1.0),

@@ -1,5 +1,16 @@
 // What surfaces are made of: the twin of `scene::Material`.
 
+/// A picture of a material, and how it is laid on the surface.
+struct Picture {
+    /// Layer; corner; size; wrapping, flags and the number of the texture coordinates.
+    words: vec4<u32>,
+    /// From those coordinates to the picture's own: the columns of a matrix, and what is added.
+    uv_matrix: vec4<f32>,
+    uv_offset: vec2<f32>,
+    padding_a: u32,
+    padding_b: u32,
+}
+
 /// One surface and its material.
 struct Surface {
     /// Factor on the base colour, linear; alpha last.
@@ -12,19 +23,18 @@ struct Surface {
     reflectance: vec3<f32>,
     /// Factor on perceptual roughness.
     roughness: f32,
-    /// From texture coordinates to those of the pictures: the columns of a matrix.
-    uv_matrix: vec4<f32>,
-    uv_offset: vec2<f32>,
+    padding_before_a: u32,
+    padding_before_b: u32,
     /// Alpha below which a ray passes.
     alpha_threshold: f32,
-    /// `OPAQUE`, `MASK` or `BLEND`, `BOTH_SIDES`, `MIRRORED`.
+    /// `OPAQUE`, `MASK` or `BLEND`, and the others below.
     flags: u32,
     /// How fast light fades within, per metre.
     absorption: vec3<f32>,
     /// The part of the light that goes into solid glass; zero for anything else.
     transmission: f32,
     /// Its pictures, in the order of the constants below.
-    pictures: array<vec4<u32>, 7>,
+    pictures: array<Picture, 9>,
     /// The page of its lightmap.
     lightmap: vec4<u32>,
     /// Its rectangle of the page, in parts of it.
@@ -69,9 +79,11 @@ const BOTH_SIDES: u32 = 4u;
 const MIRRORED: u32 = 8u;
 /// Its lightmap holds direct light, too.
 const LIT_DIRECTLY: u32 = 16u;
+/// Its mesh has vertex colors.
+const COLORED: u32 = 128u;
 
-/// Set in the last word of pictures that are read with the second texture coordinates.
-const SECOND_UV: u32 = 16u;
+/// From this bit of a picture's last word on there is the number of its texture coordinates.
+const UV_SHIFT: u32 = 8u;
 /// Set where there is a picture at all.
 const IS_PICTURE: u32 = 32u;
 /// Set where its colour is sRGB; its alpha is linear.
@@ -86,11 +98,14 @@ const NORMALS: u32 = 3u;
 const CLEARCOAT: u32 = 4u;
 const CLEARCOAT_ROUGHNESS: u32 = 5u;
 const TRANSMISSION: u32 = 6u;
+const SPECULAR: u32 = 7u;
+const SPECULAR_TINT: u32 = 8u;
 
-/// Set where a triangle has normals, first and second texture coordinates, in the first word of its attributes.
+/// Set where a triangle has normals, colors and texture coordinates, in the first word of its attributes. Further sets of
+/// coordinates have the bits that follow.
 const HAS_NORMALS: u32 = 1u;
-const HAS_UV0: u32 = 2u;
-const HAS_UV1: u32 = 4u;
+const HAS_COLORS: u32 = 2u;
+const HAS_UV: u32 = 4u;
 
 @group(0) @binding(6) var<storage, read> tables: array<u32>;
 @group(0) @binding(7) var<storage, read> surfaces: array<Surface>;
@@ -109,6 +124,10 @@ fn table_vec2(index: u32) -> vec2<f32> {
 
 fn table_vec3(index: u32) -> vec3<f32> {
     return vec3(table_float(index), table_float(index + 1u), table_float(index + 2u));
+}
+
+fn table_vec4(index: u32) -> vec4<f32> {
+    return vec4(table_vec3(index), table_float(index + 3u));
 }
 
 fn surface_of(triangle: u32) -> u32 {
@@ -164,18 +183,30 @@ fn sample_picture(picture: vec4<u32>, uv: vec2<f32>) -> vec4<f32> {
     return mix(top, bottom, blend.y);
 }
 
-/// Where the texture coordinates of a channel start in the attributes of a triangle, or `NONE`.
-fn coordinates_of(attributes: u32, second: bool) -> u32 {
+/// Where a set of texture coordinates starts in the attributes of a triangle, or `NONE`.
+fn coordinates_of(attributes: u32, set: u32) -> u32 {
     if attributes == NONE {
         return NONE;
     }
     let present = tables[attributes];
-    if (present & select(HAS_UV0, HAS_UV1, second)) == 0u {
+    let flag = HAS_UV << set;
+    if (present & flag) == 0u {
         return NONE;
     }
-    let before = select(0u, 9u, (present & HAS_NORMALS) != 0u)
-        + select(0u, 6u, second && (present & HAS_UV0) != 0u);
+    let before = select(0u, 9u, (present & HAS_NORMALS) != 0u) + select(0u, 12u, (present & HAS_COLORS) != 0u)
+        + 6u * countOneBits(present & (flag - HAS_UV));
     return attributes + 1u + before;
+}
+
+/// The interpolated color of a triangle's vertices; white where it has none.
+fn vertex_color(triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
+    let attributes = triangles[triangle].attributes;
+    if attributes == NONE || (tables[attributes] & HAS_COLORS) == 0u {
+        return vec4(1.0);
+    }
+    let place = attributes + 1u + select(0u, 9u, (tables[attributes] & HAS_NORMALS) != 0u);
+    let a = table_vec4(place);
+    return a + (table_vec4(place + 4u) - a) * barycentric.x + (table_vec4(place + 8u) - a) * barycentric.y;
 }
 
 /// Where a picture of a surface is read at a point of a triangle, and how that changes along the triangle's two edges from
@@ -190,20 +221,20 @@ struct PicturePlace {
 
 fn picture_place(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>) -> PicturePlace {
     let nowhere = PicturePlace(vec2(0.0), vec2(0.0), vec2(0.0), false);
-    let flags = surfaces[surface].pictures[which].w;
+    let flags = surfaces[surface].pictures[which].words.w;
     if (flags & IS_PICTURE) == 0u {
         return nowhere;
     }
-    let place = coordinates_of(triangles[triangle].attributes, (flags & SECOND_UV) != 0u);
+    let place = coordinates_of(triangles[triangle].attributes, flags >> UV_SHIFT);
     if place == NONE {
         return nowhere;
     }
     let a = table_vec2(place);
     let b = table_vec2(place + 2u) - a;
     let c = table_vec2(place + 4u) - a;
-    let columns = surfaces[surface].uv_matrix;
+    let columns = surfaces[surface].pictures[which].uv_matrix;
     let matrix = mat2x2(columns.xy, columns.zw);
-    let uv = matrix * (a + b * barycentric.x + c * barycentric.y) + surfaces[surface].uv_offset;
+    let uv = matrix * (a + b * barycentric.x + c * barycentric.y) + surfaces[surface].pictures[which].uv_offset;
     return PicturePlace(uv, matrix * b, matrix * c, true);
 }
 
@@ -213,7 +244,7 @@ fn read_picture(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>)
     if !place.is_there {
         return vec4(1.0);
     }
-    return sample_picture(surfaces[surface].pictures[which], place.uv);
+    return sample_picture(surfaces[surface].pictures[which].words, place.uv);
 }
 
 /// Where the lightmap's coordinates of a triangle start in its attributes, or `NONE` without a lightmap.
@@ -221,7 +252,7 @@ fn lightmap_coordinates(surface: u32, triangle: u32) -> u32 {
     if (surfaces[surface].lightmap.w & IS_PICTURE) == 0u {
         return NONE;
     }
-    return coordinates_of(triangles[triangle].attributes, true);
+    return coordinates_of(triangles[triangle].attributes, 1u);
 }
 
 /// Irradiance / pi that was baked for a point of a triangle, whose coordinates start at `place`.
@@ -233,7 +264,11 @@ fn baked_light(surface: u32, place: u32, barycentric: vec2<f32>) -> vec3<f32> {
 }
 
 fn base_color_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
-    return surfaces[surface].base_color * read_picture(surface, BASE_COLOR, triangle, barycentric);
+    let color = surfaces[surface].base_color * read_picture(surface, BASE_COLOR, triangle, barycentric);
+    if (surfaces[surface].flags & COLORED) == 0u {
+        return color;
+    }
+    return min(color * vertex_color(triangle, barycentric), vec4(1.0));
 }
 
 /// Emitted radiance at a point of a triangle, cd/m2.

@@ -47,7 +47,7 @@ fn bumpy_normal(triangle: u32, barycentric: vec2<f32>, smooth_normal: vec3<f32>,
     if !place.is_there {
         return smooth_normal;
     }
-    let value = sample_picture(surfaces[surface].pictures[NORMALS], place.uv).xyz * 2.0 - 1.0;
+    let value = sample_picture(surfaces[surface].pictures[NORMALS].words, place.uv).xyz * 2.0 - 1.0;
     let scale = surfaces[surface].normal_scale;
     let picture = value * vec3(scale, scale, 1.0);
     let a = triangles[triangle].a;

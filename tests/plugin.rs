@@ -6,6 +6,8 @@
 
 #[path = "plugin/app.rs"]
 mod app;
+#[path = "plugin/coordinates.rs"]
+mod coordinates;
 #[path = "plugin/doors.rs"]
 mod doors;
 #[path = "plugin/drawn.rs"]

@@ -4,7 +4,7 @@ mod soups;
 
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 use proptest::prelude::*;
 
 use super::*;
@@ -30,10 +30,21 @@ fn vectors(count: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value
 fn mesh() -> impl Strategy<Value = MeshData> {
     let uv = || prop::collection::vec(prop::array::uniform2(coordinate()).prop_map(Vec2::from_array), 0..16);
     let triangles = prop::collection::vec(prop::array::uniform3(0u32..14), 1..24);
-    (vectors(3..14), vectors(0..16), uv(), uv(), triangles).prop_map(|(positions, normals, uv0, uv1, mut triangles)| {
+    let colors = prop::collection::vec(prop::array::uniform4(coordinate()).prop_map(Vec4::from_array), 0..16);
+    let parts = (vectors(3..14), vectors(0..16), [uv(), uv(), uv()], colors, triangles);
+    parts.prop_map(|(positions, normals, [uv0, uv1, other_uv], colors, mut triangles)| {
         // `mesh_from_bevy` and the files' readers leave out what is beyond the vertices.
         triangles.retain(|corners| corners.iter().all(|&corner| (corner as usize) < positions.len()));
-        MeshData { name: "hostile".to_owned(), positions, normals, uv0, uv1, triangles }
+        MeshData {
+            name: "hostile".to_owned(),
+            positions,
+            normals,
+            uv0,
+            uv1,
+            other_uv: vec![other_uv],
+            colors,
+            triangles,
+        }
     })
 }
 

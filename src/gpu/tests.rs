@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use glam::{Affine3A, Quat, UVec2, Vec2, Vec3, Vec3Swizzles, Vec4};
+use glam::{Affine2, Affine3A, Quat, UVec2, Vec2, Vec3, Vec3Swizzles, Vec4};
 
 use super::context::test_device;
 use super::*;
@@ -208,7 +208,7 @@ pub(super) fn room_of_everything() -> Scene {
         checkers(eight_bits, Texels::Linear8, [1.0, 0.3, 0.0, 1.0], [0.4, 1.0, 0.0, 1.0]),
     ];
     scene.textures = textures.map(Arc::new).into();
-    let texture = |index| Some(TextureRef { texture: TextureId(index), channel: UvChannel::Uv0 });
+    let texture = |index| Some(TextureRef::new(TextureId(index)));
     let mut add = |mesh: MeshData, material: Material, at: Vec3| {
         let surface = add_part(&mut scene, mesh, material);
         (surface.to_world, surface.sides) = (Affine3A::from_translation(at), Sides::Both);
@@ -243,6 +243,20 @@ pub(super) fn room_of_everything() -> Scene {
     let tinted = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), ..Material::default() };
     let pane = Material { alpha: AlphaMode::Blend, transmission_texture: texture(2), ..tinted };
     add(square("pane"), pane, Vec3::new(0.4, 0.0, 0.3));
+    // Vertex colors, and textures each of which is laid by coordinates and a transform of its own.
+    let patchwork = Material {
+        base_color: Vec4::new(0.9, 0.8, 0.7, 1.0),
+        base_color_texture: texture(0).map(|place| place.with_channel(UvChannel::Other(1))),
+        specular_texture: texture(0),
+        specular_tint_texture: texture(2).map(|place| place.with_channel(UvChannel::Uv1)),
+        metallic_roughness_texture: texture(2).map(|place| place.with_transform(Affine2::from_angle(0.4))),
+        ..Material::default()
+    };
+    let mut motley = ball("motley");
+    motley.colors = motley.positions.iter().map(|position| (position.abs() * 3.0).extend(1.0)).collect();
+    motley.uv1 = motley.positions.iter().map(|position| position.yz() * 5.0).collect();
+    motley.other_uv = vec![Vec::new(), motley.positions.iter().map(|position| position.xz() * 7.0).collect()];
+    add(motley, patchwork, Vec3::new(0.0, -0.6, 0.6));
     let light = |name: &str, kind| Light { name: name.into(), kind };
     scene.lights = vec![
         light(

@@ -12,7 +12,7 @@ use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
 use crate::scene::{
     AlphaMode, Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey, Texels, Texture, TextureId,
-    TextureRef, UvChannel, Wrap,
+    TextureRef, Wrap,
 };
 
 const PRESETS: [Preset; 3] = [Preset::fast(), Preset::best(), Preset { exact_below: 16, ..Preset::best() }];
@@ -312,18 +312,13 @@ fn sheets() -> Scene {
         wrap: [Wrap::Clamp; 2],
         pyramids: Default::default(),
     };
-    let texture = TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 };
+    let texture = TextureRef::new(TextureId(0));
     Scene {
         meshes: [2.0, 1.0, 0.0].map(|z| Arc::new(sheet(z))).to_vec(),
         surfaces: (0..3).map(|k| surface(k, k)).collect(),
         materials: vec![
             Material { base_color: Vec4::new(0.8, 0.4, 0.0, 0.5), alpha: AlphaMode::Blend, ..Material::default() },
-            Material {
-                base_color_texture: Some(texture),
-                alpha: AlphaMode::Mask(0.5),
-                uv_transform: Affine2::IDENTITY,
-                ..Material::default()
-            },
+            Material { base_color_texture: Some(texture), alpha: AlphaMode::Mask(0.5), ..Material::default() },
             Material::default(),
         ],
         textures: vec![Arc::new(halves)],

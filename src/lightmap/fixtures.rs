@@ -16,6 +16,8 @@ pub fn quad(corner: Vec3, u: Vec3, v: Vec3) -> MeshData {
         normals: Vec::new(),
         uv0: Vec::new(),
         uv1: vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y],
+        other_uv: Vec::new(),
+        colors: Vec::new(),
         triangles: vec![[0, 1, 2], [0, 2, 3]],
     }
 }

@@ -31,7 +31,7 @@ impl Facts {
         let facts = |id| {
             let material = scene.material_of(id);
             let is_smooth = material.normal_texture.is_none() && material.solid_glass().is_none();
-            let look = match material.plain_appearance() {
+            let look = match material.plain_appearance(scene.mesh_of(id)) {
                 Some(appearance) if is_smooth && appearance.is_matt() => Look::Matt(appearance.base_color),
                 Some(appearance) => Look::Plain(appearance),
                 None => Look::Pictured,
@@ -49,13 +49,13 @@ mod tests {
 
     use super::*;
     use crate::pathtrace::fixtures::{add_part, clear_glass};
-    use crate::scene::{Material, Role, TextureId, TextureRef, UvChannel, shapes};
+    use crate::scene::{Material, Role, TextureId, TextureRef, shapes};
 
     #[test]
     fn only_what_is_matt_all_over_and_smooth_is_taken_for_matt() {
         let brown = Vec3::new(0.4, 0.2, 0.1);
         let matt = Material::diffuse("matt", brown);
-        let picture = Some(TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 });
+        let picture = Some(TextureRef::new(TextureId(0)));
         let mut scene = Scene::default();
         for material in [
             matt.clone(),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use bevy::asset::RenderAssetUsages;
 use bevy::image::{ImageAddressMode, ImageSampler, ImageSamplerDescriptor};
 use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight};
+use bevy::math::Affine2;
 use bevy::mesh::{Indices, PrimitiveTopology};
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
@@ -13,8 +14,8 @@ use bevy::render::render_resource::{Extent3d, Face, TextureDimension, TextureFor
 use super::components::{BakeExclude, BakeId, BakeMover, BakeOccluder, BakeResolution};
 use super::write_back::half_floats;
 use crate::scene::{
-    AlphaMode as SceneAlpha, LightKind, Material, MeshData, Role, Scene, Sides, Surface, Texels, Texture, UvChannel,
-    Wrap,
+    AlphaMode as SceneAlpha, LightKind, Material, MeshData, Role, Scene, Sides, Surface, Texels, Texture, TextureRef,
+    UvChannel, Wrap,
 };
 
 /// Spawns a scene's surfaces and lights under a new entity and returns that.
@@ -22,9 +23,8 @@ use crate::scene::{
 /// Each surface has its key as [`BakeId`]. Materials are matt, and draw what they emit in cd/m2.
 pub fn spawn_scene(world: &mut World, scene: &Scene) -> Entity {
     let root = world.spawn((Transform::default(), Visibility::default())).id();
-    let meshes = add_all(world, scene.meshes.iter().map(|mesh| bevy_mesh(mesh)));
     let images = add_all(world, scene.textures.iter().map(|texture| bevy_image(texture)));
-    let mut materials = HashMap::new();
+    let (mut meshes, mut materials) = (HashMap::new(), HashMap::new());
     for surface in scene.surfaces.iter().filter(|surface| surface.role != Role::Excluded) {
         let cull = culled_face(surface);
         let material = materials
@@ -34,12 +34,20 @@ pub fn spawn_scene(world: &mut World, scene: &Scene) -> Entity {
                 world.resource_mut::<Assets<StandardMaterial>>().add(material)
             })
             .clone();
+        let (channel, _) = first_laid(&scene.materials[surface.material.index()]);
+        let mesh = meshes
+            .entry((surface.mesh, channel))
+            .or_insert_with(|| {
+                let mesh = bevy_mesh(&scene.meshes[surface.mesh.index()], channel);
+                world.resource_mut::<Assets<Mesh>>().add(mesh)
+            })
+            .clone();
         let mut entity = world.spawn((
             ChildOf(root),
             Name::new(surface.key.to_string()),
             BakeId(surface.key.to_string()),
             BakeResolution(surface.density_scale),
-            Mesh3d(meshes[surface.mesh.index()].clone()),
+            Mesh3d(mesh),
             MeshMaterial3d(material),
             Transform::from_matrix(surface.to_world.into()),
         ));
@@ -70,7 +78,19 @@ fn culled_face(surface: &Surface) -> Option<Face> {
     }
 }
 
-fn bevy_mesh(mesh: &MeshData) -> Mesh {
+/// The textures of a material that are drawn.
+fn drawn(material: &Material) -> impl Iterator<Item = TextureRef> {
+    [material.base_color_texture, material.metallic_roughness_texture, material.emission_texture].into_iter().flatten()
+}
+
+/// The coordinates and the transform of a material's first texture. All others are drawn with them: Bevy has one transform
+/// for all textures of a material, and the second coordinates are the lightmap's.
+fn first_laid(material: &Material) -> (UvChannel, Affine2) {
+    drawn(material).next().map_or_else(Default::default, |first| (first.channel, first.transform))
+}
+
+/// A mesh with the coordinates of a channel as UV_0.
+fn bevy_mesh(mesh: &MeshData, channel: UvChannel) -> Mesh {
     let arrays = |vectors: &[Vec3]| vectors.iter().map(Vec3::to_array).collect::<Vec<_>>();
     let pairs = |vectors: &[Vec2]| vectors.iter().map(Vec2::to_array).collect::<Vec<_>>();
     let mut result = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default())
@@ -81,11 +101,15 @@ fn bevy_mesh(mesh: &MeshData) -> Mesh {
     } else {
         result.insert_attribute(Mesh::ATTRIBUTE_NORMAL, arrays(&mesh.normals));
     }
-    if !mesh.uv0.is_empty() {
-        result.insert_attribute(Mesh::ATTRIBUTE_UV_0, pairs(&mesh.uv0));
+    if !mesh.uv(channel).is_empty() {
+        result.insert_attribute(Mesh::ATTRIBUTE_UV_0, pairs(mesh.uv(channel)));
     }
     if !mesh.uv1.is_empty() {
         result.insert_attribute(Mesh::ATTRIBUTE_UV_1, pairs(&mesh.uv1));
+    }
+    if !mesh.colors.is_empty() {
+        let colors: Vec<_> = mesh.colors.iter().map(Vec4::to_array).collect();
+        result.insert_attribute(Mesh::ATTRIBUTE_COLOR, colors);
     }
     result
 }
@@ -115,23 +139,20 @@ fn bevy_image(texture: &Texture) -> Image {
 }
 
 fn standard_material(material: &Material, images: &[Handle<Image>], cull_mode: Option<Face>) -> StandardMaterial {
-    let image =
-        |reference: Option<crate::scene::TextureRef>| reference.map(|found| images[found.texture.index()].clone());
-    let channel = |reference: Option<crate::scene::TextureRef>| match reference.map(|found| found.channel) {
-        Some(UvChannel::Uv1) => bevy::mesh::UvChannel::Uv1,
-        _ => bevy::mesh::UvChannel::Uv0,
-    };
+    let first = first_laid(material);
+    if drawn(material).any(|other| (other.channel, other.transform) != first) {
+        let name = &material.name;
+        warn!("the textures of material '{name}' are laid differently: Bevy draws all of them like the first");
+    }
+    let image = |reference: Option<TextureRef>| reference.map(|found| images[found.texture.index()].clone());
     let [red, green, blue, alpha] = material.base_color.to_array();
     StandardMaterial {
         base_color: Color::linear_rgba(red, green, blue, alpha),
         base_color_texture: image(material.base_color_texture),
-        base_color_channel: channel(material.base_color_texture),
         metallic: material.metallic,
         metallic_roughness_texture: image(material.metallic_roughness_texture),
-        metallic_roughness_channel: channel(material.metallic_roughness_texture),
         emissive: LinearRgba::from_vec3(material.emission),
         emissive_texture: image(material.emission_texture),
-        emissive_channel: channel(material.emission_texture),
         emissive_exposure_weight: 1.0,
         perceptual_roughness: 1.0,
         reflectance: 0.0,
@@ -142,7 +163,7 @@ fn standard_material(material: &Material, images: &[Handle<Image>], cull_mode: O
         },
         double_sided: cull_mode.is_none(),
         cull_mode,
-        uv_transform: material.uv_transform,
+        uv_transform: first.1,
         ..default()
     }
 }

@@ -85,6 +85,29 @@ fn all_of_a_sphere_gets_the_same_indirect_light() {
     }
 }
 
+#[test]
+fn a_sphere_whose_vertices_have_a_color_bounces_light_of_that_color() {
+    // As above, with a material of 0.8 and vertices of different colors, which are 0.75, 0.5 and 0 in the mean.
+    let color = Vec3::new(0.75, 0.5, 0.0);
+    for method in METHODS {
+        let mut mesh = sphere_interior(24, 12);
+        let of_column = |vertex: usize| if vertex % 25 % 2 == 0 { 1.2 } else { 0.8 };
+        mesh.colors = (0..mesh.positions.len()).map(|vertex| (color * of_column(vertex)).extend(1.0)).collect();
+        let mut test = TestScene::default();
+        test.mesh(mesh, [24, 12], grey(0.8));
+        test.point_light(Vec3::ZERO, 100.0);
+        let (elements, solution) = test.solve(&settings(method, 0.01));
+        let area: f32 = elements.area.iter().sum();
+        for channel in 0..3 {
+            let reflectance = 0.8 * color[channel];
+            let expected = reflectance / (1.0 - reflectance) * 100.0 * 4.0 * PI / area;
+            let light = solution.indirect.iter().zip(&elements.area);
+            let found = light.map(|(light, area)| light[channel] * area).sum::<f32>() / area;
+            assert!((found - expected).abs() <= 0.01 * expected, "{method:?}: {found} instead of {expected}");
+        }
+    }
+}
+
 /// Form factor of two equal rectangles of `x` by `y` that face each other at a distance of one (Howell C-11).
 fn facing_rectangles(x: f32, y: f32) -> f32 {
     let (x2, y2) = (1.0 + x * x, 1.0 + y * y);

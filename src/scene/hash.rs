@@ -72,6 +72,8 @@ pub fn hash_mesh(mesh: &MeshData) -> Hash {
     state.slice(&mesh.normals);
     state.slice(&mesh.uv0);
     state.slice(&mesh.uv1);
+    state.list(&mesh.other_uv, |state, set| state.slice(set));
+    state.slice(&mesh.colors);
     state.slice(&mesh.triangles);
     state.finish()
 }
@@ -145,9 +147,10 @@ impl State {
     fn texture_reference(&mut self, reference: Option<TextureRef>) {
         match reference {
             None => self.number(0),
-            Some(TextureRef { texture, channel }) => {
+            Some(TextureRef { texture, channel, transform }) => {
                 self.variant(1).number(texture.0);
-                self.number(channel as u32);
+                self.number(channel.index());
+                self.floats(&Affine2::to_cols_array(&transform));
             }
         }
     }
@@ -162,6 +165,8 @@ impl State {
             perceptual_roughness: _,
             metallic_roughness_texture,
             reflectance: _,
+            specular_texture: _,
+            specular_tint_texture: _,
             emission,
             emission_texture,
             // Nor does it see varnish and bumps, and what solid glass does to it is in base colour and alpha.
@@ -174,7 +179,7 @@ impl State {
             transmission_texture,
             glass: _,
             alpha,
-            uv_transform,
+            drawn_uv,
         } = material;
         self.floats(&base_color.to_array());
         self.float(*metallic);
@@ -187,7 +192,7 @@ impl State {
             AlphaMode::Mask(cutoff) => self.variant(1).float(*cutoff),
             AlphaMode::Blend => self.number(2),
         }
-        self.floats(&Affine2::to_cols_array(uv_transform));
+        self.number(drawn_uv.bits());
     }
 
     fn surface(&mut self, surface: &Surface) {
@@ -263,14 +268,22 @@ mod tests {
     #[test]
     fn every_change_that_a_bake_would_show_changes_the_hash() {
         let scene = || builtin::build("cornell_empty").unwrap();
-        let changes: [fn(&mut Scene); 10] = [
+        let changes: [fn(&mut Scene); 13] = [
             |scene| Arc::make_mut(&mut scene.meshes[0]).positions[0].x += 1e-6,
             |scene| Arc::make_mut(&mut scene.meshes[0]).triangles.swap(0, 1),
+            |scene| Arc::make_mut(&mut scene.meshes[0]).colors.push(glam::Vec4::ONE),
             |scene| scene.materials[0].base_color.x *= 0.5,
             |scene| scene.materials[0].emission.x += 1.0,
             |scene| scene.materials[0].alpha = AlphaMode::Mask(0.5),
             |scene| {
-                let place = TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 };
+                scene.materials[0].transmission_texture = Some(TextureRef::new(TextureId(0)));
+            },
+            |scene| {
+                let place = TextureRef::new(TextureId(0)).with_channel(UvChannel::Other(1));
+                scene.materials[0].transmission_texture = Some(place);
+            },
+            |scene| {
+                let place = TextureRef::new(TextureId(0)).with_transform(Affine2::from_scale(glam::Vec2::splat(2.0)));
                 scene.materials[0].transmission_texture = Some(place);
             },
             |scene| scene.surfaces[0].role = Role::Occluder,

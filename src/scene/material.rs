@@ -1,27 +1,10 @@
 //! What surfaces are made of, in the terms of Bevy's standard material.
 
-use glam::{Affine2, Vec2, Vec3, Vec4};
+use glam::{Vec2, Vec3, Vec4};
 
-use super::{Glass, MeshData, Scene, TextureId, Weight};
-
-/// Which texture coordinates a texture is read with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UvChannel {
-    /// [`MeshData::uv0`].
-    #[default]
-    Uv0,
-    /// [`MeshData::uv1`].
-    Uv1,
-}
-
-/// A texture and how it is laid on the surface.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TextureRef {
-    /// The picture.
-    pub texture: TextureId,
-    /// The coordinates it is read with.
-    pub channel: UvChannel,
-}
+use super::texture_ref::{TextureRef, UvChannel, UvSets};
+use super::vertex_colors::mean_with_texture;
+use super::{Glass, MeshData, Scene, Weight};
 
 /// How a material's alpha is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,7 +27,7 @@ pub struct Material {
     pub name: String,
     /// Factor on the base colour, linear; alpha last.
     pub base_color: Vec4,
-    /// Base colour picture (sRGB), multiplied by the factor.
+    /// Base colour picture (sRGB), multiplied by the factor and by [`MeshData::colors`].
     pub base_color_texture: Option<TextureRef>,
     /// Factor on metalness: a metal reflects nothing diffusely.
     pub metallic: f32,
@@ -55,6 +38,10 @@ pub struct Material {
     /// How strongly it shines where it is no metal, per channel: light that falls straight on it is reflected by 0.16
     /// times the square. 0.5 is what plastic, wood and stone have, zero is wholly matt.
     pub reflectance: Vec3,
+    /// In the alpha channel, a factor on that (`KHR_materials_specular`, Bevy's `specular_texture`).
+    pub specular_texture: Option<TextureRef>,
+    /// Color of that (sRGB), multiplied by the factor.
+    pub specular_tint_texture: Option<TextureRef>,
     /// Emitted radiance in cd/m2, after exposure weights have been applied.
     pub emission: Vec3,
     /// Emission picture (sRGB), multiplied by the factor.
@@ -77,12 +64,13 @@ pub struct Material {
     pub glass: Option<Glass>,
     /// How alpha is meant.
     pub alpha: AlphaMode,
-    /// Applied to the texture coordinates of all the material's textures.
-    pub uv_transform: Affine2,
+    /// Texture coordinates that renderers read for this material, also for textures that are not among these. Lightmaps must
+    /// leave them as they are.
+    pub drawn_uv: UvSets,
 }
 
 /// How many pictures a material may have.
-pub(crate) const PICTURES: usize = 7;
+pub(crate) const PICTURES: usize = 9;
 
 /// What one point of a surface looks like: a [`Material`] with its pictures read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,6 +116,8 @@ impl Default for Material {
             perceptual_roughness: 0.5,
             metallic_roughness_texture: None,
             reflectance: Vec3::splat(0.5),
+            specular_texture: None,
+            specular_tint_texture: None,
             emission: Vec3::ZERO,
             emission_texture: None,
             normal_texture: None,
@@ -139,7 +129,7 @@ impl Default for Material {
             transmission_texture: None,
             glass: None,
             alpha: AlphaMode::Opaque,
-            uv_transform: Affine2::IDENTITY,
+            drawn_uv: UvSets::default(),
         }
     }
 }
@@ -167,8 +157,12 @@ impl Material {
         self
     }
 
+    /// True when a set of texture coordinates is read, by bakes or by renderers.
+    pub fn reads_uv(&self, channel: UvChannel) -> bool {
+        self.drawn_uv.contains(channel) || self.textures().iter().flatten().any(|texture| texture.channel == channel)
+    }
+
     /// All its pictures, in the order that shaders count them in.
-    #[cfg(feature = "gpu")]
     pub(crate) fn textures(&self) -> [Option<TextureRef>; PICTURES] {
         [
             self.base_color_texture,
@@ -178,6 +172,8 @@ impl Material {
             self.clearcoat_texture,
             self.clearcoat_roughness_texture,
             self.transmission_texture,
+            self.specular_texture,
+            self.specular_tint_texture,
         ]
     }
 
@@ -191,6 +187,8 @@ impl Material {
             &mut self.clearcoat_texture,
             &mut self.clearcoat_roughness_texture,
             &mut self.transmission_texture,
+            &mut self.specular_texture,
+            &mut self.specular_tint_texture,
         ]
     }
 
@@ -204,10 +202,12 @@ impl Material {
         self.alpha != AlphaMode::Opaque
     }
 
-    /// Base colour and alpha at a point of a triangle.
+    /// Base colour and alpha at a point of a triangle: factor, texture and vertex color multiplied, none above one.
     #[inline]
     pub fn base_color_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec4 {
-        self.base_color * self.read(self.base_color_texture, scene, mesh, triangle, barycentric)
+        let texel = self.read(self.base_color_texture, scene, mesh, triangle, barycentric);
+        let product = self.base_color * texel;
+        if mesh.colors.is_empty() { product } else { (product * mesh.color_at(triangle, barycentric)).min(Vec4::ONE) }
     }
 
     /// Diffuse reflectance at a point of a triangle: `base colour * (1 - metallic)`.
@@ -230,7 +230,7 @@ impl Material {
             base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
             metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
             perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
-            reflectance: self.reflectance,
+            reflectance: self.reflectance * read(self.specular_texture).w * read(self.specular_tint_texture).truncate(),
             clearcoat: (self.clearcoat * read(self.clearcoat_texture).x).clamp(0.0, 1.0),
             clearcoat_perceptual_roughness: coat_roughness.clamp(0.0, 1.0),
             transmission: transmission.clamp(0.0, 1.0),
@@ -238,16 +238,18 @@ impl Material {
         }
     }
 
-    /// What all points look like, where pictures do not make them differ.
-    pub(crate) fn plain_appearance(&self) -> Option<Appearance> {
+    /// What all points of a mesh look like, where neither pictures nor vertex colors make them differ.
+    pub(crate) fn plain_appearance(&self, mesh: &MeshData) -> Option<Appearance> {
         let pictures = [
             self.base_color_texture,
             self.metallic_roughness_texture,
             self.clearcoat_texture,
             self.clearcoat_roughness_texture,
             self.transmission_texture,
+            self.specular_texture,
+            self.specular_tint_texture,
         ];
-        let is_plain = pictures.iter().all(Option::is_none);
+        let is_plain = mesh.colors.is_empty() && pictures.iter().all(Option::is_none);
         is_plain.then(|| self.appearance_at(&Scene::default(), &MeshData::default(), 0, Vec2::ZERO))
     }
 
@@ -260,9 +262,10 @@ impl Material {
         triangle: u32,
         barycentric: Vec2,
     ) -> Option<(Vec3, [Vec2; 2])> {
-        let TextureRef { texture, channel } = self.normal_texture?;
-        let coordinates = self.coordinates(mesh, triangle, channel)?;
-        let normal = scene.texture(texture).sample(coordinates.at(barycentric)).truncate() * 2.0 - 1.0;
+        let reference = self.normal_texture?;
+        let coordinates = reference.coordinates(mesh, triangle)?;
+        let texel = scene.texture(reference.texture).sample(coordinates.at(barycentric));
+        let normal = texel.truncate() * 2.0 - 1.0;
         Some((normal * Vec3::new(self.normal_scale, self.normal_scale, 1.0), coordinates.edges))
     }
 
@@ -275,10 +278,7 @@ impl Material {
     /// Alpha at a point of a triangle: the base colour's, factor included.
     #[inline]
     pub fn alpha_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> f32 {
-        match self.base_color_texture {
-            None => self.base_color.w,
-            Some(_) => self.base_color_at(scene, mesh, triangle, barycentric).w,
-        }
+        self.base_color_at(scene, mesh, triangle, barycentric).w
     }
 
     /// How much of the light crosses a point of a triangle, per channel: what blended materials let through, all where a
@@ -305,11 +305,25 @@ impl Material {
     pub fn average_over(&self, scene: &Scene, mesh: &MeshData, triangle: u32, part: &[Vec2]) -> (Vec3, Vec3) {
         let weight = if self.can_be_passed() { Weight::Alpha } else { Weight::Area };
         let mean = |reference, weight| self.read_mean(reference, scene, mesh, triangle, part, weight);
-        let base_color = self.base_color.truncate() * mean(self.base_color_texture, weight).truncate();
+        let base_color = self.mean_base_color(scene, mesh, triangle, part, weight);
         // The mean of a product is not the product of means, but metalness rarely changes within an element.
         let metallic = self.metallic * mean(self.metallic_roughness_texture, Weight::Area).z;
         let emission = self.emission * mean(self.emission_texture, Weight::Area).truncate();
         (base_color * (1.0 - metallic), emission)
+    }
+
+    /// Mean base color over a convex part of a triangle, vertex colors included.
+    fn mean_base_color(&self, scene: &Scene, mesh: &MeshData, triangle: u32, part: &[Vec2], weight: Weight) -> Vec3 {
+        let of_texture = |part: &[Vec2]| self.read_mean(self.base_color_texture, scene, mesh, triangle, part, weight);
+        let mean = match mesh.corner_colors(triangle) {
+            None => of_texture(part),
+            Some(colors) => {
+                let texture = self.base_color_texture.map(|_| &of_texture as &dyn Fn(&[Vec2]) -> Vec4);
+                mean_with_texture(colors, part, weight, texture)
+            }
+        };
+        let product = self.base_color.truncate() * mean.truncate();
+        if mesh.colors.is_empty() { product } else { product.min(Vec3::ONE) }
     }
 
     fn read_mean(
@@ -321,23 +335,7 @@ impl Material {
         part: &[Vec2],
         weight: Weight,
     ) -> Vec4 {
-        /// A triangle clipped to a texel has seven corners; more are rare enough to be read at their centre.
-        const MOST_CORNERS: usize = 16;
-        let Some(TextureRef { texture, channel }) = reference else {
-            return Vec4::ONE;
-        };
-        let centre = || part.iter().sum::<Vec2>() / part.len().max(1) as f32;
-        let Some(coordinates) = self.coordinates(mesh, triangle, channel) else {
-            return Vec4::ONE;
-        };
-        let mut polygon = [Vec2::ZERO; MOST_CORNERS];
-        let Some(polygon) = polygon.get_mut(..part.len()).filter(|polygon| polygon.len() >= 3) else {
-            return scene.texture(texture).sample(coordinates.at(centre()));
-        };
-        for (corner, &barycentric) in polygon.iter_mut().zip(part) {
-            *corner = coordinates.at(barycentric);
-        }
-        scene.texture(texture).average(polygon, weight)
+        reference.and_then(|texture| texture.mean(scene, mesh, triangle, part, weight)).unwrap_or(Vec4::ONE)
     }
 
     #[inline]
@@ -349,37 +347,8 @@ impl Material {
         triangle: u32,
         barycentric: Vec2,
     ) -> Vec4 {
-        let Some(TextureRef { texture, channel }) = reference else {
-            return Vec4::ONE;
-        };
         // A mesh without the coordinates that its texture needs shows the factor alone, as Bevy does.
-        self.coordinates(mesh, triangle, channel)
-            .map_or(Vec4::ONE, |coordinates| scene.texture(texture).sample(coordinates.at(barycentric)))
-    }
-
-    fn coordinates(&self, mesh: &MeshData, triangle: u32, channel: UvChannel) -> Option<Coordinates> {
-        let uv = match channel {
-            UvChannel::Uv0 => &mesh.uv0,
-            UvChannel::Uv1 => &mesh.uv1,
-        };
-        let corner = |vertex: u32| uv.get(vertex as usize).map(|&uv| self.uv_transform.transform_point2(uv));
-        let [a, b, c] = mesh.triangles[triangle as usize].map(corner);
-        let (a, b, c) = (a?, b?, c?);
-        Some(Coordinates { corner: a, edges: [b - a, c - a] })
-    }
-}
-
-/// Transformed texture coordinates of a triangle.
-#[derive(Clone, Copy)]
-struct Coordinates {
-    corner: Vec2,
-    edges: [Vec2; 2],
-}
-
-impl Coordinates {
-    #[inline]
-    fn at(&self, barycentric: Vec2) -> Vec2 {
-        self.corner + self.edges[0] * barycentric.x + self.edges[1] * barycentric.y
+        reference.and_then(|texture| texture.sample(scene, mesh, triangle, barycentric)).unwrap_or(Vec4::ONE)
     }
 }
 
@@ -388,7 +357,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::scene::{Pyramids, Texels, Texture, Wrap, shapes};
+    use crate::scene::{Pyramids, Texels, Texture, TextureId, Wrap, shapes};
 
     /// A quad whose picture is `left` in its left half and `right` in its right half.
     fn painted(left: Vec4, right: Vec4) -> (Scene, MeshData) {
@@ -403,7 +372,7 @@ mod tests {
         (Scene { textures: vec![Arc::new(picture)], ..Scene::default() }, shapes::floor("floor", 2.0))
     }
 
-    const TEXTURE: Option<TextureRef> = Some(TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 });
+    const TEXTURE: Option<TextureRef> = Some(TextureRef::new(TextureId(0)));
     const WHOLE: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::Y];
 
     #[test]
@@ -435,5 +404,51 @@ mod tests {
         mesh.uv0.clear();
         let material = Material { base_color_texture: TEXTURE, ..Material::diffuse("red", Vec3::X) };
         assert_eq!(material.average_over(&scene, &mesh, 0, &WHOLE), (Vec3::X, Vec3::ZERO));
+    }
+
+    #[test]
+    fn vertex_colors_tint_and_clear_what_factor_and_texture_show() {
+        let (scene, mut mesh) = painted(Vec4::splat(0.5), Vec4::splat(0.5));
+        // Red at the first corner of the first triangle, green at the second, half clear at the third.
+        mesh.colors = vec![Vec4::new(1.0, 0.0, 0.0, 1.0), Vec4::new(0.0, 1.0, 0.0, 1.0), Vec4::splat(0.5), Vec4::ONE];
+        let material = Material { base_color_texture: TEXTURE, alpha: AlphaMode::Blend, ..Material::default() };
+        let at = |barycentric| material.base_color_at(&scene, &mesh, 0, barycentric);
+        assert_eq!(at(Vec2::ZERO), Vec4::new(0.5, 0.0, 0.0, 0.5));
+        assert_eq!(at(Vec2::X), Vec4::new(0.0, 0.5, 0.0, 0.5));
+        assert_eq!(at(Vec2::new(0.5, 0.0)), Vec4::new(0.25, 0.25, 0.0, 0.5));
+        assert_eq!(material.alpha_at(&scene, &mesh, 0, Vec2::Y), 0.25);
+        assert_eq!(material.appearance_at(&scene, &mesh, 0, Vec2::X).base_color, Vec3::new(0.0, 0.5, 0.0));
+        assert_eq!(Material::default().plain_appearance(&mesh), None);
+        // What glows does not ask for them, as in Bevy.
+        let lamp = Material { emission: Vec3::ONE, ..Material::default() };
+        assert_eq!(lamp.emission_at(&scene, &mesh, 0, Vec2::ZERO), Vec3::ONE);
+    }
+
+    #[test]
+    fn mean_reflectance_holds_the_vertex_colors_of_the_part() {
+        let (scene, mut mesh) = painted(Vec4::ONE, Vec4::ONE);
+        mesh.colors = vec![
+            Vec4::new(0.9, 0.0, 0.3, 1.0),
+            Vec4::new(0.0, 0.9, 0.3, 1.0),
+            Vec4::new(0.0, 0.0, 0.3, 1.0),
+            Vec4::ONE,
+        ];
+        let material = Material::diffuse("white", Vec3::ONE);
+        let (mean, _) = material.average_over(&scene, &mesh, 0, &WHOLE);
+        assert!((mean - Vec3::splat(0.3)).length() < 1e-6, "{mean}");
+        // The half of the triangle that is near its second corner has its centroid at 2/3 of the way from the first.
+        let (near, _) = material.average_over(&scene, &mesh, 0, &[Vec2::new(0.5, 0.0), Vec2::X, Vec2::new(0.5, 0.5)]);
+        assert!((near - Vec3::new(0.15, 0.6, 0.3)).length() < 1e-6, "{near}");
+    }
+
+    #[test]
+    fn colors_above_one_brighten_no_more_than_to_white() {
+        let (scene, mut mesh) = painted(Vec4::ONE, Vec4::ONE);
+        mesh.colors = vec![Vec4::splat(3.0); 4];
+        let material = Material::diffuse("gray", Vec3::splat(0.2));
+        assert!((material.average_over(&scene, &mesh, 0, &WHOLE).0 - Vec3::splat(0.6)).length() < 1e-6);
+        let material = Material::diffuse("bright", Vec3::splat(0.8));
+        assert_eq!(material.average_over(&scene, &mesh, 0, &WHOLE).0, Vec3::ONE);
+        assert_eq!(material.base_color_at(&scene, &mesh, 0, Vec2::ZERO), Vec4::ONE);
     }
 }

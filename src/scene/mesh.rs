@@ -1,6 +1,8 @@
 //! Triangles in their own space.
 
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
+
+use super::UvChannel;
 
 /// An indexed triangle list.
 ///
@@ -17,11 +19,26 @@ pub struct MeshData {
     pub uv0: Vec<Vec2>,
     /// Second texture coordinates (UV_1), one a vertex; empty when there are none.
     pub uv1: Vec<Vec2>,
+    /// Texture coordinates beyond those, set by set (`TEXCOORD_2` and up), one a vertex; a set that no material reads is
+    /// empty.
+    pub other_uv: Vec<Vec<Vec2>>,
+    /// Linear colors with alpha last, one a vertex; empty when there are none. They multiply the base color.
+    pub colors: Vec<Vec4>,
     /// Vertex indices of the triangles, counter-clockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
 }
 
 impl MeshData {
+    /// A set of texture coordinates; empty when the mesh lacks it.
+    #[inline]
+    pub fn uv(&self, channel: UvChannel) -> &[Vec2] {
+        match channel {
+            UvChannel::Uv0 => &self.uv0,
+            UvChannel::Uv1 => &self.uv1,
+            UvChannel::Other(set) => self.other_uv.get(usize::from(set)).map_or(&[], Vec::as_slice),
+        }
+    }
+
     /// A vertex attribute at a point of a triangle, `None` when the mesh lacks the attribute.
     #[inline]
     pub fn interpolate_uv(&self, uv: &[Vec2], triangle: u32, barycentric: Vec2) -> Option<Vec2> {
@@ -41,6 +58,25 @@ impl MeshData {
     #[inline]
     pub fn corner_normals(&self, triangle: u32) -> Option<[Vec3; 3]> {
         let [a, b, c] = self.triangles[triangle as usize].map(|vertex| self.normals.get(vertex as usize).copied());
+        Some([a?, b?, c?])
+    }
+
+    /// The interpolated vertex color, white when the mesh has none.
+    #[inline]
+    pub fn color_at(&self, triangle: u32, barycentric: Vec2) -> Vec4 {
+        let Some([a, b, c]) = self.corner_colors(triangle) else {
+            return Vec4::ONE;
+        };
+        a + (b - a) * barycentric.x + (c - a) * barycentric.y
+    }
+
+    /// The colors of a triangle's vertices, `None` when the mesh has no colors.
+    #[inline]
+    pub fn corner_colors(&self, triangle: u32) -> Option<[Vec4; 3]> {
+        if self.colors.is_empty() {
+            return None;
+        }
+        let [a, b, c] = self.triangles[triangle as usize].map(|vertex| self.colors.get(vertex as usize).copied());
         Some([a?, b?, c?])
     }
 

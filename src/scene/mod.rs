@@ -29,6 +29,8 @@ pub mod shapes;
 mod sky;
 mod surface;
 mod texture;
+mod texture_ref;
+mod vertex_colors;
 
 use std::sync::Arc;
 
@@ -53,7 +55,7 @@ pub use light_sampler::{
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::{EmitterDescription, LightNode, LightTree, light_node_of, weigh_surface};
 pub(crate) use material::PICTURES;
-pub use material::{AlphaMode, Appearance, Material, TextureRef, UvChannel};
+pub use material::{AlphaMode, Appearance, Material};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};
@@ -62,6 +64,7 @@ pub use surface::{LightmapPlace, Role, Sides, Surface};
 #[cfg(feature = "gpu")]
 pub(crate) use texture::linear_of_srgb;
 pub use texture::{Texels, Texture, Wrap};
+pub use texture_ref::{TextureRef, UvChannel, UvSets};
 
 define_id! {
     /// Which mesh of the scene.

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::scene::{
         Material, MaterialId, MeshData, MeshId, Pyramids, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef,
-        UvChannel, Wrap,
+        Wrap,
     };
 
     /// A triangle in the XY plane that faces +Z, with u to the right and v downwards, and a map of one normal.
@@ -61,7 +61,7 @@ mod tests {
             wrap: [Wrap::Repeat; 2],
             pyramids: Pyramids::default(),
         };
-        let normal_texture = Some(TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 });
+        let normal_texture = Some(TextureRef::new(TextureId(0)));
         Scene {
             meshes: vec![Arc::new(mesh)],
             surfaces: vec![Surface::new(SurfaceKey("bumpy".into()), MeshId(0), MaterialId(0))],

@@ -105,6 +105,14 @@ pub enum Problem {
         /// How many vertices.
         count: usize,
     },
+    /// Vertex colors are negative or no numbers.
+    #[error("mesh '{mesh}': {count} vertex colors are negative or not a number; they are black, or white")]
+    UnusableColors {
+        /// The mesh.
+        mesh: String,
+        /// How many vertices.
+        count: usize,
+    },
     /// A mesh has no triangles.
     #[error("mesh '{mesh}' has no triangles")]
     EmptyMesh {
@@ -188,13 +196,16 @@ pub enum Problem {
         /// What is used instead.
         repair: &'static str,
     },
-    /// Textures of one material are laid out differently.
+    /// A texture asks for a set of coordinates beyond those that are read.
     #[error(
-        "textures of material '{material}' have different KHR_texture_transforms: that of the base colour is used for all"
+        "a texture of material '{material}' wants TEXCOORD_{set}: only sets below {} are read, so TEXCOORD_0 is used",
+        super::UvChannel::MAX_SETS
     )]
-    DifferentTextureTransforms {
+    IgnoredTextureCoordinates {
         /// The material.
         material: String,
+        /// The set.
+        set: u32,
     },
     /// Surfaces have no material.
     #[error(

@@ -106,6 +106,8 @@ pub fn icosphere(name: &str, radius: f32, subdivisions: u32) -> MeshData {
         uv0: directions.iter().map(longitude_latitude).collect(),
         normals: directions,
         uv1: Vec::new(),
+        other_uv: Vec::new(),
+        colors: Vec::new(),
         triangles,
     }
 }

@@ -48,7 +48,7 @@ fn assert_same_scene(file: &str) {
         let (mesh, other) = (&found.meshes[surface.mesh.index()], &expected.meshes[twin.mesh.index()]);
         assert_eq!(mesh.triangles, other.triangles, "{key}");
         assert_eq!(mesh.positions, other.positions, "{key}");
-        assert_eq!((&mesh.uv0, &mesh.uv1), (&other.uv0, &other.uv1), "{key}");
+        assert_eq!((&mesh.uv0, &mesh.uv1, &mesh.colors), (&other.uv0, &other.uv1, &other.colors), "{key}");
         let (material, other) =
             (&found.materials[surface.material.index()], &expected.materials[twin.material.index()]);
         assert!(material.base_color.abs_diff_eq(other.base_color, 1e-5), "{key}");
@@ -56,11 +56,17 @@ fn assert_same_scene(file: &str) {
         assert_eq!((material.metallic, material.alpha), (other.metallic, other.alpha), "{key}");
         assert_eq!(material.perceptual_roughness, other.perceptual_roughness, "{key}");
         assert!(material.reflectance.abs_diff_eq(other.reflectance, 1e-5), "{key}");
-        assert!(material.uv_transform.abs_diff_eq(other.uv_transform, 1e-5), "{key}");
         let texture = |scene: &Scene, reference: Option<scene::TextureRef>| {
             reference.map(|reference| {
                 let texture = scene.texture(reference.texture);
-                (texture.width, texture.height, texture.wrap, texture.texels.clone(), reference.channel)
+                (
+                    texture.width,
+                    texture.height,
+                    texture.wrap,
+                    texture.texels.clone(),
+                    reference.channel,
+                    reference.transform,
+                )
             })
         };
         assert!(

@@ -4,7 +4,9 @@
 //! devices lack. So pictures share the layers of two arrays, one for each kind of texel, and shaders wrap and filter
 //! them on their own.
 
+use bytemuck::{Pod, Zeroable};
 use crunch::{Item, Rect, Rotation};
+use glam::Affine2;
 use wgpu::{
     Extent3d, Origin3d, TexelCopyBufferLayout, TexelCopyTextureInfo, Texture as DeviceTexture, TextureAspect,
     TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, TextureView, TextureViewDescriptor,
@@ -12,12 +14,23 @@ use wgpu::{
 };
 
 use super::super::{Gpu, GpuFault};
-use crate::scene::{Scene, Sky, Texels, Texture, TextureRef, UvChannel, Wrap};
+use crate::scene::{Scene, Sky, Texels, Texture, TextureRef, Wrap};
 
 /// A picture as shaders find it: layer; corner; size; how it wraps, and flags.
 pub(super) type PictureWords = [u32; 4];
 
-const SECOND_UV: u32 = 16;
+/// A picture of a material, and how it is laid on the surface: the twin of `Picture` in `material.wgsl`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct PictureRecord {
+    words: PictureWords,
+    uv_matrix: [f32; 4],
+    uv_offset: [f32; 2],
+    padding: [u32; 2],
+}
+
+/// From this bit on there is the number of the texture coordinates.
+const UV_SHIFT: u32 = 8;
 const IS_PICTURE: u32 = 32;
 const IS_SRGB: u32 = 64;
 const IS_FLOAT: u32 = 128;
@@ -88,12 +101,23 @@ impl Pictures {
 
     /// What shaders need to read a picture; all zero for none.
     pub fn words(&self, scene: &Scene, reference: Option<TextureRef>) -> PictureWords {
-        let Some(TextureRef { texture, channel }) = reference else {
+        let Some(TextureRef { texture, channel, .. }) = reference else {
             return [0; 4];
         };
         let mut words = self.words_of(texture.index(), scene.texture(texture));
-        words[3] |= if channel == UvChannel::Uv1 { SECOND_UV } else { 0 };
+        words[3] |= channel.index() << UV_SHIFT;
         words
+    }
+
+    /// The same with how the picture is laid on the surface.
+    pub fn record(&self, scene: &Scene, reference: Option<TextureRef>) -> PictureRecord {
+        let transform = reference.map_or(Affine2::IDENTITY, |reference| reference.transform);
+        PictureRecord {
+            words: self.words(scene, reference),
+            uv_matrix: transform.matrix2.to_cols_array(),
+            uv_offset: transform.translation.to_array(),
+            padding: [0; 2],
+        }
     }
 
     /// The same for the picture of the surroundings.

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::NONE;
-use super::pictures::{PictureWords, Pictures};
+use super::pictures::{PictureRecord, PictureWords, Pictures};
 use super::placement::Placement;
 use crate::scene::{AlphaMode, PICTURES, Scene, Sides, Surface, TextureRef, UvChannel};
 
@@ -16,13 +16,12 @@ pub(super) struct Record {
     metallic: f32,
     reflectance: [f32; 3],
     roughness: f32,
-    uv_matrix: [f32; 4],
-    uv_offset: [f32; 2],
+    padding_before: [u32; 2],
     alpha_threshold: f32,
     flags: u32,
     absorption: [f32; 3],
     transmission: f32,
-    pictures: [PictureWords; PICTURES],
+    pictures: [PictureRecord; PICTURES],
     lightmap: PictureWords,
     lightmap_corner: [f32; 2],
     lightmap_size: [f32; 2],
@@ -40,6 +39,7 @@ const BLEND: u32 = 2;
 const BOTH_SIDES: u32 = 4;
 const MIRRORED: u32 = 8;
 const LIT_DIRECTLY: u32 = 16;
+const HAS_COLORS: u32 = 128;
 
 impl Record {
     /// Puts a mover's surface where it stands.
@@ -64,10 +64,10 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
         };
         let sides = if surface.sides == Sides::Both { BOTH_SIDES } else { 0 };
         let mirrored = mirrored(surface);
-        let transform = material.uv_transform;
+        let colored = if scene.mesh_of(id).colors.is_empty() { 0 } else { HAS_COLORS };
         let glass = material.solid_glass();
         let lightmap = scene.lightmap_of(id);
-        let page = lightmap.map(|place| TextureRef { texture: place.page, channel: UvChannel::Uv1 });
+        let page = lightmap.map(|place| TextureRef::new(place.page).with_channel(UvChannel::Uv1));
         let lit = if lightmap.is_some_and(|place| place.is_direct_too) { LIT_DIRECTLY } else { 0 };
         Record {
             base_color: material.base_color.to_array(),
@@ -75,13 +75,12 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             metallic: material.metallic,
             reflectance: material.reflectance.to_array(),
             roughness: material.perceptual_roughness,
-            uv_matrix: transform.matrix2.to_cols_array(),
-            uv_offset: transform.translation.to_array(),
+            padding_before: [0; 2],
             alpha_threshold,
-            flags: alpha | sides | mirrored | lit,
+            flags: alpha | sides | mirrored | lit | colored,
             absorption: glass.map_or([0.0; 3], |glass| glass.absorption.to_array()),
             transmission: glass.map_or(0.0, |glass| glass.transmission),
-            pictures: material.textures().map(|reference| pictures.words(scene, reference)),
+            pictures: material.textures().map(|reference| pictures.record(scene, reference)),
             lightmap: pictures.words(scene, page),
             lightmap_corner: lightmap.map_or([0.0; 2], |place| place.corner.to_array()),
             lightmap_size: lightmap.map_or([0.0; 2], |place| place.size.to_array()),

@@ -5,7 +5,7 @@ use glam::{Mat3, Vec2};
 
 use super::NONE;
 use crate::geometry::SurfaceId;
-use crate::scene::{MeshData, Scene};
+use crate::scene::{MeshData, Scene, UvChannel};
 
 /// The twin of `TriangleRecord` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -22,10 +22,11 @@ pub(super) struct Record {
 /// Set in the surface of triangles that rays must ask about.
 const PASSABLE: u32 = 1 << 31;
 const HAS_NORMALS: u32 = 1;
-const HAS_UV0: u32 = 2;
-const HAS_UV1: u32 = 4;
+const HAS_COLORS: u32 = 2;
+/// The bit of the first texture coordinates; those of the others follow.
+const HAS_UV: u32 = 4;
 
-/// Describes some triangles; normals (in world space) and texture coordinates go into the tables, of which `tables` holds
+/// Describes some triangles; normals (in world space), colors and texture coordinates go into the tables, of which `tables` holds
 /// those from `first_word` on.
 pub(super) fn records(
     scene: &Scene,
@@ -52,21 +53,23 @@ fn add_attributes(mesh: &MeshData, triangle: u32, normal_matrix: &Mat3, first_wo
     let corners = mesh.triangles[triangle as usize];
     let normals = mesh.corner_normals(triangle);
     let normals = normals.map(|normals| normals.map(|normal| (*normal_matrix * normal).to_array()));
-    let coordinates = |uv: &[Vec2]| {
-        let [a, b, c] = corners.map(|vertex| uv.get(vertex as usize).map(|uv| uv.to_array()));
-        Some([a?, b?, c?])
+    let colors = mesh.corner_colors(triangle).map(|colors| colors.map(|color| color.to_array()));
+    let coordinates = |channel: UvChannel| {
+        let [a, b, c] = corners.map(|vertex| mesh.uv(channel).get(vertex as usize).map(Vec2::to_array));
+        Some((HAS_UV << channel.index(), [a?, b?, c?]))
     };
-    let (uv0, uv1) = (coordinates(&mesh.uv0), coordinates(&mesh.uv1));
-    let present = [(normals.is_some(), HAS_NORMALS), (uv0.is_some(), HAS_UV0), (uv1.is_some(), HAS_UV1)]
-        .into_iter()
-        .filter_map(|(is_there, flag)| is_there.then_some(flag))
-        .sum();
+    let channels = (0..2 + mesh.other_uv.len() as u32).filter_map(UvChannel::from_index);
+    let coordinates: Vec<(u32, [[f32; 2]; 3])> = channels.filter_map(coordinates).collect();
+    let mut present: u32 = coordinates.iter().map(|(flag, _)| flag).sum();
+    present |= if normals.is_some() { HAS_NORMALS } else { 0 };
+    present |= if colors.is_some() { HAS_COLORS } else { 0 };
     if present == 0 {
         return NONE;
     }
     let start = first_word + tables.len() as u32;
     tables.push(present);
     tables.extend(normals.iter().flatten().flatten().map(|value| value.to_bits()));
-    tables.extend([uv0, uv1].iter().flatten().flatten().flatten().map(|value| value.to_bits()));
+    tables.extend(colors.iter().flatten().flatten().map(|value| value.to_bits()));
+    tables.extend(coordinates.iter().flat_map(|(_, uv)| uv.as_flattened()).map(|value| value.to_bits()));
     start
 }

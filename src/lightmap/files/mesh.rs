@@ -64,6 +64,7 @@ impl LevelMesh {
             name: source.name.clone(),
             uv1: self.uv1.clone(),
             triangles: self.triangles.clone(),
+            other_uv: vec![Vec::new(); source.other_uv.len()],
             ..MeshData::default()
         };
         for (&vertex, reversed) in self.source_vertices.iter().zip(reversed) {
@@ -71,6 +72,10 @@ impl LevelMesh {
             mesh.positions.push(source.positions[vertex]);
             mesh.normals.extend(source.normals.get(vertex).map(|normal| if reversed { -*normal } else { *normal }));
             mesh.uv0.extend(source.uv0.get(vertex));
+            for (set, of_source) in mesh.other_uv.iter_mut().zip(&source.other_uv) {
+                set.extend(of_source.get(vertex));
+            }
+            mesh.colors.extend(source.colors.get(vertex));
         }
         Some(Unwrap {
             mesh,

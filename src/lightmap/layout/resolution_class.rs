@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use super::size::static_surfaces;
 use super::{LayoutError, LayoutSettings, LayoutWarning};
 use crate::geometry::SurfaceId;
-use crate::lightmap::unwrap::{Outcome, Request, unwrap};
+use crate::lightmap::unwrap::{Outcome, Request, Uv1Use, unwrap};
 use crate::progress::Monitor;
-use crate::scene::{Material, MeshData, Scene, Surface, UvChannel};
+use crate::scene::{MeshData, Scene, Surface};
 
 /// Instances of a mesh share one unwrap when their scales differ by less than this factor.
 const SIMILAR_SCALE: f64 = 1.06;
@@ -21,7 +21,7 @@ pub(super) struct ResolutionClass<'a> {
     /// From the mesh's space to texels, up to a rotation.
     to_texels: DMat3,
     two_sided: bool,
-    uv1_is_read: bool,
+    uv1_use: Uv1Use,
     pub surfaces: Vec<SurfaceId>,
 }
 
@@ -44,7 +44,7 @@ impl ResolutionClass<'_> {
                 padding: settings.padding,
                 page_size: settings.page_size,
                 two_sided: self.two_sided,
-                uv1_is_read: self.uv1_is_read,
+                uv1_use: self.uv1_use,
             };
             let outcome = unwrap(&request, monitor)?;
             if outcome.longest_edge <= settings.page_size {
@@ -91,30 +91,23 @@ pub(super) fn resolution_classes<'a>(
 ) -> Vec<ResolutionClass<'a>> {
     let content: Vec<[u8; 32]> = scene.meshes.par_iter().map(|mesh| content_hash(mesh)).collect();
     let mut classes: Vec<ResolutionClass> = Vec::new();
-    let mut known: HashMap<([u8; 32], bool, bool), Vec<usize>> = HashMap::new();
+    let mut known: HashMap<([u8; 32], bool, Uv1Use), Vec<usize>> = HashMap::new();
     for id in static_surfaces(scene) {
         let surface = scene.surface(id);
         let density = f64::from(settings.texels_per_metre) * f64::from(surface.density_scale);
         let to_texels = shape_of(surface) * density;
         let two_sided = two_sided(id);
-        let uv1_is_read = reads_uv1(scene.material_of(id));
-        let candidates = known.entry((content[surface.mesh.index()], two_sided, uv1_is_read)).or_default();
+        let uv1_use = Uv1Use::of(scene.material_of(id), scene.mesh_of(id));
+        let candidates = known.entry((content[surface.mesh.index()], two_sided, uv1_use)).or_default();
         if let Some(&class) = candidates.iter().find(|class| are_similar(classes[**class].to_texels, to_texels)) {
             classes[class].surfaces.push(id);
         } else {
             candidates.push(classes.len());
             let (mesh, surfaces) = (scene.mesh_of(id), vec![id]);
-            classes.push(ResolutionClass { mesh, to_texels, two_sided, uv1_is_read, surfaces });
+            classes.push(ResolutionClass { mesh, to_texels, two_sided, uv1_use, surfaces });
         }
     }
     classes
-}
-
-fn reads_uv1(material: &Material) -> bool {
-    [material.base_color_texture, material.metallic_roughness_texture, material.emission_texture]
-        .iter()
-        .flatten()
-        .any(|texture| texture.channel == UvChannel::Uv1)
 }
 
 fn are_similar(one: DMat3, other: DMat3) -> bool {
@@ -144,14 +137,16 @@ fn shape_of(surface: &Surface) -> DMat3 {
 /// Hash of everything of a mesh but its name.
 fn content_hash(mesh: &MeshData) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
-    let arrays: [&[u8]; 5] = [
+    let arrays: [&[u8]; 6] = [
         bytemuck::cast_slice(&mesh.positions),
         bytemuck::cast_slice(&mesh.normals),
         bytemuck::cast_slice(&mesh.uv0),
         bytemuck::cast_slice(&mesh.uv1),
+        bytemuck::cast_slice(&mesh.colors),
         bytemuck::cast_slice(&mesh.triangles),
     ];
-    for array in arrays {
+    let other_uv = mesh.other_uv.iter().map(|set| bytemuck::cast_slice(set));
+    for array in arrays.into_iter().chain(other_uv) {
         hasher.update(&array.len().to_le_bytes());
         hasher.update(array);
     }

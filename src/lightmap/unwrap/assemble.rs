@@ -61,13 +61,20 @@ fn split_vertices(
         }
         split.triangles.push(triangle);
     }
-    split.positions = source_vertices.iter().map(|&source| mesh.positions[source as usize]).collect();
-    split.uv0 = source_vertices.iter().filter_map(|&source| mesh.uv0.get(source as usize).copied()).collect();
-    split.normals = source_vertices.iter().filter_map(|&source| mesh.normals.get(source as usize).copied()).collect();
+    split.positions = of_sources(&mesh.positions, &source_vertices);
+    split.uv0 = of_sources(&mesh.uv0, &source_vertices);
+    split.other_uv = mesh.other_uv.iter().map(|set| of_sources(set, &source_vertices)).collect();
+    split.colors = of_sources(&mesh.colors, &source_vertices);
+    split.normals = of_sources(&mesh.normals, &source_vertices);
     for source in &mut source_vertices {
         *source %= originals as u32;
     }
     Unwrap { mesh: split, source_vertices, charts: charts.to_vec(), width, height, reversed_from: reversed_from as u32 }
+}
+
+/// The values of some vertices, or none where the mesh has none.
+fn of_sources<T: Copy>(values: &[T], sources: &[u32]) -> Vec<T> {
+    sources.iter().filter_map(|&source| values.get(source as usize).copied()).collect()
 }
 
 /// `texels / size`, such that multiplying by the size gives whole texels back exactly.

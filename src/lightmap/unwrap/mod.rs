@@ -31,14 +31,14 @@ mod unwrapper;
 #[cfg(feature = "xatlas")]
 mod xatlas;
 
-use glam::{DMat3, Vec2};
+use glam::DMat3;
 
 use self::assemble::assemble;
 use self::flatten::Chart;
 use self::topology::Topology;
 use crate::lightmap::LayoutError;
 use crate::progress::Monitor;
-use crate::scene::MeshData;
+use crate::scene::{Material, MeshData, UvChannel};
 
 pub use self::reuse::Uv1Problem;
 pub use self::unwrapped::Unwrap;
@@ -59,8 +59,32 @@ pub(super) struct Request<'a> {
     pub page_size: u32,
     /// Gives the back of every triangle texels of its own.
     pub two_sided: bool,
-    /// A material reads the mesh's second coordinates: they must stay, or the surface goes without a lightmap.
-    pub uv1_is_read: bool,
+    /// What else the mesh's second coordinates are for.
+    pub uv1_use: Uv1Use,
+}
+
+/// What a material does with the second texture coordinates, which lightmaps want for themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Uv1Use {
+    /// Nothing.
+    #[default]
+    Free,
+    /// It reads them, and nothing else: they can be moved to the first ones, which are free.
+    Movable,
+    /// It reads both: they must stay as they are, or the surface goes without a lightmap.
+    Fixed,
+}
+
+impl Uv1Use {
+    /// Of a material on a mesh.
+    pub fn of(material: &Material, mesh: &MeshData) -> Self {
+        let reads_uv1 = !mesh.uv1.is_empty() && material.reads_uv(UvChannel::Uv1);
+        match (reads_uv1, material.reads_uv(UvChannel::Uv0)) {
+            (false, _) => Self::Free,
+            (true, false) => Self::Movable,
+            (true, true) => Self::Fixed,
+        }
+    }
 }
 
 /// What became of a [`Request`].
@@ -76,7 +100,8 @@ pub(super) struct Outcome {
 /// Gives a mesh lightmap coordinates: its own where they are good, new ones otherwise.
 pub(super) fn unwrap(request: &Request, monitor: &dyn Monitor) -> Result<Outcome, LayoutError> {
     let count = request.mesh.triangles.len();
-    let doubled = (request.two_sided && !request.uv1_is_read).then(|| with_backs(request.mesh));
+    let is_fixed = request.uv1_use == Uv1Use::Fixed;
+    let doubled = (request.two_sided && !is_fixed).then(|| with_backs(request.mesh));
     let mesh = doubled.as_ref().unwrap_or(request.mesh);
     let topology = Topology::new(mesh, request.to_texels, count);
     let mut problem = None;
@@ -88,7 +113,7 @@ pub(super) fn unwrap(request: &Request, monitor: &dyn Monitor) -> Result<Outcome
                 Err(reason) => problem = Some(reason),
             }
         }
-        if found.is_none() && !request.uv1_is_read {
+        if found.is_none() && !is_fixed {
             found = Some(new_charts(&topology, request, monitor)?);
         }
     }
@@ -137,13 +162,17 @@ fn flat_charts(topology: &Topology, request: &Request, monitor: &dyn Monitor) ->
 /// The mesh with every triangle a second time, facing the other way.
 fn with_backs(mesh: &MeshData) -> MeshData {
     let offset = mesh.positions.len() as u32;
-    let twice = |values: &[Vec2]| [values, values].concat();
+    fn twice<T: Copy>(values: &[T]) -> Vec<T> {
+        [values, values].concat()
+    }
     MeshData {
         name: mesh.name.clone(),
         positions: [&mesh.positions[..], &mesh.positions].concat(),
         normals: mesh.normals.iter().copied().chain(mesh.normals.iter().map(|normal| -*normal)).collect(),
         uv0: twice(&mesh.uv0),
         uv1: twice(&mesh.uv1),
+        other_uv: mesh.other_uv.iter().map(|set| twice(set)).collect(),
+        colors: twice(&mesh.colors),
         triangles: (mesh.triangles.iter().copied())
             .chain(mesh.triangles.iter().map(|&[a, b, c]| [a + offset, c + offset, b + offset]))
             .collect(),

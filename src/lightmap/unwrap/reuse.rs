@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use glam::{DMat3, DVec3, Vec2};
 
-use super::Request;
 use super::flatten::{Chart, bounds};
 use super::overlap::Occupied;
 use super::raster::Coverage;
 use super::straighten::fit_whole_texels;
 use super::topology::Topology;
+use super::{Request, Uv1Use};
 use crate::scene::MeshData;
 
 /// Coordinates this near to a texel border, in texels, are meant to lie on it.
@@ -56,7 +56,7 @@ pub(super) fn charts_of_file(
     topology: &Topology,
     request: &Request,
 ) -> Result<(Vec<Chart>, [u32; 2]), Uv1Problem> {
-    let (padding, fixed) = (request.padding, request.uv1_is_read);
+    let (padding, fixed) = (request.padding, request.uv1_use != Uv1Use::Free);
     let mut charts = connected_charts(mesh, topology);
     if charts.iter().any(|chart| chart.points.iter().any(|point| !point.is_finite())) {
         return Err(Uv1Problem::NotFinite);

@@ -47,7 +47,7 @@ fn sphere() -> MeshData {
 fn request(mesh: &MeshData) -> Request<'_> {
     let to_texels = DMat3::from_diagonal(DVec3::splat(DENSITY));
     let unwrapper = Unwrapper::Charts;
-    Request { mesh, to_texels, unwrapper, padding: 2, page_size: 2048, two_sided: false, uv1_is_read: false }
+    Request { mesh, to_texels, unwrapper, padding: 2, page_size: 2048, two_sided: false, uv1_use: Uv1Use::Free }
 }
 
 fn unwrap(request: &Request) -> Outcome {
@@ -318,12 +318,17 @@ fn charts_of_a_file_that_lie_too_close_are_replaced() {
 fn coordinates_that_a_material_reads_stay_or_the_surface_goes_without() {
     let wall = || sheet(1, 1, |u, v| Vec3::new(u, v, 0.0));
     let good = with_uv1(wall(), |p| p.truncate());
-    let kept = unwrap(&Request { uv1_is_read: true, ..request(&good) }).unwrap.expect("the coordinates are good");
+    let kept = unwrap(&Request { uv1_use: Uv1Use::Fixed, ..request(&good) }).unwrap.expect("the coordinates are good");
     for (vertex, &source) in kept.source_vertices.iter().enumerate() {
         assert_eq!(kept.mesh.uv1[vertex], good.uv1[source as usize]);
     }
+    let kept =
+        unwrap(&Request { uv1_use: Uv1Use::Movable, ..request(&good) }).unwrap.expect("the coordinates are good");
+    assert!(kept.source_vertices.iter().zip(&kept.mesh.uv1).all(|(source, uv)| *uv == good.uv1[*source as usize]));
     let tiled = with_uv1(wall(), |p| p.truncate() * 3.0);
-    let outcome = unwrap(&Request { uv1_is_read: true, ..request(&tiled) });
+    let moved = unwrap(&Request { uv1_use: Uv1Use::Movable, ..request(&tiled) });
+    assert!(moved.unwrap.is_some() && moved.problem.is_some(), "new ones are made where the old ones can go elsewhere");
+    let outcome = unwrap(&Request { uv1_use: Uv1Use::Fixed, ..request(&tiled) });
     assert_eq!((outcome.unwrap.is_none(), outcome.problem), (true, Some(Uv1Problem::OutsideUnitSquare)));
 }
 

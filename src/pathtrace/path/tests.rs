@@ -10,8 +10,7 @@ use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    EnvironmentMap, Light, LightKind, Material, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, builtin,
-    shapes,
+    EnvironmentMap, Light, LightKind, Material, Sky, Texels, Texture, TextureId, TextureRef, Wrap, builtin, shapes,
 };
 
 fn plastic(perceptual_roughness: f32) -> Material {
@@ -97,7 +96,7 @@ fn a_sun_and_a_lamp_light_a_floor_without_noise() {
 
 /// A matt floor under smooth varnish that covers half of its left half and all of its right one.
 fn partly_varnished(base_color: Vec3) -> Scene {
-    let place = TextureRef { texture: TextureId(0), channel: UvChannel::Uv0 };
+    let place = TextureRef::new(TextureId(0));
     let varnished = Material {
         clearcoat: 1.0,
         clearcoat_texture: Some(place),

@@ -7,6 +7,7 @@ use bevy::render::render_resource::Face;
 use glam::Vec4;
 
 use super::super::components::{EmissiveUnits, SceneSettings};
+use super::pictures::drawn_uv;
 use crate::scene::{AlphaMode, Glass, Material, Sides};
 
 /// What an emissive colour is multiplied with to give cd/m2.
@@ -47,7 +48,7 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         clearcoat: material.clearcoat,
         clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,
         alpha,
-        uv_transform: material.uv_transform,
+        drawn_uv: drawn_uv(material),
         ..Material::default()
     };
     if material.specular_transmission > 0.0 && material.thickness > 0.0 {

@@ -2,7 +2,7 @@
 
 use bevy::mesh::{Indices, MeshAccessError, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
 use bevy::prelude::Mesh;
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 
 use crate::scene::MeshData;
 
@@ -41,6 +41,8 @@ pub fn mesh_from_bevy(name: &str, mesh: &Mesh) -> Result<MeshData, MeshProblem> 
         normals: vectors(mesh, Mesh::ATTRIBUTE_NORMAL),
         uv0: coordinates(mesh, Mesh::ATTRIBUTE_UV_0),
         uv1: coordinates(mesh, Mesh::ATTRIBUTE_UV_1),
+        other_uv: Vec::new(),
+        colors: colors(mesh),
         positions,
         triangles,
     })
@@ -81,6 +83,19 @@ fn coordinates(mesh: &Mesh, attribute: MeshVertexAttribute) -> Vec<Vec2> {
     }
 }
 
+fn colors(mesh: &Mesh) -> Vec<Vec4> {
+    match mesh.try_attribute(Mesh::ATTRIBUTE_COLOR) {
+        Ok(VertexAttributeValues::Float32x4(values)) => values.iter().copied().map(Vec4::from).collect(),
+        Ok(VertexAttributeValues::Unorm8x4(values)) => {
+            values.iter().map(|value| Vec4::from_array(value.map(|channel| f32::from(channel) / 255.0))).collect()
+        }
+        Ok(VertexAttributeValues::Unorm16x4(values)) => {
+            values.iter().map(|value| Vec4::from_array(value.map(|channel| f32::from(channel) / 65_535.0))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use bevy::asset::RenderAssetUsages;
@@ -108,6 +123,14 @@ mod tests {
         ] {
             assert_eq!(mesh_from_bevy("quad", &mesh).unwrap().triangles, expected);
         }
+    }
+
+    #[test]
+    fn colors_of_vertices_are_read_as_the_linear_numbers_that_bevy_multiplies_by() {
+        let colors = vec![[0.25, 0.5, 1.0, 0.75], [2.0, 0.0, 0.0, 1.0], [1.0; 4], [0.0; 4]];
+        let mesh = quad(PrimitiveTopology::TriangleStrip).with_inserted_attribute(Mesh::ATTRIBUTE_COLOR, colors);
+        let read = mesh_from_bevy("quad", &mesh).unwrap().colors;
+        assert_eq!(read[..2], [Vec4::new(0.25, 0.5, 1.0, 0.75), Vec4::new(2.0, 0.0, 0.0, 1.0)]);
     }
 
     #[test]

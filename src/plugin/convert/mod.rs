@@ -14,4 +14,4 @@ pub use image::{ImageProblem, texture_from_image};
 pub use light::{directional_light, linear_rgb, point_light, rect_light, spot_light};
 pub use material::{emission_factor, material_from_standard, sides_of};
 pub use mesh::{MeshProblem, mesh_from_bevy};
-pub use pictures::{Picture, ignored_pictures, pictures_of};
+pub use pictures::{Picture, drawn_uv, ignored_pictures, move_to_uv0, pictures_of};

@@ -1,14 +1,14 @@
 //! The pictures of standard materials.
 //!
-//! Some exist only in apps that switch on Bevy's features `pbr_transmission_textures` and
-//! `pbr_multi_layer_material_textures`. This crate does not, so those fields are looked up by name.
+//! Some exist only in apps that switch on Bevy's features `pbr_transmission_textures`,
+//! `pbr_multi_layer_material_textures` and `pbr_specular_textures`. This crate does not, so those fields are looked up by name.
 
 use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::{AlphaMode, Handle, Image};
 use bevy::reflect::structs::Struct;
 
-use crate::scene::{PICTURES, Problem};
+use crate::scene::{PICTURES, Problem, UvChannel, UvSets};
 
 /// A picture, and the texture coordinates that it is read with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,36 @@ pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Pi
         optional("clearcoat", has_coat),
         optional("clearcoat_roughness", has_coat),
         optional("specular_transmission", is_textured_glass(material)),
+        optional("specular", true),
+        optional("specular_tint", true),
     ]
+}
+
+/// The texture coordinates that Bevy reads for a material, but for occlusion: what is baked has that already.
+pub fn drawn_uv(material: &StandardMaterial) -> UvSets {
+    let mut sets = UvSets::default();
+    for picture in pictures_but_occlusion(material) {
+        sets.insert(match picture.channel {
+            BevyUvChannel::Uv0 => UvChannel::Uv0,
+            BevyUvChannel::Uv1 => UvChannel::Uv1,
+        });
+    }
+    sets
+}
+
+fn pictures_but_occlusion(material: &StandardMaterial) -> impl Iterator<Item = Picture<'_>> {
+    let names = (0..material.field_len()).filter_map(|index| material.name_at(index)?.strip_suffix("_texture"));
+    names.filter(|name| *name != "occlusion").filter_map(|name| optional_picture(material, name))
+}
+
+/// Lets all textures that are read with UV_1 read UV_0.
+pub fn move_to_uv0(material: &mut StandardMaterial) {
+    for index in 0..material.field_len() {
+        let channel = Struct::field_at_mut(material, index).and_then(|field| field.try_downcast_mut::<BevyUvChannel>());
+        if let Some(channel) = channel {
+            *channel = BevyUvChannel::Uv0;
+        }
+    }
 }
 
 /// The pictures of a material that would matter and are not read.

@@ -4,10 +4,11 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::copy::MeshCopies;
-use super::material::choose_material;
+use super::material::{Uv1Change, choose_material, original_material};
 use super::page::{PagePixels, Pages};
 use super::{Baked, FRAMES_FOR_THE_RENDERER, Shown, hide, lights, release, show};
 use crate::lightmap::Unwrap;
@@ -64,13 +65,21 @@ pub struct Batch {
 
     pages: Vec<Handle<Image>>,
     pixels: Vec<(Handle<Image>, Vec<u8>)>,
-    copies: Vec<Option<Handle<Mesh>>>,
+    copies: Vec<Option<StagedCopy>>,
     phase: Phase,
     times: BatchTimes,
 }
 
 /// What to do when a batch has been attached.
 pub type OnAttached = Box<dyn FnOnce(&mut World, BatchTimes) + Send + Sync>;
+
+/// The mesh that a surface will show.
+#[derive(Clone, Debug)]
+pub(super) struct StagedCopy {
+    pub mesh: Handle<Mesh>,
+    /// What its material must do without UV_1.
+    pub uv1: Uv1Change,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -129,9 +138,7 @@ impl Batch {
         let Some(target) = self.targets.get(self.copies.len()) else {
             return true;
         };
-        let copy = world.resource_scope(|world, mut copies: Mut<MeshCopies>| {
-            copies.get_or_make(&target.original, &target.unwrap, &mut world.resource_mut::<Assets<Mesh>>())
-        });
+        let copy = stage_copy(world, target.entity, &target.original, &target.unwrap);
         self.copies.push(copy);
         false
     }
@@ -183,8 +190,13 @@ impl Batch {
         }
         let is_shown = world.resource::<Shown>().enabled;
         for (target, copy) in self.targets.iter().zip(&self.copies) {
-            if let (Some(copy), Some(image)) = (copy, self.image(target, world)) {
-                attach_one(world, target, copy, image, is_shown);
+            match (copy, self.image(target, world)) {
+                (Some(copy), Some(image)) => attach_one(world, target, copy, image, is_shown),
+                _ => {
+                    if let Ok(mut entity) = world.get_entity_mut(target.entity) {
+                        release(&mut entity);
+                    }
+                }
             }
         }
         if self.replaces_all {
@@ -202,8 +214,34 @@ impl Batch {
     }
 }
 
+/// The mesh with lightmap coordinates for an entity, made unless there is one. `None` when the unwrap is of another mesh, or
+/// when the entity's material needs the coordinates that the lightmap would replace, which is said.
+pub(super) fn stage_copy(
+    world: &mut World,
+    entity: Entity,
+    original: &Handle<Mesh>,
+    unwrap: &Arc<Unwrap>,
+) -> Option<StagedCopy> {
+    let material = world.get_entity(entity).ok().and_then(original_material);
+    let material = material.and_then(|material| world.resource::<Assets<StandardMaterial>>().get(&material));
+    let mesh = world.resource::<Assets<Mesh>>().get(original)?;
+    let Ok(uv1) = material.map_or(Ok(Uv1Change::None), |material| Uv1Change::of(material, mesh, unwrap)) else {
+        let name = world.get::<Name>(entity).map_or_else(|| entity.to_string(), ToString::to_string);
+        warn!(
+            "'{name}' shows no lightmap: textures of its material read both UV_0 and UV_1, which the lightmap needs; let \
+             all of them read UV_0 and bake again"
+        );
+        return None;
+    };
+    let mesh = world.resource_scope(|world, mut copies: Mut<MeshCopies>| {
+        let mut meshes = world.resource_mut::<Assets<Mesh>>();
+        copies.get_or_make(original, unwrap, uv1 == Uv1Change::Move, &mut meshes)
+    })?;
+    Some(StagedCopy { mesh, uv1 })
+}
+
 /// Gives one entity its mesh and its lightmap, if it is still there and still shows what was baked.
-fn attach_one(world: &mut World, target: &Target, copy: &Handle<Mesh>, image: Handle<Image>, is_shown: bool) {
+fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, image: Handle<Image>, is_shown: bool) {
     let Ok(mut entity) = world.get_entity_mut(target.entity) else {
         return;
     };
@@ -214,13 +252,13 @@ fn attach_one(world: &mut World, target: &Target, copy: &Handle<Mesh>, image: Ha
     if mesh.0 != target.original && Some(&mesh.0) != own.as_ref() {
         return;
     }
-    if mesh.0 != *copy {
-        mesh.0 = copy.clone();
+    if mesh.0 != copy.mesh {
+        mesh.0 = copy.mesh.clone();
     }
-    let material = choose_material(&mut entity, target.unwrap.is_two_sided());
+    let material = choose_material(&mut entity, target.unwrap.is_two_sided(), copy.uv1);
     entity.insert(Baked {
         original: target.original.clone(),
-        mesh: copy.clone(),
+        mesh: copy.mesh.clone(),
         material,
         image,
         uv_rect: target.uv_rect,

@@ -15,6 +15,8 @@ pub struct MeshCopy {
     pub original: Handle<Mesh>,
     /// How it was cut into charts.
     pub unwrap: Arc<Unwrap>,
+    /// Whether the app's UV_1 has become UV_0, to make room for the lightmap's.
+    pub uv1_is_moved: bool,
     /// The mesh that is drawn.
     pub handle: Handle<Mesh>,
 }
@@ -39,14 +41,21 @@ impl MeshCopies {
         &mut self,
         original: &Handle<Mesh>,
         unwrap: &Arc<Unwrap>,
+        moves_uv1: bool,
         meshes: &mut Assets<Mesh>,
     ) -> Option<Handle<Mesh>> {
-        let known = self.of(original.id()).find(|copy| Arc::ptr_eq(&copy.unwrap, unwrap));
+        let known =
+            self.of(original.id()).find(|copy| Arc::ptr_eq(&copy.unwrap, unwrap) && copy.uv1_is_moved == moves_uv1);
         if let Some(copy) = known {
             return Some(copy.handle.clone());
         }
-        let handle = meshes.add(unwrapped_copy(meshes.get(original)?, unwrap)?);
-        let copy = MeshCopy { original: original.clone(), unwrap: Arc::clone(unwrap), handle: handle.clone() };
+        let handle = meshes.add(unwrapped_copy(meshes.get(original)?, unwrap, moves_uv1)?);
+        let copy = MeshCopy {
+            original: original.clone(),
+            unwrap: Arc::clone(unwrap),
+            uv1_is_moved: moves_uv1,
+            handle: handle.clone(),
+        };
         self.0.insert(handle.id(), copy);
         Some(handle)
     }
@@ -59,8 +68,8 @@ impl MeshCopies {
 
 /// The mesh with its vertices split where charts part, its triangles as a list, and UV_1 from the unwrap.
 ///
-/// `None` when the mesh is not the one that was unwrapped.
-pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap) -> Option<Mesh> {
+/// The mesh's own UV_1, if it `moves_uv1`, becomes its UV_0. `None` when the mesh is not the one that was unwrapped.
+pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap, moves_uv1: bool) -> Option<Mesh> {
     if !is_unwrap_of(original, unwrap) {
         return None;
     }
@@ -72,6 +81,9 @@ pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap) -> Option<Mesh> {
     copy.insert_indices(Indices::U32(unwrap.source_vertices.clone()));
     copy.duplicate_vertices();
     turn_backs(&mut copy, unwrap);
+    if moves_uv1 && let Some(own) = copy.remove_attribute(Mesh::ATTRIBUTE_UV_1) {
+        copy.insert_attribute(Mesh::ATTRIBUTE_UV_0, own);
+    }
     copy.insert_attribute(Mesh::ATTRIBUTE_UV_1, lightmap_coordinates(unwrap));
     copy.insert_indices(indices(unwrap));
     Some(copy)
@@ -115,6 +127,20 @@ fn is_unwrap_of(original: &Mesh, unwrap: &Unwrap) -> bool {
         })
 }
 
+/// True when a mesh's own UV_1 serve the lightmap as they are.
+pub fn keeps_uv1(original: &Mesh, unwrap: &Unwrap) -> bool {
+    /// As near as rounding to texels brings them.
+    const NEAR: f32 = 1e-4;
+    let Ok(VertexAttributeValues::Float32x2(own)) = original.try_attribute(Mesh::ATTRIBUTE_UV_1) else {
+        return false;
+    };
+    unwrap
+        .source_vertices
+        .iter()
+        .zip(&unwrap.mesh.uv1)
+        .all(|(&source, &uv)| own.get(source as usize).is_some_and(|&own| Vec2::from(own).abs_diff_eq(uv, NEAR)))
+}
+
 fn lightmap_coordinates(unwrap: &Unwrap) -> Vec<[f32; 2]> {
     unwrap.mesh.uv1.iter().map(|uv| uv.to_array()).collect()
 }
@@ -154,7 +180,7 @@ mod tests {
     #[test]
     fn a_copy_carries_every_attribute_to_the_split_vertices() {
         let (original, unwrap) = square_in_two_charts();
-        let copy = unwrapped_copy(&original, &unwrap).unwrap();
+        let copy = unwrapped_copy(&original, &unwrap, false).unwrap();
         assert_eq!(copy.count_vertices(), 6);
         assert_eq!(copy.primitive_topology(), PrimitiveTopology::TriangleList);
         let Some(VertexAttributeValues::Float32x4(colours)) = copy.attribute(Mesh::ATTRIBUTE_COLOR) else {
@@ -168,13 +194,13 @@ mod tests {
     fn an_unwrap_of_another_mesh_makes_no_copy() {
         let (mut original, unwrap) = square_in_two_charts();
         original.insert_attribute(Mesh::ATTRIBUTE_POSITION, vec![[9.0_f32, 9.0, 9.0]; 4]);
-        assert!(unwrapped_copy(&original, &unwrap).is_none());
+        assert!(unwrapped_copy(&original, &unwrap, false).is_none());
     }
 
     #[test]
     fn a_copy_that_lost_its_coordinates_gets_them_back() {
         let (original, unwrap) = square_in_two_charts();
-        let mut copy = unwrapped_copy(&original, &unwrap).unwrap();
+        let mut copy = unwrapped_copy(&original, &unwrap, false).unwrap();
         copy.remove_attribute(Mesh::ATTRIBUTE_UV_1);
         assert!(restore_lightmap_coordinates(&mut copy, &unwrap));
         assert!(copy.contains_attribute(Mesh::ATTRIBUTE_UV_1));

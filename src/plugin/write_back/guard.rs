@@ -3,6 +3,7 @@
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
+use super::batch::stage_copy;
 use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
 use super::material::choose_material;
 use super::{Baked, release};
@@ -33,7 +34,8 @@ pub fn notice_meshes(
             }
         }
         for copy in copies.of(*id) {
-            let renewed = meshes.get(*id).and_then(|original| unwrapped_copy(original, &copy.unwrap));
+            let renewed =
+                meshes.get(*id).and_then(|original| unwrapped_copy(original, &copy.unwrap, copy.uv1_is_moved));
             let is_renewed = renewed.is_some_and(|mesh| meshes.insert(copy.handle.id(), mesh).is_ok());
             if !is_renewed {
                 lost.push(copy.handle.id());
@@ -61,22 +63,40 @@ pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, 
     }
 }
 
-/// Notices entities to which the app gives another material, where triangles of ours must not be drawn from behind.
+/// Notices entities to which the app gives another material: it may need one of ours that stands in for it.
 pub fn notice_materials(
     mut commands: Commands,
     changed: Query<(Entity, &MeshMaterial3d<StandardMaterial>, &Baked), Changed<MeshMaterial3d<StandardMaterial>>>,
 ) {
     let is_new = |shown: &Handle<StandardMaterial>, baked: &Baked| {
-        baked.material.as_ref().is_some_and(|stand_in| stand_in.shown != *shown)
+        baked.material.as_ref().is_none_or(|stand_in| stand_in.shown != *shown)
     };
     for (entity, ..) in changed.iter().filter(|(_, material, baked)| is_new(&material.0, baked)) {
-        commands.queue(move |world: &mut World| {
-            if let Ok(mut entity) = world.get_entity_mut(entity) {
-                let chosen = choose_material(&mut entity, true);
-                if let (Some(mut baked), Some(_)) = (entity.get_mut::<Baked>(), &chosen) {
-                    baked.material = chosen;
-                }
-            }
-        });
+        commands.queue(move |world: &mut World| refit(world, entity));
     }
+}
+
+/// Gives an entity the mesh and the material that its lightmap needs with the material that it has now.
+fn refit(world: &mut World, entity: Entity) {
+    let Some(baked) = world.get::<Baked>(entity).cloned() else {
+        return;
+    };
+    let Some(unwrap) = world.resource::<MeshCopies>().get(baked.mesh.id()).map(|copy| copy.unwrap.clone()) else {
+        return;
+    };
+    let copy = stage_copy(world, entity, &baked.original, &unwrap);
+    let Ok(mut entity) = world.get_entity_mut(entity) else {
+        return;
+    };
+    let Some(copy) = copy else {
+        return release(&mut entity);
+    };
+    let material = choose_material(&mut entity, unwrap.is_two_sided(), copy.uv1);
+    if let Some(mut mesh) = entity.get_mut::<Mesh3d>()
+        && mesh.0 == baked.mesh
+        && mesh.0 != copy.mesh
+    {
+        mesh.0 = copy.mesh.clone();
+    }
+    entity.insert(Baked { mesh: copy.mesh, material, ..baked });
 }

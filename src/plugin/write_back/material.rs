@@ -1,42 +1,118 @@
-//! Materials for surfaces whose two sides have texels of their own.
+//! Materials that stand in for the app's where a lightmap asks for another.
 //!
-//! Their meshes hold each triangle twice, once for each side, so neither may be drawn from behind.
+//! Where each side of a surface has texels of its own, its mesh holds each triangle twice, so neither may be drawn from
+//! behind. Where a texture reads UV_1, which Bevy's lightmaps take for themselves, it reads UV_0 instead.
 
 use std::collections::{HashMap, HashSet};
 
+use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 use bevy::render::render_resource::Face;
 
 use super::Baked;
+use super::copy::keeps_uv1;
+use crate::lightmap::Unwrap;
+use crate::plugin::convert;
+use crate::scene::UvChannel;
 
 /// A material of ours on an entity, and the app's that it stands in for.
 #[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct StandInMaterial {
     /// The app's.
     pub original: Handle<StandardMaterial>,
-    /// Ours, which culls the backs of triangles.
+    /// Ours.
     pub shown: Handle<StandardMaterial>,
 }
 
-/// Single-sided copies of the app's materials, by the id of the app's and whether a mirroring transform turns the
-/// triangles round.
-#[derive(Resource, Default)]
-pub struct OneSidedMaterials(HashMap<(AssetId<StandardMaterial>, bool), Handle<StandardMaterial>>);
+/// What a material must do without UV_1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Uv1Change {
+    /// Nothing: it does not read them, or the lightmap leaves them as they are.
+    #[default]
+    None,
+    /// Its textures read UV_0, where the mesh's own UV_1 are now.
+    Move,
+    /// It does without its occlusion texture, which baked light has no use for.
+    DropOcclusion,
+}
 
-impl OneSidedMaterials {
-    /// The single-sided copy of a material, made unless there is one. `None` when the material is not loaded.
-    pub fn get_or_make(
+/// A surface whose textures read both sets of coordinates, while its lightmap has others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uv1IsTaken;
+
+impl Uv1Change {
+    /// What a material needs on a mesh that shows an unwrap.
+    ///
+    /// # Errors
+    /// When its textures need UV_0 and UV_1 both as they are, so that it can show no lightmap.
+    pub fn of(material: &StandardMaterial, original: &Mesh, unwrap: &Unwrap) -> Result<Self, Uv1IsTaken> {
+        let drawn = convert::drawn_uv(material);
+        let reads_uv1 = drawn.contains(UvChannel::Uv1);
+        let shades_by_uv1 = material.occlusion_texture.is_some() && material.occlusion_channel == BevyUvChannel::Uv1;
+        if !(reads_uv1 || shades_by_uv1) || keeps_uv1(original, unwrap) {
+            return Ok(Self::None);
+        }
+        // Bevy reads UV_0 where a mesh has no UV_1.
+        let has_uv1 = original.try_contains_attribute(Mesh::ATTRIBUTE_UV_1).unwrap_or(false);
+        match (reads_uv1, drawn.contains(UvChannel::Uv0) && has_uv1) {
+            (true, true) => Err(Uv1IsTaken),
+            (true, false) => Ok(Self::Move),
+            (false, _) => Ok(Self::DropOcclusion),
+        }
+    }
+}
+
+/// What makes a copy of a material differ from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Difference {
+    /// Culls what is seen from behind.
+    is_one_sided: bool,
+    /// A mirroring transform turns the triangles round.
+    is_mirrored: bool,
+    uv1: Uv1Change,
+}
+
+impl Difference {
+    fn apply(self, material: &StandardMaterial) -> StandardMaterial {
+        let mut copy = material.clone();
+        if self.is_one_sided {
+            // The graphics card does not know that a mirroring transform turns triangles round.
+            copy.cull_mode = Some(if self.is_mirrored { Face::Front } else { Face::Back });
+            copy.double_sided = false;
+        }
+        match self.uv1 {
+            Uv1Change::None => {}
+            Uv1Change::Move => {
+                // Occlusion that reads the coordinates that are replaced would be read at the wrong place.
+                if copy.occlusion_channel == BevyUvChannel::Uv0 {
+                    copy.occlusion_texture = None;
+                }
+                convert::move_to_uv0(&mut copy);
+            }
+            Uv1Change::DropOcclusion => copy.occlusion_texture = None,
+        }
+        copy
+    }
+}
+
+/// Copies of the app's materials that stand in for them.
+#[derive(Resource, Default)]
+pub struct StandInMaterials(HashMap<(AssetId<StandardMaterial>, Difference), Handle<StandardMaterial>>);
+
+impl StandInMaterials {
+    /// The copy of a material, made unless there is one. `None` when the material is not loaded.
+    fn get_or_make(
         &mut self,
         original: &Handle<StandardMaterial>,
-        is_mirrored: bool,
+        difference: Difference,
         materials: &mut Assets<StandardMaterial>,
     ) -> Option<Handle<StandardMaterial>> {
-        if let Some(copy) = self.0.get(&(original.id(), is_mirrored)) {
+        if let Some(copy) = self.0.get(&(original.id(), difference)) {
             return Some(copy.clone());
         }
-        let copy = materials.add(one_sided(materials.get(original)?, is_mirrored));
-        self.0.insert((original.id(), is_mirrored), copy.clone());
+        let copy = materials.add(difference.apply(materials.get(original)?));
+        self.0.insert((original.id(), difference), copy.clone());
         Some(copy)
     }
 
@@ -46,51 +122,53 @@ impl OneSidedMaterials {
     }
 }
 
-/// Puts a single-sided material on what shows both sides by triangles of their own, and the app's on everything else.
-/// Says which of ours stands in for which of the app's.
-pub fn choose_material(entity: &mut EntityWorldMut<'_>, two_sided: bool) -> Option<StandInMaterial> {
-    let shown = entity.get::<MeshMaterial3d<StandardMaterial>>()?.0.clone();
-    let original = match entity.get::<Baked>() {
-        Some(baked) => baked.original_material(&shown).clone(),
-        None => shown.clone(),
-    };
-    let stand_in = if two_sided { stand_in_for(entity, &original) } else { None };
+/// The app's material of an entity, whether or not one of ours stands in for it.
+pub fn original_material(entity: EntityRef<'_>) -> Option<Handle<StandardMaterial>> {
+    let shown = &entity.get::<MeshMaterial3d<StandardMaterial>>()?.0;
+    Some(entity.get::<Baked>().map_or(shown, |baked| baked.original_material(shown)).clone())
+}
+
+/// Puts a material of ours on what shows both sides by triangles of their own or wants other coordinates, and the app's on
+/// everything else. Says which of ours stands in for which of the app's.
+pub fn choose_material(entity: &mut EntityWorldMut<'_>, is_one_sided: bool, uv1: Uv1Change) -> Option<StandInMaterial> {
+    let original = original_material(EntityRef::from(&*entity))?;
+    let is_different = is_one_sided || uv1 != Uv1Change::None;
+    let stand_in = if is_different { stand_in_for(entity, &original, is_one_sided, uv1) } else { None };
     let wanted = stand_in.as_ref().map_or(&original, |stand_in| &stand_in.shown);
-    if *wanted != shown {
+    if entity.get::<MeshMaterial3d<StandardMaterial>>().is_some_and(|shown| shown.0 != *wanted) {
         entity.insert(MeshMaterial3d(wanted.clone()));
     }
     stand_in
 }
 
-fn stand_in_for(entity: &mut EntityWorldMut<'_>, original: &Handle<StandardMaterial>) -> Option<StandInMaterial> {
+fn stand_in_for(
+    entity: &mut EntityWorldMut<'_>,
+    original: &Handle<StandardMaterial>,
+    is_one_sided: bool,
+    uv1: Uv1Change,
+) -> Option<StandInMaterial> {
     let is_mirrored = entity.get::<GlobalTransform>().is_some_and(|place| place.affine().matrix3.determinant() < 0.0);
+    let difference = Difference { is_one_sided, is_mirrored: is_one_sided && is_mirrored, uv1 };
     let shown = entity.world_scope(|world| {
-        world.resource_scope(|world, mut copies: Mut<OneSidedMaterials>| {
-            copies.get_or_make(original, is_mirrored, &mut world.resource_mut::<Assets<StandardMaterial>>())
+        world.resource_scope(|world, mut copies: Mut<StandInMaterials>| {
+            copies.get_or_make(original, difference, &mut world.resource_mut::<Assets<StandardMaterial>>())
         })
     })?;
     Some(StandInMaterial { original: original.clone(), shown })
-}
-
-fn one_sided(material: &StandardMaterial, is_mirrored: bool) -> StandardMaterial {
-    // The graphics card does not know that a mirroring transform turns triangles round.
-    let hidden = if is_mirrored { Face::Front } else { Face::Back };
-    StandardMaterial { double_sided: false, cull_mode: Some(hidden), ..material.clone() }
 }
 
 /// Brings changes of the app's materials to their copies.
 pub fn follow_originals(
     mut events: MessageReader<AssetEvent<StandardMaterial>>,
     mut materials: ResMut<Assets<StandardMaterial>>,
-    copies: Res<OneSidedMaterials>,
+    copies: Res<StandInMaterials>,
 ) {
     for event in events.read() {
         let AssetEvent::Modified { id } = event else {
             continue;
         };
-        for is_mirrored in [false, true] {
-            if let Some(copy) = copies.0.get(&(*id, is_mirrored))
-                && let Some(changed) = materials.get(*id).map(|original| one_sided(original, is_mirrored))
+        for ((_, difference), copy) in copies.0.iter().filter(|((original, _), _)| original == id) {
+            if let Some(changed) = materials.get(*id).map(|original| difference.apply(original))
                 && let Some(mut copy) = materials.get_mut(copy)
             {
                 *copy = changed;

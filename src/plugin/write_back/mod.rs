@@ -30,8 +30,8 @@ use super::relight::RelightOrigin;
 pub use batch::{Batch, BatchTimes, Batches, LitLights, Target, apply_lights};
 pub use copy::MeshCopies;
 pub use lights::BakedLight;
-use material::OneSidedMaterials;
 pub use material::StandInMaterial;
+use material::StandInMaterials;
 pub use page::{PagePixels, Pages, half_floats};
 pub use volume::{BakedVolume, exchange_volume};
 use volume::{remove_volume, show_volume};
@@ -45,7 +45,7 @@ pub struct Baked {
     /// Our copy of it, with lightmap coordinates.
     pub mesh: Handle<Mesh>,
     /// Our material, where it stands in for the app's: each side has triangles of its own, so neither may be drawn from
-    /// behind.
+    /// behind; or its textures read UV_0, since UV_1 are the lightmap's.
     pub material: Option<StandInMaterial>,
     /// The page that holds its light.
     pub image: Handle<Image>,
@@ -104,7 +104,7 @@ impl Plugin for WriteBackPlugin {
             .init_resource::<MeshCopies>()
             .init_resource::<Pages>()
             .init_resource::<LitLights>()
-            .init_resource::<OneSidedMaterials>()
+            .init_resource::<StandInMaterials>()
             .add_systems(PostUpdate, (toggle, batch::advance).chain().before(AssetEventSystems))
             .add_systems(
                 Last,
@@ -186,7 +186,7 @@ fn drop_unused_copies(world: &mut World) {
     let meshes = baked.iter(world).map(|baked| baked.mesh.id()).collect();
     let materials = baked.iter(world).filter_map(|baked| Some(baked.material.as_ref()?.original.id())).collect();
     world.resource_mut::<MeshCopies>().keep_only(&meshes);
-    world.resource_mut::<OneSidedMaterials>().keep_only(&materials);
+    world.resource_mut::<StandInMaterials>().keep_only(&materials);
 }
 
 /// Follows [`Lightmaps`]; a change waits until the renderer has seen the one before.

@@ -56,6 +56,8 @@ fn lamp() -> MeshData {
         normals: vec![Vec3::NEG_Y; SIDES as usize],
         uv0: (0..SIDES).map(|side| Vec2::splat(0.5) + corner(side) * 0.5).collect(),
         uv1: Vec::new(),
+        other_uv: Vec::new(),
+        colors: Vec::new(),
         triangles: (1..SIDES - 1).map(|side| [0, side, side + 1]).collect(),
     }
 }

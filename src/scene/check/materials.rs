@@ -59,10 +59,6 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         unusable("the alpha threshold", "0.5 is used");
         material.alpha = AlphaMode::Mask(0.5);
     }
-    if !material.uv_transform.is_finite() {
-        unusable("the texture transform", "none is used");
-        material.uv_transform = Affine2::IDENTITY;
-    }
     material.metallic = material.metallic.clamp(0.0, 1.0);
     material.perceptual_roughness = material.perceptual_roughness.clamp(0.0, 1.0);
     material.clearcoat = material.clearcoat.clamp(0.0, 1.0);
@@ -84,7 +80,15 @@ fn is_usable(glass: &Glass) -> bool {
 
 fn repair_references(material: &mut Material, textures: usize, problems: &mut Vec<Problem>) {
     let name = material.name.clone();
+    let unusable = |reference: &TextureRef| !reference.transform.is_finite();
+    if material.textures_mut().into_iter().flatten().any(|reference| unusable(reference)) {
+        let (property, repair) = ("a texture transform", "none is used");
+        problems.push(Problem::UnusableMaterial { material: name.clone(), property, repair });
+    }
     for slot in material.textures_mut() {
+        if let Some(reference) = slot.as_mut().filter(|reference| unusable(reference)) {
+            reference.transform = Affine2::IDENTITY;
+        }
         if let Some(TextureRef { texture, .. }) = *slot
             && texture.index() >= textures
         {

@@ -1,6 +1,6 @@
 //! Vertices, normals and triangles.
 
-use glam::{DVec3, Vec2, Vec3};
+use glam::{DVec3, Vec2, Vec3, Vec4};
 
 use crate::geometry::Triangle;
 use crate::scene::{MeshData, Problem};
@@ -24,20 +24,41 @@ pub fn repair(mesh: &mut MeshData) -> Vec<Problem> {
     // No triangle needs these any more, but boxes are made around all vertices of a mesh.
     mesh.positions.iter_mut().filter(|position| !is_usable(**position)).for_each(|position| *position = Vec3::ZERO);
 
-    let lengths = [("normals", mesh.normals.len()), ("UV_0", mesh.uv0.len()), ("UV_1", mesh.uv1.len())];
+    let lengths = [
+        ("normals", mesh.normals.len()),
+        ("UV_0", mesh.uv0.len()),
+        ("UV_1", mesh.uv1.len()),
+        ("vertex colors", mesh.colors.len()),
+    ];
     for (attribute, length) in lengths.into_iter().filter(|(_, length)| *length != 0 && *length != vertices) {
         match attribute {
             "normals" => mesh.normals.clear(),
             "UV_0" => mesh.uv0.clear(),
-            _ => mesh.uv1.clear(),
+            "UV_1" => mesh.uv1.clear(),
+            _ => mesh.colors.clear(),
         }
         let reason = format!("it has {length} values for {vertices} vertices");
         problems.push(Problem::IgnoredAttribute { mesh: name.clone(), attribute: attribute.to_owned(), reason });
     }
 
-    let count = repair_uv(&mut mesh.uv0) + repair_uv(&mut mesh.uv1);
+    for (set, coordinates) in mesh.other_uv.iter_mut().enumerate() {
+        let length = coordinates.len();
+        if length != 0 && length != vertices {
+            coordinates.clear();
+            let (attribute, mesh) = (format!("UV_{}", set + 2), name.clone());
+            let reason = format!("it has {length} values for {vertices} vertices");
+            problems.push(Problem::IgnoredAttribute { mesh, attribute, reason });
+        }
+    }
+
+    let count: usize =
+        [&mut mesh.uv0, &mut mesh.uv1].into_iter().chain(&mut mesh.other_uv).map(|uv| repair_uv(uv)).sum();
     if count > 0 {
         problems.push(Problem::NonFiniteUv { mesh: name.clone(), count });
+    }
+    let count = repair_colors(&mut mesh.colors);
+    if count > 0 {
+        problems.push(Problem::UnusableColors { mesh: name.clone(), count });
     }
     let count = repair_normals(mesh);
     if count > 0 {
@@ -73,6 +94,13 @@ fn drop_triangles(mesh: &mut MeshData, is_fit: impl Fn(&MeshData, u32) -> bool) 
 fn repair_uv(coordinates: &mut [Vec2]) -> usize {
     let unusable = coordinates.iter_mut().filter(|uv| !uv.is_finite());
     unusable.map(|uv| *uv = Vec2::ZERO).count()
+}
+
+/// Makes negative channels zero and those without a value one. Those above one stay: they multiply what may be darker.
+fn repair_colors(colors: &mut [Vec4]) -> usize {
+    let unusable = colors.iter_mut().filter(|color| !color.is_finite() || color.min_element() < 0.0);
+    let usable = |value: f32| if value.is_finite() { value.max(0.0) } else { 1.0 };
+    unusable.map(|color| *color = color.to_array().map(usable).into()).count()
 }
 
 /// Brings normals to unit length; those without a direction get the mean normal of their faces, by area.

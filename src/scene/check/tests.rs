@@ -73,6 +73,26 @@ fn attributes_of_the_wrong_length_are_dropped_by_name() {
     let mut scene = scene_of(mesh);
     assert!(sentences(&repair(&mut scene)).contains("UV_0 of mesh 'floor' is ignored"));
     assert!(scene.meshes[0].uv0.is_empty());
+    let mut mesh = shapes::floor("floor", 1.0);
+    (mesh.colors, mesh.other_uv) = (vec![Vec4::ONE; 3], vec![Vec::new(), vec![Vec2::ZERO; 3]]);
+    let mut scene = scene_of(mesh);
+    let text = sentences(&repair(&mut scene));
+    assert!(
+        text.contains("vertex colors of mesh 'floor' is ignored") && text.contains("UV_3 of mesh 'floor'"),
+        "{text}"
+    );
+    assert!(scene.meshes[0].colors.is_empty() && scene.meshes[0].other_uv[1].is_empty());
+}
+
+#[test]
+fn vertex_colors_that_are_no_colors_are_counted_and_replaced() {
+    let mut mesh = shapes::floor("floor", 1.0);
+    mesh.colors = vec![Vec4::new(-1.0, 0.5, 2.0, 1.0), Vec4::new(f32::NAN, 0.0, 0.0, 1.0), Vec4::ONE, Vec4::ZERO];
+    let mut scene = scene_of(mesh);
+    let problems = repair(&mut scene);
+    assert!(problems.contains(&Problem::UnusableColors { mesh: "floor".into(), count: 2 }));
+    let [first, second, ..] = scene.meshes[0].colors[..] else { panic!("colors are lost") };
+    assert_eq!((first, second), (Vec4::new(0.0, 0.5, 2.0, 1.0), Vec4::new(1.0, 0.0, 0.0, 1.0)));
 }
 
 #[test]

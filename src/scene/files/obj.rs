@@ -13,7 +13,7 @@ use super::pictures::{self, ColorSpace};
 use super::source::Source;
 use super::{Loaded, SceneError};
 use crate::scene::{
-    Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey, TextureId, TextureRef, UvChannel, Wrap,
+    Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey, TextureId, TextureRef, Wrap,
 };
 
 /// Reads an `.obj` file's bytes.
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
             Ok,
         );
         match index {
-            Ok(index) => Some(TextureRef { texture: TextureId::from_index(index), channel: UvChannel::Uv0 }),
+            Ok(index) => Some(TextureRef::new(TextureId::from_index(index))),
             Err(reason) => {
                 let material = material.name.clone();
                 self.loaded.warnings.push(Problem::MissingTexture { material, texture: file, reason });

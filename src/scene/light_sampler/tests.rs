@@ -261,8 +261,7 @@ fn textured_emission_counts_where_it_shines() {
         wrap: [Wrap::Clamp; 2],
         pyramids: Default::default(),
     })];
-    scene.materials[0].emission_texture =
-        Some(crate::scene::TextureRef { texture: crate::scene::TextureId(0), channel: Default::default() });
+    scene.materials[0].emission_texture = Some(crate::scene::TextureRef::new(crate::scene::TextureId(0)));
     let found = mean_irradiance(&scene, Vec3::ZERO, Vec3::Y).x;
     let full = core::f32::consts::PI * factor_to_square_above(1.0);
     assert!((found / full - 0.5).abs() < 2e-3, "a symmetric ramp is half as bright: {found} of {full}");

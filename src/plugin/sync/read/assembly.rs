@@ -161,6 +161,12 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let mut material = convert::material_from_standard(&name, standard, &settings);
         for (slot, picture) in material.textures_mut().into_iter().zip(convert::pictures_of(standard, is_for_view)) {
             *slot = picture.and_then(|picture| self.texture_of(picture, &name));
+            // Bevy has one transform for all the textures of a material.
+            *slot = slot.map(|reference| reference.with_transform(standard.uv_transform));
+        }
+        // Bevy's shader halves the reflectance where a texture is a factor on it.
+        if material.specular_texture.is_some() {
+            material.reflectance *= 0.5;
         }
         let materials = &mut self.result.scene.materials;
         materials.push(material);
@@ -174,7 +180,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             BevyUvChannel::Uv0 => UvChannel::Uv0,
             BevyUvChannel::Uv1 => UvChannel::Uv1,
         };
-        Some(TextureRef { texture: self.texture(picture.image.id(), material)?, channel })
+        Some(TextureRef::new(self.texture(picture.image.id(), material)?).with_channel(channel))
     }
 
     fn texture(&mut self, id: AssetId<Image>, material: &str) -> Option<TextureId> {

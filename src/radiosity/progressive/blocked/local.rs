@@ -109,6 +109,13 @@ fn add_piece(part: &mut MeshData, whole: &MeshData, triangle: u32, corners: &[Co
         let at = |uv: &[Vec2]| whole.interpolate_uv(uv, triangle, corner.attribute.as_vec2());
         part.uv0.extend(at(&whole.uv0));
         part.uv1.extend(at(&whole.uv1));
+        part.other_uv.resize(whole.other_uv.len(), Vec::new());
+        for (set, uv) in part.other_uv.iter_mut().zip(&whole.other_uv) {
+            set.extend(at(uv));
+        }
+        if !whole.colors.is_empty() {
+            part.colors.push(whole.color_at(triangle, corner.attribute.as_vec2()));
+        }
     }
     let last = part.positions.len() as u32;
     part.triangles.extend((first + 1..last - 1).map(|second| [first, second, second + 1]));

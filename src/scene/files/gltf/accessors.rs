@@ -73,6 +73,11 @@ impl<'a> Accessors<'a> {
         Ok(values.into_iter().map(|v| v.map(|value| if is_float { value as f32 } else { normalize(value) })).collect())
     }
 
+    /// How many numbers an element of an accessor has; `None` when that cannot be told.
+    pub fn components(&self, index: Option<Index<Accessor>>) -> Option<usize> {
+        components_of(lookup(&self.root.accessors, index?)?).ok()
+    }
+
     /// Vertex indices.
     ///
     /// # Errors

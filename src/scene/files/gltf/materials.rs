@@ -16,7 +16,9 @@ use super::{lookup, name_or};
 use crate::scene::files::pictures::{self, ColorSpace};
 use crate::scene::files::source::{Source, describe_uri};
 use crate::scene::files::{Loaded, Purpose};
-use crate::scene::{AlphaMode, Glass, Material, PICTURES, Problem, Texture, TextureId, TextureRef, UvChannel, Wrap};
+use crate::scene::{
+    AlphaMode, Glass, Material, PICTURES, Problem, Texture, TextureId, TextureRef, UvChannel, UvSets, Wrap,
+};
 
 /// glTF's default alpha threshold.
 const DEFAULT_CUTOFF: f32 = 0.5;
@@ -136,14 +138,10 @@ fn convert(
     for (slot, picture) in uses.iter().enumerate() {
         let Some(picture) = picture else { continue };
         wishes[slot] = Some(wanted.add(PictureKey { texture: picture.texture, space: picture.space }));
-        references[slot] = Some(TextureRef { texture: TextureId(0), channel: channel(picture, &name, warnings) });
+        let place = TextureRef::new(TextureId(0)).with_transform(transform(picture));
+        references[slot] = Some(place.with_channel(channel(picture, &name, warnings)));
     }
-    let transforms: Vec<Affine2> = uses.iter().flatten().map(transform).collect();
-    let uv_transform = transforms.first().copied().unwrap_or(Affine2::IDENTITY);
-    if transforms.iter().any(|other| *other != uv_transform) {
-        warnings.push(Problem::DifferentTextureTransforms { material: name.clone() });
-    }
-    let converted = Material { name, uv_transform, ..without_pictures(material) };
+    let converted = Material { name, drawn_uv: drawn_uv(material), ..without_pictures(material) };
     let transmission = transmission(material);
     let mut converted = match glass(material, transmission) {
         Some(glass) => converted.with_glass(glass),
@@ -177,6 +175,7 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
     let is_opaque = !matches!(material.alpha_mode, Checked::Valid(JsonAlphaMode::Mask | JsonAlphaMode::Blend));
     let pane = material.extensions.as_ref().and_then(|extensions| extensions.transmission.as_ref());
     let pane = pane.filter(|_| is_opaque && transmission(material) > 0.0);
+    let specular = extension(material, "KHR_materials_specular");
     [
         pbr.base_color_texture.as_ref().map(colours),
         pbr.metallic_roughness_texture.as_ref().filter(|_| has_factors).map(numbers),
@@ -185,6 +184,8 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
         picture(coat, "clearcoatTexture").as_ref().map(numbers),
         picture(rough_coat, "clearcoatRoughnessTexture").as_ref().map(numbers),
         pane.and_then(|pane| pane.transmission_texture.as_ref()).map(numbers),
+        picture(specular, "specularTexture").as_ref().map(numbers),
+        picture(specular, "specularColorTexture").as_ref().map(colours),
     ]
 }
 
@@ -277,16 +278,33 @@ fn transmission(material: &JsonMaterial) -> f32 {
 
 fn channel(picture: &Use, material: &str, warnings: &mut Vec<Problem>) -> UvChannel {
     let moved = picture.transform.as_ref().and_then(|transform| transform.tex_coord);
-    match moved.unwrap_or(picture.tex_coord) {
-        0 => UvChannel::Uv0,
-        1 => UvChannel::Uv1,
-        other => {
-            warnings.push(Problem::IgnoredAttribute {
-                mesh: material.to_owned(),
-                attribute: format!("TEXCOORD_{other}"),
-                reason: "only the first two are read; TEXCOORD_0 is used".to_owned(),
-            });
-            UvChannel::Uv0
+    let set = moved.unwrap_or(picture.tex_coord);
+    UvChannel::from_index(set).unwrap_or_else(|| {
+        warnings.push(Problem::IgnoredTextureCoordinates { material: material.to_owned(), set });
+        UvChannel::Uv0
+    })
+}
+
+/// All texture coordinates that a renderer reads for a material, but for occlusion: what is baked has that already.
+fn drawn_uv(material: &JsonMaterial) -> UvSets {
+    let mut sets = UvSets::default();
+    if let Ok(Value::Object(mut json)) = serde_json::to_value(material) {
+        json.remove("occlusionTexture");
+        collect_uv(&Value::Object(json), &mut sets);
+    }
+    sets
+}
+
+fn collect_uv(json: &Value, sets: &mut UvSets) {
+    let Value::Object(members) = json else { return };
+    for (key, value) in members {
+        if key.ends_with("Texture") && value.get("index").is_some() {
+            let moved = value.pointer("/extensions/KHR_texture_transform/texCoord");
+            let set = moved.or_else(|| value.get("texCoord")).and_then(Value::as_u64).unwrap_or(0);
+            let known = u32::try_from(set).ok().and_then(UvChannel::from_index);
+            sets.insert(known.unwrap_or_default());
+        } else {
+            collect_uv(value, sets);
         }
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! `container` takes the bytes apart, `accessors` reads numbers out of buffers, `primitives` makes meshes of them,
 //! `materials` and `lights` translate the rest, `nodes` places everything in the world, and `extras` are our own keys.
+//! `coordinates` drops texture coordinates that nothing reads.
 //!
 //! The document is taken as `gltf::json`, whose references are looked up with a check each time; the `gltf` crate's
 //! own accessors take a valid file for granted.
 
 mod accessors;
 mod container;
+mod coordinates;
 mod extras;
 mod lights;
 mod materials;
@@ -51,6 +53,7 @@ pub fn read(bytes: &[u8], source: &Source, purpose: Purpose) -> Result<Loaded, S
     report_extensions(&document.root, &mut loaded.warnings);
     materials::read(&document, source, purpose, &mut loaded);
     nodes::read(&document, &mut loaded);
+    coordinates::forget_unread(&mut loaded.scene);
     Ok(loaded)
 }
 

@@ -1,13 +1,13 @@
 //! Meshes out of primitives.
 
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 use gltf::json::Index;
 use gltf::json::accessor::Accessor;
 use gltf::json::mesh::{Mode, Primitive, Semantic};
 use gltf::json::validation::Checked;
 
 use super::accessors::Accessors;
-use crate::scene::{MeshData, Problem};
+use crate::scene::{MeshData, Problem, UvChannel};
 
 /// Makes a triangle list of a primitive, `None` where that cannot be done (which is said).
 pub fn read(
@@ -50,10 +50,14 @@ fn try_read(
     let normals = optional.read("NORMAL", attribute(Semantic::Normals), Vec3::from_array);
     let uv0 = optional.read("TEXCOORD_0", attribute(Semantic::TexCoords(0)), Vec2::from_array);
     let uv1 = optional.read("TEXCOORD_1", attribute(Semantic::TexCoords(1)), Vec2::from_array);
-    if attribute(Semantic::Colors(0)).is_some() {
-        optional.ignore("COLOR_0", "vertex colours are not baked; use a texture".to_owned());
-    }
-    Ok(MeshData { name: name.to_owned(), positions, normals, uv0, uv1, triangles })
+    let sets = (2..UvChannel::MAX_SETS).map(|set| attribute(Semantic::TexCoords(set)));
+    let mut other_uv: Vec<Vec<Vec2>> = (2..)
+        .zip(sets)
+        .map(|(set, accessor)| optional.read(&format!("TEXCOORD_{set}"), accessor, Vec2::from_array))
+        .collect();
+    other_uv.truncate(other_uv.iter().rposition(|set| !set.is_empty()).map_or(0, |last| last + 1));
+    let colors = optional.read_colors(attribute(Semantic::Colors(0)));
+    Ok(MeshData { name: name.to_owned(), positions, normals, uv0, uv1, other_uv, colors, triangles })
 }
 
 /// Attributes that a mesh can do without.
@@ -82,6 +86,15 @@ impl OptionalAttributes<'_> {
         };
         self.ignore(attribute, reason);
         Vec::new()
+    }
+
+    /// `COLOR_0`, with alpha one where it has three channels.
+    fn read_colors(&mut self, accessor: Option<Index<Accessor>>) -> Vec<Vec4> {
+        if self.accessors.components(accessor) == Some(3) {
+            self.read("COLOR_0", accessor, |channels| Vec3::from_array(channels).extend(1.0))
+        } else {
+            self.read("COLOR_0", accessor, Vec4::from_array)
+        }
     }
 
     fn ignore(&mut self, attribute: &str, reason: String) {
