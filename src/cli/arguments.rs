@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::scene::{self, Scene, Sun};
+use crate::scene::{self, Scene, SceneOptions, Sun};
 
 use super::Failure;
 use crate::Device;
@@ -16,9 +16,18 @@ pub struct SceneArguments {
     /// The sun: angles in degrees, azimuth clockwise from north (-Z)
     #[arg(long, value_name = "AZIMUTH,ELEVATION,LUX[,DIAMETER]", allow_hyphen_values = true)]
     sun: Option<String>,
-    /// The sky: a colour in cd/m2, or an equirectangular picture whose value one is SCALE cd/m2
-    #[arg(long, value_name = "R,G,B | FILE.hdr[,SCALE]")]
+    /// The sky: a color in cd/m2, or an equirectangular picture (.hdr, .exr) whose value one is STRENGTH cd/m2. Its middle
+    /// is in the east (+X), as in Blender, and turned by DEGREES clockwise seen from above
+    #[arg(long, value_name = "R,G,B | FILE[,STRENGTH[,DEGREES]]")]
     sky: Option<String>,
+    /// Meters that one unit of length of the file is, such as 0.001 for millimeters [default: 1]
+    #[arg(long, value_name = "FACTOR", value_parser = factor, allow_negative_numbers = true)]
+    scale: Option<f32>,
+}
+
+fn factor(text: &str) -> Result<f32, String> {
+    let value = text.parse::<f32>().ok().filter(|value| value.is_normal() && *value > 0.0);
+    value.ok_or_else(|| "it must be a number above 0".to_owned())
 }
 
 /// A scene that is ready to be used, and what a user should know about it.
@@ -43,12 +52,16 @@ impl SceneArguments {
 
     /// Loads the scene and adds sun and sky.
     pub fn open(&self) -> Result<Opened, Failure> {
-        self.complete(scene::load(&self.scene)?)
+        self.complete(scene::load_with(&self.scene, &self.options())?)
     }
 
     /// The same with all that only pictures show.
     pub fn open_for_pictures(&self) -> Result<Opened, Failure> {
-        self.complete(scene::load_for_pictures(&self.scene)?)
+        self.complete(scene::load_for_pictures_with(&self.scene, &self.options())?)
+    }
+
+    fn options(&self) -> SceneOptions {
+        SceneOptions { scale: self.scale }
     }
 
     fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {

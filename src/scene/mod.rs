@@ -43,7 +43,9 @@ pub use camera::{Camera, Projection, Sights};
 pub(crate) use facets::Facets;
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;
-pub use files::{Loaded, OutdoorsError, SceneError, Sun, load, load_for_pictures};
+pub use files::{
+    Loaded, OutdoorsError, SceneError, SceneOptions, Sun, load, load_for_pictures, load_for_pictures_with, load_with,
+};
 pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use key::{KeyIndex, SurfaceKey, shorten};

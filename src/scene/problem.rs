@@ -35,6 +35,14 @@ pub enum Problem {
         /// What is done instead.
         reason: String,
     },
+    /// A material's lines cannot mean what they say.
+    #[error("material '{material}' {guess}")]
+    GuessedMaterial {
+        /// The material.
+        material: String,
+        /// What is odd, what is done, and the remedy.
+        guess: String,
+    },
     /// A file of materials is not there.
     #[error("material file {file} cannot be read ({reason}): its materials are light grey")]
     MissingMaterials {
@@ -227,14 +235,14 @@ pub enum Problem {
     #[error("the scene has no light: no lamp, no emissive material, and the sky is dark, so all of it is black")]
     NoLight,
     /// The scene's size suggests wrong units.
-    #[error("the scene is {metres} m across: are its units metres?")]
+    #[error("the scene is {metres} m across, as if its units were {}", other_units(*.metres))]
     AbsurdSize {
         /// Diagonal of its bounds, metres.
         metres: f32,
     },
     /// Light in it comes out wrong, for rays keep a gap to surfaces.
     #[error(
-        "the scene is {metres} m across, too small for its light to come out right: scale it up; are its units metres?"
+        "the scene is {metres} m across, too small for its light to come out right, as if its units were {}", other_units(*.metres)
     )]
     TooSmall {
         /// Diagonal of its bounds, metres.
@@ -288,6 +296,21 @@ pub enum Problem {
         /// How many more lines have the same fault.
         more: usize,
     },
+}
+
+/// Units that a scene of an implausible size may be in, and the factors that bring it to meters.
+fn other_units(meters: f32) -> String {
+    let units = if meters > 1.0 {
+        [("millimeters", 0.001), ("centimeters", 0.01)]
+    } else {
+        [("kilometers", 1000.0), ("hundreds of meters", 100.0)]
+    };
+    let [first, second] = units.map(|(unit, factor)| {
+        let size = meters * factor;
+        let digits = if size < 10.0 { 1 } else { 0 };
+        format!("{unit} (--scale {factor} makes it {size:.digits$} m)")
+    });
+    format!("{first} or {second}")
 }
 
 impl Problem {

@@ -18,9 +18,16 @@ pub(crate) use self::lights::{STRONGEST, fault as fault_of_light, fault_of_stren
 #[cfg(feature = "plugin")]
 pub(crate) use self::surfaces::UniqueKeys;
 use super::{Problem, Role, Scene, Surface};
+use crate::geometry::Aabb;
 
 /// Scenes beyond this are probably in centimetres or millimetres, metres.
 const LARGEST_SCENE: f32 = 10_000.0;
+/// Scenes beyond this are so if most of their triangles are longer than the second number, metres.
+const LARGE_AND_COARSE: [f32; 2] = [1_000.0, 10.0];
+/// So are scenes beyond this, in their least extent too, if most of their triangles are as long, metres.
+const LARGEST_ROOM: f32 = 50.0;
+/// Of so many triangles the length is looked at.
+const MOST_TRIANGLES: usize = 10_000;
 /// Scenes below this are probably in kilometres or inches, metres.
 const SMALLEST_SCENE: f32 = 0.01;
 /// Scenes below this are no larger than the gaps that rays keep to surfaces allow for, metres.
@@ -48,11 +55,12 @@ pub fn repair(scene: &mut Scene) -> Vec<Problem> {
     surfaces::repair(scene, &mut problems);
     lights::repair(scene, &mut problems);
     lightmap_uv::inspect(scene, &mut problems);
-    let metres = baked_diagonal(scene);
+    let bounds = baked_bounds(scene);
+    let metres = bounds.diagonal();
     let is_below = |size| metres > 0.0 && metres < size;
     if is_below(TINIEST_SCENE) {
         problems.push(Problem::TooSmall { metres });
-    } else if is_below(SMALLEST_SCENE) || metres > LARGEST_SCENE {
+    } else if is_below(SMALLEST_SCENE) || is_too_large(scene, &bounds) {
         problems.push(Problem::AbsurdSize { metres });
     }
     problems
@@ -74,15 +82,43 @@ fn darkness_of(scene: &Scene, takes_part: impl Fn(&Surface) -> bool) -> Option<P
     (!is_lit).then_some(Problem::NoLight)
 }
 
-/// Size of what takes part in the bake, metres.
-fn baked_diagonal(scene: &Scene) -> f32 {
-    use crate::geometry::Aabb;
+/// Bounds of what takes part in the bake.
+fn baked_bounds(scene: &Scene) -> Aabb {
     let boxes = scene.surface_ids().filter(|id| scene.surface(*id).role != Role::Excluded).map(|id| {
         let used = scene.mesh_of(id).triangles.iter().flatten();
         let to_world = scene.surface(id).to_world;
         Aabb::around(used.map(|&vertex| to_world.transform_point3(scene.mesh_of(id).positions[vertex as usize])))
     });
-    boxes.fold(Aabb::EMPTY, Aabb::union).diagonal()
+    boxes.fold(Aabb::EMPTY, Aabb::union)
+}
+
+/// True when a scene of this size is not in metres: no landscape is so coarse, and no room so high.
+fn is_too_large(scene: &Scene, bounds: &Aabb) -> bool {
+    let metres = bounds.diagonal();
+    if metres <= LARGEST_ROOM || metres > LARGEST_SCENE {
+        return metres > LARGEST_SCENE;
+    }
+    let length = typical_length(scene);
+    let [large, coarse] = LARGE_AND_COARSE;
+    (metres > large && length > coarse)
+        || ((bounds.max - bounds.min).min_element() > LARGEST_ROOM && length > LARGEST_ROOM)
+}
+
+/// The median of the longest edges of triangles that take part in the bake, metres.
+fn typical_length(scene: &Scene) -> f32 {
+    let step = scene.triangle_count().div_ceil(MOST_TRIANGLES).max(1);
+    let taking_part = scene.surface_ids().filter(|id| scene.surface(*id).role != Role::Excluded);
+    let triangles = taking_part.flat_map(|id| scene.mesh_of(id).triangles.iter().map(move |triangle| (id, triangle)));
+    let mut lengths: Vec<f32> = triangles
+        .step_by(step)
+        .map(|(id, triangle)| {
+            let (mesh, to_world) = (scene.mesh_of(id), scene.surface(id).to_world);
+            let [a, b, c] = triangle.map(|vertex| to_world.transform_point3(mesh.positions[vertex as usize]));
+            a.distance(b).max(b.distance(c)).max(c.distance(a))
+        })
+        .collect();
+    lengths.sort_unstable_by(f32::total_cmp);
+    lengths.get(lengths.len() / 2).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,10 +6,15 @@
 
 mod gltf;
 mod mtl;
+mod mtl_materials;
+mod names;
 mod obj;
 mod outdoors;
 mod pictures;
+mod polygon;
+mod scale;
 mod source;
+mod text;
 
 use std::path::Path;
 
@@ -97,7 +102,23 @@ pub enum SceneError {
 /// When the file cannot be read, is not what its name says, refers to a buffer that is not there, or has no triangles.
 /// Everything else that is wrong is repaired and said in [`Loaded::warnings`].
 pub fn load(name: &str) -> Result<Loaded, SceneError> {
-    load_for(name, Purpose::Bake)
+    load_with(name, &SceneOptions::default())
+}
+
+/// [`load`], with a say in how the file's numbers are meant.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(name: &str, options: &SceneOptions) -> Result<Loaded, SceneError> {
+    load_for(name, Purpose::Bake, options)
+}
+
+/// How the numbers of a file are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SceneOptions {
+    /// Meters that one unit of length of the file is; one when `None`. Lamps of the file keep their intensities, and
+    /// built-in scenes their size.
+    pub scale: Option<f32>,
 }
 
 /// [`load`] with everything that pictures show and bakes do not: normal maps, textures of clear coats, and glass that
@@ -106,7 +127,15 @@ pub fn load(name: &str) -> Result<Loaded, SceneError> {
 /// # Errors
 /// As [`load`].
 pub fn load_for_pictures(name: &str) -> Result<Loaded, SceneError> {
-    let loaded = load_for(name, Purpose::Picture)?;
+    load_for_pictures_with(name, &SceneOptions::default())
+}
+
+/// [`load_for_pictures`], with a say in how the file's numbers are meant.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_for_pictures_with(name: &str, options: &SceneOptions) -> Result<Loaded, SceneError> {
+    let loaded = load_for(name, Purpose::Picture, options)?;
     Ok(Loaded { scene: loaded.scene.with_solid_glass(), ..loaded })
 }
 
@@ -117,7 +146,7 @@ enum Purpose {
     Picture,
 }
 
-fn load_for(name: &str, purpose: Purpose) -> Result<Loaded, SceneError> {
+fn load_for(name: &str, purpose: Purpose, options: &SceneOptions) -> Result<Loaded, SceneError> {
     if let Some(name) = name.strip_prefix("builtin:") {
         let (scene, cameras) = builtin::open(name).ok_or_else(|| unknown_builtin(name))?;
         return Ok(Loaded { scene, cameras, ..Loaded::default() });
@@ -131,6 +160,9 @@ fn load_for(name: &str, purpose: Purpose) -> Result<Loaded, SceneError> {
         "obj" => obj::read(&read()?, &source)?,
         _ => return Err(SceneError::UnknownFormat { file: name.to_owned() }),
     };
+    if let Some(factor) = options.scale {
+        scale::apply(&mut loaded, factor);
+    }
     loaded.warnings.extend(check::repair(&mut loaded.scene));
     if loaded.scene.triangle_count() == 0 {
         let is_skipped = |problem: &&Problem| matches!(problem, Problem::SkippedPrimitive { .. });

@@ -1,137 +1,253 @@
-//! Materials of `.mtl` files: `Kd`, `Ke`, `d`, `Tr`, `Pr`, `Pm`, `map_Kd`, `map_Ke`.
+//! Materials of `.mtl` files: `Kd`, `Ke`, `d`, `Tr`, `Pr`, `Pm`, `map_Kd`, `map_Ke`, `map_d`.
 //!
-//! Colours are taken as linear. `d` below one makes a blended material; `Pr` (roughness) or `Pm` (metalness) one that
-//! shines, where others are matt: `Ks` and `Ns` have no meaning that files agree on.
+//! Colors are taken as linear. `d` below one makes a blended material; `Pr` (roughness) or `Pm` (metalness) one that
+//! shines, where others are matt: `Ks` and `Ns` have no meaning that files agree on. A factor of zero on a picture, as
+//! some exporters write it, is one, as in Blender.
 
 use std::collections::HashMap;
 
-use glam::Vec3;
+use glam::{Affine2, Vec2, Vec3};
 
-use crate::scene::{AlphaMode, Material};
+use super::names::unquoted;
+use super::text::{for_each_line, without_comment};
+use crate::scene::{AlphaMode, Material, Problem};
 
 /// Reflectance where a file says none.
 pub(super) const DEFAULT_REFLECTANCE: Vec3 = Vec3::splat(0.8);
 
-/// A material and the pictures that it wants, by file name.
+/// A material and the pictures that it wants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MtlMaterial {
     pub material: Material,
-    pub base_color_file: Option<String>,
-    pub emission_file: Option<String>,
+    pub base_color: Option<Map>,
+    pub emission: Option<Map>,
+    pub opacity: Option<Map>,
 }
 
-/// How many values follow an option of a `map_` line; the options themselves are not needed.
-const MAP_OPTIONS: [(&str, usize); 11] = [
+/// A picture and the options that say how it is laid on the surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// The file's name as written, without quotes.
+    pub file: String,
+    /// `-s`: how often the picture is repeated in a unit of the coordinates.
+    pub scale: Vec2,
+    /// `-o`: what is added to the scaled coordinates.
+    pub offset: Vec2,
+    /// `-clamp on`: the picture is not repeated.
+    pub is_clamped: bool,
+    /// `-mm`: what is added to the picture's values, and what they are multiplied by before.
+    pub base_and_gain: [f32; 2],
+    /// `-imfchan`: the channel that a single number is read from.
+    pub channel: Option<char>,
+    /// The picture says how transparent the surface is, not how opaque.
+    pub is_inverted: bool,
+}
+
+impl Map {
+    /// From our texture coordinates, which count from the top, to the picture's.
+    pub fn uv_transform(&self) -> Affine2 {
+        let offset = Vec2::new(self.offset.x, 1.0 - self.scale.y - self.offset.y);
+        Affine2::from_scale_angle_translation(self.scale, 0.0, offset)
+    }
+}
+
+/// How many words follow an option of a `map_` line that is not needed.
+const OTHER_OPTIONS: [(&str, usize); 8] = [
     ("-blendu", 1),
     ("-blendv", 1),
     ("-cc", 1),
-    ("-clamp", 1),
     ("-texres", 1),
-    ("-imfchan", 1),
     ("-boost", 1),
     ("-bm", 1),
-    ("-mm", 2),
     ("-type", 1),
     ("-colorspace", 1),
 ];
-/// Options that are followed by one to three numbers.
-const VECTOR_OPTIONS: [&str; 3] = ["-o", "-s", "-t"];
 
-/// Reads all materials. Lines that make no sense are passed over: a material without them is still one.
-pub fn read(text: &str) -> Vec<MtlMaterial> {
-    let mut materials: Vec<MtlMaterial> = Vec::new();
+/// A material and what of its lines is only understood when all have been read.
+struct Entry {
+    result: MtlMaterial,
+    opacity: Option<f32>,
+    transparency: Option<f32>,
+}
+
+/// Reads all materials, and says where their author must have meant something else than what is written.
+///
+/// Lines that make no sense are passed over: a material without them is still one.
+pub fn read(text: &str) -> (Vec<MtlMaterial>, Vec<Problem>) {
+    // To MeshLab, Tr is what d is to others.
+    let tr_is_opacity = text.lines().any(|line| line.starts_with('#') && line.contains("Meshlab"));
+    let mut entries: Vec<Entry> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut current = None;
-    for line in text.lines().map(str::trim) {
-        let (keyword, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
+    for_each_line(text, |_, keyword, rest| {
         if keyword == "newmtl" {
             current = Some(*known.entry(rest.to_owned()).or_insert_with(|| {
                 let material = Material::diffuse(rest, DEFAULT_REFLECTANCE);
-                materials.push(MtlMaterial { material, base_color_file: None, emission_file: None });
-                materials.len() - 1
+                let result = MtlMaterial { material, base_color: None, emission: None, opacity: None };
+                entries.push(Entry { result, opacity: None, transparency: None });
+                entries.len() - 1
             }));
         } else if let Some(index) = current {
-            set(&mut materials[index], keyword, rest);
+            let entry: &mut Entry = &mut entries[index];
+            match keyword {
+                "d" => entry.opacity = last_number(rest),
+                "tr" if tr_is_opacity => entry.opacity = entry.opacity.or(last_number(rest)),
+                "tr" => entry.transparency = last_number(rest),
+                _ => set(&mut entry.result, keyword, rest),
+            }
         }
-    }
-    materials
+    });
+    let mut problems = Vec::new();
+    let materials = entries.into_iter().map(|entry| finished(entry, &mut problems)).collect();
+    (materials, problems)
+}
+
+/// The last word, which options may stand before, if it is a finite number.
+fn last_number(value: &str) -> Option<f32> {
+    without_comment(value).split_whitespace().next_back()?.parse().ok().filter(|number: &f32| number.is_finite())
 }
 
 fn set(entry: &mut MtlMaterial, keyword: &str, value: &str) {
-    let number = || value.split_whitespace().next_back().and_then(|number| number.parse::<f32>().ok());
+    let material = &mut entry.material;
     match keyword {
-        "Kd" => {
+        "kd" => {
             if let Some(color) = color(value) {
-                entry.material.base_color = color.extend(entry.material.base_color.w);
+                material.base_color = color.extend(material.base_color.w);
             }
         }
-        "Ke" => entry.material.emission = color(value).unwrap_or(entry.material.emission),
-        "Pr" => set_shine(&mut entry.material, number(), |material, roughness| {
+        "ke" => material.emission = color(value).unwrap_or(material.emission),
+        "pr" => set_shine(material, last_number(value), |material, roughness| {
             material.perceptual_roughness = roughness;
         }),
-        "Pm" => set_shine(&mut entry.material, number(), |material, metallic| material.metallic = metallic),
-        "d" => set_opacity(&mut entry.material, number()),
-        "Tr" => set_opacity(&mut entry.material, number().map(|transparency| 1.0 - transparency)),
-        "map_Kd" => entry.base_color_file = picture_file(value),
-        "map_Ke" => entry.emission_file = picture_file(value),
+        "pm" => set_shine(material, last_number(value), |material, metallic| material.metallic = metallic),
+        "map_kd" => entry.base_color = map(value),
+        "map_ke" => entry.emission = map(value),
+        "map_d" | "map_opacity" => entry.opacity = map(value),
+        "map_tr" => entry.opacity = map(value).map(|map| Map { is_inverted: true, ..map }),
         _ => {}
     }
 }
 
-fn set_opacity(material: &mut Material, opacity: Option<f32>) {
-    let Some(opacity) = opacity.filter(|opacity| opacity.is_finite()) else { return };
-    material.base_color.w = opacity.clamp(0.0, 1.0);
-    material.alpha = if opacity < 1.0 { AlphaMode::Blend } else { AlphaMode::Opaque };
-}
-
 fn set_shine(material: &mut Material, number: Option<f32>, set: fn(&mut Material, f32)) {
-    let Some(number) = number.filter(|number| number.is_finite()) else { return };
+    let Some(number) = number else { return };
     set(material, number.clamp(0.0, 1.0));
     material.reflectance = Material::default().reflectance;
+}
+
+/// Sets what several lines decide together.
+fn finished(entry: Entry, problems: &mut Vec<Problem>) -> MtlMaterial {
+    let Entry { mut result, opacity, transparency } = entry;
+    let material = &mut result.material;
+    let mut guess = |guess: &str| {
+        problems.push(Problem::GuessedMaterial { material: material.name.clone(), guess: guess.to_owned() });
+    };
+    let opacity = match (opacity, transparency) {
+        // Exporters write both, and do not agree on Tr.
+        (Some(opacity), _) => Some(opacity),
+        (None, Some(transparency)) if transparency >= 1.0 => {
+            guess("has Tr 1 and no d, which some exporters write for opaque: it is opaque; give it d 0 to hide it");
+            Some(1.0)
+        }
+        (None, transparency) => transparency.map(|transparency| 1.0 - transparency),
+    };
+    if opacity.is_some_and(|opacity| opacity <= 0.0) {
+        guess("has d 0: no light meets it; give it d 1 if it is meant to be seen");
+    }
+    if result.base_color.is_some() && material.base_color.truncate() == Vec3::ZERO {
+        guess("has Kd 0 beside map_Kd, a product that is black: the picture alone is used; give it Kd 1 1 1");
+        material.base_color = Vec3::ONE.extend(material.base_color.w);
+    }
+    if result.emission.is_some() && material.emission == Vec3::ZERO {
+        guess("has map_Ke without a Ke: the picture's white is 1 cd/m2; give it a Ke in cd/m2");
+        material.emission = Vec3::ONE;
+    }
+    if let Some(opacity) = opacity {
+        material.base_color.w = opacity.clamp(0.0, 1.0);
+        material.alpha = if opacity < 1.0 { AlphaMode::Blend } else { AlphaMode::Opaque };
+    }
+    result
 }
 
 /// Three numbers, or one for all channels.
 fn color(value: &str) -> Option<Vec3> {
     let channels: Vec<f32> = value.split_whitespace().map_while(|number| number.parse().ok()).collect();
     match channels[..] {
-        [grey] => Some(Vec3::splat(grey)),
+        [gray] => Some(Vec3::splat(gray)),
         [r, g, b, ..] => Some(Vec3::new(r, g, b)),
         _ => None,
     }
 }
 
-/// The file name behind the options, spaces and all.
-fn picture_file(value: &str) -> Option<String> {
+/// The picture of a `map_` line: options, then a file name, blanks and all.
+fn map(value: &str) -> Option<Map> {
+    let mut map = Map {
+        file: String::new(),
+        scale: Vec2::ONE,
+        offset: Vec2::ZERO,
+        is_clamped: false,
+        base_and_gain: [0.0, 1.0],
+        channel: None,
+        is_inverted: false,
+    };
+    let pair = |[u, v, _]: [f32; 3]| Vec2::new(u, v);
     let mut rest = value;
     while rest.starts_with('-') {
         let (option, behind) = rest.split_once(char::is_whitespace)?;
         rest = behind.trim_start();
-        if VECTOR_OPTIONS.contains(&option) {
-            for _ in 0..3 {
-                let (word, behind) = rest.split_once(char::is_whitespace)?;
-                if word.parse::<f32>().is_err() {
-                    break;
-                }
-                rest = behind.trim_start();
+        match option {
+            "-s" => map.scale = pair(numbers(&mut rest, [1.0; 3])),
+            "-o" => map.offset = pair(numbers(&mut rest, [0.0; 3])),
+            "-t" => _ = numbers(&mut rest, [0.0; 3]),
+            "-mm" => {
+                let [base, gain, _] = numbers(&mut rest, [0.0, 1.0, 0.0]);
+                map.base_and_gain = [base, gain];
             }
-        } else {
-            let count = MAP_OPTIONS.iter().find(|(known, _)| *known == option).map_or(0, |(_, count)| *count);
-            for _ in 0..count {
-                rest = rest.split_once(char::is_whitespace)?.1.trim_start();
+            "-clamp" => map.is_clamped = word(&mut rest)?.eq_ignore_ascii_case("on"),
+            "-imfchan" => map.channel = word(&mut rest)?.chars().next(),
+            _ => {
+                let count = OTHER_OPTIONS.iter().find(|(known, _)| *known == option).map_or(0, |(_, count)| *count);
+                for _ in 0..count {
+                    word(&mut rest)?;
+                }
             }
         }
     }
-    (!rest.is_empty()).then(|| rest.to_owned())
+    map.file = unquoted(rest).to_owned();
+    (!map.file.is_empty()).then_some(map)
+}
+
+/// Takes the next word, if another follows it: the last one is the file.
+fn word<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let (word, behind) = rest.split_once(char::is_whitespace)?;
+    *rest = behind.trim_start();
+    Some(word)
+}
+
+/// Takes up to three numbers; the others are as given.
+fn numbers(rest: &mut &str, mut numbers: [f32; 3]) -> [f32; 3] {
+    for number in &mut numbers {
+        let mut behind = *rest;
+        let Some(value) = word(&mut behind).and_then(|word| word.parse().ok()).filter(|value: &f32| value.is_finite())
+        else {
+            break;
+        };
+        *number = value;
+        *rest = behind;
+    }
+    numbers
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn materials(text: &str) -> Vec<MtlMaterial> {
+        read(text).0
+    }
+
     #[test]
     fn diffuse_emission_opacity_and_textures_are_read() {
-        let materials = read(
+        let materials = materials(
             "# a comment\nnewmtl red wall\nKd 0.5 0.25 0\n\tKe 2 1 0.5\r\nmap_Kd -s 2 2 1 -clamp on my brick.png\n\
              newmtl glass\nd 0.25\nnewmtl grey\nKd 0.5\nTr 0\n",
         );
@@ -139,14 +255,51 @@ mod tests {
         assert_eq!(red.material.name, "red wall");
         assert_eq!(red.material.base_color.truncate(), Vec3::new(0.5, 0.25, 0.0));
         assert_eq!(red.material.emission, Vec3::new(2.0, 1.0, 0.5));
-        assert_eq!(red.base_color_file.as_deref(), Some("my brick.png"));
+        assert_eq!(red.base_color.as_ref().map(|map| map.file.as_str()), Some("my brick.png"));
         assert_eq!((glass.material.alpha, glass.material.base_color.w), (AlphaMode::Blend, 0.25));
         assert_eq!((grey.material.alpha, grey.material.base_color.x), (AlphaMode::Opaque, 0.5));
     }
 
     #[test]
+    fn options_of_pictures_are_read_in_any_order() {
+        let text = "newmtl a\nMAP_kd\t-bm 1 -o 0.5 -mm 0.1 0.8 -imfchan l -s 4 2 1 \"C:\\my maps\\wood 1.png\"\n";
+        let map = materials(text)[0].base_color.clone().unwrap();
+        assert_eq!(map.file, "C:\\my maps\\wood 1.png");
+        assert_eq!((map.scale, map.offset), (Vec2::new(4.0, 2.0), Vec2::new(0.5, 0.0)));
+        assert_eq!((map.base_and_gain, map.channel, map.is_clamped), ([0.1, 0.8], Some('l'), false));
+        // The file's lower left corner is ours at (0, 1), and shows the picture's place (0.5, 0) from below.
+        let place = map.uv_transform().transform_point2(Vec2::Y);
+        assert!((place - Vec2::new(0.5, 1.0)).length() < 1e-6, "{place}");
+    }
+
+    #[test]
+    fn d_counts_before_tr_and_tr_one_alone_is_taken_for_opaque_with_a_warning() {
+        for (lines, opacity, warns) in [
+            ("d 1.0\nTr 1.0", 1.0, false),
+            ("Tr 1\nd 0.5", 0.5, false),
+            ("Tr 0.25", 0.75, false),
+            ("Tr 1.0", 1.0, true),
+            ("d -halo 0.5", 0.5, false),
+            ("d 0", 0.0, true),
+        ] {
+            let (materials, problems) = read(&format!("newmtl a\n{lines}\n"));
+            assert_eq!(materials[0].material.base_color.w, opacity, "{lines}");
+            assert_eq!(!problems.is_empty(), warns, "{lines}: {problems:?}");
+        }
+        let (materials, problems) = read("# Converted by Meshlab Group\nnewmtl a\nTr 0.3\n");
+        assert_eq!((materials[0].material.base_color.w, problems.len()), (0.3, 0));
+    }
+
+    #[test]
+    fn a_factor_of_zero_on_a_picture_is_one() {
+        let (materials, problems) = read("newmtl a\nKd 0 0 0\nmap_Kd a.png\nKe 0 0 0\nmap_Ke b.png\n");
+        assert_eq!(materials[0].material.base_color.truncate(), Vec3::ONE);
+        assert_eq!((materials[0].material.emission, problems.len()), (Vec3::ONE, 2));
+    }
+
+    #[test]
     fn roughness_and_metalness_make_a_material_shine() {
-        let materials = read("newmtl brass\nKd 0.7 0.5 0.2\nPm 1\nPr 0.3\nnewmtl wall\nKs 1 1 1\nNs 200\n");
+        let materials = materials("newmtl brass\nKd 0.7 0.5 0.2\nPm 1\nPr 0.3\nnewmtl wall\nKs 1 1 1\nNs 200\n");
         let [brass, wall] = &materials[..] else { panic!("{materials:?}") };
         assert_eq!((brass.material.metallic, brass.material.perceptual_roughness), (1.0, 0.3));
         assert_eq!((brass.material.reflectance, wall.material.reflectance), (Vec3::splat(0.5), Vec3::ZERO));
@@ -154,8 +307,8 @@ mod tests {
 
     #[test]
     fn lines_that_make_no_sense_change_nothing() {
-        let materials = read("Kd 1 1 1\nnewmtl a\nKd x y\nd nan\nmap_Kd -s\nKe\n");
+        let materials = materials("Kd 1 1 1\nnewmtl a\nKd x y\nd nan\nmap_Kd -s\nKe\n");
         assert_eq!(materials[0].material, Material::diffuse("a", DEFAULT_REFLECTANCE));
-        assert_eq!(materials[0].base_color_file, None);
+        assert_eq!(materials[0].base_color, None);
     }
 }

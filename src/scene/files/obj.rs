@@ -1,34 +1,34 @@
 //! Wavefront OBJ (`004` item 1): all four face forms, negative indices, polygons, and `.mtl` materials.
 //!
-//! Each object or group becomes a surface for each material in it. Polygons are cut into fans. Fronts are
-//! counter-clockwise and single-sided, as the format knows no other way. Faces without a material are light grey.
+//! Each object or group becomes a surface for each material in it. Fronts are counter-clockwise and single-sided, as the
+//! format knows no other way. Faces without a material are light grey.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::mtl::{self, DEFAULT_REFLECTANCE, MtlMaterial};
-use super::pictures::{self, ColorSpace};
+use super::mtl::DEFAULT_REFLECTANCE;
+use super::mtl_materials::Materials;
 use super::source::Source;
-use super::{Loaded, SceneError};
-use crate::scene::{
-    Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey, TextureId, TextureRef, Wrap,
-};
+use super::text::{self, without_comment};
+use super::{Loaded, SceneError, polygon};
+use crate::scene::{Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey};
 
 /// Reads an `.obj` file's bytes.
 pub fn read(bytes: &[u8], source: &Source) -> Result<Loaded, SceneError> {
-    if bytes.contains(&0) {
-        return Err(SceneError::Malformed {
-            file: source.name.clone(),
-            reason: "it holds bytes that are no text".to_owned(),
-        });
-    }
-    let text = String::from_utf8_lossy(bytes).replace("\\\r\n", " ").replace("\\\n", " ");
+    let text = text::decode(bytes).ok_or_else(|| SceneError::Malformed {
+        file: source.name.clone(),
+        reason: "it holds bytes that are no text".to_owned(),
+    })?;
     let mut reader = Reader::new(source);
-    for (number, line) in text.lines().enumerate() {
-        reader.read_line(number + 1, line);
-    }
+    // Some files name their materials before they say where those are.
+    text::for_each_line(&text, |_, keyword, rest| {
+        if keyword == "mtllib" {
+            reader.materials.read_files(rest);
+        }
+    });
+    text::for_each_line(&text, |number, keyword, rest| reader.read_line(number, keyword, rest));
     Ok(reader.finish())
 }
 
@@ -57,11 +57,16 @@ struct Reader<'a> {
     groups_in: HashMap<String, usize>,
     object: String,
     material: Option<MaterialId>,
-    material_of: HashMap<String, MaterialId>,
-    loaded: Loaded,
+    /// That of faces that name none.
+    default_material: Option<MaterialId>,
+    materials: Materials<'a>,
     /// Faults by kind: the first line, and how many more.
-    faults: Vec<(&'static str, usize, usize)>,
+    faults: Vec<(Fault, usize, usize)>,
+    fault_of: HashMap<Fault, usize>,
 }
+
+/// What is wrong with a line, and what is done about it.
+type Fault = std::borrow::Cow<'static, str>;
 
 impl<'a> Reader<'a> {
     fn new(source: &'a Source) -> Self {
@@ -75,51 +80,69 @@ impl<'a> Reader<'a> {
             groups_in: HashMap::new(),
             object: "object".to_owned(),
             material: None,
-            material_of: HashMap::new(),
-            loaded: Loaded::default(),
+            default_material: None,
+            materials: Materials::new(source),
             faults: Vec::new(),
+            fault_of: HashMap::new(),
         }
     }
 
-    fn read_line(&mut self, number: usize, line: &str) {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        let (keyword, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
-        let mut result = Ok(());
-        match keyword {
-            "v" => self.positions.push(Vec3::from_array(numbers(rest))),
-            "vn" => self.normals.push(Vec3::from_array(numbers(rest))),
+    fn read_line(&mut self, number: usize, keyword: &str, rest: &str) {
+        let result = match keyword {
+            "v" => {
+                self.positions.push(Vec3::from_array(numbers(rest)));
+                Ok(())
+            }
+            "vn" => {
+                self.normals.push(Vec3::from_array(numbers(rest)));
+                Ok(())
+            }
             "vt" => {
                 let [u, v] = numbers(rest);
                 // The format counts v from the bottom.
                 self.uv.push(Vec2::new(u, 1.0 - v));
+                Ok(())
             }
-            "f" => result = self.read_face(rest),
-            "o" | "g" => self.object = if rest.is_empty() { "object".to_owned() } else { rest.to_owned() },
-            "usemtl" => {
-                self.material = self.material_of.get(rest).copied();
-                if self.material.is_none() {
-                    result = Err("an unknown material is used; light grey is used instead");
-                }
+            "f" | "fo" => self.read_face(without_comment(rest)),
+            "o" | "g" => {
+                self.object = if rest.is_empty() { "object".to_owned() } else { rest.to_owned() };
+                Ok(())
             }
-            "mtllib" => self.read_materials(rest),
-            _ => {}
-        }
+            "usemtl" => self.use_material(rest),
+            "surf" => Err("a free-form surface is left out: export polygons".into()),
+            _ => Ok(()),
+        };
         if let Err(fault) = result {
-            match self.faults.iter_mut().find(|(known, ..)| *known == fault) {
-                Some((_, _, more)) => *more += 1,
-                None => self.faults.push((fault, number, 0)),
+            match self.fault_of.get(&fault) {
+                Some(&known) => self.faults[known].2 += 1,
+                None => {
+                    self.fault_of.insert(fault.clone(), self.faults.len());
+                    self.faults.push((fault, number, 0));
+                }
             }
         }
     }
 
-    fn read_face(&mut self, rest: &str) -> Result<(), &'static str> {
+    fn use_material(&mut self, name: &str) -> Result<(), Fault> {
+        self.material = self.materials.get(name);
+        if self.material.is_none() {
+            return Err("an unknown material is used; light grey is used instead".into());
+        }
+        Ok(())
+    }
+
+    fn read_face(&mut self, rest: &str) -> Result<(), Fault> {
         let mut corners: Vec<Corner> = Vec::with_capacity(4);
         for word in rest.split_whitespace() {
             corners.push(self.corner(word)?);
         }
         if corners.len() < 3 {
-            return Err("a face has fewer than three corners and is left out");
+            return Err("a face has fewer than three corners and is left out".into());
+        }
+        let places: Vec<Vec3> = corners.iter().map(|&(position, ..)| self.positions[position]).collect();
+        let cut = polygon::triangulate(&places);
+        if cut.triangles.is_empty() {
+            return Err("a face has no area and is left out".into());
         }
         let group = self.current_group();
         let (positions, uv, normals) = (&self.positions, &self.uv, &self.normals);
@@ -139,12 +162,19 @@ impl<'a> Reader<'a> {
                 })
             })
             .collect();
-        group.mesh.triangles.extend(vertices[1..].windows(2).map(|edge| [vertices[0], edge[0], edge[1]]));
+        group.mesh.triangles.extend(cut.triangles.iter().map(|corners| corners.map(|corner| vertices[corner])));
+        if cut.crosses_itself {
+            let object = &self.object;
+            return Err(format!(
+                "a face of object '{object}' crosses itself, so parts of it are covered twice or not at all: split it"
+            )
+            .into());
+        }
         Ok(())
     }
 
     /// `v`, `v/vt`, `v/vt/vn` or `v//vn`.
-    fn corner(&self, word: &str) -> Result<Corner, &'static str> {
+    fn corner(&self, word: &str) -> Result<Corner, Fault> {
         let mut parts = word.split('/');
         let position = index(parts.next().unwrap_or_default(), self.positions.len())?;
         let mut optional = |length| match parts.next() {
@@ -176,82 +206,20 @@ impl<'a> Reader<'a> {
     }
 
     fn default_material(&mut self) -> MaterialId {
-        // No name in a file is empty.
-        *self.material_of.entry(String::new()).or_insert_with(|| {
-            let materials = &mut self.loaded.scene.materials;
-            materials.push(Material::diffuse("none", DEFAULT_REFLECTANCE));
-            MaterialId::from_index(materials.len() - 1)
-        })
+        *self.default_material.get_or_insert_with(|| self.materials.add(Material::diffuse("none", DEFAULT_REFLECTANCE)))
     }
 
-    /// Reads the material files of a `mtllib` line: one name, which may have spaces in it, or several.
-    fn read_materials(&mut self, names: &str) {
-        let whole = self.source.fetch(names);
-        let files: Vec<_> = match whole {
-            Ok(bytes) => vec![(names, Ok(bytes))],
-            Err(_) => names.split_whitespace().map(|name| (name, self.source.fetch(name))).collect(),
-        };
-        for (name, content) in files {
-            match content {
-                Ok(bytes) => {
-                    for material in mtl::read(&String::from_utf8_lossy(&bytes)) {
-                        self.add_material(material);
-                    }
-                }
-                Err(error) => self
-                    .loaded
-                    .warnings
-                    .push(Problem::MissingMaterials { file: name.to_owned(), reason: error.to_string() }),
-            }
-        }
-    }
-
-    fn add_material(&mut self, entry: MtlMaterial) {
-        let MtlMaterial { mut material, base_color_file, emission_file } = entry;
-        material.base_color_texture = self.texture(&material, base_color_file);
-        material.emission_texture = self.texture(&material, emission_file.filter(|_| material.is_emissive()));
-        let id = MaterialId::from_index(self.loaded.scene.materials.len());
-        // The first material of a name is the one that counts.
-        self.material_of.entry(material.name.clone()).or_insert(id);
-        self.loaded.scene.materials.push(material);
-    }
-
-    fn texture(&mut self, material: &Material, file: Option<String>) -> Option<TextureRef> {
-        let file = file?.replace('\\', "/");
-        let textures = &mut self.loaded.scene.textures;
-        let known = textures.iter().position(|texture| texture.name == file);
-        let decoded = || {
-            let bytes = self.source.fetch(&file).map_err(|error| error.to_string())?;
-            pictures::decode(&file, &bytes, ColorSpace::Srgb, [Wrap::Repeat; 2])
-        };
-        let index = known.map_or_else(
-            || {
-                textures.push(Arc::new(decoded()?));
-                Ok::<_, String>(textures.len() - 1)
-            },
-            Ok,
-        );
-        match index {
-            Ok(index) => Some(TextureRef::new(TextureId::from_index(index))),
-            Err(reason) => {
-                let material = material.name.clone();
-                self.loaded.warnings.push(Problem::MissingTexture { material, texture: file, reason });
-                None
-            }
-        }
-    }
-
-    fn finish(mut self) -> Loaded {
+    fn finish(self) -> Loaded {
         let file = self.source.name.clone();
-        self.loaded.warnings.extend(self.faults.into_iter().map(|(reason, line, more)| Problem::BadLine {
+        let mut loaded = self.materials.finish();
+        loaded.warnings.extend(self.faults.into_iter().map(|(reason, line, more)| Problem::BadLine {
             file: file.clone(),
             line,
-            reason: reason.to_owned(),
+            reason: reason.into_owned(),
             more,
         }));
-        let scene = &mut self.loaded.scene;
-        self.groups.into_iter().for_each(|group| add_group(scene, group));
-        self.loaded
+        self.groups.into_iter().for_each(|group| add_group(&mut loaded.scene, group));
+        loaded
     }
 }
 
@@ -269,7 +237,7 @@ fn add_group(scene: &mut Scene, mut group: Group) {
 }
 
 /// The place in a list of `length` that a one-based or negative index means, `None` when it lies outside.
-fn index(word: &str, length: usize) -> Result<Option<usize>, &'static str> {
+fn index(word: &str, length: usize) -> Result<Option<usize>, Fault> {
     let number: i64 = word.parse().map_err(|_| "a face has a corner that is no number and is left out")?;
     let length = length as i64;
     let index = if number < 0 { length.saturating_add(number) } else { number - 1 };
@@ -317,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_become_fans_and_share_their_vertices() {
+    fn convex_polygons_become_fans_and_share_their_vertices() {
         let loaded = parse(&format!("{SQUARE}f 1 2 3 4\nf 1 3 \\\n 4 # continued\n"));
         let mesh = &loaded.scene.meshes[0];
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 2, 3]]);
@@ -351,6 +319,60 @@ mod tests {
         assert!(sentences[1].starts_with("square.obj, line 11:") && sentences[1].contains("1 more"), "{sentences:?}");
         assert_eq!(loaded.scene.triangle_count(), 2);
         assert_eq!(loaded.scene.materials[0].base_color.truncate(), DEFAULT_REFLECTANCE);
+    }
+
+    fn area(loaded: &Loaded) -> f32 {
+        let area = |id| -> f32 {
+            let mesh = loaded.scene.mesh_of(id);
+            let corners = mesh.triangles.iter().map(|corners| corners.map(|corner| mesh.positions[corner as usize]));
+            corners.map(|[a, b, c]| (b - a).cross(c - a).length() * 0.5).sum()
+        };
+        loaded.scene.surface_ids().map(area).sum()
+    }
+
+    #[test]
+    fn a_wall_around_a_doorway_keeps_it_open_and_its_attributes() {
+        let wall = "v 0 0 0\nv 1 0 0\nv 1 2 0\nv 2 2 0\nv 2 0 0\nv 3 0 0\nv 3 3 0\nv 0 3 0\n";
+        let uv = "vt 0 0\nvt .3 0\nvt .3 .7\nvt .7 .7\nvt .7 0\nvt 1 0\nvt 1 1\nvt 0 1\n";
+        let loaded = parse(&format!("{wall}{uv}f 1/1 2/2 3/3 4/4 5/5 6/6 7/7 8/8\n"));
+        assert!((area(&loaded) - 7.0).abs() < 1e-5 && loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let mesh = &loaded.scene.meshes[0];
+        assert_eq!((mesh.positions.len(), mesh.uv0[2]), (8, Vec2::new(0.3, 1.0 - 0.7)));
+    }
+
+    #[test]
+    fn a_face_that_crosses_itself_is_named_with_its_object_and_line() {
+        let loaded = parse(&format!("{SQUARE}o bow tie\nf 1 3 2 4\nf 1 2 3 4\nf 1 3 2 4\n"));
+        let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
+        let sentence = warning.to_string();
+        assert!(sentence.starts_with("square.obj, line 11:") && sentence.contains("'bow tie'"), "{sentence}");
+        assert!(sentence.contains("1 more"), "{sentence}");
+    }
+
+    #[test]
+    fn files_of_other_systems_are_read_as_any_other() {
+        let text = format!("{SQUARE}f 1/1/1 2/2/1 3/3/1 4/4/1\n");
+        let expected = parse(&text).scene.meshes;
+        for other in [format!("\u{feff}{text}"), text.replace('\n', "\r"), text.replace('\n', "\r\n")] {
+            let loaded = parse(&other);
+            assert!(loaded.warnings.is_empty());
+            assert_eq!(loaded.scene.meshes, expected, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn materials_are_found_by_names_with_marks_and_before_their_file_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("sub")).unwrap();
+        std::fs::write(directory.path().join("sub/Paints.mtl"), "\u{feff}newmtl Wall #25 \nKd 1 0 0\nnewmtl b#1\n")
+            .unwrap();
+        let text = format!("{SQUARE}usemtl Wall #25\nf 1 2 3\nusemtl b#1\nf 1 3 4\nmtllib .\\sub\\paints.mtl # old\n");
+        let loaded = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let names: Vec<&str> =
+            loaded.scene.surface_ids().map(|id| loaded.scene.material_of(id).name.as_str()).collect();
+        assert_eq!(names, ["Wall #25", "b#1"]);
+        assert_eq!(loaded.scene.materials[0].base_color.truncate(), Vec3::X);
     }
 
     proptest::proptest! {

@@ -1,9 +1,11 @@
 //! Fetching what a file refers to.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+
+use super::names::unquoted;
 
 /// Where a scene file lies, and so what its references mean.
 #[derive(Clone, Debug)]
@@ -49,6 +51,53 @@ impl Source {
         let path = if plain.is_file() { plain } else { self.directory.join(decode_percent(uri)) };
         Ok(std::fs::read(path)?)
     }
+
+    /// The file that a name in an `.obj` or `.mtl` file means, in a folder or else beside the scene file.
+    ///
+    /// Such names come from other machines: they may have backslashes, quotes, another case, a comment behind them, or
+    /// folders that are not here. A file that is named exactly is preferred; without any, the result does not exist.
+    pub fn find(&self, name: &str, folder: Option<&Path>) -> Result<PathBuf, FetchError> {
+        if name.contains("://") {
+            return Err(FetchError::Remote);
+        }
+        let unquoted = unquoted(name);
+        let with_slashes = unquoted.replace('\\', "/");
+        let decoded = decode_percent(&with_slashes);
+        let uncommented = with_slashes.rsplit_once('#').map_or("", |(before, _)| before.trim_end());
+        let file_name = with_slashes.rsplit('/').next().unwrap_or_default();
+        let folders = || folder.into_iter().chain([self.directory.as_path()]);
+        let names = [name, unquoted, &with_slashes, &decoded, uncommented, file_name];
+        let found = names.into_iter().filter(|name| !name.is_empty()).find_map(|name| {
+            folders()
+                .map(|folder| folder.join(name))
+                .find(|path| path.is_file())
+                .or_else(|| folders().find_map(|folder| in_any_case(folder, name)))
+        });
+        Ok(found.unwrap_or_else(|| folder.unwrap_or(&self.directory).join(with_slashes)))
+    }
+}
+
+/// The file of a relative name, upper and lower case being the same.
+fn in_any_case(folder: &Path, name: &str) -> Option<PathBuf> {
+    let mut path = folder.to_path_buf();
+    for part in Path::new(name).components() {
+        let exact = path.join(part);
+        path = match part {
+            Component::Normal(part) if !exact.exists() => {
+                let wanted = part.to_str()?.to_lowercase();
+                let listing =
+                    std::fs::read_dir(if path.as_os_str().is_empty() { Path::new(".") } else { &path }).ok()?;
+                let mut alike: Vec<PathBuf> = listing
+                    .filter_map(|entry| Some(entry.ok()?.path()))
+                    .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().to_lowercase() == wanted))
+                    .collect();
+                alike.sort();
+                alike.into_iter().next()?
+            }
+            _ => exact,
+        };
+    }
+    path.is_file().then_some(path)
 }
 
 /// `%20` and the like become the bytes that they stand for; anything else stays.
@@ -89,5 +138,30 @@ mod tests {
     fn percent_signs_are_decoded_only_where_they_are_escapes() {
         assert_eq!(decode_percent("a%20b%C3%A9%"), "a b\u{e9}%");
         assert_eq!(decode_percent("100%zz"), "100%zz");
+    }
+
+    #[test]
+    fn files_are_found_by_the_names_that_other_machines_give_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("Materials");
+        std::fs::create_dir(&folder).unwrap();
+        let (wood, beside) = (folder.join("Wood #1.png"), directory.path().join("wall.png"));
+        std::fs::write(&wood, "").unwrap();
+        std::fs::write(&beside, "").unwrap();
+        let source = Source::of(&directory.path().join("room.obj"));
+        for (name, folder, expected) in [
+            ("Materials/Wood #1.png", None, &wood),
+            (".\\Materials\\Wood #1.png", None, &wood),
+            ("materials/wood #1.PNG", None, &wood),
+            ("\"Wood #1.png\"", Some(&folder), &wood),
+            ("Wood #1.png # oak", Some(&folder), &wood),
+            ("C:\\Users\\me\\maps\\Wood #1.png", Some(&folder), &wood),
+            ("wall.png", Some(&folder), &beside),
+            ("../wall.png", Some(&folder), &folder.join("../wall.png")),
+        ] {
+            assert_eq!(&source.find(name, folder.map(PathBuf::as_path)).unwrap(), expected, "{name}");
+        }
+        assert!(!source.find("lost.png", None).unwrap().exists());
+        assert!(matches!(source.find("https://example.org/a.png", None), Err(FetchError::Remote)));
     }
 }
