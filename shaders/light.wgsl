@@ -307,7 +307,7 @@ fn rotated(rotation: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
 /// Where in an environment's picture a direction is seen.
 fn environment_uv(emitter: u32, direction: vec3<f32>) -> vec2<f32> {
     let d = rotated(environment_rotation(emitter) * vec4(-1.0, -1.0, -1.0, 1.0), direction);
-    return vec2(0.5 + arc_tangent(d.x, -d.z) / TAU, arc_tangent(length(d.xz), d.y) / PI);
+    return vec2(0.5 + arc_tangent(d.z, d.x) / TAU, arc_tangent(length(d.xz), d.y) / PI);
 }
 
 /// Cosines of the polar angles that bound a row of cells.
@@ -342,7 +342,7 @@ fn choose_skyward(emitter: u32, u: vec2<f32>) -> Skyward {
     let uv = vec2((f32(column) + choice.rest) / f32(grid.x), polar);
     let up = sin_cos_turns(uv.y * 0.5);
     let around = sin_cos_turns(uv.x - 0.5);
-    let local = vec3(up.x * around.x, up.y, -up.x * around.y);
+    let local = vec3(up.x * around.y, up.y, up.x * around.x);
     let direction = normalize(rotated(environment_rotation(emitter), local));
     return Skyward(uv, direction, choice.probability / cell_angle(cosines, grid.x));
 }

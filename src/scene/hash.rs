@@ -239,7 +239,8 @@ impl State {
             Sky::Dark => self.number(0),
             Sky::Uniform(radiance) => self.variant(1).vector(*radiance),
             Sky::Map(EnvironmentMap { picture, scale, rotation }) => {
-                self.number(2);
+                // 2 was a picture with its middle along -Z.
+                self.number(3);
                 self.bytes(&hash_texture(picture).0);
                 self.float(*scale);
                 self.floats(&rotation.to_array());

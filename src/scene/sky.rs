@@ -19,7 +19,8 @@ pub enum Sky {
     Map(EnvironmentMap),
 }
 
-/// An equirectangular picture of the surroundings: its top is up (+Y), its middle column looks along -Z.
+/// An equirectangular picture of the surroundings: its top is up (+Y), its middle column looks along +X, and the columns
+/// to the right of that toward +Z, as in Blender, three.js and Khronos' viewers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnvironmentMap {
     /// Relative radiance.
@@ -34,15 +35,20 @@ impl EnvironmentMap {
     /// Where in the picture a direction is seen, `(0, 0)` at the top left.
     pub fn uv(&self, direction: Vec3) -> Vec2 {
         let d = self.rotation.inverse() * direction;
-        let (azimuth, polar) = (arc_tangent(d.x, -d.z), arc_tangent(d.xz().length(), d.y));
+        let (azimuth, polar) = (arc_tangent(d.z, d.x), arc_tangent(d.xz().length(), d.y));
         Vec2::new(0.5 + azimuth / core::f32::consts::TAU, polar / core::f32::consts::PI)
     }
 
     /// The direction that a place in the picture shows; the inverse of [`EnvironmentMap::uv`].
     pub fn direction(&self, uv: Vec2) -> Vec3 {
+        self.rotation * Self::direction_in_picture(uv)
+    }
+
+    /// The direction that a place in a picture that is not rotated shows.
+    pub(crate) fn direction_in_picture(uv: Vec2) -> Vec3 {
         let (sin_polar, cos_polar) = sin_cos_turns(uv.y * 0.5);
         let (sine, cosine) = sin_cos_turns(uv.x - 0.5);
-        self.rotation * Vec3::new(sin_polar * sine, cos_polar, -sin_polar * cosine)
+        Vec3::new(sin_polar * cosine, cos_polar, sin_polar * sine)
     }
 }
 
@@ -62,6 +68,36 @@ impl Sky {
             Self::Dark => true,
             Self::Uniform(radiance) => radiance.max_element() <= 0.0,
             Self::Map(map) => map.scale <= 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{Pyramids, Texels, Wrap};
+
+    #[test]
+    fn the_middle_of_a_picture_looks_along_x_and_its_right_toward_z() {
+        let picture = Arc::new(Texture {
+            name: "sky".to_owned(),
+            width: 1,
+            height: 1,
+            texels: Texels::Linear8(vec![[255; 4]]),
+            wrap: [Wrap::Repeat, Wrap::Clamp],
+            pyramids: Pyramids::default(),
+        });
+        let map = |rotation| EnvironmentMap { picture: Arc::clone(&picture), scale: 1.0, rotation };
+        for (rotation, uv, direction) in [
+            (Quat::IDENTITY, Vec2::new(0.5, 0.5), Vec3::X),
+            (Quat::IDENTITY, Vec2::new(0.75, 0.5), Vec3::Z),
+            (Quat::IDENTITY, Vec2::new(0.25, 0.5), Vec3::NEG_Z),
+            (Quat::IDENTITY, Vec2::new(0.5, 0.0), Vec3::Y),
+            (Quat::from_rotation_y(-core::f32::consts::FRAC_PI_2), Vec2::new(0.5, 0.5), Vec3::Z),
+        ] {
+            let map = map(rotation);
+            assert!((map.direction(uv) - direction).length() < 1e-5, "{uv}: {}", map.direction(uv));
+            assert!(uv.y == 0.0 || (map.uv(direction) - uv).length() < 1e-5, "{direction}: {}", map.uv(direction));
         }
     }
 }

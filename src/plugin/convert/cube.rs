@@ -8,14 +8,12 @@ use rayon::prelude::*;
 use wgpu::util::TextureDataOrder;
 
 use super::image::{ImageProblem, texture_from_image};
-use crate::geometry::sin_cos_turns;
-use crate::scene::{Pyramids, Texels, Texture, Wrap};
+use crate::scene::{EnvironmentMap, Pyramids, Texels, Texture, Wrap};
 
 /// Columns at most: a window shows a sixth of them or so.
 const MOST_COLUMNS: u32 = 4096;
 
-/// What a cube map shows, as an equirectangular picture in the cube's own space: its top is up (+Y), its middle column looks
-/// along -Z.
+/// What a cube map shows, as an equirectangular picture in the cube's own space, laid out as in [`EnvironmentMap`].
 ///
 /// # Errors
 /// When the image is no cube, or cannot be read.
@@ -30,7 +28,7 @@ pub fn picture_of_cube(name: &str, image: &Image) -> Result<Texture, ImageProble
     let picture_size = UVec2::new(width, width.div_ceil(2));
     let texel = |index: u32| {
         let uv = (UVec2::new(index % width, index / width).as_vec2() + 0.5) / picture_size.as_vec2();
-        let (face, place) = place(direction_in_picture(uv));
+        let (face, place) = place(EnvironmentMap::direction_in_picture(uv));
         faces[face].sample(place)
     };
     Ok(Texture {
@@ -59,13 +57,6 @@ fn face(image: &Image, index: usize) -> Result<Image, ImageProblem> {
     face.texture_descriptor.size.depth_or_array_layers = 1;
     face.texture_descriptor.mip_level_count = 1;
     Ok(face)
-}
-
-/// The direction that a place of an equirectangular picture shows.
-fn direction_in_picture(uv: Vec2) -> Vec3 {
-    let (sin_polar, cos_polar) = sin_cos_turns(uv.y * 0.5);
-    let (sine, cosine) = sin_cos_turns(uv.x - 0.5);
-    Vec3::new(sin_polar * sine, cos_polar, -sin_polar * cosine)
 }
 
 /// The face of a cube map, and the place on it, that shows a direction; the inverse of [`direction_on_face`].
@@ -109,7 +100,7 @@ mod tests {
     use bevy::render::render_resource::{Extent3d, TextureFormat};
 
     use super::*;
-    use crate::scene::{EnvironmentMap, Sky};
+    use crate::scene::Sky;
 
     #[test]
     fn faces_stand_around_the_origin_and_meet_at_their_edges() {

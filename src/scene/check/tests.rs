@@ -195,9 +195,9 @@ fn a_scene_in_millimetres_is_asked_about() {
     let mut scene = scene_of(shapes::floor("floor", 20_000.0));
     assert!(sentences(&repair(&mut scene)).contains("28284"));
     let mut scene = scene_of(shapes::floor("floor", 0.005));
-    assert!(sentences(&repair(&mut scene)).contains("are its units metres?"));
+    assert!(sentences(&repair(&mut scene)).contains("as if its units were"));
     let mut scene = scene_of(shapes::floor("floor", 0.000_1));
-    assert!(sentences(&repair(&mut scene)).contains("too small for its light to come out right: scale it up"));
+    assert!(sentences(&repair(&mut scene)).contains("too small for its light to come out right, as if its units were"));
 }
 
 #[test]

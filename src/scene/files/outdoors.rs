@@ -18,13 +18,15 @@ const SUN_DIAMETER_DEGREES: f32 = 0.533;
 #[non_exhaustive]
 pub enum OutdoorsError {
     /// Neither a colour nor a picture.
-    #[error("'{0}' is no sky: give R,G,B in cd/m2, each from 0 to 1e11, or FILE.hdr with an optional ,SCALE")]
+    #[error(
+        "'{0}' is no sky: give R,G,B in cd/m2, each from 0 to 1e11, or FILE.hdr or FILE.exr, perhaps with ,STRENGTH (cd/m2 of the value one) and ,DEGREES (a turn)"
+    )]
     NoSky(String),
     /// Not a sun.
     #[error("'{0}' is no sun: give AZIMUTH,ELEVATION,LUX and perhaps ,DIAMETER, in degrees and at most 1e11 lux")]
     NoSun(String),
     /// The picture cannot be used.
-    #[error("the sky {file} cannot be read ({reason}): give an equirectangular .hdr picture")]
+    #[error("the sky {file} cannot be read ({reason}): give an equirectangular .hdr or .exr picture")]
     Unreadable {
         /// The file.
         file: String,
@@ -82,7 +84,9 @@ impl FromStr for Sun {
 impl FromStr for Sky {
     type Err = OutdoorsError;
 
-    /// Reads `R,G,B` in cd/m2 or `FILE[,SCALE]`, an equirectangular picture and the radiance of its value one.
+    /// Reads `R,G,B` in cd/m2 or `FILE[,STRENGTH[,DEGREES]]`: an equirectangular picture, the radiance of its value one,
+    /// and by how much it is turned clockwise, seen from above, as a [`Sun`]'s azimuth is counted. At zero degrees the
+    /// picture's middle is in the east (+X).
     fn from_str(text: &str) -> Result<Self, OutdoorsError> {
         if let Some(channels) = numbers(text) {
             return match channels[..] {
@@ -92,17 +96,29 @@ impl FromStr for Sky {
                 _ => Err(OutdoorsError::NoSky(text.to_owned())),
             };
         }
-        let (file, scale) = match text.rsplit_once(',') {
-            Some((file, scale)) => (file, scale.trim().parse().ok().filter(|scale: &f32| *scale >= 0.0)),
-            None => (text, Some(1.0)),
-        };
-        let scale = scale.filter(|scale| scale.is_finite()).ok_or_else(|| OutdoorsError::NoSky(text.to_owned()))?;
+        let no_sky = || OutdoorsError::NoSky(text.to_owned());
+        let (file, scale, degrees) = picture_and_numbers(text).ok_or_else(no_sky)?;
         let unreadable = |reason: String| OutdoorsError::Unreadable { file: file.to_owned(), reason };
         let bytes = std::fs::read(Path::new(file)).map_err(|error| unreadable(error.to_string()))?;
         let picture = pictures::decode(file, &bytes, ColorSpace::Srgb, [Wrap::Repeat, Wrap::Clamp]);
         let picture = Arc::new(without_faults(picture.map_err(unreadable)?));
-        Ok(Self::Map(EnvironmentMap { picture, scale, rotation: Quat::IDENTITY }))
+        Ok(Self::Map(EnvironmentMap { picture, scale, rotation: Quat::from_rotation_y(-degrees.to_radians()) }))
     }
+}
+
+/// A file, its strength, and degrees that it is turned by. Commas in the file's name do no harm if the file exists.
+fn picture_and_numbers(text: &str) -> Option<(&str, f32, f32)> {
+    if Path::new(text).is_file() || !text.contains(',') {
+        return Some((text, 1.0, 0.0));
+    }
+    let number = |word: &str| word.trim().parse().ok().filter(|number: &f32| number.is_finite());
+    let (before, last) = text.rsplit_once(',')?;
+    let last = number(last)?;
+    let (file, scale, degrees) = match before.rsplit_once(',').and_then(|(file, word)| Some((file, number(word)?))) {
+        Some((file, scale)) => (file, scale, last),
+        None => (before, last, 0.0),
+    };
+    (scale >= 0.0).then_some((file, scale, degrees))
 }
 
 /// Some panoramas have a NaN or negative texel where the sun was cut out: it becomes black.
@@ -148,7 +164,7 @@ mod tests {
         for text in ["", "1,2", "0,100,5", "0,1,-5", "0,1,nan", "a,b,c", "1,2,3,4,5"] {
             assert!(text.parse::<Sun>().unwrap_err().to_string().contains("AZIMUTH"), "{text}");
         }
-        for text in ["1,2", "1,2,-3", "1,2,3,4", "sky.hdr,-1", "sky.hdr,x"] {
+        for text in ["1,2", "1,2,-3", "1,2,3,4", "sky.hdr,-1", "sky.hdr,x", "sky.hdr,1,x", "sky.hdr,-1,90"] {
             assert!(text.parse::<Sky>().unwrap_err().to_string().contains("R,G,B"), "{text}");
         }
         assert!("lost.hdr".parse::<Sky>().unwrap_err().to_string().contains("lost.hdr"));
@@ -162,5 +178,24 @@ mod tests {
         image::RgbImage::from_pixel(4, 2, image::Rgb([255, 0, 255])).save(&file).unwrap();
         let sky: Sky = format!("{},250", file.display()).parse().unwrap();
         assert!((sky.radiance(Vec3::Y) - Vec3::new(250.0, 0.0, 250.0)).length() < 1e-3);
+    }
+
+    #[test]
+    fn the_middle_of_a_sky_picture_is_in_the_east_and_turns_as_the_sun_does() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bright, in the middle.exr");
+        let bright = |x, _| image::Rgb(if (3..5).contains(&x) { [20.0, 10.0, 5.0] } else { [0.0; 3] });
+        image::Rgb32FImage::from_fn(8, 4, bright).save(&file).unwrap();
+        for (numbers, azimuth, strength) in [("", 90, 1.0), (",2", 90, 2.0), (",3,90", 180, 3.0), (",1,-90", 0, 1.0)] {
+            let sky: Sky = format!("{}{numbers}", file.display()).parse().unwrap();
+            let LightKind::Directional { direction, .. } =
+                format!("{azimuth},0,1").parse::<Sun>().unwrap().to_light().kind
+            else {
+                panic!()
+            };
+            let expected = Vec3::new(20.0, 10.0, 5.0) * strength;
+            assert!((sky.radiance(-direction) - expected).length() < 1e-3, "{numbers}");
+            assert_eq!(sky.radiance(direction), Vec3::ZERO, "{numbers}");
+        }
     }
 }
