@@ -1,12 +1,12 @@
 //! Wavefront OBJ (`004` item 1): all four face forms, negative indices, polygons, and `.mtl` materials.
 //!
 //! Each object or group becomes a surface for each material in it. Fronts are counter-clockwise and single-sided, as the
-//! format knows no other way. Faces without a material are light grey.
+//! format knows no other way. Faces without a material are light gray, or have the colors of their vertices.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 
 use super::mtl::DEFAULT_REFLECTANCE;
 use super::mtl_materials::Materials;
@@ -50,6 +50,8 @@ struct Group {
 struct Reader<'a> {
     source: &'a Source,
     positions: Vec<Vec3>,
+    /// Of the positions as far as any has one, as written.
+    colors: Vec<Option<Vec3>>,
     uv: Vec<Vec2>,
     normals: Vec<Vec3>,
     groups: Vec<Group>,
@@ -73,6 +75,7 @@ impl<'a> Reader<'a> {
         Self {
             source,
             positions: Vec::new(),
+            colors: Vec::new(),
             uv: Vec::new(),
             normals: Vec::new(),
             groups: Vec::new(),
@@ -90,7 +93,7 @@ impl<'a> Reader<'a> {
     fn read_line(&mut self, number: usize, keyword: &str, rest: &str) {
         let result = match keyword {
             "v" => {
-                self.positions.push(Vec3::from_array(numbers(rest)));
+                self.read_vertex(without_comment(rest));
                 Ok(())
             }
             "vn" => {
@@ -121,6 +124,17 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+    }
+
+    /// `x y z`, perhaps followed by a weight or by a color.
+    fn read_vertex(&mut self, rest: &str) {
+        let [x, y, z, r, g, b] = numbers(rest);
+        let color = Vec3::new(r, g, b);
+        if color.is_finite() {
+            self.colors.resize(self.positions.len(), None);
+            self.colors.push(Some(color));
+        }
+        self.positions.push(Vec3::new(x, y, z));
     }
 
     fn use_material(&mut self, name: &str) -> Result<(), Fault> {
@@ -218,9 +232,51 @@ impl<'a> Reader<'a> {
             reason: reason.into_owned(),
             more,
         }));
-        self.groups.into_iter().for_each(|group| add_group(&mut loaded.scene, group));
+        let colors = linear(&self.colors);
+        for mut group in self.groups {
+            if group.set_colors(&colors) && Some(group.material) == self.default_material {
+                group.material = colored(&mut loaded.scene);
+            }
+            add_group(&mut loaded.scene, group);
+        }
         loaded
     }
+}
+
+impl Group {
+    /// Sets the colors of the vertices, if any has one; those without are white.
+    fn set_colors(&mut self, colors: &[Option<Vec3>]) -> bool {
+        let color_of = |position: usize| colors.get(position).copied().flatten();
+        let has_colors = self.vertices.keys().any(|&(position, ..)| color_of(position).is_some());
+        if has_colors {
+            self.mesh.colors = vec![Vec4::ONE; self.mesh.positions.len()];
+            for (&(position, ..), &vertex) in &self.vertices {
+                self.mesh.colors[vertex as usize] = color_of(position).unwrap_or(Vec3::ONE).extend(1.0);
+            }
+        }
+        has_colors
+    }
+}
+
+/// Colors as light, which files hold in sRGB: from zero to one, or to 255 when any is above one.
+fn linear(colors: &[Option<Vec3>]) -> Vec<Option<Vec3>> {
+    let largest = colors.iter().flatten().map(|color| color.max_element()).fold(0.0, f32::max);
+    let white = if largest > 1.0 { 255.0 } else { 1.0 };
+    let channel = |value: f32| {
+        let value = (value / white).clamp(0.0, 1.0);
+        if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    colors.iter().map(|color| color.map(|color| color.map(channel))).collect()
+}
+
+/// A white material, which shows the colors of vertices as they are.
+fn colored(scene: &mut Scene) -> MaterialId {
+    let name = "vertex colors";
+    let known = scene.materials.iter().position(|material| material.name == name && material.base_color == Vec4::ONE);
+    MaterialId::from_index(known.unwrap_or_else(|| {
+        scene.materials.push(Material::diffuse(name, Vec3::ONE));
+        scene.materials.len() - 1
+    }))
 }
 
 fn add_group(scene: &mut Scene, mut group: Group) {
@@ -244,7 +300,7 @@ fn index(word: &str, length: usize) -> Result<Option<usize>, Fault> {
     Ok((0..length).contains(&index).then_some(index as usize))
 }
 
-/// The first numbers of a line; more, a weight or a colour, are passed over.
+/// The first numbers of a line; more are passed over.
 ///
 /// What cannot be read is NaN: a vertex still has its place in the order, and spoils its own triangles only.
 fn numbers<const N: usize>(rest: &str) -> [f32; N] {
@@ -384,6 +440,22 @@ mod tests {
                 assert!(corners.copied().all(|corner| (corner as usize) < mesh.positions.len()));
             }
         }
+    }
+
+    #[test]
+    fn colors_of_vertices_are_srgb_and_replace_the_gray_of_faces_without_a_material() {
+        for white in [1, 255] {
+            let half = white as f32 * 0.5;
+            let text =
+                format!("v 0 0 0 {white} 0 0\nv 1 0 0 {half} {half} {half}\nv 0 1 0\nf 1 2 3\nv 0 0 1 1\nf 4 3 2\n");
+            let loaded = parse(&text);
+            let colors = &loaded.scene.meshes[0].colors;
+            assert_eq!((colors[0], colors[2], colors[3]), (Vec3::X.extend(1.0), Vec4::ONE, Vec4::ONE));
+            assert!((colors[1].x - 0.2140).abs() < 1e-4, "{colors:?}");
+            let id = loaded.scene.surface_ids().next().unwrap();
+            assert_eq!(loaded.scene.material_of(id).base_color, Vec4::ONE);
+        }
+        assert!(parse(&format!("{SQUARE}f 1 2 3\n")).scene.meshes[0].colors.is_empty());
     }
 
     #[test]
