@@ -32,6 +32,11 @@ const HORIZON: f32 = 0.1;
 const LOOKS: u32 = 5u;
 const ENOUGH_LOOKS: u32 = 4u;
 const MOST_PASSED: u32 = 16u;
+/// Solids that one look is inside of at a time, and faces in one place, at most.
+const MOST_ENTERED: u32 = 32u;
+const MOST_IN_PLACE: u32 = 8u;
+/// Weights of a corner below which a hit lies on the edge across from it.
+const EDGE: f32 = 1e-6;
 
 /// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`:
 /// the power heuristic.
@@ -235,33 +240,99 @@ fn look_around(point: SurfacePoint, direction: vec3<f32>) -> vec2<u32> {
 /// solid that it has not entered. One or zero, and the number of rays.
 fn leaves_a_solid(look: Ray) -> vec2<u32> {
     var ray = look;
-    var entered: array<u32, MOST_PASSED>;
+    var entered: array<u32, MOST_ENTERED>;
     var solids = 0u;
     for (var passed = 0u; passed < MOST_PASSED; passed++) {
-        let hit = closest_hit(ray);
-        if hit.triangle == NONE {
+        let nearest = closest_hit(ray);
+        if nearest.triangle == NONE {
             return vec2(0u, passed + 1u);
         }
-        // Open surfaces may bound solids together, and count as one.
-        let is_closed = (element_tables[sheet_of(hit.triangle)] & CLOSED) != 0u;
-        let solid = select(NONE, surface_of(hit.triangle), is_closed);
-        if !is_back(hit) {
-            entered[solids] = solid;
-            solids++;
-        } else if !absorbs(hit) {
-            return vec2(0u, passed + 1u);
-        } else {
-            var place = 0u;
-            while place < solids && entered[place] != solid {
-                place++;
+        let count = find_all_in_place(ray, nearest);
+        // Fronts first, then backs.
+        for (var turn = 0u; turn < 2u * count; turn++) {
+            let face = faces_in_place[turn % count];
+            if is_back(face) != (turn >= count) {
+                continue;
             }
-            if place == solids {
-                return vec2(1u, passed + 1u);
+            // Open surfaces may bound solids together, and count as one.
+            let is_closed = (element_tables[sheet_of(face.triangle)] & CLOSED) != 0u;
+            let solid = select(NONE, surface_of(face.triangle), is_closed);
+            if turn < count {
+                if solids < MOST_ENTERED {
+                    entered[solids] = solid;
+                    solids++;
+                }
+            } else if !absorbs(face) {
+                return vec2(0u, passed + 1u);
+            } else {
+                var place = 0u;
+                while place < solids && entered[place] != solid {
+                    place++;
+                }
+                if place == solids {
+                    return vec2(1u, passed + 1u);
+                }
+                solids--;
+                entered[place] = entered[solids];
             }
-            solids--;
-            entered[place] = entered[solids];
         }
-        ray.t_min = bitcast<f32>(bitcast<u32>(max(hit.t, 1e-37)) + 1u);
+        ray.t_min = bitcast<f32>(bitcast<u32>(max(nearest.t, 1e-37)) + 1u);
     }
     return vec2(0u, MOST_PASSED);
+}
+
+/// Faces that solids which are flush with each other have in one place.
+var<private> faces_in_place: array<Hit, MOST_IN_PLACE>;
+
+/// Notes all faces that a ray meets where it meets the nearest, and answers how many. A ray through an edge meets the
+/// triangles on both sides of it, which count as one.
+fn find_all_in_place(ray: Ray, nearest: Hit) -> u32 {
+    let sheared = sheared_ray(ray);
+    let margin = 1e-5 * nearest.t;
+    var walk = start_walk(Ray(ray.origin, nearest.t - margin, ray.direction, nearest.t + margin), nearest.t + margin, 0u);
+    var goes_on = walk.t0 <= walk.t1;
+    var count = 0u;
+    while goes_on {
+        let leaf = descend(&walk);
+        let end = select(leaf.x, leaf.x + (leaf.y >> 2u), (leaf.y & 3u) == 3u);
+        for (var reference = leaf.x; reference < end; reference++) {
+            let triangle = walk.first_triangle + references[reference];
+            let met = hit_triangle(sheared, ray.origin, triangle);
+            let is_passable = (triangles[triangle].surface & PASSABLE) != 0u;
+            if met.t != nearest.t || count == MOST_IN_PLACE || is_passable {
+                continue;
+            }
+            add_in_place(Hit(met.t, triangle, met.barycentric, vec3(1.0), met.back, 0u, false), &count);
+        }
+        goes_on = advance(&walk);
+    }
+    if count < 2u {
+        faces_in_place[0] = nearest;
+        return 1u;
+    }
+    return count;
+}
+
+/// Notes a face, unless it is noted already or is the other side of an edge.
+fn add_in_place(face: Hit, count: ptr<function, u32>) {
+    for (var index = 0u; index < *count; index++) {
+        let noted = faces_in_place[index];
+        if noted.triangle == face.triangle {
+            return;
+        }
+        let is_alike = surface_of(noted.triangle) == surface_of(face.triangle) && noted.back == face.back;
+        if is_alike && (is_on_edge(noted) || is_on_edge(face)) {
+            if is_on_edge(noted) {
+                faces_in_place[index] = face;
+            }
+            return;
+        }
+    }
+    faces_in_place[*count] = face;
+    *count += 1u;
+}
+
+/// True when a ray met a triangle at its rim, as far as rounding tells.
+fn is_on_edge(hit: Hit) -> bool {
+    return min(hit.barycentric.x, hit.barycentric.y) <= EDGE || hit.barycentric.x + hit.barycentric.y >= 1.0 - EDGE;
 }

@@ -116,4 +116,8 @@ pub trait RayQuery: Sync {
 
     /// How much light crosses the ray's interval.
     fn blocked(&self, ray: &Ray) -> Transmittance;
+
+    /// All triangles in the ray's interval, each once, in no order, whatever they let through. Of several in one place,
+    /// [`RayQuery::closest`] answers only one.
+    fn all_hits(&self, ray: &Ray) -> Vec<Hit>;
 }

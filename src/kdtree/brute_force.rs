@@ -61,4 +61,8 @@ impl RayQuery for BruteForce<'_> {
         let through = self.hits(ray).map(|hit| passage::transmittance(self.scene, &hit));
         Transmittance(through.fold(Vec3::ONE, |product, tint| product * tint))
     }
+
+    fn all_hits(&self, ray: &Ray) -> Vec<Hit> {
+        self.hits(ray).collect()
+    }
 }

@@ -141,6 +141,16 @@ impl Movers {
         found
     }
 
+    /// Visits every hit in the ray's interval, in no particular order; one perhaps several times.
+    pub fn all(&self, ray: &Ray, mut visit: impl FnMut(Hit)) {
+        walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {
+            for instance in self.instances_of(first, count) {
+                instance.object.tracer.all(&instance.ray(ray), |hit| visit(instance.hit(hit)));
+            }
+            ControlFlow::Continue(ray.t_max)
+        });
+    }
+
     fn instances_of(&self, first: u32, count: u32) -> impl Iterator<Item = &Instance> {
         let references = &self.references[first as usize..(first + count) as usize];
         references.iter().map(|&instance| &self.instances[instance as usize])

@@ -49,6 +49,30 @@ impl Tracer {
         }
     }
 
+    /// Visits every triangle in the ray's interval, in no particular order; one that lies in several leaves perhaps
+    /// several times.
+    pub fn all(&self, ray: &Ray, mut visit: impl FnMut(TreeHit)) {
+        let watertight = WatertightRay::new(ray);
+        let prepared = BlockRay::<Portable>::new(&watertight);
+        let mut meet = |blocks: &[Block]| {
+            for block in blocks {
+                let (hits, _) = block.intersect(&prepared);
+                for lane in set_bits(hits) {
+                    if let Some(place) = block.intersect_lane(lane, &watertight) {
+                        visit(TreeHit { triangle: block.references[lane] & !MARK, place });
+                    }
+                }
+            }
+        };
+        match self.wide.only_run() {
+            Some((first, count)) => meet(self.blocks_of(first, count)),
+            None => walk::<Portable>(&self.wide, ray, Order::NearestFirst, |first, count| {
+                meet(self.blocks_of(first, count));
+                ControlFlow::Continue(ray.t_max)
+            }),
+        }
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1")]
     fn closest_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> Option<TreeHit> {

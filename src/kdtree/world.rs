@@ -147,6 +147,17 @@ impl RayQuery for World {
             || self.movers.as_ref().is_some_and(|movers| movers.any(ray, stops));
         if blocked { Transmittance::BLOCKED } else { Transmittance(passed.product(f32::INFINITY)) }
     }
+
+    fn all_hits(&self, ray: &Ray) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        self.tracer.all(ray, |hit| hits.push(self.hit(hit)));
+        if let Some(movers) = &self.movers {
+            movers.all(ray, |hit| hits.push(hit));
+        }
+        hits.sort_unstable_by_key(|hit| (hit.surface, hit.triangle));
+        hits.dedup_by_key(|hit| (hit.surface, hit.triangle));
+        hits
+    }
 }
 
 /// What a ray passed on its way. A triangle may be met in several leaves and counts once.

@@ -25,4 +25,8 @@ impl RayQuery for Near<'_> {
     fn blocked(&self, ray: &Ray) -> Transmittance {
         if self.comes_by(ray) { self.world.blocked(ray) } else { Transmittance::BLOCKED }
     }
+
+    fn all_hits(&self, ray: &Ray) -> Vec<Hit> {
+        if self.comes_by(ray) { self.world.all_hits(ray) } else { Vec::new() }
+    }
 }

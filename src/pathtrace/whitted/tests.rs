@@ -35,6 +35,10 @@ impl RayQuery for Recorder<'_> {
         self.log.lock().unwrap().push(if through.is_blocked() { "shadow" } else { "light" }.to_owned());
         through
     }
+
+    fn all_hits(&self, ray: &Ray) -> Vec<Hit> {
+        self.world.all_hits(ray)
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use glam::Vec3;
 
 use crate::geometry::sampling::orthonormal_basis;
-use crate::geometry::{Ray, RayQuery, SurfaceId, sin_cos_turns};
+use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, sin_cos_turns};
 use crate::lightmap::SurfacePoint;
 use crate::scene::Scene;
 
@@ -19,6 +19,9 @@ const ENOUGH: u32 = 4;
 
 /// Surfaces that one look passes at most.
 const MOST_PASSED: u32 = 16;
+
+/// Weights of a corner below which a hit lies on the edge across from it.
+const EDGE: f32 = 1e-6;
 
 /// Tells points inside solids from those in the open.
 pub(in crate::radiosity) struct Burial<'a> {
@@ -59,20 +62,36 @@ impl<'a> Burial<'a> {
         let mut entered = Vec::new();
         for _ in 0..MOST_PASSED {
             *rays += 1;
-            let Some(hit) = self.world.closest(&ray) else { return false };
-            let solid = self.solid_of(hit.surface);
-            if !hit.back {
-                entered.push(solid);
-            } else if !self.scene.absorbs(&hit) {
-                return false;
-            } else if let Some(place) = entered.iter().position(|&other| other == solid) {
-                entered.swap_remove(place);
-            } else {
-                return true;
+            let Some(nearest) = self.world.closest(&ray) else { return false };
+            for hit in self.all_in_place(&ray, nearest) {
+                let solid = self.solid_of(hit.surface);
+                if !hit.back {
+                    entered.push(solid);
+                } else if !self.scene.absorbs(&hit) {
+                    return false;
+                } else if let Some(place) = entered.iter().position(|&other| other == solid) {
+                    entered.swap_remove(place);
+                } else {
+                    return true;
+                }
             }
-            ray.t_min = hit.t.next_up();
+            ray.t_min = nearest.t.next_up();
         }
         false
+    }
+
+    /// All faces that a ray meets where it meets the nearest, fronts first: solids that are flush with each other have
+    /// several in one place, and each of them is entered or left there. A ray through an edge meets the triangles on
+    /// both sides of it, which count as one.
+    fn all_in_place(&self, ray: &Ray, nearest: Hit) -> Vec<Hit> {
+        let mut hits = self.world.all_hits(&Ray { t_min: nearest.t, t_max: nearest.t, ..*ray });
+        hits.retain(|hit| !self.scene.material_of(hit.surface).can_be_passed());
+        if hits.len() < 2 {
+            return vec![nearest];
+        }
+        hits.sort_by_key(|hit| (hit.back, hit.surface, is_on_edge(hit), hit.triangle));
+        hits.dedup_by(|next, kept| is_on_edge(next) && (next.back, next.surface) == (kept.back, kept.surface));
+        hits
     }
 
     /// The solid that a surface bounds: itself where it is closed. Open surfaces may bound solids together, and count as
@@ -82,4 +101,9 @@ impl<'a> Burial<'a> {
         let closed = self.closed[mesh.index()].get_or_init(|| self.scene.mesh_of(surface).is_closed());
         closed.then_some(surface)
     }
+}
+
+/// True when a ray met a triangle at its rim, as far as rounding tells.
+fn is_on_edge(hit: &Hit) -> bool {
+    hit.barycentric.min_element() <= EDGE || hit.barycentric.element_sum() >= 1.0 - EDGE
 }
