@@ -5,8 +5,8 @@
 
 @group(1) @binding(1) var<storage, read> element_tables: array<u32>;
 
-/// Where the first words tell the place of a section. Of elements there are two words each: where its pieces start, and
-/// how many they are with `BACK` for the back of a surface.
+/// Where the first words tell the place of a section. Of elements there are `ELEMENT_WORDS` each: where its pieces start,
+/// how many they are with `BACK` for the back of a surface, and the height of what lies on it.
 const ELEMENTS: u32 = 0u;
 /// Centre, normal and radius of each element; only where emitters are chosen by them.
 const PLACES: u32 = 1u;
@@ -17,6 +17,7 @@ const EXPECTATIONS: u32 = 3u;
 /// Not a place but how many emitters there are; none is possible, which `scene.emitters` cannot say.
 const EMITTER_COUNT: u32 = 4u;
 
+const ELEMENT_WORDS: u32 = 3u;
 /// Set in the number of an element's pieces.
 const BACK: u32 = 0x80000000u;
 /// How a piece lies in its texel, in the lowest bits of its second word: all of its triangle, all of the texel, or the
@@ -64,7 +65,7 @@ fn words_of_piece(shape: u32) -> u32 {
 
 /// A point of an element, uniform in area.
 fn point_of_element(element: u32, u: vec2<f32>) -> SurfacePoint {
-    let record = element_tables[ELEMENTS] + 2u * element;
+    let record = element_tables[ELEMENTS] + ELEMENT_WORDS * element;
     let pieces = element_tables[record + 1u] & ~BACK;
     var piece = element_tables[record];
     var x = u.x;
@@ -91,7 +92,9 @@ fn point_of_element(element: u32, u: vec2<f32>) -> SurfacePoint {
     if (shape & TURNED) != 0u {
         barycentric = barycentric.yx;
     }
-    return surface_point(element_tables[piece], barycentric, (element_tables[record + 1u] & BACK) != 0u);
+    var point = surface_point(element_tables[piece], barycentric, (element_tables[record + 1u] & BACK) != 0u);
+    point.clearance = element_float(record + 2u);
+    return point;
 }
 
 /// Weights of the second and third corner of a piece's triangle.

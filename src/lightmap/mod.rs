@@ -13,7 +13,7 @@ mod elements;
 pub mod files;
 pub mod filter;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod footprint;
 mod layout;
 mod page;

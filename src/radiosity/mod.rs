@@ -82,3 +82,5 @@ mod cross_checks;
 pub(crate) mod test_scene;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod touching;

@@ -313,6 +313,7 @@ impl Receiving<'_> {
             shading_normal: receivers.shading_normal[row as usize],
             triangle: 0,
             barycentric: Vec2::ZERO,
+            clearance: self.level.elements.clearance[self.id(row).index()],
         };
         let [.., u, v] = numbers(row, round);
         self.ask(light, &middle, [u, v], (row, round))

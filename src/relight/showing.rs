@@ -28,9 +28,17 @@ impl Level {
 impl Showing {
     fn new(level: &Level) -> Self {
         let Precomputed { transport, receivers, .. } = &*level.precomputed;
+        let mut row_of = vec![0; level.elements.len()];
+        for (row, &element) in transport.patches.order.iter().enumerate() {
+            row_of[element as usize] = row as u32;
+        }
+        let row = |element: u32| row_of[element as usize];
+        let mut stand_ins: Vec<_> = level.elements.stand_ins().iter().map(|pair| (row(pair.0), row(pair.1))).collect();
+        stand_ins.sort_unstable();
+        let area = transport.sorted(&level.elements.area);
         Self {
             smoothing: Smoothing::new(&level.precomputed),
-            texels: Texels::of_pages(&level.pages, receivers, &transport.sorted(&level.elements.area)),
+            texels: Texels::of_pages(&level.pages, receivers, &area, &stand_ins),
         }
     }
 }

@@ -20,6 +20,13 @@ const FEWEST_TEXELS: usize = 2048;
 /// Nobody's texel.
 const NONE: u32 = u32::MAX;
 
+/// A receiver, and the one that its texel shows: itself or its stand-in.
+#[derive(Clone, Copy)]
+struct Shown {
+    of: u32,
+    row: u32,
+}
+
 /// One page: which receivers each of its texels shows the mean of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texels {
@@ -33,30 +40,33 @@ pub struct Texels {
 
 impl Texels {
     /// The texels of all pages. Of a texel that several receivers share, each counts by what is visible of its `area`, as in
-    /// bakes.
-    pub fn of_pages(pages: &[Page], receivers: &Receivers, area: &[f32]) -> Vec<Self> {
-        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); pages.len()];
+    /// bakes. Texels of those that nobody sees show their stand-ins: pairs of rows, in order.
+    pub fn of_pages(pages: &[Page], receivers: &Receivers, area: &[f32], stand_ins: &[(u32, u32)]) -> Vec<Self> {
+        let mut rows: Vec<Vec<Shown>> = vec![Vec::new(); pages.len()];
         for (row, texel) in receivers.texel.iter().enumerate() {
             let is_on = |page: &&Page| u32::from(texel.x) < page.width && u32::from(texel.y) < page.height;
-            if receivers.visible[row] >= LEAST_VISIBLE && pages.get(texel.page as usize).as_ref().is_some_and(is_on) {
-                rows[texel.page as usize].push(row as u32);
+            let stand_in = stand_ins.binary_search_by_key(&(row as u32), |pair| pair.0);
+            let seen = stand_in.map_or(row as u32, |place| stand_ins[place].1);
+            let is_visible = receivers.visible[row].min(receivers.visible[seen as usize]) >= LEAST_VISIBLE;
+            if is_visible && pages.get(texel.page as usize).as_ref().is_some_and(is_on) {
+                rows[texel.page as usize].push(Shown { of: row as u32, row: seen });
             }
         }
         pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers, area)).collect()
     }
 
-    fn new(page: &Page, mut rows: Vec<u32>, receivers: &Receivers, area: &[f32]) -> Self {
-        let seen = |row: u32| receivers.visible[row as usize] * area[row as usize];
-        let texel_of = |row: u32| {
-            let texel = receivers.texel[row as usize];
+    fn new(page: &Page, mut rows: Vec<Shown>, receivers: &Receivers, area: &[f32]) -> Self {
+        let seen = |shown: &Shown| receivers.visible[shown.row as usize] * area[shown.of as usize];
+        let texel_of = |shown: &Shown| {
+            let texel = receivers.texel[shown.of as usize];
             page.index(u32::from(texel.x), u32::from(texel.y))
         };
-        rows.sort_by_key(|&row| (texel_of(row), row));
+        rows.sort_by_key(|shown| (texel_of(shown), shown.of));
         let mut texels = Self { lists: vec![NONE; page.texels.len()], offsets: vec![0], sources: Vec::new() };
-        for rows in rows.chunk_by(|&a, &b| texel_of(a) == texel_of(b)) {
-            let all: f32 = rows.iter().map(|&row| seen(row)).sum();
-            texels.lists[texel_of(rows[0])] = texels.offsets.len() as u32 - 1;
-            texels.sources.extend(rows.iter().map(|&row| (row, seen(row) / all)));
+        for rows in rows.chunk_by(|a, b| texel_of(a) == texel_of(b)) {
+            let all: f32 = rows.iter().map(seen).sum();
+            texels.lists[texel_of(&rows[0])] = texels.offsets.len() as u32 - 1;
+            texels.sources.extend(rows.iter().map(|shown| (shown.row, seen(shown) / all)));
             texels.offsets.push(texels.sources.len() as u32);
         }
         (0..RINGS).for_each(|_| texels.grow(page.width as usize));
@@ -127,7 +137,7 @@ mod tests {
     fn a_texel_shows_the_mean_of_what_is_visible_and_its_surroundings_the_same() {
         let page = Page { texels: vec![Vec3::ONE; 144], ..Page::new(PageSize { width: 12, height: 12 }) };
         let receivers = receivers(&[(2, 2, 0.75), (2, 2, 0.5), (3, 2, -1.0)]);
-        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 0.5, 1.0]).remove(0);
+        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 0.5, 1.0], &[]).remove(0);
         let more = [Vec3::splat(4.0), Vec3::ZERO, Vec3::splat(100.0)];
         let mut shown = page.texels.clone();
         assert!(texels.draw(&page.texels, &more, &mut shown));
@@ -140,9 +150,19 @@ mod tests {
     }
 
     #[test]
+    fn a_texel_that_nobody_sees_shows_its_stand_in() {
+        let page = Page::new(PageSize { width: 2, height: 1 });
+        let receivers = receivers(&[(0, 0, 1.0), (1, 0, 1.0)]);
+        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 2.0], &[(0, 1)]).remove(0);
+        let mut shown = page.texels.clone();
+        texels.draw(&page.texels, &[Vec3::splat(100.0), Vec3::ONE], &mut shown);
+        assert!(shown.iter().all(|light| light.abs_diff_eq(Vec3::splat(FRAC_1_PI), 1e-6)), "{shown:?}");
+    }
+
+    #[test]
     fn no_texel_falls_below_nothing() {
         let page = Page { texels: vec![Vec3::ONE; 4], ..Page::new(PageSize { width: 2, height: 2 }) };
-        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)]), &[1.0]).remove(0);
+        let texels = Texels::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)]), &[1.0], &[]).remove(0);
         let mut shown = page.texels.clone();
         texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], &mut shown);
         assert_eq!(shown[0].x, 0.0);

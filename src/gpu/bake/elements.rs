@@ -21,6 +21,7 @@ const HEADER_WORDS: usize = 8;
 /// Emitters up to which a sample visits all of them, so that nothing need be known of the place.
 const VISITS: usize = 4;
 
+const ELEMENT_WORDS: usize = 3;
 const BACK: u32 = 1 << 31;
 const WHOLE_TRIANGLE: u32 = 0;
 const WHOLE_TEXEL: u32 = 1;
@@ -97,10 +98,12 @@ fn add_pieces(elements: &Elements, numbers: &Numbers, words: &mut Vec<u32>) {
         .collect();
     let records = words.len();
     words[ELEMENTS] = records as u32;
-    words.resize(records + 2 * elements.len(), 0);
+    words.resize(records + ELEMENT_WORDS * elements.len(), 0);
     for (element, (count, piece)) in pieces.into_iter().enumerate() {
-        words[records + 2 * element] = words.len() as u32;
-        words[records + 2 * element + 1] = count | if elements.back[element] { BACK } else { 0 };
+        let record = records + ELEMENT_WORDS * element;
+        words[record] = words.len() as u32;
+        words[record + 1] = count | if elements.back[element] { BACK } else { 0 };
+        words[record + 2] = elements.clearance[element].to_bits();
         words.extend(piece);
     }
 }

@@ -102,6 +102,43 @@ fn a_room_of_everything_that_rays_may_meet_is_baked_as_on_the_processor() {
 }
 
 #[test]
+fn things_that_touch_are_baked_as_on_the_processor() {
+    let Some(gpu) = test_device() else { return };
+    let mut scene = Scene { sky: crate::scene::Sky::Uniform(Vec3::ONE), ..Scene::default() };
+    // Ground of two layers, coarse and with the normals of a hill.
+    let mut ground = shapes::floor("ground", 4.0);
+    ground.normals = ground.positions.iter().map(|at| Vec3::new(at.x * 0.2, 1.0, at.z * 0.2).normalize()).collect();
+    let mut layer = shapes::floor("layer", 2.0);
+    layer.positions.iter_mut().for_each(|at| at.y = 1e-5);
+    // Stairs of flush boxes in one mesh.
+    let mut stairs = shapes::cuboid("stairs", Vec3::ZERO, Vec3::new(0.9, 0.2, 1.0));
+    for step in [1.0, 2.0] {
+        let min = Vec3::new(0.29 * step, 0.0, 0.0);
+        let part = shapes::cuboid("step", min, Vec3::new(0.9, 0.2 + 0.2 * step, 1.0));
+        let first = stairs.positions.len() as u32;
+        stairs.triangles.extend(part.triangles.iter().map(|corners| corners.map(|corner| corner + first)));
+        stairs.positions.extend(part.positions);
+        stairs.normals.extend(part.normals);
+        stairs.uv0.extend(part.uv0);
+    }
+    let board = shapes::cuboid("board", Vec3::new(-1.5, 0.05, -1.5), Vec3::new(-0.5, 0.1, -0.5));
+    for mesh in [ground, layer, stairs, board] {
+        add_part(&mut scene, mesh, Material::diffuse("gray", Vec3::splat(0.5)));
+    }
+    for method in [Method::Gather, Method::Path] {
+        let problem = Problem::new(scene.clone(), 8.0, settings(method, 0.5));
+        assert!(problem.elements.clearance.iter().any(|&height| height > 0.0), "there are layers");
+        let (on_cpu, on_gpu) = (problem.on_cpu(None), problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
+        assert!(on_cpu.visible_fraction.contains(&0.0), "something is buried");
+        let visible = on_cpu.visible_fraction.iter().zip(&on_gpu.visible_fraction);
+        let differing = visible.filter(|(a, b)| (**a - **b).abs() > 0.1).count();
+        assert!(differing * 500 < problem.elements.len(), "{method:?}: {differing} are buried on one alone");
+        let difference = problem.difference(&on_cpu, &on_gpu);
+        assert!(difference < 0.1, "{method:?}: {difference} of the noise");
+    }
+}
+
+#[test]
 fn panes_that_tint_light_do_so_as_on_the_processor() {
     let Some(gpu) = test_device() else { return };
     let problem = Problem::new(room_of_everything(), 2.0, settings(Method::Gather, 0.5));

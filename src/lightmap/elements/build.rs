@@ -6,7 +6,7 @@ use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::contacts::Contacts;
-use super::{ElementId, Elements, OpenSides, Sheet, SurfacePoint, Texel};
+use super::{ElementId, Elements, OpenSides, Sheet, SurfacePoint, Texel, clearance, stand_ins};
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::footprint::{Footprints, Fragment};
 use crate::lightmap::{Layout, Placement};
@@ -45,6 +45,10 @@ impl Elements {
             elements.sheets.push(sheet);
         }
         elements.surface_offsets.push(elements.len() as u32);
+        monitor.check()?;
+        elements.clearance = vec![0.0; elements.len()];
+        elements.clearance = clearance::find(scene, world, &elements);
+        elements.stand_ins = stand_ins::find(scene, world, &elements);
         Ok(elements)
     }
 

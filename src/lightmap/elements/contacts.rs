@@ -11,11 +11,11 @@ use crate::scene::Scene;
 
 /// How high above the surface one looks across a texel, in lengths of the look. What is lower, as a carpet or the gap
 /// below a wall, does not count.
-const HEIGHT: f32 = 1.0 / 48.0;
+pub(super) const HEIGHT: f32 = 1.0 / 48.0;
 /// Looks keep this distance from the edge, in lengths of the way to the middle: texels may have been cut along it.
 const INSET: f64 = 1.0 / 64.0;
 /// Cosine of 15 degrees: planes that differ by less do not cross, they continue each other.
-const PARALLEL: f32 = 0.966;
+pub(super) const PARALLEL: f32 = 0.966;
 
 /// Looks for contacts of a surface with all others, and with itself.
 pub(super) struct Contacts<'a> {

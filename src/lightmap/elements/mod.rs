@@ -1,6 +1,7 @@
 //! The pieces of surface that have one radiosity each.
 
 mod build;
+mod clearance;
 mod contacts;
 #[cfg(feature = "gpu")]
 mod description;
@@ -8,6 +9,7 @@ mod outline;
 mod point;
 mod sampler;
 mod sides;
+mod stand_ins;
 #[cfg(test)]
 mod tests;
 
@@ -71,8 +73,13 @@ pub struct Elements {
     pub back: Vec<bool>,
     /// The texel that shows the element.
     pub texel: Vec<Texel>,
+    /// Height of other surfaces that lie on the element within a few hundredths of a millimeter, metres: layers of one
+    /// floor, which all show the light of the uppermost. Zero for elements without.
+    pub clearance: Vec<f32>,
     /// What each element lies on.
     surface: Vec<SurfaceId>,
+    /// Elements that nobody sees beside others that are seen, in order, each with the one that its texel shows instead.
+    stand_ins: Vec<(u32, u32)>,
     /// Footprints of each surface, `None` for those that own no texels.
     sheets: Vec<Option<Sheet>>,
 }
@@ -128,6 +135,18 @@ impl Elements {
         !shares_texels || self.back[id.index()] == self.shows_back(surface)
     }
 
+    /// The element whose light the texel of another shows: its own, unless nobody sees that and the next is seen. What a
+    /// wall goes on as below the ground shows what it is above.
+    pub fn stand_in(&self, id: ElementId) -> ElementId {
+        let found = self.stand_ins.binary_search_by_key(&id.0, |pair| pair.0);
+        found.map_or(id, |place| ElementId(self.stand_ins[place].1))
+    }
+
+    /// All elements whose texels show others, in order, each with the one that is shown.
+    pub(crate) fn stand_ins(&self) -> &[(u32, u32)] {
+        &self.stand_ins
+    }
+
     /// The elements of each texel, of one side where both share it: one, or several where other geometry crosses it.
     pub fn texels(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.texels_in(0..self.len())
@@ -148,16 +167,22 @@ impl Elements {
         })
     }
 
-    /// The mean of a property over what is visible of a texel's elements, and the part of the texel that is.
+    /// The mean of a property over what is visible of a texel's elements or of their stand-ins, and the part of the
+    /// texel that is.
     ///
     /// `visible` is the part of each element that light can reach.
     pub(in crate::lightmap) fn mean_over(&self, texel: Range<usize>, of: &[Vec3], visible: &[f32]) -> (Vec3, f32) {
+        let shown = |index: usize| {
+            let stand_in = self.stand_in(ElementId::from_index(index)).index();
+            if visible[stand_in] > 0.0 { stand_in } else { index }
+        };
+        let part = |index: usize| visible[index].min(visible[shown(index)]);
         if texel.len() == 1 {
-            return (of[texel.start], visible[texel.start]);
+            return (of[shown(texel.start)], part(texel.start));
         }
         let area: f32 = self.area[texel.clone()].iter().sum();
-        let seen: f32 = texel.clone().map(|index| self.area[index] * visible[index]).sum();
-        let sum: Vec3 = texel.map(|index| of[index] * (self.area[index] * visible[index])).sum();
+        let seen: f32 = texel.clone().map(|index| self.area[index] * part(index)).sum();
+        let sum: Vec3 = texel.map(|index| of[shown(index)] * (self.area[index] * part(index))).sum();
         if seen > 0.0 { (sum / seen, seen / area) } else { (Vec3::ZERO, 0.0) }
     }
 

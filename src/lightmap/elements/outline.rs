@@ -34,7 +34,8 @@ impl Elements {
             let (triangle, barycentric, _) = sheet.unwrap.in_scene(triangle, barycentric);
             (triangle, barycentric)
         });
-        SurfacePoint::new(scene, surface, triangle, barycentric, self.back[id.index()])
+        let point = SurfacePoint::new(scene, surface, triangle, barycentric, self.back[id.index()]);
+        SurfacePoint { clearance: self.clearance[id.index()], ..point }
     }
 
     /// The chart of its surface's unwrap that an element lies in; that of its first piece where charts share a texel.

@@ -12,6 +12,7 @@ use crate::scene::Scene;
 #[derive(Clone, Debug)]
 pub struct ElementSampler {
     pieces: Vec<Piece>,
+    clearance: f32,
 }
 
 /// A part of the element that lies on one triangle.
@@ -37,7 +38,7 @@ impl Elements {
             let samplers = sheet.footprints.samplers(&sheet.unwrap, self.footprint(id));
             samplers.map(move |fragment| piece(fragment, &sheet.unwrap))
         });
-        ElementSampler { pieces: pieces.collect() }
+        ElementSampler { pieces: pieces.collect(), clearance: self.clearance[id.index()] }
     }
 }
 
@@ -48,6 +49,7 @@ impl ElementSampler {
         let (chosen, x) = choose(self.pieces.iter().map(|piece| piece.fragment.area), u.x);
         let Piece { fragment, facet, turned } = &self.pieces[chosen];
         let barycentric = fragment.sample(Vec2::new(x, u.y));
-        facet.at(if *turned { barycentric.yx() } else { barycentric })
+        let point = facet.at(if *turned { barycentric.yx() } else { barycentric });
+        SurfacePoint { clearance: self.clearance, ..point }
     }
 }

@@ -1,0 +1,172 @@
+//! Elements that nobody sees beside others that are seen, and which of those their texels show instead.
+//!
+//! A wall that is sunk into the ground goes on below it. What lies there receives light from below the world, and no
+//! camera sees it; but a texel that the ground crosses, or the next one that a linear filter mixes in, would show it at
+//! the foot of the wall.
+
+use std::sync::OnceLock;
+
+use glam::Vec2;
+use rayon::prelude::*;
+
+use super::contacts::{HEIGHT, PARALLEL};
+use super::{ElementId, Elements};
+use crate::geometry::sampling::cosine_hemisphere;
+use crate::geometry::sobol::OwenSobol;
+use crate::geometry::{Hit, Ray, RayQuery, SurfaceId};
+use crate::scene::{Scene, Sides};
+
+/// Directions in which an element looks for the space below the world.
+const LOOKS: u32 = 32;
+/// Looks that fall less steeply may pass beyond the edge of the ground.
+const LEAST_FALL: f32 = 0.25;
+/// Shares of looks that leave the world downwards: an element below the ground has more than the first, one above it
+/// less than the second.
+const BELOW: f32 = 0.15;
+const ABOVE: f32 = 0.03;
+/// Stand-ins that may themselves have one, as in a corner where two sheets meet.
+const LONGEST_CHAIN: usize = 4;
+/// The texels around one, the nearest first.
+const AROUND: [[i32; 2]; 8] = [[0, -1], [-1, 0], [1, 0], [0, 1], [-1, -1], [1, -1], [-1, 1], [1, 1]];
+
+/// Nobody's texel.
+const NONE: u32 = u32::MAX;
+
+/// Finds the elements of a scene that have stand-ins, in order, each with its stand-in.
+///
+/// An element is hidden from its neighbor when a sheet parts them and only the neighbor is in front of it: of a
+/// single-sided sheet the front is known; of a double-sided one, the side from which one does not see the space below
+/// the world. Neighbors lie in the same texel or in the next.
+pub(super) fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> Vec<(u32, u32)> {
+    let of_surface = |index| Neighborhood::new(scene, world, elements, SurfaceId::from_index(index)).hidden();
+    let direct: Vec<(u32, u32)> = (0..scene.surfaces.len()).into_par_iter().flat_map_iter(of_surface).collect();
+    let next = |element: u32| Some(direct[direct.binary_search_by_key(&element, |pair| pair.0).ok()?].1);
+    let last = |first: u32| (0..LONGEST_CHAIN).fold(first, |element, _| next(element).unwrap_or(element));
+    direct.iter().map(|&(hidden, stand_in)| (hidden, last(stand_in))).filter(|pair| pair.0 != pair.1).collect()
+}
+
+/// The elements of one surface, by their texels.
+struct Neighborhood<'a> {
+    scene: &'a Scene,
+    world: &'a dyn RayQuery,
+    elements: &'a Elements,
+    /// The first element of the surface.
+    start: usize,
+    /// The elements of each texel, in order.
+    texels: Vec<Texel>,
+    /// Column and row of the surface's first texel, and how many there are.
+    corner: [i32; 2],
+    size: [i32; 2],
+    /// The place in `texels` of each texel of the rectangle, for the front and for the back.
+    grids: [Vec<u32>; 2],
+    /// Which elements see the space below the world, by their place on the surface; found out when first asked.
+    fall: Vec<OnceLock<f32>>,
+}
+
+struct Texel {
+    first: usize,
+    end: usize,
+}
+
+impl<'a> Neighborhood<'a> {
+    fn new(scene: &'a Scene, world: &'a dyn RayQuery, elements: &'a Elements, surface: SurfaceId) -> Self {
+        let range = elements.of_surface(surface);
+        let texels: Vec<Texel> =
+            elements.texels_of(surface).map(|texel| Texel { first: texel.start, end: texel.end }).collect();
+        let place = |texel: &Texel| [elements.texel[texel.first].x, elements.texel[texel.first].y].map(i32::from);
+        let extreme = |pick: fn(i32, i32) -> i32| {
+            texels.iter().map(place).reduce(|a, b| [pick(a[0], b[0]), pick(a[1], b[1])]).unwrap_or([0; 2])
+        };
+        let (corner, last) = (extreme(i32::min), extreme(i32::max));
+        let size = [last[0] - corner[0] + 1, last[1] - corner[1] + 1];
+        let mut grids = [Vec::new(), Vec::new()];
+        for (index, texel) in texels.iter().enumerate() {
+            let grid = &mut grids[usize::from(elements.back[texel.first])];
+            grid.resize((size[0] * size[1]) as usize, NONE);
+            let [x, y] = place(texel);
+            grid[((y - corner[1]) * size[0] + x - corner[0]) as usize] = index as u32;
+        }
+        let fall = (0..range.len()).map(|_| OnceLock::new()).collect();
+        Self { scene, world, elements, start: range.start, texels, corner, size, grids, fall }
+    }
+
+    fn hidden(&self) -> Vec<(u32, u32)> {
+        let is_crossed: Vec<bool> = (0..self.texels.len()).into_par_iter().map(|at| self.is_crossed(at)).collect();
+        let is_near = |at: &usize| is_crossed[*at] || self.around(*at).any(|beside| is_crossed[beside]);
+        let near = (0..self.texels.len()).into_par_iter().filter(is_near);
+        near.flat_map_iter(|at| {
+            let Texel { first, end } = self.texels[at];
+            (first..end).filter_map(move |element| Some((element as u32, self.stand_in(at, element)? as u32)))
+        })
+        .collect()
+    }
+
+    /// True where something parts the texel, or it from the next one to the right or below.
+    fn is_crossed(&self, at: usize) -> bool {
+        let Texel { first, end } = self.texels[at];
+        let next = [[1, 0], [0, 1]].into_iter().filter_map(|step| self.beside(at, step));
+        end - first > 1 || next.into_iter().any(|next| self.look(first, self.texels[next].first).is_some())
+    }
+
+    fn beside(&self, at: usize, [dx, dy]: [i32; 2]) -> Option<usize> {
+        let element = self.texels[at].first;
+        let texel = self.elements.texel[element];
+        let (x, y) = (i32::from(texel.x) - self.corner[0] + dx, i32::from(texel.y) - self.corner[1] + dy);
+        let is_inside = (0..self.size[0]).contains(&x) && (0..self.size[1]).contains(&y);
+        let found = is_inside
+            .then(|| self.grids[usize::from(self.elements.back[element])][(y * self.size[0] + x) as usize] as usize)?;
+        let chart = |element| self.elements.chart(ElementId::from_index(element));
+        (found != NONE as usize && chart(self.texels[found].first) == chart(element)).then_some(found)
+    }
+
+    fn around(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        AROUND.into_iter().filter_map(move |step| self.beside(at, step))
+    }
+
+    /// The nearest element that hides an element of a texel.
+    fn stand_in(&self, at: usize, element: usize) -> Option<usize> {
+        let texels = core::iter::once(at).chain(self.around(at));
+        let mut others = texels.flat_map(|at| self.texels[at].first..self.texels[at].end);
+        others.find(|&other| other != element && self.hides(other, element))
+    }
+
+    /// True when a sheet parts two elements and only `seen` is in front of it.
+    fn hides(&self, seen: usize, element: usize) -> bool {
+        let Some(hit) = self.look(element, seen) else { return false };
+        if self.scene.absorbs(&hit) {
+            return self.look(seen, element).is_some_and(|hit| !self.scene.absorbs(&hit));
+        }
+        let is_open_on_both = self.scene.surface(hit.surface).sides == Sides::Both;
+        is_open_on_both && self.fall(element) >= BELOW && self.fall(seen) <= ABOVE
+    }
+
+    /// The first surface across the way from one element to another that stops all light.
+    fn look(&self, from: usize, to: usize) -> Option<Hit> {
+        let Elements { centre, geometric_normal, .. } = self.elements;
+        let height = centre[from].distance(centre[to]) * HEIGHT;
+        let [start, end] = [from, to].map(|element| centre[element] + geometric_normal[element] * height);
+        let hit = self.world.closest(&Ray::between(start, end))?;
+        let normal = self.scene.triangle(hit.surface, hit.triangle).normal();
+        let crosses = normal.dot(geometric_normal[from]).abs() < PARALLEL;
+        (crosses && !self.scene.material_of(hit.surface).can_be_passed()).then_some(hit)
+    }
+
+    /// The share of an element's looks that leave the world downwards.
+    fn fall(&self, element: usize) -> f32 {
+        let share = || {
+            let Elements { centre, geometric_normal, .. } = self.elements;
+            let normal = geometric_normal[element];
+            let start = centre[element] + normal * (self.elements.area[element].sqrt() * HEIGHT);
+            let points = OwenSobol::new(element as u32);
+            let directions = (0..LOOKS).map(|index| {
+                let [x, y, ..] = points.point(index);
+                cosine_hemisphere(normal, Vec2::new(x, y))
+            });
+            let falling = directions.filter(|direction| {
+                direction.y < -LEAST_FALL && self.world.closest(&Ray::new(start, *direction)).is_none()
+            });
+            falling.count() as f32 / LOOKS as f32
+        };
+        *self.fall[element - self.start].get_or_init(share)
+    }
+}
