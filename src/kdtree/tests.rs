@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use glam::{Affine2, Affine3A, Quat, Vec2, Vec3, Vec4};
+use glam::{Affine3A, Quat, Vec2, Vec3, Vec4};
 use proptest::prelude::*;
 
 use super::tracer::Instructions;

@@ -24,12 +24,11 @@ impl TestScene {
     pub fn quad(&mut self, corner: Vec3, u: Vec3, v: Vec3, texels: [u32; 2], material: Material) -> SurfaceId {
         let uv = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
         let mesh = MeshData {
-            name: String::new(),
             positions: uv.iter().map(|uv| corner + u * uv.x + v * uv.y).collect(),
-            normals: Vec::new(),
             uv0: uv.to_vec(),
             uv1: uv.to_vec(),
             triangles: vec![[0, 1, 2], [0, 2, 3]],
+            ..MeshData::default()
         };
         self.mesh(mesh, texels, material)
     }
