@@ -26,8 +26,8 @@ const HAS_COLORS: u32 = 2;
 /// The bit of the first texture coordinates; those of the others follow.
 const HAS_UV: u32 = 4;
 
-/// Describes some triangles; normals (in world space), colors and texture coordinates go into the tables, of which `tables` holds
-/// those from `first_word` on.
+/// Describes some triangles; normals (in world space), colors and texture coordinates go into the tables, of which
+/// `tables` holds those from `first_word` on.
 pub(super) fn records(
     scene: &Scene,
     sources: &[(SurfaceId, u32)],

@@ -1,7 +1,8 @@
 //! The pictures of standard materials.
 //!
 //! Some exist only in apps that switch on Bevy's features `pbr_transmission_textures`,
-//! `pbr_multi_layer_material_textures` and `pbr_specular_textures`. This crate does not, so those fields are looked up by name.
+//! `pbr_multi_layer_material_textures` and `pbr_specular_textures`. This crate does not, so those fields are looked up by
+//! name.
 
 use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
@@ -50,8 +51,8 @@ pub fn drawn_uv(material: &StandardMaterial) -> UvSets {
 }
 
 fn pictures_but_occlusion(material: &StandardMaterial) -> impl Iterator<Item = Picture<'_>> {
-    let names = (0..material.field_len()).filter_map(|index| material.name_at(index)?.strip_suffix("_texture"));
-    names.filter(|name| *name != "occlusion").filter_map(|name| optional_picture(material, name))
+    let names = (0..material.field_len()).filter_map(move |index| material.name_at(index)?.strip_suffix("_texture"));
+    names.filter(|name| *name != "occlusion").filter_map(move |name| optional_picture(material, name))
 }
 
 /// Lets all textures that are read with UV_1 read UV_0.

@@ -98,5 +98,7 @@ fn refit(world: &mut World, entity: Entity) {
     {
         mesh.0 = copy.mesh.clone();
     }
-    entity.insert(Baked { mesh: copy.mesh, material, ..baked });
+    if copy.mesh != baked.mesh || material != baked.material {
+        entity.insert(Baked { mesh: copy.mesh, material, ..baked });
+    }
 }
