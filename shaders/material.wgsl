@@ -184,12 +184,12 @@ fn sample_picture(picture: vec4<u32>, uv: vec2<f32>) -> vec4<f32> {
 }
 
 /// Where a set of texture coordinates starts in the attributes of a triangle, or `NONE`.
-fn coordinates_of(attributes: u32, set: u32) -> u32 {
+fn coordinates_of(attributes: u32, uv_set: u32) -> u32 {
     if attributes == NONE {
         return NONE;
     }
     let present = tables[attributes];
-    let flag = HAS_UV << set;
+    let flag = HAS_UV << uv_set;
     if (present & flag) == 0u {
         return NONE;
     }

@@ -131,7 +131,8 @@ fn thousands_of_slivers_have_elements_of_finite_areas_that_add_up_to_their_surfa
             let mesh = scene.mesh_of(id);
             let whole = (0..mesh.triangles.len() as u32).map(|triangle| scene.triangle(id, triangle).area());
             let (whole, found): (f32, f32) = (whole.sum(), elements.area[elements.of_surface(id)].iter().sum());
-            assert!((whole - found).abs() <= 1e-4 * whole, "soup {seed}: {found} m2 of {whole}");
+            // What is smaller than a hundredth of a millionth of a square meter is lost in rounding.
+            assert!((whole - found).abs() <= 1e-4 * whole + 1e-8, "soup {seed}: {found} m2 of {whole}");
         }
     }
 }

@@ -56,6 +56,13 @@ impl LevelMesh {
         if counts != (self.source_vertex_count as usize, self.source_triangle_count as usize) {
             return None;
         }
+        let is_same = |(number, corners): (usize, &[u32; 3])| {
+            self.charts[number] == Unwrap::NO_CHART
+                || self.triangles[number].map(|vertex| self.source_vertices[vertex as usize]) == *corners
+        };
+        if !source.triangles.iter().enumerate().all(is_same) {
+            return None;
+        }
         let mut reversed = vec![false; self.source_vertices.len()];
         for vertex in self.triangles.iter().skip(counts.1).flatten() {
             reversed[*vertex as usize] = true;

@@ -97,7 +97,9 @@ fn a_surface_with_another_parent_finds_its_light_by_name_and_mesh() {
     assert_eq!(place(&fixture), None);
     // The same name, but another mesh.
     let mut other = Fixture::default();
-    other.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y * 2.0), Sides::Front, [8, 8]);
+    let mut mesh = quad(Vec3::ZERO, Vec3::X, Vec3::Y);
+    mesh.triangles.reverse();
+    other.add(mesh, Sides::Front, [8, 8]);
     other.scene.surfaces[0].key = SurfaceKey::from_node("attic/crate", 0);
     assert_eq!(place(&other), None);
 }
