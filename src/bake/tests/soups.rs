@@ -131,8 +131,9 @@ fn thousands_of_slivers_have_elements_of_finite_areas_that_add_up_to_their_surfa
             let mesh = scene.mesh_of(id);
             let whole = (0..mesh.triangles.len() as u32).map(|triangle| scene.triangle(id, triangle).area());
             let (whole, found): (f32, f32) = (whole.sum(), elements.area[elements.of_surface(id)].iter().sum());
-            // What is smaller than a hundredth of a millionth of a square meter is lost in rounding.
-            assert!((whole - found).abs() <= 1e-4 * whole + 1e-8, "soup {seed}: {found} m2 of {whole}");
+            // Slivers that no texel can show are left out.
+            let texel = settings.texels_per_metre.powi(-2);
+            assert!((whole - found).abs() <= 1e-4 * whole + 1e-3 * texel, "soup {seed}: {found} m2 of {whole}");
         }
     }
 }
