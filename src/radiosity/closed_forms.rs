@@ -91,7 +91,7 @@ fn a_sphere_whose_vertices_have_a_color_bounces_light_of_that_color() {
     let color = Vec3::new(0.75, 0.5, 0.0);
     for method in METHODS {
         let mut mesh = sphere_interior(24, 12);
-        let of_column = |vertex: usize| if vertex % 25 % 2 == 0 { 1.2 } else { 0.8 };
+        let of_column = |vertex: usize| if (vertex % 25).is_multiple_of(2) { 1.2 } else { 0.8 };
         mesh.colors = (0..mesh.positions.len()).map(|vertex| (color * of_column(vertex)).extend(1.0)).collect();
         let mut test = TestScene::default();
         test.mesh(mesh, [24, 12], grey(0.8));

@@ -133,7 +133,7 @@ fn layers_of_one_floor_are_as_bright_as_the_uppermost_or_buried_below_it() {
             for element in 0..elements.len() {
                 let (light, visible) = (solution.direct[element].x, solution.visible_fraction[element]);
                 // At the edge of the floor one sees out between the layers.
-                assert!(visible < 0.1 || visible > 0.99, "{method:?} {gap}: {visible} visible");
+                assert!(!(0.1..=0.99).contains(&visible), "{method:?} {gap}: {visible} visible");
                 assert!(visible < 0.1 || (light / PI - 1.0).abs() < 0.01, "{method:?} {gap}: {light}");
             }
             let is_seen = |element: usize| solution.visible_fraction[element] > 0.99;

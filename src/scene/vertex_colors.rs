@@ -9,6 +9,9 @@ const ALIKE: f32 = 1.0 / 16.0;
 /// How often a part is cut into four where colors differ by more.
 const MAX_CUTS: u32 = 3;
 
+/// A texture's own mean over a convex part of a triangle.
+type MeanTexture<'a> = &'a dyn Fn(&[Vec2]) -> Vec4;
+
 /// The mean over a convex part of a triangle of its interpolated color times a texture, weighted as asked, with mean alpha.
 ///
 /// The part is given by the weights of the triangle's second and third corner at the part's corners. `texture` answers the
@@ -17,7 +20,7 @@ pub(super) fn mean_with_texture(
     colors: [Vec4; 3],
     part: &[Vec2],
     weight: Weight,
-    texture: Option<&dyn Fn(&[Vec2]) -> Vec4>,
+    texture: Option<MeanTexture>,
 ) -> Vec4 {
     let gradient = Gradient::new(colors);
     let whole = |texel: Vec4| gradient.at(centroid(part)) * texel;
@@ -65,7 +68,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, gradient: &Gradient, [a, b, c]: [Vec2; 3], texture: Option<&dyn Fn(&[Vec2]) -> Vec4>, cuts: u32) {
+    fn add(&mut self, gradient: &Gradient, [a, b, c]: [Vec2; 3], texture: Option<MeanTexture>, cuts: u32) {
         if cuts > 0 && gradient.spread(&[a, b, c]) >= ALIKE {
             let (ab, bc, ca) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
             for quarter in [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]] {

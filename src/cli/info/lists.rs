@@ -247,7 +247,7 @@ fn material_rows(scene: &Scene) -> Vec<MaterialRow> {
 
 fn scale_row(scene: &Scene, id: SurfaceId) -> Option<ScaleRow> {
     let surface = scene.surface(id);
-    let scale = Vec3::from(surface.to_world.to_scale_rotation_translation().0);
+    let scale = surface.to_world.to_scale_rotation_translation().0;
     let lengths = scale.abs();
     let is_far = lengths.max_element() > UNUSUAL_SCALE || lengths.min_element() < 1.0 / UNUSUAL_SCALE;
     let why = if is_far {

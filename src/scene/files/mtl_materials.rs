@@ -12,13 +12,16 @@ use super::source::{FetchError, Source};
 use super::text;
 use crate::scene::{AlphaMode, Material, MaterialId, Problem, Texture, TextureId, TextureRef, Wrap};
 
+/// Picture files and their options: of the color, and of the alpha.
+type PictureFiles = [Option<(PathBuf, String)>; 2];
+
 /// Collects materials from the files that `mtllib` lines name.
 pub struct Materials<'a> {
     source: &'a Source,
     names: Names,
     loaded: Loaded,
-    /// By files and options, of the color and of the alpha; and whether the alpha is all or nothing, if there is any.
-    textures: HashMap<[Option<(PathBuf, String)>; 2], (TextureId, Option<bool>)>,
+    /// By their files; and whether the alpha is all or nothing, if there is any.
+    textures: HashMap<PictureFiles, (TextureId, Option<bool>)>,
 }
 
 impl<'a> Materials<'a> {
