@@ -10,7 +10,7 @@ use crate::bake::{BakeSettings, Report};
 use crate::geometry::SurfaceId;
 use crate::kdtree::{Preset, World as Tree};
 use crate::lightmap::files::{self, LevelError};
-use crate::lightmap::{Layout, PageFormat, PageSize, Rectangle};
+use crate::lightmap::{Layout, PageFormat, Rectangle};
 use crate::plugin::job::uv_rect;
 use crate::progress::Unmonitored;
 use crate::radiosity::low_rank::{Precomputed, PrecomputedError};
