@@ -8,7 +8,7 @@ use wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Map
 use super::{Gpu, GpuFault};
 
 /// Buffers without content are as long as this: none may be empty.
-const SHORTEST: u64 = 512;
+const SHORTEST: u64 = 1024;
 
 impl Gpu {
     /// A buffer with this content that shaders read from.
