@@ -252,6 +252,21 @@ fn hit_triangle(sheared: ShearedRay, origin: vec3<f32>, triangle: u32) -> Triang
     return intersect_triangle(sheared, origin, corners.a, corners.b, corners.c);
 }
 
+/// How much farther than it is the back of a triangle counts that lies in one place with another which looks the other way:
+/// the twin of `kdtree::twins`.
+fn twin_gap(ray: Ray, t: f32) -> f32 {
+    return 2e-5 + 4e-6 * (largest(abs(ray.origin)) + abs(t));
+}
+
+/// How far away a hit counts as.
+fn counts_at(ray: Ray, triangle: u32, hit: TriangleHit) -> f32 {
+    if (triangles[triangle].surface & TWIN) == 0u {
+        return hit.t;
+    }
+    let is_mirrored = (surfaces[surface_of(triangle)].flags & MIRRORED) != 0u;
+    return select(hit.t, hit.t + twin_gap(ray, hit.t), hit.back != is_mirrored);
+}
+
 /// The nearest triangle that stops the ray, or one whose number is `NONE`.
 fn closest_hit(ray: Ray) -> Hit {
     var hit = Hit(ray.t_max, NONE, vec2(0.0), vec3(1.0), false, 0u, false);
@@ -271,6 +286,8 @@ fn closest_before(ray: Ray, t_max: f32) -> Hit {
     var walk = start_walk(ray, t_max, 0u);
     var goes_on = walk.t0 <= walk.t1;
     var best = Hit(t_max, NONE, vec2(0.0), vec3(1.0), false, 0u, false);
+    // How far away the nearest counts as.
+    var nearest = t_max;
     // Whether trees that were walked before have let the ray pass something tinted.
     var was_tinted = false;
     loop {
@@ -282,7 +299,14 @@ fn closest_before(ray: Ray, t_max: f32) -> Hit {
             for (var reference = first; reference < end; reference++) {
                 let triangle = walk.first_triangle + references[reference];
                 let hit = hit_triangle(sheared, ray.origin, triangle);
-                if hit.t >= ray.t_min && (hit.t < best.t || (hit.t == best.t && triangle < best.triangle)) {
+                if hit.t >= ray.t_min && (hit.t < nearest || (hit.t == nearest && triangle < best.triangle)) {
+                    var counted = counts_at(ray, triangle, hit);
+                    if best.triangle == NONE {
+                        counted = min(counted, t_max);
+                    }
+                    if counted > nearest || (counted == nearest && triangle >= best.triangle) {
+                        continue;
+                    }
                     if (triangles[triangle].surface & PASSABLE) != 0u {
                         let tint = passing_tint(ray, triangle, hit);
                         if tint.x >= 0.0 {
@@ -290,6 +314,7 @@ fn closest_before(ray: Ray, t_max: f32) -> Hit {
                             continue;
                         }
                     }
+                    nearest = counted;
                     best.t = hit.t;
                     best.triangle = triangle;
                     best.barycentric = hit.barycentric;
@@ -302,7 +327,7 @@ fn closest_before(ray: Ray, t_max: f32) -> Hit {
                 best.filtered *= tints_in_leaf(ray, sheared, walk.first_triangle, first, end, walk.t0, t1);
             }
             goes_on = advance(&walk);
-            goes_on = goes_on && walk.t0 <= best.t;
+            goes_on = goes_on && walk.t0 <= nearest;
         }
         if !WALKS_MOVERS {
             break;

@@ -131,7 +131,7 @@ fn table_vec4(index: u32) -> vec4<f32> {
 }
 
 fn surface_of(triangle: u32) -> u32 {
-    return triangles[triangle].surface & ~PASSABLE;
+    return triangles[triangle].surface & SURFACE;
 }
 
 /// The texel of a row or column that is seen at an index which may lie beyond it; `wrap` as `scene::Wrap` counts.

@@ -22,7 +22,7 @@ struct SceneHeader {
 struct TriangleRecord {
     /// The first corner.
     a: vec3<f32>,
-    /// The surface that it belongs to; the highest bit is set where rays must ask whether they pass.
+    /// The surface that it belongs to; the highest bits tell what rays must ask about.
     surface: u32,
     /// The second corner.
     b: vec3<f32>,
@@ -40,6 +40,13 @@ const SKY_EMITTER: u32 = 0u;
 const NONE: u32 = 0xffffffffu;
 /// Set in the surface of a triangle that rays may pass.
 const PASSABLE: u32 = 0x80000000u;
+/// Set in the surface of a triangle of which nothing can see the front, or the back.
+const SEALED_FRONT: u32 = 0x40000000u;
+const SEALED_BACK: u32 = 0x20000000u;
+/// Set in the surface of a triangle that lies in one place with another which looks the other way.
+const TWIN: u32 = 0x10000000u;
+/// The bits of a triangle's surface that number it.
+const SURFACE: u32 = 0x0fffffffu;
 
 @group(0) @binding(0) var<uniform> scene: SceneHeader;
 /// Nodes of the KD-trees, as `kdtree::Node` packs them: first the tree of all that stands still, which leaves the second

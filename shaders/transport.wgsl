@@ -76,9 +76,14 @@ fn aimed_light(emitter: u32, chance: f32, point: SurfacePoint, u: vec2<f32>) -> 
     return Found(light_through(light.ray) * light.irradiance * part, 1u);
 }
 
-/// True when a ray met a surface from behind that has no back.
+/// True when a ray met a side that takes all light: the back of a single-sided surface, or a side that nothing can see.
 fn absorbs(hit: Hit) -> bool {
-    return is_back(hit) && (surfaces[surface_of(hit.triangle)].flags & BOTH_SIDES) == 0u;
+    return side_absorbs(hit.triangle, is_back(hit));
+}
+
+fn side_absorbs(triangle: u32, back: bool) -> bool {
+    let has_no_back = back && (surfaces[surface_of(triangle)].flags & BOTH_SIDES) == 0u;
+    return has_no_back || (triangles[triangle].surface & select(SEALED_FRONT, SEALED_BACK, back)) != 0u;
 }
 
 /// Irradiance that a ray stands for which met a shining surface or the sky by chance, weighed against rays aimed there by
@@ -236,8 +241,8 @@ fn look_around(point: SurfacePoint, direction: vec3<f32>) -> vec2<u32> {
     return vec2(leaving, rays);
 }
 
-/// Follows a ray through fronts, which it enters solids by, and through the backs of those, until it meets the back of a
-/// solid that it has not entered. One or zero, and the number of rays.
+/// Follows a ray through sides by which it enters solids, and out of those again, until it leaves a solid that it has not
+/// entered. One or zero, and the number of rays.
 fn leaves_a_solid(look: Ray) -> vec2<u32> {
     var ray = look;
     var entered: array<u32, MOST_ENTERED>;
@@ -247,36 +252,49 @@ fn leaves_a_solid(look: Ray) -> vec2<u32> {
         if nearest.triangle == NONE {
             return vec2(0u, passed + 1u);
         }
-        let count = find_all_in_place(ray, nearest);
-        // Fronts first, then backs.
-        for (var turn = 0u; turn < 2u * count; turn++) {
+        let gap = twin_gap(ray, nearest.t);
+        let count = find_all_in_place(ray, nearest, gap);
+        // Solids before this place, and those that are entered in it.
+        var before = solids;
+        // Sides that enter solids first, then those that leave them, then open sheets.
+        for (var turn = 0u; turn < 3u * count; turn++) {
             let face = faces_in_place[turn % count];
-            if is_back(face) != (turn >= count) {
+            let enters = side_absorbs(face.triangle, !is_back(face));
+            let rank = select(select(2u, 1u, absorbs(face)), 0u, enters);
+            if rank != turn / count {
                 continue;
             }
             // Open surfaces may bound solids together, and count as one.
             let is_closed = (element_tables[sheet_of(face.triangle)] & CLOSED) != 0u;
             let solid = select(NONE, surface_of(face.triangle), is_closed);
-            if turn < count {
+            if rank == 0u {
                 if solids < MOST_ENTERED {
                     entered[solids] = solid;
                     solids++;
                 }
-            } else if !absorbs(face) {
+                continue;
+            }
+            if rank == 2u {
                 return vec2(0u, passed + 1u);
-            } else {
-                var place = 0u;
-                while place < solids && entered[place] != solid {
-                    place++;
-                }
-                if place == solids {
-                    return vec2(1u, passed + 1u);
-                }
+            }
+            var place = 0u;
+            while place < before && entered[place] != solid {
+                place++;
+            }
+            if place < before {
+                // Those that are entered here stay behind those from before.
+                before--;
+                entered[place] = entered[before];
                 solids--;
-                entered[place] = entered[solids];
+                entered[before] = entered[solids];
+            } else if solids > before {
+                // Where one solid is left and another entered, or a wall was doubled, nothing changes.
+                solids--;
+            } else {
+                return vec2(1u, passed + 1u);
             }
         }
-        ray.t_min = bitcast<f32>(bitcast<u32>(max(nearest.t, 1e-37)) + 1u);
+        ray.t_min = nearest.t + gap;
     }
     return vec2(0u, MOST_PASSED);
 }
@@ -286,10 +304,11 @@ var<private> faces_in_place: array<Hit, MOST_IN_PLACE>;
 
 /// Notes all faces that a ray meets where it meets the nearest, and answers how many. A ray through an edge meets the
 /// triangles on both sides of it, which count as one.
-fn find_all_in_place(ray: Ray, nearest: Hit) -> u32 {
+fn find_all_in_place(ray: Ray, nearest: Hit, gap: f32) -> u32 {
     let sheared = sheared_ray(ray);
-    let margin = 1e-5 * nearest.t;
-    var walk = start_walk(Ray(ray.origin, nearest.t - margin, ray.direction, nearest.t + margin), nearest.t + margin, 0u);
+    let first = max(nearest.t - gap, ray.t_min);
+    let last = nearest.t + gap;
+    var walk = start_walk(Ray(ray.origin, first, ray.direction, last), last, 0u);
     var goes_on = walk.t0 <= walk.t1;
     var count = 0u;
     while goes_on {
@@ -299,7 +318,7 @@ fn find_all_in_place(ray: Ray, nearest: Hit) -> u32 {
             let triangle = walk.first_triangle + references[reference];
             let met = hit_triangle(sheared, ray.origin, triangle);
             let is_passable = (triangles[triangle].surface & PASSABLE) != 0u;
-            if met.t != nearest.t || count == MOST_IN_PLACE || is_passable {
+            if !(met.t >= first && met.t <= last) || count == MOST_IN_PLACE || is_passable {
                 continue;
             }
             add_in_place(Hit(met.t, triangle, met.barycentric, vec3(1.0), met.back, 0u, false), &count);

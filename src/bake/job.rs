@@ -26,7 +26,7 @@ use crate::radiosity::{
     CpuBackend, Partial, Solution, SolveError, SolverSettings, StepError, TransportBackend, solve_with, storable_rays,
 };
 use crate::scene::check::darkness;
-use crate::scene::{self, Role, Scene, abridged};
+use crate::scene::{self, Problem, Role, Scene, abridged};
 
 /// What a bake ends in.
 #[derive(Clone, Debug)]
@@ -162,6 +162,15 @@ fn why_nothing(scene: &Scene) -> String {
     }
 }
 
+/// Names the surfaces that something sees from both sides, though their texels show one.
+fn shown_from_one_side(scene: &Scene, layout: &Layout, two_sided: impl Fn(SurfaceId) -> bool) -> Vec<Problem> {
+    let is_missing = |&id: &SurfaceId| {
+        two_sided(id) && layout.placement(id).is_some_and(|placement| !placement.unwrap.is_two_sided())
+    };
+    let problem = |id| Problem::OneSideShown { surface: scene.surface(id).key.clone() };
+    scene.surface_ids().filter(is_missing).map(problem).collect()
+}
+
 struct Job<'a> {
     settings: &'a BakeSettings,
     device: &'a Device,
@@ -181,13 +190,15 @@ impl<'a> Job<'a> {
         let resumed = keeper.map_or(Ok(None), Keeper::resume)?;
         let world =
             self.stage(Stage::Tree, |job, _| Ok(Arc::new(World::build(scene.clone(), job.settings.tree.preset()))))?;
+        let scene = self.stage(Stage::Tree, |_, _| Ok(Arc::new(scene.with_sealed_sides(&*world))))?;
         let (layout, expected) = self.stage(Stage::Unwrap, |job, monitor| {
-            let two_sided = OpenSides::deserving_texels_each(&scene, &*world);
+            let two_sided = OpenSides::deserving_texels_each(&scene);
             let two_sided = |surface: SurfaceId| two_sided[surface.index()];
             let estimate = MemoryEstimate::new(&scene, job.settings, two_sided);
             estimate.check(job.settings)?;
             let (layout, warnings) = Layout::build_with_sides(&scene, &job.settings.layout, two_sided, monitor)?;
             job.warn(abridged(&warnings));
+            job.warn(abridged(&shown_from_one_side(&scene, &layout, two_sided)));
             Ok((layout, estimate))
         })?;
         let elements = self.stage(Stage::Elements, |job, monitor| {

@@ -35,6 +35,8 @@ pub use stage::{BakePass, Observer, Progress, Stage, Unobserved};
 pub use whole_file::{WriteError, check_place, write_whole};
 
 #[cfg(test)]
+mod sealed_sides;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod two_sides;

@@ -1,29 +1,39 @@
 //! The naive twin of the tree: tests every triangle. Slow, and plainly right; tests hold the tree against it.
 
+use std::collections::HashSet;
+
 use glam::Vec3;
 
 use crate::geometry::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle, WatertightRay};
 use crate::scene::Scene;
 
 use super::passage;
+use super::twins::{gap, twins};
+use super::world::resting_triangles;
 
 /// Answers rays by testing every triangle of a scene.
 pub struct BruteForce<'a> {
     scene: &'a Scene,
     triangles: Vec<(Triangle, SurfaceId, u32)>,
+    /// Which surfaces' triangles lie in one place with others that look the other way.
+    twins: HashSet<(SurfaceId, u32)>,
 }
 
 impl<'a> BruteForce<'a> {
     /// Takes the triangles of all surfaces that are in the bake; degenerate ones are left out.
     pub fn new(scene: &'a Scene) -> Self {
-        let triangles = scene
-            .surface_ids()
-            .filter(|&id| scene.surface(id).is_in_bake())
-            .flat_map(|id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
-            .map(|(id, triangle)| (scene.triangle(id, triangle), id, triangle))
-            .filter(|(triangle, ..)| triangle.normal() != Vec3::ZERO)
-            .collect();
-        Self { scene, triangles }
+        let (triangles, sources) = resting_triangles(scene);
+        let is_twin = twins(scene, &triangles, &sources);
+        let twins = sources.iter().zip(is_twin).filter(|(_, is_twin)| *is_twin).map(|(source, _)| *source).collect();
+        let with_source = |(triangle, (surface, index))| (triangle, surface, index);
+        let triangles = triangles.into_iter().zip(sources).map(with_source).collect();
+        Self { scene, triangles, twins }
+    }
+
+    /// How far a hit counts as: backs of twins stand back.
+    fn counts_at(&self, ray: &Ray, hit: &Hit) -> f32 {
+        let is_behind = hit.back && self.twins.contains(&(hit.surface, hit.triangle));
+        if is_behind { hit.t + gap(ray, hit.t) } else { hit.t }
     }
 
     fn hits(&self, ray: &Ray) -> impl Iterator<Item = Hit> {
@@ -47,7 +57,7 @@ impl RayQuery for BruteForce<'_> {
         let stop = self
             .hits(ray)
             .filter(|hit| passage::passed(self.scene, ray, hit).is_none())
-            .min_by(|a, b| a.t.total_cmp(&b.t));
+            .min_by(|a, b| self.counts_at(ray, a).total_cmp(&self.counts_at(ray, b)));
         let end = stop.map_or(f32::INFINITY, |stop| stop.t);
         let filter = self
             .hits(ray)

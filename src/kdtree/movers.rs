@@ -115,7 +115,8 @@ impl Movers {
         let mut best: Option<Hit> = None;
         walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {
             for instance in self.instances_of(first, count) {
-                let hit = instance.object.tracer.closest(&instance.ray(&rest), |hit| accept(&instance.hit(hit)));
+                let counts_at = |hit: TreeHit| accept(&instance.hit(hit)).then_some(hit.place.t);
+                let hit = instance.object.tracer.closest(&instance.ray(&rest), counts_at);
                 if let Some(hit) = hit.map(|hit| instance.hit(hit)) {
                     let order = |hit: &Hit| (hit.surface, hit.triangle);
                     if best.is_none_or(|best| hit.t < best.t || (hit.t == best.t && order(&hit) < order(&best))) {

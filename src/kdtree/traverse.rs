@@ -26,10 +26,10 @@ impl Tracer {
     /// The nearest triangle in the ray's interval; among equally near ones the first.
     ///
     /// `accept` is asked about marked triangles (those that [`Tracer::build`] was told of), perhaps several times about
-    /// one and also about triangles behind the nearest; it must answer the same each time. Those that it refuses do
-    /// not count.
+    /// one and also about triangles behind the nearest; it must answer the same each time. It says how far away they
+    /// count as, which is no less than they are; those that it refuses do not count.
     #[inline]
-    pub fn closest(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> Option<TreeHit> {
+    pub fn closest(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
         match self.instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: these are chosen only where their features were found.
@@ -75,7 +75,7 @@ impl Tracer {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1")]
-    fn closest_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> Option<TreeHit> {
+    fn closest_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
         self.closest_in::<Avx2>(ray, accept)
     }
 
@@ -86,7 +86,7 @@ impl Tracer {
     }
 
     #[inline(always)]
-    fn closest_in<L: Lanes>(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> Option<TreeHit> {
+    fn closest_in<L: Lanes>(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
         let watertight = WatertightRay::new(ray);
         let mut search =
             Closest { ray: BlockRay::<L>::new(&watertight), best: None, t: ray.t_max, triangle: u32::MAX, accept };
@@ -126,28 +126,57 @@ impl Tracer {
 /// Looks for the nearest triangle.
 struct Closest<'a, L, A> {
     ray: BlockRay<'a, L>,
-    /// Where the nearest so far stands, how far it is, and which it is.
+    /// Where the nearest so far stands, how far it counts as, and which it is.
     best: Option<(&'a Block, usize)>,
     t: f32,
     triangle: u32,
     accept: A,
 }
 
-impl<'a, L: Lanes, A: FnMut(TreeHit) -> bool> Closest<'a, L, A> {
+impl<'a, L: Lanes, A: FnMut(TreeHit) -> Option<f32>> Closest<'a, L, A> {
     #[inline(always)]
     fn meet(&mut self, blocks: &'a [Block]) {
         for block in blocks {
             let (hits, distances) = block.intersect(&self.ray);
             for lane in set_bits(hits) {
                 let (t, triangle) = (distances[lane], block.references[lane] & !MARK);
-                let nearer = t < self.t || (t == self.t && triangle < self.triangle);
-                if nearer && counts(block, lane, self.ray.ray, &mut self.accept) {
-                    (self.best, self.t, self.triangle) = (Some((block, lane)), t, triangle);
-                    self.ray.set_t_max(t);
+                if !self.is_nearer(t, triangle) {
+                    continue;
                 }
+                let mut counted = t;
+                if block.references[lane] & MARK != 0 {
+                    counted = counts_at(block, lane, self.ray.ray, &mut self.accept);
+                    if counted == f32::INFINITY {
+                        continue;
+                    }
+                    // The ray's own end is no other triangle.
+                    if self.best.is_none() {
+                        counted = counted.min(self.t);
+                    }
+                    if !self.is_nearer(counted, triangle) {
+                        continue;
+                    }
+                }
+                (self.best, self.t, self.triangle) = (Some((block, lane)), counted, triangle);
+                self.ray.set_t_max(counted);
             }
         }
     }
+
+    #[inline(always)]
+    fn is_nearer(&self, t: f32, triangle: u32) -> bool {
+        t < self.t || (t == self.t && triangle < self.triangle)
+    }
+}
+
+/// How far away the marked triangle of a lane counts as, infinitely where it is refused; apart from the loop over blocks,
+/// which is the faster without.
+#[cold]
+#[inline(never)]
+fn counts_at(block: &Block, lane: usize, ray: &WatertightRay, accept: &mut impl FnMut(TreeHit) -> Option<f32>) -> f32 {
+    let triangle = block.references[lane] & !MARK;
+    let place = block.intersect_lane(lane, ray);
+    place.and_then(|place| accept(TreeHit { triangle, place })).unwrap_or(f32::INFINITY)
 }
 
 /// Whether a triangle of some blocks stops a ray.
@@ -155,17 +184,12 @@ impl<'a, L: Lanes, A: FnMut(TreeHit) -> bool> Closest<'a, L, A> {
 fn is_blocked<L: Lanes>(blocks: &[Block], ray: &BlockRay<L>, accept: &mut impl FnMut(TreeHit) -> bool) -> bool {
     for block in blocks {
         let (hits, _) = block.intersect(ray);
-        if hits != 0 && set_bits(hits).any(|lane| counts(block, lane, ray.ray, accept)) {
+        let counts = |lane| block.references[lane] & MARK == 0 || is_accepted(block, lane, ray.ray, &mut *accept);
+        if hits != 0 && set_bits(hits).any(counts) {
             return true;
         }
     }
     false
-}
-
-/// Whether a hit counts.
-#[inline(always)]
-fn counts(block: &Block, lane: usize, ray: &WatertightRay, accept: &mut impl FnMut(TreeHit) -> bool) -> bool {
-    block.references[lane] & MARK == 0 || is_accepted(block, lane, ray, accept)
 }
 
 /// Asks about the triangle of a lane; apart from the loop over blocks, which is the faster without.

@@ -9,6 +9,7 @@ use crate::scene::{Role, Scene};
 
 use super::movers::Movers;
 use super::passage;
+use super::twins::{gap, twins};
 use super::{Preset, Statistics, Tracer, Tree, TreeHit};
 
 /// Answers what rays meet in a scene: one tree over all surfaces that are in the bake, and the movers beside it.
@@ -19,6 +20,8 @@ pub struct World {
     /// Where each triangle of the tree comes from.
     sources: Vec<(SurfaceId, u32)>,
     surfaces: Vec<SurfaceFacts>,
+    /// Which triangles of the tree lie in one place with others that look the other way.
+    twins: Vec<bool>,
     movers: Option<Movers>,
 }
 
@@ -40,8 +43,12 @@ impl World {
         };
         let surfaces: Vec<_> = scene.surface_ids().zip(scene.first_triangles()).map(facts).collect();
         let (triangles, sources) = resting_triangles(&scene);
-        let marked = |triangle: u32| surfaces[sources[triangle as usize].0.index()].passable;
-        Self { tracer: Tracer::build(triangles, &preset, marked), sources, surfaces, movers: None, scene }
+        let twins = twins(&scene, &triangles, &sources);
+        let marked = |triangle: u32| {
+            let triangle = triangle as usize;
+            twins[triangle] || surfaces[sources[triangle].0.index()].passable
+        };
+        Self { tracer: Tracer::build(triangles, &preset, marked), sources, surfaces, twins, movers: None, scene }
     }
 
     /// Puts surfaces that are not in the bake somewhere, instead of where movers stood before.
@@ -122,7 +129,12 @@ impl RayQuery for World {
             }
             tint.is_none()
         };
-        let resting = self.tracer.closest(ray, |candidate| stops(&self.hit(candidate)));
+        let resting = self.tracer.closest(ray, |candidate| {
+            let hit = self.hit(candidate);
+            let counts = !self.surfaces[hit.surface.index()].passable || stops(&hit);
+            let is_behind = hit.back && self.twins[candidate.triangle as usize];
+            counts.then_some(if is_behind { hit.t + gap(ray, hit.t) } else { hit.t })
+        });
         let Some(movers) = &self.movers else {
             return match resting {
                 Some(hit) => Ok(Hit { filter: passed.product(hit.place.t), ..self.hit(hit) }),
@@ -143,8 +155,12 @@ impl RayQuery for World {
             passed.push(*hit, through);
             through == Vec3::ZERO
         };
-        let blocked = self.tracer.any(ray, |candidate| stops(&self.hit(candidate)))
-            || self.movers.as_ref().is_some_and(|movers| movers.any(ray, stops));
+        let of_resting = |candidate| {
+            let hit = self.hit(candidate);
+            !self.surfaces[hit.surface.index()].passable || stops(&hit)
+        };
+        let blocked =
+            self.tracer.any(ray, of_resting) || self.movers.as_ref().is_some_and(|movers| movers.any(ray, stops));
         if blocked { Transmittance::BLOCKED } else { Transmittance(passed.product(f32::INFINITY)) }
     }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::geometry::{Ray, RayQuery, SurfaceId};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
-use crate::scene::{Scene, Sides};
+use crate::scene::Scene;
 
 /// The middles of the quarters of the unit square.
 pub(super) const QUARTERS: [Vec2; 4] =
@@ -28,8 +28,7 @@ impl Covers<'_> {
         self.world.closest(&down).is_some_and(|hit| {
             let is_own = (hit.surface, hit.triangle) == (surface, point.triangle)
                 || (own.is_some() && self.elements.element_at(&hit) == own);
-            let is_seen = !hit.back || self.scene.surface(hit.surface).sides == Sides::Both;
-            is_seen && !is_own
+            !self.scene.absorbs(&hit) && !is_own
         })
     }
 

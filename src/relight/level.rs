@@ -55,6 +55,7 @@ impl Level {
         (pages, content): (Vec<Page>, Content),
         monitor: &dyn Monitor,
     ) -> Result<Self, LevelError> {
+        let scene = Arc::new(scene.with_sealed_sides(&*world));
         let elements = Arc::new(Elements::build(&scene, layout, &*world, monitor)?);
         if !are_of(&elements, &precomputed) {
             return Err(LevelError::OtherElements);

@@ -196,7 +196,7 @@ impl State {
     }
 
     fn surface(&mut self, surface: &Surface) {
-        let Surface { key, mesh, to_world, material, role, sides, density_scale, lightmap: _ } = surface;
+        let Surface { key, mesh, to_world, material, role, sides, density_scale, sealed: _, lightmap: _ } = surface;
         self.text(&key.0);
         self.number(mesh.0);
         self.number(material.0);

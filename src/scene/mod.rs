@@ -25,6 +25,7 @@ mod mesh;
 mod normal_map;
 mod problem;
 mod pyramid;
+mod sealed;
 pub mod shapes;
 mod sky;
 mod surface;
@@ -61,6 +62,7 @@ pub use material::{AlphaMode, Appearance, Material};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};
+pub use sealed::SealedSides;
 pub use sky::{EnvironmentMap, Sky};
 pub use surface::{LightmapPlace, Role, Sides, Surface};
 #[cfg(feature = "gpu")]
@@ -120,10 +122,12 @@ impl Scene {
         &self.meshes[self.surface(id).mesh.index()]
     }
 
-    /// True when a ray met a surface from behind that has no back: it takes all light.
+    /// True when a ray met a side that takes all light: the back of a single-sided surface, or a side that nothing can
+    /// see.
     #[inline]
     pub fn absorbs(&self, hit: &Hit) -> bool {
-        hit.back && self.surface(hit.surface).sides == Sides::Front
+        let surface = self.surface(hit.surface);
+        (hit.back && surface.sides == Sides::Front) || surface.sealed.contains(hit.triangle, hit.back)
     }
 
     /// Where a surface's baked light is, if the scene has that page.

@@ -284,6 +284,14 @@ pub enum Problem {
         /// What is expected.
         reason: String,
     },
+    /// A surface is seen from both sides, and its texels show one.
+    #[error(
+        "'{surface}' is seen from both sides, but a texture of it uses UV_1, which has texels for one side: both sides show the light of one; give that texture UV_0, or the object two layers"
+    )]
+    OneSideShown {
+        /// The surface.
+        surface: SurfaceKey,
+    },
     /// A line of a text file cannot be understood.
     #[error("{file}, line {line}: {reason}{}", if *.more > 0 { format!(" (and {} more lines like it)", .more) } else { String::new() })]
     BadLine {

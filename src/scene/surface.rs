@@ -3,7 +3,7 @@
 use glam::{Affine3A, Mat3, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
-use super::{MaterialId, MeshId, SurfaceKey, TextureId};
+use super::{MaterialId, MeshId, SealedSides, SurfaceKey, TextureId};
 
 /// What a surface does in a bake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,6 +57,9 @@ pub struct Surface {
     pub role: Role,
     /// Which sides reflect.
     pub sides: Sides,
+    /// Sides of double-sided triangles that nothing can see; none until [`Scene::with_sealed_sides`](super::Scene) has
+    /// looked. Follows from the scene, so hashes leave it out.
+    pub sealed: SealedSides,
     /// Factor on the bake's texel density; 1.0 keeps it.
     pub density_scale: f32,
     /// Light at which paths may end; bakes know nothing of it.
@@ -73,6 +76,7 @@ impl Surface {
             material,
             role: Role::Static,
             sides: Sides::Front,
+            sealed: SealedSides::None,
             density_scale: 1.0,
             lightmap: None,
         }

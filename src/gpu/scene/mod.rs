@@ -94,11 +94,11 @@ impl GpuScene {
         let pictures = Pictures::new(gpu, scene)?;
         let mut surfaces = surfaces::records(scene, &pictures);
         let mut tables = vec![NONE; 2];
-        let mut records = triangles::records(scene, trees.sources_at_rest(), 0, &mut tables);
+        let mut records = triangles::records(scene, trees.sources_at_rest(), &trees.twins, 0, &mut tables);
         let mut attributes_of_movers = Vec::with_capacity(trees.movers.len());
         for mover in &trees.movers {
             attributes_of_movers.push(tables.len() as u32);
-            records.extend(triangles::records(scene, trees.sources_of(mover), 0, &mut tables));
+            records.extend(triangles::records(scene, trees.sources_of(mover), &[], 0, &mut tables));
         }
         let emitters = Emitters::new(scene, trees, &pictures, &mut surfaces, &mut tables);
         tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);

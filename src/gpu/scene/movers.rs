@@ -93,7 +93,7 @@ impl GpuMovers {
             standing.stand(scene, trees);
             let mut attributes = Vec::new();
             let sources = trees.sources_of(&standing.mover);
-            let records = triangles::records(scene, sources, standing.attributes, &mut attributes);
+            let records = triangles::records(scene, sources, &[], standing.attributes, &mut attributes);
             change.add(&self.buffers.triangles, standing.mover.first_triangle, &records);
             change.add(&self.buffers.tables, standing.attributes, &attributes);
             change.add(&self.buffers.surfaces, surface.0, &[standing.record]);

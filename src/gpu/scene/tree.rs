@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::list;
 use crate::geometry::SurfaceId;
-use crate::kdtree::{Preset, Tree, resting_triangles, triangles_of_mesh};
+use crate::kdtree::{Preset, Tree, resting_triangles, triangles_of_mesh, twins};
 use crate::scene::{MeshId, Role, Scene};
 
 /// Splits above a leaf for which a walk has bits.
@@ -21,6 +21,8 @@ pub struct GpuTree {
     /// The surface and the triangle of its mesh that each triangle on the device is: those that stand still, in the tree's
     /// order, and behind them those of one mover after the other.
     pub(super) sources: Vec<(SurfaceId, u32)>,
+    /// Which of those that stand still lie in one place with others that look the other way.
+    pub(super) twins: Vec<bool>,
     /// Whether light of movers counts.
     pub(super) is_of_bake: bool,
 }
@@ -48,8 +50,9 @@ impl GpuTree {
     pub fn of_bake(scene: &Scene, preset: &Preset) -> Self {
         let preset = shallow(preset);
         let (triangles, sources) = resting_triangles(scene);
+        let twins = twins(scene, &triangles, &sources);
         let resting = Tree::build(triangles, &preset);
-        Self { resting, objects: Vec::new(), movers: Vec::new(), sources, is_of_bake: true }
+        Self { resting, objects: Vec::new(), movers: Vec::new(), sources, twins, is_of_bake: true }
     }
 
     /// Builds the trees of a scene: one for all that stands still, and one for each mesh that a mover shows.

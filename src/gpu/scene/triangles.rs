@@ -21,16 +21,22 @@ pub(super) struct Record {
 
 /// Set in the surface of triangles that rays must ask about.
 const PASSABLE: u32 = 1 << 31;
+/// Set in the surface of triangles of which nothing can see the front, or the back.
+const SEALED_FRONT: u32 = 1 << 30;
+const SEALED_BACK: u32 = 1 << 29;
+/// Set in the surface of triangles that lie in one place with others which look the other way.
+const TWIN: u32 = 1 << 28;
 const HAS_NORMALS: u32 = 1;
 const HAS_COLORS: u32 = 2;
 /// The bit of the first texture coordinates; those of the others follow.
 const HAS_UV: u32 = 4;
 
 /// Describes some triangles; normals (in world space), colors and texture coordinates go into the tables, of which
-/// `tables` holds those from `first_word` on.
+/// `tables` holds those from `first_word` on. `twins` says which are twins; none where it is empty.
 pub(super) fn records(
     scene: &Scene,
     sources: &[(SurfaceId, u32)],
+    twins: &[bool],
     first_word: u32,
     tables: &mut Vec<u32>,
 ) -> Vec<Record> {
@@ -40,9 +46,12 @@ pub(super) fn records(
         let passable = if scene.material_of(surface).can_be_passed() { PASSABLE } else { 0 };
         let normal_matrix = scene.surface(surface).normal_matrix();
         for &(_, index) in of_surface {
+            let twin = if twins.get(records.len()) == Some(&true) { TWIN } else { 0 };
             let [a, b, c] = scene.triangle(surface, index).corners.map(|corner| corner.to_array());
             let attributes = add_attributes(scene.mesh_of(surface), index, &normal_matrix, first_word, tables);
-            records.push(Record { a, surface: surface.0 | passable, b, index, c, attributes });
+            let sealed = |back, bit| if scene.is_sealed(surface, index, back) { bit } else { 0 };
+            let flags = passable | twin | sealed(false, SEALED_FRONT) | sealed(true, SEALED_BACK);
+            records.push(Record { a, surface: surface.0 | flags, b, index, c, attributes });
         }
     }
     records

@@ -16,7 +16,7 @@ use crate::scene::Scene;
 impl Elements {
     /// Makes an element for each texel and open side of all surfaces that the layout has placed.
     ///
-    /// `world` is asked which sides of double-sided surfaces see open space.
+    /// Double-sided surfaces have elements on the sides that [`Scene::with_sealed_sides`] has left open.
     ///
     /// # Errors
     /// [`Cancelled`] when the monitor asks for it.
@@ -124,8 +124,8 @@ impl Part {
         };
         let area = |triangle| {
             let (triangle, _, back) = unwrap.in_scene(triangle, Vec2::ZERO);
-            // Texels of a side that no light comes to stay empty.
-            let closed = unwrap.is_two_sided() && sheet.sides.index_of(back).is_none();
+            // Texels of a side that nothing can see stay empty.
+            let closed = unwrap.is_two_sided() && scene.is_sealed(surface, triangle, back);
             if closed { 0.0 } else { scene.triangle(surface, triangle).area() }
         };
         let contacts = Contacts { scene, world, surface, placement, sides: sheet.sides };

@@ -6,6 +6,7 @@ use glam::Vec3;
 
 use crate::geometry::sampling::orthonormal_basis;
 use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, sin_cos_turns};
+use crate::kdtree::twin_gap;
 use crate::lightmap::SurfacePoint;
 use crate::scene::Scene;
 
@@ -56,40 +57,46 @@ impl<'a> Burial<'a> {
         (leaving >= ENOUGH, rays)
     }
 
-    /// Follows a ray through fronts, which it enters solids by, and through the backs of those, until it meets the back
-    /// of a solid that it has not entered.
+    /// Follows a ray through sides by which it enters solids, and out of those again, until it leaves a solid that it has
+    /// not entered. A sheet that is open on both sides stands in no solid.
     fn leaves_a_solid(&self, mut ray: Ray, rays: &mut u32) -> bool {
         let mut entered = Vec::new();
         for _ in 0..MOST_PASSED {
             *rays += 1;
             let Some(nearest) = self.world.closest(&ray) else { return false };
-            for hit in self.all_in_place(&ray, nearest) {
+            let gap = twin_gap(&ray, nearest.t);
+            let mut entered_here = Vec::new();
+            for hit in self.all_in_place(&ray, nearest, gap) {
                 let solid = self.solid_of(hit.surface);
-                if !hit.back {
-                    entered.push(solid);
+                if self.scene.enters_solid(&hit) {
+                    entered_here.push(solid);
                 } else if !self.scene.absorbs(&hit) {
                     return false;
                 } else if let Some(place) = entered.iter().position(|&other| other == solid) {
                     entered.swap_remove(place);
-                } else {
+                } else if entered_here.pop().is_none() {
+                    // Where one solid is left and another entered, or a wall was doubled, nothing changes.
                     return true;
                 }
             }
-            ray.t_min = nearest.t.next_up();
+            entered.append(&mut entered_here);
+            ray.t_min = nearest.t + gap;
         }
         false
     }
 
-    /// All faces that a ray meets where it meets the nearest, fronts first: solids that are flush with each other have
-    /// several in one place, and each of them is entered or left there. A ray through an edge meets the triangles on
-    /// both sides of it, which count as one.
-    fn all_in_place(&self, ray: &Ray, nearest: Hit) -> Vec<Hit> {
-        let mut hits = self.world.all_hits(&Ray { t_min: nearest.t, t_max: nearest.t, ..*ray });
+    /// All faces that a ray meets where it meets the nearest, those first by which it enters solids: solids that are flush
+    /// with each other have several in one place, and each of them is entered or left there. A ray through an edge meets
+    /// the triangles on both sides of it, which count as one.
+    fn all_in_place(&self, ray: &Ray, nearest: Hit, gap: f32) -> Vec<Hit> {
+        let place = Ray { t_min: (nearest.t - gap).max(ray.t_min), t_max: nearest.t + gap, ..*ray };
+        let mut hits = self.world.all_hits(&place);
         hits.retain(|hit| !self.scene.material_of(hit.surface).can_be_passed());
         if hits.len() < 2 {
             return vec![nearest];
         }
-        hits.sort_by_key(|hit| (hit.back, hit.surface, is_on_edge(hit), hit.triangle));
+        let order = |hit: &Hit| (!self.scene.enters_solid(hit), !self.scene.absorbs(hit));
+        hits.sort_by_key(|hit| (order(hit), hit.surface, hit.back, is_on_edge(hit), hit.triangle));
         hits.dedup_by(|next, kept| is_on_edge(next) && (next.back, next.surface) == (kept.back, kept.surface));
         hits
     }

@@ -14,8 +14,8 @@ use crate::plugin::sync::cache::AssetCache;
 use crate::plugin::sync::movers::can_stand;
 use crate::scene::check::UniqueKeys;
 use crate::scene::{
-    EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, Sides, Sky, Surface,
-    SurfaceKey, TextureId, TextureRef, UvChannel, shorten,
+    EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, SealedSides, Sides, Sky,
+    Surface, SurfaceKey, TextureId, TextureRef, UvChannel, shorten,
 };
 
 /// A scene in the making.
@@ -89,6 +89,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
         let to_world = surface.transform.affine();
         let mut placed = Surface {
+            sealed: SealedSides::None,
             to_world,
             role,
             density_scale: wishes.density.unwrap_or(1.0),

@@ -12,7 +12,7 @@ use crate::geometry::clip::Corner;
 use crate::geometry::{Aabb, Ray, RayQuery, SurfaceId, Transmittance};
 use crate::kdtree::{Preset, World};
 use crate::partition::{Polygons, Subscene, masks};
-use crate::scene::{MaterialId, MeshData, MeshId, Role, Scene, Sides, Surface};
+use crate::scene::{MaterialId, MeshData, MeshId, Role, Scene, Surface};
 
 /// What stands in one subscene, and nothing of what stands beyond it.
 pub struct Local {
@@ -53,8 +53,7 @@ impl masks::Occluders for Local {
     }
 
     fn starts_inside(&self, ray: &Ray) -> bool {
-        let scene = self.world.scene();
-        self.world.closest(ray).is_some_and(|hit| hit.back && scene.surface(hit.surface).sides == Sides::Front)
+        self.world.closest(ray).is_some_and(|hit| self.world.scene().absorbs(&hit))
     }
 }
 
@@ -81,14 +80,17 @@ impl<'a> Origins<'a> {
 
 /// The part of a scene that lies in a subscene, in world space: surfaces that have a piece there, with their materials.
 fn part_of(Origins { scene, sources }: &Origins, subscene: &Subscene<DVec2>) -> Scene {
-    let mut meshes: BTreeMap<SurfaceId, MeshData> = BTreeMap::new();
+    // Each mesh, and which triangle of the whole each of its own is a part of.
+    let mut meshes: BTreeMap<SurfaceId, (MeshData, Vec<u32>)> = BTreeMap::new();
     for (polygon, corners) in subscene.pieces() {
         let (surface, triangle) = sources[polygon];
-        add_piece(meshes.entry(surface).or_default(), scene.mesh_of(surface), triangle, corners);
+        let (mesh, origins) = meshes.entry(surface).or_default();
+        add_piece(mesh, scene.mesh_of(surface), triangle, corners);
+        origins.resize(mesh.triangles.len(), triangle);
     }
     let mut part = Scene { textures: scene.textures.clone(), ..Scene::default() };
     let mut materials = BTreeMap::new();
-    for (id, mesh) in meshes {
+    for (id, (mesh, origins)) in meshes {
         let whole = scene.surface(id);
         let role = if whole.is_in_bake() { Role::Occluder } else { Role::Excluded };
         let material = *materials.entry(whole.material).or_insert_with(|| {
@@ -97,7 +99,8 @@ fn part_of(Origins { scene, sources }: &Origins, subscene: &Subscene<DVec2>) -> 
         });
         let mesh_id = MeshId::from_index(part.meshes.len());
         part.meshes.push(Arc::new(mesh));
-        part.surfaces.push(Surface { mesh: mesh_id, material, to_world: Affine3A::IDENTITY, role, ..whole.clone() });
+        let (to_world, sealed) = (Affine3A::IDENTITY, whole.sealed.of_triangles(origins.into_iter()));
+        part.surfaces.push(Surface { mesh: mesh_id, material, to_world, role, sealed, ..whole.clone() });
     }
     part
 }

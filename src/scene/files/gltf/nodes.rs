@@ -11,7 +11,7 @@ use super::container::Document;
 use super::extras::Overrides;
 use super::{lights, lookup, materials, name_or, primitives};
 use crate::scene::files::Loaded;
-use crate::scene::{MaterialId, MeshId, Problem, Role, Sides, Surface, SurfaceKey};
+use crate::scene::{MaterialId, MeshId, Problem, Role, SealedSides, Sides, Surface, SurfaceKey};
 
 /// Deeper trees are a fault or an attack: paths grow with depth.
 const DEEPEST_NODE: usize = 512;
@@ -177,6 +177,7 @@ impl Placement<'_> {
             let sides = overrides.double_sided.map(|both| if both { Sides::Both } else { Sides::Front });
             self.loaded.scene.surfaces.push(Surface {
                 key: SurfaceKey::from_node(&placed.path, part.number),
+                sealed: SealedSides::None,
                 mesh: part.mesh,
                 to_world: placed.to_world,
                 material: part.material,
