@@ -9,6 +9,7 @@ use crate::Device;
 use crate::geometry::SurfaceId;
 use crate::kdtree::{Preset, World};
 use crate::lightmap::ElementId;
+use crate::pathtrace::VolumeSettings;
 use crate::pathtrace::fixtures::{add_part, lamp};
 use crate::radiosity::Method;
 use crate::scene::{Material, MeshData, Scene, Sides, Sky, Surface, shapes};
@@ -322,6 +323,15 @@ fn doubled_room() -> Scene {
     add(&mut scene, copy).to_world = Affine3A::from_translation(Vec3::new(0.3, 0.7, 0.1));
     scene.surfaces[2].sides = Sides::Front;
     scene
+}
+
+#[test]
+fn no_voxel_in_a_double_sided_crate_is_dark() {
+    let mut settings = settings(Method::Gather, 2.0);
+    settings.volume = Some(VolumeSettings { spacing: 0.3, ..VolumeSettings::default() });
+    let volume = bake(&Device::Cpu, &crate_scene(Sides::Both), &settings).volume.expect("it was asked for");
+    let darkest = volume.values.iter().map(|voxel| voxel.iter().map(|light| light.x).sum::<f32>());
+    assert!(darkest.clone().count() > 200 && darkest.fold(f32::INFINITY, f32::min) > 100.0);
 }
 
 #[cfg(feature = "gpu")]
