@@ -13,6 +13,8 @@ struct Appearance {
     transmission: f32,
     /// Index of refraction beyond the surface over that before it.
     relative_ior: f32,
+    /// The part of diffuse light that is scattered through the surface.
+    diffuse_transmission: f32,
 }
 
 /// A direction that light may come from.
@@ -225,7 +227,7 @@ fn make_bsdf(appearance: Appearance, surface_normal: vec3<f32>, outgoing: vec3<f
     bsdf.albedo_outgoing = albedo_toward(bsdf.outgoing.z, bsdf.roughness);
     let mean = bsdf.straight + (vec3(bsdf.grazing) - bsdf.straight) / 21.0;
     bsdf.multiple = mean * mean * bsdf.albedo.x / (vec3(1.0) - mean * (1.0 - bsdf.albedo.x));
-    bsdf.base = appearance.base_color * (1.0 - appearance.metallic);
+    bsdf.base = appearance.base_color * ((1.0 - appearance.metallic) * (1.0 - appearance.diffuse_transmission));
     bsdf.tint = appearance.base_color;
     bsdf.glass = appearance.transmission * (1.0 - appearance.metallic);
     let bend = appearance.relative_ior - 1.0;
@@ -537,5 +539,49 @@ fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
         clamp(coat_roughness, 0.0, 1.0),
         clamp(transmission, 0.0, 1.0),
         select(ior, 1.0 / ior, back),
+        clamp(surfaces[surface].diffuse_transmission, 0.0, 1.0),
     );
+}
+
+/// The far side of a surface that a ray met, if light is scattered through it and chance has the path go on there.
+struct Crossing {
+    goes: bool,
+    /// What the side counts on which the path goes on.
+    weight: f32,
+    vertex: Vertex,
+    bsdf: Bsdf,
+    /// Toward the ray's origin, as the far side sees it.
+    outgoing: vec3<f32>,
+}
+
+/// By chance, the far side of a surface, else the near one.
+fn crossing_of(appearance: Appearance, surface: u32, near: Vertex, outgoing: vec3<f32>, random: u32) -> Crossing {
+    var crossing: Crossing;
+    crossing.weight = 1.0;
+    crossing.vertex = near;
+    crossing.outgoing = outgoing;
+    if appearance.diffuse_transmission > 0.0 {
+        let layer = mean_layer_albedo(
+            appearance.base_color, appearance.metallic, appearance.reflectance, appearance.roughness);
+        let coat = mean_coat_albedo(appearance.clearcoat, appearance.clearcoat_roughness);
+        let color = surfaces[surface].diffuse_transmission_color;
+        let look = Look(
+            appearance.base_color, appearance.metallic, layer, coat, color, appearance.diffuse_transmission);
+        let chance = crossing_chance(look);
+        crossing.goes = unit_float(random) < chance;
+        if crossing.goes {
+            crossing.vertex.position = near.behind;
+            crossing.vertex.behind = near.position;
+            crossing.vertex.geometric_normal = -near.geometric_normal;
+            crossing.vertex.shading_normal = -near.shading_normal;
+            crossing.outgoing = outgoing - near.shading_normal * (2.0 * dot(outgoing, near.shading_normal));
+            let tint = scattered_through(look) / chance;
+            let matt = Appearance(tint, 0.0, vec3(0.0), 1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
+            crossing.bsdf = make_bsdf(matt, crossing.vertex.shading_normal, crossing.outgoing);
+            return crossing;
+        }
+        crossing.weight = 1.0 / (1.0 - chance);
+    }
+    crossing.bsdf = make_bsdf(appearance, near.shading_normal, outgoing);
+    return crossing;
 }

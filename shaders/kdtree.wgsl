@@ -308,6 +308,9 @@ fn closest_before(ray: Ray, t_max: f32) -> Hit {
                         continue;
                     }
                     if (triangles[triangle].surface & PASSABLE) != 0u {
+                        if !hit.is_crossed {
+                            continue;
+                        }
                         let tint = passing_tint(ray, triangle, hit);
                         if tint.x >= 0.0 {
                             tinted = tinted || any(tint != vec3(1.0));
@@ -360,7 +363,7 @@ fn tints_in_leaf(
             continue;
         }
         let hit = hit_triangle(sheared, ray.origin, triangle);
-        if hit.t >= t0 && hit.t < t1 {
+        if hit.is_crossed && hit.t >= t0 && hit.t < t1 {
             let tint = passing_tint(ray, triangle, hit);
             product *= select(vec3(1.0), tint, tint.x >= 0.0);
         }
@@ -386,6 +389,9 @@ fn light_through(ray: Ray) -> vec3<f32> {
                 }
                 if (triangles[triangle].surface & PASSABLE) == 0u {
                     return vec3(0.0);
+                }
+                if !hit.is_crossed {
+                    continue;
                 }
                 let let_through = transmittance(triangle, hit.barycentric);
                 if all(let_through == vec3(0.0)) {

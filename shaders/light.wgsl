@@ -253,7 +253,7 @@ fn sample_surface(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) 
 
 /// The share of rays that an emissive surface stops.
 fn coverage(surface: u32, triangle: u32, barycentric: vec2<f32>) -> f32 {
-    return 1.0 - clamp(largest(transmittance(triangle, barycentric)), 0.0, 1.0);
+    return 1.0 - passage_at(triangle, barycentric).chance;
 }
 
 /// Density per steradian of a direction toward a triangle that was chosen; zero where its dark side shows.

@@ -90,13 +90,17 @@ fn follow(path: u32) -> u32 {
         power *= select(1.0, range_window(hit.t * hit.t, emission.range), bounces == 0u);
         left *= hit.filtered * exponential(-absorption * hit.t);
         let surface = surface_of(hit.triangle);
-        let vertex = vertex_of(hit);
+        let near = vertex_of(hit);
         let back = is_back(hit);
         if back && (surfaces[surface].flags & BOTH_SIDES) == 0u {
             break;
         }
-        let toward_light = -ray.direction;
-        let bsdf = make_bsdf(appearance_at(surface, hit, back), vertex.shading_normal, toward_light);
+        let random = hash2(hash2(settings.seed, ~bounces), path);
+        let crossing = crossing_of(appearance_at(surface, hit, back), surface, near, -ray.direction, random);
+        let vertex = crossing.vertex;
+        let bsdf = crossing.bsdf;
+        let toward_light = crossing.outgoing;
+        left *= crossing.weight;
         let way = sobol_point(hash2(settings.seed, 2u * bounces + 2u), path);
         let on_lens = sobol_point(hash2(settings.seed, 2u * bounces + 3u), path).xy;
         let is_within = back && surfaces[surface].transmission > 0.0;

@@ -33,6 +33,9 @@ struct Surface {
     absorption: vec3<f32>,
     /// The part of the light that goes into solid glass; zero for anything else.
     transmission: f32,
+    /// Color of the light that is scattered through the surface, and the part of diffuse light that is.
+    diffuse_transmission_color: vec3<f32>,
+    diffuse_transmission: f32,
     /// Its pictures, in the order of the constants below.
     pictures: array<Picture, 9>,
     /// The page of its lightmap.
@@ -49,7 +52,8 @@ struct Surface {
     /// How much is covered by varnish.
     clearcoat: f32,
     clearcoat_roughness: f32,
-    padding_a: u32,
+    /// The part of the light that goes straight through, as through a thin pane.
+    pane: f32,
     padding_b: u32,
     /// The root of its mesh's tree. It and all that follows tell of movers alone.
     root: u32,
@@ -81,6 +85,10 @@ const MIRRORED: u32 = 8u;
 const LIT_DIRECTLY: u32 = 16u;
 /// Its mesh has vertex colors.
 const COLORED: u32 = 128u;
+/// What blending lets through is tinted.
+const TINTS: u32 = 32u;
+/// Rays must ask whether it stops them.
+const CAN_BE_PASSED: u32 = 64u;
 
 /// From this bit of a picture's last word on there is the number of its texture coordinates.
 const UV_SHIFT: u32 = 8u;
@@ -276,29 +284,55 @@ fn emission_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec3<f32>
     return surfaces[surface].emission * read_picture(surface, EMISSION, triangle, barycentric).xyz;
 }
 
+/// What becomes of rays that meet a point of a surface: the twin of `scene::Passage`.
+struct Passage {
+    /// The share of light that passes, per channel.
+    transmittance: vec3<f32>,
+    /// The share of rays that pass.
+    chance: f32,
+}
+
+fn passage_at(triangle: u32, barycentric: vec2<f32>) -> Passage {
+    let surface = surface_of(triangle);
+    let flags = surfaces[surface].flags;
+    if (flags & CAN_BE_PASSED) == 0u {
+        return Passage(vec3(0.0), 0.0);
+    }
+    let mode = flags & ALPHA_MODE;
+    let base = base_color_at(surface, triangle, barycentric);
+    var coverage = 1.0;
+    if mode == MASK {
+        coverage = select(0.0, 1.0, base.w >= surfaces[surface].alpha_threshold);
+    } else if mode == BLEND {
+        coverage = clamp(base.w, 0.0, 1.0);
+    }
+    let color = clamp(base.xyz, vec3(0.0), vec3(1.0));
+    var straight = coverage * surfaces[surface].pane;
+    if straight > 0.0 {
+        straight *= read_picture(surface, TRANSMISSION, triangle, barycentric).x;
+        let metallic = surfaces[surface].metallic;
+        if metallic > 0.0 {
+            straight *= 1.0 - metallic * read_picture(surface, METALLIC_ROUGHNESS, triangle, barycentric).z;
+        }
+    }
+    let open = 1.0 - coverage;
+    let tint = select(vec3(1.0), color, mode == BLEND && (flags & TINTS) != 0u);
+    return Passage(tint * open + color * straight, clamp(open + straight, 0.0, 1.0));
+}
+
 /// How much of the light crosses a triangle, per channel.
 fn transmittance(triangle: u32, barycentric: vec2<f32>) -> vec3<f32> {
-    let surface = surface_of(triangle);
-    let mode = surfaces[surface].flags & ALPHA_MODE;
-    if mode == 0u {
-        return vec3(0.0);
-    }
-    let colour = base_color_at(surface, triangle, barycentric);
-    if mode == MASK {
-        return select(vec3(0.0), vec3(1.0), colour.w < surfaces[surface].alpha_threshold);
-    }
-    let part = read_picture(surface, TRANSMISSION, triangle, barycentric).x;
-    return clamp(colour.xyz * (clamp(1.0 - colour.w, 0.0, 1.0) * part), vec3(0.0), vec3(1.0));
+    return passage_at(triangle, barycentric).transmittance;
 }
 
 /// See `kdtree::passage`.
 const ALIKE: f32 = 1.0 / 16384.0;
 
-/// The tint with which a ray passes a triangle, or minus one where it stops there: chance decides by the largest channel,
-/// as a pure function of the ray's direction and of where it meets the triangle.
+/// The tint with which a ray passes a triangle, or minus one where it stops there: chance decides, as a pure function of the
+/// ray's direction and of where it meets the triangle.
 fn passing_tint(ray: Ray, triangle: u32, hit: TriangleHit) -> vec3<f32> {
-    let through = transmittance(triangle, hit.barycentric);
-    let chance = largest(through);
+    let passage = passage_at(triangle, hit.barycentric);
+    let chance = passage.chance;
     if chance <= 0.0 {
         return vec3(-1.0);
     }
@@ -307,5 +341,5 @@ fn passing_tint(ray: Ray, triangle: u32, hit: TriangleHit) -> vec3<f32> {
     let direction = vec3<u32>(vec3<i32>(floor(ray.direction / largest(abs(ray.direction)) / ALIKE + 0.5)));
     word = hash2(hash2(word, place.x), place.y);
     word = hash2(hash2(hash2(word, direction.x), direction.y), direction.z);
-    return select(vec3(-1.0), through / chance, unit_float(word) < chance);
+    return select(vec3(-1.0), passage.transmittance / chance, unit_float(word) < chance);
 }

@@ -111,10 +111,16 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         }
         seen.radiance += weight * met_emission(ray, normal, hit, density);
         let surface = surface_of(hit.triangle);
-        let vertex = vertex_of(hit);
+        let near = vertex_of(hit);
         let back = is_back(hit);
         let absorbs = back && (surfaces[surface].flags & BOTH_SIDES) == 0u;
-        let bsdf = make_bsdf(appearance_at(surface, hit, back), vertex.shading_normal, -ray.direction);
+        let random = hash2(hash2(seed, ~bounces), sample_index);
+        let crossing = crossing_of(appearance_at(surface, hit, back), surface, near, -ray.direction, random);
+        let vertex = crossing.vertex;
+        let bsdf = crossing.bsdf;
+        weight *= crossing.weight;
+        // What is baked is light of the near side.
+        density = select(density, 0.0, crossing.goes);
         if bounces == 0u {
             seen.albedo = select(bsdf_albedo(bsdf), vec3(0.0), absorbs);
             seen.normal = select(bsdf.frame[2], vertex.shading_normal, absorbs);

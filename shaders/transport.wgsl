@@ -143,12 +143,13 @@ fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, or
     }
     arrival.tint = hit.filtered;
     let bounces = orders >> 1u;
+    let crossing = crossing_tint(hit, hash2(seed, 0u));
     let met = end_at(hit, bounces);
-    if met != NONE {
+    if met != NONE && crossing.x < 0.0 {
         arrival.end = met;
         return arrival;
     }
-    return detour(hit, bounces, seed, arrival);
+    return detour(hit, crossing, bounces, seed, arrival);
 }
 
 /// The element that a ray ends at, or `NONE` for one that bounces off elements too.
@@ -156,13 +157,19 @@ fn end_at(hit: Hit, bounces: u32) -> u32 {
     return select(NONE, element_at(hit, is_back(hit)), bounces == 0u);
 }
 
-/// Carries on from where a ray does not end, as a path tracer does.
-fn detour(first: Hit, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
+/// Carries on from where a ray does not end, as a path tracer does: before the surface, or behind it with a tint.
+fn detour(first: Hit, first_crossing: vec3<f32>, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
     var arrival = before;
     var hit = first;
+    var crossing = first_crossing;
     let most_bounces = select(bounces, MOST_BOUNCES, bounces == 0u);
     for (var bounce = 0u; bounce < most_bounces; bounce++) {
-        arrival.tint *= reflectance_at(hit);
+        let crosses = crossing.x >= 0.0;
+        if crosses {
+            arrival.tint *= crossing;
+        } else {
+            arrival.tint *= stopped_reflectance(look_at(hit));
+        }
         let seed = hash2(ray_seed, bounce);
         // Those that go on stand for those that do not.
         let stays = select(largest(arrival.tint), 1.0, bounce < CERTAIN_BOUNCES);
@@ -170,7 +177,7 @@ fn detour(first: Hit, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
             return arrival;
         }
         arrival.tint /= stays;
-        let point = surface_point(hit.triangle, hit.barycentric, is_back(hit));
+        let point = surface_point(hit.triangle, hit.barycentric, is_back(hit) != crosses);
         let u = sobol_point(seed, 0u);
         let place = Place(point.position, 0.0, point.geometric_normal);
         let chances = chances_at(place, DETOUR_VISITS);
@@ -201,8 +208,9 @@ fn detour(first: Hit, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
         if hit.triangle == NONE {
             return arrival;
         }
+        crossing = crossing_tint(hit, hash2(ray_seed, bounce + 1u));
         let met = end_at(hit, bounces);
-        if met != NONE {
+        if met != NONE && crossing.x < 0.0 {
             arrival.end = met;
             return arrival;
         }
@@ -210,12 +218,37 @@ fn detour(first: Hit, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
     return arrival;
 }
 
-/// Diffuse reflectance where a ray met a surface.
-fn reflectance_at(hit: Hit) -> vec3<f32> {
+/// What a surface looks like where a ray met it.
+fn look_at(hit: Hit) -> Look {
     let surface = surface_of(hit.triangle);
     let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
-    let metallic = surfaces[surface].metallic * picture.z;
-    return base_color_at(surface, hit.triangle, hit.barycentric).xyz * (1.0 - metallic);
+    let color = clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0));
+    let metallic = clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0);
+    let roughness = surfaces[surface].roughness * picture.y;
+    let specular = read_picture(surface, SPECULAR, hit.triangle, hit.barycentric).w;
+    let tint = read_picture(surface, SPECULAR_TINT, hit.triangle, hit.barycentric).xyz;
+    let layer = mean_layer_albedo(color, metallic, surfaces[surface].reflectance * specular * tint, roughness);
+    var coat = surfaces[surface].clearcoat;
+    if coat > 0.0 {
+        coat *= read_picture(surface, CLEARCOAT, hit.triangle, hit.barycentric).x;
+        let coat_roughness = read_picture(surface, CLEARCOAT_ROUGHNESS, hit.triangle, hit.barycentric).y;
+        coat = mean_coat_albedo(clamp(coat, 0.0, 1.0), surfaces[surface].clearcoat_roughness * coat_roughness);
+    }
+    let through = surfaces[surface].diffuse_transmission;
+    return Look(color, metallic, layer, coat, surfaces[surface].diffuse_transmission_color, through);
+}
+
+/// The tint with which a ray goes on behind a surface that scatters light through; minus one for rays that stay before it.
+fn crossing_tint(hit: Hit, seed: u32) -> vec3<f32> {
+    if surfaces[surface_of(hit.triangle)].diffuse_transmission <= 0.0 {
+        return vec3(-1.0);
+    }
+    let look = look_at(hit);
+    let chance = crossing_chance(look);
+    if unit_float(hash2(seed, 3u)) >= chance {
+        return vec3(-1.0);
+    }
+    return scattered_through(look) / chance;
 }
 
 /// Looks around along the surface: how many looks leave a solid that the point lies in, as all do from within one, and the

@@ -31,6 +31,8 @@ struct TriangleHit {
     barycentric: vec2<f32>,
     /// The ray came from the side where the corners turn clockwise.
     back: bool,
+    /// Of triangles that share an edge or corner which the ray goes through, this is the one that counts where light passes.
+    is_crossed: bool,
 }
 
 /// Cycles the axes until the steepest is the last.
@@ -68,6 +70,12 @@ fn edge(p: vec3<f32>, q: vec3<f32>) -> f32 {
     return select(side, -side, swapped);
 }
 
+/// The same where it may be zero: a ray through an edge counts as moved by an infinitely small step along x, and an infinitely
+/// smaller one along y.
+fn crossing_side(side: f32, p: vec3<f32>, q: vec3<f32>) -> f32 {
+    return select(select(q.x - p.x, p.y - q.y, p.y != q.y), side, side != 0.0);
+}
+
 /// Where the ray meets the triangle, edges and corners included.
 fn intersect_triangle(
     ray: ShearedRay,
@@ -76,7 +84,7 @@ fn intersect_triangle(
     corner_b: vec3<f32>,
     corner_c: vec3<f32>,
 ) -> TriangleHit {
-    let missed = TriangleHit(-3.0e38, vec2(0.0), false);
+    let missed = TriangleHit(-3.0e38, vec2(0.0), false, false);
     let a = sheared(ray, origin, corner_a);
     let b = sheared(ray, origin, corner_b);
     let c = sheared(ray, origin, corner_c);
@@ -91,5 +99,10 @@ fn intersect_triangle(
         return missed;
     }
     let t = (u * a.z + v * b.z + w * c.z) / determinant;
-    return TriangleHit(t, vec2(v, w) / determinant, (determinant < 0.0) != ray.mirrored);
+    var is_crossed = true;
+    if u == 0.0 || v == 0.0 || w == 0.0 {
+        let sides = vec3(crossing_side(u, c, b), crossing_side(v, a, c), crossing_side(w, b, a));
+        is_crossed = all(sides > vec3(0.0)) || all(sides < vec3(0.0));
+    }
+    return TriangleHit(t, vec2(v, w) / determinant, (determinant < 0.0) != ray.mirrored, is_crossed);
 }

@@ -39,6 +39,16 @@
 //! irradiance in lux. A page's texel holds irradiance / pi, without the receiver's own colour and emission, so that
 //! Bevy's `lightmap_exposure = 1.0` shows it as it is.
 //!
+//! # Materials
+//!
+//! Bakes take all reflected light for diffuse. What bounces is the albedo of all lobes together
+//! ([`Appearance::total_reflectance`](scene::Appearance::total_reflectance)): the diffuse base, the specular layer over it, a
+//! metal, a clear coat. So a steel table brightens its room as it should, but bakes show no reflections.
+//!
+//! Alpha is coverage: a blended surface lets `1 - alpha` of the light through without tint and reflects `alpha` of what an
+//! opaque one would. A pane of `KHR_materials_transmission` tints what it lets through, and so does a blended surface with
+//! the extra `radiosity_tint`. Paper and leaves (`KHR_materials_diffuse_transmission`) scatter light through.
+//!
 //! # Words
 //!
 //! A *surface* is one instance of a mesh and owns a rectangle on a *page*, a lightmap texture; it is known across runs
@@ -78,7 +88,7 @@ pub mod prelude {
     pub use crate::pathtrace::VolumeSettings;
     pub use crate::plugin::{
         Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,
-        BakeStatic, BakedLevel, CancelBake, EmissiveUnits, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
+        BakeStatic, BakeTint, BakedLevel, CancelBake, EmissiveUnits, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
         LiveViewStatus, RadiosityPlugins, Relight, RelightDevice, RelightDoor, RelightExclude, RelightStatus,
         RemoveLightmaps, SceneSettings, SceneStatus,
     };

@@ -13,7 +13,8 @@ use super::shapes::Shape;
 pub enum Alpha {
     Opaque,
     Mask,
-    Blend(f32),
+    /// A blend that tints what it lets through.
+    Stained(f32),
 }
 
 /// A matt material.
@@ -152,7 +153,7 @@ impl Document {
 
     /// Adds a material.
     pub fn material(&mut self, material: Material) -> MaterialRef {
-        let opacity = if let Alpha::Blend(alpha) = material.alpha { alpha } else { 1.0 };
+        let opacity = if let Alpha::Stained(alpha) = material.alpha { alpha } else { 1.0 };
         let mut surface = json!({
             "baseColorFactor": material.color.extend(opacity).to_array(),
             "metallicFactor": material.metallic,
@@ -172,7 +173,10 @@ impl Document {
                 value["alphaMode"] = json!("MASK");
                 value["alphaCutoff"] = json!(0.5);
             }
-            Alpha::Blend(_) => value["alphaMode"] = json!("BLEND"),
+            Alpha::Stained(_) => {
+                value["alphaMode"] = json!("BLEND");
+                value["extras"] = json!({ "radiosity_tint": true });
+            }
         }
         let strength = material.emission.max_element();
         if strength > 0.0 {

@@ -67,7 +67,7 @@ impl Palette {
         };
         let glowing = |name, emission| Material { emission, ..Material::matt(name, Vec3::splat(0.6)) };
         let glass = |name, color| Material {
-            alpha: Alpha::Blend(0.25),
+            alpha: Alpha::Stained(0.25),
             double_sided: true,
             roughness: 0.3,
             ..Material::matt(name, color)

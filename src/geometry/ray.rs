@@ -69,8 +69,7 @@ pub struct Hit {
     pub back: bool,
     /// What blended surfaces on the way let through, per channel; one where there were none.
     ///
-    /// Chance has already decided whether the ray passed each of them, so this holds only their tint: its largest
-    /// channel is one.
+    /// Chance has already decided whether the ray passed each of them, so this holds only their tint.
     pub filter: Vec3,
 }
 

@@ -64,6 +64,18 @@ impl Triangle {
         a + (b - a) * barycentric.x + (c - a) * barycentric.y
     }
 
+    /// Whether the triangle is the one that a ray through it counts, of all that share the edge or corner that it goes
+    /// through. Of triangles that join without a gap a ray crosses one, as if it went by a little beside their edges: always
+    /// to the same side of an edge, whichever triangle is asked.
+    ///
+    /// Asked only where [`Triangle::intersect`] finds a hit. Both are of the same mind, since rounding of singles does not
+    /// turn the sign of the difference of two products: it makes it zero at most.
+    pub fn counts_crossing(&self, ray: &WatertightRay) -> bool {
+        let [a, b, c] = self.corners.map(|corner| ray.sheared(corner));
+        let sides = [crossing_side(c, b), crossing_side(a, c), crossing_side(b, a)];
+        sides.iter().all(|&side| side > 0.0) || sides.iter().all(|&side| side < 0.0)
+    }
+
     /// Where the ray meets the triangle, edges and corners included.
     ///
     /// Watertight (Woop, Benthin and Wald 2013): a ray through an edge or corner that triangles share hits at least one
@@ -100,6 +112,20 @@ impl Triangle {
 #[inline]
 fn exact_cross(p: Vec3, q: Vec3) -> f32 {
     (f64::from(p.x) * f64::from(q.y) - f64::from(p.y) * f64::from(q.x)) as f32
+}
+
+/// On which side of the origin the edge from p to q passes, never zero for an edge that is seen: a ray through the edge counts
+/// as moved by an infinitely small step along x, and an infinitely smaller one along y.
+#[inline]
+fn crossing_side(p: Vec3, q: Vec3) -> f32 {
+    let side = exact_cross(p, q);
+    if side != 0.0 {
+        side
+    } else if p.y != q.y {
+        p.y - q.y
+    } else {
+        q.x - p.x
+    }
 }
 
 /// The axes of the world in turn, by which of them is the last.
@@ -215,6 +241,28 @@ mod tests {
             let target = if k % 2 == 0 { centre } else { centre.lerp(rim[k % 7], weights.x) };
             let ray = WatertightRay::new(&Ray::new(target - direction * 5.0, direction));
             assert!(fan.iter().any(|triangle| triangle.intersect(&ray).is_some()), "ray {k}");
+        }
+    }
+
+    #[test]
+    fn a_ray_through_an_edge_or_corner_that_triangles_share_counts_one_of_them() {
+        for rim in [3, 4, 7, 24] {
+            let center = Vec3::new(0.25, -0.5, 3.0);
+            let spoke = |k: usize| {
+                let angle = k as f32 / rim as f32 * core::f32::consts::TAU;
+                center + Vec3::new(angle.cos(), angle.sin(), 0.0)
+            };
+            let fan: Vec<Triangle> = (0..rim).map(|k| Triangle::new(center, spoke(k), spoke((k + 1) % rim))).collect();
+            for k in 0..64 {
+                // Through the hub, and through points of spokes, straight and slanting, from both sides.
+                let target = center.lerp(spoke(k % rim), (k / 8) as f32 / 8.0);
+                let slant =
+                    Vec3::new((k % 3) as f32 * 0.25, (k % 5) as f32 * 0.125, if k % 2 == 0 { -1.0 } else { 1.0 });
+                let ray = WatertightRay::new(&Ray::new(target - slant * 2.0, slant));
+                let crossed =
+                    |triangle: &&Triangle| triangle.intersect(&ray).is_some() && triangle.counts_crossing(&ray);
+                assert_eq!(fan.iter().filter(crossed).count(), 1, "{rim} triangles, ray {k}");
+            }
         }
     }
 

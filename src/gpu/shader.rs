@@ -61,6 +61,7 @@ pub(super) fn tracing_source(stack: Stack, trees: Trees, own: &[&str]) -> String
         piece!("triangle"),
         piece!("kdtree"),
         piece!("material"),
+        piece!("albedo"),
         piece!("vertex"),
     ];
     core::iter::once(&*sizes).chain(shared).chain(own.iter().copied()).collect::<Vec<_>>().join("\n")

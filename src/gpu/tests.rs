@@ -238,10 +238,16 @@ pub(super) fn room_of_everything() -> Scene {
         clearcoat_roughness_texture: texture(2),
         ..Material::default()
     };
-    let leaf = Material { base_color_texture: texture(0), alpha: AlphaMode::Mask(0.5), ..varnish };
+    let leaf = Material {
+        base_color_texture: texture(0),
+        alpha: AlphaMode::Mask(0.5),
+        diffuse_transmission: 0.4,
+        diffuse_transmission_color: Vec3::new(0.3, 0.9, 0.2),
+        ..varnish
+    };
     add(square("leaf"), leaf, Vec3::new(-0.4, 0.2, 0.3));
     let tinted = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), ..Material::default() };
-    let pane = Material { alpha: AlphaMode::Blend, transmission_texture: texture(2), ..tinted };
+    let pane = Material { alpha: AlphaMode::Blend, transmission: 0.5, transmission_texture: texture(2), ..tinted };
     add(square("pane"), pane, Vec3::new(0.4, 0.0, 0.3));
     // Vertex colors, and textures each of which is laid by coordinates and a transform of its own.
     let patchwork = Material {

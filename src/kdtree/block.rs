@@ -48,6 +48,12 @@ impl Block {
         self.triangle(lane).intersect(ray)
     }
 
+    /// Whether the triangle of a lane is the one that the ray counts, of those that share an edge that it goes through.
+    #[inline]
+    pub fn counts_crossing(&self, lane: usize, ray: &WatertightRay) -> bool {
+        self.triangle(lane).counts_crossing(ray)
+    }
+
     /// Tests all lanes with the arithmetic of [`Triangle::intersect`], bit for bit. Answers a bit for each lane that is
     /// hit in the ray's interval, and the distances.
     ///

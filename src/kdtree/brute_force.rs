@@ -40,6 +40,9 @@ impl<'a> BruteForce<'a> {
         let prepared = WatertightRay::new(ray);
         self.triangles.iter().filter_map(move |&(triangle, surface, index)| {
             let hit = triangle.intersect(&prepared)?;
+            if self.scene.material_of(surface).can_be_passed() && !triangle.counts_crossing(&prepared) {
+                return None;
+            }
             Some(Hit {
                 t: hit.t,
                 surface,

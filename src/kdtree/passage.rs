@@ -4,25 +4,28 @@ use glam::Vec3;
 
 use crate::geometry::sobol::{hash2, unit_float};
 use crate::geometry::{Hit, Ray};
-use crate::scene::Scene;
+use crate::scene::{Passage, Scene};
+
+fn passage(scene: &Scene, hit: &Hit) -> Passage {
+    let (material, mesh) = (scene.material_of(hit.surface), scene.mesh_of(hit.surface));
+    material.passage_at(scene, mesh, hit.triangle, hit.barycentric)
+}
 
 /// How much of the light crosses the surface at a hit, per channel.
 pub(super) fn transmittance(scene: &Scene, hit: &Hit) -> Vec3 {
-    let (material, mesh) = (scene.material_of(hit.surface), scene.mesh_of(hit.surface));
-    material.transmittance_at(scene, mesh, hit.triangle, hit.barycentric)
+    passage(scene, hit).transmittance
 }
 
 /// Whether a ray passes the surface at a hit, and with what tint; `None` when it stops there.
 ///
-/// A ray passes with the chance of the largest channel, so the tint that is left has a largest channel of one. Chance
-/// is a pure function of the ray's direction and of where it meets the triangle.
+/// A ray stops with the chance of meeting what reflects: coverage, less what panes let through. Those that pass share what
+/// tint there is. Chance is a pure function of the ray's direction and of where it meets the triangle.
 pub(super) fn passed(scene: &Scene, ray: &Ray, hit: &Hit) -> Option<Vec3> {
-    let through = transmittance(scene, hit);
-    let chance = through.max_element();
-    if chance <= 0.0 {
+    let passage = passage(scene, hit);
+    if passage.chance <= 0.0 {
         return None;
     }
-    (unit_float(ray_hash(ray, hit)) < chance).then(|| through / chance)
+    (unit_float(ray_hash(ray, hit)) < passage.chance).then(|| passage.tint())
 }
 
 /// Places on a triangle, in parts of its edges, and directions, in parts of their largest component, that differ by less

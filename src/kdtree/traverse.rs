@@ -27,7 +27,8 @@ impl Tracer {
     ///
     /// `accept` is asked about marked triangles (those that [`Tracer::build`] was told of), perhaps several times about
     /// one and also about triangles behind the nearest; it must answer the same each time. It says how far away they
-    /// count as, which is no less than they are; those that it refuses do not count.
+    /// count as, which is no less than they are; those that it refuses do not count. Of marked triangles that share an
+    /// edge or corner which the ray goes through, it is asked about one: light that passes them passes once.
     #[inline]
     pub fn closest(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
         match self.instructions {
@@ -197,5 +198,6 @@ fn is_blocked<L: Lanes>(blocks: &[Block], ray: &BlockRay<L>, accept: &mut impl F
 #[inline(never)]
 fn is_accepted(block: &Block, lane: usize, ray: &WatertightRay, accept: &mut impl FnMut(TreeHit) -> bool) -> bool {
     let triangle = block.references[lane] & !MARK;
-    block.intersect_lane(lane, ray).is_some_and(|place| accept(TreeHit { triangle, place }))
+    let place = block.intersect_lane(lane, ray).filter(|_| block.counts_crossing(lane, ray));
+    place.is_some_and(|place| accept(TreeHit { triangle, place }))
 }

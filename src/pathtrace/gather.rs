@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::surroundings::{Surroundings, Vertex, roulette};
 use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::sobol::{hash2, points};
+use crate::geometry::sobol::{hash2, points, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::progress::{Cancelled, Monitor};
 use crate::scene::{LightSampler, Scene};
@@ -123,7 +123,8 @@ impl Gatherer<'_> {
             };
             weight *= hit.filter;
             found += weight * PI * surroundings.met_emission(&ray, &hit, density, chance_of);
-            let Some(reflectance) = self.reflectance(&hit) else {
+            let mut hit = hit;
+            let Some(reflectance) = self.scattered(&mut hit, hash2(hash2(seed, 2 * reflections), sample)) else {
                 return found;
             };
             // Radiance is irradiance * reflectance / pi, and a cosine-distributed direction counts pi times radiance.
@@ -136,14 +137,21 @@ impl Gatherer<'_> {
         found
     }
 
-    /// What the surface reflects; `None` where its back absorbs everything.
-    fn reflectance(&self, hit: &Hit) -> Option<Vec3> {
+    /// What the surface reflects, or, by chance, lets through as scattered light, and then the hit is turned to its other
+    /// side; `None` where its back absorbs everything.
+    fn scattered(&self, hit: &mut Hit, random: u32) -> Option<Vec3> {
         let scene = self.0.scene;
         if scene.absorbs(hit) {
             return None;
         }
         let material = scene.material_of(hit.surface);
         let mesh = scene.mesh_of(hit.surface);
+        if let Some(crossing) = material.crossing_at(scene, mesh, hit.triangle, hit.barycentric)
+            && unit_float(random) < crossing.chance
+        {
+            hit.back = !hit.back;
+            return Some(crossing.tint());
+        }
         let reflectance = material.reflectance_at(scene, mesh, hit.triangle, hit.barycentric);
         Some(reflectance.clamp(Vec3::ZERO, Vec3::ONE))
     }

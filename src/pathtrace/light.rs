@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::integrator::{Integrator, Seen, SeenSurface};
-use super::surroundings::{Surroundings, Vertex, roulette};
+use super::surroundings::{Crossing, Surroundings, Vertex, roulette};
 use super::{Bsdf, PathTracer, View};
 use crate::geometry::sobol::{hash2, points};
 use crate::geometry::{Ray, RayQuery, exponential};
@@ -127,8 +127,15 @@ impl<'a> LightTracer<'a> {
                 power = emission.power_at(hit.t);
             }
             left *= hit.filter * exponential(-absorption * hit.t);
-            let toward_light = -ray.direction;
-            let (vertex, Some(bsdf)) = surroundings.scatterer(&hit, toward_light) else { return };
+            let crossing = surroundings.crossing(&hit, -ray.direction, hash2(hash2(seed, !bounces), path));
+            let (vertex, bsdf, toward_light) = match crossing {
+                Crossing::Goes { vertex, bsdf, outgoing } => (vertex, bsdf, outgoing),
+                Crossing::Stays(weight) => {
+                    left *= weight;
+                    let (vertex, Some(bsdf)) = surroundings.scatterer(&hit, -ray.direction) else { return };
+                    (vertex, bsdf, -ray.direction)
+                }
+            };
             let glass = surroundings.scene.material_of(hit.surface).solid_glass();
             let is_within = hit.back && glass.is_some();
             let [[u, v, lobe, end], [lens_x, lens_y, ..]] =

@@ -5,7 +5,7 @@ use glam::{Vec2, Vec3};
 use super::Bsdf;
 use super::integrator::{Integrator, Seen, SeenSurface};
 use super::looks::Look;
-use super::surroundings::{Surroundings, Vertex, roulette};
+use super::surroundings::{Crossing, Surroundings, Vertex, roulette};
 use crate::geometry::sobol::{hash2, points};
 use crate::geometry::{Hit, Ray, RayQuery, exponential};
 use crate::scene::{Glass, LightSampler, Scene};
@@ -103,9 +103,19 @@ impl PathTracer<'_> {
                     self.scatter(&mut path, &mut seen, hit, vertex.bent(&bsdf), &bsdf, None)
                 }
                 Some(look) => {
-                    let bsdf = surroundings.bsdf(look, hit, &vertex, -ray.direction);
-                    let glass = surroundings.scene.material_of(hit.surface).solid_glass();
-                    self.scatter(&mut path, &mut seen, hit, vertex.bent(&bsdf), &bsdf, glass)
+                    match surroundings.crossing(hit, -ray.direction, hash2(hash2(seed, !path.bounces), sample)) {
+                        Crossing::Goes { vertex, bsdf, .. } => {
+                            // What is baked is light of the near side.
+                            path.density = None;
+                            self.scatter(&mut path, &mut seen, hit, vertex, &bsdf, None)
+                        }
+                        Crossing::Stays(weight) => {
+                            path.weight *= weight;
+                            let bsdf = surroundings.bsdf(look, hit, &vertex, -ray.direction);
+                            let glass = surroundings.scene.material_of(hit.surface).solid_glass();
+                            self.scatter(&mut path, &mut seen, hit, vertex.bent(&bsdf), &bsdf, glass)
+                        }
+                    }
                 }
                 None => {
                     if path.bounces == 0 {

@@ -6,6 +6,7 @@ use glam::Vec3;
 
 use super::Bsdf;
 use super::looks::{Facts, Look};
+use crate::geometry::sobol::unit_float;
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::scene::{Facets, LightSampler, Scene};
 
@@ -44,6 +45,14 @@ impl Vertex {
     pub fn bent(self, bsdf: &Bsdf) -> Self {
         Self { shading_normal: bsdf.normal(), ..self }
     }
+}
+
+/// Where a path goes on that met a surface.
+pub(super) enum Crossing {
+    /// Before it, with this weight.
+    Stays(f32),
+    /// Behind it.
+    Goes { vertex: Vertex, bsdf: Bsdf, outgoing: Vec3 },
 }
 
 /// Light that comes straight from an emitter.
@@ -125,6 +134,33 @@ impl<'a> Surroundings<'a> {
             }
             None => (vertex, None),
         }
+    }
+
+    /// The far side of a surface that a ray met and that scatters light through, by chance: the point there, how light scatters
+    /// from it, the direction toward the ray's origin as that side sees it, and what all this counts. The rest of the time
+    /// the weight of the near side. Nothing of this where no light is scattered through.
+    pub fn crossing(&self, hit: &Hit, outgoing: Vec3, random: u32) -> Crossing {
+        let (scene, material) = (self.scene, self.scene.material_of(hit.surface));
+        if material.diffuse_transmission <= 0.0 || scene.absorbs(hit) {
+            return Crossing::Stays(1.0);
+        }
+        let crossing = material.crossing_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric);
+        let Some(crossing) = crossing.filter(|crossing| crossing.chance > 0.0) else {
+            return Crossing::Stays(1.0);
+        };
+        if unit_float(random) >= crossing.chance {
+            return Crossing::Stays(1.0 / (1.0 - crossing.chance));
+        }
+        let Vertex { position, behind, geometric_normal, shading_normal } = self.vertex(hit);
+        let vertex = Vertex {
+            position: behind,
+            behind: position,
+            geometric_normal: -geometric_normal,
+            shading_normal: -shading_normal,
+        };
+        let outgoing = outgoing - shading_normal * (2.0 * outgoing.dot(shading_normal));
+        let bsdf = Bsdf::matt(crossing.tint(), vertex.shading_normal, outgoing);
+        Crossing::Goes { vertex: vertex.bent(&bsdf), bsdf, outgoing }
     }
 
     /// What the surface looks like that a ray met; `None` where it is the back of one that has none.

@@ -24,6 +24,18 @@ pub struct BakeMover;
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakeStatic;
 
+/// Where the entity and its descendants are blended, they tint the light that they let through by their base color, as
+/// stained glass does; `BakeTint(false)` takes that back below an ancestor that asks for it.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+pub struct BakeTint(pub bool);
+
+impl Default for BakeTint {
+    fn default() -> Self {
+        Self(true)
+    }
+}
+
 /// Factor on the bake's texel density for the entity and its descendants.
 ///
 /// 2.0 shows shadows twice as fine and takes four times the texels; 0.5 saves three quarters of them.

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Mesh entities with a `StandardMaterial` are baked as they stand; [`BakeExclude`], [`BakeOccluder`], [`BakeMover`],
-//! [`BakeStatic`], [`BakeResolution`] and [`BakeId`] refine that, on an entity or on an ancestor of it.
+//! [`BakeStatic`], [`BakeResolution`], [`BakeTint`] and [`BakeId`] refine that, on an entity or on an ancestor of it.
 //!
 //! | plugin | what it does |
 //! | --- | --- |

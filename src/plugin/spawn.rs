@@ -11,7 +11,7 @@ use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat};
 
-use super::components::{BakeExclude, BakeId, BakeMover, BakeOccluder, BakeResolution};
+use super::components::{BakeExclude, BakeId, BakeMover, BakeOccluder, BakeResolution, BakeTint};
 use super::write_back::half_floats;
 use crate::scene::{
     AlphaMode as SceneAlpha, LightKind, Material, MeshData, Role, Scene, Sides, Surface, Texels, Texture, TextureRef,
@@ -47,6 +47,7 @@ pub fn spawn_scene(world: &mut World, scene: &Scene) -> Entity {
             Name::new(surface.key.to_string()),
             BakeId(surface.key.to_string()),
             BakeResolution(surface.density_scale),
+            BakeTint(scene.materials[surface.material.index()].tints),
             Mesh3d(mesh),
             MeshMaterial3d(material),
             Transform::from_matrix(surface.to_world.into()),
@@ -145,7 +146,16 @@ fn standard_material(material: &Material, images: &[Handle<Image>], cull_mode: O
         warn!("the textures of material '{name}' are laid differently: Bevy draws all of them like the first");
     }
     let image = |reference: Option<TextureRef>| reference.map(|found| images[found.texture.index()].clone());
-    let [red, green, blue, alpha] = material.base_color.to_array();
+    let [red, green, blue, mut alpha] = material.base_color.to_array();
+    let mut alpha_mode = match material.alpha {
+        SceneAlpha::Opaque => AlphaMode::Opaque,
+        SceneAlpha::Mask(threshold) => AlphaMode::Mask(threshold),
+        SceneAlpha::Blend => AlphaMode::Blend,
+    };
+    // A pane is drawn as if it were blended: Bevy's transmission takes another pass.
+    if material.transmission > 0.0 && material.alpha == SceneAlpha::Opaque {
+        (alpha, alpha_mode) = (1.0 - material.transmission, AlphaMode::Blend);
+    }
     StandardMaterial {
         base_color: Color::linear_rgba(red, green, blue, alpha),
         base_color_texture: image(material.base_color_texture),
@@ -156,11 +166,8 @@ fn standard_material(material: &Material, images: &[Handle<Image>], cull_mode: O
         emissive_exposure_weight: 1.0,
         perceptual_roughness: 1.0,
         reflectance: 0.0,
-        alpha_mode: match material.alpha {
-            SceneAlpha::Opaque => AlphaMode::Opaque,
-            SceneAlpha::Mask(threshold) => AlphaMode::Mask(threshold),
-            SceneAlpha::Blend => AlphaMode::Blend,
-        },
+        alpha_mode,
+        diffuse_transmission: material.diffuse_transmission,
         double_sided: cull_mode.is_none(),
         cull_mode,
         uv_transform: first.1,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::{Quat, Vec2, Vec3};
 
-use super::test_scene::{TestScene, grey, mean_over};
+use super::test_scene::{TestScene, colored_pane, grey, mean_over};
 use super::{Method, Solution, SolverSettings};
 use crate::geometry::SurfaceId;
 use crate::lightmap::Elements;
@@ -147,16 +147,15 @@ fn the_two_sides_of_a_sheet_are_lit_each_by_its_own_light() {
 }
 
 #[test]
-fn glass_lets_through_its_colour_less_what_its_alpha_stops() {
+fn panes_let_through_their_color() {
     // Two unit squares that face each other, wide glass between them; the lower one is lit through the glass.
     let colour = Vec3::new(0.2, 0.6, 1.0);
     let through = colour * 0.75;
     let mut test = TestScene::default();
     let lower = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.5));
     let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], grey(0.0));
-    // Its metalness keeps it from reflecting.
-    let glass = Material { base_color: colour.extend(0.25), metallic: 1.0, alpha: AlphaMode::Blend, ..grey(0.0) };
-    let pane = test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], glass);
+    let pane =
+        test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], colored_pane(colour * 0.75));
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     test.scene.lights.push(sun(Vec3::new(0.8, -0.6, 0.0), 100.0));
     for method in METHODS {
@@ -171,6 +170,95 @@ fn glass_lets_through_its_colour_less_what_its_alpha_stops() {
         let expected = 0.5 * lit * facing_rectangles(1.0, 1.0) * through;
         let found = mean(upper, &solution.indirect);
         assert!((found / expected - 1.0).abs().max_element() < 0.02, "{method:?}: {found} instead of {expected}");
+    }
+}
+
+/// Unit squares that face each other, the lower one of a material and lit by a sun through the upper one, which is black: the
+/// light that it reflects there over what falls on the lower one.
+fn reflected_onto_a_square(method: Method, material: Material) -> (Vec3, Vec3) {
+    let mut test = TestScene::default();
+    let lower = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], material);
+    let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], grey(0.0));
+    test.scene.lights.push(sun(Vec3::new(0.8, -0.6, 0.0), 100.0));
+    let (elements, solution) = test.solve(&settings(method, 0.002));
+    let mean = |surface: SurfaceId, light: &[Vec3]| {
+        Vec3::from(core::array::from_fn(|channel| mean_over(&elements, surface, |element| light[element][channel])))
+    };
+    (mean(upper, &solution.indirect) / (60.0 * facing_rectangles(1.0, 1.0)), mean(lower, &solution.direct) / 60.0)
+}
+
+const ALL_METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+
+#[test]
+fn a_blended_sheet_reflects_its_color_by_its_coverage() {
+    let color = Vec3::new(0.8, 0.4, 0.2);
+    let veil = |alpha: f32| Material {
+        base_color: color.extend(alpha),
+        alpha: AlphaMode::Blend,
+        ..Material::diffuse("veil", color)
+    };
+    for method in ALL_METHODS {
+        for alpha in [0.1, 0.5] {
+            let (reflected, lit) = reflected_onto_a_square(method, veil(alpha));
+            let error = (reflected / (alpha * color) - 1.0).abs().max_element();
+            assert!(error < 0.03 && (lit.x - 1.0).abs() < 1e-3, "{method:?}, {alpha}: {reflected}");
+        }
+        let (nothing, _) = reflected_onto_a_square(method, veil(0.0));
+        assert_eq!(nothing, Vec3::ZERO, "{method:?}");
+    }
+}
+
+#[test]
+fn light_passes_a_blended_sheet_without_tint_and_only_tinting_ones_with() {
+    let color = Vec3::new(0.8, 0.4, 0.0);
+    for (tints, expected) in [(false, Vec3::splat(0.75)), (true, 0.75 * color)] {
+        for method in ALL_METHODS {
+            let mut test = TestScene::default();
+            let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.0));
+            let veil = Material { base_color: color.extend(0.25), alpha: AlphaMode::Blend, tints, ..grey(0.0) };
+            let veil = test.quad(Vec3::new(-1.0, 0.5, -1.0), Vec3::Z * 3.0, Vec3::X * 3.0, [0; 2], veil);
+            test.scene.surfaces[veil.index()].sides = Sides::Both;
+            test.scene.lights.push(sun(Vec3::NEG_Y, 100.0));
+            let (elements, solution) = test.solve(&settings(method, 0.01));
+            let mean = |channel: usize| mean_over(&elements, floor, |element| solution.direct[element][channel]);
+            let found = Vec3::from(core::array::from_fn(mean)) / 100.0;
+            assert!((found - expected).abs().max_element() < 1e-3, "{method:?} {tints}: {found}");
+        }
+    }
+}
+
+#[test]
+fn specular_layers_and_metals_reflect_light_too() {
+    let black = Material { base_color: glam::Vec4::W, perceptual_roughness: 0.0, ..Material::default() };
+    let steel = Material { metallic: 1.0, base_color: glam::Vec4::new(0.6, 0.3, 0.6, 1.0), ..black.clone() };
+    for method in ALL_METHODS {
+        // The mean of Schlick's term over directions by their cosine: F0 + (1 - F0) / 21.
+        let (reflected, _) = reflected_onto_a_square(method, black.clone());
+        assert!((reflected.x / (0.04 + 0.96 / 21.0) - 1.0).abs() < 0.04, "{method:?}: {reflected}");
+        let (reflected, _) = reflected_onto_a_square(method, steel.clone());
+        let expected = Vec3::new(0.6 + 0.4 / 21.0, 0.3 + 0.7 / 21.0, 0.6 + 0.4 / 21.0);
+        assert!((reflected / expected - 1.0).abs().max_element() < 0.02, "{method:?}: {reflected}");
+    }
+}
+
+#[test]
+fn light_is_scattered_through_a_sheet_that_lets_it() {
+    let color = Vec3::new(0.9, 0.5, 0.1);
+    let sheet = Material { diffuse_transmission: 0.6, diffuse_transmission_color: color, ..grey(0.5) };
+    for texels in [4, 0] {
+        for method in ALL_METHODS {
+            // A sun from above falls on a square sheet, and the square below it is lit through the sheet alone.
+            let mut test = TestScene::default();
+            let sheet = test.quad(Vec3::Y, Vec3::Z, Vec3::X, [texels; 2], sheet.clone());
+            test.scene.surfaces[sheet.index()].sides = Sides::Both;
+            let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.0));
+            test.scene.lights.push(sun(Vec3::NEG_Y, 100.0));
+            let (elements, solution) = test.solve(&settings(method, 0.005));
+            let mean = |channel: usize| mean_over(&elements, floor, |element| total(&solution, element)[channel]);
+            let found = Vec3::from(core::array::from_fn(mean));
+            let expected = color * (0.6 * 100.0 * facing_rectangles(1.0, 1.0));
+            assert!((found / expected - 1.0).abs().max_element() < 0.03, "{method:?} {texels}: {found} {expected}");
+        }
     }
 }
 

@@ -1,8 +1,10 @@
-//! Of surfaces in the very same place rays meet one. What the others reflect nobody sees.
+//! The part of a surface that rays stop at. Of surfaces in the very same place rays meet one, and what the others reflect
+//! nobody sees; what is cut out, blended away or clear as glass reflects nothing.
 
 use glam::Vec2;
 use rayon::prelude::*;
 
+use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Ray, RayQuery, SurfaceId};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
 use crate::scene::Scene;
@@ -10,6 +12,9 @@ use crate::scene::Scene;
 /// The middles of the quarters of the unit square.
 pub(super) const QUARTERS: [Vec2; 4] =
     [Vec2::new(0.25, 0.25), Vec2::new(0.75, 0.75), Vec2::new(0.75, 0.25), Vec2::new(0.25, 0.75)];
+
+/// Points of an element that its opacity is the mean of.
+const OPACITY_SAMPLES: u32 = 64;
 
 /// Tells what is covered by another surface in the very same place.
 #[derive(Clone, Copy)]
@@ -41,6 +46,24 @@ impl Covers<'_> {
         let id = ElementId::from_index(index);
         let (surface, sampler) = (self.elements.surface(id), self.elements.sampler(self.scene, id));
         let is_shown = |place: &&Vec2| !self.hide(surface, &sampler.sample(**place), Some(id));
-        QUARTERS.iter().filter(is_shown).count() as f32 / QUARTERS.len() as f32
+        let uncovered = QUARTERS.iter().filter(is_shown).count() as f32 / QUARTERS.len() as f32;
+        let material = self.scene.material_of(surface);
+        if !material.can_be_passed() && material.diffuse_transmission <= 0.0 {
+            return uncovered;
+        }
+        let points = OwenSobol::new(0);
+        let stopped = (0..OPACITY_SAMPLES).map(|index| {
+            let [x, y, ..] = points.point(index);
+            self.opacity(surface, &sampler.sample(Vec2::new(x, y)))
+        });
+        uncovered * stopped.sum::<f32>() / OPACITY_SAMPLES as f32
+    }
+
+    /// The share of rays that end at a point of a surface.
+    pub fn opacity(&self, surface: SurfaceId, point: &SurfacePoint) -> f32 {
+        let (material, mesh) = (self.scene.material_of(surface), self.scene.mesh_of(surface));
+        let passage = material.passage_at(self.scene, mesh, point.triangle, point.barycentric);
+        let crossing = material.crossing_at(self.scene, mesh, point.triangle, point.barycentric);
+        (1.0 - passage.chance) * (1.0 - crossing.map_or(0.0, |crossing| crossing.chance))
     }
 }

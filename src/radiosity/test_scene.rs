@@ -147,6 +147,11 @@ pub fn grey(reflectance: f32) -> Material {
     Material::diffuse("grey", Vec3::splat(reflectance))
 }
 
+/// A pane that lets a color through and reflects nothing.
+pub fn colored_pane(color: Vec3) -> Material {
+    Material { transmission: 1.0, ..Material::diffuse("pane", color) }
+}
+
 pub fn shining(reflectance: f32, radiance: f32) -> Material {
     Material { emission: Vec3::splat(radiance), ..grey(reflectance) }
 }

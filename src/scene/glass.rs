@@ -37,27 +37,25 @@ impl Scene {
             }
         }
         for material in self.materials.iter_mut().filter(|material| material.glass.is_some()) {
-            material.alpha = AlphaMode::Opaque;
-            material.base_color.w = 1.0;
+            material.transmission = 0.0;
         }
         self
     }
 }
 
 impl Material {
-    /// Lets light into a solid of this material. Bakes treat it as [`Material::with_transmission`] says; where alpha has a
-    /// meaning already, nothing changes.
+    /// Lets light into a solid of this material. Bakes treat it as [`Material::with_transmission`] says, and so does path
+    /// tracing where alpha has a meaning.
     pub fn with_glass(mut self, glass: Glass) -> Self {
         if glass.transmission > 0.0 && self.alpha == AlphaMode::Opaque {
             self.glass = Some(glass);
-            return self.with_transmission(glass.transmission);
         }
-        self
+        self.with_transmission(glass.transmission)
     }
 
     /// The glass that a ray meets, if rays stop at it at all.
     pub fn solid_glass(&self) -> Option<&Glass> {
-        self.glass.as_ref().filter(|_| self.alpha == AlphaMode::Opaque)
+        self.glass.as_ref().filter(|_| !self.can_be_passed())
     }
 }
 
@@ -78,10 +76,10 @@ mod tests {
     fn solid_glass_lets_rays_pass_in_bakes_and_stops_them_in_pictures() {
         let glass = Glass { transmission: 0.75, ior: 1.5, absorption: Vec3::ZERO };
         let material = Material::default().with_glass(glass);
-        assert_eq!((material.alpha, material.base_color.w, material.solid_glass()), (AlphaMode::Blend, 0.25, None));
+        assert_eq!((material.transmission, material.can_be_passed(), material.solid_glass()), (0.75, true, None));
         let scene = Scene { materials: vec![material], ..Scene::default() }.with_solid_glass();
         assert_eq!((scene.materials[0].can_be_passed(), scene.materials[0].solid_glass()), (false, Some(&glass)));
         let leaf = Material { alpha: AlphaMode::Mask(0.5), ..Material::default() };
-        assert_eq!(leaf.clone().with_glass(glass), leaf);
+        assert_eq!(leaf.clone().with_glass(glass), leaf.with_transmission(0.75));
     }
 }

@@ -161,32 +161,47 @@ impl State {
             base_color,
             base_color_texture,
             metallic,
-            // Matt light does not ask how wide highlights are.
-            perceptual_roughness: _,
+            perceptual_roughness,
             metallic_roughness_texture,
-            reflectance: _,
-            specular_texture: _,
-            specular_tint_texture: _,
+            reflectance,
+            specular_texture,
+            specular_tint_texture,
             emission,
             emission_texture,
-            // Nor does it see varnish and bumps, and what solid glass does to it is in base colour and alpha.
+            // Bakes see no bumps, and what solid glass does to them is in its transmission.
             normal_texture: _,
             normal_scale: _,
-            clearcoat: _,
-            clearcoat_texture: _,
-            clearcoat_perceptual_roughness: _,
-            clearcoat_roughness_texture: _,
+            clearcoat,
+            clearcoat_texture,
+            clearcoat_perceptual_roughness,
+            clearcoat_roughness_texture,
+            transmission,
             transmission_texture,
             glass: _,
+            diffuse_transmission,
+            diffuse_transmission_color,
             alpha,
+            tints,
             drawn_uv,
         } = material;
         self.floats(&base_color.to_array());
-        self.float(*metallic);
-        self.vector(*emission);
-        for reference in [base_color_texture, metallic_roughness_texture, emission_texture, transmission_texture] {
+        let coat = [*clearcoat, *clearcoat_perceptual_roughness];
+        self.floats(&[*metallic, *perceptual_roughness, *transmission, *diffuse_transmission]);
+        self.floats(&coat);
+        [*emission, *reflectance, *diffuse_transmission_color].into_iter().for_each(|vector| self.vector(vector));
+        for reference in [
+            base_color_texture,
+            metallic_roughness_texture,
+            specular_texture,
+            specular_tint_texture,
+            emission_texture,
+            clearcoat_texture,
+            clearcoat_roughness_texture,
+            transmission_texture,
+        ] {
             self.texture_reference(*reference);
         }
+        self.number(u32::from(*tints));
         match alpha {
             AlphaMode::Opaque => self.number(0),
             AlphaMode::Mask(cutoff) => self.variant(1).float(*cutoff),
@@ -269,13 +284,20 @@ mod tests {
     #[test]
     fn every_change_that_a_bake_would_show_changes_the_hash() {
         let scene = || builtin::build("cornell_empty").unwrap();
-        let changes: [fn(&mut Scene); 13] = [
+        let changes: [fn(&mut Scene); 20] = [
             |scene| Arc::make_mut(&mut scene.meshes[0]).positions[0].x += 1e-6,
             |scene| Arc::make_mut(&mut scene.meshes[0]).triangles.swap(0, 1),
             |scene| Arc::make_mut(&mut scene.meshes[0]).colors.push(glam::Vec4::ONE),
             |scene| scene.materials[0].base_color.x *= 0.5,
             |scene| scene.materials[0].emission.x += 1.0,
             |scene| scene.materials[0].alpha = AlphaMode::Mask(0.5),
+            |scene| scene.materials[0].reflectance.x += 0.5,
+            |scene| scene.materials[0].specular_texture = Some(TextureRef::new(TextureId(0))),
+            |scene| scene.materials[0].perceptual_roughness *= 0.5,
+            |scene| scene.materials[0].clearcoat += 0.5,
+            |scene| scene.materials[0].transmission += 0.5,
+            |scene| scene.materials[0].tints = true,
+            |scene| scene.materials[0].diffuse_transmission += 0.5,
             |scene| {
                 scene.materials[0].transmission_texture = Some(TextureRef::new(TextureId(0)));
             },

@@ -14,13 +14,15 @@ pub enum AlphaMode {
     Opaque,
     /// A ray passes where alpha is below the threshold.
     Mask(f32),
-    /// Lets through `(1 - alpha) * base colour`, times [`Material::transmission_texture`].
+    /// Alpha is coverage: `1 - alpha` of the light passes without tint, and `alpha` of it meets the surface. With
+    /// [`Material::tints`] what passes is tinted by the base color.
     Blend,
 }
 
 /// A metallic-roughness material.
 ///
-/// Lightmaps hold matt light: bakes read base colour, metalness, emission and alpha, path tracing all of it.
+/// Path tracing reads all of it. Bakes take all reflected light for diffuse: what bounces is the
+/// [albedo of all lobes](Appearance::total_reflectance), so bumps alone are not seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// What messages call the material.
@@ -58,15 +60,25 @@ pub struct Material {
     pub clearcoat_perceptual_roughness: f32,
     /// That roughness in the green channel, multiplied by the factor.
     pub clearcoat_roughness_texture: Option<TextureRef>,
+    /// What part goes straight through, tinted by the base color, of the light that alpha does not let through, as through
+    /// a thin pane; zero to one. Metals let nothing through.
+    pub transmission: f32,
     /// In the red channel, what part goes through of the light that panes and [glass](Glass::transmission) would let through.
     pub transmission_texture: Option<TextureRef>,
     /// What a solid is filled with that light goes through; `None` for other solids and for panes.
     pub glass: Option<Glass>,
+    /// What part of the diffuse light is scattered through the surface instead of being reflected, as by paper and leaves;
+    /// zero to one.
+    pub diffuse_transmission: f32,
+    /// Color of that light.
+    pub diffuse_transmission_color: Vec3,
     /// How alpha is meant.
     pub alpha: AlphaMode,
     /// Texture coordinates that renderers read for this material, also for textures that are not among these. Lightmaps must
     /// leave them as they are.
     pub drawn_uv: UvSets,
+    /// What [`AlphaMode::Blend`] lets through is tinted by the base color, as by stained glass.
+    pub tints: bool,
 }
 
 /// How many pictures a material may have.
@@ -91,13 +103,40 @@ pub struct Appearance {
     pub transmission: f32,
     /// Index of refraction beyond the surface over that before it.
     pub relative_ior: f32,
+    /// [`Material::diffuse_transmission`] from zero to one.
+    pub diffuse_transmission: f32,
+    /// [`Material::diffuse_transmission_color`], each channel from zero to one.
+    pub diffuse_transmission_color: Vec3,
+}
+
+/// What becomes of rays that meet a point of a surface: some pass, the others stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passage {
+    /// The share of rays that pass, from zero to one.
+    pub chance: f32,
+    /// The share of light that passes, per channel; no more than the share of rays.
+    pub transmittance: Vec3,
+}
+
+impl Passage {
+    /// Nothing passes.
+    pub const SHUT: Self = Self { chance: 0.0, transmittance: Vec3::ZERO };
+
+    /// What light counts, per channel, that one of the rays brings which pass.
+    pub fn tint(&self) -> Vec3 {
+        if self.chance > 0.0 { self.transmittance / self.chance } else { Vec3::ZERO }
+    }
 }
 
 impl Appearance {
     /// True when nothing but a matt base scatters light.
     #[inline]
     pub(crate) fn is_matt(&self) -> bool {
-        self.reflectance == Vec3::ZERO && self.metallic == 0.0 && self.clearcoat == 0.0 && self.transmission == 0.0
+        self.reflectance == Vec3::ZERO
+            && self.metallic == 0.0
+            && self.clearcoat == 0.0
+            && self.transmission == 0.0
+            && self.diffuse_transmission == 0.0
     }
 
     /// The same surface seen from within the solid.
@@ -126,10 +165,14 @@ impl Default for Material {
             clearcoat_texture: None,
             clearcoat_perceptual_roughness: 0.5,
             clearcoat_roughness_texture: None,
+            transmission: 0.0,
             transmission_texture: None,
             glass: None,
+            diffuse_transmission: 0.0,
+            diffuse_transmission_color: Vec3::ONE,
             alpha: AlphaMode::Opaque,
             drawn_uv: UvSets::default(),
+            tints: false,
         }
     }
 }
@@ -146,15 +189,9 @@ impl Material {
         }
     }
 
-    /// Lets a part of the light straight through, tinted by the base colour, as a thin pane does.
-    ///
-    /// Where alpha has a meaning already, it keeps it.
-    pub fn with_transmission(mut self, transmission: f32) -> Self {
-        if transmission > 0.0 && self.alpha == AlphaMode::Opaque {
-            self.alpha = AlphaMode::Blend;
-            self.base_color.w = 1.0 - transmission.min(1.0);
-        }
-        self
+    /// Lets a part of the light straight through, tinted by the base color, as a thin pane does.
+    pub fn with_transmission(self, transmission: f32) -> Self {
+        Self { transmission: transmission.clamp(0.0, 1.0), ..self }
     }
 
     /// True when a set of texture coordinates is read, by bakes or by renderers.
@@ -199,7 +236,7 @@ impl Material {
 
     /// True when rays must ask the material whether it stops them.
     pub fn can_be_passed(&self) -> bool {
-        self.alpha != AlphaMode::Opaque
+        self.alpha != AlphaMode::Opaque || self.transmission > 0.0
     }
 
     /// Base colour and alpha at a point of a triangle: factor, texture and vertex color multiplied, none above one.
@@ -210,10 +247,10 @@ impl Material {
         if mesh.colors.is_empty() { product } else { (product * mesh.color_at(triangle, barycentric)).min(Vec4::ONE) }
     }
 
-    /// Diffuse reflectance at a point of a triangle: `base colour * (1 - metallic)`.
+    /// The share of light, per channel, that bakes reflect of what stops at a point of a triangle: see
+    /// [`Appearance::total_reflectance`].
     pub fn reflectance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
-        let metallic = self.metallic * self.read(self.metallic_roughness_texture, scene, mesh, triangle, barycentric).z;
-        self.base_color_at(scene, mesh, triangle, barycentric).truncate() * (1.0 - metallic)
+        self.appearance_at(scene, mesh, triangle, barycentric).stopped_reflectance()
     }
 
     /// What a point of a triangle looks like.
@@ -235,6 +272,8 @@ impl Material {
             clearcoat_perceptual_roughness: coat_roughness.clamp(0.0, 1.0),
             transmission: transmission.clamp(0.0, 1.0),
             relative_ior,
+            diffuse_transmission: self.diffuse_transmission.clamp(0.0, 1.0),
+            diffuse_transmission_color: self.diffuse_transmission_color.clamp(Vec3::ZERO, Vec3::ONE),
         }
     }
 
@@ -281,35 +320,78 @@ impl Material {
         self.base_color_at(scene, mesh, triangle, barycentric).w
     }
 
-    /// How much of the light crosses a point of a triangle, per channel: what blended materials let through, all where a
-    /// texel is cut out, nothing otherwise.
+    /// How much of the light crosses a point of a triangle, per channel: what panes and blended materials let through, all
+    /// where a texel is cut out, nothing otherwise.
     #[inline]
     pub fn transmittance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
-        if self.alpha == AlphaMode::Opaque {
-            return Vec3::ZERO;
-        }
-        let colour = self.base_color_at(scene, mesh, triangle, barycentric);
-        match self.alpha {
-            AlphaMode::Mask(threshold) if colour.w < threshold => Vec3::ONE,
-            AlphaMode::Blend => {
-                let part = self.read(self.transmission_texture, scene, mesh, triangle, barycentric).x;
-                let through = (1.0 - colour.w).clamp(0.0, 1.0) * part;
-                (colour.truncate() * through).clamp(Vec3::ZERO, Vec3::ONE)
-            }
-            _ => Vec3::ZERO,
-        }
+        self.passage_at(scene, mesh, triangle, barycentric).transmittance
     }
 
-    /// Mean reflectance and mean emission (cd/m2) over a convex part of a triangle, given by the weights of the
-    /// triangle's second and third corner at the part's corners. What is cut out or blended away does not count.
+    /// What becomes of rays that meet a point of a triangle.
+    #[inline]
+    pub fn passage_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Passage {
+        if !self.can_be_passed() {
+            return Passage::SHUT;
+        }
+        let color = self.base_color_at(scene, mesh, triangle, barycentric);
+        let coverage = match self.alpha {
+            AlphaMode::Opaque => 1.0,
+            AlphaMode::Mask(threshold) => f32::from(u8::from(color.w >= threshold)),
+            AlphaMode::Blend => color.w.clamp(0.0, 1.0),
+        };
+        let color = color.truncate().clamp(Vec3::ZERO, Vec3::ONE);
+        let mut straight = 0.0;
+        if self.transmission > 0.0 && coverage > 0.0 {
+            let read = |texture| self.read(texture, scene, mesh, triangle, barycentric);
+            straight = coverage * self.transmission * read(self.transmission_texture).x;
+            if self.metallic > 0.0 {
+                straight *= 1.0 - self.metallic * read(self.metallic_roughness_texture).z;
+            }
+        }
+        let open = 1.0 - coverage;
+        let tint = if self.tints && self.alpha == AlphaMode::Blend { color } else { Vec3::ONE };
+        Passage { chance: (open + straight).clamp(0.0, 1.0), transmittance: tint * open + color * straight }
+    }
+
+    /// What becomes of rays that stop at a point of a triangle and go on behind it in any direction, since light is scattered
+    /// through it; `None` where none is.
+    #[inline]
+    pub fn crossing_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Option<Passage> {
+        if self.diffuse_transmission <= 0.0 {
+            return None;
+        }
+        let appearance = self.appearance_at(scene, mesh, triangle, barycentric);
+        let transmittance = appearance.total_diffuse_transmittance();
+        Some(Passage { chance: appearance.crossing_chance(), transmittance })
+    }
+
+    /// Mean reflectance, as of [`Material::reflectance_at`], and mean emission (cd/m2) over a convex part of a triangle, given
+    /// by the weights of the triangle's second and third corner at the part's corners. What is cut out or blended away does
+    /// not count.
     pub fn average_over(&self, scene: &Scene, mesh: &MeshData, triangle: u32, part: &[Vec2]) -> (Vec3, Vec3) {
-        let weight = if self.can_be_passed() { Weight::Alpha } else { Weight::Area };
+        let weight = if self.alpha == AlphaMode::Opaque { Weight::Area } else { Weight::Alpha };
         let mean = |reference, weight| self.read_mean(reference, scene, mesh, triangle, part, weight);
         let base_color = self.mean_base_color(scene, mesh, triangle, part, weight);
         // The mean of a product is not the product of means, but metalness rarely changes within an element.
-        let metallic = self.metallic * mean(self.metallic_roughness_texture, Weight::Area).z;
+        let picture = mean(self.metallic_roughness_texture, Weight::Area);
         let emission = self.emission * mean(self.emission_texture, Weight::Area).truncate();
-        (base_color * (1.0 - metallic), emission)
+        let over_area = |texture| mean(texture, Weight::Area);
+        let appearance = Appearance {
+            base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
+            metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
+            perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
+            reflectance: self.reflectance
+                * over_area(self.specular_texture).w
+                * over_area(self.specular_tint_texture).truncate(),
+            clearcoat: (self.clearcoat * over_area(self.clearcoat_texture).x).clamp(0.0, 1.0),
+            clearcoat_perceptual_roughness: self.clearcoat_perceptual_roughness
+                * over_area(self.clearcoat_roughness_texture).y,
+            transmission: 0.0,
+            relative_ior: 1.0,
+            diffuse_transmission: self.diffuse_transmission.clamp(0.0, 1.0),
+            diffuse_transmission_color: self.diffuse_transmission_color.clamp(Vec3::ZERO, Vec3::ONE),
+        };
+        (appearance.stopped_reflectance(), emission)
     }
 
     /// Mean base color over a convex part of a triangle, vertex colors included.
@@ -379,11 +461,11 @@ mod tests {
     fn reflectance_is_the_mean_over_the_part_that_is_asked_for() {
         let (scene, mesh) = painted(Vec4::ONE, Vec4::new(0.2, 0.4, 0.6, 1.0));
         let material = Material { base_color_texture: TEXTURE, emission_texture: TEXTURE, ..Material::default() };
-        let material = Material { emission: Vec3::splat(10.0), metallic: 0.5, ..material };
+        let material = Material { emission: Vec3::splat(10.0), reflectance: Vec3::ZERO, ..material };
         // The first triangle of the quad has a quarter of its area in the left half.
         let (reflectance, emission) = material.average_over(&scene, &mesh, 0, &WHOLE);
         let mean = Vec3::ONE * 0.25 + Vec3::new(0.2, 0.4, 0.6) * 0.75;
-        assert!((reflectance - mean * 0.5).length() < 1e-5, "{reflectance}");
+        assert!((reflectance - mean).length() < 1e-5, "{reflectance}");
         assert!((emission - mean * 10.0).length() < 1e-4, "{emission}");
     }
 
@@ -391,7 +473,7 @@ mod tests {
     fn what_is_cut_out_neither_reflects_nor_counts() {
         let (scene, mesh) = painted(Vec4::new(0.9, 0.1, 0.9, 0.0), Vec4::new(0.2, 0.4, 0.6, 1.0));
         let alpha = AlphaMode::Mask(0.5);
-        let material = Material { base_color_texture: TEXTURE, alpha, ..Material::default() };
+        let material = Material { base_color_texture: TEXTURE, alpha, reflectance: Vec3::ZERO, ..Material::default() };
         let (reflectance, _) = material.average_over(&scene, &mesh, 0, &WHOLE);
         assert!((reflectance - Vec3::new(0.2, 0.4, 0.6)).length() < 1e-5, "{reflectance}");
         assert_eq!(material.alpha_at(&scene, &mesh, 0, Vec2::new(0.1, 0.0)), 0.0);

@@ -9,6 +9,7 @@
 //! This room sees only `geometry`.
 
 mod abridged;
+mod albedo;
 pub mod builtin;
 mod camera;
 pub mod check;
@@ -58,7 +59,7 @@ pub use light_sampler::{
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::{EmitterDescription, LightNode, LightTree, light_node_of, weigh_surface};
 pub(crate) use material::PICTURES;
-pub use material::{AlphaMode, Appearance, Material};
+pub use material::{AlphaMode, Appearance, Material, Passage};
 pub use mesh::MeshData;
 pub use problem::{Problem, Severity};
 pub use pyramid::{Pyramids, Weight};

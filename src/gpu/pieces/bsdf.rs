@@ -11,7 +11,7 @@ const COUNT: u32 = 4096;
 
 /// From four numbers what a surface looks like.
 const LOOK: &str = "fn look(m: vec4<f32>, c: vec4<f32>, g: vec4<f32>) -> Appearance {
-    return Appearance(c.xyz, m.x, vec3(m.y), m.z, g.x, g.y, g.z, g.w);
+    return Appearance(c.xyz, m.x, vec3(m.y), m.z, g.x, g.y, g.z, g.w, 0.0);
 }";
 
 /// A kind of surface.
@@ -71,6 +71,8 @@ impl Case {
                     clearcoat_perceptual_roughness: kind.roughness + (1.0 - kind.roughness) * d[3],
                     transmission: kind.transmission,
                     relative_ior: kind.relative_ior,
+                    diffuse_transmission: 0.0,
+                    diffuse_transmission_color: Vec3::ONE,
                 },
                 normal,
                 outgoing: cosine_hemisphere(normal, Vec2::new(a[2], a[3])),

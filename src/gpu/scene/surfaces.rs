@@ -21,6 +21,8 @@ pub(super) struct Record {
     flags: u32,
     absorption: [f32; 3],
     transmission: f32,
+    diffuse_transmission_color: [f32; 3],
+    diffuse_transmission: f32,
     pictures: [PictureRecord; PICTURES],
     lightmap: PictureWords,
     lightmap_corner: [f32; 2],
@@ -30,7 +32,8 @@ pub(super) struct Record {
     normal_scale: f32,
     clearcoat: f32,
     clearcoat_roughness: f32,
-    padding: [u32; 2],
+    pane: f32,
+    padding: u32,
     placement: Placement,
 }
 
@@ -40,6 +43,8 @@ const BOTH_SIDES: u32 = 4;
 const MIRRORED: u32 = 8;
 const LIT_DIRECTLY: u32 = 16;
 const HAS_COLORS: u32 = 128;
+const TINTS: u32 = 32;
+const PASSABLE: u32 = 64;
 
 impl Record {
     /// Puts a mover's surface where it stands.
@@ -62,6 +67,8 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             AlphaMode::Mask(threshold) => (MASK, threshold),
             AlphaMode::Blend => (BLEND, 0.0),
         };
+        let tints = if material.tints { TINTS } else { 0 };
+        let passable = if material.can_be_passed() { PASSABLE } else { 0 };
         let sides = if surface.sides == Sides::Both { BOTH_SIDES } else { 0 };
         let mirrored = mirrored(surface);
         let colored = if scene.mesh_of(id).colors.is_empty() { 0 } else { HAS_COLORS };
@@ -77,9 +84,11 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             roughness: material.perceptual_roughness,
             padding_before: [0; 2],
             alpha_threshold,
-            flags: alpha | sides | mirrored | lit | colored,
+            flags: alpha | sides | mirrored | lit | colored | tints | passable,
             absorption: glass.map_or([0.0; 3], |glass| glass.absorption.to_array()),
             transmission: glass.map_or(0.0, |glass| glass.transmission),
+            diffuse_transmission_color: material.diffuse_transmission_color.to_array(),
+            diffuse_transmission: material.diffuse_transmission,
             pictures: material.textures().map(|reference| pictures.record(scene, reference)),
             lightmap: pictures.words(scene, page),
             lightmap_corner: lightmap.map_or([0.0; 2], |place| place.corner.to_array()),
@@ -89,7 +98,8 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             normal_scale: material.normal_scale,
             clearcoat: material.clearcoat,
             clearcoat_roughness: material.clearcoat_perceptual_roughness,
-            padding: [0; 2],
+            pane: material.transmission,
+            padding: 0,
             placement: Placement::default(),
         }
     });

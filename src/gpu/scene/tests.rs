@@ -27,8 +27,12 @@ fn lively_room() -> Scene {
         MeshData { normals, ..mesh }
     };
     add_part(&mut scene, with_normals(shapes::icosphere("ball", 0.3, 2)), Material::default());
-    let leaf =
-        Material { alpha: AlphaMode::Blend, base_color: glam::Vec4::new(0.9, 0.5, 0.5, 0.4), ..Material::default() };
+    let leaf = Material {
+        alpha: AlphaMode::Blend,
+        tints: true,
+        base_color: glam::Vec4::new(0.9, 0.5, 0.5, 0.4),
+        ..Material::default()
+    };
     let pane = add_part(&mut scene, shapes::floor("pane", 0.5), leaf);
     pane.sides = Sides::Both;
     add_part(&mut scene, shapes::icosphere("bubble", 0.9, 1), Material::default()).sides = Sides::Both;
@@ -220,8 +224,12 @@ fn seen_of(gpu: &Gpu, kernel: &PathKernel, plates: &[(f32, Material, Role)]) -> 
 #[test]
 fn panes_tint_what_is_behind_them_and_nothing_before_them_whichever_of_both_moves() {
     let Some(gpu) = test_device() else { return };
-    let pane =
-        Material { base_color: glam::Vec4::new(0.2, 0.6, 1.0, 0.5), alpha: AlphaMode::Blend, ..Material::default() };
+    let pane = Material {
+        base_color: glam::Vec4::new(0.2, 0.6, 1.0, 0.5),
+        alpha: AlphaMode::Blend,
+        tints: true,
+        ..Material::default()
+    };
     let glow = Material { emission: Vec3::ONE, base_color: Vec3::ZERO.extend(1.0), ..Material::default() };
     let tint = Vec3::new(0.1, 0.3, 0.5);
     let kernel = PathKernel::new(&gpu, Stack::Short, Trees::All);
@@ -236,5 +244,37 @@ fn panes_tint_what_is_behind_them_and_nothing_before_them_whichever_of_both_move
         let behind = through(-5.0);
         // Half of the rays pass, of 4608.
         assert!((behind - tint).abs().max_element() < 0.03, "{role_of_pane:?} before {role_of_glow:?}: {behind}");
+    }
+}
+
+#[test]
+fn a_pane_dims_rays_once_at_its_seams_and_hub() {
+    let Some(gpu) = test_device() else { return };
+    for (rim, role) in [(4, Role::Static), (24, Role::Static), (24, Role::Mover)] {
+        let spoke = |k: u32| {
+            let angle = k as f32 / rim as f32 * core::f32::consts::TAU;
+            Vec3::new(angle.cos(), angle.sin(), 0.0)
+        };
+        let mesh = MeshData {
+            name: "pane".into(),
+            positions: core::iter::once(Vec3::ZERO).chain((0..rim).map(spoke)).collect(),
+            triangles: (0..rim).map(|k| [0, 1 + k, 1 + (k + 1) % rim]).collect(),
+            ..MeshData::default()
+        };
+        let spokes = mesh.positions[1..].to_vec();
+        let mut scene = Scene::default();
+        let pane =
+            Material { transmission: 1.0, base_color: glam::Vec4::new(0.8, 0.8, 0.8, 1.0), ..Material::default() };
+        add_part(&mut scene, mesh, pane).role = role;
+        let rays = (0..64).map(|k: usize| {
+            let target = spokes[k % spokes.len()] * (k / 8) as f32 / 8.0;
+            let slant = Vec3::new(0.25 * (k % 3) as f32, 0.125 * (k % 5) as f32, if k % 2 == 0 { -1.0 } else { 1.0 });
+            Ray { t_max: 4.0, ..Ray::new(target - slant * 2.0, slant) }
+        });
+        let rays: Vec<Ray> = rays.collect();
+        let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
+        for (ray, answer) in answers(&gpu, &on_gpu, &rays, Question::Any).iter().enumerate() {
+            assert!((answer.t - 0.8).abs() < 1e-5, "{rim} triangles, {role:?}, ray {ray}: {}", answer.t);
+        }
     }
 }

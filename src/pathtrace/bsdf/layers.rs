@@ -104,7 +104,7 @@ impl Layers {
             microfacets: Microfacets { alpha: roughness * roughness },
             fresnel,
             multiple,
-            base: appearance.base_color * (1.0 - appearance.metallic),
+            base: appearance.base_color * ((1.0 - appearance.metallic) * (1.0 - appearance.diffuse_transmission)),
             albedo,
             albedo_outgoing,
             glossy_chance: 0.0,

@@ -16,6 +16,8 @@ fn plastic(perceptual_roughness: f32) -> Appearance {
         clearcoat_perceptual_roughness: 0.5,
         transmission: 0.0,
         relative_ior: 1.0,
+        diffuse_transmission: 0.0,
+        diffuse_transmission_color: Vec3::ONE,
     }
 }
 
@@ -154,6 +156,25 @@ fn coloured_surfaces_reflect_their_albedo() {
                 let difference = (reflected(&bsdf) - bsdf.albedo()).abs().max_element();
                 assert!(difference < 0.01, "{appearance:?} at {degrees}: {difference}");
             }
+        }
+    }
+}
+
+/// The mean over directions toward the viewer, weighted by their cosine, of what a surface reflects.
+fn mean_albedo(appearance: &Appearance) -> Vec3 {
+    const ANGLES: u32 = 64;
+    let toward = |angle: u32| direction(((angle as f32 + 0.5) / ANGLES as f32).sqrt(), 0.0);
+    (0..ANGLES).map(|angle| Bsdf::new(appearance, Vec3::Z, toward(angle)).albedo()).sum::<Vec3>() / ANGLES as f32
+}
+
+#[test]
+fn bakes_reflect_as_much_as_all_lobes_together() {
+    for roughness in [0.0, 0.2, 0.4, 0.5, 0.7, 0.9, 1.0] {
+        let red = Appearance { base_color: Vec3::new(0.8, 0.1, 0.05), ..plastic(roughness) };
+        let black = Appearance { base_color: Vec3::ZERO, ..plastic(roughness) };
+        for appearance in [red, black, gold(roughness), coated(red, 0.7, 0.3), Appearance { metallic: 0.5, ..red }] {
+            let (found, expected) = (appearance.total_reflectance(), mean_albedo(&appearance));
+            assert!((found - expected).abs().max_element() < 0.006, "{appearance:?}: {found}, not {expected}");
         }
     }
 }

@@ -7,8 +7,8 @@ use super::*;
 use crate::kdtree::{BruteForce, Preset, World};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    AlphaMode, EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey,
-    Texels, Texture, Wrap, luminance,
+    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels,
+    Texture, Wrap, luminance,
 };
 
 /// A scene of one mesh and one material.
@@ -239,8 +239,7 @@ fn canonical_rooms_are_lit_as_an_outside_renderer_lights_them() {
 #[test]
 fn a_sky_seen_through_tinted_glass_has_its_tint() {
     let colour = Vec3::new(0.9, 0.5, 0.2);
-    let glass =
-        Material { base_color: colour.extend(0.3), metallic: 1.0, alpha: AlphaMode::Blend, ..Material::default() };
+    let glass = Material { transmission: 1.0, ..Material::diffuse("pane", colour * 0.7) };
     let mut scene = scene_of(room(), glass);
     scene.sky = Sky::Uniform(Vec3::ONE);
     let found = gather(&scene, &[Receiver { position: Vec3::ZERO, normal: Vec3::Y }], 16_384, 3)[0].irradiance;

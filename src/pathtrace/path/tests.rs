@@ -280,3 +280,26 @@ fn one_bounce_is_direct_light_and_none_is_what_shines() {
     let back = toward(Vec3::new(0.0, -3.0, 0.0), Vec3::ZERO);
     assert_eq!(radiance(&scene, &back, 4, None), Vec3::ZERO, "backs are black");
 }
+
+#[test]
+fn a_sheet_shows_the_light_that_is_scattered_through_it_and_what_it_reflects() {
+    let color = Vec3::new(0.9, 0.5, 0.1);
+    let sheet = Material {
+        diffuse_transmission: 0.6,
+        diffuse_transmission_color: color,
+        ..Material::diffuse("sheet", Vec3::splat(0.5))
+    };
+    let mut scene = scene_of([(shapes::floor("floor", 200.0), sheet)]);
+    // A lamp a metre below it: what it shows above is its irradiance over pi, times what goes through.
+    scene.lights.push(lamp(Vec3::NEG_Y, 10.0));
+    let ray = onto_floor();
+    assert_close(radiance(&scene, &ray, 1 << 12, None), color * (0.6 * 10.0 / PI), 0.02, "through");
+    // A white sky on both sides: half of what is left of each.
+    scene.lights.clear();
+    scene.sky = Sky::Uniform(Vec3::ONE);
+    assert_close(radiance(&scene, &ray, 1 << 14, None), 0.4 * 0.5 + 0.6 * color, 0.02, "sky");
+    // What is white and loses nothing shows a white sky, whatever its specular layer.
+    let white = Material { diffuse_transmission: 0.7, perceptual_roughness: 0.3, ..Material::default() };
+    scene.materials[0] = white;
+    assert_close(radiance(&scene, &ray, 1 << 15, None), Vec3::ONE, 0.05, "furnace");
+}

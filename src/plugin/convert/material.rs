@@ -4,7 +4,7 @@ use bevy::color::ColorToComponents;
 use bevy::material::AlphaMode as BevyAlphaMode;
 use bevy::pbr::StandardMaterial;
 use bevy::render::render_resource::Face;
-use glam::Vec4;
+use glam::{Vec3, Vec4};
 
 use super::super::components::{EmissiveUnits, SceneSettings};
 use super::pictures::drawn_uv;
@@ -26,10 +26,10 @@ pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
 
 /// Reads a standard material without its pictures.
 ///
-/// Glass (specular and diffuse transmission) becomes a blend that lets the transmitted share through; where it has a
-/// thickness, pictures refract light in it.
+/// Alpha is coverage where Bevy blends. With `Multiply` a surface tints what it covers and reflects nothing; what `Add` draws
+/// hides nothing and therefore reflects nothing, unless it glows. Glass (specular transmission) lets the transmitted share
+/// through; where it has a thickness, pictures refract light in it.
 pub fn material_from_standard(name: &str, material: &StandardMaterial, settings: &SceneSettings) -> Material {
-    let transmission = 1.0 - (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
     let alpha = match material.alpha_mode {
         BevyAlphaMode::Opaque => AlphaMode::Opaque,
         BevyAlphaMode::Mask(threshold) => AlphaMode::Mask(threshold),
@@ -38,7 +38,7 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
             AlphaMode::Blend
         }
     };
-    let read = Material {
+    let mut read = Material {
         name: name.to_owned(),
         base_color: Vec4::from(material.base_color.to_linear().to_f32_array()),
         metallic: material.metallic,
@@ -47,10 +47,22 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
         clearcoat: material.clearcoat,
         clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,
+        // Bevy draws what is scattered through in the base color.
+        diffuse_transmission: material.diffuse_transmission,
+        diffuse_transmission_color: material.base_color.to_linear().to_vec3(),
         alpha,
         drawn_uv: drawn_uv(material),
         ..Material::default()
     };
+    match material.alpha_mode {
+        BevyAlphaMode::Premultiplied if read.base_color.w > 0.0 => {
+            let color = (read.base_color.truncate() / read.base_color.w).min(Vec3::ONE);
+            read.base_color = color.extend(read.base_color.w);
+        }
+        BevyAlphaMode::Multiply => (read.transmission, read.metallic) = (1.0, 0.0),
+        BevyAlphaMode::Add if !read.is_emissive() => read.base_color.w = 0.0,
+        _ => {}
+    }
     if material.specular_transmission > 0.0 && material.thickness > 0.0 {
         let colour = material.attenuation_color.to_linear().to_vec3();
         return read.with_glass(Glass {
@@ -59,6 +71,8 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
             absorption: Glass::absorption_of(colour, material.attenuation_distance),
         });
     }
+    // What multiplies lets everything through already.
+    let transmission = read.transmission.max(material.specular_transmission);
     read.with_transmission(transmission)
 }
 
@@ -112,8 +126,36 @@ mod tests {
     fn clear_glass_lets_its_share_through() {
         let glass = StandardMaterial { specular_transmission: 0.9, ..Default::default() };
         let material = material_from_standard("glass", &glass, &SceneSettings::default());
-        assert_eq!(material.alpha, AlphaMode::Blend);
-        assert!((material.base_color.w - 0.1).abs() < 1e-6 && material.glass.is_none());
+        assert_eq!((material.alpha, material.transmission, material.glass), (AlphaMode::Opaque, 0.9, None));
+    }
+
+    #[test]
+    fn what_passes_and_what_is_reflected_is_as_bevys_blending_has_it() {
+        let color = Vec3::new(0.4, 0.2, 0.1);
+        let drawn = |alpha_mode| {
+            let standard = StandardMaterial {
+                base_color: Color::linear_rgba(0.4, 0.2, 0.1, 0.5),
+                reflectance: 0.0,
+                alpha_mode,
+                ..Default::default()
+            };
+            let material = material_from_standard("veil", &standard, &SceneSettings::default());
+            let (scene, mesh) = (crate::scene::Scene::default(), crate::scene::MeshData::default());
+            let passage = material.passage_at(&scene, &mesh, 0, glam::Vec2::ZERO);
+            let reflected = material.reflectance_at(&scene, &mesh, 0, glam::Vec2::ZERO) * (1.0 - passage.chance);
+            (passage.transmittance, reflected)
+        };
+        let is_near = |(through, reflected): (Vec3, Vec3), a: Vec3, b: Vec3| {
+            through.abs_diff_eq(a, 1e-5) && reflected.abs_diff_eq(b, 1e-5)
+        };
+        // Bevy's blend functions, of what is drawn and what was there: c * a + d * (1 - a); c + d * (1 - a);
+        // d * (c * a + 1 - a); c * a + d.
+        let half = Vec3::splat(0.5);
+        assert!(is_near(drawn(BevyAlphaMode::Blend), half, color * 0.5));
+        assert!(is_near(drawn(BevyAlphaMode::Premultiplied), half, color));
+        assert!(is_near(drawn(BevyAlphaMode::Multiply), color * 0.5 + 0.5, Vec3::ZERO));
+        // Light that is added is no light that is there twice.
+        assert!(is_near(drawn(BevyAlphaMode::Add), Vec3::ONE, Vec3::ZERO));
     }
 
     #[test]
@@ -128,7 +170,7 @@ mod tests {
         };
         let material = material_from_standard("glass", &glass, &SceneSettings::default());
         let glass = material.glass.expect("it is solid");
-        assert_eq!((glass.transmission, glass.ior, material.alpha), (0.9, 1.4, AlphaMode::Blend));
+        assert_eq!((glass.transmission, glass.ior, material.transmission), (0.9, 1.4, 0.9));
         assert!((glass.absorption.x - core::f32::consts::LN_2 / 2.0).abs() < 1e-6, "{}", glass.absorption);
         assert_eq!(glass.absorption.y, 0.0);
     }

@@ -6,7 +6,7 @@
 
 use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
-use bevy::prelude::{AlphaMode, Handle, Image};
+use bevy::prelude::{Handle, Image};
 use bevy::reflect::structs::Struct;
 
 use crate::scene::{PICTURES, Problem, UvChannel, UvSets};
@@ -23,7 +23,7 @@ pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Pi
     fn known<'a>(image: &'a Option<Handle<Image>>, channel: &'a BevyUvChannel) -> Option<Picture<'a>> {
         image.as_ref().map(|image| Picture { image, channel })
     }
-    let has_coat = is_for_view && material.clearcoat > 0.0;
+    let has_coat = material.clearcoat > 0.0;
     let optional = |name, matters: bool| if matters { optional_picture(material, name) } else { None };
     [
         known(&material.base_color_texture, &material.base_color_channel),
@@ -32,7 +32,7 @@ pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Pi
         known(&material.normal_map_texture, &material.normal_map_channel).filter(|_| is_for_view),
         optional("clearcoat", has_coat),
         optional("clearcoat_roughness", has_coat),
-        optional("specular_transmission", is_textured_glass(material)),
+        optional("specular_transmission", material.specular_transmission > 0.0),
         optional("specular", true),
         optional("specular_tint", true),
     ]
@@ -72,7 +72,6 @@ pub fn ignored_pictures(name: &str, material: &StandardMaterial, is_for_view: bo
     let candidates = [
         ("clearcoat_normal", has_coat, "a clear coat has the bumps of what is below it"),
         ("diffuse_transmission", is_translucent, "its factor alone is used"),
-        ("specular_transmission", is_translucent, "beside diffuse transmission its factor alone is used"),
     ];
     let matters =
         candidates.into_iter().filter(|(field, matters, _)| *matters && optional_picture(material, field).is_some());
@@ -83,13 +82,6 @@ pub fn ignored_pictures(name: &str, material: &StandardMaterial, is_for_view: bo
             reason: reason.to_owned(),
         })
         .collect()
-}
-
-/// Where alpha says what passes, or light that is scattered passes too, one picture cannot tell how much.
-fn is_textured_glass(material: &StandardMaterial) -> bool {
-    material.specular_transmission > 0.0
-        && material.diffuse_transmission == 0.0
-        && material.alpha_mode == AlphaMode::Opaque
 }
 
 /// A picture in fields that a material may not have.
@@ -142,15 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn bakes_read_no_varnish_and_views_all_that_bevy_has() {
+    fn views_read_all_that_bevy_has_and_bakes_all_but_bumps() {
         let names = ["base_color", "clearcoat", "clearcoat_roughness", "specular_transmission"];
         let (mut material, known) = coated_pane(&names);
         println!("this build of Bevy has {known} of {names:?}");
         let count =
             |material: &StandardMaterial, is_for_view| pictures_of(material, is_for_view).iter().flatten().count();
-        // Views show bumps too; bakes know base colour and what glass lets through.
         assert_eq!(count(&material, true), known + 1);
-        assert_eq!(count(&material, false), if known > 1 { 2 } else { 1 });
+        assert_eq!(count(&material, false), known);
         (material.clearcoat, material.specular_transmission) = (0.0, 0.0);
         assert_eq!(count(&material, true), 2);
     }

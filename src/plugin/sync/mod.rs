@@ -42,6 +42,7 @@ impl Plugin for SceneSyncPlugin {
             .register_type::<BakeMover>()
             .register_type::<BakeStatic>()
             .register_type::<BakeResolution>()
+            .register_type::<BakeTint>()
             .register_type::<BakeId>()
             .register_type::<Moved>()
             .register_type::<SceneSettings>()

@@ -95,6 +95,7 @@ pub struct Wishes<'w, 's> {
     parents: Query<'w, 's, &'static ChildOf>,
     roles: Query<'w, 's, (Has<BakeExclude>, Has<BakeOccluder>, Has<BakeMover>, Has<BakeStatic>)>,
     resolutions: Query<'w, 's, &'static BakeResolution>,
+    tints: Query<'w, 's, &'static BakeTint>,
     #[cfg(feature = "gltf")]
     extras: FileExtras<'w, 's>,
 }
@@ -106,8 +107,12 @@ impl Wishes<'_, '_> {
 
     /// What is wished for an entity; extras that cannot be understood are added to the warnings.
     fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
-        let of_entity =
-            Overrides { role: self.role(entity), density: self.density_scale(entity), ..Overrides::default() };
+        let of_entity = Overrides {
+            role: self.role(entity),
+            density: self.density_scale(entity),
+            tint: self.lineage(entity).find_map(|entity| self.tints.get(entity).ok()).map(|tint| tint.0),
+            ..Overrides::default()
+        };
         of_entity.or(self.by_file(entity, warnings))
     }
 

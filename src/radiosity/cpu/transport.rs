@@ -31,6 +31,8 @@ pub(in crate::radiosity) struct Transport<'a> {
     pub elements: &'a Elements,
     pub lights: LightSampler<'a>,
     burial: Burial<'a>,
+    /// Some material scatters light through its surface.
+    is_translucent: bool,
     pub seed: u32,
 }
 
@@ -88,7 +90,9 @@ pub(in crate::radiosity) enum End {
 
 impl<'a> Transport<'a> {
     pub fn new(scene: &'a Scene, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
-        Self { scene, world, elements, lights: LightSampler::new(scene), burial: Burial::new(scene, world), seed }
+        let is_translucent = scene.materials.iter().any(|material| material.diffuse_transmission > 0.0);
+        let (lights, burial) = (LightSampler::new(scene), Burial::new(scene, world));
+        Self { scene, world, elements, lights, burial, is_translucent, seed }
     }
 
     /// The seed of an element's points in a stage of a half.
@@ -152,11 +156,26 @@ impl<'a> Transport<'a> {
         };
         arrival.direct = shining * hit.filter;
         arrival.tint = hit.filter;
-        match self.end_at(&hit, source.until) {
+        let crossing = self.crossing(&hit, hash2(seed, 0));
+        match self.end_at(&hit, source.until).filter(|_| crossing.is_none()) {
             Some(element) => arrival.end = End::Element(element),
-            None => self.detour(hit, source.until, seed, &mut arrival),
+            None => self.detour(hit, crossing, source.until, seed, &mut arrival),
         }
         arrival
+    }
+
+    /// The tint with which a ray goes on behind a surface that scatters light through; `None` for rays that stay before it.
+    /// Chance is that of the bounce.
+    #[inline(always)]
+    fn crossing(&self, hit: &Hit, seed: u32) -> Option<Vec3> {
+        if self.is_translucent { self.crossing_by_chance(hit, seed) } else { None }
+    }
+
+    #[cold]
+    fn crossing_by_chance(&self, hit: &Hit, seed: u32) -> Option<Vec3> {
+        let (material, mesh) = (self.scene.material_of(hit.surface), self.scene.mesh_of(hit.surface));
+        let crossing = material.crossing_at(self.scene, mesh, hit.triangle, hit.barycentric)?;
+        (unit_float(hash2(seed, 3)) < crossing.chance).then(|| crossing.tint())
     }
 
     /// The element that a ray ends at, if it does.
@@ -193,15 +212,18 @@ impl<'a> Transport<'a> {
         radiance * (PI * share(by_chance, aimed))
     }
 
-    /// Carries on from where a ray does not end, as a path tracer does.
+    /// Carries on from where a ray does not end, as a path tracer does: before the surface, or behind it with a tint.
     #[inline(never)]
-    fn detour(&self, first: Hit, until: Until, seed: u32, arrival: &mut Arrival) {
+    fn detour(&self, first: Hit, crossing: Option<Vec3>, until: Until, ray_seed: u32, arrival: &mut Arrival) {
         let mut hit = first;
+        let mut crossing = crossing;
         for bounce in 0..until.most_bounces() {
             let mesh = self.scene.mesh_of(hit.surface);
             let material = self.scene.material_of(hit.surface);
-            arrival.tint *= material.reflectance_at(self.scene, mesh, hit.triangle, hit.barycentric);
-            let seed = hash2(seed, bounce);
+            let reflectance = || material.reflectance_at(self.scene, mesh, hit.triangle, hit.barycentric);
+            arrival.tint *= crossing.unwrap_or_else(reflectance);
+            hit.back ^= crossing.is_some();
+            let seed = hash2(ray_seed, bounce);
             // Those that go on stand for those that do not.
             let stays = if bounce < CERTAIN_BOUNCES { 1.0 } else { arrival.tint.max_element() };
             if arrival.tint == Vec3::ZERO || unit_float(hash2(seed, 2)) >= stays {
@@ -239,7 +261,8 @@ impl<'a> Transport<'a> {
             };
             arrival.tint *= next.filter;
             arrival.detour += arrival.tint * shining;
-            if let Some(element) = self.end_at(&next, until) {
+            crossing = self.crossing(&next, hash2(ray_seed, bounce + 1));
+            if let Some(element) = self.end_at(&next, until).filter(|_| crossing.is_none()) {
                 arrival.end = End::Element(element);
                 return;
             }

@@ -99,7 +99,8 @@ impl Pieces {
             let quarters = [a, b, c, middle].map(origin);
             let points = core::array::from_fn(|point| quarters[point % quarters.len()]);
             self.receivers.push(Receiver::new(&point, points));
-            let shown = if place.covers().hide(surface, &point, None) { 0.0 } else { 1.0 };
+            let covers = place.covers();
+            let shown = if covers.hide(surface, &point, None) { 0.0 } else { covers.opacity(surface, &point) };
             self.responses.push(Response { reflectance, area, shown });
             self.patches.push(patch);
         }

@@ -51,6 +51,15 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         unusable("the clear coat", "there is none");
         (material.clearcoat, material.clearcoat_perceptual_roughness) = (0.0, 0.5);
     }
+    if !material.transmission.is_finite() {
+        unusable("the transmission", "light does not go straight through");
+        material.transmission = 0.0;
+    }
+    let scattered = material.diffuse_transmission_color;
+    if !material.diffuse_transmission.is_finite() || !scattered.is_finite() || scattered.min_element() < 0.0 {
+        unusable("the diffuse transmission", "no light is scattered through");
+        (material.diffuse_transmission, material.diffuse_transmission_color) = (0.0, Vec3::ONE);
+    }
     if material.glass.is_some_and(|glass| !is_usable(&glass)) {
         unusable("the glass", "light goes straight through");
         material.glass = None;
@@ -61,6 +70,9 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
     }
     material.metallic = material.metallic.clamp(0.0, 1.0);
     material.perceptual_roughness = material.perceptual_roughness.clamp(0.0, 1.0);
+    material.transmission = material.transmission.clamp(0.0, 1.0);
+    material.diffuse_transmission = material.diffuse_transmission.clamp(0.0, 1.0);
+    material.diffuse_transmission_color = material.diffuse_transmission_color.min(Vec3::ONE);
     material.clearcoat = material.clearcoat.clamp(0.0, 1.0);
     material.clearcoat_perceptual_roughness = material.clearcoat_perceptual_roughness.clamp(0.0, 1.0);
     let reflectance = material.base_color.truncate().max_element();

@@ -95,7 +95,7 @@ pub enum SceneError {
 ///
 /// Lights and emission are in physical units: candela, lux and cd/m2, as glTF says. A file's `extras` can say what a
 /// surface does in the bake: `"radiosity": {"role": "static|occluder|mover|excluded", "density": 2.0, "double_sided":
-/// true}` on a node (and so on all below it), a mesh or a material, `"radius"` (metres) and `"angular_diameter"`
+/// true, "tint": true}` on a node (and so on all below it), a mesh or a material, `"radius"` (metres) and `"angular_diameter"`
 /// (degrees) on a light or its node; flat keys such as `"radiosity_role"` mean the same.
 ///
 /// # Errors
@@ -121,7 +121,7 @@ pub struct SceneOptions {
     pub scale: Option<f32>,
 }
 
-/// [`load`] with everything that pictures show and bakes do not: normal maps, textures of clear coats, and glass that
+/// [`load`] with everything that pictures show and bakes do not: normal maps, and glass that
 /// rays [stop](Scene::with_solid_glass) at.
 ///
 /// # Errors

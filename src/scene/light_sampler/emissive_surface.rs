@@ -139,8 +139,8 @@ impl EmissiveSurface {
     fn stopped_radiance(&self, scene: &Scene, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.plain_radiance.unwrap_or_else(|| {
             let material = scene.material_of(self.surface);
-            let through = material.transmittance_at(scene, scene.mesh_of(self.surface), triangle, barycentric);
-            emission(scene, self.surface, triangle, barycentric) * (1.0 - through.max_element())
+            let passage = material.passage_at(scene, scene.mesh_of(self.surface), triangle, barycentric);
+            emission(scene, self.surface, triangle, barycentric) * (1.0 - passage.chance)
         })
     }
 

@@ -26,7 +26,8 @@ pub struct Assembly<'r, 'w, 's> {
     /// The entity of each surface of the scene and its mesh asset.
     owners: Vec<(Entity, Handle<Mesh>)>,
     meshes: HashMap<AssetId<Mesh>, MeshId>,
-    materials: HashMap<AssetId<StandardMaterial>, MaterialId>,
+    /// With whether they tint what they let through.
+    materials: HashMap<(AssetId<StandardMaterial>, bool), MaterialId>,
     textures: HashMap<AssetId<Image>, Option<TextureId>>,
     purpose: Purpose,
     moved: usize,
@@ -94,7 +95,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             role,
             density_scale: wishes.density.unwrap_or(1.0),
             lightmap,
-            ..Surface::new(key, mesh, self.material(material, standard))
+            ..Surface::new(key, mesh, self.material(material, standard, wishes.tint == Some(true)))
         };
         // Where each side has triangles of its own, the material that stands in knows it.
         let is_split = lightmap.is_some() && surface.source_material() != material;
@@ -151,8 +152,8 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         Ok(new)
     }
 
-    fn material(&mut self, id: AssetId<StandardMaterial>, standard: &StandardMaterial) -> MaterialId {
-        if let Some(&known) = self.materials.get(&id) {
+    fn material(&mut self, id: AssetId<StandardMaterial>, standard: &StandardMaterial, tints: bool) -> MaterialId {
+        if let Some(&known) = self.materials.get(&(id, tints)) {
             return known;
         }
         let name = self.reader.asset_name(id);
@@ -160,6 +161,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let is_for_view = self.purpose == Purpose::View;
         self.note(convert::ignored_pictures(&name, standard, is_for_view));
         let mut material = convert::material_from_standard(&name, standard, &settings);
+        material.tints = tints;
         for (slot, picture) in material.textures_mut().into_iter().zip(convert::pictures_of(standard, is_for_view)) {
             *slot = picture.and_then(|picture| self.texture_of(picture, &name));
             // Bevy has one transform for all the textures of a material.
@@ -172,7 +174,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let materials = &mut self.result.scene.materials;
         materials.push(material);
         let new = MaterialId::from_index(materials.len() - 1);
-        self.materials.insert(id, new);
+        self.materials.insert((id, tints), new);
         new
     }
 

@@ -10,9 +10,9 @@ use crate::kdtree::{BruteForce, Preset, World};
 use crate::lightmap::Elements;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
-use crate::radiosity::test_scene::{TestScene, grey, shining};
+use crate::radiosity::test_scene::{TestScene, colored_pane, grey, shining};
 use crate::radiosity::{Method, SolveError, SolverSettings, SubsceneSettings, solve};
-use crate::scene::{AlphaMode, Material, Scene, Sides};
+use crate::scene::{Scene, Sides};
 
 /// A room with a block in it and one wall that shines.
 fn room_with_block() -> TestScene {
@@ -235,8 +235,7 @@ fn coloured_glass_tints_what_comes_through_masks() {
     test.quad(Vec3::Y, Vec3::X, Vec3::Z, [8; 2], shining(0.0, 1.0));
     let clear = Fixture::new(&test);
     let colour = Vec3::new(0.2, 0.6, 1.0);
-    let glass = Material { base_color: colour.extend(0.25), metallic: 1.0, alpha: AlphaMode::Blend, ..grey(0.0) };
-    let pane = test.quad(Vec3::new(0.0, 0.7, 0.0), Vec3::Z, Vec3::X, [0; 2], glass);
+    let pane = test.quad(Vec3::new(0.0, 0.7, 0.0), Vec3::Z, Vec3::X, [0; 2], colored_pane(colour * 0.75));
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     let tinted = Fixture::new(&test);
     let settings = cut(PartitionKind::Uniform, 8, 64);

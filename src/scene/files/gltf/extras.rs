@@ -8,6 +8,7 @@
 //! | `role` | node, primitive, mesh, material | `"static"`, `"occluder"`, `"mover"` or `"excluded"`, see [`Role`] |
 //! | `density` | node, primitive, mesh, material | factor on the bake's texels per metre, above zero |
 //! | `double_sided` | node, primitive, mesh, material | `true` or `false`, instead of the material's `doubleSided` |
+//! | `tint` | node, primitive, mesh, material | `true` where a blended surface tints what it lets through, see [`Material::tints`] |
 //! | `radius` | node, light | radius in metres of a point or spot light's sphere |
 //! | `angular_diameter` | node, light | degrees that a directional light's disc spans |
 //!
@@ -17,6 +18,8 @@
 use gltf::json::Extras;
 use serde_json::{Map, Value};
 
+#[cfg(doc)]
+use crate::scene::Material;
 use crate::scene::{Problem, Role};
 
 const PREFIX: &str = "radiosity";
@@ -27,6 +30,7 @@ pub struct Overrides {
     pub role: Option<Role>,
     pub density: Option<f32>,
     pub double_sided: Option<bool>,
+    pub tint: Option<bool>,
     pub radius: Option<f32>,
     pub angular_diameter_degrees: Option<f32>,
 }
@@ -54,6 +58,7 @@ impl Overrides {
             role: self.role.or(others.role),
             density: self.density.or(others.density),
             double_sided: self.double_sided.or(others.double_sided),
+            tint: self.tint.or(others.tint),
             radius: self.radius.or(others.radius),
             angular_diameter_degrees: self.angular_diameter_degrees.or(others.angular_diameter_degrees),
         }
@@ -63,11 +68,8 @@ impl Overrides {
         match key {
             "role" => self.role = Some(role(value).ok_or("it must be static, occluder, mover or excluded")?),
             "density" => self.density = Some(positive(value).ok_or("it must be a number above zero")?),
-            // Blender writes 0 and 1 for what its users mean as no and yes.
-            "double_sided" => {
-                let flag = value.as_bool().or_else(|| value.as_f64().map(|number| number != 0.0));
-                self.double_sided = Some(flag.ok_or("it must be true or false")?);
-            }
+            "double_sided" => self.double_sided = Some(flag(value).ok_or("it must be true or false")?),
+            "tint" => self.tint = Some(flag(value).ok_or("it must be true or false")?),
             "radius" => self.radius = Some(not_negative(value).ok_or("it must be a length in metres")?),
             "angular_diameter" => {
                 let degrees = not_negative(value).filter(|&degrees| degrees < 180.0);
@@ -105,6 +107,11 @@ fn role(value: &Value) -> Option<Role> {
     }
 }
 
+/// Blender writes 0 and 1 for what its users mean as no and yes.
+fn flag(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| value.as_f64().map(|number| number != 0.0))
+}
+
 fn not_negative(value: &Value) -> Option<f32> {
     value.as_f64().map(|number| number as f32).filter(|number| number.is_finite() && *number >= 0.0)
 }
@@ -125,13 +132,14 @@ mod tests {
 
     #[test]
     fn nested_and_flat_keys_mean_the_same() {
-        let nested = read(r#"{"radiosity": {"role": "occluder", "density": 2.0, "double_sided": true}}"#);
-        let flat =
-            read(r#"{"radiosity_role": "Occluder", "radiosity_density": 2, "radiosity_double_sided": 1, "x": 3}"#);
+        let nested = read(r#"{"radiosity": {"role": "occluder", "density": 2.0, "double_sided": true, "tint": true}}"#);
+        let flat = read(
+            r#"{"radiosity_role": "Occluder", "radiosity_density": 2, "radiosity_double_sided": 1, "radiosity_tint": 1, "x": 3}"#,
+        );
         assert_eq!(nested, flat);
         assert_eq!(nested.0.role, Some(Role::Occluder));
         assert_eq!(nested.0.density, Some(2.0));
-        assert_eq!(nested.0.double_sided, Some(true));
+        assert_eq!((nested.0.double_sided, nested.0.tint), (Some(true), Some(true)));
         assert!(nested.1.is_empty());
     }
 

@@ -23,6 +23,8 @@ use crate::scene::{
 /// glTF's default alpha threshold.
 const DEFAULT_CUTOFF: f32 = 0.5;
 
+const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
+
 /// Adds all materials of the document, in its order, and their textures.
 pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut Loaded) {
     let mut wanted = Wanted::default();
@@ -161,9 +163,8 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
     let has_factors = pbr.metallic_factor.0 > 0.0 || pbr.roughness_factor.0 > 0.0;
     let glow = material.emissive_texture.as_ref().filter(|_| material.emissive_factor.0 != [0.0; 3]);
     let normals = material.normal_texture.as_ref().filter(|_| purpose == Purpose::Picture);
-    let coat = extension(material, "KHR_materials_clearcoat")
-        .filter(|_| purpose == Purpose::Picture && clearcoat(material) > 0.0);
-    if picture(coat, "clearcoatNormalTexture").is_some() {
+    let coat = extension(material, "KHR_materials_clearcoat").filter(|_| clearcoat(material) > 0.0);
+    if purpose == Purpose::Picture && picture(coat, "clearcoatNormalTexture").is_some() {
         warnings.push(Problem::IgnoredTexture {
             material: name.to_owned(),
             texture: "clearcoatNormalTexture".to_owned(),
@@ -171,11 +172,19 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
         });
     }
     let rough_coat = coat.filter(|_| clearcoat_roughness(material) > 0.0);
-    // Blended and cut-out materials let through what their alpha says.
-    let is_opaque = !matches!(material.alpha_mode, Checked::Valid(JsonAlphaMode::Mask | JsonAlphaMode::Blend));
     let pane = material.extensions.as_ref().and_then(|extensions| extensions.transmission.as_ref());
-    let pane = pane.filter(|_| is_opaque && transmission(material) > 0.0);
     let specular = extension(material, "KHR_materials_specular");
+    let pane = pane.filter(|_| transmission(material) > 0.0);
+    let translucent = extension(material, DIFFUSE_TRANSMISSION);
+    for texture in ["diffuseTransmissionTexture", "diffuseTransmissionColorTexture"] {
+        if picture(translucent, texture).is_some() {
+            warnings.push(Problem::IgnoredTexture {
+                material: name.to_owned(),
+                texture: texture.to_owned(),
+                reason: "its factor alone is used".to_owned(),
+            });
+        }
+    }
     [
         pbr.base_color_texture.as_ref().map(colours),
         pbr.metallic_roughness_texture.as_ref().filter(|_| has_factors).map(numbers),
@@ -194,6 +203,7 @@ fn without_pictures(material: &JsonMaterial) -> Material {
     let pbr = &material.pbr_metallic_roughness;
     let strength = material.extensions.as_ref().and_then(|extensions| extensions.emissive_strength.as_ref());
     let strength = strength.map_or(1.0, |strength| strength.emissive_strength.0);
+    let translucent = extension(material, DIFFUSE_TRANSMISSION);
     let cutoff = material.alpha_cutoff.map_or(DEFAULT_CUTOFF, |cutoff| cutoff.0);
     Material {
         base_color: Vec4::from_array(pbr.base_color_factor.0),
@@ -204,6 +214,8 @@ fn without_pictures(material: &JsonMaterial) -> Material {
         normal_scale: material.normal_texture.as_ref().map_or(1.0, |normals| normals.scale),
         clearcoat: clearcoat(material),
         clearcoat_perceptual_roughness: clearcoat_roughness(material),
+        diffuse_transmission: number(translucent, "diffuseTransmissionFactor").unwrap_or(0.0).clamp(0.0, 1.0),
+        diffuse_transmission_color: colour(translucent, "diffuseTransmissionColorFactor").unwrap_or(Vec3::ONE),
         alpha: match material.alpha_mode {
             Checked::Valid(JsonAlphaMode::Mask) => AlphaMode::Mask(cutoff),
             Checked::Valid(JsonAlphaMode::Blend) => AlphaMode::Blend,

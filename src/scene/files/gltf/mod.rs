@@ -25,13 +25,14 @@ use super::{Loaded, Purpose, SceneError};
 use crate::scene::Problem;
 
 /// Extensions that are understood, or that change nothing about diffuse light.
-const KNOWN_EXTENSIONS: [&str; 18] = [
+const KNOWN_EXTENSIONS: [&str; 19] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
     "KHR_texture_transform",
     "KHR_mesh_quantization",
     "KHR_materials_anisotropy",
     "KHR_materials_clearcoat",
+    "KHR_materials_diffuse_transmission",
     "KHR_materials_dispersion",
     "KHR_materials_ior",
     "KHR_materials_iridescence",

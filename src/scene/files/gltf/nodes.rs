@@ -1,5 +1,6 @@
 //! The walk over the node tree, which places everything in the world.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{Affine3A, Mat4, Quat, Vec3};
@@ -11,7 +12,7 @@ use super::container::Document;
 use super::extras::Overrides;
 use super::{lights, lookup, materials, name_or, primitives};
 use crate::scene::files::Loaded;
-use crate::scene::{MaterialId, MeshId, Problem, Role, SealedSides, Sides, Surface, SurfaceKey};
+use crate::scene::{AlphaMode, Material, MaterialId, MeshId, Problem, Role, SealedSides, Sides, Surface, SurfaceKey};
 
 /// Deeper trees are a fault or an attack: paths grow with depth.
 const DEEPEST_NODE: usize = 512;
@@ -23,6 +24,7 @@ pub fn read(document: &Document, loaded: &mut Loaded) {
         accessors: Accessors::new(document),
         meshes: vec![None; document.root.meshes.len()],
         default_material: None,
+        tinting: HashMap::new(),
         without_material: 0,
         loaded,
     };
@@ -115,6 +117,8 @@ struct Placement<'a> {
     /// Parts of each glTF mesh, read when its first node is met.
     meshes: Vec<Option<Arc<[Part]>>>,
     default_material: Option<MaterialId>,
+    /// Copies of materials that tint what they let through.
+    tinting: HashMap<MaterialId, MaterialId>,
     without_material: usize,
     loaded: &'a mut Loaded,
 }
@@ -174,13 +178,14 @@ impl Placement<'_> {
                 self.loaded.warnings.push(Problem::Animated { node: placed.name.clone(), how });
             }
             let usual_role = if how.is_some() { Role::Mover } else { Role::Static };
+            let material = if overrides.tint == Some(true) { self.tinting(part.material) } else { part.material };
             let sides = overrides.double_sided.map(|both| if both { Sides::Both } else { Sides::Front });
             self.loaded.scene.surfaces.push(Surface {
                 key: SurfaceKey::from_node(&placed.path, part.number),
                 sealed: SealedSides::None,
                 mesh: part.mesh,
                 to_world: placed.to_world,
-                material: part.material,
+                material,
                 role: overrides.role.unwrap_or(usual_role),
                 sides: sides.unwrap_or(part.sides),
                 density_scale: overrides.density.unwrap_or(1.0),
@@ -226,6 +231,19 @@ impl Placement<'_> {
                 (id, Sides::Front, Overrides::default())
             }
         }
+    }
+
+    /// The material that tints what it lets through and is the same otherwise.
+    fn tinting(&mut self, material: MaterialId) -> MaterialId {
+        let materials = &mut self.loaded.scene.materials;
+        if materials[material.index()].alpha != AlphaMode::Blend {
+            return material;
+        }
+        *self.tinting.entry(material).or_insert_with(|| {
+            let tinting = Material { tints: true, ..materials[material.index()].clone() };
+            materials.push(tinting);
+            MaterialId::from_index(materials.len() - 1)
+        })
     }
 
     fn place_light(&mut self, index: usize, placed: &Placed) {

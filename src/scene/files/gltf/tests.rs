@@ -10,7 +10,7 @@ use super::*;
 
 mod attributes;
 
-use crate::scene::{LightKind, Projection, Role, SceneError, Sides, UvChannel, Wrap, check};
+use crate::scene::{LightKind, Material, Projection, Role, SceneError, Sides, UvChannel, Wrap, check};
 
 /// A document and its one buffer.
 struct Asset {
@@ -142,7 +142,8 @@ fn everything_arrives_where_the_file_puts_it() {
     assert_eq!(material.emission, Vec3::new(20.0, 10.0, 0.0), "cd/m2: factor times strength");
     assert_eq!(scene.textures[0].wrap, [Wrap::Clamp, Wrap::Mirror]);
     // The left half of the picture is red, the right half white.
-    let (reflectance, _) = material.average_over(scene, &scene.meshes[0], 0, &[Vec2::ZERO, Vec2::X, Vec2::Y]);
+    let matt = Material { reflectance: Vec3::ZERO, ..material.clone() };
+    let (reflectance, _) = matt.average_over(scene, &scene.meshes[0], 0, &[Vec2::ZERO, Vec2::X, Vec2::Y]);
     assert!((reflectance - Vec3::new(1.0, 0.375, 0.75)).length() < 1e-5, "{reflectance}");
     assert_eq!(
         scene.lights[0].kind,
@@ -264,7 +265,7 @@ fn materials_shine_as_bevy_reads_them() {
     );
     let glass = asset.load().scene.materials[0].clone();
     assert_eq!((glass.perceptual_roughness, glass.reflectance), (0.3, Vec3::new(0.25, 0.125, 0.0)));
-    assert_eq!((glass.alpha, glass.base_color.w), (crate::scene::AlphaMode::Blend, 0.25));
+    assert_eq!((glass.alpha, glass.base_color.w, glass.transmission), (crate::scene::AlphaMode::Opaque, 1.0, 0.75));
     assert_eq!((plain.clearcoat, glass.clearcoat, glass.clearcoat_perceptual_roughness), (0.0, 0.6, 0.2));
 }
 
@@ -289,7 +290,7 @@ fn glass_with_a_thickness_is_solid_and_other_glass_a_pane() {
     assert!((water.absorption - expected).abs().max_element() < 1e-6, "{}", water.absorption);
     // Two percent of the light are mirrored straight on: (0.33 / 2.33)^2.
     assert!((0.16 * glass(0.1).reflectance.x.powi(2) - 0.020_06).abs() < 1e-4);
-    assert_eq!((glass(0.0).glass, glass(0.0).alpha), (None, crate::scene::AlphaMode::Blend));
+    assert_eq!((glass(0.0).glass, glass(0.0).transmission), (None, 1.0));
 }
 
 /// A quad whose coat, coat's roughness and transmission are as the file says in its right half, in its left half 0.4, 0.2 and
@@ -298,7 +299,7 @@ fn varnished_pane(transmission: Value, volume: Value) -> Asset {
     let data = base64::engine::general_purpose::STANDARD.encode(png([102, 51, 0], [255; 3]));
     Asset::quad().with("/images/0", json!({"uri": format!("data:image/png;base64,{data}")})).with(
         "/materials/0",
-        json!({"name": "pane", "extensions": {
+        json!({"name": "pane", "pbrMetallicRoughness": {"metallicFactor": 0.0}, "extensions": {
             "KHR_materials_clearcoat": {
                 "clearcoatFactor": 0.5, "clearcoatTexture": {"index": 0},
                 "clearcoatRoughnessFactor": 0.5, "clearcoatRoughnessTexture": {"index": 0},
@@ -327,21 +328,55 @@ fn coats_and_panes_are_as_thick_as_their_textures_say() {
         assert!(is_near(through, Vec3::splat(0.5 * red)), "{through}");
     }
     assert_eq!(sentences(&loaded).matches("clearcoatNormalTexture of material 'pane' is ignored").count(), 1);
-    // Solid glass refracts as much as the same pane lets through; where alpha says what passes, no texture does.
+    // Solid glass refracts as much as the same pane lets through.
     let solid = varnished_pane(textured.clone(), json!({"thicknessFactor": 0.1})).load().scene.with_solid_glass();
     let seen = solid.materials[0].appearance_at(&solid, &solid.meshes[0], 0, HALVES[0]);
     assert!((seen.transmission - 0.2).abs() < 1e-6, "{}", seen.transmission);
-    let blended = varnished_pane(textured, json!({})).with("/materials/0/alphaMode", json!("BLEND")).load();
-    assert_eq!(blended.scene.materials[0].transmission_texture, None);
 }
 
 #[test]
-fn bakes_read_what_panes_let_through_and_no_varnish() {
+fn alpha_is_coverage_and_an_extra_tints() {
+    let material = json!({
+        "alphaMode": "BLEND",
+        "pbrMetallicRoughness": {"baseColorFactor": [0.8, 0.4, 0.0, 0.25], "metallicFactor": 0.0},
+        "extras": {"radiosity_tint": true}
+    });
+    let through = |asset: &Asset| {
+        let scene = asset.load().scene;
+        scene.material_of(scene.surface_ids().next().unwrap()).transmittance_at(&scene, &scene.meshes[0], 0, HALVES[0])
+    };
+    let tinted = Asset::quad().with("/materials/0", material);
+    assert!((through(&tinted) - 0.75 * Vec3::new(0.8, 0.4, 0.0)).length() < 1e-6, "{}", through(&tinted));
+    // The nearest node wins over the material.
+    let plain = tinted.with("/nodes/0/extras", json!({"radiosity": {"tint": false}}));
+    assert_eq!(through(&plain), Vec3::splat(0.75));
+}
+
+#[test]
+fn light_is_scattered_through_as_the_extension_says() {
+    let extension = json!({"diffuseTransmissionFactor": 0.5, "diffuseTransmissionColorFactor": [1.0, 0.5, 0.0]});
+    let extensions =
+        json!({"KHR_materials_diffuse_transmission": extension, "KHR_materials_specular": {"specularFactor": 0.0}});
+    let loaded = Asset::quad()
+        .with("/extensionsUsed", json!(["KHR_materials_diffuse_transmission", "KHR_materials_specular"]))
+        .with("/materials/0", json!({"pbrMetallicRoughness": {"metallicFactor": 0.0}, "extensions": extensions}))
+        .load();
+    let sheet = &loaded.scene.materials[0];
+    let crossing = sheet.crossing_at(&loaded.scene, &loaded.scene.meshes[0], 0, HALVES[0]).unwrap();
+    assert_eq!((crossing.chance, crossing.transmittance), (0.5, Vec3::new(0.5, 0.25, 0.0)));
+    assert!(!sentences(&loaded).contains("diffuse_transmission"), "{}", sentences(&loaded));
+}
+
+#[test]
+fn bakes_read_what_panes_let_through_and_varnish() {
     let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
     let asset = varnished_pane(textured, json!({"thicknessFactor": 0.1}));
     let loaded = read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake).unwrap();
     let pane = &loaded.scene.materials[0];
-    assert_eq!((loaded.scene.textures.len(), pane.clearcoat_texture, sentences(&loaded).as_str()), (1, None, ""));
+    assert_eq!(
+        (loaded.scene.textures.len(), pane.clearcoat_texture.is_some(), sentences(&loaded).as_str()),
+        (1, true, "")
+    );
     let through = pane.transmittance_at(&loaded.scene, &loaded.scene.meshes[0], 0, HALVES[0]);
     assert!((through - 0.2).abs().max_element() < 1e-6, "{through}");
 }
