@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::scene::{self, Scene, SceneOptions, Sun};
+use crate::scene::{self, Scene, SceneOptions, Sun, Units};
 
 use super::Failure;
 use crate::Device;
@@ -23,11 +23,33 @@ pub struct SceneArguments {
     /// Meters that one unit of length of the file is, such as 0.001 for millimeters [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = factor, allow_negative_numbers = true)]
     scale: Option<f32>,
+    /// What the file's lamps and emission are measured in [default: as the file says, else gltf]
+    #[arg(long, value_enum, value_name = "UNITS")]
+    units: Option<UnitsArgument>,
+    /// Metalness of materials that give neither metalness nor roughness, and of surfaces without a material; glTF says
+    /// 1, Blender's Diffuse BSDF means 0
+    #[arg(long, value_name = "METALNESS", value_parser = metalness, allow_negative_numbers = true)]
+    default_metallic: Option<f32>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum UnitsArgument {
+    /// Candela, lux and cd/m2
+    Gltf,
+    /// Blender's lighting mode Standard: emission is multiplied by 683 lm/W, lamps have been
+    Blender,
+    /// Blender's lighting mode Unitless: lamps and emission are multiplied by 683 lm/W
+    BlenderUnitless,
 }
 
 fn factor(text: &str) -> Result<f32, String> {
     let value = text.parse::<f32>().ok().filter(|value| value.is_normal() && *value > 0.0);
     value.ok_or_else(|| "it must be a number above 0".to_owned())
+}
+
+fn metalness(text: &str) -> Result<f32, String> {
+    let value = text.parse::<f32>().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| "it must be a number from 0 to 1".to_owned())
 }
 
 /// A scene that is ready to be used, and what a user should know about it.
@@ -61,7 +83,12 @@ impl SceneArguments {
     }
 
     fn options(&self) -> SceneOptions {
-        SceneOptions { scale: self.scale }
+        let units = self.units.map(|units| match units {
+            UnitsArgument::Gltf => Units::Gltf,
+            UnitsArgument::Blender => Units::Blender,
+            UnitsArgument::BlenderUnitless => Units::BlenderUnitless,
+        });
+        SceneOptions { scale: self.scale, units, default_metallic: self.default_metallic }
     }
 
     fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {

@@ -195,7 +195,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let display = Display::new(arguments.json);
     let baked = bake::run_with_checkpoints(opened.scene, &settings, &device, &display, &folder, arguments.resume);
     display.finish();
-    let mut bake = baked.map_err(|error| explain(error, &folder))?;
+    let mut bake = baked.map_err(|error| {
+        // They say what the error only counts: which objects move, are unlit, or were left out.
+        if matches!(error, BakeError::NothingToBake { .. }) {
+            print_warnings(&opened.warnings);
+        }
+        explain(error, &folder)
+    })?;
     bake.report.warnings.splice(0..0, opened.warnings);
     bake.write(folder.path())?;
     folder.checkpoints().remove()?;

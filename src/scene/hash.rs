@@ -180,6 +180,8 @@ impl State {
             glass: _,
             diffuse_transmission,
             diffuse_transmission_color,
+            // It is told by the surface's role.
+            is_unlit: _,
             alpha,
             tints,
             drawn_uv,

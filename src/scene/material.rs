@@ -72,6 +72,9 @@ pub struct Material {
     pub diffuse_transmission: f32,
     /// Color of that light.
     pub diffuse_transmission_color: Vec3,
+    /// True for a material that is drawn in its base color, without light. Surfaces of it are no part of a bake unless
+    /// they are told to be.
+    pub is_unlit: bool,
     /// How alpha is meant.
     pub alpha: AlphaMode,
     /// Texture coordinates that renderers read for this material, also for textures that are not among these. Lightmaps must
@@ -170,6 +173,7 @@ impl Default for Material {
             glass: None,
             diffuse_transmission: 0.0,
             diffuse_transmission_color: Vec3::ONE,
+            is_unlit: false,
             alpha: AlphaMode::Opaque,
             drawn_uv: UvSets::default(),
             tints: false,

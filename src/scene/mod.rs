@@ -45,8 +45,11 @@ pub use camera::{Camera, Projection, Sights};
 pub(crate) use facets::Facets;
 #[cfg(feature = "plugin")]
 pub(crate) use files::Overrides;
+#[cfg(feature = "gltf")]
+pub(crate) use files::animated_nodes;
 pub use files::{
-    Loaded, OutdoorsError, SceneError, SceneOptions, Sun, load, load_for_pictures, load_for_pictures_with, load_with,
+    LUMENS_PER_WATT, Loaded, OutdoorsError, SceneError, SceneOptions, Sun, Units, load, load_for_pictures,
+    load_for_pictures_with, load_with,
 };
 pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};

@@ -52,12 +52,110 @@ pub enum Problem {
         reason: String,
     },
     /// A file uses something that this reader does not know.
-    #[error("extension {name} is not known and ignored{}", if *.required { ", though the file requires it" } else { "" })]
+    #[error("extension {name} is not known and ignored")]
     UnknownExtension {
         /// The extension's name.
         name: String,
-        /// The file says that it cannot be understood without.
-        required: bool,
+    },
+    /// A file uses an extension that changes what is seen, and that is not read.
+    #[error("extension {name} is not read: {loss}")]
+    ExtensionNotDrawn {
+        /// The extension's name.
+        name: String,
+        /// What is not as the file means it.
+        loss: &'static str,
+    },
+    /// Part of a file cannot be understood.
+    #[error("{part} is damaged: {reason}")]
+    DamagedPart {
+        /// The part.
+        part: String,
+        /// What is wrong, and what was done about it.
+        reason: String,
+    },
+    /// An animation cannot be played.
+    #[error("animation '{animation}' is damaged and moves nothing: {reason}")]
+    BrokenAnimation {
+        /// The animation.
+        animation: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An animation changes a material or a light.
+    #[error("animation '{animation}' changes {target}{}, baked as at rest", and_more(*.more))]
+    AnimatedLook {
+        /// The animation.
+        animation: String,
+        /// The first thing that it changes.
+        target: String,
+        /// How many more it changes.
+        more: usize,
+    },
+    /// An animation moves nodes.
+    #[error(
+        "animation '{animation}' moves '{node}'{}: what it moves counts as a mover and is not baked; set radiosity_role to static on a node to bake it where it stands",
+        and_more(*.more)
+    )]
+    AnimatedNodes {
+        /// The animation.
+        animation: String,
+        /// The first node with a mesh or a light that it moves.
+        node: String,
+        /// How many more it moves.
+        more: usize,
+    },
+    /// Nodes are hidden.
+    #[error("'{node}'{} hidden by KHR_node_visibility and not there for light", if *.more > 0 { format!(" and {} more nodes are", .more) } else { " is".to_owned() })]
+    HiddenNodes {
+        /// The first hidden node.
+        node: String,
+        /// How many more.
+        more: usize,
+    },
+    /// Surfaces have a material that no light falls on.
+    #[error(
+        "material '{material}' of '{node}'{} is unlit: it neither blocks nor gives light and gets no texels; set radiosity_role to occluder or static on a node to bake it like any other",
+        and_more(*.more)
+    )]
+    Unlit {
+        /// The material.
+        material: String,
+        /// The first node or entity that has it.
+        node: String,
+        /// How many more have it.
+        more: usize,
+    },
+    /// A material is a metal because its file says nothing else.
+    #[error(
+        "material '{material}' of '{node}' has neither metalness nor roughness, as Blender writes Diffuse BSDF, Mix and Add Shader: by glTF it is a metal and reflects nothing diffusely; use a Principled BSDF or --default-metallic 0"
+    )]
+    MetalByOmission {
+        /// The material.
+        material: String,
+        /// The first node that has it.
+        node: String,
+    },
+    /// Lamps and emission seem to have different units.
+    #[error(
+        "light '{lamp}' has {candela:.0} cd and material '{material}' glows with {radiance:.1} cd/m2, implausibly far apart: Blender's lighting mode Standard multiplies lamps alone by 683; if Blender wrote the file, use --units blender"
+    )]
+    UnitsApart {
+        /// The strongest lamp.
+        lamp: String,
+        /// Its intensity, candela, or illuminance, lux.
+        candela: f32,
+        /// The brightest emissive material.
+        material: String,
+        /// Its luminance, cd/m2.
+        radiance: f32,
+    },
+    /// A node shows its mesh in many places, not all of which can be read.
+    #[error("instances of '{node}' are left out: {reason}")]
+    SkippedInstances {
+        /// The node.
+        node: String,
+        /// What is wrong.
+        reason: String,
     },
     /// Part of a mesh could not be read.
     #[error("primitive {primitive} of mesh '{mesh}' is left out: {reason}")]
@@ -217,11 +315,14 @@ pub enum Problem {
     },
     /// Surfaces have no material.
     #[error(
-        "{count} primitives have no material: glTF's default is a metal, which reflects nothing diffusely; give them one"
+        "'{node}'{} no material: glTF's default is a metal, which reflects nothing diffusely; give it one or use --default-metallic 0",
+        if *.more > 0 { format!(" and {} more primitives have", .more) } else { " has".to_owned() }
     )]
     NoMaterial {
-        /// How many.
-        count: usize,
+        /// The first node without.
+        node: String,
+        /// How many more primitives.
+        more: usize,
     },
     /// A light's numbers are of no use.
     #[error("light '{light}' is left out: {reason}")]
@@ -266,7 +367,7 @@ pub enum Problem {
     },
     /// A skinned or morphed mesh.
     #[error(
-        "'{node}' is {how}: it counts as a mover and is not baked; set its extra radiosity.role to bake its rest pose"
+        "'{node}' is {how}: it counts as a mover and is not baked; set its radiosity_role to static to bake its rest pose"
     )]
     Animated {
         /// The node.
@@ -328,8 +429,14 @@ impl Problem {
             Self::MissingLightmapUv { .. }
             | Self::LightmapUvOutOfRange { .. }
             | Self::OverlappingLightmapUv { .. }
-            | Self::UnknownExtension { required: false, .. } => Severity::Info,
+            | Self::HiddenNodes { .. }
+            | Self::UnknownExtension { .. } => Severity::Info,
             _ => Severity::Warning,
         }
     }
+}
+
+/// How a list goes on after its first name.
+fn and_more(more: usize) -> String {
+    if more > 0 { format!(" and {more} more") } else { String::new() }
 }

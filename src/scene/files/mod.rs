@@ -4,6 +4,7 @@
 //! to, `pictures` decodes its textures. No bytes make them panic: what cannot be read is a [`SceneError`], what can be
 //! done without is a [`Problem`] among the warnings.
 
+mod basis;
 mod gltf;
 mod mtl;
 mod mtl_materials;
@@ -15,14 +16,18 @@ mod polygon;
 mod scale;
 mod source;
 mod text;
+mod units;
 
 use std::path::Path;
 
 use super::{Camera, Problem, Scene, builtin, check};
 #[cfg(feature = "plugin")]
 pub use gltf::Overrides;
+#[cfg(feature = "gltf")]
+pub use gltf::animated_nodes;
 pub use outdoors::{OutdoorsError, Sun};
 use source::Source;
+pub use units::{LUMENS_PER_WATT, Units};
 
 /// A scene and what came with it.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +73,34 @@ pub enum SceneError {
         file: String,
         /// What is wrong.
         reason: String,
+    },
+    /// The file is of another version of its format.
+    #[error("{file} is glTF {version}, and only glTF 2 is read: convert it (gltf-pipeline -i {file} -o NEW.gltf does)")]
+    OldVersion {
+        /// The file.
+        file: String,
+        /// Its version.
+        version: String,
+    },
+    /// The file cannot be understood without an extension that is not known.
+    #[error("{file} requires extension {extension}, which is not known: export it without")]
+    RequiredExtension {
+        /// The file.
+        file: String,
+        /// The extension's name.
+        extension: String,
+    },
+    /// The file's geometry is packed.
+    #[error(
+        "{file} requires extension {extension}, which is not read: {remedy}, or unpack it (gltf-transform cp {file} NEW.glb does)"
+    )]
+    PackedGeometry {
+        /// The file.
+        file: String,
+        /// The extension's name.
+        extension: String,
+        /// How to get a file without it.
+        remedy: &'static str,
     },
     /// The file needs another one.
     #[error("{file} needs buffer {buffer}, which cannot be read ({reason}): put it beside the file")]
@@ -119,6 +152,12 @@ pub struct SceneOptions {
     /// Meters that one unit of length of the file is; one when `None`. Lamps of the file keep their intensities, and
     /// built-in scenes their size.
     pub scale: Option<f32>,
+    /// What its lamps and emission are measured in. `None` leaves it to the file's `radiosity_units` (an extra of its
+    /// asset, document or scene), and without that to glTF.
+    pub units: Option<Units>,
+    /// Metalness, from 0 to 1, of materials that give neither metalness nor roughness, and of surfaces without a
+    /// material. `None` is glTF's: such a material is a metal, which is reported.
+    pub default_metallic: Option<f32>,
 }
 
 /// [`load`] with everything that pictures show and bakes do not: normal maps, and glass that
@@ -156,8 +195,12 @@ fn load_for(name: &str, purpose: Purpose, options: &SceneOptions) -> Result<Load
     let read = || std::fs::read(path).map_err(|reason| SceneError::Unreadable { file: name.to_owned(), reason });
     let source = Source::of(path);
     let mut loaded = match extension.as_str() {
-        "glb" | "gltf" => gltf::read(&read()?, &source, purpose)?,
-        "obj" => obj::read(&read()?, &source)?,
+        "glb" | "gltf" => gltf::read(&read()?, &source, purpose, options)?,
+        "obj" => {
+            let mut loaded = obj::read(&read()?, &source)?;
+            options.units.unwrap_or_default().apply(&mut loaded.scene);
+            loaded
+        }
         _ => return Err(SceneError::UnknownFormat { file: name.to_owned() }),
     };
     if let Some(factor) = options.scale {

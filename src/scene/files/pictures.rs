@@ -5,6 +5,7 @@ use std::io::Cursor;
 use glam::{Vec2, Vec3, Vec4};
 use image::{DynamicImage, ImageFormat, ImageReader};
 
+use super::basis;
 use crate::scene::{Pyramids, Texels, Texture, Wrap};
 
 /// How a picture's numbers are meant.
@@ -21,10 +22,18 @@ pub enum ColorSpace {
 /// # Errors
 /// A sentence on what is wrong with the bytes.
 pub fn decode(name: &str, bytes: &[u8], space: ColorSpace, wrap: [Wrap; 2]) -> Result<Texture, String> {
+    if bytes.starts_with(&basis::MAGIC) {
+        let (width, height, pixels) = basis::decode(bytes)?;
+        let texels = match space {
+            ColorSpace::Srgb => Texels::Srgb8(pixels),
+            ColorSpace::Linear => Texels::Linear8(pixels),
+        };
+        return Ok(Texture { name: name.to_owned(), width, height, texels, wrap, pyramids: Pyramids::default() });
+    }
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
     if reader.format().is_none() {
         let format = ImageFormat::from_path(name).ok().filter(|format| *format == ImageFormat::Tga);
-        reader.set_format(format.ok_or("not a PNG, JPEG, WebP, TGA, BMP, GIF, TIFF, HDR or EXR picture")?);
+        reader.set_format(format.ok_or("not a PNG, JPEG, WebP, KTX2, TGA, BMP, GIF, TIFF, HDR or EXR picture")?);
     }
     let picture = reader.decode().map_err(|error| error.to_string())?;
     let (width, height) = (picture.width(), picture.height());

@@ -13,7 +13,7 @@ use super::lookup;
 
 /// Most numbers that a file may have read from it: a small file can refer to the same bytes again and again.
 const MOST_NUMBERS: u64 = 1 << 31;
-/// Most numbers of a sparse accessor that has no data of its own.
+/// Most numbers that a file may have of accessors without data of their own, all together.
 const MOST_IMPLIED_ZEROS: u64 = 1 << 24;
 
 /// Reads accessors of one document.
@@ -21,6 +21,7 @@ pub struct Accessors<'a> {
     root: &'a Root,
     buffers: &'a [Vec<u8>],
     numbers_left: Cell<u64>,
+    zeros_left: Cell<u64>,
 }
 
 /// Equally spaced elements within a buffer.
@@ -50,7 +51,18 @@ impl Span<'_> {
 
 impl<'a> Accessors<'a> {
     pub fn new(document: &'a Document) -> Self {
-        Self { root: &document.root, buffers: &document.buffers, numbers_left: Cell::new(MOST_NUMBERS) }
+        Self {
+            root: &document.root,
+            buffers: &document.buffers,
+            numbers_left: Cell::new(MOST_NUMBERS),
+            zeros_left: Cell::new(MOST_IMPLIED_ZEROS),
+        }
+    }
+
+    /// True for an accessor that has no data, and so is all zeros.
+    pub fn is_blank(&self, index: Index<Accessor>) -> bool {
+        lookup(&self.root.accessors, index)
+            .is_some_and(|accessor| accessor.buffer_view.is_none() && accessor.sparse.is_none())
     }
 
     /// Vectors of `N` floats. Integers are converted, to 0..1 or -1..1 where the accessor is normalized.
@@ -121,9 +133,12 @@ impl<'a> Accessors<'a> {
                 let span = self.span(view, offset, stride, component, N, count)?;
                 (0..count).map(|element| core::array::from_fn(|part| span.component(element, part))).collect()
             }
-            // Zeros that sparse values are written over; the file's size does not bound how many.
-            None if accessor.sparse.is_some() && numbers <= MOST_IMPLIED_ZEROS => vec![[0.0; N]; count],
-            None => return Err("its data is not in the file or is compressed by an extension".to_owned()),
+            // Zeros, which sparse values may be written over; the file's size does not bound how many.
+            None => {
+                let left = self.zeros_left.get().checked_sub(numbers).ok_or("its data is not in the file")?;
+                self.zeros_left.set(left);
+                vec![[0.0; N]; count]
+            }
         };
         if let Some(sparse) = &accessor.sparse {
             self.replace_sparse(&mut values, sparse, component)?;

@@ -1,22 +1,42 @@
 //! The two byte forms of glTF, and the buffers that a document needs.
 
-use gltf::json::{self, Root};
+use gltf::json::Root;
+use serde_json::Value;
 
-use crate::scene::SceneError;
+use super::repair::{self, Mended, Unreadable};
 use crate::scene::files::source::{Source, describe_uri};
+use crate::scene::{Problem, SceneError};
 
 /// A parsed document and the contents of its buffers.
+#[derive(Default)]
 pub struct Document {
     pub root: Root,
     pub buffers: Vec<Vec<u8>>,
+    /// The animations as they stand in the file.
+    pub animations: Vec<Value>,
+    /// For each material, whether it is a metal only because nothing says otherwise.
+    pub is_metal_by_omission: Vec<bool>,
+    /// The `extras` that speak for the whole file.
+    pub extras: Vec<Value>,
+    /// Blender wrote it.
+    pub is_from_blender: bool,
 }
 
 const HEADER_SIZE: usize = 12;
 const CHUNK_HEADER_SIZE: usize = 8;
 
 /// Parses the document and fetches its buffers.
-pub fn open(bytes: &[u8], source: &Source) -> Result<Document, SceneError> {
+pub fn open(
+    bytes: &[u8],
+    source: &Source,
+    default_metallic: Option<f32>,
+    warnings: &mut Vec<Problem>,
+) -> Result<Document, SceneError> {
     let malformed = |reason: String| SceneError::Malformed { file: source.name.clone(), reason };
+    let of_version = |version| SceneError::OldVersion { file: source.name.clone(), version };
+    if bytes.starts_with(b"glTF") && word(bytes, 4) == Some(1) {
+        return Err(of_version("1.0".to_owned()));
+    }
     let (text, binary) = if bytes.starts_with(b"glTF") {
         split_binary(bytes).map_err(|reason| malformed(reason.to_owned()))?
     } else {
@@ -24,10 +44,11 @@ pub fn open(bytes: &[u8], source: &Source) -> Result<Document, SceneError> {
     };
     // Some editors put a byte order mark before the text.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let root: Root = json::deserialize::from_slice(text).map_err(|error| malformed(error.to_string()))?;
-    if !root.asset.version.starts_with("2.") {
-        return Err(malformed(format!("it is glTF {}, and only glTF 2 is read", root.asset.version)));
-    }
+    let mended = repair::parse(text, default_metallic, warnings).map_err(|fault| match fault {
+        Unreadable::Version(version) => of_version(version),
+        Unreadable::Damaged(reason) => malformed(reason),
+    })?;
+    let Mended { root, animations, is_metal_by_omission, extras, is_from_blender } = mended;
     let buffers = root
         .buffers
         .iter()
@@ -43,7 +64,7 @@ pub fn open(bytes: &[u8], source: &Source) -> Result<Document, SceneError> {
             (None, _) => Ok(Vec::new()),
         })
         .collect::<Result<_, _>>()?;
-    Ok(Document { root, buffers })
+    Ok(Document { root, buffers, animations, is_metal_by_omission, extras, is_from_blender })
 }
 
 /// The JSON and binary chunks of a `.glb` file.

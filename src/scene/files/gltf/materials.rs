@@ -75,9 +75,9 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut
     }
 }
 
-/// glTF's material for primitives that have none: a metal.
-pub fn default_material() -> Material {
-    Material { name: "glTF default".to_owned(), metallic: 1.0, perceptual_roughness: 1.0, ..Material::default() }
+/// glTF's material for primitives that have none: a metal, unless another default is asked for.
+pub fn default_material(metallic: f32) -> Material {
+    Material { name: "glTF default".to_owned(), metallic, perceptual_roughness: 1.0, ..Material::default() }
 }
 
 /// A picture as one material reads it. The same image may be wanted in more than one way.
@@ -205,12 +205,15 @@ fn without_pictures(material: &JsonMaterial) -> Material {
     let strength = strength.map_or(1.0, |strength| strength.emissive_strength.0);
     let translucent = extension(material, DIFFUSE_TRANSMISSION);
     let cutoff = material.alpha_cutoff.map_or(DEFAULT_CUTOFF, |cutoff| cutoff.0);
+    let is_unlit = extension(material, "KHR_materials_unlit").is_some();
     Material {
         base_color: Vec4::from_array(pbr.base_color_factor.0),
         metallic: pbr.metallic_factor.0,
         perceptual_roughness: pbr.roughness_factor.0,
         reflectance: reflectance(material),
-        emission: Vec3::from_array(material.emissive_factor.0) * strength,
+        // What is unlit has its base color and no emission.
+        emission: if is_unlit { Vec3::ZERO } else { Vec3::from_array(material.emissive_factor.0) * strength },
+        is_unlit,
         normal_scale: material.normal_texture.as_ref().map_or(1.0, |normals| normals.scale),
         clearcoat: clearcoat(material),
         clearcoat_perceptual_roughness: clearcoat_roughness(material),

@@ -8,24 +8,33 @@ use gltf::json::mesh::{Mesh as JsonMesh, Primitive};
 use gltf::json::scene::Node;
 
 use super::accessors::Accessors;
+use super::animations::{self, Moved};
 use super::container::Document;
 use super::extras::Overrides;
-use super::{lights, lookup, materials, name_or, primitives};
-use crate::scene::files::Loaded;
+use super::said::Said;
+use super::{instances, lights, lookup, materials, metal, name_or, primitives};
+use crate::scene::files::{Loaded, Purpose, SceneOptions};
 use crate::scene::{AlphaMode, Material, MaterialId, MeshId, Problem, Role, SealedSides, Sides, Surface, SurfaceKey};
 
 /// Deeper trees are a fault or an attack: paths grow with depth.
 const DEEPEST_NODE: usize = 512;
+/// Most surfaces of a file's instances, all together: a small file can ask for more than memory holds.
+const MAX_INSTANCED_SURFACES: usize = 1 << 20;
 
 /// Adds the meshes, surfaces, lights and cameras of the document's default scene.
-pub fn read(document: &Document, loaded: &mut Loaded) {
+pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, loaded: &mut Loaded) {
+    let moved = animations::read(document, &mut loaded.warnings);
     let mut placement = Placement {
         document,
+        purpose,
+        default_metallic: options.default_metallic,
         accessors: Accessors::new(document),
+        moved,
         meshes: vec![None; document.root.meshes.len()],
         default_material: None,
         tinting: HashMap::new(),
-        without_material: 0,
+        instanced: 0,
+        said: Said::default(),
         loaded,
     };
     let mut visited = vec![false; document.root.nodes.len()];
@@ -51,13 +60,14 @@ pub fn read(document: &Document, loaded: &mut Loaded) {
             parent_path: placed.path.clone(),
             parent_to_world: placed.to_world,
             inherited: placed.overrides,
+            animation: placed.animation.clone(),
+            is_hidden: placed.is_hidden,
             depth: visit.depth + 1,
         }));
     }
-    if placement.without_material > 0 {
-        let count = placement.without_material;
-        placement.loaded.warnings.push(Problem::NoMaterial { count });
-    }
+    placement.show_unlit_alone();
+    let problems = core::mem::take(&mut placement.said).problems();
+    placement.loaded.warnings.extend(problems);
 }
 
 /// The nodes of the default scene, else of the first, else those that nobody is the parent of.
@@ -82,13 +92,24 @@ struct Visit {
     parent_path: Arc<str>,
     parent_to_world: Affine3A,
     inherited: Overrides,
+    /// What moves its parent.
+    animation: Option<Arc<str>>,
+    /// Its parent is hidden.
+    is_hidden: bool,
     depth: usize,
 }
 
 impl Visit {
     fn root(node: usize) -> Self {
-        let parent_to_world = Affine3A::IDENTITY;
-        Self { node, parent_path: Arc::from(""), parent_to_world, inherited: Overrides::default(), depth: 0 }
+        Self {
+            node,
+            parent_path: Arc::from(""),
+            parent_to_world: Affine3A::IDENTITY,
+            inherited: Overrides::default(),
+            animation: None,
+            is_hidden: false,
+            depth: 0,
+        }
     }
 }
 
@@ -98,6 +119,12 @@ struct Placed {
     path: Arc<str>,
     to_world: Affine3A,
     overrides: Overrides,
+    /// The animation that moves it or an ancestor.
+    animation: Option<Arc<str>>,
+    /// It or an ancestor is hidden.
+    is_hidden: bool,
+    /// What messages call its mesh: the node's own name, which authors see, else that of the mesh.
+    label: Option<String>,
 }
 
 /// A primitive that has been read: its mesh and what it is made of.
@@ -113,13 +140,17 @@ struct Part {
 
 struct Placement<'a> {
     document: &'a Document,
+    purpose: Purpose,
+    default_metallic: Option<f32>,
     accessors: Accessors<'a>,
+    moved: Moved,
     /// Parts of each glTF mesh, read when its first node is met.
     meshes: Vec<Option<Arc<[Part]>>>,
     default_material: Option<MaterialId>,
     /// Copies of materials that tint what they let through.
     tinting: HashMap<MaterialId, MaterialId>,
-    without_material: usize,
+    instanced: usize,
+    said: Said,
     loaded: &'a mut Loaded,
 }
 
@@ -141,23 +172,36 @@ impl Placement<'_> {
             return None;
         }
         let overrides = Overrides::read(&node.extras, &name, &mut self.loaded.warnings).or(visit.inherited);
-        Some(Placed { name, path: Arc::from(path), to_world, overrides })
+        let own_animation = self.moved.get(&visit.node).map(|animation| Arc::from(animation.as_str()));
+        let is_hidden = visit.is_hidden || hides(node);
+        let is_there = node.mesh.is_some() || light_of(node).is_some();
+        if is_hidden && is_there {
+            self.said.hidden.push(name.clone());
+        }
+        Some(Placed {
+            label: node.name.clone().filter(|name| !name.is_empty()),
+            name,
+            path: Arc::from(path),
+            to_world,
+            overrides,
+            animation: visit.animation.clone().or(own_animation),
+            is_hidden,
+        })
     }
 
     fn place(&mut self, node: &Node, placed: &Placed) {
-        if let Some(mesh) = node.mesh {
-            self.place_mesh(mesh.value(), node.skin.is_some(), placed);
+        if let Some(mesh) = node.mesh.filter(|_| !placed.is_hidden) {
+            self.place_mesh(mesh.value(), node, placed);
         }
-        let light = node.extensions.as_ref().and_then(|extensions| extensions.khr_lights_punctual.as_ref());
-        if let Some(light) = light {
-            self.place_light(light.light.value(), placed);
+        if let Some(light) = light_of(node).filter(|_| !placed.is_hidden) {
+            self.place_light(light, placed);
         }
         if let Some(camera) = node.camera {
             self.place_camera(camera.value(), placed);
         }
     }
 
-    fn place_mesh(&mut self, index: usize, is_skinned: bool, placed: &Placed) {
+    fn place_mesh(&mut self, index: usize, node: &Node, placed: &Placed) {
         let Some(json) = self.document.root.meshes.get(index) else {
             let reason = format!("the file has no mesh {index}");
             self.loaded.warnings.push(Problem::SkippedNode { node: placed.name.clone(), reason });
@@ -166,36 +210,93 @@ impl Placement<'_> {
         let parts = match &self.meshes[index] {
             Some(parts) => parts.clone(),
             None => {
-                let parts: Arc<[Part]> = self.read_mesh(json, index).into();
+                let parts: Arc<[Part]> = self.read_mesh(json, index, placed).into();
                 self.meshes[index] = Some(parts.clone());
                 parts
             }
         };
-        for part in parts.iter() {
-            let how = if is_skinned { Some("skinned") } else { part.is_morphed.then_some("morphed") };
-            let overrides = placed.overrides.or(part.overrides);
-            if let (Some(how), None) = (how, overrides.role) {
-                self.loaded.warnings.push(Problem::Animated { node: placed.name.clone(), how });
+        let surfaces: Vec<Surface> = parts.iter().map(|part| self.surface(part, node.skin.is_some(), placed)).collect();
+        let instances = match instances::read(node, &self.accessors) {
+            None => {
+                self.loaded.scene.surfaces.extend(surfaces);
+                return;
             }
-            let usual_role = if how.is_some() { Role::Mover } else { Role::Static };
-            let material = if overrides.tint == Some(true) { self.tinting(part.material) } else { part.material };
-            let sides = overrides.double_sided.map(|both| if both { Sides::Both } else { Sides::Front });
-            self.loaded.scene.surfaces.push(Surface {
-                key: SurfaceKey::from_node(&placed.path, part.number),
-                sealed: SealedSides::None,
-                mesh: part.mesh,
-                to_world: placed.to_world,
-                material,
-                role: overrides.role.unwrap_or(usual_role),
-                sides: sides.unwrap_or(part.sides),
-                density_scale: overrides.density.unwrap_or(1.0),
-                lightmap: None,
-            });
+            Some(Ok(instances)) => instances,
+            Some(Err(reason)) => {
+                self.loaded.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
+                return;
+            }
+        };
+        for (number, instance) in instances.into_iter().enumerate() {
+            self.instanced += surfaces.len();
+            if self.instanced > MAX_INSTANCED_SURFACES {
+                let reason = format!("the file has more than {MAX_INSTANCED_SURFACES} of them");
+                self.loaded.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
+                return;
+            }
+            let path = format!("{}[{number}]", placed.path);
+            self.loaded.scene.surfaces.extend(surfaces.iter().zip(parts.iter()).map(|(surface, part)| Surface {
+                key: SurfaceKey::from_node(&path, part.number),
+                to_world: placed.to_world * instance,
+                ..surface.clone()
+            }));
         }
     }
 
-    fn read_mesh(&mut self, json: &JsonMesh, index: usize) -> Vec<Part> {
-        let name = name_or(json.name.as_ref(), "Mesh", index);
+    /// A part where its node stands.
+    fn surface(&mut self, part: &Part, is_skinned: bool, placed: &Placed) -> Surface {
+        let how = if is_skinned { Some("skinned") } else { part.is_morphed.then_some("morphed") };
+        let overrides = placed.overrides.or(part.overrides);
+        let role = overrides.role.unwrap_or_else(|| self.usual_role(part, how, placed));
+        let sides = overrides.double_sided.map(|both| if both { Sides::Both } else { Sides::Front });
+        Surface {
+            key: SurfaceKey::from_node(&placed.path, part.number),
+            sealed: SealedSides::None,
+            mesh: part.mesh,
+            to_world: placed.to_world,
+            material: if overrides.tint == Some(true) { self.tinting(part.material) } else { part.material },
+            role,
+            sides: sides.unwrap_or(part.sides),
+            density_scale: overrides.density.unwrap_or(1.0),
+            lightmap: None,
+        }
+    }
+
+    /// What a part does in a bake when nobody says what, and why it is not baked, which is said.
+    fn usual_role(&mut self, part: &Part, how: Option<&'static str>, placed: &Placed) -> Role {
+        if let Some(how) = how {
+            self.loaded.warnings.push(Problem::Animated { node: placed.name.clone(), how });
+            return Role::Mover;
+        }
+        if self.loaded.scene.materials[part.material.index()].is_unlit {
+            self.said.unlit.entry(part.material).or_default().push(placed.name.clone());
+            return Role::Excluded;
+        }
+        match &placed.animation {
+            Some(animation) => {
+                self.said.animated.entry(animation.clone()).or_default().push(placed.name.clone());
+                Role::Mover
+            }
+            None => Role::Static,
+        }
+    }
+
+    /// Gives the names of unlit materials to what is said of them; where pictures have nothing else to show, they show
+    /// such surfaces as if they were lit.
+    fn show_unlit_alone(&mut self) {
+        let scene = &mut self.loaded.scene;
+        let materials = &scene.materials;
+        self.said.unlit_materials = self.said.unlit.keys().map(|id| materials[id.index()].name.clone()).collect();
+        let is_hidden =
+            |surface: &Surface| surface.role == Role::Excluded && materials[surface.material.index()].is_unlit;
+        if self.purpose == Purpose::Picture && scene.surfaces.iter().all(is_hidden) {
+            self.said.unlit.clear();
+            scene.surfaces.iter_mut().for_each(|surface| surface.role = Role::Static);
+        }
+    }
+
+    fn read_mesh(&mut self, json: &JsonMesh, index: usize, placed: &Placed) -> Vec<Part> {
+        let name = placed.label.clone().unwrap_or_else(|| name_or(json.name.as_ref(), "Mesh", index));
         let of_mesh = Overrides::read(&json.extras, &name, &mut self.loaded.warnings);
         let mut parts = Vec::new();
         for (number, primitive) in json.primitives.iter().enumerate() {
@@ -203,7 +304,7 @@ impl Placement<'_> {
             let Some(data) = primitives::read(primitive, &name, number, &self.accessors, warnings) else { continue };
             let mesh = MeshId::from_index(self.loaded.scene.meshes.len());
             self.loaded.scene.meshes.push(Arc::new(data));
-            let (material, sides, of_material) = self.material_of(primitive);
+            let (material, sides, of_material) = self.material_of(primitive, &name);
             let of_primitive = Overrides::read(&primitive.extras, &name, &mut self.loaded.warnings);
             let overrides = of_primitive.or(of_mesh).or(of_material);
             let is_morphed = primitive.targets.as_ref().is_some_and(|targets| !targets.is_empty());
@@ -212,20 +313,27 @@ impl Placement<'_> {
         parts
     }
 
-    fn material_of(&mut self, primitive: &Primitive) -> (MaterialId, Sides, Overrides) {
+    fn material_of(&mut self, primitive: &Primitive, node: &str) -> (MaterialId, Sides, Overrides) {
         let index = primitive.material.map(|material| material.value());
         match index.and_then(|index| Some((index, self.document.root.materials.get(index)?))) {
             Some((index, json)) => {
                 let name = name_or(json.name.as_ref(), "Material", index);
                 let overrides = Overrides::read(&json.extras, &name, &mut self.loaded.warnings);
+                let is_unsaid = self.document.is_metal_by_omission.get(index).copied().unwrap_or(false);
+                if is_unsaid && self.default_metallic.is_none() && !metal::glows(json) {
+                    self.said.metals.entry(index).or_insert_with(|| (name, node.to_owned()));
+                }
                 let sides = if json.double_sided { Sides::Both } else { Sides::Front };
                 (MaterialId::from_index(index), sides, overrides)
             }
             None => {
-                self.without_material += 1;
+                if self.default_metallic.is_none() {
+                    self.said.without_material.push(node.to_owned());
+                }
+                let metallic = self.default_metallic.unwrap_or(1.0);
                 let materials = &mut self.loaded.scene.materials;
                 let id = *self.default_material.get_or_insert_with(|| {
-                    materials.push(materials::default_material());
+                    materials.push(materials::default_material(metallic));
                     MaterialId::from_index(materials.len() - 1)
                 });
                 (id, Sides::Front, Overrides::default())
@@ -249,6 +357,12 @@ impl Placement<'_> {
     fn place_light(&mut self, index: usize, placed: &Placed) {
         if placed.overrides.role == Some(Role::Excluded) {
             return;
+        }
+        if let (Some(animation), None) = (&placed.animation, placed.overrides.role) {
+            self.said.animated.entry(animation.clone()).or_default().push(placed.name.clone());
+            if self.purpose == Purpose::Bake {
+                return;
+            }
         }
         let extensions = self.document.root.extensions.as_ref();
         let lights = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
@@ -278,7 +392,20 @@ impl Placement<'_> {
     }
 }
 
-fn local_transform(node: &Node) -> Affine3A {
+/// True for a node that `KHR_node_visibility` hides, with all below it.
+fn hides(node: &Node) -> bool {
+    let extension = node.extensions.as_ref().and_then(|extensions| extensions.others.get("KHR_node_visibility"));
+    extension.and_then(|extension| extension.get("visible")) == Some(&serde_json::Value::Bool(false))
+}
+
+/// The number of a node's light.
+fn light_of(node: &Node) -> Option<usize> {
+    let extension = node.extensions.as_ref()?.khr_lights_punctual.as_ref()?;
+    Some(extension.light.value())
+}
+
+/// Where a node stands in its parent's space.
+pub fn local_transform(node: &Node) -> Affine3A {
     if let Some(matrix) = node.matrix {
         return Affine3A::from_mat4(Mat4::from_cols_array(&matrix));
     }

@@ -34,6 +34,9 @@ fn try_read(
 ) -> Result<MeshData, String> {
     let attribute = |semantic| primitive.attributes.get(&Checked::Valid(semantic)).copied();
     let positions = attribute(Semantic::Positions).ok_or("it has no positions")?;
+    if is_packed(primitive) && accessors.is_blank(positions) {
+        return Err("it is compressed by Draco, which is not read: export it without compression".to_owned());
+    }
     let positions: Vec<Vec3> = accessors.vectors(positions)?.into_iter().map(Vec3::from_array).collect();
     let corners = match primitive.indices {
         Some(indices) => accessors.indices(indices)?,
@@ -58,6 +61,11 @@ fn try_read(
     other_uv.truncate(other_uv.iter().rposition(|set| !set.is_empty()).map_or(0, |last| last + 1));
     let colors = optional.read_colors(attribute(Semantic::Colors(0)));
     Ok(MeshData { name: name.to_owned(), positions, normals, uv0, uv1, other_uv, colors, triangles })
+}
+
+fn is_packed(primitive: &Primitive) -> bool {
+    let extensions = primitive.extensions.as_ref();
+    extensions.is_some_and(|extensions| extensions.others.contains_key("KHR_draco_mesh_compression"))
 }
 
 /// Attributes that a mesh can do without.

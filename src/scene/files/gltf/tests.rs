@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::*;
 
 mod attributes;
+mod looks;
+mod mended;
+mod movers;
 
 use crate::scene::{LightKind, Material, Projection, Role, SceneError, Sides, UvChannel, Wrap, check};
 
@@ -114,7 +117,12 @@ fn png(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<Loaded, SceneError> {
-    read(bytes, &Source::of(Path::new("room.glb")), Purpose::Picture)
+    read(bytes, &Source::of(Path::new("room.glb")), Purpose::Picture, &SceneOptions::default())
+}
+
+/// The same for a bake.
+fn read_for_bake(asset: &Asset) -> Loaded {
+    read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap()
 }
 
 fn sentences(loaded: &Loaded) -> String {
@@ -371,7 +379,8 @@ fn light_is_scattered_through_as_the_extension_says() {
 fn bakes_read_what_panes_let_through_and_varnish() {
     let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
     let asset = varnished_pane(textured, json!({"thicknessFactor": 0.1}));
-    let loaded = read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake).unwrap();
+    let loaded =
+        read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap();
     let pane = &loaded.scene.materials[0];
     assert_eq!(
         (loaded.scene.textures.len(), pane.clearcoat_texture.is_some(), sentences(&loaded).as_str()),
@@ -399,7 +408,7 @@ fn normal_maps_are_read_as_numbers_and_only_for_pictures() {
     assert_eq!((normals.channel, scene.materials[0].normal_scale), (UvChannel::Uv1, 0.5));
     assert!(matches!(scene.texture(normals.texture).texels, crate::scene::Texels::Linear8(_)));
     let source = Source::of(Path::new("room.glb"));
-    let baked = read(&asset.glb(), &source, Purpose::Bake).unwrap().scene;
+    let baked = read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default()).unwrap().scene;
     assert_eq!((baked.materials[0].normal_texture, baked.textures.len()), (None, 0));
 }
 
@@ -455,25 +464,32 @@ fn skinned_meshes_count_as_movers_unless_told_otherwise() {
 }
 
 #[test]
-fn what_is_not_understood_is_said_and_the_rest_is_read() {
+fn an_unknown_extension_is_named_and_refused_only_where_the_file_requires_it() {
     let mut asset = Asset::quad();
-    asset.json["extensionsUsed"] = json!(["EXT_mesh_gpu_instancing", "KHR_new"]);
-    asset.json["extensionsRequired"] = json!(["KHR_new"]);
+    asset.json["extensionsUsed"] = json!(["KHR_new", "KHR_materials_sheen"]);
     let text = sentences(&asset.load());
-    assert!(text.contains("EXT_mesh_gpu_instancing is not known and ignored\n"), "{text}");
-    assert!(text.contains("KHR_new is not known and ignored, though"), "{text}");
+    assert!(text.contains("KHR_new is not known and ignored"), "{text}");
+    assert!(text.contains("KHR_materials_sheen is not read: fabrics have no sheen"), "{text}");
+    for (name, part) in [
+        ("KHR_new", "room.glb requires extension KHR_new, which is not known"),
+        ("KHR_draco_mesh_compression", "KHR_draco_mesh_compression, which is not read: export it without compression"),
+    ] {
+        asset.json["extensionsRequired"] = json!([name]);
+        let error = read_bytes(&asset.glb()).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]
 fn hostile_numbers_lose_only_what_they_touch() {
     for (pointer, value, sentence) in [
-        ("/accessors/0/count", json!(u64::MAX), "primitive 0 of mesh 'panel' is left out"),
-        ("/accessors/0/byteOffset", json!(u64::MAX - 7), "primitive 0 of mesh 'panel' is left out"),
-        ("/accessors/0/bufferView", json!(77), "primitive 0 of mesh 'panel' is left out"),
-        ("/accessors/0/componentType", json!(1), "primitive 0 of mesh 'panel' is left out"),
-        ("/bufferViews/0/byteLength", json!(u64::MAX), "primitive 0 of mesh 'panel' is left out"),
-        ("/meshes/0/primitives/0/indices", json!(1), "primitive 0 of mesh 'panel' is left out"),
-        ("/accessors/1/count", json!(3), "NORMAL of mesh 'panel' is ignored: it has 3 values for 4 vertices"),
+        ("/accessors/0/count", json!(u64::MAX), "primitive 0 of mesh 'wall' is left out"),
+        ("/accessors/0/byteOffset", json!(u64::MAX - 7), "primitive 0 of mesh 'wall' is left out"),
+        ("/accessors/0/bufferView", json!(77), "primitive 0 of mesh 'wall' is left out"),
+        ("/accessors/0/componentType", json!(1), "primitive 0 of mesh 'wall' is left out"),
+        ("/bufferViews/0/byteLength", json!(u64::MAX), "primitive 0 of mesh 'wall' is left out"),
+        ("/meshes/0/primitives/0/indices", json!(1), "primitive 0 of mesh 'wall' is left out"),
+        ("/accessors/1/count", json!(3), "NORMAL of mesh 'wall' is ignored: it has 3 values for 4 vertices"),
         ("/nodes/1/mesh", json!(9), "the file has no mesh 9"),
         ("/nodes/0/children", json!([1, 1]), "node 'wall' is left out: it is its own ancestor or has two parents"),
         ("/nodes/0/children", json!([0, 1]), "node 'room' is left out"),
@@ -491,7 +507,7 @@ fn hostile_numbers_lose_only_what_they_touch() {
     asset.binary[at] = 9;
     let loaded = asset.load();
     assert_eq!(loaded.scene.meshes[0].triangles, [[0, 2, 3]]);
-    assert!(sentences(&loaded).contains("1 triangles of mesh 'panel' refer to vertices"));
+    assert!(sentences(&loaded).contains("1 triangles of mesh 'wall' refer to vertices"));
 }
 
 #[test]
