@@ -14,7 +14,8 @@ pub struct BakeOccluder;
 
 /// The entity and its descendants move: they are no part of the bake, and an irradiance volume lights them.
 ///
-/// Skinned and morphed meshes, and whatever has moved since it was loaded, are movers without being told.
+/// Skinned and morphed meshes, what the animations of a glTF file move, and whatever has moved since it was loaded, are
+/// movers without being told.
 #[derive(Component, Clone, Copy, Debug, Default, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakeMover;
@@ -65,6 +66,9 @@ pub enum EmissiveUnits {
     Bevy,
     /// The colour is cd/m2, as in glTF files.
     Nits,
+    /// The colour is W/(m2 sr), as Blender's exporter leaves it in its lighting mode *Standard*, which turns lamps alone
+    /// into candela and lux: each watt counts as 683 lm.
+    Blender,
 }
 
 /// What counts as light when the Bevy world is read.

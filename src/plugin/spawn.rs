@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bevy::asset::RenderAssetUsages;
 use bevy::image::{ImageAddressMode, ImageSampler, ImageSamplerDescriptor};
-use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight};
+use bevy::light::{DirectionalLight, NotShadowCaster, PointLight, RectLight, SpotLight};
 use bevy::math::Affine2;
 use bevy::mesh::{Indices, PrimitiveTopology};
 use bevy::pbr::StandardMaterial;
@@ -20,12 +20,14 @@ use crate::scene::{
 
 /// Spawns a scene's surfaces and lights under a new entity and returns that.
 ///
-/// Each surface has its key as [`BakeId`]. Materials are matt, and draw what they emit in cd/m2.
+/// Each surface has its key as [`BakeId`]. Materials are matt, and draw what they emit in cd/m2. Unlit surfaces are drawn
+/// too, and cast no shadow.
 pub fn spawn_scene(world: &mut World, scene: &Scene) -> Entity {
     let root = world.spawn((Transform::default(), Visibility::default())).id();
     let images = add_all(world, scene.textures.iter().map(|texture| bevy_image(texture)));
     let (mut meshes, mut materials) = (HashMap::new(), HashMap::new());
-    for surface in scene.surfaces.iter().filter(|surface| surface.role != Role::Excluded) {
+    let is_unlit = |surface: &Surface| scene.materials[surface.material.index()].is_unlit;
+    for surface in scene.surfaces.iter().filter(|surface| surface.role != Role::Excluded || is_unlit(surface)) {
         let cull = culled_face(surface);
         let material = materials
             .entry((surface.material, cull.is_some(), surface.is_mirrored()))
@@ -55,7 +57,7 @@ pub fn spawn_scene(world: &mut World, scene: &Scene) -> Entity {
         match surface.role {
             Role::Occluder => entity.insert(BakeOccluder),
             Role::Mover => entity.insert(BakeMover),
-            Role::Excluded => entity.insert(BakeExclude),
+            Role::Excluded => entity.insert((BakeExclude, NotShadowCaster)),
             Role::Static => &mut entity,
         };
     }
@@ -168,6 +170,7 @@ fn standard_material(material: &Material, images: &[Handle<Image>], cull_mode: O
         reflectance: 0.0,
         alpha_mode,
         diffuse_transmission: material.diffuse_transmission,
+        unlit: material.is_unlit,
         double_sided: cull_mode.is_none(),
         cull_mode,
         uv_transform: first.1,

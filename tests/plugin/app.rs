@@ -31,6 +31,12 @@ pub fn create_world_app() -> App {
     create_app(WgpuSettings { backends: None, ..default() })
 }
 
+/// The same with its files in another folder.
+#[cfg(feature = "gltf")]
+pub fn create_world_app_of(folder: &Path) -> App {
+    create_app_of(WgpuSettings { backends: None, ..default() }, folder)
+}
+
 /// An app that draws, or `None` on a machine without a graphics adapter.
 pub fn create_drawing_app() -> Option<App> {
     static HAS_ADAPTER: OnceLock<bool> = OnceLock::new();
@@ -46,12 +52,15 @@ pub fn create_drawing_app() -> Option<App> {
 }
 
 pub fn create_app(settings: WgpuSettings) -> App {
+    create_app_of(settings, &Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"))
+}
+
+fn create_app_of(settings: WgpuSettings, assets: &Path) -> App {
     let mut app = App::new();
     if settings.backends.is_none() {
         // Bevy's lights cannot be despawned without it, and it comes with the renderer.
         app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
     }
-    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
     let plugins = DefaultPlugins.build();
     // It waits for events of windows, which no test has.
     #[cfg(feature = "window")]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use base64::Engine;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::bake::{self, Unobserved};
@@ -143,4 +144,60 @@ fn the_cornell_box_is_drawn_as_bright_as_paths_say() {
     show_level(&mut app, "cornell_box.glb", folder.path());
     let what = format!("paths say {expected}");
     assert_shows(&mut app, &picture, &what, |seen| (seen / expected - 1.0).abs().max_element() < 0.06);
+}
+
+/// A file with a floor, a door with a handle that an animation moves, a roof that is hidden, and an unlit dome.
+fn write_moving_room(folder: &Path) {
+    let corners: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0];
+    let (times, places): ([f32; 2], [f32; 6]) = ([0.0, 1.0], [0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
+    let bytes: Vec<u8> = corners.iter().chain(&times).chain(&places).flat_map(|number| number.to_le_bytes()).collect();
+    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    let mesh =
+        |material: u32| serde_json::json!({"primitives": [{"attributes": {"POSITION": 0}, "material": material}]});
+    let matt = serde_json::json!({"metallicFactor": 0});
+    let document = serde_json::json!({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1, 3, 4]}],
+        "nodes": [
+            {"name": "floor", "mesh": 0},
+            {"name": "door", "mesh": 0, "children": [2]},
+            {"name": "handle", "mesh": 0},
+            {"name": "roof", "mesh": 0, "extensions": {"KHR_node_visibility": {"visible": false}}},
+            {"name": "dome", "mesh": 1}
+        ],
+        "meshes": [mesh(0), mesh(1)],
+        "materials": [{"pbrMetallicRoughness": matt}, {"pbrMetallicRoughness": matt, "extensions": {"KHR_materials_unlit": {}}}],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, -1], "max": [1, 0, 0]},
+            {"bufferView": 0, "byteOffset": 36, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [1]},
+            {"bufferView": 0, "byteOffset": 44, "componentType": 5126, "count": 2, "type": "VEC3"}
+        ],
+        "bufferViews": [{"buffer": 0, "byteLength": 68}],
+        "buffers": [{"byteLength": 68, "uri": format!("data:application/octet-stream;base64,{data}")}],
+        "animations": [{"name": "open", "samplers": [{"input": 1, "output": 2}],
+            "channels": [{"sampler": 0, "target": {"node": 1, "path": "translation"}}]}],
+        "extensionsUsed": ["KHR_node_visibility", "KHR_materials_unlit"]
+    });
+    std::fs::write(folder.join("room.gltf"), document.to_string()).unwrap();
+}
+
+#[test]
+fn hidden_animated_and_unlit_surfaces_are_known_by_both_routes() {
+    let folder = tempfile::tempdir().unwrap();
+    write_moving_room(folder.path());
+    let expected = scene::load(&folder.path().join("room.gltf").to_string_lossy()).unwrap();
+    let roles = |scene: &Scene| -> BTreeMap<String, scene::Role> {
+        let shown = scene.surfaces.iter().filter(|surface| surface.role != scene::Role::Excluded);
+        shown.map(|surface| (surface.key.to_string(), surface.role)).collect()
+    };
+    let mut app = create_world_app_of(folder.path());
+    spawn_file(&mut app, "room.gltf");
+    let read = read_scene(&mut app);
+    let found = roles(&read.scene);
+    assert_eq!(found, roles(&expected.scene));
+    let count = |role| found.values().filter(|found| **found == role).count();
+    assert_eq!((found.len(), count(scene::Role::Static), count(scene::Role::Mover)), (3, 1, 2));
+    for part in ["animation 'open' moves", "is unlit"] {
+        assert!(read.warnings.iter().any(|warning| warning.contains(part)), "{:?}", read.warnings);
+        assert!(expected.warnings.iter().any(|warning| warning.to_string().contains(part)), "{:?}", expected.warnings);
+    }
 }

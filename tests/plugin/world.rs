@@ -70,6 +70,23 @@ fn plain_entities_are_static_and_wishes_come_from_the_nearest_ancestor() {
 }
 
 #[test]
+fn unlit_entities_let_light_pass_unless_they_are_told_to_block_it() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 1.0);
+    let mesh = app.world().get::<Mesh3d>(floor).unwrap().clone();
+    let unlit = StandardMaterial { unlit: true, emissive: LinearRgba::WHITE, ..default() };
+    let material = MeshMaterial3d(app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(unlit));
+    let dome = app.world_mut().spawn((Name::new("dome"), mesh.clone(), material.clone())).id();
+    let wall = app.world_mut().spawn((mesh, material, BakeOccluder)).id();
+    tick_app_times(&mut app, 2);
+    let scene = read_scene(&mut app);
+    assert_eq!((role_of(&scene, dome), role_of(&scene, wall)), (None, Some(Role::Occluder)));
+    assert!(scene.scene.materials.iter().all(|material| !material.is_emissive()));
+    let is_said = |warning: &String| warning.contains("of 'dome' is unlit") && warning.contains("radiosity_role");
+    assert_eq!(scene.warnings.iter().filter(|warning| is_said(warning)).count(), 1, "{:?}", scene.warnings);
+}
+
+#[test]
 fn lights_are_read_in_bevys_units_and_ambient_light_only_when_asked() {
     let mut app = create_world_app();
     spawn_lit_floor(&mut app, 2.0, 100.0);

@@ -8,7 +8,7 @@ use glam::{Vec3, Vec4};
 
 use super::super::components::{EmissiveUnits, SceneSettings};
 use super::pictures::drawn_uv;
-use crate::scene::{AlphaMode, Glass, Material, Sides};
+use crate::scene::{AlphaMode, Glass, LUMENS_PER_WATT, Material, Sides};
 
 /// What an emissive colour is multiplied with to give cd/m2.
 ///
@@ -17,6 +17,7 @@ use crate::scene::{AlphaMode, Glass, Material, Sides};
 pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
     match settings.emissive_units {
         EmissiveUnits::Nits => 1.0,
+        EmissiveUnits::Blender => LUMENS_PER_WATT,
         EmissiveUnits::Bevy => {
             let per_exposure = 1.2 * settings.reference_ev100.exp2();
             per_exposure + (1.0 - per_exposure) * exposure_weight
@@ -44,7 +45,13 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         metallic: material.metallic,
         perceptual_roughness: material.perceptual_roughness,
         reflectance: material.specular_tint.to_linear().to_vec3() * material.reflectance,
-        emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
+        // Bevy draws unlit materials in their base colour alone.
+        emission: if material.unlit {
+            Vec3::ZERO
+        } else {
+            material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight)
+        },
+        is_unlit: material.unlit,
         clearcoat: material.clearcoat,
         clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,
         // Bevy draws what is scattered through in the base color.
@@ -111,6 +118,7 @@ mod tests {
         assert!((emission(EmissiveUnits::Bevy, 0.0) / (10.0 / 0.001_001_9) - 1.0).abs() < 1e-3);
         assert!((emission(EmissiveUnits::Bevy, 1.0) - 10.0).abs() < 1e-2);
         assert_eq!(emission(EmissiveUnits::Nits, 0.0), 10.0);
+        assert_eq!(emission(EmissiveUnits::Blender, 0.0), 6830.0);
     }
 
     #[test]

@@ -97,7 +97,11 @@ struct Look {
 impl Look {
     fn of(material: &StandardMaterial, settings: &SceneSettings) -> Self {
         Self {
-            emission: material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight),
+            emission: if material.unlit {
+                Vec3::ZERO
+            } else {
+                material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight)
+            },
             color: material.base_color.to_linear().to_vec3(),
         }
     }

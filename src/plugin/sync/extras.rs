@@ -4,11 +4,11 @@
 //! the primitive or light, the mesh, the material.
 
 use bevy::ecs::system::SystemParam;
-use bevy::gltf::{GltfExtras, GltfMaterialExtras, GltfMeshExtras};
+use bevy::gltf::{GltfExtras, GltfMaterialExtras, GltfMeshExtras, GltfSceneExtras};
 use bevy::prelude::*;
 
 use super::key::Names;
-use crate::scene::{Overrides, Problem};
+use crate::scene::{Overrides, Problem, Units};
 
 /// Reads extras.
 #[derive(SystemParam)]
@@ -18,6 +18,7 @@ pub struct FileExtras<'w, 's> {
     nodes: Query<'w, 's, &'static GltfExtras>,
     meshes: Query<'w, 's, &'static GltfMeshExtras>,
     materials: Query<'w, 's, &'static GltfMaterialExtras>,
+    scenes: Query<'w, 's, &'static GltfSceneExtras>,
 }
 
 impl FileExtras<'_, '_> {
@@ -34,6 +35,12 @@ impl FileExtras<'_, '_> {
             .chain(own.map(|text| (entity, text)))
             .filter_map(|(owner, text)| Some(Overrides::from_json(text?, &self.names.describe(owner), warnings)))
             .fold(Overrides::default(), Overrides::or)
+    }
+
+    /// The units that the file's scene says its lamps and emission have.
+    pub fn units(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Option<Units> {
+        let extras = self.parents.iter_ancestors(entity).find_map(|ancestor| self.scenes.get(ancestor).ok())?;
+        Units::of_extras(&serde_json::from_str(&extras.value).ok()?, warnings)
     }
 
     fn text(&self, entity: Entity) -> Option<&str> {

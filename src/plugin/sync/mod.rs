@@ -8,6 +8,8 @@ mod cache;
 mod changes;
 #[cfg(feature = "gltf")]
 mod extras;
+#[cfg(feature = "gltf")]
+mod file_nodes;
 mod key;
 mod lights;
 mod movers;
@@ -52,6 +54,11 @@ impl Plugin for SceneSyncPlugin {
             .init_resource::<AssetCache>()
             .add_systems(PostUpdate, (movers::note_movement, movers::settle).chain().after(TransformSystems::Propagate))
             .add_systems(Last, (watch_assets, watch_surfaces, watch_lights).after(AssetEventSystems));
+    }
+
+    #[cfg(feature = "gltf")]
+    fn finish(&self, app: &mut App) {
+        file_nodes::mark_nodes(app);
     }
 }
 

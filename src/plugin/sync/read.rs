@@ -19,13 +19,15 @@ use self::assembly::Assembly;
 use super::cache::AssetCache;
 #[cfg(feature = "gltf")]
 use super::extras::FileExtras;
+#[cfg(feature = "gltf")]
+use super::file_nodes::AnimatedInFile;
 use super::key::Names;
 use super::movers::{Moved, RestPose};
 use crate::plugin::components::*;
 use crate::plugin::convert;
 use crate::plugin::live::LiveView;
 use crate::plugin::write_back::{Baked, LitLights};
-use crate::scene::{LightKind, Overrides, Problem, Role, Scene, SurfaceKey};
+use crate::scene::{LightKind, Overrides, Problem, Role, Scene, SurfaceKey, Units};
 
 /// A scene and where its parts come from.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +100,8 @@ pub struct Wishes<'w, 's> {
     tints: Query<'w, 's, &'static BakeTint>,
     #[cfg(feature = "gltf")]
     extras: FileExtras<'w, 's>,
+    #[cfg(feature = "gltf")]
+    animated: Query<'w, 's, &'static AnimatedInFile>,
 }
 
 impl Wishes<'_, '_> {
@@ -135,6 +139,28 @@ impl Wishes<'_, '_> {
             (.., true) => Some(Role::Static),
             _ => None,
         })
+    }
+
+    /// The units that an entity's file says its lamps and emission have.
+    #[cfg(feature = "gltf")]
+    fn units(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Option<Units> {
+        self.extras.units(entity, warnings)
+    }
+
+    #[cfg(not(feature = "gltf"))]
+    fn units(&self, _: Entity, _: &mut Vec<Problem>) -> Option<Units> {
+        None
+    }
+
+    /// The animation of a file that moves an entity.
+    #[cfg(feature = "gltf")]
+    fn animation(&self, entity: Entity) -> Option<&str> {
+        self.lineage(entity).find_map(|entity| self.animated.get(entity).ok()).map(|animated| animated.0.as_str())
+    }
+
+    #[cfg(not(feature = "gltf"))]
+    fn animation(&self, _: Entity) -> Option<&str> {
+        None
     }
 
     fn density_scale(&self, entity: Entity) -> Option<f32> {
@@ -193,6 +219,13 @@ pub struct FoundLight {
     pub name: String,
     pub kind: LightKind,
     pub is_hidden: bool,
+}
+
+/// Why a surface is no part of a bake: its material or the animation of its file.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    Unlit(String),
+    Animated(String),
 }
 
 /// An asset that a scene is made of.
@@ -322,6 +355,10 @@ impl SceneReader<'_, '_> {
         let natural = || {
             if surface.is_skinned || surface.has_moved || self.is_morphed(surface) {
                 Role::Mover
+            } else if self.is_unlit(surface) {
+                Role::Excluded
+            } else if self.wishes.animation(surface.entity).is_some() {
+                Role::Mover
             } else if surface.casts_no_shadow {
                 Role::Excluded
             } else {
@@ -329,6 +366,24 @@ impl SceneReader<'_, '_> {
             }
         };
         wishes.role.unwrap_or_else(natural)
+    }
+
+    fn is_unlit(&self, surface: &SurfaceEntityItem<'_, '_>) -> bool {
+        self.materials.get(surface.source_material()).is_some_and(|material| material.unlit)
+    }
+
+    /// Why a surface that nobody gave a role is no part of a bake, where its author may not know: its unlit material, or
+    /// the animation that moves it.
+    fn hidden_reason(&self, surface: &SurfaceEntityItem<'_, '_>, wishes: &Overrides, role: Role) -> Option<Reason> {
+        let is_hidden = surface.visibility.is_some_and(|visibility| !visibility.get());
+        if wishes.role.is_some() || is_hidden || surface.is_skinned || surface.has_moved || self.is_morphed(surface) {
+            return None;
+        }
+        match role {
+            Role::Excluded if self.is_unlit(surface) => Some(Reason::Unlit(self.asset_name(surface.source_material()))),
+            Role::Mover => Some(Reason::Animated(self.wishes.animation(surface.entity)?.to_owned())),
+            _ => None,
+        }
     }
 
     fn is_morphed(&self, surface: &SurfaceEntityItem<'_, '_>) -> bool {

@@ -1,6 +1,6 @@
 //! A [`Scene`](crate::scene::Scene) in the making, part by part.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bevy::light::Skybox;
@@ -8,14 +8,15 @@ use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
-use super::{FoundLight, Purpose, SceneReader, SurfaceEntityItem, WorldScene};
+use super::{FoundLight, Purpose, Reason, SceneReader, SurfaceEntityItem, WorldScene};
+use crate::plugin::components::EmissiveUnits;
 use crate::plugin::convert::{self, Picture};
 use crate::plugin::sync::cache::AssetCache;
 use crate::plugin::sync::movers::can_stand;
 use crate::scene::check::UniqueKeys;
 use crate::scene::{
     EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, SealedSides, Sides, Sky,
-    Surface, SurfaceKey, TextureId, TextureRef, UvChannel, shorten,
+    Surface, SurfaceKey, TextureId, TextureRef, Units, UvChannel, shorten,
 };
 
 /// A scene in the making.
@@ -32,6 +33,8 @@ pub struct Assembly<'r, 'w, 's> {
     purpose: Purpose,
     moved: usize,
     deformed: usize,
+    /// Who is left out for which reason, by name.
+    left_out: BTreeMap<Reason, Vec<String>>,
 }
 
 impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
@@ -47,12 +50,20 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             purpose,
             moved: 0,
             deformed: 0,
+            left_out: BTreeMap::new(),
         }
     }
 
     pub fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
         let wishes = self.wishes(surface.entity);
-        let role = match (self.reader.role(surface, &wishes), self.purpose) {
+        let natural = self.reader.role(surface, &wishes);
+        let reason = self.reader.hidden_reason(surface, &wishes, natural);
+        // A view shows what animations move where it is.
+        if let Some(reason) = reason.filter(|_| self.purpose == Purpose::Bake || natural == Role::Excluded) {
+            let who = self.reader.names.describe(surface.entity);
+            self.left_out.entry(reason).or_default().push(who.trim_matches('\'').to_owned());
+        }
+        let role = match (natural, self.purpose) {
             (Role::Mover, Purpose::View) if surface.is_skinned || self.reader.is_morphed(surface) => {
                 self.deformed += 1;
                 Role::Excluded
@@ -95,7 +106,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             role,
             density_scale: wishes.density.unwrap_or(1.0),
             lightmap,
-            ..Surface::new(key, mesh, self.material(material, standard, wishes.tint == Some(true)))
+            ..Surface::new(key, mesh, self.material(material, standard, wishes.tint == Some(true), surface.entity))
         };
         // Where each side has triangles of its own, the material that stands in knows it.
         let is_split = lightmap.is_some() && surface.source_material() != material;
@@ -152,12 +163,23 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         Ok(new)
     }
 
-    fn material(&mut self, id: AssetId<StandardMaterial>, standard: &StandardMaterial, tints: bool) -> MaterialId {
+    fn material(
+        &mut self,
+        id: AssetId<StandardMaterial>,
+        standard: &StandardMaterial,
+        tints: bool,
+        user: Entity,
+    ) -> MaterialId {
         if let Some(&known) = self.materials.get(&(id, tints)) {
             return known;
         }
         let name = self.reader.asset_name(id);
-        let settings = *self.reader.settings;
+        let mut settings = *self.reader.settings;
+        let mut problems = Vec::new();
+        if self.reader.wishes.units(user, &mut problems).is_some_and(|units| units != Units::Gltf) {
+            settings.emissive_units = EmissiveUnits::Blender;
+        }
+        self.note(problems);
         let is_for_view = self.purpose == Purpose::View;
         self.note(convert::ignored_pictures(&name, standard, is_for_view));
         let mut material = convert::material_from_standard(&name, standard, &settings);
@@ -218,12 +240,26 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let mut problems = Vec::new();
         let mut found = self.reader.lights_with(&mut problems);
         self.note(problems);
-        found.retain(|light| !light.is_hidden);
+        found.retain(|light| !light.is_hidden && !self.is_carried(light.entity));
         found.sort_by(|a, b| a.name.cmp(&b.name).then(a.entity.cmp(&b.entity)));
         for FoundLight { entity, name, kind, .. } in found {
             self.result.scene.lights.push(Light { name, kind });
             self.result.lights.push(entity);
         }
+    }
+
+    /// True for a light that a file's animation moves: it is no part of a bake.
+    fn is_carried(&mut self, entity: Entity) -> bool {
+        let Some(animation) = self.reader.wishes.animation(entity).filter(|_| self.purpose == Purpose::Bake) else {
+            return false;
+        };
+        let reason = Reason::Animated(animation.to_owned());
+        if self.wishes(entity).role.is_some() {
+            return false;
+        }
+        let who = self.reader.names.describe(entity);
+        self.left_out.entry(reason).or_default().push(who.trim_matches('\'').to_owned());
+        true
     }
 
     pub fn add_sky(&mut self) {
@@ -287,6 +323,14 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
                 scene_count(strangers.len(), "mesh", "meshes"),
                 strangers.join(", ")
             ));
+        }
+        for (reason, names) in core::mem::take(&mut self.left_out) {
+            let more = names.len().saturating_sub(1);
+            let Some(node) = names.into_iter().next() else { continue };
+            self.note(vec![match reason {
+                Reason::Unlit(material) => Problem::Unlit { material, node, more },
+                Reason::Animated(animation) => Problem::AnimatedNodes { animation, node, more },
+            }]);
         }
         if self.moved > 0 {
             self.result.warnings.push(format!(
