@@ -100,7 +100,8 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
 fn lay_out(scene: &Scene, world: &World, density: Option<f32>) -> Result<(Layout, Vec<LayoutWarning>), Failure> {
     let mut settings = BakeSettings::default().layout;
     settings.texels_per_metre = density.unwrap_or(settings.texels_per_metre);
-    let two_sided = OpenSides::deserving_texels_each(scene, world);
+    let scene = &scene.with_sealed_sides(world);
+    let two_sided = OpenSides::deserving_texels_each(scene);
     Ok(Layout::build_with_sides(scene, &settings, |id: SurfaceId| two_sided[id.index()], &Unmonitored)?)
 }
 

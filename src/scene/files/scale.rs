@@ -52,7 +52,7 @@ mod tests {
         let warnings = load(&name).unwrap().warnings;
         let sentence = warnings.iter().find(absurd).unwrap().to_string();
         assert!(sentence.contains("--scale 0.001") && sentence.contains("6.4 m"), "{sentence}");
-        let options = SceneOptions { scale: Some(0.001) };
+        let options = SceneOptions { scale: Some(0.001), ..SceneOptions::default() };
         let loaded = load_with(&name, &options).unwrap();
         assert!(!loaded.warnings.iter().any(|problem| absurd(&problem)));
         let size = loaded.scene.bounds().max - loaded.scene.bounds().min;
