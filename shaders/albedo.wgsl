@@ -67,3 +67,20 @@ fn mean_coat_albedo(strength: f32, roughness: f32) -> f32 {
     let facets = mean_facet_albedo(roughness);
     return strength * (COAT_STRAIGHT_ON * (facets.x - facets.y) + facets.y);
 }
+
+/// What a surface looks like where a ray met it.
+fn look_at(hit: Hit) -> Look {
+    let surface = surface_of(hit.triangle);
+    let pictures = read_pictures(surface, hit.triangle, hit.barycentric);
+    let base = base_color_of(surface, pictures[BASE_COLOR], hit.triangle, hit.barycentric);
+    let color = clamp(base.xyz, vec3(0.0), vec3(1.0));
+    let metallic = clamp(surfaces[surface].metallic * pictures[METALLIC_ROUGHNESS].z, 0.0, 1.0);
+    let roughness = surfaces[surface].roughness * pictures[METALLIC_ROUGHNESS].y;
+    let reflectance = surfaces[surface].reflectance * pictures[SPECULAR].w * pictures[SPECULAR_TINT].xyz;
+    let layer = mean_layer_albedo(color, metallic, reflectance, roughness);
+    let coat = clamp(surfaces[surface].clearcoat * pictures[CLEARCOAT].x, 0.0, 1.0);
+    let coat_roughness = surfaces[surface].clearcoat_roughness * pictures[CLEARCOAT_ROUGHNESS].y;
+    let coat_albedo = mean_coat_albedo(coat, coat_roughness);
+    let through = surfaces[surface].diffuse_transmission;
+    return Look(color, metallic, layer, coat_albedo, surfaces[surface].diffuse_transmission_color, through);
+}

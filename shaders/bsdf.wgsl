@@ -516,28 +516,17 @@ fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
 
 /// What a surface looks like where a ray met it.
 fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
-    let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
+    let pictures = read_pictures(surface, hit.triangle, hit.barycentric);
+    let base = base_color_of(surface, pictures[BASE_COLOR], hit.triangle, hit.barycentric);
     let ior = surfaces[surface].ior;
-    var coat = surfaces[surface].clearcoat;
-    var coat_roughness = surfaces[surface].clearcoat_roughness;
-    if coat > 0.0 {
-        coat *= read_picture(surface, CLEARCOAT, hit.triangle, hit.barycentric).x;
-        coat_roughness *= read_picture(surface, CLEARCOAT_ROUGHNESS, hit.triangle, hit.barycentric).y;
-    }
-    var transmission = surfaces[surface].transmission;
-    if transmission > 0.0 {
-        transmission *= read_picture(surface, TRANSMISSION, hit.triangle, hit.barycentric).x;
-    }
-    let specular = read_picture(surface, SPECULAR, hit.triangle, hit.barycentric).w;
-    let tint = read_picture(surface, SPECULAR_TINT, hit.triangle, hit.barycentric).xyz;
     return Appearance(
-        clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0)),
-        clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0),
-        surfaces[surface].reflectance * specular * tint,
-        clamp(surfaces[surface].roughness * picture.y, 0.0, 1.0),
-        clamp(coat, 0.0, 1.0),
-        clamp(coat_roughness, 0.0, 1.0),
-        clamp(transmission, 0.0, 1.0),
+        clamp(base.xyz, vec3(0.0), vec3(1.0)),
+        clamp(surfaces[surface].metallic * pictures[METALLIC_ROUGHNESS].z, 0.0, 1.0),
+        surfaces[surface].reflectance * pictures[SPECULAR].w * pictures[SPECULAR_TINT].xyz,
+        clamp(surfaces[surface].roughness * pictures[METALLIC_ROUGHNESS].y, 0.0, 1.0),
+        clamp(surfaces[surface].clearcoat * pictures[CLEARCOAT].x, 0.0, 1.0),
+        clamp(surfaces[surface].clearcoat_roughness * pictures[CLEARCOAT_ROUGHNESS].y, 0.0, 1.0),
+        clamp(surfaces[surface].transmission * pictures[TRANSMISSION].x, 0.0, 1.0),
         select(ior, 1.0 / ior, back),
         clamp(surfaces[surface].diffuse_transmission, 0.0, 1.0),
     );
@@ -560,6 +549,7 @@ fn crossing_of(appearance: Appearance, surface: u32, near: Vertex, outgoing: vec
     crossing.weight = 1.0;
     crossing.vertex = near;
     crossing.outgoing = outgoing;
+    var seen = appearance;
     if appearance.diffuse_transmission > 0.0 {
         let layer = mean_layer_albedo(
             appearance.base_color, appearance.metallic, appearance.reflectance, appearance.roughness);
@@ -576,12 +566,11 @@ fn crossing_of(appearance: Appearance, surface: u32, near: Vertex, outgoing: vec
             crossing.vertex.shading_normal = -near.shading_normal;
             crossing.outgoing = outgoing - near.shading_normal * (2.0 * dot(outgoing, near.shading_normal));
             let tint = scattered_through(look) / chance;
-            let matt = Appearance(tint, 0.0, vec3(0.0), 1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
-            crossing.bsdf = make_bsdf(matt, crossing.vertex.shading_normal, crossing.outgoing);
-            return crossing;
+            seen = Appearance(tint, 0.0, vec3(0.0), 1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
+        } else {
+            crossing.weight = 1.0 / (1.0 - chance);
         }
-        crossing.weight = 1.0 / (1.0 - chance);
     }
-    crossing.bsdf = make_bsdf(appearance, near.shading_normal, outgoing);
+    crossing.bsdf = make_bsdf(seen, crossing.vertex.shading_normal, crossing.outgoing);
     return crossing;
 }

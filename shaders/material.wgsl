@@ -37,7 +37,7 @@ struct Surface {
     diffuse_transmission_color: vec3<f32>,
     diffuse_transmission: f32,
     /// Its pictures, in the order of the constants below.
-    pictures: array<Picture, 9>,
+    pictures: array<Picture, PICTURES>,
     /// The page of its lightmap.
     lightmap: vec4<u32>,
     /// Its rectangle of the page, in parts of it.
@@ -108,6 +108,7 @@ const CLEARCOAT_ROUGHNESS: u32 = 5u;
 const TRANSMISSION: u32 = 6u;
 const SPECULAR: u32 = 7u;
 const SPECULAR_TINT: u32 = 8u;
+const PICTURES: u32 = 9u;
 
 /// Set where a triangle has normals, colors and texture coordinates, in the first word of its attributes. Further sets of
 /// coordinates have the bits that follow.
@@ -139,7 +140,7 @@ fn table_vec4(index: u32) -> vec4<f32> {
 }
 
 fn surface_of(triangle: u32) -> u32 {
-    return triangles[triangle].surface & SURFACE;
+    return triangles[triangle].surface & SURFACE_NUMBER;
 }
 
 /// The texel of a row or column that is seen at an index which may lie beyond it; `wrap` as `scene::Wrap` counts.
@@ -255,6 +256,18 @@ fn read_picture(surface: u32, which: u32, triangle: u32, barycentric: vec2<f32>)
     return sample_picture(surfaces[surface].pictures[which].words, place.uv);
 }
 
+/// The pictures of a surface that say how it reflects, at a point of a triangle. One place in the code reads all: pictures are
+/// long where compilers inline.
+fn read_pictures(surface: u32, triangle: u32, barycentric: vec2<f32>) -> array<vec4<f32>, PICTURES> {
+    var pictures: array<vec4<f32>, PICTURES>;
+    for (var which = 0u; which < PICTURES; which++) {
+        if which != EMISSION && which != NORMALS {
+            pictures[which] = read_picture(surface, which, triangle, barycentric);
+        }
+    }
+    return pictures;
+}
+
 /// Where the lightmap's coordinates of a triangle start in its attributes, or `NONE` without a lightmap.
 fn lightmap_coordinates(surface: u32, triangle: u32) -> u32 {
     if (surfaces[surface].lightmap.w & IS_PICTURE) == 0u {
@@ -272,7 +285,12 @@ fn baked_light(surface: u32, place: u32, barycentric: vec2<f32>) -> vec3<f32> {
 }
 
 fn base_color_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
-    let color = surfaces[surface].base_color * read_picture(surface, BASE_COLOR, triangle, barycentric);
+    return base_color_of(surface, read_picture(surface, BASE_COLOR, triangle, barycentric), triangle, barycentric);
+}
+
+/// The same where the picture's color is known.
+fn base_color_of(surface: u32, picture: vec4<f32>, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
+    let color = surfaces[surface].base_color * picture;
     if (surfaces[surface].flags & COLORED) == 0u {
         return color;
     }
@@ -299,7 +317,20 @@ fn passage_at(triangle: u32, barycentric: vec2<f32>) -> Passage {
         return Passage(vec3(0.0), 0.0);
     }
     let mode = flags & ALPHA_MODE;
-    let base = base_color_at(surface, triangle, barycentric);
+    // One place in the code reads all: pictures are long where compilers inline.
+    var base = vec4(1.0);
+    var pane = surfaces[surface].pane;
+    for (var step = 0u; step < select(1u, 3u, pane > 0.0); step++) {
+        let which = select(select(METALLIC_ROUGHNESS, TRANSMISSION, step == 1u), BASE_COLOR, step == 0u);
+        let picture = read_picture(surface, which, triangle, barycentric);
+        if which == BASE_COLOR {
+            base = base_color_of(surface, picture, triangle, barycentric);
+        } else if which == TRANSMISSION {
+            pane *= picture.x;
+        } else {
+            pane *= 1.0 - surfaces[surface].metallic * picture.z;
+        }
+    }
     var coverage = 1.0;
     if mode == MASK {
         coverage = select(0.0, 1.0, base.w >= surfaces[surface].alpha_threshold);
@@ -307,14 +338,7 @@ fn passage_at(triangle: u32, barycentric: vec2<f32>) -> Passage {
         coverage = clamp(base.w, 0.0, 1.0);
     }
     let color = clamp(base.xyz, vec3(0.0), vec3(1.0));
-    var straight = coverage * surfaces[surface].pane;
-    if straight > 0.0 {
-        straight *= read_picture(surface, TRANSMISSION, triangle, barycentric).x;
-        let metallic = surfaces[surface].metallic;
-        if metallic > 0.0 {
-            straight *= 1.0 - metallic * read_picture(surface, METALLIC_ROUGHNESS, triangle, barycentric).z;
-        }
-    }
+    let straight = coverage * pane;
     let open = 1.0 - coverage;
     let tint = select(vec3(1.0), color, mode == BLEND && (flags & TINTS) != 0u);
     return Passage(tint * open + color * straight, clamp(open + straight, 0.0, 1.0));

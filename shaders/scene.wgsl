@@ -46,7 +46,7 @@ const SEALED_BACK: u32 = 0x20000000u;
 /// Set in the surface of a triangle that lies in one place with another which looks the other way.
 const TWIN: u32 = 0x10000000u;
 /// The bits of a triangle's surface that number it.
-const SURFACE: u32 = 0x0fffffffu;
+const SURFACE_NUMBER: u32 = 0x0fffffffu;
 
 @group(0) @binding(0) var<uniform> scene: SceneHeader;
 /// Nodes of the KD-trees, as `kdtree::Node` packs them: first the tree of all that stands still, which leaves the second

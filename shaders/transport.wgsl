@@ -142,14 +142,7 @@ fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, or
         return arrival;
     }
     arrival.tint = hit.filtered;
-    let bounces = orders >> 1u;
-    let crossing = crossing_tint(hit, hash2(seed, 0u));
-    let met = end_at(hit, bounces);
-    if met != NONE && crossing.x < 0.0 {
-        arrival.end = met;
-        return arrival;
-    }
-    return detour(hit, crossing, bounces, seed, arrival);
+    return follow(hit, orders >> 1u, seed, arrival);
 }
 
 /// The element that a ray ends at, or `NONE` for one that bounces off elements too.
@@ -157,18 +150,31 @@ fn end_at(hit: Hit, bounces: u32) -> u32 {
     return select(NONE, element_at(hit, is_back(hit)), bounces == 0u);
 }
 
-/// Carries on from where a ray does not end, as a path tracer does: before the surface, or behind it with a tint.
-fn detour(first: Hit, first_crossing: vec3<f32>, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
+/// Ends a ray at the element that it met, or carries on as a path tracer does: before the surface, or behind it with a tint.
+fn follow(first: Hit, bounces: u32, ray_seed: u32, before: Arrival) -> Arrival {
     var arrival = before;
     var hit = first;
-    var crossing = first_crossing;
     let most_bounces = select(bounces, MOST_BOUNCES, bounces == 0u);
-    for (var bounce = 0u; bounce < most_bounces; bounce++) {
-        let crosses = crossing.x >= 0.0;
-        if crosses {
-            arrival.tint *= crossing;
-        } else {
-            arrival.tint *= stopped_reflectance(look_at(hit));
+    for (var bounce = 0u; bounce <= most_bounces; bounce++) {
+        let met = end_at(hit, bounces);
+        let is_translucent = surfaces[surface_of(hit.triangle)].diffuse_transmission > 0.0;
+        var crosses = false;
+        if met == NONE || is_translucent {
+            let look = look_at(hit);
+            let chance = crossing_chance(look);
+            crosses = is_translucent && unit_float(hash2(hash2(ray_seed, bounce), 3u)) < chance;
+            if crosses {
+                arrival.tint *= scattered_through(look) / chance;
+            } else if met == NONE {
+                arrival.tint *= stopped_reflectance(look);
+            }
+        }
+        if met != NONE && !crosses {
+            arrival.end = met;
+            return arrival;
+        }
+        if bounce == most_bounces {
+            return arrival;
         }
         let seed = hash2(ray_seed, bounce);
         // Those that go on stand for those that do not.
@@ -208,47 +214,8 @@ fn detour(first: Hit, first_crossing: vec3<f32>, bounces: u32, ray_seed: u32, be
         if hit.triangle == NONE {
             return arrival;
         }
-        crossing = crossing_tint(hit, hash2(ray_seed, bounce + 1u));
-        let met = end_at(hit, bounces);
-        if met != NONE && crossing.x < 0.0 {
-            arrival.end = met;
-            return arrival;
-        }
     }
     return arrival;
-}
-
-/// What a surface looks like where a ray met it.
-fn look_at(hit: Hit) -> Look {
-    let surface = surface_of(hit.triangle);
-    let picture = read_picture(surface, METALLIC_ROUGHNESS, hit.triangle, hit.barycentric);
-    let color = clamp(base_color_at(surface, hit.triangle, hit.barycentric).xyz, vec3(0.0), vec3(1.0));
-    let metallic = clamp(surfaces[surface].metallic * picture.z, 0.0, 1.0);
-    let roughness = surfaces[surface].roughness * picture.y;
-    let specular = read_picture(surface, SPECULAR, hit.triangle, hit.barycentric).w;
-    let tint = read_picture(surface, SPECULAR_TINT, hit.triangle, hit.barycentric).xyz;
-    let layer = mean_layer_albedo(color, metallic, surfaces[surface].reflectance * specular * tint, roughness);
-    var coat = surfaces[surface].clearcoat;
-    if coat > 0.0 {
-        coat *= read_picture(surface, CLEARCOAT, hit.triangle, hit.barycentric).x;
-        let coat_roughness = read_picture(surface, CLEARCOAT_ROUGHNESS, hit.triangle, hit.barycentric).y;
-        coat = mean_coat_albedo(clamp(coat, 0.0, 1.0), surfaces[surface].clearcoat_roughness * coat_roughness);
-    }
-    let through = surfaces[surface].diffuse_transmission;
-    return Look(color, metallic, layer, coat, surfaces[surface].diffuse_transmission_color, through);
-}
-
-/// The tint with which a ray goes on behind a surface that scatters light through; minus one for rays that stay before it.
-fn crossing_tint(hit: Hit, seed: u32) -> vec3<f32> {
-    if surfaces[surface_of(hit.triangle)].diffuse_transmission <= 0.0 {
-        return vec3(-1.0);
-    }
-    let look = look_at(hit);
-    let chance = crossing_chance(look);
-    if unit_float(hash2(seed, 3u)) >= chance {
-        return vec3(-1.0);
-    }
-    return scattered_through(look) / chance;
 }
 
 /// Looks around along the surface: how many looks leave a solid that the point lies in, as all do from within one, and the

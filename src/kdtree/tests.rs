@@ -460,7 +460,7 @@ fn leaves_of_a_tracer_have_room_for_eight_whatever_the_preset() {
     let ray = Ray::new(Vec3::splat(-3.0), Vec3::ONE);
     let world = World::build(Arc::new(scene), Preset::best());
     assert_eq!(
-        tracer.closest(&ray, |hit| Some(hit.place.t)).map(|hit| hit.triangle),
+        tracer.closest(&ray, |hit, _| Some(hit.place.t)).map(|hit| hit.triangle),
         world.closest(&ray).map(|hit| hit.triangle)
     );
 }

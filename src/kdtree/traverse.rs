@@ -27,10 +27,10 @@ impl Tracer {
     ///
     /// `accept` is asked about marked triangles (those that [`Tracer::build`] was told of), perhaps several times about
     /// one and also about triangles behind the nearest; it must answer the same each time. It says how far away they
-    /// count as, which is no less than they are; those that it refuses do not count. Of marked triangles that share an
-    /// edge or corner which the ray goes through, it is asked about one: light that passes them passes once.
+    /// count as, which is no less than they are; those that it refuses do not count. It is told whether the triangle is the
+    /// one that [counts the crossing](Triangle::counts_crossing): light that passes a pane at an edge passes once.
     #[inline]
-    pub fn closest(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
+    pub fn closest(&self, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit> {
         match self.instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: these are chosen only where their features were found.
@@ -41,7 +41,7 @@ impl Tracer {
 
     /// Whether any triangle lies in the ray's interval; `accept` as in [`Tracer::closest`].
     #[inline]
-    pub fn any(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> bool {
+    pub fn any(&self, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> bool) -> bool {
         match self.instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: these are chosen only where their features were found.
@@ -76,18 +76,18 @@ impl Tracer {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1")]
-    fn closest_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
+    fn closest_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit> {
         self.closest_in::<Avx2>(ray, accept)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1")]
-    fn any_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> bool) -> bool {
+    fn any_avx2(&self, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> bool) -> bool {
         self.any_in::<Avx2>(ray, accept)
     }
 
     #[inline(always)]
-    fn closest_in<L: Lanes>(&self, ray: &Ray, accept: impl FnMut(TreeHit) -> Option<f32>) -> Option<TreeHit> {
+    fn closest_in<L: Lanes>(&self, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit> {
         let watertight = WatertightRay::new(ray);
         let mut search =
             Closest { ray: BlockRay::<L>::new(&watertight), best: None, t: ray.t_max, triangle: u32::MAX, accept };
@@ -104,7 +104,7 @@ impl Tracer {
     }
 
     #[inline(always)]
-    fn any_in<L: Lanes>(&self, ray: &Ray, mut accept: impl FnMut(TreeHit) -> bool) -> bool {
+    fn any_in<L: Lanes>(&self, ray: &Ray, mut accept: impl FnMut(TreeHit, bool) -> bool) -> bool {
         let watertight = WatertightRay::new(ray);
         let prepared = BlockRay::<L>::new(&watertight);
         if let Some((first, count)) = self.wide.only_run() {
@@ -134,7 +134,7 @@ struct Closest<'a, L, A> {
     accept: A,
 }
 
-impl<'a, L: Lanes, A: FnMut(TreeHit) -> Option<f32>> Closest<'a, L, A> {
+impl<'a, L: Lanes, A: FnMut(TreeHit, bool) -> Option<f32>> Closest<'a, L, A> {
     #[inline(always)]
     fn meet(&mut self, blocks: &'a [Block]) {
         for block in blocks {
@@ -174,15 +174,21 @@ impl<'a, L: Lanes, A: FnMut(TreeHit) -> Option<f32>> Closest<'a, L, A> {
 /// which is the faster without.
 #[cold]
 #[inline(never)]
-fn counts_at(block: &Block, lane: usize, ray: &WatertightRay, accept: &mut impl FnMut(TreeHit) -> Option<f32>) -> f32 {
+fn counts_at(
+    block: &Block,
+    lane: usize,
+    ray: &WatertightRay,
+    accept: &mut impl FnMut(TreeHit, bool) -> Option<f32>,
+) -> f32 {
     let triangle = block.references[lane] & !MARK;
     let place = block.intersect_lane(lane, ray);
-    place.and_then(|place| accept(TreeHit { triangle, place })).unwrap_or(f32::INFINITY)
+    let counted = place.and_then(|place| accept(TreeHit { triangle, place }, block.counts_crossing(lane, ray)));
+    counted.unwrap_or(f32::INFINITY)
 }
 
 /// Whether a triangle of some blocks stops a ray.
 #[inline(always)]
-fn is_blocked<L: Lanes>(blocks: &[Block], ray: &BlockRay<L>, accept: &mut impl FnMut(TreeHit) -> bool) -> bool {
+fn is_blocked<L: Lanes>(blocks: &[Block], ray: &BlockRay<L>, accept: &mut impl FnMut(TreeHit, bool) -> bool) -> bool {
     for block in blocks {
         let (hits, _) = block.intersect(ray);
         let counts = |lane| block.references[lane] & MARK == 0 || is_accepted(block, lane, ray.ray, &mut *accept);
@@ -196,8 +202,13 @@ fn is_blocked<L: Lanes>(blocks: &[Block], ray: &BlockRay<L>, accept: &mut impl F
 /// Asks about the triangle of a lane; apart from the loop over blocks, which is the faster without.
 #[cold]
 #[inline(never)]
-fn is_accepted(block: &Block, lane: usize, ray: &WatertightRay, accept: &mut impl FnMut(TreeHit) -> bool) -> bool {
+fn is_accepted(
+    block: &Block,
+    lane: usize,
+    ray: &WatertightRay,
+    accept: &mut impl FnMut(TreeHit, bool) -> bool,
+) -> bool {
     let triangle = block.references[lane] & !MARK;
-    let place = block.intersect_lane(lane, ray).filter(|_| block.counts_crossing(lane, ray));
-    place.is_some_and(|place| accept(TreeHit { triangle, place }))
+    let place = block.intersect_lane(lane, ray);
+    place.is_some_and(|place| accept(TreeHit { triangle, place }, block.counts_crossing(lane, ray)))
 }

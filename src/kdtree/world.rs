@@ -122,16 +122,19 @@ pub(crate) fn resting_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId
 impl RayQuery for World {
     fn trace(&self, ray: &Ray) -> Result<Hit, Escaped> {
         let mut passed = Passed::default();
-        let mut stops = |hit: &Hit| {
+        let mut stops = |hit: &Hit, is_crossed: bool| {
+            if !is_crossed {
+                return false;
+            }
             let tint = passage::passed(&self.scene, ray, hit);
             if let Some(tint) = tint {
                 passed.push(*hit, tint);
             }
             tint.is_none()
         };
-        let resting = self.tracer.closest(ray, |candidate| {
+        let resting = self.tracer.closest(ray, |candidate, is_crossed| {
             let hit = self.hit(candidate);
-            let counts = !self.surfaces[hit.surface.index()].passable || stops(&hit);
+            let counts = !self.surfaces[hit.surface.index()].passable || stops(&hit, is_crossed);
             let is_behind = hit.back && self.twins[candidate.triangle as usize];
             counts.then_some(if is_behind { hit.t + gap(ray, hit.t) } else { hit.t })
         });
@@ -150,14 +153,17 @@ impl RayQuery for World {
 
     fn blocked(&self, ray: &Ray) -> Transmittance {
         let mut passed = Passed::default();
-        let mut stops = |hit: &Hit| {
+        let mut stops = |hit: &Hit, is_crossed: bool| {
+            if !is_crossed {
+                return false;
+            }
             let through = passage::transmittance(&self.scene, hit);
             passed.push(*hit, through);
             through == Vec3::ZERO
         };
-        let of_resting = |candidate| {
+        let of_resting = |candidate, is_crossed| {
             let hit = self.hit(candidate);
-            !self.surfaces[hit.surface.index()].passable || stops(&hit)
+            !self.surfaces[hit.surface.index()].passable || stops(&hit, is_crossed)
         };
         let blocked =
             self.tracer.any(ray, of_resting) || self.movers.as_ref().is_some_and(|movers| movers.any(ray, stops));

@@ -29,6 +29,7 @@ impl Problem {
     fn new(scene: Scene, texels_per_metre: f32, settings: SolverSettings) -> Self {
         let scene = Arc::new(scene);
         let world = World::build(scene.clone(), Preset::fast());
+        let scene = Arc::new(scene.with_sealed_sides(&world));
         let layout_settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
         let layout = Layout::build(&scene, &layout_settings, &Unmonitored).unwrap().0;
         let elements = Elements::build(&scene, &layout, &world, &Unmonitored).unwrap();

@@ -110,3 +110,32 @@ fn points_look_the_same() {
     });
     assert_alike("looks", &pieces.answers(&answer, &questions(&points)), expected, 1e-3, 0);
 }
+
+#[test]
+fn points_reflect_and_pass_on_the_same_share_of_light() {
+    let Some((pieces, points)) = pieces_and_points() else { return };
+    let scene = &pieces.scene;
+    let answer = format!(
+        "{HIT}
+        fn answer(asked: Rows) -> Rows {{
+            let hit = hit_of(asked);
+            let look = look_at(hit);
+            let passage = passage_at(hit.triangle, hit.barycentric);
+            return Rows(
+                vec4(stopped_reflectance(look), crossing_chance(look)),
+                vec4(scattered_through(look), passage.chance),
+            );
+        }}"
+    );
+    let expected = points.iter().map(|point| {
+        let Point { surface, triangle, barycentric, .. } = *point;
+        let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
+        let look = material.appearance_at(scene, mesh, triangle, barycentric);
+        let passage = material.passage_at(scene, mesh, triangle, barycentric);
+        [
+            material.reflectance_at(scene, mesh, triangle, barycentric).extend(look.crossing_chance()),
+            look.total_diffuse_transmittance().extend(passage.chance),
+        ]
+    });
+    assert_alike("shares", &pieces.answers(&answer, &questions(&points)), expected, 1e-3, 0);
+}

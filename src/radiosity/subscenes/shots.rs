@@ -46,7 +46,7 @@ impl<'a> Shots<'a> {
     pub fn end(&self, element: usize, seed: u32, index: u32) -> End {
         let ray = self.departure(element, seed, index);
         let hit = match &self.tree {
-            Some(tree) => tree.closest(&ray, |hit| Some(hit.place.t)).map(|hit| self.hit_of(hit)),
+            Some(tree) => tree.closest(&ray, |hit, _| Some(hit.place.t)).map(|hit| self.hit_of(hit)),
             None => self.tracer.closest_from(&ray, self.cell_at(element, ray.origin)).0,
         };
         match hit {

@@ -112,7 +112,7 @@ fn candela_and_radiance(loaded: &Loaded) -> [f32; 2] {
 #[test]
 fn lamps_and_emission_of_blender_can_be_brought_to_one_unit() {
     let plain = lamp_and_panel().load();
-    assert!(sentences(&plain).contains("light 'lamp' has 5435 cd and material 'panel' glows with 10 cd/m2"));
+    assert!(sentences(&plain).contains("light 'lamp' has 5435 cd and material 'panel' glows with 10.0 cd/m2"));
     assert!(sentences(&plain).contains("--units blender"), "{}", sentences(&plain));
     let options = |units| SceneOptions { units: Some(units), ..SceneOptions::default() };
     let standard = with_options(&lamp_and_panel(), options(Units::Blender));
