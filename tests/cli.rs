@@ -601,6 +601,23 @@ fn a_scene_without_light_bakes_black_and_says_so() {
 }
 
 #[test]
+fn a_sun_that_is_given_stands_in_for_that_of_the_scene_and_says_so() {
+    let folder = folder();
+    let file = write_triangle(&folder, "plain", GROUND, true);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let sun = r#""type": "directional", "name": "noon", "intensity": 10000"#;
+    std::fs::write(&file, text.replace(r#""type": "point", "intensity": 10"#, sun)).unwrap();
+    std::fs::write(folder.path().join("points.csv"), "0.3,0,0.3,0,1,0\n").unwrap();
+    let arguments = ["probe", "plain.gltf", "--points", "points.csv", "-o", "light.csv", "--sun", "0,30,5000"];
+    let output = run(&folder, &arguments);
+    let said = stderr(&output);
+    assert!(output.status.success() && said.contains("--sun replaces the scene's directional light 'noon'"), "{said}");
+    let light = std::fs::read_to_string(folder.path().join("light.csv")).unwrap();
+    let lux: f32 = light.lines().last().unwrap().split(',').nth(6).unwrap().parse().unwrap();
+    assert!((lux - 2500.0).abs() < 25.0, "{light}");
+}
+
+#[test]
 fn settings_that_mean_nothing_are_refused_with_the_value() {
     let folder = folder();
     for (option, value) in [("--density", "0"), ("--density", "-4"), ("--error", "0"), ("--time", "-1")] {

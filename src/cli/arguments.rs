@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::scene::{self, Scene, SceneOptions, Sun, Units};
+use crate::scene::{self, Light, LightKind, Scene, SceneOptions, Sun, Units};
 
 use super::Failure;
 use crate::Device;
@@ -13,7 +13,7 @@ pub struct SceneArguments {
     /// A .glb, .gltf or .obj file, or builtin:NAME ('radiosity info builtin:' lists them)
     #[arg(value_name = "SCENE")]
     scene: String,
-    /// The sun: angles in degrees, azimuth clockwise from north (-Z)
+    /// The sun, in place of the scene's directional lights: angles in degrees, azimuth clockwise from north (-Z)
     #[arg(long, value_name = "AZIMUTH,ELEVATION,LUX[,DIAMETER]", allow_hyphen_values = true)]
     sun: Option<String>,
     /// The sky: a color in cd/m2, or an equirectangular picture (.hdr, .exr) whose value one is STRENGTH cd/m2. Its middle
@@ -92,13 +92,23 @@ impl SceneArguments {
     }
 
     fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {
+        let mut replaced = Vec::new();
         if let Some(sun) = &self.sun {
-            loaded.scene.lights.push(sun.parse::<Sun>()?.to_light());
+            let sun = sun.parse::<Sun>()?.to_light();
+            let is_sun = |light: &mut Light| matches!(light.kind, LightKind::Directional { .. });
+            replaced = loaded.scene.lights.extract_if(.., is_sun).collect();
+            loaded.scene.lights.push(sun);
         }
         if let Some(sky) = &self.sky {
             loaded.scene.sky = sky.parse()?;
         }
-        let warnings = scene::abridged(&loaded.warnings);
+        let mut warnings = scene::abridged(&loaded.warnings);
+        if let Some(Light { name, .. }) = replaced.first() {
+            warnings.push(match replaced.len() - 1 {
+                0 => format!("--sun replaces the scene's directional light '{name}'"),
+                more => format!("--sun replaces the scene's directional light '{name}' and {more} more"),
+            });
+        }
         Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
     }
 }

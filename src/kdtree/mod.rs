@@ -41,7 +41,9 @@ pub use statistics::Statistics;
 pub use tracer::Tracer;
 pub use traverse::TreeHit;
 pub use tree::Tree;
-pub(crate) use twins::{gap as twin_gap, twins};
+pub(crate) use twins::gap as twin_gap;
+#[cfg(feature = "gpu")]
+pub(crate) use twins::twins;
 pub use validate::TreeFault;
 pub use world::World;
 pub(crate) use world::resting_triangles;

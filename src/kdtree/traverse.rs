@@ -28,7 +28,7 @@ impl Tracer {
     /// `accept` is asked about marked triangles (those that [`Tracer::build`] was told of), perhaps several times about
     /// one and also about triangles behind the nearest; it must answer the same each time. It says how far away they
     /// count as, which is no less than they are; those that it refuses do not count. It is told whether the triangle is the
-    /// one that [counts the crossing](Triangle::counts_crossing): light that passes a pane at an edge passes once.
+    /// one that [counts the crossing](crate::geometry::Triangle::counts_crossing): light that passes a pane at an edge passes once.
     #[inline]
     pub fn closest(&self, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit> {
         match self.instructions {

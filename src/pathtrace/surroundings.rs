@@ -48,6 +48,10 @@ impl Vertex {
 }
 
 /// Where a path goes on that met a surface.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives for one bounce, and boxing it would cost every path an allocation"
+)]
 pub(super) enum Crossing {
     /// Before it, with this weight.
     Stays(f32),

@@ -268,7 +268,8 @@ fn a_pane_dims_rays_once_at_its_seams_and_hub() {
         add_part(&mut scene, mesh, pane).role = role;
         let rays = (0..64).map(|k: usize| {
             let target = spokes[k % spokes.len()] * (k / 8) as f32 / 8.0;
-            let slant = Vec3::new(0.25 * (k % 3) as f32, 0.125 * (k % 5) as f32, if k % 2 == 0 { -1.0 } else { 1.0 });
+            let slant =
+                Vec3::new(0.25 * (k % 3) as f32, 0.125 * (k % 5) as f32, if k.is_multiple_of(2) { -1.0 } else { 1.0 });
             Ray { t_max: 4.0, ..Ray::new(target - slant * 2.0, slant) }
         });
         let rays: Vec<Ray> = rays.collect();

@@ -108,7 +108,7 @@ pub fn compare(scene: &Scene, is_from_blender: bool) -> Option<Problem> {
 
 /// Candela, or lux of the sun.
 fn strength(light: &Light) -> f32 {
-    let mut kind = light.kind.clone();
+    let mut kind = light.kind;
     luminance(*strength_mut(&mut kind))
 }
 
