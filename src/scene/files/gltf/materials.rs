@@ -164,6 +164,7 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
     let glow = material.emissive_texture.as_ref().filter(|_| material.emissive_factor.0 != [0.0; 3]);
     let normals = material.normal_texture.as_ref().filter(|_| purpose == Purpose::Picture);
     let coat = extension(material, "KHR_materials_clearcoat").filter(|_| clearcoat(material) > 0.0);
+    let coat = coat.as_ref();
     if purpose == Purpose::Picture && picture(coat, "clearcoatNormalTexture").is_some() {
         warnings.push(Problem::IgnoredTexture {
             material: name.to_owned(),
@@ -177,7 +178,7 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
     let pane = pane.filter(|_| transmission(material) > 0.0);
     let translucent = extension(material, DIFFUSE_TRANSMISSION);
     for texture in ["diffuseTransmissionTexture", "diffuseTransmissionColorTexture"] {
-        if picture(translucent, texture).is_some() {
+        if picture(translucent.as_ref(), texture).is_some() {
             warnings.push(Problem::IgnoredTexture {
                 material: name.to_owned(),
                 texture: texture.to_owned(),
@@ -193,8 +194,8 @@ fn uses(material: &JsonMaterial, name: &str, purpose: Purpose, warnings: &mut Ve
         picture(coat, "clearcoatTexture").as_ref().map(numbers),
         picture(rough_coat, "clearcoatRoughnessTexture").as_ref().map(numbers),
         pane.and_then(|pane| pane.transmission_texture.as_ref()).map(numbers),
-        picture(specular, "specularTexture").as_ref().map(numbers),
-        picture(specular, "specularColorTexture").as_ref().map(colours),
+        picture(specular.as_ref(), "specularTexture").as_ref().map(numbers),
+        picture(specular.as_ref(), "specularColorTexture").as_ref().map(colours),
     ]
 }
 
@@ -217,8 +218,8 @@ fn without_pictures(material: &JsonMaterial) -> Material {
         normal_scale: material.normal_texture.as_ref().map_or(1.0, |normals| normals.scale),
         clearcoat: clearcoat(material),
         clearcoat_perceptual_roughness: clearcoat_roughness(material),
-        diffuse_transmission: number(translucent, "diffuseTransmissionFactor").unwrap_or(0.0).clamp(0.0, 1.0),
-        diffuse_transmission_color: colour(translucent, "diffuseTransmissionColorFactor").unwrap_or(Vec3::ONE),
+        diffuse_transmission: number(translucent.as_ref(), "diffuseTransmissionFactor").unwrap_or(0.0).clamp(0.0, 1.0),
+        diffuse_transmission_color: colour(translucent.as_ref(), "diffuseTransmissionColorFactor").unwrap_or(Vec3::ONE),
         alpha: match material.alpha_mode {
             Checked::Valid(JsonAlphaMode::Mask) => AlphaMode::Mask(cutoff),
             Checked::Valid(JsonAlphaMode::Blend) => AlphaMode::Blend,
@@ -230,16 +231,19 @@ fn without_pictures(material: &JsonMaterial) -> Material {
 
 /// How much of a material KHR_materials_clearcoat covers.
 fn clearcoat(material: &JsonMaterial) -> f32 {
-    number(extension(material, "KHR_materials_clearcoat"), "clearcoatFactor").unwrap_or(0.0)
+    number(extension(material, "KHR_materials_clearcoat").as_ref(), "clearcoatFactor").unwrap_or(0.0)
 }
 
 fn clearcoat_roughness(material: &JsonMaterial) -> f32 {
-    number(extension(material, "KHR_materials_clearcoat"), "clearcoatRoughnessFactor").unwrap_or(0.0)
+    number(extension(material, "KHR_materials_clearcoat").as_ref(), "clearcoatRoughnessFactor").unwrap_or(0.0)
 }
 
-/// A material's extension of which the crate that reads glTF knows nothing.
-fn extension<'a>(material: &'a JsonMaterial, name: &str) -> Option<&'a Value> {
-    material.extensions.as_ref()?.others.get(name)
+/// A material's extension. Whether the crate that reads glTF knows it by a type of its own depends on what else is built:
+/// Bevy has it know more of them than we do.
+fn extension(material: &JsonMaterial, name: &str) -> Option<Value> {
+    let extensions = material.extensions.as_ref()?;
+    let typed = || serde_json::to_value(extensions).ok()?.get(name).cloned();
+    extensions.others.get(name).cloned().or_else(typed)
 }
 
 fn number(extension: Option<&Value>, key: &str) -> Option<f32> {
@@ -270,8 +274,8 @@ fn ior(material: &JsonMaterial) -> f32 {
 /// Bevy's reflectance: what KHR_materials_ior and KHR_materials_specular say. One half is the four percent.
 fn reflectance(material: &JsonMaterial) -> Vec3 {
     let specular = extension(material, "KHR_materials_specular");
-    let factor = number(specular, "specularFactor").unwrap_or(1.0);
-    let tint = colour(specular, "specularColorFactor").unwrap_or(Vec3::ONE);
+    let factor = number(specular.as_ref(), "specularFactor").unwrap_or(1.0);
+    let tint = colour(specular.as_ref(), "specularColorFactor").unwrap_or(Vec3::ONE);
     let ior = ior(material);
     // Straight on, ((n - 1) / (n + 1))^2 is mirrored, and 0.16 times the square of the reflectance.
     tint * (2.5 * (ior - 1.0) / (ior + 1.0) * factor)
