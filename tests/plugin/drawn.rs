@@ -146,6 +146,8 @@ fn what_moves_is_lit_by_the_volume() {
     // Inside of a large glowing box of 100 cd/m2 every surface has an irradiance of 100 pi.
     let glowing = StandardMaterial {
         base_color: Color::BLACK,
+        // Not even a specular layer reflects what glows.
+        reflectance: 0.0,
         emissive: LinearRgba::rgb(100.0, 100.0, 100.0),
         emissive_exposure_weight: 1.0,
         double_sided: true,
