@@ -1,6 +1,6 @@
 // How much light a material reflects in all: the twin of `scene::albedo`.
 
-/// What a point of a surface reflects, and scatters through it.
+/// Reflection at a point of a surface, and scattering through it.
 struct Look {
     base_color: vec3<f32>,
     metallic: f32,
@@ -68,7 +68,7 @@ fn mean_coat_albedo(strength: f32, roughness: f32) -> f32 {
     return strength * (COAT_STRAIGHT_ON * (facets.x - facets.y) + facets.y);
 }
 
-/// What a surface looks like where a ray met it.
+/// The look of a surface where a ray met it.
 fn look_at(hit: Hit) -> Look {
     let surface = surface_of(hit.triangle);
     let pictures = read_pictures(surface, hit.triangle, hit.barycentric);

@@ -514,7 +514,7 @@ fn bsdf_albedo(bsdf: Bsdf) -> vec3<f32> {
     return opaque * (1.0 - bsdf.glass) + (bsdf.tint * (1.0 - mirrored) + mirrored) * bsdf.glass;
 }
 
-/// What a surface looks like where a ray met it.
+/// The appearance of a surface where a ray met it.
 fn appearance_at(surface: u32, hit: Hit, back: bool) -> Appearance {
     let pictures = read_pictures(surface, hit.triangle, hit.barycentric);
     let base = base_color_of(surface, pictures[BASE_COLOR], hit.triangle, hit.barycentric);

@@ -288,7 +288,7 @@ fn base_color_at(surface: u32, triangle: u32, barycentric: vec2<f32>) -> vec4<f3
     return base_color_of(surface, read_picture(surface, BASE_COLOR, triangle, barycentric), triangle, barycentric);
 }
 
-/// The same where the picture's color is known.
+/// Base color and alpha of a point of a triangle, from those of the picture there.
 fn base_color_of(surface: u32, picture: vec4<f32>, triangle: u32, barycentric: vec2<f32>) -> vec4<f32> {
     let color = surfaces[surface].base_color * picture;
     if (surfaces[surface].flags & COLORED) == 0u {
@@ -320,12 +320,13 @@ fn passage_at(triangle: u32, barycentric: vec2<f32>) -> Passage {
     // One place in the code reads all: pictures are long where compilers inline.
     var base = vec4(1.0);
     var pane = surfaces[surface].pane;
-    for (var step = 0u; step < select(1u, 3u, pane > 0.0); step++) {
-        let which = select(select(METALLIC_ROUGHNESS, TRANSMISSION, step == 1u), BASE_COLOR, step == 0u);
-        let picture = read_picture(surface, which, triangle, barycentric);
-        if which == BASE_COLOR {
+    var slots = array<u32, 3>(BASE_COLOR, TRANSMISSION, METALLIC_ROUGHNESS);
+    for (var index = 0u; index < select(1u, 3u, pane > 0.0); index++) {
+        let slot = slots[index];
+        let picture = read_picture(surface, slot, triangle, barycentric);
+        if slot == BASE_COLOR {
             base = base_color_of(surface, picture, triangle, barycentric);
-        } else if which == TRANSMISSION {
+        } else if slot == TRANSMISSION {
             pane *= picture.x;
         } else {
             pane *= 1.0 - surfaces[surface].metallic * picture.z;

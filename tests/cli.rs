@@ -581,14 +581,11 @@ fn a_missing_texture_is_named_and_its_factor_stands_in() {
 #[test]
 fn geometry_that_cannot_be_baked_is_refused() {
     let folder = folder();
-    write_triangle(&folder, "nan", [[f32::NAN; 3], GROUND[1], GROUND[2]], true);
-    complaint(&folder, &bake("nan.gltf", "out"));
-    write_triangle(&folder, "flat", [GROUND[0]; 3], true);
-    let output = run(&folder, &bake("flat.gltf", "out"));
-    let said = stderr(&output);
-    let error = said.lines().last().unwrap();
-    assert!(!output.status.success() && error.contains("none of its triangles has an area"), "{said}");
-    assert!(!folder.path().join("out").exists());
+    for (name, corners) in [("nan", [[f32::NAN; 3], GROUND[1], GROUND[2]]), ("flat", [GROUND[0]; 3])] {
+        write_triangle(&folder, name, corners, true);
+        complaint(&folder, &bake(&format!("{name}.gltf"), "out"));
+        assert!(!folder.path().join("out").exists(), "{name}");
+    }
 }
 
 #[test]

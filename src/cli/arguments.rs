@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::scene::{self, Light, LightKind, Scene, SceneOptions, Sun, Units};
+use crate::scene::{self, Light, LightKind, Problem, Scene, SceneOptions, Sun, Units};
 
 use super::Failure;
 use crate::Device;
@@ -92,23 +92,19 @@ impl SceneArguments {
     }
 
     fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {
-        let mut replaced = Vec::new();
         if let Some(sun) = &self.sun {
             let sun = sun.parse::<Sun>()?.to_light();
             let is_sun = |light: &mut Light| matches!(light.kind, LightKind::Directional { .. });
-            replaced = loaded.scene.lights.extract_if(.., is_sun).collect();
+            let replaced: Vec<Light> = loaded.scene.lights.extract_if(.., is_sun).collect();
+            if let [first, rest @ ..] = replaced.as_slice() {
+                loaded.warnings.push(Problem::SunReplaced { light: first.name.clone(), more: rest.len() });
+            }
             loaded.scene.lights.push(sun);
         }
         if let Some(sky) = &self.sky {
             loaded.scene.sky = sky.parse()?;
         }
-        let mut warnings = scene::abridged(&loaded.warnings);
-        if let Some(Light { name, .. }) = replaced.first() {
-            warnings.push(match replaced.len() - 1 {
-                0 => format!("--sun replaces the scene's directional light '{name}'"),
-                more => format!("--sun replaces the scene's directional light '{name}' and {more} more"),
-            });
-        }
+        let warnings = scene::abridged(&loaded.warnings);
         Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
     }
 }

@@ -7,6 +7,7 @@ use crate::lightmap::Unwrapper;
 use crate::pathtrace::VolumeSettings;
 use crate::radiosity::low_rank::PatchKind;
 use crate::radiosity::{Content, Method, SubsceneSettings};
+use crate::scene::Role;
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings};
 use super::cells::Kind;
@@ -193,11 +194,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = OutputFolder::open(arguments.folder())?;
     let device = arguments.work.open_device()?;
     let display = Display::new(arguments.json);
+    let has_static = opened.scene.surfaces.iter().any(|surface| surface.role == Role::Static);
     let baked = bake::run_with_checkpoints(opened.scene, &settings, &device, &display, &folder, arguments.resume);
     display.finish();
     let mut bake = baked.map_err(|error| {
         // They say what the error only counts: which objects move, are unlit, or were left out.
-        if matches!(error, BakeError::NothingToBake { .. }) {
+        if matches!(error, BakeError::NothingToBake { .. }) && !has_static {
             print_warnings(&opened.warnings);
         }
         explain(error, &folder)

@@ -109,14 +109,14 @@ impl Movers {
         Self { meshes, instances, tree, references }
     }
 
-    /// The nearest hit in the ray's interval; `accept` as in [`Tracer::closest`].
-    pub fn closest(&self, ray: &Ray, mut accept: impl FnMut(&Hit, bool) -> bool) -> Option<Hit> {
+    /// The nearest hit in the ray's interval; `accept` as in [`Tracer::closest`], about triangles that count the crossing.
+    pub fn closest(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> Option<Hit> {
         let mut rest = *ray;
         let mut best: Option<Hit> = None;
         walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {
             for instance in self.instances_of(first, count) {
                 let counts_at =
-                    |hit: TreeHit, is_crossed| accept(&instance.hit(hit), is_crossed).then_some(hit.place.t);
+                    |hit: TreeHit, is_crossed| (is_crossed && accept(&instance.hit(hit))).then_some(hit.place.t);
                 let hit = instance.object.tracer.closest(&instance.ray(&rest), counts_at);
                 if let Some(hit) = hit.map(|hit| instance.hit(hit)) {
                     let order = |hit: &Hit| (hit.surface, hit.triangle);
@@ -131,12 +131,12 @@ impl Movers {
         best
     }
 
-    /// Whether anything lies in the ray's interval; `accept` as in [`Tracer::closest`].
-    pub fn any(&self, ray: &Ray, mut accept: impl FnMut(&Hit, bool) -> bool) -> bool {
+    /// Whether anything lies in the ray's interval; `accept` as in [`Movers::closest`].
+    pub fn any(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> bool {
         let mut found = false;
         walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {
             found = self.instances_of(first, count).any(|instance| {
-                let accept = |hit, is_crossed| accept(&instance.hit(hit), is_crossed);
+                let accept = |hit, is_crossed| is_crossed && accept(&instance.hit(hit));
                 instance.object.tracer.any(&instance.ray(ray), accept)
             });
             if found { ControlFlow::Break(()) } else { ControlFlow::Continue(ray.t_max) }

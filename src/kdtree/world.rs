@@ -122,10 +122,7 @@ pub(crate) fn resting_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId
 impl RayQuery for World {
     fn trace(&self, ray: &Ray) -> Result<Hit, Escaped> {
         let mut passed = Passed::default();
-        let mut stops = |hit: &Hit, is_crossed: bool| {
-            if !is_crossed {
-                return false;
-            }
+        let mut stops = |hit: &Hit| {
             let tint = passage::passed(&self.scene, ray, hit);
             if let Some(tint) = tint {
                 passed.push(*hit, tint);
@@ -134,7 +131,7 @@ impl RayQuery for World {
         };
         let resting = self.tracer.closest(ray, |candidate, is_crossed| {
             let hit = self.hit(candidate);
-            let counts = !self.surfaces[hit.surface.index()].passable || stops(&hit, is_crossed);
+            let counts = !self.surfaces[hit.surface.index()].passable || (is_crossed && stops(&hit));
             let is_behind = hit.back && self.twins[candidate.triangle as usize];
             counts.then_some(if is_behind { hit.t + gap(ray, hit.t) } else { hit.t })
         });
@@ -153,17 +150,14 @@ impl RayQuery for World {
 
     fn blocked(&self, ray: &Ray) -> Transmittance {
         let mut passed = Passed::default();
-        let mut stops = |hit: &Hit, is_crossed: bool| {
-            if !is_crossed {
-                return false;
-            }
+        let mut stops = |hit: &Hit| {
             let through = passage::transmittance(&self.scene, hit);
             passed.push(*hit, through);
             through == Vec3::ZERO
         };
         let of_resting = |candidate, is_crossed| {
             let hit = self.hit(candidate);
-            !self.surfaces[hit.surface.index()].passable || stops(&hit, is_crossed)
+            !self.surfaces[hit.surface.index()].passable || (is_crossed && stops(&hit))
         };
         let blocked =
             self.tracer.any(ray, of_resting) || self.movers.as_ref().is_some_and(|movers| movers.any(ray, stops));

@@ -135,6 +135,14 @@ pub enum Problem {
         /// The first node that has it.
         node: String,
     },
+    /// The sun that was asked for stands in for directional lights of the scene.
+    #[error("--sun replaces the scene's directional light '{light}'{}", and_more(*.more))]
+    SunReplaced {
+        /// The first of them.
+        light: String,
+        /// How many more there were.
+        more: usize,
+    },
     /// Lamps and emission seem to have different units.
     #[error(
         "light '{lamp}' has {candela:.0} cd and material '{material}' glows with {radiance:.1} cd/m2, implausibly far apart: Blender's lighting mode Standard multiplies lamps alone by 683; if Blender wrote the file, use --units blender"

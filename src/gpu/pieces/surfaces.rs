@@ -7,13 +7,19 @@ use super::{Pieces, assert_alike, numbers};
 use crate::geometry::SurfaceId;
 use crate::geometry::sampling::uniform_triangle;
 use crate::pathtrace::{PixelFilter, View};
+use crate::scene::{Material, MeshData, Scene};
 
 const COUNT: u32 = 4096;
 
-/// A hit of a triangle of the tree.
-const HIT: &str = "fn hit_of(asked: Rows) -> Hit {
-    return Hit(1.0, u32(asked[0].x), asked[0].yz, vec3(1.0), asked[0].w > 0.5, 0u, false);
-}";
+/// A function that answers by the hit of a triangle of the tree.
+fn by_hit(answer: &str) -> String {
+    format!(
+        "fn answer(asked: Rows) -> Rows {{
+            let hit = Hit(1.0, u32(asked[0].x), asked[0].yz, vec3(1.0), asked[0].w > 0.5, 0u, false);
+            {answer}
+        }}"
+    )
+}
 
 /// A point of a triangle, on either side.
 struct Point {
@@ -22,6 +28,12 @@ struct Point {
     triangle: u32,
     barycentric: Vec2,
     back: bool,
+}
+
+impl Point {
+    fn made_of<'a>(&self, scene: &'a Scene) -> (&'a Material, &'a MeshData) {
+        (scene.material_of(self.surface), scene.mesh_of(self.surface))
+    }
 }
 
 fn pieces_and_points() -> Option<(Pieces, Vec<Point>)> {
@@ -49,16 +61,13 @@ fn questions<const ROWS: usize>(points: &[Point]) -> Vec<[Vec4; ROWS]> {
 fn points_stand_where_they_do_and_face_the_same_way() {
     let Some((pieces, points)) = pieces_and_points() else { return };
     let scene = &pieces.scene;
-    let answer = format!(
-        "{HIT}
-        fn answer(asked: Rows) -> Rows {{
-            let vertex = vertex_of(hit_of(asked));
-            return Rows(
-                vec4(0.5 * (vertex.position + vertex.behind), 0.0),
-                vec4(vertex.geometric_normal, 0.0),
-                vec4(vertex.shading_normal, 0.0),
-            );
-        }}"
+    let answer = by_hit(
+        "let vertex = vertex_of(hit);
+        return Rows(
+            vec4(0.5 * (vertex.position + vertex.behind), 0.0),
+            vec4(vertex.geometric_normal, 0.0),
+            vec4(vertex.shading_normal, 0.0),
+        );",
     );
     let expected = points.iter().map(|point| {
         let side = if point.back { -1.0 } else { 1.0 };
@@ -78,24 +87,20 @@ fn points_stand_where_they_do_and_face_the_same_way() {
 fn points_look_the_same() {
     let Some((pieces, points)) = pieces_and_points() else { return };
     let scene = &pieces.scene;
-    let answer = format!(
-        "{HIT}
-        fn answer(asked: Rows) -> Rows {{
-            let hit = hit_of(asked);
-            let surface = surface_of(hit.triangle);
-            let look = appearance_at(surface, hit, is_back(hit));
-            return Rows(
-                vec4(look.base_color, look.metallic),
-                vec4(look.reflectance, look.roughness),
-                vec4(look.clearcoat, select(0.0, look.clearcoat_roughness, look.clearcoat > 0.0), look.transmission, look.relative_ior),
-                vec4(emission_at(surface, hit.triangle, hit.barycentric), 0.0),
-                vec4(transmittance(hit.triangle, hit.barycentric), 0.0),
-            );
-        }}"
+    let answer = by_hit(
+        "let surface = surface_of(hit.triangle);
+        let look = appearance_at(surface, hit, is_back(hit));
+        return Rows(
+            vec4(look.base_color, look.metallic),
+            vec4(look.reflectance, look.roughness),
+            vec4(look.clearcoat, select(0.0, look.clearcoat_roughness, look.clearcoat > 0.0), look.transmission, look.relative_ior),
+            vec4(emission_at(surface, hit.triangle, hit.barycentric), 0.0),
+            vec4(transmittance(hit.triangle, hit.barycentric), 0.0),
+        );",
     );
     let expected = points.iter().map(|point| {
-        let Point { surface, triangle, barycentric, .. } = *point;
-        let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
+        let Point { triangle, barycentric, .. } = *point;
+        let (material, mesh) = point.made_of(scene);
         let look = material.appearance_at(scene, mesh, triangle, barycentric);
         let look = if point.back { look.from_within() } else { look };
         // What has no varnish is asked for none.
@@ -115,21 +120,17 @@ fn points_look_the_same() {
 fn points_reflect_and_pass_on_the_same_share_of_light() {
     let Some((pieces, points)) = pieces_and_points() else { return };
     let scene = &pieces.scene;
-    let answer = format!(
-        "{HIT}
-        fn answer(asked: Rows) -> Rows {{
-            let hit = hit_of(asked);
-            let look = look_at(hit);
-            let passage = passage_at(hit.triangle, hit.barycentric);
-            return Rows(
-                vec4(stopped_reflectance(look), crossing_chance(look)),
-                vec4(scattered_through(look), passage.chance),
-            );
-        }}"
+    let answer = by_hit(
+        "let look = look_at(hit);
+        let passage = passage_at(hit.triangle, hit.barycentric);
+        return Rows(
+            vec4(stopped_reflectance(look), crossing_chance(look)),
+            vec4(scattered_through(look), passage.chance),
+        );",
     );
     let expected = points.iter().map(|point| {
-        let Point { surface, triangle, barycentric, .. } = *point;
-        let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
+        let Point { triangle, barycentric, .. } = *point;
+        let (material, mesh) = point.made_of(scene);
         let look = material.appearance_at(scene, mesh, triangle, barycentric);
         let passage = material.passage_at(scene, mesh, triangle, barycentric);
         [
