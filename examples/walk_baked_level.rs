@@ -10,7 +10,7 @@
 
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
-use bevy_radiosity::plugin::{Baked, BakedLevelLoaded, TakeScreenshot, ViewerPlugin};
+use bevy_radiosity::plugin::{BakedLevelLoaded, BakedLevelShown, TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 
 #[derive(Resource)]
@@ -43,7 +43,7 @@ fn main() -> AppExit {
         .add_plugins(viewer)
         .insert_resource(Level { file: file.clone(), folder: folder.clone() })
         .add_systems(Startup, spawn_level)
-        .add_systems(Update, take_screenshot_when_lit)
+        .add_observer(take_screenshot_when_lit)
         .add_observer(|loaded: On<BakedLevelLoaded>| {
             info!("read light for {} surfaces in {:.0} ms", loaded.surfaces, loaded.seconds * 1000.0);
         })
@@ -56,8 +56,9 @@ fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServe
     commands.spawn((WorldAssetRoot(scene), BakedLevel::new(&level.folder)));
 }
 
-fn take_screenshot_when_lit(mut commands: Commands, lit: Query<(), Added<Baked>>, mut is_taken: Local<bool>) {
-    if !lit.is_empty() && !core::mem::replace(&mut *is_taken, true) {
+/// The first time may come before the level: no surface is there yet.
+fn take_screenshot_when_lit(shown: On<BakedLevelShown>, mut commands: Commands, mut is_taken: Local<bool>) {
+    if shown.surfaces > 0 && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);
     }
 }

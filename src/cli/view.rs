@@ -59,13 +59,9 @@ mod window {
     use crate::kdtree::{self, Preset};
     use crate::pathtrace;
     use crate::plugin::{
-        self, BakedLevel, BakedLevelFailed, BakedLevelLoaded, RadiosityPlugins, TakeScreenshot, ViewerPlugin,
-        spawn_scene,
+        BakedLevel, BakedLevelFailed, BakedLevelShown, RadiosityPlugins, TakeScreenshot, ViewerPlugin, spawn_scene,
     };
     use crate::scene::{Camera, Projection, Scene, luminance};
-
-    /// Frames without another surface that gets its light, after which all have it.
-    const QUIET_FRAMES: u32 = 8;
 
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let opened = arguments.scene.open()?;
@@ -91,41 +87,21 @@ mod window {
         };
         let mut app = App::new();
         app.add_plugins((viewer.default_plugins(), RadiosityPlugins)).add_plugins(viewer);
-        let has_level = level.is_some();
         let spawn = move |world: &mut World| {
             let root = spawn_scene(world, &opened.scene);
-            if let Some(level) = &level {
-                world.entity_mut(root).insert(level.clone());
+            match &level {
+                Some(level) => _ = world.entity_mut(root).insert(level.clone()),
+                None => world.trigger(TakeScreenshot),
             }
         };
         app.add_systems(Startup, spawn)
-            .insert_resource(Wait { quiet_frames: 0, is_running: !has_level })
-            .add_systems(Update, shoot_when_lit)
-            .add_observer(|_: On<BakedLevelLoaded>, mut wait: ResMut<Wait>| wait.is_running = true)
+            .add_observer(|_: On<BakedLevelShown>, mut commands: Commands| commands.trigger(TakeScreenshot))
             .add_observer(|_: On<BakedLevelFailed>, mut exit: MessageWriter<AppExit>| {
                 exit.write(AppExit::error());
             });
         match app.run() {
             AppExit::Success => Ok(()),
             AppExit::Error(_) => Err("the viewer ended early; the messages above say why".into()),
-        }
-    }
-
-    /// Until all surfaces have their light.
-    #[derive(Resource)]
-    struct Wait {
-        quiet_frames: u32,
-        is_running: bool,
-    }
-
-    fn shoot_when_lit(mut commands: Commands, mut wait: ResMut<Wait>, lit: Query<(), Added<plugin::Baked>>) {
-        if !wait.is_running {
-            return;
-        }
-        wait.quiet_frames = if lit.is_empty() { wait.quiet_frames + 1 } else { 0 };
-        if wait.quiet_frames == QUIET_FRAMES {
-            wait.is_running = false;
-            commands.trigger(TakeScreenshot);
         }
     }
 

@@ -73,6 +73,14 @@ pub struct BakedLevelLoaded {
     pub seconds: f32,
 }
 
+/// Triggered when every surface that is there shows its light: once after the level's files have been read, and again
+/// when surfaces that appeared later have theirs.
+#[derive(Event, Clone, Copy, Debug)]
+pub struct BakedLevelShown {
+    /// Surfaces of the app that show baked light.
+    pub surfaces: usize,
+}
+
 /// Triggered when a baked level cannot be shown.
 #[derive(Event, Clone, Debug)]
 pub struct BakedLevelFailed {
@@ -92,7 +100,7 @@ impl Plugin for BakedLevelPlugin {
             .add_observer(start)
             .add_observer(|_: On<BakeFinished>, mut shown: ResMut<Shown>| *shown = Shown::default())
             .add_observer(|_: On<RemoveLightmaps>, mut shown: ResMut<Shown>| *shown = Shown::default())
-            .add_systems(PreUpdate, (receive, queue_surfaces, match_surfaces, silence_lights).chain());
+            .add_systems(PreUpdate, (receive, queue_surfaces, match_surfaces, silence_lights, announce).chain());
     }
 }
 
@@ -139,6 +147,8 @@ struct ShownLevel {
     /// One unwrap for each mesh asset and level mesh, so that instances share their copy.
     unwraps: HashMap<(AssetId<Mesh>, usize), Option<Arc<Unwrap>>>,
     has_warned: bool,
+    /// Whether surfaces have got light, or wait for it, since [`BakedLevelShown`] was triggered.
+    has_news: bool,
 }
 
 fn start(added: On<Add, BakedLevel>, mut commands: Commands, levels: Query<&BakedLevel>) {
@@ -257,6 +267,7 @@ fn receive(
                     meshes,
                     unwraps: HashMap::new(),
                     has_warned: false,
+                    has_news: true,
                 });
                 shown.waiting = surfaces.iter().collect();
             }
@@ -312,7 +323,19 @@ fn match_surfaces(
         targets.extend(level.target(entity, &key, &mesh.0, asset, |owner| living.contains(owner)));
     }
     if !targets.is_empty() {
+        level.has_news = true;
         batches.push(Batch::more(targets));
+    }
+}
+
+/// Triggers [`BakedLevelShown`] when no surface waits and no batch is on its way.
+fn announce(mut shown: ResMut<Shown>, batches: Res<Batches>, baked: Query<(), With<Baked>>, mut commands: Commands) {
+    if !batches.is_empty() || !shown.waiting.is_empty() || !shown.level.as_ref().is_some_and(|level| level.has_news) {
+        return;
+    }
+    if let Some(level) = &mut shown.level {
+        level.has_news = false;
+        commands.trigger(BakedLevelShown { surfaces: baked.iter().len() });
     }
 }
 

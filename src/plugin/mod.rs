@@ -51,7 +51,7 @@ pub use components::*;
 pub use job::{
     Bake, BakeConvergence, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, CancelBake,
 };
-pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin};
+pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin, BakedLevelShown};
 pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};

@@ -15,16 +15,21 @@ use bevy::render::settings::WgpuSettings;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::window::{ExitCondition, WindowPlugin};
 use bevy_radiosity::bake::BakeSettings;
-use bevy_radiosity::plugin::{Baked, BakedLevelLoaded, BatchTimes};
+use bevy_radiosity::plugin::{Baked, BakedLevelLoaded, BakedLevelShown, BatchTimes};
 use bevy_radiosity::prelude::*;
 
 /// How the last bake ended.
 #[derive(Resource, Clone, Default)]
 pub struct Ended(pub Option<Result<BatchTimes, String>>);
 
-/// The level of files that was read last.
+/// Surfaces of the level of files that was read last.
 #[derive(Resource, Clone, Copy, Default)]
-pub struct Loaded(pub Option<BakedLevelLoaded>);
+pub struct Level {
+    /// Those that it has light for.
+    loaded: Option<usize>,
+    /// Those that are said to show it.
+    shown: Option<usize>,
+}
 
 /// An app that draws nothing, since it has no renderer.
 pub fn create_world_app() -> App {
@@ -75,10 +80,13 @@ fn create_app_of(settings: WgpuSettings, assets: &Path) -> App {
     )
     .add_plugins(RadiosityPlugins)
     .init_resource::<Ended>()
-    .init_resource::<Loaded>()
+    .init_resource::<Level>()
     .insert_resource(GlobalAmbientLight::NONE)
     .add_observer(|done: On<BakeFinished>, mut ended: ResMut<Ended>| ended.0 = Some(Ok(done.times)))
-    .add_observer(|read: On<BakedLevelLoaded>, mut loaded: ResMut<Loaded>| loaded.0 = Some(*read))
+    .add_observer(|read: On<BakedLevelLoaded>, mut level: ResMut<Level>| {
+        *level = Level { loaded: Some(read.surfaces), shown: None };
+    })
+    .add_observer(|read: On<BakedLevelShown>, mut level: ResMut<Level>| level.shown = Some(read.surfaces))
     .add_observer(|failed: On<BakeFailed>, mut ended: ResMut<Ended>| ended.0 = Some(Err(failed.error.to_string())));
     while app.plugins_state() == PluginsState::Adding {
         bevy::tasks::tick_global_task_pools_on_main_thread();
@@ -112,12 +120,14 @@ pub fn tick_app_until(app: &mut App, what: &str, mut holds: impl FnMut(&mut App)
     }
 }
 
-/// Frames until every surface that a level of files has light for has it: a busy machine takes many.
+/// Frames until every surface that a level of files has light for is said to have it: a busy machine takes many.
 pub fn tick_app_until_lit(app: &mut App) {
     tick_app_until(app, "the level's light", |app| {
-        let lit = app.world_mut().query::<&Baked>().iter(app.world()).count();
-        app.world().resource::<Loaded>().0.is_some_and(|loaded| loaded.surfaces == lit)
+        let Level { loaded, shown } = app.world().resource::<Level>();
+        loaded.is_some() && loaded == shown
     });
+    let lit = app.world_mut().query::<&Baked>().iter(app.world()).count();
+    assert_eq!(app.world().resource::<Level>().shown, Some(lit), "all that have light are said to");
 }
 
 /// Coarse and quick, for what is not about the light itself.

@@ -293,6 +293,11 @@ impl Batches {
     pub fn push(&mut self, batch: Batch) {
         self.0.push_back(batch);
     }
+
+    /// Whether no batch is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// Takes the first batch one step further.
