@@ -56,7 +56,7 @@ fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServe
     commands.spawn((WorldAssetRoot(scene), BakedLevel::new(&level.folder)));
 }
 
-/// The first time may come before the level: no surface is there yet.
+/// The level's light may be ready before its surfaces are spawned: then none shows it yet.
 fn take_screenshot_when_lit(shown: On<BakedLevelShown>, mut commands: Commands, mut is_taken: Local<bool>) {
     if shown.surfaces > 0 && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);

@@ -581,9 +581,14 @@ fn a_missing_texture_is_named_and_its_factor_stands_in() {
 #[test]
 fn geometry_that_cannot_be_baked_is_refused() {
     let folder = folder();
-    for (name, corners) in [("nan", [[f32::NAN; 3], GROUND[1], GROUND[2]]), ("flat", [GROUND[0]; 3])] {
+    let cases = [
+        ("nan", [[f32::NAN; 3], GROUND[1], GROUND[2]], ""),
+        ("flat", [GROUND[0]; 3], "none of its triangles has an area"),
+    ];
+    for (name, corners, reason) in cases {
         write_triangle(&folder, name, corners, true);
-        complaint(&folder, &bake(&format!("{name}.gltf"), "out"));
+        let said = complaint(&folder, &bake(&format!("{name}.gltf"), "out"));
+        assert!(said.contains(reason), "{said}");
         assert!(!folder.path().join("out").exists(), "{name}");
     }
 }

@@ -131,7 +131,7 @@ impl Movers {
         best
     }
 
-    /// Whether anything lies in the ray's interval; `accept` as in [`Movers::closest`].
+    /// True when anything lies in the ray's interval; `accept` as in [`Movers::closest`].
     pub fn any(&self, ray: &Ray, mut accept: impl FnMut(&Hit) -> bool) -> bool {
         let mut found = false;
         walk::<Portable>(&self.tree, ray, Order::NearestFirst, |first, count| {

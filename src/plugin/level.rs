@@ -73,8 +73,8 @@ pub struct BakedLevelLoaded {
     pub seconds: f32,
 }
 
-/// Triggered when every surface that is there shows its light: once after the level's files have been read, and again
-/// when surfaces that appeared later have theirs.
+/// Triggered when every surface that is there shows its light: after the level's files have been read, and again after
+/// surfaces have appeared or light has come anew.
 #[derive(Event, Clone, Copy, Debug)]
 pub struct BakedLevelShown {
     /// Surfaces of the app that show baked light.
@@ -86,7 +86,7 @@ pub struct BakedLevelShown {
 pub struct BakedLevelFailed {
     /// The entity with the [`BakedLevel`].
     pub entity: Entity,
-    /// What is wrong with the files.
+    /// The fault of the files.
     pub error: Arc<LevelError>,
 }
 
@@ -111,7 +111,7 @@ const MATCHING_BUDGET: Duration = Duration::from_micros(1000);
 #[derive(Component)]
 struct Loading(Option<JoinHandle<Result<Files, LevelError>>>);
 
-/// What a level's files hold.
+/// Contents of a level's files.
 struct Files {
     pages: Vec<PagePixels>,
     validity: TexelValidity,
@@ -124,7 +124,7 @@ struct Files {
 
 #[derive(Clone)]
 struct Place {
-    /// Which of the level's meshes.
+    /// Index of the mesh among the level's.
     mesh: usize,
     page: usize,
     uv_rect: Rect,
@@ -147,8 +147,6 @@ struct ShownLevel {
     /// One unwrap for each mesh asset and level mesh, so that instances share their copy.
     unwraps: HashMap<(AssetId<Mesh>, usize), Option<Arc<Unwrap>>>,
     has_warned: bool,
-    /// Whether surfaces have got light, or wait for it, since [`BakedLevelShown`] was triggered.
-    has_news: bool,
 }
 
 fn start(added: On<Add, BakedLevel>, mut commands: Commands, levels: Query<&BakedLevel>) {
@@ -207,7 +205,7 @@ fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
     Ok((Files { pages, validity, meshes, surfaces, volume, content, seconds }, level.content_hash))
 }
 
-/// What is valid of a level's texels: of all pages, or of none.
+/// Validity of a level's texels: of all pages, or of none.
 fn read_validity(level: &Level, folder: &Path) -> Result<TexelValidity, LevelError> {
     let pages = (0..level.pages.len()).into_par_iter().map(|page| {
         let texels = level.read_validity(folder, page)?;
@@ -267,7 +265,6 @@ fn receive(
                     meshes,
                     unwraps: HashMap::new(),
                     has_warned: false,
-                    has_news: true,
                 });
                 shown.waiting = surfaces.iter().collect();
             }
@@ -323,20 +320,23 @@ fn match_surfaces(
         targets.extend(level.target(entity, &key, &mesh.0, asset, |owner| living.contains(owner)));
     }
     if !targets.is_empty() {
-        level.has_news = true;
         batches.push(Batch::more(targets));
     }
 }
 
-/// Triggers [`BakedLevelShown`] when no surface waits and no batch is on its way.
-fn announce(mut shown: ResMut<Shown>, batches: Res<Batches>, baked: Query<(), With<Baked>>, mut commands: Commands) {
-    if !batches.is_empty() || !shown.waiting.is_empty() || !shown.level.as_ref().is_some_and(|level| level.has_news) {
-        return;
-    }
-    if let Some(level) = &mut shown.level {
-        level.has_news = false;
+/// Triggers [`BakedLevelShown`] once no surface of the level waits and no batch is on its way.
+fn announce(
+    shown: Res<Shown>,
+    batches: Res<Batches>,
+    baked: Query<(), With<Baked>>,
+    mut was_settled: Local<bool>,
+    mut commands: Commands,
+) {
+    let is_settled = shown.level.is_some() && shown.waiting.is_empty() && batches.is_empty();
+    if is_settled && !*was_settled {
         commands.trigger(BakedLevelShown { surfaces: baked.iter().len() });
     }
+    *was_settled = is_settled;
 }
 
 impl ShownLevel {

@@ -2,7 +2,7 @@
 
 use super::SurfaceKey;
 
-/// How much a [`Problem`] matters.
+/// Severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Good to know; the result is as meant.
@@ -22,7 +22,7 @@ pub enum Problem {
         material: String,
         /// The image's name or file.
         texture: String,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
     /// A texture's meaning is not known.
@@ -30,9 +30,9 @@ pub enum Problem {
     IgnoredTexture {
         /// The material that wants it.
         material: String,
-        /// What the texture is called in the file or in Bevy.
+        /// Name of the texture in the file or in Bevy.
         texture: String,
-        /// What is done instead.
+        /// The treatment that it gets instead.
         reason: String,
     },
     /// A material's lines cannot mean what they say.
@@ -40,7 +40,7 @@ pub enum Problem {
     GuessedMaterial {
         /// The material.
         material: String,
-        /// What is odd, what is done, and the remedy.
+        /// The oddity, its treatment, and the remedy.
         guess: String,
     },
     /// A file of materials is not there.
@@ -48,7 +48,7 @@ pub enum Problem {
     MissingMaterials {
         /// The file.
         file: String,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
     /// A file uses something that this reader does not know.
@@ -62,7 +62,7 @@ pub enum Problem {
     ExtensionNotDrawn {
         /// The extension's name.
         name: String,
-        /// What is not as the file means it.
+        /// The difference from the file's meaning.
         loss: &'static str,
     },
     /// Part of a file cannot be understood.
@@ -70,7 +70,7 @@ pub enum Problem {
     DamagedPart {
         /// The part.
         part: String,
-        /// What is wrong, and what was done about it.
+        /// The fault and its repair.
         reason: String,
     },
     /// An animation cannot be played.
@@ -78,7 +78,7 @@ pub enum Problem {
     BrokenAnimation {
         /// The animation.
         animation: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// An animation changes a material or a light.
@@ -88,7 +88,7 @@ pub enum Problem {
         animation: String,
         /// The first thing that it changes.
         target: String,
-        /// How many more it changes.
+        /// Number of further targets that it changes.
         more: usize,
     },
     /// An animation moves nodes.
@@ -101,7 +101,7 @@ pub enum Problem {
         animation: String,
         /// The first node with a mesh or a light that it moves.
         node: String,
-        /// How many more it moves.
+        /// Number of further nodes that it moves.
         more: usize,
     },
     /// Nodes are hidden.
@@ -109,7 +109,7 @@ pub enum Problem {
     HiddenNodes {
         /// The first hidden node.
         node: String,
-        /// How many more.
+        /// Number of further ones.
         more: usize,
     },
     /// Surfaces have a material that no light falls on.
@@ -122,7 +122,7 @@ pub enum Problem {
         material: String,
         /// The first node or entity that has it.
         node: String,
-        /// How many more have it.
+        /// Number of further nodes that have it.
         more: usize,
     },
     /// A material is a metal because its file says nothing else.
@@ -140,7 +140,7 @@ pub enum Problem {
     SunReplaced {
         /// The first of them.
         light: String,
-        /// How many more there were.
+        /// Number of further directional lights.
         more: usize,
     },
     /// Lamps and emission seem to have different units.
@@ -162,7 +162,7 @@ pub enum Problem {
     SkippedInstances {
         /// The node.
         node: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// Part of a mesh could not be read.
@@ -170,9 +170,9 @@ pub enum Problem {
     SkippedPrimitive {
         /// The mesh.
         mesh: String,
-        /// Which primitive of it.
+        /// Index of the primitive in it.
         primitive: usize,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
     /// A vertex attribute could not be read.
@@ -182,7 +182,7 @@ pub enum Problem {
         mesh: String,
         /// The attribute's name in the file.
         attribute: String,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
     /// Triangles refer to vertices that do not exist.
@@ -190,7 +190,7 @@ pub enum Problem {
     IndexOutOfRange {
         /// The mesh.
         mesh: String,
-        /// How many triangles.
+        /// Number of triangles.
         count: usize,
     },
     /// Vertices are NaN, infinite or absurdly far away.
@@ -200,7 +200,7 @@ pub enum Problem {
     NonFiniteVertices {
         /// The mesh.
         mesh: String,
-        /// How many triangles.
+        /// Number of triangles.
         count: usize,
     },
     /// Triangles have no area.
@@ -208,7 +208,7 @@ pub enum Problem {
     DegenerateTriangles {
         /// The mesh.
         mesh: String,
-        /// How many triangles.
+        /// Number of triangles.
         count: usize,
     },
     /// Normals have no direction.
@@ -216,7 +216,7 @@ pub enum Problem {
     UnusableNormals {
         /// The mesh.
         mesh: String,
-        /// How many vertices.
+        /// Number of vertices.
         count: usize,
     },
     /// Vertex colors are negative or no numbers.
@@ -224,7 +224,7 @@ pub enum Problem {
     UnusableColors {
         /// The mesh.
         mesh: String,
-        /// How many vertices.
+        /// Number of vertices.
         count: usize,
     },
     /// A mesh has no triangles.
@@ -238,7 +238,7 @@ pub enum Problem {
     NonFiniteUv {
         /// The mesh.
         mesh: String,
-        /// How many vertices.
+        /// Number of vertices.
         count: usize,
     },
     /// Meshes have no lightmap coordinates.
@@ -246,7 +246,7 @@ pub enum Problem {
     MissingLightmapUv {
         /// The first such mesh.
         mesh: String,
-        /// How many more.
+        /// Number of further ones.
         more: usize,
     },
     /// Lightmap coordinates leave the unit square.
@@ -289,7 +289,7 @@ pub enum Problem {
         key: SurfaceKey,
         /// The name that the later one is given.
         used: SurfaceKey,
-        /// How many more surfaces were given a number.
+        /// Number of further surfaces that were given a number.
         more: usize,
     },
     /// A material reflects more light than it receives.
@@ -305,9 +305,9 @@ pub enum Problem {
     UnusableMaterial {
         /// The material.
         material: String,
-        /// What is wrong.
+        /// The fault.
         property: &'static str,
-        /// What is used instead.
+        /// The substitute.
         repair: &'static str,
     },
     /// A texture asks for a set of coordinates beyond those that are read.
@@ -329,7 +329,7 @@ pub enum Problem {
     NoMaterial {
         /// The first node without.
         node: String,
-        /// How many more primitives.
+        /// Number of further primitives.
         more: usize,
     },
     /// A light's numbers are of no use.
@@ -337,7 +337,7 @@ pub enum Problem {
     UnusableLight {
         /// The light.
         light: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// Nothing in the scene gives off light.
@@ -362,7 +362,7 @@ pub enum Problem {
     SkippedNode {
         /// The node.
         node: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A camera cannot be used.
@@ -370,7 +370,7 @@ pub enum Problem {
     SkippedCamera {
         /// The camera.
         camera: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A skinned or morphed mesh.
@@ -390,7 +390,7 @@ pub enum Problem {
         owner: String,
         /// The extra's key.
         key: String,
-        /// What is expected.
+        /// The expected form.
         reason: String,
     },
     /// A surface is seen from both sides, and its texels show one.
@@ -408,9 +408,9 @@ pub enum Problem {
         file: String,
         /// The first such line, from one.
         line: usize,
-        /// What is wrong and what was done.
+        /// The fault and its repair.
         reason: String,
-        /// How many more lines have the same fault.
+        /// Number of further lines with the same fault.
         more: usize,
     },
 }
@@ -431,7 +431,7 @@ fn other_units(meters: f32) -> String {
 }
 
 impl Problem {
-    /// How much it matters.
+    /// Severity of the problem.
     pub fn severity(&self) -> Severity {
         match self {
             Self::MissingLightmapUv { .. }
@@ -444,7 +444,7 @@ impl Problem {
     }
 }
 
-/// How a list goes on after its first name.
+/// The end of a list after its first name.
 fn and_more(more: usize) -> String {
     if more > 0 { format!(" and {more} more") } else { String::new() }
 }

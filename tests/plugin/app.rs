@@ -22,13 +22,12 @@ use bevy_radiosity::prelude::*;
 #[derive(Resource, Clone, Default)]
 pub struct Ended(pub Option<Result<BatchTimes, String>>);
 
-/// Surfaces of the level of files that was read last.
+/// The level of files that was read last.
 #[derive(Resource, Clone, Copy, Default)]
 pub struct Level {
-    /// Those that it has light for.
-    loaded: Option<usize>,
-    /// Those that are said to show it.
-    shown: Option<usize>,
+    pub loaded: Option<BakedLevelLoaded>,
+    /// Surfaces that are said to show its light.
+    pub shown: Option<usize>,
 }
 
 /// An app that draws nothing, since it has no renderer.
@@ -84,7 +83,7 @@ fn create_app_of(settings: WgpuSettings, assets: &Path) -> App {
     .insert_resource(GlobalAmbientLight::NONE)
     .add_observer(|done: On<BakeFinished>, mut ended: ResMut<Ended>| ended.0 = Some(Ok(done.times)))
     .add_observer(|read: On<BakedLevelLoaded>, mut level: ResMut<Level>| {
-        *level = Level { loaded: Some(read.surfaces), shown: None };
+        *level = Level { loaded: Some(*read), shown: None };
     })
     .add_observer(|read: On<BakedLevelShown>, mut level: ResMut<Level>| level.shown = Some(read.surfaces))
     .add_observer(|failed: On<BakeFailed>, mut ended: ResMut<Ended>| ended.0 = Some(Err(failed.error.to_string())));
@@ -123,8 +122,8 @@ pub fn tick_app_until(app: &mut App, what: &str, mut holds: impl FnMut(&mut App)
 /// Frames until every surface that a level of files has light for is said to have it: a busy machine takes many.
 pub fn tick_app_until_lit(app: &mut App) {
     tick_app_until(app, "the level's light", |app| {
-        let Level { loaded, shown } = app.world().resource::<Level>();
-        loaded.is_some() && loaded == shown
+        let Level { loaded, shown } = *app.world().resource::<Level>();
+        loaded.is_some_and(|loaded| shown == Some(loaded.surfaces))
     });
     let lit = app.world_mut().query::<&Baked>().iter(app.world()).count();
     assert_eq!(app.world().resource::<Level>().shown, Some(lit), "all that have light are said to");

@@ -294,7 +294,7 @@ impl Batches {
         self.0.push_back(batch);
     }
 
-    /// Whether no batch is on its way.
+    /// True when no batch is on its way.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
