@@ -164,9 +164,16 @@ fn decoded(map: &Map, path: &Path) -> Result<Texture, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use image::{Rgb, RgbImage};
+    use glam::{Vec2, Vec4};
+    use image::{DynamicImage, Rgb, RgbImage, Rgba, RgbaImage};
 
-    /// Materials of a file in a folder `sub`, beside which lie a red picture, and one that is black on the left.
+    /// Kinds of pictures that MTL files name.
+    const KINDS: [&str; 5] = ["png", "tga", "bmp", "gif", "tif"];
+    const RED: Vec4 = Vec4::new(1.0, 0.0, 0.0, 1.0);
+    const GREEN: Vec4 = Vec4::new(0.0, 1.0, 0.0, 1.0);
+
+    /// Materials of a file in a folder `sub`, beside which lie a red picture, one that is black on the left, and one of each
+    /// kind that is red on the left and green on the right.
     fn read(mtl: &str) -> Loaded {
         let directory = tempfile::tempdir().unwrap();
         let sub = directory.path().join("sub");
@@ -175,6 +182,10 @@ mod tests {
         RgbImage::from_pixel(2, 1, Rgb([255, 0, 0])).save(sub.join("red.bmp")).unwrap();
         let mask = RgbImage::from_fn(2, 1, |x, _| Rgb([255 * x as u8; 3]));
         mask.save(directory.path().join("mask.png")).unwrap();
+        let halves = RgbaImage::from_fn(2, 1, |x, _| Rgba(if x == 0 { [255, 0, 0, 255] } else { [0, 255, 0, 255] }));
+        for kind in KINDS {
+            DynamicImage::from(halves.clone()).save(sub.join(format!("halves.{kind}"))).unwrap();
+        }
         let source = Source::of(&directory.path().join("room.obj"));
         let mut materials = Materials::new(&source);
         materials.read_files("sub/a.mtl");
@@ -218,5 +229,30 @@ mod tests {
         let lost =
             |problem: &Problem| matches!(problem, Problem::MissingTexture { texture, .. } if texture == "lost.png");
         assert!(loaded.warnings.iter().any(lost), "{:?}", loaded.warnings);
+    }
+
+    #[test]
+    fn pictures_of_all_kinds_give_a_material_its_color() {
+        for kind in KINDS {
+            let loaded = read(&format!("newmtl a\nKd 1 1 1\nmap_Kd halves.{kind}\n"));
+            assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+            let texture = &loaded.scene.textures[0];
+            assert_eq!((texture.texel(0, 0), texture.texel(1, 0)), (RED, GREEN), "{kind}");
+            assert_eq!(loaded.scene.materials[0].base_color, Vec4::ONE);
+        }
+    }
+
+    #[test]
+    fn a_picture_of_scale_four_is_there_four_times_along_each_axis() {
+        let loaded = read("newmtl a\nKd 1 1 1\nmap_Kd -s 4 4 1 halves.png\n");
+        let (texture, place) = (&loaded.scene.textures[0], loaded.scene.materials[0].base_color_texture.unwrap());
+        for tile in 0..16 {
+            let corner = Vec2::new((tile % 4) as f32, (tile / 4) as f32);
+            for (x, expected) in [(0.25, RED), (0.75, GREEN)] {
+                let uv = (corner + Vec2::new(x, 0.5)) / 4.0;
+                let found = texture.sample(place.transform.transform_point2(uv));
+                assert!(found.abs_diff_eq(expected, 1e-4), "{uv}: {found}");
+            }
+        }
     }
 }

@@ -409,7 +409,10 @@ mod tests {
     fn files_of_other_systems_are_read_as_any_other() {
         let text = format!("{SQUARE}f 1/1/1 2/2/1 3/3/1 4/4/1\n");
         let expected = parse(&text).scene.meshes;
-        for other in [format!("\u{feff}{text}"), text.replace('\n', "\r"), text.replace('\n', "\r\n")] {
+        let begun_by_a_comment = format!("# a comment\n{text}").replace('\n', "\r");
+        for other in
+            [format!("\u{feff}{text}"), text.replace('\n', "\r"), text.replace('\n', "\r\n"), begun_by_a_comment]
+        {
             let loaded = parse(&other);
             assert!(loaded.warnings.is_empty());
             assert_eq!(loaded.scene.meshes, expected, "{other:?}");
@@ -429,6 +432,32 @@ mod tests {
             loaded.scene.surface_ids().map(|id| loaded.scene.material_of(id).name.as_str()).collect();
         assert_eq!(names, ["Wall #25", "b#1"]);
         assert_eq!(loaded.scene.materials[0].base_color.truncate(), Vec3::X);
+    }
+
+    #[test]
+    fn materials_are_found_where_their_file_is_named_behind_a_byte_order_mark() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a.mtl"), "newmtl a\nKd 1 0 0\n").unwrap();
+        let text = format!("\u{feff}mtllib a.mtl\n{SQUARE}usemtl a\nf 1 2 3 4\n");
+        let loaded = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let id = loaded.scene.surface_ids().next().unwrap();
+        assert_eq!(loaded.scene.material_of(id).base_color.truncate(), Vec3::X);
+    }
+
+    #[test]
+    fn faces_with_a_notch_cover_no_more_than_lies_within_them() {
+        let notched = "v 0 0 0\nv 2 0 0\nv 2 2 0\nv 1 .5 0\nv 0 2 0\n";
+        let bent = "v 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\n";
+        for (vertices, count, expected) in [(notched, 5, 2.5), (bent, 6, 3.0)] {
+            for first in 0..count {
+                let corners: Vec<String> =
+                    (0..count).map(|corner| ((first + corner) % count + 1).to_string()).collect();
+                let loaded = parse(&format!("{vertices}f {}\n", corners.join(" ")));
+                assert!((area(&loaded) - expected).abs() < 1e-5, "{corners:?}: {}", area(&loaded));
+                assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+            }
+        }
     }
 
     proptest::proptest! {

@@ -12,6 +12,7 @@ mod attributes;
 mod looks;
 mod mended;
 mod movers;
+mod seen;
 
 use crate::scene::{LightKind, Material, Projection, Role, SceneError, Sides, UvChannel, Wrap, check};
 

@@ -7,7 +7,14 @@ use super::*;
 
 impl Asset {
     /// Adds an attribute of the panel's four vertices.
-    fn with_attribute(mut self, name: &str, component: u32, shape: &str, normalized: bool, bytes: &[u8]) -> Self {
+    pub(super) fn with_attribute(
+        mut self,
+        name: &str,
+        component: u32,
+        shape: &str,
+        normalized: bool,
+        bytes: &[u8],
+    ) -> Self {
         let view = self.json["bufferViews"].as_array().unwrap().len();
         let accessor = self.json["accessors"].as_array().unwrap().len();
         let stride = bytes.len() / 4;

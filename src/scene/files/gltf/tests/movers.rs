@@ -6,7 +6,7 @@ use super::*;
 
 impl Asset {
     /// Adds an accessor of floats; its number.
-    fn add<const N: usize>(&mut self, values: &[[f32; N]]) -> usize {
+    pub(super) fn add<const N: usize>(&mut self, values: &[[f32; N]]) -> usize {
         let bytes: &[u8] = bytemuck::cast_slice(values.as_flattened());
         let view = json!({"buffer": 0, "byteOffset": self.binary.len(), "byteLength": bytes.len()});
         self.binary.extend(bytes);
@@ -22,7 +22,7 @@ impl Asset {
     }
 
     /// Moves the target from the first value to the second.
-    fn animated<const N: usize>(mut self, target: Value, values: [[f32; N]; 2]) -> Self {
+    pub(super) fn animated<const N: usize>(mut self, target: Value, values: [[f32; N]; 2]) -> Self {
         let (input, output) = (self.add(&[[0.0], [1.0]]), self.add(&values));
         let channels = json!([{"sampler": 0, "target": target}]);
         let samplers = json!([{"input": input, "output": output}]);
