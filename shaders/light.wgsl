@@ -55,8 +55,10 @@ const ENVIRONMENT: u32 = 5u;
 const FAR: f32 = 3.4028235e38;
 /// How much shorter segments are than the distance that they cross.
 const SHORTER: f32 = 1.0 - 1e-4;
-/// Squared distance in metres below which Bevy lets a light grow no brighter.
+/// Squared distance in metres below which no emitter looks nearer to what chooses among them.
 const NEAREST_SQUARED: f32 = 1e-4;
+/// Squared distance in metres below which a lamp grows no brighter.
+const NEAREST_LAMP_SQUARED: f32 = 1e-8;
 /// Steradians below which a rectangle's azimuth no longer tells its parts apart.
 const MINIMUM_SOLID_ANGLE: f32 = 3e-3;
 
@@ -141,7 +143,7 @@ fn sample_lamp(emitter: u32, at: vec3<f32>, normal: vec3<f32>, u: vec2<f32>) -> 
     }
     let toward = offset * inverseSqrt(distance_squared);
     let fading = range_window(distance_squared, light.range) * cone_falloff(light, -toward);
-    let strength = max(dot(normal, toward), 0.0) * fading / max(distance_squared, NEAREST_SQUARED);
+    let strength = max(dot(normal, toward), 0.0) * fading / max(distance_squared, NEAREST_LAMP_SQUARED);
     if strength <= 0.0 {
         return no_light();
     }

@@ -148,8 +148,9 @@ impl Local {
 /// What a place whose middle is outside a spot's cone may get of it.
 const LEAST_IN_CONE: f32 = 0.05;
 
-/// Squared distance in metres below which Bevy lets a light grow no brighter.
-const NEAREST_SQUARED: f32 = 1e-4;
+/// Squared distance in meters below which a light grows no brighter, so that irradiance stays finite. Bevy's drawing stops
+/// at a centimeter. A ceiling 5 mm above a lamp would lack most of its light.
+const NEAREST_SQUARED: f32 = 1e-8;
 
 /// Bevy's window, which fades a light to zero at its range.
 pub(super) fn range_window(distance_squared: f32, range: f32) -> f32 {

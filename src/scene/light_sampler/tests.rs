@@ -60,6 +60,13 @@ fn a_point_light_is_as_bright_as_bevy_draws_it() {
 }
 
 #[test]
+fn irradiance_grows_with_the_inverse_square_down_to_a_millimetre() {
+    let kind = LightKind::Point { position: Vec3::Y * 1e-3, intensity: Vec3::ONE, radius: 0.0, range: 10.0 };
+    let found = mean_irradiance(&lit_by(kind), Vec3::ZERO, Vec3::Y);
+    assert!((found.x / 1e6 - 1.0).abs() < 1e-3, "{found}");
+}
+
+#[test]
 fn a_spot_is_full_inside_fades_between_and_ends_at_its_outer_angle() {
     let at_angle = |angle: f32| {
         let kind = LightKind::Spot {
