@@ -36,7 +36,7 @@ fn say_progress(progress: Res<BakeProgress>) {
 }
 
 fn show(done: On<BakeFinished>, mut commands: Commands) {
-    info!("lit {} surfaces, error about {:.1} %", done.report.surfaces, done.report.error_estimate * 100.0);
+    info!("lit {} surfaces, error about {:.1} %", done.report.surfaces, done.report.error_of_mean * 100.0);
     commands.trigger(TakeScreenshot);
 }
 

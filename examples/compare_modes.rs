@@ -73,7 +73,7 @@ fn spawn_cameras(mut commands: Commands, viewer: Single<(Entity, &Camera, Look),
 }
 
 fn show(done: On<BakeFinished>, mut is_baked: ResMut<IsBaked>) {
-    info!("lit {} surfaces, error about {:.1} %", done.report.surfaces, done.report.error_estimate * 100.0);
+    info!("lit {} surfaces, error about {:.1} %", done.report.surfaces, done.report.error_of_mean * 100.0);
     is_baked.0 = true;
 }
 

@@ -84,7 +84,7 @@ fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
         println!(
             "| `{name}` | {count} | {solver} | {error} | {seconds:.1} | {:.2} % | {:.2} +- {:.2} % | {:.2} % | {} | \
              {:.1} | {} | {expected} |",
-            solution.error_estimate * 100.0,
+            solution.error_of_mean * 100.0,
             solution.residual * 100.0,
             solution.residual_standard_error * 100.0,
             room.claimed_noise_of_residual(&solution) * 100.0,

@@ -50,7 +50,7 @@ const BURIED: u32 = 0xffffffffu;
 /// No batch has more items than two to the power of this.
 const LOG_OF_MOST_ITEMS: u32 = 17u;
 /// Fixed-point one.
-const ONE: f32 = 67108864.0;
+const ONE: f32 = 1073741824.0;
 
 /// Finds the element of each ray.
 @compute @workgroup_size(64)

@@ -27,9 +27,9 @@ struct Tinted {
 @group(0) @binding(4) var<storage, read> tinted: array<Tinted>;
 /// Sums of the radiosities that each element's hits see, and how many count; later the next radiosities.
 @group(0) @binding(5) var<storage, read_write> sums: array<vec4<f32>>;
-/// What each element reflects of direct light, and its area; then its reflectance.
+/// What each element reflects of direct light, and the weight of its changes; then its reflectance.
 @group(0) @binding(6) var<storage, read> sources: array<vec4<f32>>;
-/// For each workgroup the change of its elements' radiosities and their sum, weighted by area.
+/// For each workgroup the weighted change of its elements' radiosities, and their sum.
 @group(0) @binding(7) var<storage, read_write> changes: array<vec4<f32>>;
 
 /// Adds what the stored hits of a chunk see.
@@ -93,6 +93,7 @@ fn reflect_sums(
 fn add_series(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let element = thread_index(id, groups);
     if element < settings.count {
-        sums[element] += (sums[element] - radiosities[element]) * settings.series;
+        // A series that overshoots takes no element below darkness.
+        sums[element] = max(sums[element] + (sums[element] - radiosities[element]) * settings.series, vec4(0.0));
     }
 }

@@ -215,7 +215,10 @@ impl Level {
                 let mut backend = self.bare(&lit, &halves, seed)?;
                 // What the first samples say tells where more are needed.
                 for _ in 0..2 {
-                    backend.run(&Step::Direct { samples: SHADOW_RAYS, tolerance: TOLERANCE }, &Unmonitored)?;
+                    backend.run(
+                        &Step::Direct { samples: SHADOW_RAYS, tolerance: vec![TOLERANCE; self.elements.len()].into() },
+                        &Unmonitored,
+                    )?;
                 }
                 let read = |half| backend.read(half).map(|all| all.iter().map(|reading| reading.aimed).collect());
                 Ok([read(0)?, read(1)?])

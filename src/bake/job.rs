@@ -407,6 +407,8 @@ impl<'a> Job<'a> {
         report.iterations = solution.iterations;
         report.unshot = solution.unshot;
         report.error_estimate = solution.error_estimate;
+        report.worst_irradiance = solution.worst_irradiance;
+        report.error_of_mean = solution.error_of_mean;
         report.residual = solution.residual;
         report.residual_standard_error = solution.residual_standard_error;
         report.peak_memory_bytes = peak_memory_bytes();

@@ -102,7 +102,8 @@ impl Monitor for SolveWatch<'_> {
 impl SolveObserver for SolveWatch<'_> {
     fn pass_finished(&self, pass: &Pass, state: &Snapshot<'_>) -> Result<(), StepError> {
         let seconds = self.monitor.bake_started.elapsed().as_secs_f32();
-        self.monitor.observer.pass_finished(BakePass { seconds, error: pass.error, rays: pass.rays });
+        let Pass { error, error_of_mean, rays, .. } = *pass;
+        self.monitor.observer.pass_finished(BakePass { seconds, error, error_of_mean, rays });
         self.keep(state)
     }
 

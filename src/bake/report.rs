@@ -30,8 +30,12 @@ pub struct Report {
     pub iterations: u32,
     /// Share of the light's power that was not followed to its end. Zero where the number of bounces was limited.
     pub unshot: f32,
-    /// Estimated error: the area-weighted RMS error of irradiance over its mean.
+    /// Estimated error of the worst band of brightness, as [`Solution::error_estimate`] is.
     pub error_estimate: f32,
+    /// The mean light nearby in that band, lux.
+    pub worst_irradiance: f32,
+    /// Estimated error of the whole scene: the area-weighted RMS error of irradiance over its mean.
+    pub error_of_mean: f32,
     /// Residual of the radiosity equation, relative to the first bounce, as judged by rays that the solver has not used,
     /// their noise removed. Zero where the number of bounces was limited.
     pub residual: f32,
@@ -115,6 +119,8 @@ mod tests {
             "iterations",
             "unshot",
             "error_estimate",
+            "worst_irradiance",
+            "error_of_mean",
             "residual",
             "residual_standard_error",
             "peak_memory_bytes",

@@ -117,8 +117,10 @@ pub trait Observer: Sync {
 pub struct BakePass {
     /// Seconds since the bake began.
     pub seconds: f32,
-    /// Estimated error: the area-weighted RMS error of irradiance over its mean.
+    /// Estimated error of the worst band of brightness, as [`Report::error_estimate`](super::Report::error_estimate) is.
     pub error: f32,
+    /// Estimated error of the whole scene: the area-weighted RMS error of irradiance over its mean.
+    pub error_of_mean: f32,
     /// Rays traced so far.
     pub rays: u64,
 }

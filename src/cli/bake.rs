@@ -6,7 +6,7 @@ use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
 use crate::lightmap::Unwrapper;
 use crate::pathtrace::VolumeSettings;
 use crate::radiosity::low_rank::PatchKind;
-use crate::radiosity::{Content, Method, SubsceneSettings};
+use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::Role;
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings};
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Who unwraps meshes that bring no lightmap coordinates
     #[arg(long, value_enum, default_value_t)]
     unwrap: UnwrapArgument,
-    /// Wanted error, area-weighted RMS over the mean: 0.05 is 5 %
+    /// Wanted error: 0.05 is 5 % of the mean light, and of the light nearby in dim rooms
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     error: Option<f32>,
     /// Most seconds to spend
@@ -232,13 +232,16 @@ fn summarise(bake: &Bake, folder: &OutputFolder) {
     let report = &bake.report;
     print_warnings(&report.warnings);
     say(format_args!(
-        "baked {} elements of {} surfaces on {} page(s) in {} with {:.1} million rays, error about {:.1} %",
+        "baked {} elements of {} surfaces on {} page(s) in {} with {:.1} million rays; error about {:.1} % of the mean light, {:.1} % of \
+         the light nearby at worst, which is about {} lux there",
         report.elements,
         report.surfaces,
         report.pages,
         duration(report.seconds.get("total").copied().unwrap_or_default() as f32),
         report.rays as f64 / 1e6,
-        report.error_estimate * 100.0
+        report.error_of_mean * 100.0,
+        report.error_estimate * 100.0,
+        say_lux(report.worst_irradiance)
     ));
     if let Some(relight) = report.relight {
         say(format_args!(

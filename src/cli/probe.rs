@@ -111,7 +111,7 @@ fn from_bake(
     if missing > 0 {
         warnings.push(format!("no baked surface faces the way of {missing} points: they are given as black"));
     }
-    let error = error_estimate(folder).unwrap_or_else(|| {
+    let error = error_of_mean(folder).unwrap_or_else(|| {
         warnings.push(format!(
             "{} has no report.json, so the standard errors are unknown and given as 0",
             folder.display()
@@ -125,7 +125,7 @@ fn from_bake(
         .collect())
 }
 
-fn error_estimate(folder: &Path) -> Option<f32> {
+fn error_of_mean(folder: &Path) -> Option<f32> {
     let text = std::fs::read_to_string(folder.join("report.json")).ok()?;
-    Some(serde_json::from_str::<Report>(&text).ok()?.error_estimate)
+    Some(serde_json::from_str::<Report>(&text).ok()?.error_of_mean)
 }

@@ -132,14 +132,14 @@ fn draw_convergence(ui: &mut egui::Ui, passes: &[BakePass]) {
             1 => "1 pass".to_owned(),
             count => format!("{count} passes"),
         };
-        ui.label(format!("error about {:.1} % after {count}, {}", last.error * 100.0, say_time(last.seconds)));
+        ui.label(format!("error about {:.1} % after {count}, {}", last.error_of_mean * 100.0, say_time(last.seconds)));
         draw_curve(ui, convergence(passes)).on_hover_text("The error over time, on a logarithmic scale.");
     }
 }
 
 /// The curve: seconds to the right, the logarithm of the error upwards, from the smallest to the largest.
 fn convergence(passes: &[BakePass]) -> impl Iterator<Item = [f32; 2]> {
-    let logarithm = |pass: &BakePass| pass.error.max(1e-6).ln();
+    let logarithm = |pass: &BakePass| pass.error_of_mean.max(1e-6).ln();
     let seconds = passes.iter().map(|pass| pass.seconds).fold(f32::MIN_POSITIVE, f32::max);
     let lowest = passes.iter().map(logarithm).fold(f32::INFINITY, f32::min);
     let highest = passes.iter().map(logarithm).fold(f32::NEG_INFINITY, f32::max);
@@ -168,7 +168,7 @@ fn draw_last(ui: &mut egui::Ui, last: &LastBake) {
         LastBake::Finished { report, times } => {
             let total = report.seconds.get("total").copied().unwrap_or_default() as f32;
             let what = [named_count(report.surfaces, "surface"), named_count(report.pages, "page")].join(", ");
-            ui.label(format!("{what} in {}, error about {:.1} %", say_time(total), report.error_estimate * 100.0));
+            ui.label(format!("{what} in {}, error about {:.1} %", say_time(total), report.error_of_mean * 100.0));
             let frame = times.longest_staging_seconds.max(times.attach_seconds);
             ui.weak(format!("showing them took {} of a frame", say_time(frame)));
             warnings(ui, "bake warnings", &report.warnings);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_tenth_of_the_error_is_as_far_down_as_the_next_tenth() {
-        let pass = |seconds, error| BakePass { seconds, error, rays: 0 };
+        let pass = |seconds, error| BakePass { seconds, error, error_of_mean: error, rays: 0 };
         let curve: Vec<[f32; 2]> = convergence(&[pass(1.0, 0.5), pass(2.0, 0.05), pass(4.0, 0.005)]).collect();
         for ([x, y], expected) in curve.into_iter().zip([[0.25, 1.0], [0.5, 0.5], [1.0, 0.0]]) {
             assert!((x - expected[0]).abs() < 1e-5 && (y - expected[1]).abs() < 1e-5, "{x} {y}");

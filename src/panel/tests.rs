@@ -395,7 +395,12 @@ fn clicks_choose_what_draws_pages_that_follow_their_lights_and_the_panel_says_wh
 #[test]
 fn the_panel_says_how_far_a_bake_has_converged() {
     let mut screen = Screen::new(());
-    let passes = [(1.5, 0.2), (6.0, 0.034)].map(|(seconds, error)| BakePass { seconds, error, rays: 1000 });
+    let passes = [(1.5, 0.2), (6.0, 0.034)].map(|(seconds, error)| BakePass {
+        seconds,
+        error,
+        error_of_mean: error,
+        rays: 1000,
+    });
     screen.app.insert_resource(BakeConvergence { passes: passes.to_vec() });
     assert!(screen.find("error about 3.4 % after 2 passes, 6.0 s").is_some());
 }

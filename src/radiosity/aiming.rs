@@ -32,14 +32,14 @@ impl<'a> Aiming<'a> {
         Self { elements, near: OnceCell::new() }
     }
 
-    /// How many samples each half of each element should have, where most have `samples` and a standard error of
-    /// `tolerance` lux is good enough.
+    /// How many samples each half of each element should have, where most have `samples` and the standard error in
+    /// `tolerance`, lux, is good enough: none where that is infinite, and the same for all where there are none.
     ///
     /// The other half decides, since deciding by one's own spread would prefer samples that happened to look calm, and
     /// bias the mean. Its neighbours count as one sample more: the first samples all miss a lamp of which an element
     /// sees a sliver, and look as calm as can be, but then its neighbours see the lamp's edge.
-    pub fn deal(&self, halves: &[Accumulators; HALVES], samples: u32, tolerance: f32) -> [Vec<u32>; HALVES] {
-        if tolerance <= 0.0 {
+    pub fn deal(&self, halves: &[Accumulators; HALVES], samples: u32, tolerance: &[f32]) -> [Vec<u32>; HALVES] {
+        if tolerance.is_empty() {
             return core::array::from_fn(|_| vec![samples; self.elements.len()]);
         }
         let near = self.near.get_or_init(|| Cells::new(self.elements, NEAR_TEXELS));
@@ -51,7 +51,7 @@ impl<'a> Aiming<'a> {
                 let (members, sum) = cells[near.of_element[element] as usize];
                 let count = sums.aimed_count as f32;
                 let variance = (variances[element] * count + sum / members as f32) / (count + 1.0);
-                samples_for(variance, samples, tolerance)
+                samples_for(variance, samples, tolerance[element])
             };
             other.par_iter().enumerate().map(wanted).collect()
         })
@@ -66,6 +66,9 @@ fn variance(sums: &Sums) -> f32 {
 }
 
 fn samples_for(variance: f32, samples: u32, tolerance: f32) -> u32 {
+    if tolerance == f32::INFINITY {
+        return 0;
+    }
     // The squared error of stratified points shrinks faster than with their number, by about its power of 1.5.
     let needed = (variance / (tolerance * tolerance)).powf(2.0 / 3.0).min(1e6) as u32;
     let least = if needed < samples / CALM { samples / LEAST_PART } else { samples };
@@ -98,7 +101,10 @@ mod tests {
             let dark = Sums { aimed_count: count, ..Sums::default() };
             let sums = (0..32).map(|element| if (1..16).contains(&element) { lit } else { dark }).collect();
             let of = |sums| Accumulators { sums, ..Accumulators::new(32) };
-            let [first, second] = aiming.deal(&[of(vec![dark; 32]), of(sums)], 16, 0.01);
+            let mut tolerance = [0.01; 32];
+            tolerance[31] = f32::INFINITY;
+            let [mut first, mut second] = aiming.deal(&[of(vec![dark; 32]), of(sums)], 16, &tolerance);
+            assert_eq!([&mut first, &mut second].map(|samples| samples.pop()), [Some(0); 2], "exact enough already");
             assert!(second.iter().all(|&samples| samples == 4), "by what the first half has seen: {second:?}");
             first
         };

@@ -20,10 +20,10 @@ const MOST_GROWTH: u32 = 8;
 const MOST_RAYS: u32 = 1 << 22;
 
 /// Rays are dealt in such bundles, for sequences of points fill space evenly a few at a time.
-const BUNDLE: u32 = 8;
+pub(super) const BUNDLE: u32 = 8;
 
-/// The share of the mean number of rays that every element gets, however calm its neighbours look: a few differences may
-/// happen to be small, and no texel is to be left behind.
+/// The share of the mean number of rays that every element that takes part gets, however calm its neighbors look: a few
+/// differences may happen to be small, and no texel is to be left behind.
 const LEAST_SHARE: f32 = 0.5;
 
 /// The share of the mean number of rays that an element has while none has found a point of it in the open, and the most
@@ -42,20 +42,23 @@ impl Allotment {
         Self { near: Cells::new(elements, NEAR_TEXELS), wide: Cells::new(elements, WIDE_TEXELS) }
     }
 
-    /// How many more rays each half of each element gets, `mean` on average, such that the squared error over all area
-    /// becomes least: in the end, rays in proportion to the spread that one ray has there (Neyman 1934).
-    pub fn deal(&self, elements: &Elements, halves: &[Vec<Reading>; HALVES], content: Content, mean: u32) -> Vec<u32> {
+    /// Deals more rays to each half of each element, such that the squared error over all area becomes least: in the
+    /// end, rays in proportion to the spread that one ray has there (Neyman 1934).
+    pub fn deal(&self, elements: &Elements, halves: &[Vec<Reading>; HALVES], content: Content, of: &Deal) -> Vec<u32> {
         let [first, second] = halves;
         let open: Vec<f32> =
             first.iter().zip(second).map(|(a, b)| 0.5 * (a.visible_fraction + b.visible_fraction)).collect();
-        let wanted: Vec<f32> = (self.variances(halves, content).iter().enumerate())
+        let wanted: Vec<f32> = (self.variances(halves, content, of.adaptation).iter().enumerate())
             .map(|(element, variance)| (elements.area[element] * open[element] * variance).sqrt())
             .collect();
         let have = |element: usize| first[element].gathered;
-        let all_rays: u64 = first.iter().map(|reading| u64::from(reading.gathered)).sum();
-        let least = (all_rays as f32 / wanted.len().max(1) as f32 + mean as f32) * LEAST_SHARE;
+        let takes_part = |element: &usize| (of.takes_part)(*element) && open[*element] > 0.0;
+        let (count, all_rays) = (0..wanted.len())
+            .filter(takes_part)
+            .fold((0u64, 0u64), |(count, rays), element| (count + 1, rays + u64::from(have(element))));
+        let least = (all_rays + of.rays) as f32 / count.max(1) as f32 * LEAST_SHARE;
         let more = |scale: f32, element: usize| {
-            if open[element] == 0.0 {
+            if !takes_part(&element) {
                 return 0;
             }
             let most = have(element).saturating_mul(MOST_GROWTH).min(MOST_RAYS);
@@ -64,25 +67,25 @@ impl Allotment {
         };
         let total =
             |scale: f32| (0..wanted.len()).into_par_iter().map(|element| u64::from(more(scale, element))).sum::<u64>();
-        let goal = u64::from(mean) * wanted.len() as u64;
         // Bisection on the exponent of the scale.
         let (mut low, mut high) = (-60.0f32, 60.0f32);
         for _ in 0..24 {
             let middle = 0.5 * (low + high);
-            if total(middle.exp2()) > goal { high = middle } else { low = middle }
+            if total(middle.exp2()) > of.rays { high = middle } else { low = middle }
         }
         (0..wanted.len()).map(|element| more(low.exp2(), element)).collect()
     }
 
-    /// The variance of one ray's light at each element, by what the halves of its neighbours differ in. Its own
-    /// difference is left out: deciding by it would prefer samples that happen to look calm, and bias the mean.
-    fn variances(&self, [first, second]: &[Vec<Reading>; HALVES], content: Content) -> Vec<f32> {
+    /// The variance of one ray's light at each element, relative to its adaptation level, by what the halves of its
+    /// neighbors differ in. Its own difference is left out: deciding by it would prefer samples that happen to look calm,
+    /// and bias the mean. The level holds its own light as well, as one of some sixteen elements.
+    fn variances(&self, [first, second]: &[Vec<Reading>; HALVES], content: Content, adaptation: &[f32]) -> Vec<f32> {
         let gathered = |reading: &Reading| match content {
             Content::Full => reading.met + reading.indirect,
             Content::Indirect => reading.indirect,
         };
-        let squares: Vec<f32> = (first.par_iter().zip(second))
-            .map(|(a, b)| luminance(gathered(a) - gathered(b)).powi(2) * a.gathered as f32)
+        let squares: Vec<f32> = (first.par_iter().zip(second).zip(adaptation))
+            .map(|((a, b), level)| (luminance(gathered(a) - gathered(b)) / level).powi(2) * a.gathered as f32)
             .collect();
         let (near, wide) = (self.near.sums(&squares), self.wide.sums(&squares));
         let everywhere = squares.iter().map(|&square| f64::from(square)).sum::<f64>() / squares.len().max(1) as f64;
@@ -99,6 +102,16 @@ impl Allotment {
             })
             .collect()
     }
+}
+
+/// Rays that are to be dealt out.
+pub(super) struct Deal<'a> {
+    /// Adaptation level of each element, lux: errors count relative to it.
+    pub adaptation: &'a [f32],
+    /// True for elements that may get some.
+    pub takes_part: &'a (dyn Fn(usize) -> bool + Sync),
+    /// Rays of either half of all elements together, about.
+    pub rays: u64,
 }
 
 /// Deals rays to elements that are buried as far as either half has found, where others will have `mean` of them: the first
@@ -140,12 +153,30 @@ mod tests {
             half
         };
         let halves = [half(1.0), half(-1.0)];
-        let rays = Allotment::new(&elements).deal(&elements, &halves, Content::Full, 64);
+        let deal = |takes_part: &(dyn Fn(usize) -> bool + Sync), adaptation: &[f32]| {
+            let of = Deal { adaptation, takes_part, rays: 64 * elements.len() as u64 };
+            Allotment::new(&elements).deal(&elements, &halves, Content::Full, &of)
+        };
+        let level = vec![10.0; elements.len()];
+        let rays = deal(&|_| true, &level);
         assert_eq!(rays[count], 0);
         // At least half of the mean of 128, and nine times as many by their spread but for what the first have already.
         assert!(rays[..count].iter().all(|&rays| rays == 0), "{:?}", &rays[..4]);
         assert!(rays[count + 1..].iter().all(|&rays| (120..=128).contains(&rays)), "{:?}", &rays[count..count + 4]);
         assert!(rays.iter().map(|&rays| u64::from(rays)).sum::<u64>() <= 64 * elements.len() as u64);
+
+        // The first square is as noisy for an eye that is adapted to a ninth of the light.
+        let dim: Vec<f32> =
+            (0..elements.len()).map(|element| if element < count { 10.0 / 9.0 } else { 10.0 }).collect();
+        let rays = deal(&|_| true, &dim);
+        assert!(
+            (56..=64).contains(&rays[0]) && (56..=64).contains(&rays[count + 1]),
+            "{} {}",
+            rays[0],
+            rays[count + 1]
+        );
+        let rays = deal(&|element| element < count, &level);
+        assert!(rays[..count].iter().all(|&rays| rays > 100) && rays[count..].iter().all(|&rays| rays == 0));
     }
 
     #[test]

@@ -25,14 +25,15 @@ pub enum StepError {
 /// A batch of work over all elements, for both halves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Aims rays at emitters until each element has `samples` of them, and up to sixteen times as many where the
-    /// other half of it and of its neighbours says that the standard error is above `tolerance` lux. Elements whose samples are all alike have
-    /// enough with a quarter.
+    /// Aims rays at emitters until each element has `samples` of them, and up to sixteen times as many where the other
+    /// half of it and of its neighbors says that the standard error is above `tolerance`. Elements whose samples are all
+    /// alike have enough with a quarter.
     Direct {
         /// Samples most elements have afterwards, at least.
         samples: u32,
-        /// Standard error in lux that more samples are worth.
-        tolerance: f32,
+        /// Standard error of each element, lux, that more samples are worth: infinite for those that have enough, empty
+        /// to give all of them `samples`.
+        tolerance: Arc<[f32]>,
     },
     /// Traces gather rays.
     Gather {
@@ -45,6 +46,8 @@ pub enum Step {
     Iterate {
         /// Stored rays an element that the iteration reads, at least, if there are as many.
         rays: u32,
+        /// Adaptation level of each element, lux, which changes are compared with.
+        adaptation: Arc<[f32]>,
         /// Most bounces of indirect light; `None` follows them until nothing is left.
         bounces: Option<u32>,
     },
@@ -53,6 +56,9 @@ pub enum Step {
     Shoot {
         /// The part of each element that rays meet: of surfaces in the very same place one sends light out.
         shown: Arc<[f32]>,
+        /// Adaptation level of each element, lux. Rays from dim surroundings carry less power, so that dim rooms are
+        /// shot through by as many rays as sunlit ground.
+        adaptation: Arc<[f32]>,
         /// Most bounces of indirect light; `None` follows them until nothing is left.
         bounces: Option<u32>,
     },

@@ -34,6 +34,15 @@ impl Cells {
         Self { count: numbers.len(), of_element }
     }
 
+    /// The elements of each cell, in order.
+    pub fn members(&self) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); self.count];
+        for (element, &cell) in (0..).zip(&self.of_element) {
+            members[cell as usize].push(element);
+        }
+        members
+    }
+
     /// How many members each cell has, and the sum of their values.
     pub fn sums(&self, values: &[f32]) -> Vec<(u32, f32)> {
         let mut sums = vec![(0, 0.0); self.count];

@@ -27,19 +27,20 @@ pub trait Sweeps {
 
 /// What a sweep did.
 pub struct Sweep {
-    /// Sum of the elements' absolute changes, weighted by area, per channel.
+    /// Sum of the elements' absolute changes, per channel, weighted by area over adaptation level: a change counts in a
+    /// dim room for as much as it would be seen there.
     pub change: DVec3,
-    /// Sum of their radiosities, weighted by area.
+    /// Sum of their radiosities with the same weights.
     pub total: DVec3,
 }
 
 /// The fewest storing steps, told by how many hits each has stored, that have so many rays an element together.
 pub fn steps_to_read(stored: impl Iterator<Item = u64>, elements: usize, rays: u32) -> usize {
-    let mut have = 0;
+    let (mut have, enough) = (0, u64::from(rays) * elements as u64);
     stored
         .take_while(|hits| {
-            let is_needed = have < u64::from(rays);
-            have += hits / elements as u64;
+            let is_needed = have < enough;
+            have += hits;
             is_needed
         })
         .count()

@@ -6,43 +6,24 @@
 //! step from coarse to fine is about twice the error that remains).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
 use super::backend::{Reading, StepError, TransportBackend};
+use super::bands::{Bands, Judged};
 use super::{Content, HALVES};
 use crate::lightmap::{ElementId, Elements, Texel};
 use crate::scene::luminance;
 
-/// Errors relative to the mean irradiance, that of all light: area-weighted root mean squares of luminance.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The errors of a solution.
+#[derive(Clone, Debug, Default)]
 pub struct Estimate {
-    /// Noise of direct light found by aimed rays.
-    pub aimed: f32,
-    /// Noise of all light that gather rays brought.
-    pub gathered: f32,
-    /// Noise of the whole.
-    pub noise: f32,
-    /// Error of taking elements for evenly bright.
-    pub discretisation: f32,
-    /// Area-weighted mean luminance of all light, lux.
-    pub mean: f32,
-    /// All light over the light that is judged: above one where others follow its bounces.
-    pub all_light: f32,
-}
-
-impl Estimate {
-    /// The error of the whole.
-    pub fn total(&self) -> f32 {
-        self.noise.hypot(self.discretisation)
-    }
-
-    /// The same errors where all light is so many times the light that was judged.
-    pub fn over(self, all_light: f32) -> Self {
-        let [aimed, gathered, noise] = [self.aimed, self.gathered, self.noise].map(|error| error / all_light);
-        Self { aimed, gathered, noise, mean: self.mean * all_light, all_light, ..self }
-    }
+    /// As one, relative to the mean light.
+    pub whole: Judged,
+    /// By bands of brightness, relative to the light nearby.
+    pub local: Judged,
 }
 
 /// The part of a reading that the pages will show.
@@ -53,59 +34,25 @@ pub(super) fn delivered(reading: &Reading, content: Content) -> Vec3 {
     }
 }
 
-/// Judges the halves by their differences.
-pub(super) fn estimate(areas: &[f32], halves: &[Vec<Reading>; HALVES], content: Content) -> Estimate {
+/// Judges the halves of a solution by their differences. `areas` are those that texels show. The error of the whole is
+/// relative to the mean `irradiance`, luminance in lux; those of bands are relative to `adaptation`, lux.
+pub(super) fn estimate(
+    areas: &[f32],
+    adaptation: Arc<[f32]>,
+    irradiance: &[f32],
+    halves: &[Vec<Reading>; HALVES],
+    content: Content,
+) -> (Estimate, Vec<f32>) {
     let [first, second] = halves;
-    let mut weight_sum = 0.0f64;
-    let mut mean = 0.0f64;
-    let mut squares = [0.0f64; 3];
-    for (area, (a, b)) in areas.iter().zip(first.iter().zip(second)) {
-        let weight = f64::from(area * 0.5 * (a.visible_fraction + b.visible_fraction));
-        weight_sum += weight;
-        mean += weight * f64::from(0.5 * luminance(delivered(a, content) + delivered(b, content)));
-        let aimed = if content == Content::Full { a.aimed - b.aimed } else { Vec3::ZERO };
-        let whole = delivered(a, content) - delivered(b, content);
-        for (square, difference) in squares.iter_mut().zip([aimed, whole - aimed, whole]) {
-            *square += weight * f64::from(0.5 * luminance(difference)).powi(2);
-        }
-    }
-    if mean <= 0.0 {
-        return Estimate::default();
-    }
-    // Few differences tell little, and may happen to be small: about two standard deviations of the estimate are added.
-    let caution = 1.0 + 2.0 / (areas.len() as f64).sqrt();
-    let [aimed, gathered, noise] = squares.map(|square| (caution * (square * weight_sum).sqrt() / mean) as f32);
-    Estimate { aimed, gathered, noise, discretisation: 0.0, mean: (mean / weight_sum) as f32, all_light: 1.0 }
-}
-
-/// The largest part of its light that a bounce may bring to the next.
-const MOST_REFLECTED: f64 = 0.95;
-
-/// All light over the light that is there before it bounces.
-///
-/// The first bounce is known: what elements reflect, less what escapes. Those after it are taken for a geometric series,
-/// whose ratio is that of the first bounce, or that of even light where this is smaller: rather too little light than too
-/// much, since errors are allowed in proportion to it.
-pub(super) fn all_light(elements: &Elements, halves: &[Vec<Reading>; HALVES], bounces: Option<u32>) -> f32 {
-    let [first, second] = halves;
-    let (mut light, mut first_bounce, mut area, mut bounce_of_even_light) = (0.0, 0.0, 0.0, 0.0);
-    for (element, (a, b)) in first.iter().zip(second).enumerate() {
-        let reading = mean_reading(a, b);
-        let visible = f64::from(elements.area[element] * reading.visible_fraction);
-        let staying = visible * f64::from(1.0 - reading.lost);
-        let reflectance = elements.reflectance[element];
-        light += visible * f64::from(luminance(reading.total()));
-        first_bounce += staying * f64::from(luminance(reflectance * reading.total()));
-        area += visible;
-        bounce_of_even_light += staying * f64::from(luminance(reflectance));
-    }
-    if light <= 0.0 {
-        return 1.0;
-    }
-    let first = first_bounce / light;
-    let ratio = first.min(bounce_of_even_light / area).min(MOST_REFLECTED);
-    let bounces = bounces.map_or(0.0, |bounces| ratio.powf(f64::from(bounces)));
-    (1.0 + first * (1.0 - bounces) / (1.0 - ratio)) as f32
+    let open = |(area, (a, b)): (&f32, (&Reading, &Reading))| area * 0.5 * (a.visible_fraction + b.visible_fraction);
+    let weights: Vec<f32> = areas.iter().zip(first.iter().zip(second)).map(open).collect();
+    let (light, area) = weights.iter().zip(irradiance).fold((0.0, 0.0), |(light, area), (weight, irradiance)| {
+        (light + f64::from(*weight) * f64::from(*irradiance), area + f64::from(*weight))
+    });
+    let mean = if light > 0.0 { (light / area) as f32 } else { f32::INFINITY };
+    let whole = Bands::whole(mean, weights.len()).judge(&weights, halves, content);
+    let local = Bands::new(adaptation, &weights).judge(&weights, halves, content);
+    (Estimate { whole, local }, weights)
 }
 
 /// Groups elements two by two texels: for each element the number of its group. What is left of texels that other
@@ -156,22 +103,17 @@ impl Groups {
 /// How much of the difference between coarse and fine elements remains as error of the fine ones.
 const REMAINING: f32 = 0.5;
 
-/// Relative error of taking elements for evenly bright, judged by groups of two by two.
+/// Errors of taking elements for evenly bright, lux, one an element, judged by groups of two by two.
 pub(super) fn discretisation(
     backend: &dyn TransportBackend,
     elements: &Elements,
     groups: &Groups,
     half: &[Reading],
-    mean: f32,
-) -> Result<f32, StepError> {
+) -> Result<Vec<f32>, StepError> {
     let radiosity = backend.radiosity(0);
     let fine = backend.apply(0, &radiosity)?;
     let coarse = backend.apply(0, &groups.coarsen(elements, half, &radiosity))?;
-    let (squares, weights) = fine.iter().zip(&coarse).enumerate().fold((0.0f64, 0.0f64), |sums, (element, pair)| {
-        let weight = f64::from(elements.area[element] * half[element].visible_fraction);
-        (sums.0 + weight * f64::from(luminance(*pair.0 - *pair.1)).powi(2), sums.1 + weight)
-    });
-    Ok(if mean > 0.0 && weights > 0.0 { REMAINING * ((squares / weights).sqrt() as f32) / mean } else { 0.0 })
+    Ok(fine.iter().zip(&coarse).map(|(fine, coarse)| REMAINING * luminance(*fine - *coarse).abs()).collect())
 }
 
 /// How much more indirect light arrives than leaves, relative to what leaves.
@@ -220,15 +162,19 @@ pub(super) fn merge(halves: &[Vec<Reading>; HALVES], content: Content) -> (Vec<R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::radiosity::test_scene::{TestScene, grey};
 
     #[test]
     fn halves_that_agree_have_no_noise_and_unlit_ones_no_nan() {
         let reading = |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, ..Reading::default() };
-        let lit = estimate(&[1.0; 4], &[vec![reading(2.0); 4], vec![reading(2.0); 4]], Content::Full);
-        assert_eq!((lit.noise, lit.mean), (0.0, 2.0));
-        let unlit = estimate(&[1.0; 4], &[vec![reading(0.0); 4], vec![reading(0.0); 4]], Content::Full);
-        assert_eq!(unlit, Estimate::default());
+        let judge = |light: f32| {
+            let halves = [vec![reading(light); 4], vec![reading(light); 4]];
+            estimate(&[1.0; 4], [light.max(1e-20); 4].into(), &[light; 4], &halves, Content::Full).0
+        };
+        for light in [2.0, 0.0] {
+            let found = judge(light);
+            assert_eq!((found.whole.error(), found.local.error(), found.local.bands.len()), (0.0, 0.0, 1), "{found:?}");
+        }
+        assert_eq!(judge(2.0).local.bands[0].light, 2.0);
     }
 
     #[test]
@@ -236,36 +182,11 @@ mod tests {
         let reading = |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, ..Reading::default() };
         let pair = |a, b| [[reading(a), reading(b)]; 5_000].concat();
         let halves = [pair(9.0, 11.0), pair(11.0, 9.0)];
-        let found = estimate(&[1.0; 10_000], &halves, Content::Full);
-        assert!((found.noise - 0.1).abs() < 2e-3 && (found.aimed - 0.1).abs() < 2e-3, "{found:?}");
-        assert_eq!(found.gathered, 0.0);
-    }
-
-    #[test]
-    fn all_light_is_a_geometric_series_of_what_is_reflected_and_stays() {
-        let mut test = TestScene::default();
-        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
-        test.quad(Vec3::Y, Vec3::Z, Vec3::X, [2; 2], grey(0.9));
-        let elements = test.elements();
-        let all = |[grey, white]: [f32; 2], lost: f32, bounces: Option<u32>| {
-            let reading =
-                |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, lost, ..Reading::default() };
-            let half = [[reading(grey); 4], [reading(white); 4]].concat();
-            all_light(&elements, &[half.clone(), half], bounces)
-        };
-        for (light, lost, bounces, expected) in [
-            // Even light is reflected by 0.7.
-            ([1.0, 1.0], 0.0, None, 1.0 / 0.3),
-            ([1.0, 1.0], 0.0, Some(2), 1.0 + 0.7 + 0.49),
-            ([1.0, 1.0], 0.0, Some(0), 1.0),
-            ([1.0, 1.0], 0.5, None, 1.0 / 0.65),
-            // On grey alone it counts as reflected by grey alone, on white alone by white first and both then.
-            ([1.0, 0.0], 0.0, None, 2.0),
-            ([0.0, 1.0], 0.0, None, 1.0 + 0.9 / 0.3),
-            ([0.0, 0.0], 0.0, None, 1.0),
-        ] {
-            let found = all(light, lost, bounces);
-            assert!((found / expected - 1.0).abs() < 1e-4, "{found} instead of {expected}");
+        let light = vec![10.0; 10_000];
+        let (found, _) = estimate(&[1.0; 10_000], light.clone().into(), &light, &halves, Content::Full);
+        for band in [found.whole.bands[0], found.local.bands[0]] {
+            assert!((band.noise - 0.1).abs() < 2.1e-3 && (band.aimed - 0.1).abs() < 2.1e-3, "{band:?}");
+            assert_eq!(band.gathered, 0.0);
         }
     }
 }

@@ -29,6 +29,7 @@ mod accumulators;
 mod aiming;
 mod allot;
 mod backend;
+mod bands;
 mod blocks;
 mod cells;
 mod converge;
@@ -38,6 +39,7 @@ mod form_factor;
 pub mod low_rank;
 mod partial;
 mod passes;
+mod plan;
 mod progress_share;
 mod progressive;
 mod residual;
@@ -47,6 +49,7 @@ mod shooting;
 mod shown;
 mod solve;
 mod subscenes;
+mod surroundings;
 
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
 pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
@@ -59,6 +62,7 @@ pub use subscenes::{
     CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution,
 };
 
+pub(crate) use bands::say_lux;
 pub(crate) use passes::storable_rays;
 pub(crate) use progressive::{MOST_PATCHES, most_mask_bytes_on_their_way};
 
@@ -68,7 +72,7 @@ pub(crate) use {
     converge::{Sweep, Sweeps, converge, steps_to_read},
     cpu::MOST_BOUNCES,
     seeds::{Stage, seed_of_allocation, seed_of_stage},
-    shooting::{Bounce, Landed, ONE, shoot_half},
+    shooting::{Bounce, Landed, ONE, Weights, shoot_half},
     subscenes::CHANNELS,
 };
 
@@ -78,6 +82,8 @@ mod cie171;
 mod closed_forms;
 #[cfg(test)]
 mod cross_checks;
+#[cfg(test)]
+mod local_error;
 #[cfg(test)]
 pub(crate) mod test_scene;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -20,22 +20,28 @@ const FORMAT: u32 = 6;
 pub struct Ledger {
     /// Rays traced.
     pub rays: u64,
+    /// Those among them that passes for bands of brightness traced.
+    pub local_rays: u64,
     /// Passes finished.
     pub passes: u32,
-    /// Samples of direct light that each element has at least.
+    /// Samples of direct light that the last pass for the whole scene gave most elements.
     pub light_samples: u32,
-    /// Gather rays of each element.
+    /// Gather rays of each element, on average.
     pub gather_rays: u32,
     /// Those among them whose hits are stored.
     pub stored_rays: u32,
-    /// Standard error in lux that more samples of direct light were worth.
+    /// Standard error that more samples of direct light were worth, relative to the mean light.
     pub light_tolerance: f32,
+    /// The same in bands of brightness, relative to their adaptation levels.
+    pub local_tolerance: f32,
     /// Most iterations that any pass took.
     pub iterations: u32,
     /// Share of the reflected power that was not followed to its end.
     pub unshot: f32,
     /// How the solver follows bounces.
     pub following: u32,
+    /// Samples of direct light that the last pass for bands of brightness gave most of their elements.
+    pub local_samples: u32,
 }
 
 /// Where progressive refinement is: what patches' receivers have, patch after patch.
@@ -63,6 +69,10 @@ pub struct Rounds {
     pub count: u32,
     /// Rays that they traced.
     pub traced: u64,
+    /// Those among them of rounds for bands of brightness.
+    pub local: u64,
+    /// True when the round that is under way is such a one.
+    pub is_local: bool,
     /// Rays of either half of each element in the round that is under way; none between rounds.
     pub rays: Vec<u32>,
     /// What either half found in it, lux: of the first elements, as far as it is.
@@ -85,7 +95,9 @@ impl Rounds {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.count.to_le_bytes())?;
-        out.write_all(&self.traced.to_le_bytes())?;
+        for number in [self.traced, self.local, self.is_local.into()] {
+            out.write_all(&number.to_le_bytes())?;
+        }
         for (rays, found) in [(&self.rays, &self.now), (&self.last_rays, &self.last)] {
             write_slice(out, rays)?;
             write_slice(out, found)?;
@@ -97,6 +109,8 @@ impl Rounds {
         Ok(Self {
             count: read_one(rest)?,
             traced: read_one(rest)?,
+            local: read_one(rest)?,
+            is_local: read_one::<u64>(rest)? != 0,
             rays: read_slice(rest)?,
             now: read_slice(rest)?,
             last_rays: read_slice(rest)?,

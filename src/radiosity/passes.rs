@@ -6,34 +6,25 @@ use std::time::Instant;
 
 use glam::Vec3;
 
-use super::allot::{Allotment, ask_the_buried_again};
+use super::allot::{Allotment, Deal, ask_the_buried_again};
 use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
-use super::cpu::MOST_BOUNCES;
+use super::bands::{Bands, say_hopeless, shown_areas, worst};
+use super::cpu::{MOST_BOUNCES, Transport};
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
+use super::plan::{Aim, FIRST_RAYS, Gather, MOST_RAYS, Plan, Planner};
 use super::progress_share::ProgressShare;
 use super::shown::Covers;
 use super::solve::{LightSoFar, Pass, SolveError, SolveObserver};
-use super::{HALVES, Method, Solution, SolverSettings};
+use super::surroundings::Surroundings;
+use super::{Content, HALVES, Method, Solution, SolverSettings};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::scene::{Scene, luminance};
 
-/// Samples of direct light and gather rays of the first pass, for each half of an element.
+/// Samples of direct light of the first pass, for each half of an element.
 const FIRST_SAMPLES: u32 = 8;
-const FIRST_RAYS: u32 = 16;
-
-/// Gather rays that one pass adds at most, so that it ends soon and error and time are looked at again: so many, or a
-/// power of two below a quarter of what there are.
-const MOST_RAYS_A_PASS: u32 = 128;
-
-/// Gather rays of each half of an element after which the solver gives up on the error that was asked for.
-const MOST_RAYS: u32 = 1 << 17;
-
-/// Samples of direct light of each half of an element after which the solver gives up on the error that was asked for:
-/// a lamp that touches a wall is never smooth.
-const MOST_LIGHT_SAMPLES: u32 = 1 << 14;
 
 /// Stored rays that iterations read; more of them would lose nothing but time.
 const ITERATED_RAYS: u32 = 128;
@@ -61,8 +52,12 @@ enum Following {
 /// Runs passes on a backend.
 pub(super) struct Passes<'a> {
     backend: &'a mut dyn TransportBackend,
+    scene: &'a Scene,
     elements: &'a Elements,
     settings: &'a SolverSettings,
+    surroundings: Surroundings,
+    /// The area of each element that texels show.
+    shown_areas: Vec<f32>,
     fingerprint: [u8; 32],
     following: Following,
     /// The part of each element that rays meet; empty where nothing is shot.
@@ -80,14 +75,15 @@ impl<'a> Passes<'a> {
     /// Starts anew, or from a checkpoint.
     ///
     /// # Errors
-    /// When the checkpoint belongs to another bake, or the backend's device fails.
+    /// When the monitor cancels, the checkpoint belongs to another bake, or the backend's device fails.
     pub fn new(
         backend: &'a mut dyn TransportBackend,
-        scene: &Scene,
+        scene: &'a Scene,
         world: &dyn RayQuery,
         elements: &'a Elements,
         settings: &'a SolverSettings,
         resume: Option<Partial<'_>>,
+        monitor: &dyn Monitor,
     ) -> Result<Self, SolveError> {
         let storable_rays = storable_rays(elements.len(), settings.memory_mib);
         let mut warnings = Vec::new();
@@ -111,10 +107,14 @@ impl<'a> Passes<'a> {
             Following::Iterating | Following::Nothing | Following::Paths => Vec::new(),
         };
         let ledger = Ledger { following: following as u32, ..Ledger::default() };
+        let surroundings = Surroundings::new(&Transport::new(scene, world, elements, settings.seed), monitor)?;
         let mut passes = Self {
             backend,
+            scene,
             elements,
             settings,
+            surroundings,
+            shown_areas: shown_areas(elements),
             fingerprint: fingerprint(scene, elements, settings),
             following,
             shown: shown.into(),
@@ -157,15 +157,31 @@ impl<'a> Passes<'a> {
             let estimate = self.estimate(&readings)?;
             self.finish_pass(&readings, &estimate, observer, traced_before)?;
             traced_before = self.ledger.rays;
-            let plan = self.plan(&estimate);
-            if plan.is_empty() || !clock.allows(&self.ledger, plan.rays(self.elements.len())) {
+            let planner = Planner { settings: self.settings, ledger: &self.ledger };
+            let plan = planner.plan(&estimate);
+            if plan.is_empty() || !clock.allows(&self.ledger, plan.rays()) {
                 self.report_shortfall(&estimate, plan.is_empty());
                 observer.progress(1.0);
                 return self.finish(&readings, &estimate);
             }
-            progress = progress.next(self.remaining_share(&estimate));
-            self.run_pass(&plan, &readings, &progress)?;
+            progress = progress.next(planner.remaining_share(&plan));
+            self.run_pass(&plan, &estimate, &readings, &progress)?;
+            if self.ledger.rays == traced_before && plan.aim.is_none() {
+                // Nothing would change from here on.
+                self.report_shortfall(&estimate, true);
+                return self.finish(&readings, &estimate);
+            }
         }
+    }
+
+    /// The light that eyes are adapted to.
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// The area of each element that texels show.
+    pub fn shown_areas(&self) -> &[f32] {
+        &self.shown_areas
     }
 
     /// The solution that is known so far.
@@ -178,20 +194,21 @@ impl<'a> Passes<'a> {
         }
         let readings = [self.read(0)?, self.read(1)?];
         let estimate = self.estimate(&readings)?;
+        self.report_shortfall(&estimate, true);
         self.finish(&readings, &estimate)
     }
 
     fn first_pass(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
-        self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: 0.0 }, monitor)?;
+        self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: [].into() }, monitor)?;
         self.ledger.light_samples = FIRST_SAMPLES;
         match self.following {
             Following::Iterating => {
                 self.gather_evenly(FIRST_RAYS, Hits::Store, monitor)?;
-                self.iterate(monitor)?;
+                self.iterate(self.foreseen()?, monitor)?;
             }
             Following::Shooting => {
                 self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?;
-                self.shoot(monitor)?;
+                self.shoot(self.foreseen()?, monitor)?;
                 self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
             }
             Following::Nothing => self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?,
@@ -203,32 +220,47 @@ impl<'a> Passes<'a> {
 
     fn run_pass(
         &mut self,
-        plan: &Plan,
+        plan: &Plan<'_>,
+        estimate: &Estimate,
         readings: &[Vec<Reading>; HALVES],
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
-        if let Some((samples, tolerance)) = plan.direct {
-            self.run(&Step::Direct { samples, tolerance }, monitor)?;
-            self.ledger.light_samples = samples;
-            self.ledger.light_tolerance = tolerance;
+        let traced_before = self.ledger.rays;
+        let levels = &plan.judged.grouping;
+        if let Some(Aim { samples, tolerance, ref bands }) = plan.aim {
+            let of =
+                |(level, band): (&f32, &u8)| if bands[usize::from(*band)] { tolerance * level } else { f32::INFINITY };
+            let each = levels.adaptation.iter().zip(&levels.of_element).map(of).collect();
+            self.run(&Step::Direct { samples, tolerance: each }, monitor)?;
+            if plan.is_local {
+                (self.ledger.local_samples, self.ledger.local_tolerance) = (samples, tolerance);
+            } else {
+                (self.ledger.light_samples, self.ledger.light_tolerance) = (samples, tolerance);
+            }
         }
-        let mean = plan.gather_rays;
-        match self.following {
-            _ if mean == 0 => {}
-            // What was shot is as noisy for all.
-            Following::Shooting => {
-                self.shoot(monitor)?;
-                self.gather_where_open(mean, readings, Hits::Read, monitor)?;
+        let adaptation = &self.levels_of_transport(estimate, readings);
+        if let Some(gather) = &plan.gather {
+            let mean = gather.mean(self.elements.len());
+            match self.following {
+                // The noise of shooting is alike for all.
+                Following::Shooting => {
+                    self.shoot(adaptation.clone(), monitor)?;
+                    self.gather_where_open(gather, levels, readings, monitor)?;
+                }
+                Following::Iterating => {
+                    let stores = self.ledger.stored_rays + mean <= self.storable_rays;
+                    let hits = if stores { Hits::Store } else { Hits::Read };
+                    self.gather_where_noisy(gather, levels, readings, hits, monitor)?;
+                }
+                Following::Nothing => self.gather_where_noisy(gather, levels, readings, Hits::Forget, monitor)?,
+                Following::Paths => self.gather_where_noisy(gather, levels, readings, self.paths(), monitor)?,
             }
-            Following::Iterating => {
-                let stores = self.ledger.stored_rays + mean <= self.storable_rays;
-                self.gather_where_noisy(mean, readings, if stores { Hits::Store } else { Hits::Read }, monitor)?;
-            }
-            Following::Nothing => self.gather_where_noisy(mean, readings, Hits::Forget, monitor)?,
-            Following::Paths => self.gather_where_noisy(mean, readings, self.paths(), monitor)?,
         }
         if self.following == Following::Iterating {
-            self.iterate(monitor)?;
+            self.iterate(adaptation.clone(), monitor)?;
+        }
+        if plan.is_local {
+            self.ledger.local_rays += self.ledger.rays - traced_before;
         }
         self.ledger.passes += 1;
         Ok(())
@@ -248,8 +280,8 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    fn shoot(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
-        self.run(&Step::Shoot { shown: self.shown.clone(), bounces: self.settings.bounces }, monitor)
+    fn shoot(&mut self, adaptation: Arc<[f32]>, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        self.run(&Step::Shoot { shown: self.shown.clone(), adaptation, bounces: self.settings.bounces }, monitor)
     }
 
     /// Traces the same number of rays for each element.
@@ -257,29 +289,38 @@ impl<'a> Passes<'a> {
         self.gather(vec![each; self.elements.len()], each, hits, monitor)
     }
 
-    /// Traces the same number of rays for each element that light reaches, and few for others.
+    /// Traces the same number of rays for each element of the bands that light reaches, and few for others.
     fn gather_where_open(
         &mut self,
-        each: u32,
+        gather: &Gather,
+        levels: &Bands,
         readings: &[Vec<Reading>; HALVES],
-        hits: Hits,
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
-        let mut rays = vec![each; self.elements.len()];
-        ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + each);
-        self.gather(rays, each, hits, monitor)
+        let mean = gather.mean(self.elements.len());
+        let of = |band: &u8| if gather.bands[usize::from(*band)] { gather.each } else { 0 };
+        let mut rays: Vec<u32> = levels.of_element.iter().map(of).collect();
+        ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + mean);
+        self.gather(rays, mean, Hits::Read, monitor)
     }
 
-    /// Traces most rays for elements among noisy neighbours, `mean` on average.
+    /// Traces most rays for elements of the bands that are among noisy neighbors.
     fn gather_where_noisy(
         &mut self,
-        mean: u32,
+        gather: &Gather,
+        levels: &Bands,
         readings: &[Vec<Reading>; HALVES],
         hits: Hits,
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
+        let mean = gather.mean(self.elements.len());
+        let deal = Deal {
+            adaptation: &levels.adaptation,
+            takes_part: &|element| gather.bands[usize::from(levels.of_element[element])],
+            rays: gather.rays(),
+        };
         let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
-        let mut rays = allotment.deal(self.elements, readings, self.settings.content, mean);
+        let mut rays = allotment.deal(self.elements, readings, self.settings.content, &deal);
         ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + mean);
         self.gather(rays, mean, hits, monitor)
     }
@@ -293,10 +334,10 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    fn iterate(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
+    fn iterate(&mut self, adaptation: Arc<[f32]>, monitor: &dyn Monitor) -> Result<(), SolveError> {
         let few = (FEW_HITS / self.elements.len()) as u32;
         let rays = ITERATED_RAYS.max(few);
-        self.run(&Step::Iterate { rays, bounces: self.settings.bounces }, &Silent(monitor))
+        self.run(&Step::Iterate { rays, adaptation, bounces: self.settings.bounces }, &Silent(monitor))
     }
 
     fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
@@ -308,14 +349,50 @@ impl<'a> Passes<'a> {
         Ok(readings)
     }
 
-    fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Result<Estimate, StepError> {
-        let mut estimate = estimate::estimate(&self.elements.area, readings, self.settings.content);
-        if self.following == Following::Nothing {
-            estimate = estimate.over(estimate::all_light(self.elements, readings, self.settings.bounces));
+    /// Adaptation levels before any bounce has been followed.
+    fn foreseen(&self) -> Result<Arc<[f32]>, StepError> {
+        let (visible, light) = self.light(&[self.read(0)?, self.read(1)?], Content::Full, true);
+        Ok(self.surroundings.adaptation(self.elements, &visible, &light))
+    }
+
+    /// Adaptation levels by all light, which transport is weighed by: a surface may send out much light and get none of
+    /// the kind that is delivered.
+    fn levels_of_transport(&self, estimate: &Estimate, readings: &[Vec<Reading>; HALVES]) -> Arc<[f32]> {
+        match self.settings.content {
+            Content::Full => estimate.local.grouping.adaptation.clone(),
+            Content::Indirect => {
+                let (visible, light) = self.light(readings, Content::Full, false);
+                self.surroundings.adaptation(self.elements, &visible, &light)
+            }
         }
+    }
+
+    /// The open part of each element and its light, luminance in lux; `foresees` adds about as much as bounces will bring.
+    fn light(
+        &self,
+        [first, second]: &[Vec<Reading>; HALVES],
+        content: Content,
+        foresees: bool,
+    ) -> (Vec<f32>, Vec<f32>) {
+        let merged: Vec<Reading> = first.iter().zip(second).map(|(a, b)| estimate::mean_reading(a, b)).collect();
+        let visible: Vec<f32> = merged.iter().map(|reading| reading.visible_fraction).collect();
+        let light: Vec<f32> =
+            merged.iter().map(|reading| luminance(estimate::delivered(reading, content)).max(0.0)).collect();
+        let bounces = self.settings.bounces;
+        let light = if foresees { self.surroundings.foresee(self.elements, &visible, &light, bounces) } else { light };
+        (visible, light)
+    }
+
+    fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Result<Estimate, StepError> {
+        let foresees = self.following == Following::Nothing;
+        let (visible, light) = self.light(readings, self.settings.content, foresees);
+        let adaptation = self.surroundings.adaptation(self.elements, &visible, &light);
+        let (mut estimate, weights) =
+            estimate::estimate(&self.shown_areas, adaptation, &light, readings, self.settings.content);
         if self.ledger.stored_rays > 0 {
-            estimate.discretisation =
-                estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0], estimate.mean)?;
+            let errors = estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0])?;
+            estimate.whole.add_discretisation(&weights, &errors);
+            estimate.local.add_discretisation(&weights, &errors);
         }
         Ok(estimate)
     }
@@ -341,7 +418,8 @@ impl<'a> Passes<'a> {
         }
         let pass = Pass {
             number: self.ledger.passes,
-            error: estimate.total(),
+            error: estimate.local.error(),
+            error_of_mean: estimate.whole.error(),
             gather_rays: self.ledger.gather_rays * HALVES as u32,
             rays: self.ledger.rays,
         };
@@ -350,60 +428,26 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    /// The noise that leaves the whole error at what was asked for, as far as that can be had.
-    fn noise_goal(&self, estimate: &Estimate) -> f32 {
-        let goal = self.settings.error;
-        (goal * goal - estimate.discretisation * estimate.discretisation).max(0.25 * goal * goal).sqrt()
-    }
-
-    /// What the next pass is to do: nothing when the error is small enough.
-    ///
-    /// Light found by aimed rays and by gather rays may each have half of the noise's square.
-    fn plan(&self, estimate: &Estimate) -> Plan {
-        let goal = self.noise_goal(estimate);
-        let mut plan = Plan::default();
-        if estimate.noise <= goal {
-            return plan;
-        }
-        let share = goal * core::f32::consts::FRAC_1_SQRT_2;
-        let aimed_is_worse = estimate.aimed > estimate.gathered;
-        let can_aim = self.ledger.light_samples < MOST_LIGHT_SAMPLES;
-        let can_gather = self.ledger.gather_rays < MOST_RAYS;
-        if can_aim && (estimate.aimed > share || aimed_is_worse) {
-            let tolerance = match self.ledger.light_tolerance {
-                0.0 => goal * estimate.mean,
-                before => 0.5 * before,
-            };
-            plan.direct = Some((self.ledger.light_samples * 2, tolerance));
-        }
-        if can_gather && (estimate.gathered > share || !aimed_is_worse) {
-            let rays = self.ledger.gather_rays;
-            plan.gather_rays = rays.min(MOST_RAYS_A_PASS.max(1 << (rays / 4).ilog2()));
-        }
-        plan
-    }
-
-    /// The share of what is left to do that the next pass will have done; noise shrinks a little faster than with the
-    /// root of the rays.
-    fn remaining_share(&self, estimate: &Estimate) -> f32 {
-        let more = (estimate.noise / self.noise_goal(estimate)).max(1.0).powf(1.0 / 0.75);
-        (1.0 / (more - 1.0)).clamp(0.02, 0.9)
-    }
-
     fn report_shortfall(&mut self, estimate: &Estimate, gave_up: bool) {
         let asked = self.settings.error;
-        if self.following == Following::Nothing {
-            // Whoever follows bounces says how good all is together.
-        } else if estimate.discretisation > asked {
+        self.warnings.extend(say_hopeless(&estimate.local.bands, self.scene, self.elements, asked));
+        // Whoever follows bounces says how good all is together.
+        let is_judged_here = self.following != Following::Nothing;
+        let Some(whole) = estimate.whole.bands.first().filter(|_| is_judged_here) else { return };
+        if whole.discretisation > asked {
             self.warnings.push(format!(
                 "the texels are too coarse for an error of {asked}: evenly bright texels alone cost about {:.3}; raise the \
                  density",
-                estimate.discretisation
+                whole.discretisation
             ));
-        } else if estimate.total() > asked * 1.05 {
-            let why = if gave_up { "the most rays that a texel may get" } else { "the time limit" };
+        } else if whole.total() > asked * 1.05 {
+            let why = match gave_up {
+                false => "the time limit",
+                true if whole.is_hopeless() => "a sensible number of rays",
+                true => "the most rays that a texel may get",
+            };
             self.warnings
-                .push(format!("the error of {asked} was not reached within {why}: it is {:.3}", estimate.total()));
+                .push(format!("the error of {asked} was not reached within {why}: it is {:.3}", whole.total()));
         }
     }
 
@@ -443,8 +487,9 @@ impl<'a> Passes<'a> {
             halves,
             visible_fraction,
             standard_error,
-            // A solution claims its error over its own light.
-            error_estimate: estimate.total() * estimate.all_light,
+            error_estimate: estimate.local.error(),
+            worst_irradiance: worst(&estimate.local.bands).map_or(0.0, |band| band.light),
+            error_of_mean: estimate.whole.error(),
             energy_balance: estimate::energy_balance(&*self.backend, self.elements, readings),
             unshot: self.ledger.unshot,
             iterations: self.ledger.iterations,
@@ -468,27 +513,6 @@ pub fn storable_rays(elements: usize, memory_mib: u32) -> u32 {
     let rays = bytes / (HALVES * elements.max(1) * size_of::<u32>()) as u64;
     let rays = u32::try_from(rays).unwrap_or(u32::MAX).min(MOST_RAYS);
     if rays == 0 { 0 } else { 1 << rays.ilog2() }
-}
-
-/// What a pass adds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Plan {
-    /// Samples of direct light that each element has afterwards, and the standard error that more are worth.
-    direct: Option<(u32, f32)>,
-    /// More gather rays for each half of an element.
-    gather_rays: u32,
-}
-
-impl Plan {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// About how many rays the pass will trace.
-    fn rays(&self, elements: usize) -> u64 {
-        let each = self.gather_rays + self.direct.map_or(0, |(samples, _)| samples);
-        u64::from(each) * (elements * HALVES) as u64
-    }
 }
 
 /// Whether there is time for another pass.

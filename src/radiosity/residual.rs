@@ -37,6 +37,9 @@ pub(super) struct Claim<'a> {
     pub direct: &'a [Vec3],
     pub indirect: &'a [Vec3],
     pub visible: &'a [f32],
+    /// The level that an element's irradiance is relative to in [`Residual::local`], lux: infinite for elements that do not
+    /// count there. Empty where nobody asks for it.
+    pub adaptation: &'a [f32],
     /// Rays that check either half of an element, a power of two.
     pub rays: u32,
 }
@@ -50,6 +53,8 @@ pub(super) struct Residual {
     pub standard_error: f32,
     /// Of the irradiance that one bounce of the solution brings, lux.
     pub bounce: f32,
+    /// The same relative to the adaptation levels.
+    pub local: f32,
     /// Mean of the irradiance that is claimed less what is found, lux.
     pub surplus: f32,
 }
@@ -72,10 +77,16 @@ pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monit
     let differences = differences(transport, claim, &choose(&weights), monitor)?;
     let of_radiosity = Spread::of(differences.iter().map(|found| found.weighed_by(reflectance[found.element])));
     let of_bounce = Spread::of(differences.iter().map(|found| found.weighed_by(Vec3::ONE)));
+    let relative = |found: &Difference| {
+        let level = claim.adaptation.get(found.element).copied().filter(|level| level.is_finite())?;
+        Some(found.weighed_by(Vec3::splat(1.0 / level)))
+    };
+    let local = Spread::of(differences.iter().filter_map(relative));
     Ok(Residual {
         relative: (of_radiosity.rms() / first_bounce) as f32,
         standard_error: ((of_radiosity.upper_rms() - of_radiosity.rms()) / first_bounce) as f32,
         bounce: of_bounce.rms() as f32,
+        local: local.rms() as f32,
         surplus: of_bounce.mean as f32,
     })
 }

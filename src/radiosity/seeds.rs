@@ -12,6 +12,7 @@ pub(crate) enum Stage {
     Allocate,
     Check,
     Correct,
+    Survey,
 }
 
 /// The seed with which a half allots its rays, another each time that it shoots.

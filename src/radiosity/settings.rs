@@ -44,8 +44,10 @@ pub struct SolverSettings {
     pub method: Method,
     /// Which light to deliver.
     pub content: Content,
-    /// Wanted error: area-weighted RMS of the irradiance error over the mean irradiance. Lower values reduce noise at
-    /// a cost that grows with the inverse square or a little less.
+    /// Wanted error. It is reached by the whole scene, relative to its mean irradiance, and then by each of the bands of
+    /// brightness that [`Solution::error_estimate`] tells of, relative to the light nearby, as far as a quarter as many
+    /// rays again reach, or 2,048 of each element up to eight million if that is more. Lower values reduce noise at a cost
+    /// that grows with the inverse square or a little less.
     pub error: f32,
     /// Most seconds to spend; passes stop when they are over.
     pub time_seconds: Option<f32>,
@@ -116,8 +118,16 @@ pub struct Solution {
     pub visible_fraction: Vec<f32>,
     /// Standard error of the sum of both, luminance, lux, one an element.
     pub standard_error: Vec<f32>,
-    /// Estimated area-weighted RMS error over mean irradiance.
+    /// Estimated error of the worst band of brightness.
+    ///
+    /// The error of each texel is divided by its adaptation level: the mean irradiance around it, or a tenth of the mean
+    /// irradiance of the surfaces that it sees, if that is more; at least a hundred-thousandth of the scene's mean. Texels
+    /// are sorted by this level into bands two photographic stops wide. The error of a band is the area-weighted RMS.
     pub error_estimate: f32,
+    /// The mean adaptation level of that band, lux.
+    pub worst_irradiance: f32,
+    /// Estimated error of the whole scene: area-weighted RMS error of irradiance over its mean.
+    pub error_of_mean: f32,
     /// Residual of the radiosity equation (`000` 2.13) as judged by rays that the solver has not used, whose noise is
     /// removed: area-weighted RMS over the first bounce, of luminance. Zero where the number of bounces was limited.
     pub residual: f32,

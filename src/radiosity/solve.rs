@@ -47,8 +47,10 @@ impl From<StepError> for SolveError {
 pub struct Pass {
     /// How many passes have been done.
     pub number: u32,
-    /// Estimated area-weighted RMS error over mean irradiance.
+    /// Estimated error, as [`Solution::error_estimate`] is.
     pub error: f32,
+    /// Estimated error of the whole scene, as [`Solution::error_of_mean`] is.
+    pub error_of_mean: f32,
     /// Gather rays of each element so far.
     pub gather_rays: u32,
     /// Rays traced so far.
@@ -142,7 +144,7 @@ pub fn solve_with(
     match settings.method {
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
         Method::Gather | Method::Stochastic | Method::Path => {
-            let solution = Passes::new(backend, scene, world, elements, settings, resume)?.solve(observer)?;
+            let solution = Passes::new(backend, scene, world, elements, settings, resume, observer)?.solve(observer)?;
             judged(scene, world, elements, settings, solution, observer)
         }
     }
@@ -163,6 +165,6 @@ fn judged(
     let transport = Transport::new(scene, world, elements, settings.seed);
     let Solution { ref direct, ref indirect, visible_fraction: ref visible, .. } = solution;
     let rays = rays_for(solution.rays, elements.len());
-    let found = residual(&transport, &Claim { direct, indirect, visible, rays }, monitor)?;
+    let found = residual(&transport, &Claim { direct, indirect, visible, adaptation: &[], rays }, monitor)?;
     Ok(Solution { residual: found.relative, residual_standard_error: found.standard_error, ..solution })
 }

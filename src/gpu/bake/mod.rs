@@ -30,8 +30,8 @@ use crate::kdtree::Preset;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::{
-    Accumulators, Aiming, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, converge,
-    seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
+    Accumulators, Aiming, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, Weights,
+    converge, seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
 };
 use crate::scene::Scene;
 
@@ -72,7 +72,7 @@ impl<'a> GpuBackend<'a> {
         })
     }
 
-    fn direct(&mut self, samples: u32, tolerance: f32, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+    fn direct(&mut self, samples: u32, tolerance: &[f32], monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         let wanted = self.aiming.deal(&self.halves, samples, tolerance);
         for (half, wanted) in wanted.iter().enumerate() {
@@ -130,7 +130,14 @@ impl<'a> GpuBackend<'a> {
         Ok(report)
     }
 
-    fn iterate(&mut self, rays: u32, bounces: Option<u32>, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+    fn iterate(
+        &mut self,
+        rays: u32,
+        adaptation: &[f32],
+        bounces: Option<u32>,
+        monitor: &dyn Monitor,
+    ) -> Result<StepReport, StepError> {
+        let weights: Vec<f32> = self.elements.area.iter().zip(adaptation).map(|(area, level)| area / level).collect();
         let mut report = StepReport::default();
         for half in 0..HALVES {
             let known = &self.halves[half];
@@ -140,7 +147,8 @@ impl<'a> GpuBackend<'a> {
             let steps = steps_to_read(self.stored[half].iter().map(DeviceHits::len), count, rays);
             let stored = &self.stored[half][..steps];
             let product = Product { gpu: self.gpu, kernels: &self.rays.kernels, stored, elements: count };
-            let mut radiosities = Radiosities::new(product, self.elements, &sources, start, monitor)?;
+            let mut radiosities =
+                Radiosities::new(product, &weights, &self.elements.reflectance, &sources, start, monitor)?;
             report.join(converge(&mut radiosities, bounces)?);
             let solved = radiosities.read()?;
             let known = &mut self.halves[half].radiosity[..count];
@@ -149,7 +157,12 @@ impl<'a> GpuBackend<'a> {
         Ok(report)
     }
 
-    fn shoot(&mut self, shown: &[f32], bounces: Option<u32>, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
+    fn shoot(
+        &mut self,
+        weights: Weights,
+        bounces: Option<u32>,
+        monitor: &dyn Monitor,
+    ) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         for (half, accumulators) in self.halves.iter_mut().enumerate() {
             let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
@@ -161,7 +174,7 @@ impl<'a> GpuBackend<'a> {
                 monitor,
             };
             let seed = seed_of_allocation(self.seed, half, accumulators.shots);
-            report.join(shoot_half(self.elements, shown, accumulators, bounces, seed, |bounce| shots.land(bounce))?);
+            report.join(shoot_half(self.elements, weights, accumulators, bounces, seed, |bounce| shots.land(bounce))?);
         }
         Ok(report)
     }
@@ -176,11 +189,11 @@ impl TransportBackend for GpuBackend<'_> {
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         monitor.check()?;
         match step {
-            Step::Direct { samples, tolerance } => self.direct(*samples, *tolerance, monitor),
+            Step::Direct { samples, tolerance } => self.direct(*samples, tolerance, monitor),
             Step::Gather { rays, hits } => self.gather(rays, *hits, monitor),
             Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0), .. } => Ok(StepReport::default()),
-            Step::Iterate { rays, bounces } => self.iterate(*rays, *bounces, monitor),
-            Step::Shoot { shown, bounces } => self.shoot(shown, *bounces, monitor),
+            Step::Iterate { rays, adaptation, bounces } => self.iterate(*rays, adaptation, *bounces, monitor),
+            Step::Shoot { shown, adaptation, bounces } => self.shoot(Weights { shown, adaptation }, *bounces, monitor),
         }
     }
 

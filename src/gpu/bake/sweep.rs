@@ -8,7 +8,6 @@ use super::super::kernel::dispatch;
 use super::super::{Gpu, GpuFault};
 use super::kernels::Kernels;
 use super::stored::{Chunk, DeviceHits};
-use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::{StepError, Sweep, Sweeps};
 
@@ -84,21 +83,21 @@ pub(super) struct Radiosities<'a> {
 }
 
 impl<'a> Radiosities<'a> {
-    /// Starts from some radiosities; `sources` is what elements reflect of direct light.
+    /// Starts from some radiosities; `weights` are those of changes, `sources` is what elements reflect of direct light.
     pub fn new(
         product: Product<'a>,
-        elements: &Elements,
+        weights: &[f32],
+        reflectance: &[Vec3],
         sources: &[Vec3],
         start: impl Iterator<Item = Vec3>,
         monitor: &'a dyn Monitor,
     ) -> Result<Self, GpuFault> {
         let gpu = product.gpu;
         let start = padded(start);
-        let source = |(element, source): (usize, &Vec3)| {
-            [source.extend(elements.area[element]), elements.reflectance[element].extend(0.0)]
-        };
+        let source =
+            |(element, source): (usize, &Vec3)| [source.extend(weights[element]), reflectance[element].extend(0.0)];
         let sources: Vec<[Vec4; 2]> = sources.iter().enumerate().map(source).collect();
-        let groups = elements.len().div_ceil(64) as u64;
+        let groups = reflectance.len().div_ceil(64) as u64;
         let unused = || gpu.empty_storage("nothing", 0);
         Ok(Self {
             current: gpu.storage("radiosities", &start)?,

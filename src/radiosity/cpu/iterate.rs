@@ -19,6 +19,7 @@ pub(super) fn run(
     elements: &Elements,
     halves: &mut [Accumulators; HALVES],
     rays: u32,
+    adaptation: &[f32],
     bounces: Option<u32>,
     monitor: &dyn Monitor,
 ) -> Result<StepReport, StepError> {
@@ -29,7 +30,7 @@ pub(super) fn run(
         let current = padded(half.start_of_iteration(&sources, bounces).into_iter());
         let next = padded(core::iter::repeat_n(Vec3::ZERO, sources.len()));
         let operator = Operator::new(half, rays);
-        let mut radiosities = Radiosities { elements, operator, sources, current, next, monitor };
+        let mut radiosities = Radiosities { elements, adaptation, operator, sources, current, next, monitor };
         report.join(converge(&mut radiosities, bounces)?);
         half.radiosity = radiosities.current;
     }
@@ -38,6 +39,8 @@ pub(super) fn run(
 
 struct Radiosities<'a> {
     elements: &'a Elements,
+    /// Adaptation level of each element, lux.
+    adaptation: &'a [f32],
     operator: Operator<'a>,
     sources: Vec<Vec3>,
     current: Vec<Vec4>,
@@ -47,7 +50,7 @@ struct Radiosities<'a> {
 
 impl Sweeps for Radiosities<'_> {
     fn sweep(&mut self) -> Result<Sweep, StepError> {
-        let Self { elements, operator, sources, current, next, monitor } = self;
+        let Self { elements, adaptation, operator, sources, current, next, monitor } = self;
         let next = &mut next[..sources.len()];
         next.fill(Vec4::ZERO);
         operator.apply(current, next, *monitor)?;
@@ -58,10 +61,10 @@ impl Sweeps for Radiosities<'_> {
                 let mut sweep = Sweep { change: DVec3::ZERO, total: DVec3::ZERO };
                 for (offset, next) in next.iter_mut().enumerate() {
                     let element = chunk * SWEEP + offset;
-                    let (area, reflectance) = (f64::from(elements.area[element]), elements.reflectance[element]);
-                    let radiosity = sources[element] + reflectance * next.xyz();
-                    sweep.change += (radiosity - current[element].xyz()).abs().as_dvec3() * area;
-                    sweep.total += radiosity.as_dvec3() * area;
+                    let weight = f64::from(elements.area[element]) / f64::from(adaptation[element]);
+                    let radiosity = sources[element] + elements.reflectance[element] * next.xyz();
+                    sweep.change += (radiosity - current[element].xyz()).abs().as_dvec3() * weight;
+                    sweep.total += radiosity.as_dvec3() * weight;
                     *next = radiosity.extend(0.0);
                 }
                 sweep
@@ -73,7 +76,9 @@ impl Sweeps for Radiosities<'_> {
 
     fn extrapolate(&mut self, series: Vec3) -> Result<(), StepError> {
         let series = series.extend(0.0);
-        self.next.par_iter_mut().zip(&self.current).for_each(|(next, current)| *next += (*next - current) * series);
+        // A series that overshoots takes no element below darkness.
+        let extrapolated = |next: Vec4, current: Vec4| (next + (next - current) * series).max(Vec4::ZERO);
+        self.next.par_iter_mut().zip(&self.current).for_each(|(next, current)| *next = extrapolated(*next, *current));
         Ok(())
     }
 

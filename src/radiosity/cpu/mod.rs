@@ -19,6 +19,7 @@ pub(crate) use self::transport::MOST_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
 use super::aiming::Aiming;
 use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
+use super::shooting::Weights;
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
@@ -49,15 +50,18 @@ impl TransportBackend for CpuBackend<'_> {
         monitor.check()?;
         match step {
             Step::Direct { samples, tolerance } => {
-                let wanted = self.aiming.deal(&self.halves, *samples, *tolerance);
+                let wanted = self.aiming.deal(&self.halves, *samples, tolerance);
                 direct::run(&self.transport, &mut self.halves, &wanted, monitor)
             }
             Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays, *hits, monitor),
             Step::Iterate { bounces: Some(0), .. } | Step::Shoot { bounces: Some(0), .. } => Ok(StepReport::default()),
-            Step::Iterate { rays, bounces } => {
-                iterate::run(self.transport.elements, &mut self.halves, *rays, *bounces, monitor)
+            Step::Iterate { rays, adaptation, bounces } => {
+                iterate::run(self.transport.elements, &mut self.halves, *rays, adaptation, *bounces, monitor)
             }
-            Step::Shoot { shown, bounces } => shoot::run(&self.transport, &mut self.halves, shown, *bounces, monitor),
+            Step::Shoot { shown, adaptation, bounces } => {
+                let weights = Weights { shown, adaptation };
+                shoot::run(&self.transport, &mut self.halves, weights, *bounces, monitor)
+            }
         }
     }
 

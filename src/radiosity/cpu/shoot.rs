@@ -13,14 +13,14 @@ use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
 use crate::progress::Monitor;
 use crate::radiosity::backend::StepError;
 use crate::radiosity::seeds::{Stage, seed_of_allocation};
-use crate::radiosity::shooting::{Bounce, Landed, ONE, TRIES, shoot_half};
+use crate::radiosity::shooting::{Bounce, Landed, ONE, TRIES, Weights, shoot_half};
 use crate::radiosity::{Accumulators, HALVES};
 use crate::scene::Chances;
 
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
-    shown: &[f32],
+    weights: Weights,
     bounces: Option<u32>,
     monitor: &dyn Monitor,
 ) -> Result<StepReport, StepError> {
@@ -28,7 +28,7 @@ pub(super) fn run(
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
         let seed = seed_of_allocation(transport.seed, half, accumulators.shots);
-        let one = shoot_half(transport.elements, shown, accumulators, bounces, seed, |bounce| {
+        let one = shoot_half(transport.elements, weights, accumulators, bounces, seed, |bounce| {
             Iteration { transport, half, suspect: &suspect, bounce }.run(monitor)
         })?;
         report.join(one);
@@ -46,7 +46,7 @@ struct Iteration<'a> {
 
 impl Iteration<'_> {
     fn run(&self, monitor: &dyn Monitor) -> Result<Landed, StepError> {
-        let Bounce { seed, unshot, allotment } = self.bounce;
+        let Bounce { seed, unshot, allotment, .. } = self.bounce;
         let arrived: Vec<[AtomicU64; 3]> = (0..unshot.len()).map(|_| Default::default()).collect();
         let traced = AtomicU64::new(0);
         (0..unshot.len()).into_par_iter().with_min_len(TILE).try_for_each(|element| {

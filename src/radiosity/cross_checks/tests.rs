@@ -230,9 +230,9 @@ fn in_a_furnished_room_photons_and_all_shipped_solvers_agree() {
             "habitacion, {} elements, photons against {method}: {difference:.4}, noise {noise:.4}, mean {mean:.4}, the \
              solver's own estimate {:.4}",
             room.len(),
-            solution.error_estimate
+            solution.error_of_mean
         );
         assert!((mean - 1.0).abs() < 0.01, "{method}: {mean}");
-        assert!(difference < 1.2 * noise.hypot(f64::from(solution.error_estimate)), "{method}: {difference}");
+        assert!(difference < 1.2 * noise.hypot(f64::from(solution.error_of_mean)), "{method}: {difference}");
     }
 }

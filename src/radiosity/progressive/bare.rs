@@ -7,6 +7,8 @@ use super::groups::Groups;
 use super::patches::{Facet, Patch};
 use super::receivers::{Receiver, ReceiverId, Response};
 use crate::geometry::SurfaceId;
+use crate::geometry::sampling::cosine_hemisphere;
+use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::SurfacePoint;
 use crate::scene::{Scene, Sides};
 
@@ -101,10 +103,29 @@ impl Pieces {
             self.receivers.push(Receiver::new(&point, points));
             let covers = place.covers();
             let shown = if covers.hide(surface, &point, None) { 0.0 } else { covers.opacity(surface, &point) };
-            self.responses.push(Response { reflectance, area, shown });
+            let weight = weight_around(place, &point);
+            self.responses.push(Response { reflectance, area, shown, weight });
             self.patches.push(patch);
         }
     }
+}
+
+/// Rays that look for elements whose light a bare piece reflects.
+const LOOKS: u32 = 8;
+
+/// The weight of power around a point of a surface without texels: the mean over the elements that it sees.
+fn weight_around(place: Place, point: &SurfacePoint) -> f32 {
+    if place.weights.is_empty() {
+        return 1.0;
+    }
+    let points = OwenSobol::new(0);
+    let weight = |index: u32| {
+        let [u, v, ..] = points.point(index);
+        let hit = place.world.closest(&point.ray(cosine_hemisphere(point.geometric_normal, Vec2::new(u, v))))?;
+        Some(place.weights[place.elements.element_at(&hit)?.index()])
+    };
+    let (sum, count) = (0..LOOKS).filter_map(weight).fold((0.0, 0), |(sum, count), weight| (sum + weight, count + 1));
+    if count > 0 { sum / count as f32 } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -124,7 +145,7 @@ mod tests {
         let found = |test: &TestScene| {
             let (elements, world) = (test.elements(), BruteForce::new(&test.scene));
             let visible = vec![1.0; elements.len()];
-            pieces(Place { scene: &test.scene, world: &world, elements: &elements, visible: &visible })
+            pieces(Place { scene: &test.scene, world: &world, elements: &elements, visible: &visible, weights: &[] })
         };
         let Pieces { patches, receivers, responses } = found(&test);
         assert_eq!([patches.len(); 2], [receivers.len(), responses.len()]);

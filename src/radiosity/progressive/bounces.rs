@@ -1,5 +1,6 @@
 //! From direct light to a solution: shots, what corrects them, and how good both together are.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use glam::Vec3;
@@ -12,11 +13,14 @@ use super::{MOST_CANDIDATES, Options, Place, Refine};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor};
+use crate::radiosity::backend::Reading;
+use crate::radiosity::bands::{Band, Judged, say_hopeless, worst};
 use crate::radiosity::cpu::Transport;
+use crate::radiosity::estimate::{Estimate, estimate};
 use crate::radiosity::partial::{Partial, Rounds, Shots};
 use crate::radiosity::passes::Passes;
 use crate::radiosity::progress_share::ProgressShare;
-use crate::radiosity::residual::{Claim, MANY_RAYS, rays_for, residual};
+use crate::radiosity::residual::{Claim, MANY_RAYS, Residual, rays_for, residual};
 use crate::radiosity::{Content, HALVES, LightSoFar, Solution, SolveError, SolveObserver, SolverSettings, StepError};
 use crate::scene::{Scene, luminance};
 
@@ -50,7 +54,8 @@ impl Bounces<'_> {
         let Self { scene, world, elements, settings, ref lit, .. } = self;
         let reflected = |index: usize| elements.reflectance[index] * (lit.direct[index] + lit.indirect[index]);
         let sources: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
-        let place = Place { scene, world, elements, visible: &lit.visible_fraction };
+        let weights = self.weights();
+        let place = Place { scene, world, elements, visible: &lit.visible_fraction, weights: &weights };
         let options = Options {
             most_candidates: MOST_CANDIDATES,
             noise: (VISIBILITY_SHARE * settings.error).max(LEAST_VISIBILITY_ERROR),
@@ -67,6 +72,32 @@ impl Bounces<'_> {
             Some(found) => self.complete(found, observer)?,
             None => with_shortfall(self.lit, settings),
         })
+    }
+
+    /// The weight of each element's power: as much more as its surroundings are dimmer than the mean.
+    fn weights(&self) -> Vec<f32> {
+        let Self { elements, lit, .. } = self;
+        let visible = &lit.visible_fraction;
+        let direct: Vec<f32> = lit.direct.iter().zip(&lit.indirect).map(|(a, b)| luminance(*a + *b).max(0.0)).collect();
+        let surroundings = self.passes.surroundings();
+        let light = surroundings.foresee(elements, visible, &direct, None);
+        let adaptation = surroundings.adaptation(elements, visible, &light);
+        let mean = mean_over(elements, visible, &|index| Vec3::splat(adaptation[index]));
+        adaptation.iter().map(|level| mean / level).collect()
+    }
+
+    /// The light that is wanted of each element, luminance in lux.
+    fn wanted(&self, indirect: &[Vec3]) -> Vec<f32> {
+        let wanted = |(direct, indirect): (&Vec3, &Vec3)| match self.settings.content {
+            Content::Full => luminance(*direct + *indirect).max(0.0),
+            Content::Indirect => luminance(*indirect).max(0.0),
+        };
+        self.lit.direct.iter().zip(indirect).map(wanted).collect()
+    }
+
+    /// Adaptation levels by the light that is wanted, lux.
+    fn adaptation(&self, irradiance: &[f32]) -> Arc<[f32]> {
+        self.passes.surroundings().adaptation(self.elements, &self.lit.visible_fraction, irradiance)
     }
 
     /// Follows direct light; `None` when there is none.
@@ -94,7 +125,15 @@ impl Bounces<'_> {
             }
             let indirect = sum(&self.lit.indirect, &refinement.received());
             let Solution { direct, visible_fraction: visible, .. } = &self.lit;
-            let light = Light { direct, indirect: &indirect, visible, content: settings.content };
+            let irradiance = self.wanted(&indirect);
+            let light = Light {
+                direct,
+                indirect: &indirect,
+                visible,
+                adaptation: self.adaptation(&irradiance),
+                irradiance: &irradiance,
+                shown_areas: self.passes.shown_areas(),
+            };
             let Some(share) = correction.begin(&light) else { break End::Done };
             part = part.next(share);
             if !self.correct(refinement, &mut correction, &light, &part)? {
@@ -104,6 +143,7 @@ impl Bounces<'_> {
         Ok(Some(Found {
             received: refinement.received(),
             halves: correction.rounds().last.clone(),
+            gathered: correction.rounds().last_rays.clone(),
             end,
             // Light on its way counts in full, and what of it has been reflected already counts again.
             unshot: way.share_of(refinement.unshot_power()) as f32,
@@ -182,61 +222,100 @@ impl Bounces<'_> {
 
     /// Joins direct light and what was shot, and judges both.
     fn complete(self, shot: Found, monitor: &dyn Monitor) -> Result<Solution, Cancelled> {
-        let Self { scene, world, elements, settings, lit, .. } = self;
-        let received = &shot.received;
-        let mean = |light: &dyn Fn(usize) -> Vec3| mean_over(elements, &lit.visible_fraction, light);
-        let brought = mean(&|index| received[index]);
-        let indirect = sum(&lit.indirect, received);
-        let (direct, visible) = (&lit.direct, &lit.visible_fraction);
-        let rays = lit.rays + shot.rays;
-        // Where the end came early, more of them would take yet more time.
-        let checks = match shot.end {
-            End::Done => rays_for(rays, elements.len()).max(MANY_RAYS),
-            End::TimeOver | End::Endless => MANY_RAYS,
-        };
-        let claim = Claim { direct, indirect: &indirect, visible, rays: checks };
-        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim, monitor)?;
-        let direct_error = match settings.content {
-            Content::Full => lit.error_estimate * mean(&|index| lit.direct[index] + lit.indirect[index]),
-            Content::Indirect => 0.0,
-        };
-        let delivered = match settings.content {
-            Content::Full => mean(&|index| lit.direct[index] + indirect[index]),
-            Content::Indirect => mean(&|index| indirect[index]),
-        };
-        let noise = |element: usize, half: usize| {
-            shot.halves.get(element).map_or(Vec3::ZERO, |found| 0.5 * (found[half] - found[1 - half]))
-        };
-        let half = |half: usize| {
-            let of = |element: usize| match settings.content {
-                Content::Full => lit.halves[half][element] + received[element] + noise(element, half),
-                Content::Indirect => indirect[element] + noise(element, half),
-            };
-            (0..elements.len()).map(of).collect::<Vec<_>>()
-        };
-        let halves = [half(0), half(1)];
-        let noise_of_bounces = shot.noise(elements, &lit.visible_fraction);
+        let indirect = sum(&self.lit.indirect, &shot.received);
+        let halves = self.halves(&shot, &indirect);
+        let judged = self.judge(&shot, &indirect, monitor)?;
+        let Self { scene, elements, settings, lit, .. } = self;
+        let brought = mean_over(elements, &lit.visible_fraction, &|index| shot.received[index]);
         let error = |element: usize| 0.5 * luminance(halves[0][element] - halves[1][element]).abs();
         let standard_error = (0..elements.len()).map(error).collect();
-        let bounce_error = residual.bounce.max(noise_of_bounces);
-        let error_estimate = direct_error.hypot(bounce_error) / delivered.max(f32::MIN_POSITIVE);
+        let Accuracy { bands, residual, of_mean } = judged;
+        let (error_estimate, worst_irradiance) = worst(&bands).map_or((0.0, 0.0), |band| (band.total(), band.light));
         let mut warnings = lit.warnings;
-        warnings.extend(shot.end.warning(settings, error_estimate, shot.unshot));
+        if warnings.is_empty() {
+            // Direct light names such places already.
+            warnings.extend(say_hopeless(&bands, scene, elements, settings.error));
+        }
+        warnings.extend(shot.end.warning(settings, of_mean, shot.unshot));
         Ok(Solution {
             indirect,
             halves,
             standard_error,
             error_estimate,
+            worst_irradiance,
+            error_of_mean: of_mean,
             warnings,
             residual: residual.relative,
             residual_standard_error: residual.standard_error,
             energy_balance: residual.surplus / (brought - residual.surplus).max(f32::MIN_POSITIVE),
             unshot: shot.unshot,
             iterations: shot.shots,
-            rays,
+            rays: lit.rays + shot.rays,
             ..lit
         })
     }
+
+    /// Irradiance of the light that is wanted, as either half of the rays found it, lux.
+    fn halves(&self, shot: &Found, indirect: &[Vec3]) -> [Vec<Vec3>; HALVES] {
+        let Self { elements, settings, ref lit, .. } = *self;
+        let half = |half: usize| {
+            let of = |element: usize| match settings.content {
+                Content::Full => lit.halves[half][element] + shot.received[element] + shot.noise(element, half),
+                Content::Indirect => indirect[element] + shot.noise(element, half),
+            };
+            (0..elements.len()).map(of).collect::<Vec<_>>()
+        };
+        [half(0), half(1)]
+    }
+
+    /// Judges all light: noise by the halves of direct light and of the last correction, and what rays find that no
+    /// one has used.
+    fn judge(&self, shot: &Found, indirect: &[Vec3], monitor: &dyn Monitor) -> Result<Accuracy, Cancelled> {
+        let Self { scene, world, elements, settings, ref lit, .. } = *self;
+        let reading = |half: usize| {
+            let of = |element: usize| Reading {
+                aimed: lit.halves[half][element],
+                indirect: shot.noise(element, half),
+                visible_fraction: lit.visible_fraction[element],
+                gathered: shot.gathered.get(element).copied().unwrap_or(0),
+                ..Reading::default()
+            };
+            (0..elements.len()).map(of).collect::<Vec<_>>()
+        };
+        let halves = [reading(0), reading(1)];
+        let areas = self.passes.shown_areas();
+        let irradiance = self.wanted(indirect);
+        let (Estimate { whole, local }, _) =
+            estimate(areas, self.adaptation(&irradiance), &irradiance, &halves, settings.content);
+        let Judged { grouping, mut bands } = local;
+        let level = |(element, &level): (usize, &f32)| {
+            let counts = areas[element] > 0.0 && !bands[usize::from(grouping.of_element[element])].is_hopeless();
+            if counts { level } else { f32::INFINITY }
+        };
+        let adaptation: Vec<f32> = grouping.adaptation.iter().enumerate().map(level).collect();
+        let rays = lit.rays + shot.rays;
+        // Where the end came early, more of them would take yet more time.
+        let checks = match shot.end {
+            End::Done => rays_for(rays, elements.len()).max(MANY_RAYS),
+            End::TimeOver | End::Endless => MANY_RAYS,
+        };
+        let (direct, visible) = (&lit.direct, &lit.visible_fraction);
+        let claim = Claim { direct, indirect, visible, adaptation: &adaptation, rays: checks };
+        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim, monitor)?;
+        for band in &mut bands {
+            band.noise = band.aimed.hypot(band.gathered.max(residual.local));
+        }
+        let mean = mean_over(elements, visible, &|index| Vec3::splat(irradiance[index])).max(f32::MIN_POSITIVE);
+        let of_mean = whole.bands.first().map_or(0.0, |all| all.aimed.hypot(all.gathered.max(residual.bounce / mean)));
+        Ok(Accuracy { bands, residual, of_mean })
+    }
+}
+
+/// The accuracy of a solution.
+struct Accuracy {
+    bands: Vec<Band>,
+    residual: Residual,
+    of_mean: f32,
 }
 
 /// Why no more is shot and corrected.
@@ -277,7 +356,7 @@ fn shortfall(settings: &SolverSettings, error: f32) -> Option<String> {
 
 /// Direct light that is all there is.
 pub fn with_shortfall(mut lit: Solution, settings: &SolverSettings) -> Solution {
-    lit.warnings.extend(shortfall(settings, lit.error_estimate));
+    lit.warnings.extend(shortfall(settings, lit.error_of_mean));
     lit
 }
 
@@ -287,6 +366,8 @@ struct Found {
     received: Vec<Vec3>,
     /// What either half of the rays of the last correction found, lux.
     halves: Vec<[Vec3; HALVES]>,
+    /// Rays of either half of each element in it.
+    gathered: Vec<u32>,
     end: End,
     /// Share of the power that was not shot.
     unshot: f32,
@@ -296,13 +377,9 @@ struct Found {
 }
 
 impl Found {
-    /// Root mean square of what the halves of the last correction tell of its noise: luminance, lux.
-    fn noise(&self, elements: &Elements, visible: &[f32]) -> f32 {
-        let square = |index: usize| {
-            let noise = |[first, second]: &[Vec3; HALVES]| 0.5 * luminance(*first - *second);
-            Vec3::splat(self.halves.get(index).map_or(0.0, noise).powi(2))
-        };
-        mean_over(elements, visible, &square).sqrt()
+    /// By how much a half of the rays of the last correction found more than both together, lux.
+    fn noise(&self, element: usize, half: usize) -> Vec3 {
+        self.halves.get(element).map_or(Vec3::ZERO, |found| 0.5 * (found[half] - found[1 - half]))
     }
 }
 

@@ -6,19 +6,22 @@
 //! falls from round to round as there are more of them.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::lightmap::Elements;
-use crate::radiosity::allot::Allotment;
+use crate::radiosity::allot::{Allotment, Deal};
 use crate::radiosity::backend::Reading;
+use crate::radiosity::bands::{Band, Bands, Judged};
 use crate::radiosity::cpu::Transport;
+use crate::radiosity::estimate::{Estimate, estimate};
 use crate::radiosity::partial::Rounds;
+use crate::radiosity::plan::local_rays_left;
 use crate::radiosity::residual::Probe;
 use crate::radiosity::seeds::Stage;
 use crate::radiosity::{Content, HALVES, SolveError};
-use crate::scene::luminance;
 
 /// Rays of either half of each element in the first round.
 const FIRST_RAYS: u32 = 64;
@@ -43,15 +46,18 @@ pub struct Light<'a> {
     pub indirect: &'a [Vec3],
     /// The part of each element that light reaches.
     pub visible: &'a [f32],
-    /// Which of it is wanted: noise is judged against its mean.
-    pub content: Content,
+    /// The light that is wanted of each element, luminance in lux, and its adaptation level: noise is relative to them.
+    pub irradiance: &'a [f32],
+    pub adaptation: Arc<[f32]>,
+    /// The area of each element that texels show.
+    pub shown_areas: &'a [f32],
 }
 
 /// Rounds of gather rays.
 pub struct Correction<'a> {
     transport: Transport<'a>,
     allotment: OnceCell<Allotment>,
-    /// Noise that is small enough, over the mean of the light that is wanted.
+    /// Noise that is small enough.
     goal: f32,
     rounds: Rounds,
 }
@@ -80,10 +86,12 @@ impl<'a> Correction<'a> {
             self.rounds.rays.clear();
             return None;
         }
-        let wanted = self.wanted_growth(light);
         Some(match self.rounds.count {
             0 => FIRST_SHARE,
-            _ => ((wanted.min(MOST_GROWTH) - 1.0) / (wanted - 1.0)).clamp(FIRST_SHARE, 1.0),
+            _ => {
+                let wanted = self.next_goal(&self.judge(light).1).map_or(2.0, |goal| goal.growth);
+                ((wanted.min(MOST_GROWTH) - 1.0) / (wanted - 1.0)).clamp(FIRST_SHARE, 1.0)
+            }
         })
     }
 
@@ -122,7 +130,7 @@ impl<'a> Correction<'a> {
     }
 
     fn trace_slice(&mut self, radiosity: &[Vec3], light: &Light) {
-        let Self { transport, rounds: Rounds { rays, now, traced, .. }, .. } = self;
+        let Self { transport, rounds: Rounds { rays, now, traced, local, is_local, .. }, .. } = self;
         let first = now.len();
         let mut sum = 0;
         let in_slice = |rays: &&u32| {
@@ -139,43 +147,15 @@ impl<'a> Correction<'a> {
         };
         let found: Vec<([Vec3; HALVES], u64)> =
             (first..first + count).into_par_iter().with_min_len(4).map(find).collect();
-        *traced += found.iter().map(|(_, rays)| rays).sum::<u64>();
+        let more = found.iter().map(|(_, rays)| rays).sum::<u64>();
+        *traced += more;
+        *local += if *is_local { more } else { 0 };
         now.extend(found.into_iter().map(|(light, _)| light));
     }
 
-    /// Noise of the last round, over the mean of the light that is wanted.
-    fn noise(&self, light: &Light) -> f32 {
-        let (mut square, mut mean, mut all) = (0.0f64, 0.0f64, 0.0f64);
-        for (element, found) in self.rounds.last.iter().enumerate() {
-            let weight = f64::from(self.transport.elements.area[element] * light.visible[element]);
-            square += weight * f64::from(0.5 * luminance(found[0] - found[1])).powi(2);
-            let wanted = match light.content {
-                Content::Full => light.direct[element] + light.indirect[element],
-                Content::Indirect => light.indirect[element],
-            };
-            mean += weight * f64::from(luminance(wanted));
-            all += weight;
-        }
-        if mean > 0.0 { ((square * all).sqrt() / mean) as f32 } else { 0.0 }
-    }
-
-    /// How many times the rays of the last round would make its noise small enough, and twice at least.
-    fn wanted_growth(&self, light: &Light) -> f32 {
-        // Noise shrinks a little faster than with the root of the rays.
-        (self.noise(light) / self.goal).powf(1.0 / 0.75).max(2.0)
-    }
-
-    /// Rays of either half of each element in the next round: none when the noise is small enough.
-    fn more_rays(&mut self, light: &Light) -> Vec<u32> {
+    /// Judges the noise of the last round by its halves.
+    fn judge(&self, light: &Light) -> ([Vec<Reading>; HALVES], Estimate) {
         let Rounds { last_rays, last, .. } = &self.rounds;
-        let elements = self.transport.elements;
-        let mean = last_rays.iter().map(|&rays| u64::from(rays)).sum::<u64>() / last_rays.len().max(1) as u64;
-        let noise = self.noise(light);
-        if noise <= self.goal || mean >= MOST_RAYS.into() {
-            return Vec::new();
-        }
-        let growth = self.wanted_growth(light).min(MOST_GROWTH);
-        let allotment = self.allotment.get_or_init(|| Allotment::new(elements));
         let reading = |half: usize| {
             let of = |element: usize| Reading {
                 indirect: last[element][half],
@@ -185,8 +165,61 @@ impl<'a> Correction<'a> {
             };
             (0..last.len()).map(of).collect::<Vec<_>>()
         };
-        let more =
-            allotment.deal(elements, &[reading(0), reading(1)], light.content, ((growth - 1.0) * mean as f32) as u32);
-        last_rays.iter().zip(more).map(|(have, more)| have + more).collect()
+        let halves = [reading(0), reading(1)];
+        // Direct light is left alone.
+        let adaptation = light.adaptation.clone();
+        let (found, _) = estimate(light.shown_areas, adaptation, light.irradiance, &halves, Content::Indirect);
+        (halves, found)
     }
+
+    /// Noise that more rays are worth.
+    fn is_too_noisy(&self, band: &Band) -> bool {
+        band.noise > self.goal && !band.is_hopeless() && band.rays < MOST_RAYS as f32
+    }
+
+    /// The bands that the next round is for: the whole scene as one, and those of brightness after that; none where no
+    /// more rays are worth it.
+    fn next_goal<'b>(&self, estimate: &'b Estimate) -> Option<Goal<'b>> {
+        let goal = |judged: &'b Judged, most_rays: u64| {
+            let chosen: Vec<bool> = judged.bands.iter().map(|band| self.is_too_noisy(band)).collect();
+            let noisy = judged.bands.iter().filter(|band| self.is_too_noisy(band));
+            // Noise shrinks a little faster than with the root of the rays.
+            let ratio = noisy.map(|band| band.noise).reduce(f32::max)? / self.goal;
+            Some(Goal { judged, chosen, growth: (ratio * ratio.sqrt()).max(2.0), most_rays })
+        };
+        let Rounds { last_rays, traced, local, .. } = &self.rounds;
+        // All rays of a round are traced anew.
+        let again = HALVES as u64 * last_rays.iter().map(|&rays| u64::from(rays)).sum::<u64>();
+        let left = local_rays_left(last_rays.len(), traced - local, *local).saturating_sub(again);
+        goal(&estimate.whole, u64::MAX).or_else(|| goal(&estimate.local, left).filter(|_| left > 0))
+    }
+
+    /// Rays of either half of each element in the next round: none when the noise is small enough.
+    fn more_rays(&mut self, light: &Light) -> Vec<u32> {
+        let (halves, estimate) = self.judge(light);
+        let Some(goal) = self.next_goal(&estimate) else { return Vec::new() };
+        let elements = self.transport.elements;
+        let Bands { adaptation, of_element } = &goal.judged.grouping;
+        let takes_part = |element: usize| goal.chosen[usize::from(of_element[element])];
+        let last_rays = &self.rounds.last_rays;
+        let have: u64 = (0..last_rays.len()).filter(|&one| takes_part(one)).map(|one| u64::from(last_rays[one])).sum();
+        let rays = (f64::from(goal.growth.min(MOST_GROWTH) - 1.0) * have as f64) as u64;
+        let deal = Deal { adaptation, takes_part: &takes_part, rays: rays.min(goal.most_rays / HALVES as u64) };
+        let allotment = self.allotment.get_or_init(|| Allotment::new(elements));
+        let more = allotment.deal(elements, &halves, Content::Indirect, &deal);
+        let is_worth_it = more.iter().any(|&rays| rays > 0);
+        self.rounds.is_local = goal.most_rays < u64::MAX;
+        if is_worth_it { last_rays.iter().zip(more).map(|(have, more)| have + more).collect() } else { Vec::new() }
+    }
+}
+
+/// The aim of a round.
+struct Goal<'a> {
+    judged: &'a Judged,
+    /// Which bands are too noisy.
+    chosen: Vec<bool>,
+    /// The factor of rays that would make their noise small enough, two at least.
+    growth: f32,
+    /// Rays that may be traced beyond those of the last round.
+    most_rays: u64,
 }

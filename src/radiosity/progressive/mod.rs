@@ -82,10 +82,13 @@ trait Refine {
     /// Rays traced.
     fn rays(&self) -> u64;
 
-    /// All power that has not been shot, lumens, the mean of the channels.
+    /// All weighted power that has not been shot, lumens, the mean of the channels.
     fn unshot_power(&self) -> f64;
 
-    /// The most power that a patch has not shot, lumens; `None` when all has been shot.
+    /// The same without weights.
+    fn unshot_lumens(&self) -> f64;
+
+    /// The most weighted power that a patch has not shot, lumens; `None` when all has been shot.
     fn strongest_power(&self) -> Option<f64>;
 
     /// Shoots a little of what is above a tolerance, lumens: what is strongest. Before each shot, and before its light
@@ -131,7 +134,7 @@ pub(super) fn solve(
         ..*settings
     };
     let share = ProgressShare { observer, from: 0.0, to: DIRECT_SHARE };
-    let mut passes = Passes::new(backend, scene, world, elements, &for_direct, resume)?;
+    let mut passes = Passes::new(backend, scene, world, elements, &for_direct, resume, observer)?;
     // What has been shot began with light as it was: that must not become better now.
     let lit = if shots.is_some() { passes.as_it_is()? } else { passes.solve(&share)? };
     if elements.is_empty() || settings.bounces == Some(0) {

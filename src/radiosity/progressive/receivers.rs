@@ -45,6 +45,8 @@ pub struct Response {
     pub area: f32,
     /// The part of it that sends light out: of things that coincide each receives light, but rays meet one alone.
     pub shown: f32,
+    /// The weight of its power where patches are compared.
+    pub weight: f32,
 }
 
 impl Receiver {
@@ -78,6 +80,7 @@ impl<'a> ElementReceivers<'a> {
             reflectance: reflectance[index],
             area: area[index] * self.place.visible[index],
             shown,
+            weight: self.place.weights.get(index).copied().unwrap_or(1.0),
         };
         self.place.covers().shown().into_iter().enumerate().map(response).collect()
     }

@@ -26,6 +26,9 @@ pub struct Place<'a> {
     pub elements: &'a Elements,
     /// The part of each element that light reaches.
     pub visible: &'a [f32],
+    /// The weight of each element's power where patches are compared: more in dim surroundings. Empty where all count
+    /// alike.
+    pub weights: &'a [f32],
 }
 
 impl<'a> Place<'a> {
@@ -76,6 +79,8 @@ pub struct State {
     unshot: Vec<Vec3>,
     /// Its power, lumens.
     power: Vec3,
+    /// The weight of its power: the mean over the patch's area.
+    weight: f64,
 }
 
 impl State {
@@ -85,12 +90,28 @@ impl State {
         let unshot: Vec<Vec3> = patch.receivers.iter().map(shown).collect();
         let power = |(id, unshot): (&ReceiverId, &Vec3)| *unshot * responses[id.index()].area;
         let power = patch.receivers.iter().zip(&unshot).map(power).sum();
-        Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power }
+        let (weight, area) = patch.receivers.iter().fold((0.0, 0.0), |(weight, area), id| {
+            let response = &responses[id.index()];
+            (weight + f64::from(response.weight * response.area), area + f64::from(response.area))
+        });
+        let weight = if area > 0.0 { weight / area } else { 1.0 };
+        Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power, weight }
     }
 
-    /// Power that has not been shot, lumens, the mean of the channels. Power that is to be taken back counts as well.
+    /// Weighted power that has not been shot, lumens, the mean of the channels. Power that is to be taken back counts as
+    /// well.
     pub fn unshot_power(&self) -> f64 {
+        self.weight * mean(self.power).abs()
+    }
+
+    /// The same without its weight.
+    pub fn unshot_lumens(&self) -> f64 {
         mean(self.power).abs()
+    }
+
+    /// The weight of its power.
+    pub fn weight(&self) -> f64 {
+        self.weight
     }
 
     /// Takes all that has not been shot: power, and the radiosity of each receiver.
@@ -116,7 +137,7 @@ const MOST_REFLECTED: f64 = 0.9;
 pub struct Shot {
     /// By whom.
     pub patch: PatchId,
-    /// How much, lumens, the mean of the channels.
+    /// Its weighted power, lumens, the mean of the channels.
     pub power: f64,
 }
 
@@ -237,6 +258,10 @@ impl Refine for Refinement<'_> {
 
     fn unshot_power(&self) -> f64 {
         self.states.iter().map(State::unshot_power).sum()
+    }
+
+    fn unshot_lumens(&self) -> f64 {
+        self.states.iter().map(State::unshot_lumens).sum()
     }
 
     fn strongest_power(&self) -> Option<f64> {

@@ -62,7 +62,7 @@ impl Fixture {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible }
+        Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible, weights: &[] }
     }
 
     fn refinement(&self, sources: &[Vec3], most_candidates: usize, most_bytes: usize) -> Refinement<'_> {
@@ -383,7 +383,7 @@ impl Corner {
     /// What the floor's elements get, by their places in its patch.
     fn light(&self) -> Vec<f32> {
         let Self { fixture: Fixture { elements, .. }, patches, each, .. } = self;
-        let response = |&area: &f32| Response { reflectance: Vec3::ONE, area, shown: 1.0 };
+        let response = |&area: &f32| Response { reflectance: Vec3::ONE, area, shown: 1.0, weight: 1.0 };
         let responses: Vec<Response> = elements.area.iter().map(response).collect();
         let whole = each.iter().sum::<Vec3>() / each.len() as f32;
         let mut light = vec![0.0; patches[0].receivers.len()];

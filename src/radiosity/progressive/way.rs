@@ -14,12 +14,14 @@ const PATIENCE: f64 = 100.0;
 
 /// From the first shot to the last.
 pub struct Way {
-    /// Power of all patches together before the first, lumens.
+    /// Weighted power of all patches together before the first, lumens.
     all: f64,
+    /// The same without weights.
+    lumens: f64,
     patches: f64,
-    /// Power of the first, lumens.
+    /// Weighted power of the first, lumens.
     first: f64,
-    /// Power below which none is worth it, lumens.
+    /// Weighted power below which none is worth it, lumens.
     pub tolerance: f64,
     /// How much of the way is done.
     done: f64,
@@ -32,7 +34,8 @@ impl Way {
     /// scene: thousands of dim patches may keep more together than one lamp shot first. Here that part is what is asked for.
     pub fn new(refinement: &dyn Refine, first: f64, error: f32) -> Self {
         let (all, patches) = (refinement.unshot_power(), refinement.patches() as f64);
-        Self { all, patches, first, tolerance: tolerance(all, patches, f64::from(error)), done: 0.0 }
+        let lumens = refinement.unshot_lumens();
+        Self { all, lumens, patches, first, tolerance: tolerance(all, patches, f64::from(error)), done: 0.0 }
     }
 
     /// How much of the way is done with a shot of some power.
@@ -53,7 +56,7 @@ impl Way {
     /// If walls reflect less than `1 - LEAST_LOSS`, the strongest of n patches loses at least that part of an n-th of all.
     pub fn is_endless(&self, refinement: &dyn Refine) -> bool {
         let turns = f64::from(refinement.shots()) / self.patches;
-        turns >= PATIENCE && refinement.unshot_power() > self.all * (-LEAST_LOSS * turns).exp()
+        turns >= PATIENCE && refinement.unshot_lumens() > self.lumens * (-LEAST_LOSS * turns).exp()
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Flash {
     pub parts: Vec<Part>,
     /// What each group sends out, lm/m2; the first is the whole patch.
     pub groups: Vec<Vec3>,
+    /// The weight of its power.
+    pub weight: f64,
 }
 
 impl Flash {

@@ -182,11 +182,11 @@ impl<'a> Blocked<'a> {
         }
     }
 
-    /// Power of shots whose light has not arrived everywhere, lumens.
-    fn power_on_its_way(&self) -> f64 {
+    /// Weighted power of shots whose light has not arrived everywhere, lumens.
+    fn power_on_its_way(&self, weight: impl Fn(&Flash) -> f64) -> f64 {
         let messages = self.inboxes.iter().flatten();
         let flashes: BTreeMap<u64, &Flash> = messages.map(|message| (message.flash.number, &*message.flash)).collect();
-        flashes.values().map(|flash| mean(flash.power()).abs()).sum()
+        flashes.values().map(|flash| weight(flash) * mean(flash.power()).abs()).sum()
     }
 
     fn send(&mut self, post: Vec<Message>) {
@@ -217,7 +217,11 @@ impl Refine for Blocked<'_> {
     }
 
     fn unshot_power(&self) -> f64 {
-        self.workers.iter().map(Worker::unshot_power).sum::<f64>() + self.power_on_its_way()
+        self.workers.iter().map(Worker::unshot_power).sum::<f64>() + self.power_on_its_way(|flash| flash.weight)
+    }
+
+    fn unshot_lumens(&self) -> f64 {
+        self.states().map(State::unshot_lumens).sum::<f64>() + self.power_on_its_way(|_| 1.0)
     }
 
     fn strongest_power(&self) -> Option<f64> {

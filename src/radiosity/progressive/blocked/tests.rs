@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible }
+        Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible, weights: &[] }
     }
 
     fn options(most_bytes: usize) -> Options {

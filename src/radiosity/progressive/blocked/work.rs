@@ -62,7 +62,7 @@ fn what_shooting_takes() {
     };
     let visible: Vec<f32> = elements.ids().map(|id| if is_open(id) { 1.0 } else { 0.0 }).collect();
     let sources: Vec<_> = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
-    let place = Place { scene: &scene, world: &world, elements: &elements, visible: &visible };
+    let place = Place { scene: &scene, world: &world, elements: &elements, visible: &visible, weights: &[] };
     let asks_all = asked("ALL", 0.0) > 0.0;
     if asks_all {
         tally::ask_all();

@@ -159,6 +159,7 @@ impl Worker {
             shape: contents.shapes[patch.index()].clone(),
             parts,
             groups: refinement::shining(shines, &contents.responses, power / shines.visible_area, &each),
+            weight: contents.states[patch.index()].weight(),
         });
         self.light(&flash, &[], Some(patch), sites);
         self.send(&flash, &[], sites, post);

@@ -1,0 +1,178 @@
+//! Dim rooms in bright levels, by every method.
+
+use core::f32::consts::PI;
+
+use glam::{Affine3A, Vec3};
+
+use super::bands::{Bands, shown_areas};
+use super::cpu::Transport;
+use super::surroundings::Surroundings;
+use super::test_scene::{TestScene, grey, shining};
+use super::tests::room_with_block;
+use super::{Content, Method, Solution, SolverSettings};
+use crate::geometry::SurfaceId;
+use crate::kdtree::BruteForce;
+use crate::lightmap::Elements;
+use crate::progress::Unmonitored;
+use crate::scene::{Light, LightKind, Sky, luminance};
+
+const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+
+/// Reflectance of the cellar's walls.
+const WALLS: f32 = 0.8;
+
+/// Light of its lamp, candela.
+const LAMP: f32 = 2.0;
+
+/// Ground in a sun of 100,000 lux, and a closed room of 3 m below it that one lamp lights.
+fn cellar_below_sunlit_ground() -> (TestScene, [SurfaceId; 6]) {
+    let mut test = TestScene::default();
+    test.quad(Vec3::new(-10.0, 0.0, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [24; 2], grey(0.5));
+    let room = test.room(Vec3::splat(3.0), 10, |_| grey(WALLS));
+    for face in room {
+        test.scene.surfaces[face.index()].to_world = Affine3A::from_translation(Vec3::new(-1.5, -4.0, -1.5));
+    }
+    let sun = LightKind::Directional {
+        direction: Vec3::NEG_Y,
+        illuminance: Vec3::splat(100_000.0),
+        angular_diameter: 0.00925,
+    };
+    test.scene.lights.push(Light { name: "sun".into(), kind: sun });
+    test.point_light(Vec3::new(0.3, -2.0, -0.2), LAMP);
+    (test, room)
+}
+
+/// A lamp-lit room whose doorway leads into one that is lit by that alone, beside ground in the sun.
+fn two_rooms_beside_sunlit_ground() -> TestScene {
+    let mut test = TestScene::default();
+    test.quad(Vec3::new(10.0, 0.0, 0.0), Vec3::Z * 10.0, Vec3::X * 10.0, [12; 2], grey(0.5));
+    let sun = LightKind::Directional {
+        direction: Vec3::NEG_Y,
+        illuminance: Vec3::splat(20_000.0),
+        angular_diameter: 0.00925,
+    };
+    test.scene.lights.push(Light { name: "sun".into(), kind: sun });
+    test.room(Vec3::new(5.0, 2.5, 2.5), 8, |_| grey(0.6));
+    // A wall between both, of two sides, that leaves a doorway of half a metre.
+    for (corner, u, v) in [
+        (Vec3::new(2.5, 0.0, 0.0), Vec3::Y * 2.5, Vec3::Z * 2.0),
+        (Vec3::new(2.6, 0.0, 0.0), Vec3::Z * 2.0, Vec3::Y * 2.5),
+        (Vec3::new(2.5, 0.0, 2.0), Vec3::Y * 2.5, Vec3::X * 0.1),
+    ] {
+        test.quad(corner, u, v, [6; 2], grey(0.6));
+    }
+    test.point_light(Vec3::new(0.8, 2.0, 0.9), 30.0);
+    test
+}
+
+/// The largest error of all bands of brightness, relative to the true adaptation levels.
+fn true_error(test: &TestScene, elements: &Elements, solution: &Solution, truth: &Solution) -> f32 {
+    let world = BruteForce::new(&test.scene);
+    let transport = Transport::new(&test.scene, &world, elements, 0);
+    let surroundings = Surroundings::new(&transport, &Unmonitored).expect("nobody cancels");
+    let light = |solution: &Solution| -> Vec<f32> {
+        solution.direct.iter().zip(&solution.indirect).map(|(direct, more)| luminance(*direct + *more)).collect()
+    };
+    let (visible, truth) = (&truth.visible_fraction, light(truth));
+    let weights: Vec<f32> = shown_areas(elements).iter().zip(visible).map(|(area, visible)| area * visible).collect();
+    let bands = Bands::new(surroundings.adaptation(elements, visible, &truth), &weights);
+    let errors: Vec<f32> = light(solution).iter().zip(&truth).map(|(found, truth)| (found - truth).abs()).collect();
+    bands.rms(&weights, &errors).into_iter().fold(0.0, f32::max)
+}
+
+#[test]
+fn the_claimed_error_covers_the_true_one() {
+    let mut skylit = TestScene::default();
+    skylit.quad(Vec3::ZERO, Vec3::Z * 3.0, Vec3::X * 3.0, [8; 2], grey(0.6));
+    skylit.block(Vec3::new(1.0, 0.0, 1.0), Vec3::new(1.7, 1.1, 1.6), 4, &grey(0.7));
+    skylit.scene.sky = Sky::Uniform(Vec3::ONE);
+    let mut lamp = TestScene::default();
+    lamp.room(Vec3::new(3.0, 2.0, 2.0), 5, |_| grey(0.8));
+    lamp.point_light(Vec3::new(0.7, 1.5, 0.9), 10.0);
+    let mut panel = TestScene::default();
+    panel.room(Vec3::ONE, 5, |face| if face == 1 { shining(0.5, 1.0) } else { grey(0.5) });
+    for (name, test) in [
+        ("skylit", skylit),
+        ("lamp", lamp),
+        ("panel", panel),
+        ("block", room_with_block()),
+        ("cellar", cellar_below_sunlit_ground().0),
+        ("two rooms", two_rooms_beside_sunlit_ground()),
+    ] {
+        let solve = |seed, error| test.solve(&SolverSettings { seed, error, ..SolverSettings::default() });
+        let (elements, truth) = solve(1000, 0.004);
+        let ratios: Vec<f32> = (0..20)
+            .map(|seed| {
+                let (_, solution) = solve(seed, 0.06);
+                true_error(&test, &elements, &solution, &truth) / solution.error_estimate
+            })
+            .collect();
+        let covered = ratios.iter().filter(|&&ratio| ratio <= 1.2).count();
+        println!("{name}: true over claimed error {ratios:.2?}");
+        assert!(covered >= 19, "{name}: {covered} of 20");
+    }
+}
+
+/// Area-weighted mean irradiance of the room.
+fn mean_of_room(elements: &Elements, solution: &Solution, room: &[SurfaceId; 6]) -> f32 {
+    let all = |element: usize| luminance(solution.direct[element] + solution.indirect[element]);
+    let of_room = room.iter().flat_map(|face| elements.of_surface(*face));
+    let (light, area) = of_room.fold((0.0, 0.0), |(light, area), element| {
+        (light + elements.area[element] * all(element), area + elements.area[element])
+    });
+    light / area
+}
+
+#[test]
+fn a_cellar_is_as_exact_as_the_sunlit_ground_above_it() {
+    // All of the lamp's light is absorbed by the walls, which absorb a fifth of what falls on them.
+    let expected = 4.0 * PI * LAMP / ((1.0 - WALLS) * 6.0 * 9.0);
+    for method in METHODS {
+        let (test, room) = cellar_below_sunlit_ground();
+        let (elements, solution) = test.solve(&SolverSettings { method, error: 0.05, ..SolverSettings::default() });
+        let found = mean_of_room(&elements, &solution, &room);
+        assert!((found / expected - 1.0).abs() < 0.03, "{method:?}: {found} lux instead of {expected}");
+        assert!(solution.error_estimate < 0.0525, "{method:?}: {}", solution.error_estimate);
+        assert_eq!(solution.warnings, [""; 0], "{method:?}");
+    }
+}
+
+#[test]
+fn the_reflected_light_of_a_cellar_is_right_where_no_other_is_delivered() {
+    // The sunlit ground gets no reflected light at all, and sends out most of the power.
+    let expected = WALLS * 4.0 * PI * LAMP / ((1.0 - WALLS) * 6.0 * 9.0);
+    for method in METHODS {
+        let (test, room) = cellar_below_sunlit_ground();
+        let settings = SolverSettings { method, content: Content::Indirect, ..SolverSettings::default() };
+        let (elements, mut solution) = test.solve(&settings);
+        solution.direct.fill(Vec3::ZERO);
+        let found = mean_of_room(&elements, &solution, &room);
+        assert!((found / expected - 1.0).abs() < 0.03, "{method:?}: {found} lux instead of {expected}");
+    }
+}
+
+#[test]
+fn light_through_a_pinhole_ends_the_bake_and_is_named() {
+    // A closed room of 2 m with a hole of 10 cm in its ceiling: one ray in 1,300 of the floor's finds the sky.
+    let mut test = TestScene::default();
+    let [x, y, z] = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| axis * 2.0);
+    for (corner, u, v) in [(Vec3::ZERO, z, x), (Vec3::ZERO, x, y), (z, y, x), (Vec3::ZERO, y, z), (x, z, y)] {
+        test.quad(corner, u, v, [8; 2], grey(0.5));
+    }
+    let (near, far) = (0.95, 1.05);
+    for (from, to) in
+        [([0.0, 0.0], [near, 2.0]), ([far, 0.0], [2.0, 2.0]), ([near, 0.0], [far, near]), ([near, far], [far, 2.0])]
+    {
+        let (u, v) = (Vec3::X * (to[0] - from[0]), Vec3::Z * (to[1] - from[1]));
+        test.quad(Vec3::new(from[0], 2.0, from[1]), u, v, [4; 2], grey(0.5));
+    }
+    test.scene.sky = Sky::Uniform(Vec3::splat(5_000.0));
+    for method in METHODS {
+        let (elements, solution) = test.solve(&SolverSettings { method, ..SolverSettings::default() });
+        let rays = solution.rays / elements.len() as u64;
+        assert!(rays < 20_000, "{method:?}: {rays} rays a texel");
+        let said = solution.warnings.join("; ");
+        assert!(said.contains("rays hardly ever meet what lights them"), "{method:?}: {said}");
+        assert!(solution.error_estimate > 0.05, "{method:?}: {}", solution.error_estimate);
+    }
+}
