@@ -20,9 +20,13 @@ const CAMERA: u32 = 0xffffffffu;
 @group(1) @binding(1) var<storage, read_write> film_radiance: array<RadiancePixel>;
 @group(1) @binding(2) var<storage, read_write> film_features: array<FeaturePixel>;
 
-/// What part of light in a direction counts for the way of choosing it whose density is `own`: the balance heuristic.
+/// The largest density that weights are found of, per steradian: the sum of two is finite.
+const MOST_DENSITY: f32 = 1e18;
+
+/// The weight of light in a direction that was chosen with density `own`: the balance heuristic.
 fn share(own: f32, other: f32) -> f32 {
-    return select(0.0, own / (own + other), own > 0.0);
+    let densities = min(vec2(own, other), vec2(MOST_DENSITY));
+    return select(0.0, densities.x / (densities.x + densities.y), own > 0.0);
 }
 
 /// Radiance of the sky in a direction; its share where a point with some normal chose the ray's direction with some density,

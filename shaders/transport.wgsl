@@ -38,10 +38,14 @@ const MOST_IN_PLACE: u32 = 8u;
 /// Weights of a corner below which a hit lies on the edge across from it.
 const EDGE: f32 = 1e-6;
 
+/// The largest density that weights are found of, per steradian: its square is finite.
+const MOST_DENSITY: f32 = 1e18;
+
 /// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`:
 /// the power heuristic.
 fn power_share(own: f32, other: f32) -> f32 {
-    let squares = vec2(own * own, other * other);
+    let densities = min(vec2(own, other), vec2(MOST_DENSITY));
+    let squares = densities * densities;
     return select(0.0, squares.x / (squares.x + squares.y), own > 0.0);
 }
 

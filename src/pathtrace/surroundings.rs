@@ -8,7 +8,7 @@ use super::Bsdf;
 use super::looks::{Facts, Look};
 use crate::geometry::sobol::unit_float;
 use crate::geometry::{Hit, Ray, RayQuery};
-use crate::scene::{Facets, LightSampler, Scene};
+use crate::scene::{Facets, LightSampler, MOST_DENSITY, Scene};
 
 /// A scene, what its rays meet, and where its light comes from.
 #[derive(Clone)]
@@ -207,6 +207,7 @@ impl<'a> Surroundings<'a> {
 /// What part of the light in a direction counts for the way of choosing directions whose density is `own`, when another
 /// way with density `other` could have chosen it too: the balance heuristic (Veach and Guibas 1995).
 fn share(own: f32, other: f32) -> f32 {
+    let (own, other) = (own.min(MOST_DENSITY), other.min(MOST_DENSITY));
     if own > 0.0 { own / (own + other) } else { 0.0 }
 }
 

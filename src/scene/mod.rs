@@ -55,12 +55,12 @@ pub use glass::Glass;
 pub use hash::{Hash, NoHash, hash, hash_mesh};
 pub use key::{KeyIndex, SurfaceKey, shorten};
 pub use light::{Light, LightKind};
-pub(crate) use light_sampler::share;
 pub use light_sampler::{
     AliasEntry, AliasTable, Chances, Emission, EmissionSampler, LightSample, LightSampler, OneLight, Place, luminance,
 };
 #[cfg(feature = "gpu")]
 pub(crate) use light_sampler::{EmitterDescription, LightNode, LightTree, light_node_of, weigh_surface};
+pub(crate) use light_sampler::{MOST_DENSITY, share};
 pub(crate) use material::PICTURES;
 pub use material::{AlphaMode, Appearance, Material, Passage};
 pub use mesh::MeshData;

@@ -63,12 +63,16 @@ pub fn luminance(colour: Vec3) -> f32 {
     colour.dot(Vec3::new(0.2126, 0.7152, 0.0722))
 }
 
+/// The largest density that weights are found of, per steradian: its square and the sum of two are finite. Slivers that
+/// are seen edge-on reach it.
+pub(crate) const MOST_DENSITY: f32 = 1e18;
+
 /// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`
 /// (the power heuristic of Veach and Guibas 1995). Squares matter: a small lamp that one gather ray in a hundred meets
 /// must not spoil what aimed rays know well.
 #[inline]
 pub(crate) fn share(own: f32, other: f32) -> f32 {
-    let (own, other) = (own * own, other * other);
+    let (own, other) = (own.min(MOST_DENSITY).powi(2), other.min(MOST_DENSITY).powi(2));
     if own > 0.0 { own / (own + other) } else { 0.0 }
 }
 

@@ -60,6 +60,23 @@ fn a_point_light_is_as_bright_as_bevy_draws_it() {
 }
 
 #[test]
+fn weights_of_densities_beyond_all_bounds_are_finite() {
+    // A sliver that is seen edge-on has a density whose square is no float.
+    for (own, other, expected) in [
+        (1e25, 1.0, 1.0),
+        (f32::INFINITY, 1.0, 1.0),
+        (1.0, 1e25, 0.0),
+        (1.0, f32::INFINITY, 0.0),
+        (f32::INFINITY, f32::INFINITY, 0.5),
+        (0.0, 0.0, 0.0),
+        (3.0, 4.0, 0.36),
+    ] {
+        let found = share(own, other);
+        assert!((found - expected).abs() < 1e-6, "{found} for {own} and {other}");
+    }
+}
+
+#[test]
 fn irradiance_grows_with_the_inverse_square_down_to_a_millimetre() {
     let kind = LightKind::Point { position: Vec3::Y * 1e-3, intensity: Vec3::ONE, radius: 0.0, range: 10.0 };
     let found = mean_irradiance(&lit_by(kind), Vec3::ZERO, Vec3::Y);
