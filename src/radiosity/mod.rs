@@ -62,6 +62,7 @@ pub use subscenes::{
     CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution,
 };
 
+#[cfg(feature = "cli")]
 pub(crate) use bands::say_lux;
 pub(crate) use passes::storable_rays;
 pub(crate) use progressive::{MOST_PATCHES, most_mask_bytes_on_their_way};
