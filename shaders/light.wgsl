@@ -55,10 +55,12 @@ const ENVIRONMENT: u32 = 5u;
 const FAR: f32 = 3.4028235e38;
 /// How much shorter segments are than the distance that they cross.
 const SHORTER: f32 = 1.0 - 1e-4;
-/// Squared distance in metres below which no emitter looks nearer to what chooses among them.
+/// Squared distance in meters below which no emitter counts as nearer when emitters are chosen.
 const NEAREST_SQUARED: f32 = 1e-4;
-/// Squared distance in metres below which a lamp grows no brighter.
+/// Squared distance in meters below which a lamp grows no brighter.
 const NEAREST_LAMP_SQUARED: f32 = 1e-8;
+/// The largest density that weights of directions are found of, per steradian: its square and the sum of two are finite.
+const MOST_DENSITY: f32 = 1e18;
 /// Steradians below which a rectangle's azimuth no longer tells its parts apart.
 const MINIMUM_SOLID_ANGLE: f32 = 3e-3;
 

@@ -20,9 +20,6 @@ const CAMERA: u32 = 0xffffffffu;
 @group(1) @binding(1) var<storage, read_write> film_radiance: array<RadiancePixel>;
 @group(1) @binding(2) var<storage, read_write> film_features: array<FeaturePixel>;
 
-/// The largest density that weights are found of, per steradian: the sum of two is finite.
-const MOST_DENSITY: f32 = 1e18;
-
 /// The weight of light in a direction that was chosen with density `own`: the balance heuristic.
 fn share(own: f32, other: f32) -> f32 {
     let densities = min(vec2(own, other), vec2(MOST_DENSITY));

@@ -27,7 +27,7 @@ struct Tinted {
 @group(0) @binding(4) var<storage, read> tinted: array<Tinted>;
 /// Sums of the radiosities that each element's hits see, and how many count; later the next radiosities.
 @group(0) @binding(5) var<storage, read_write> sums: array<vec4<f32>>;
-/// What each element reflects of direct light, and the weight of its changes; then its reflectance.
+/// Reflected direct light of each element, and the weight of its changes; then its reflectance.
 @group(0) @binding(6) var<storage, read> sources: array<vec4<f32>>;
 /// For each workgroup the weighted change of its elements' radiosities, and their sum.
 @group(0) @binding(7) var<storage, read_write> changes: array<vec4<f32>>;

@@ -38,9 +38,6 @@ const MOST_IN_PLACE: u32 = 8u;
 /// Weights of a corner below which a hit lies on the edge across from it.
 const EDGE: f32 = 1e-6;
 
-/// The largest density that weights are found of, per steradian: its square is finite.
-const MOST_DENSITY: f32 = 1e18;
-
 /// The weight of light found in a way that finds it with density `own`, where another way finds it with density `other`:
 /// the power heuristic.
 fn power_share(own: f32, other: f32) -> f32 {

@@ -32,8 +32,8 @@ impl<'a> Aiming<'a> {
         Self { elements, near: OnceCell::new() }
     }
 
-    /// How many samples each half of each element should have, where most have `samples` and the standard error in
-    /// `tolerance`, lux, is good enough: none where that is infinite, and the same for all where there are none.
+    /// Samples that each half of each element should have. Most have `samples`; a standard error as in `tolerance`, lux,
+    /// is good enough. Elements of infinite tolerance get none. Without tolerances all get `samples`.
     ///
     /// The other half decides, since deciding by one's own spread would prefer samples that happened to look calm, and
     /// bias the mean. Its neighbours count as one sample more: the first samples all miss a lamp of which an element

@@ -41,7 +41,7 @@ pub struct Band {
     pub discretisation: f32,
     /// Gather rays of each half of an element, on average.
     pub rays: f32,
-    /// Those among them that did not begin inside other geometry.
+    /// Gather rays of each half of an element that did not begin inside other geometry, on average.
     pub counted_rays: f32,
     /// The element with the largest share of the noise.
     pub worst: usize,

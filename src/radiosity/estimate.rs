@@ -20,9 +20,9 @@ use crate::scene::luminance;
 /// The errors of a solution.
 #[derive(Clone, Debug, Default)]
 pub struct Estimate {
-    /// As one, relative to the mean light.
+    /// Errors of the whole scene as one band, relative to the mean light.
     pub whole: Judged,
-    /// By bands of brightness, relative to the light nearby.
+    /// Errors of bands of brightness, relative to the light nearby.
     pub local: Judged,
 }
 

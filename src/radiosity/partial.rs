@@ -20,7 +20,7 @@ const FORMAT: u32 = 7;
 pub struct Ledger {
     /// Rays traced.
     pub rays: u64,
-    /// Those among them that passes for bands of brightness traced.
+    /// Rays that passes for bands of brightness traced.
     pub local_rays: u64,
     /// Passes finished.
     pub passes: u32,
@@ -32,7 +32,7 @@ pub struct Ledger {
     pub stored_rays: u32,
     /// Standard error that more samples of direct light were worth, relative to the mean light.
     pub light_tolerance: f32,
-    /// The same in bands of brightness, relative to their adaptation levels.
+    /// Standard error that more samples were worth in bands of brightness, relative to their adaptation levels.
     pub local_tolerance: f32,
     /// Most iterations that any pass took.
     pub iterations: u32,
@@ -69,7 +69,7 @@ pub struct Rounds {
     pub count: u32,
     /// Rays that they traced.
     pub traced: u64,
-    /// Those among them of rounds for bands of brightness.
+    /// Rays that rounds for bands of brightness traced.
     pub local: u64,
     /// True when the round that is under way is such a one.
     pub is_local: bool,

@@ -84,7 +84,7 @@ impl Gather {
         u64::from(self.each) * self.members
     }
 
-    /// The same for each of so many elements.
+    /// Rays of either half, for each of so many elements on average.
     pub fn mean(&self, elements: usize) -> u32 {
         self.rays().div_ceil(elements.max(1) as u64) as u32
     }

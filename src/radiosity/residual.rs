@@ -53,7 +53,7 @@ pub(super) struct Residual {
     pub standard_error: f32,
     /// Of the irradiance that one bounce of the solution brings, lux.
     pub bounce: f32,
-    /// The same relative to the adaptation levels.
+    /// Residual of the irradiance that one bounce brings, relative to the adaptation levels.
     pub local: f32,
     /// Mean of the irradiance that is claimed less what is found, lux.
     pub surplus: f32,

@@ -377,7 +377,7 @@ struct Found {
 }
 
 impl Found {
-    /// By how much a half of the rays of the last correction found more than both together, lux.
+    /// Excess of one half of the last correction's rays over the mean of both, lux.
     fn noise(&self, element: usize, half: usize) -> Vec3 {
         self.halves.get(element).map_or(Vec3::ZERO, |found| 0.5 * (found[half] - found[1 - half]))
     }

@@ -85,7 +85,7 @@ trait Refine {
     /// All weighted power that has not been shot, lumens, the mean of the channels.
     fn unshot_power(&self) -> f64;
 
-    /// The same without weights.
+    /// All power that has not been shot, without weights, lumens, the mean of the channels.
     fn unshot_lumens(&self) -> f64;
 
     /// The most weighted power that a patch has not shot, lumens; `None` when all has been shot.

@@ -104,7 +104,7 @@ impl State {
         self.weight * mean(self.power).abs()
     }
 
-    /// The same without its weight.
+    /// Power that has not been shot, without its weight, lumens, the mean of the channels.
     pub fn unshot_lumens(&self) -> f64 {
         mean(self.power).abs()
     }

@@ -16,7 +16,7 @@ const PATIENCE: f64 = 100.0;
 pub struct Way {
     /// Weighted power of all patches together before the first, lumens.
     all: f64,
-    /// The same without weights.
+    /// Power of all patches together before the first, without weights, lumens.
     lumens: f64,
     patches: f64,
     /// Weighted power of the first, lumens.

@@ -1,4 +1,4 @@
-//! What a camera sees of whole files, and what their bakes come to.
+//! Whole files as a camera sees them, and the light of their bakes.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn repaired(mut loaded: Loaded) -> Scene {
     loaded.scene
 }
 
-/// What a camera before the panel sees at a place of it: the albedo there, and the radiance.
+/// The albedo and the radiance that a camera before the panel sees at a place of it.
 fn seen(scene: &Scene, place: Vec2) -> (Vec3, Vec3) {
     let (world, lights) = (BruteForce::new(scene), LightSampler::new(scene));
     let seen = PathTracer::new(scene, &world, &lights, None).trace(&Ray::new(place.extend(5.0), Vec3::NEG_Z), 0, 1);
@@ -96,7 +96,7 @@ fn bake(scene: Scene) -> Result<Bake, BakeError> {
     run(Arc::new(scene), &settings, &Unobserved)
 }
 
-/// What the lightmap of the panel says at a place in its first triangle, lux.
+/// Irradiance in the panel's lightmap at a place in its first triangle, lux.
 fn baked(asset: &Asset, place: Vec2) -> Vec3 {
     let bake = bake(repaired(read_for_bake(asset))).unwrap();
     let barycentric = Vec2::new(place.x - place.y, place.y);
