@@ -18,7 +18,12 @@ fn trace_gather(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workg
     let u = sobol_point(seed, errand.end);
     let point = point_of_element(errand.element, u.xy);
     let direction = from_local(point.shading_normal, cosine_hemisphere(u.zw));
-    let arrival = gather(errand.element, point, direction, hash2(seed, errand.end), errand.rays);
+    var arrival = gather(errand.element, point, direction, hash2(seed, errand.end), errand.rays);
+    if bright_count() > 0u && arrival.end != BURIED {
+        let found = light_of_bright(point, hash2(seed, errand.end));
+        arrival.detour += found.light;
+        arrival.rays += found.rays;
+    }
     errands[thread] =
         Errand(arrival.tint, arrival.end, arrival.direct, arrival.rays, arrival.detour, errand.element);
 }

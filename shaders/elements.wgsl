@@ -16,6 +16,8 @@ const SHEETS: u32 = 2u;
 const EXPECTATIONS: u32 = 3u;
 /// Not a place but how many emitters there are; none is possible, which `scene.emitters` cannot say.
 const EMITTER_COUNT: u32 = 4u;
+/// Elements that gather rays sample as lights: see `bright.wgsl`.
+const BRIGHT: u32 = 5u;
 
 const ELEMENT_WORDS: u32 = 3u;
 /// Set in the number of an element's pieces.

@@ -10,7 +10,7 @@ struct Arrival {
     tint: vec3<f32>,
     /// Irradiance that the ray stands for: direct light of what it met.
     direct: vec3<f32>,
-    /// Indirect light that it collected where it bounced.
+    /// Indirect light that it collected where it bounced, or met on a bright element.
     detour: vec3<f32>,
 }
 
@@ -143,7 +143,18 @@ fn gather(element: u32, point: SurfacePoint, direction: vec3<f32>, seed: u32, or
         return arrival;
     }
     arrival.tint = hit.filtered;
-    return follow(hit, orders >> 1u, seed, arrival);
+    var followed = follow(hit, orders >> 1u, seed, arrival);
+    let record = record_of_bright(followed.end);
+    if record != NONE {
+        // Where a ray has bounced, nothing was aimed at bright elements.
+        var weight = 1.0;
+        if followed.rays == arrival.rays {
+            let leaving = dot(direction, normalize(scaled_normal(hit.triangle)));
+            weight = power_share(by_chance, bright_density(record, hit.t * hit.t, leaving));
+        }
+        followed.detour += followed.tint * element_vec3(record + 3u) * weight;
+    }
+    return followed;
 }
 
 /// The element that a ray ends at, or `NONE` for one that bounces off elements too.

@@ -5,6 +5,7 @@ use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::backend::Reading;
+use super::bright::BrightElement;
 use crate::lightmap::Elements;
 
 /// How many independent solutions run side by side. Their difference is the error estimate.
@@ -24,7 +25,8 @@ pub struct Sums {
     pub met: Vec3,
     /// Gather rays traced, which is where the next ones go on in the element's sequence.
     pub gathered: u32,
-    /// Indirect irradiance that gather rays brought straight from lights by way of surfaces that own no elements.
+    /// Indirect irradiance that gather rays brought straight from lights by way of surfaces that own no elements, or of
+    /// bright elements.
     pub detour: Vec3,
     /// Indirect irradiance of gather rays whose hits are not stored.
     pub read: Vec3,
@@ -129,6 +131,8 @@ pub struct Accumulators {
     pub shot: Vec<Vec3>,
     /// How many times all power has been shot.
     pub shots: u32,
+    /// Elements that gather rays sample as lights.
+    pub bright: Vec<BrightElement>,
 }
 
 impl Accumulators {
@@ -150,6 +154,7 @@ impl Accumulators {
             && self.radiosity.len() == elements + 2
             && (self.shot.is_empty() || self.shot.len() == elements)
             && self.stored.iter().all(|stored| stored.fits(elements))
+            && self.bright.iter().all(|bright| (bright.element as usize) < elements)
     }
 
     /// Direct irradiance of an element over its visible part: from aimed rays, and met by gather rays.
@@ -201,10 +206,16 @@ impl Accumulators {
         }
     }
 
-    /// What an element reflects of the light that did not come from other elements, lm/m2.
+    /// What an element reflects of the light that did not come from other elements, lm/m2, but for what gather rays
+    /// sample of it as of a light.
     pub(crate) fn source(&self, elements: &Elements, element: usize) -> Vec3 {
         let [aimed, met] = self.direct(element);
-        elements.reflectance[element] * (aimed + met + self.sums[element].detour())
+        let reflected = elements.reflectance[element] * (aimed + met + self.sums[element].detour());
+        match self.bright.iter().find(|bright| bright.element as usize == element) {
+            // The samples of one half may say less than those that the sampled part was measured by.
+            Some(bright) => (reflected - bright.radiosity).max(Vec3::ZERO),
+            None => reflected,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::Accumulators;
+use super::bright::BrightElement;
 use crate::progress::{Cancelled, Monitor};
 
 /// Why a step ended before its end.
@@ -144,6 +145,12 @@ pub trait TransportBackend {
     /// # Errors
     /// When the monitor asks for it, or the device fails; the sums are then of no further use.
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError>;
+
+    /// Makes gather rays sample some elements as lights from now on.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn sample_as_lights(&mut self, bright: &[BrightElement]) -> Result<(), StepError>;
 
     /// What a half says of each element so far.
     ///

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::backend::{Reading, StepError, TransportBackend};
 use super::bands::{Bands, Judged};
+use super::bright::BrightElement;
 use super::{Content, HALVES};
 use crate::lightmap::{ElementId, Elements, Texel};
 use crate::scene::luminance;
@@ -121,10 +122,13 @@ pub(super) fn energy_balance(
     backend: &dyn TransportBackend,
     elements: &Elements,
     halves: &[Vec<Reading>; HALVES],
+    bright: &[BrightElement],
 ) -> f32 {
     let (mut arriving, mut leaving) = (0.0f64, 0.0f64);
     for (half, readings) in halves.iter().enumerate() {
-        for (element, (reading, radiosity)) in readings.iter().zip(backend.radiosity(half)).enumerate() {
+        let mut radiosities = backend.radiosity(half);
+        bright.iter().for_each(|bright| radiosities[bright.element as usize] += bright.radiosity);
+        for (element, (reading, radiosity)) in readings.iter().zip(radiosities).enumerate() {
             let area = f64::from(elements.area[element]);
             let power = |light: Vec3| area * f64::from(reading.visible_fraction * luminance(light));
             arriving += power(reading.indirect);

@@ -31,6 +31,7 @@ mod allot;
 mod backend;
 mod bands;
 mod blocks;
+mod bright;
 mod cells;
 mod converge;
 mod cpu;
@@ -53,6 +54,7 @@ mod surroundings;
 
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
 pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
+pub use bright::BrightElement;
 pub use cpu::CpuBackend;
 pub use form_factor::point_to_polygon;
 pub use partial::{Partial, PartialError};
@@ -70,6 +72,7 @@ pub(crate) use progressive::{MOST_PATCHES, most_mask_bytes_on_their_way};
 #[cfg(feature = "gpu")]
 pub(crate) use {
     aiming::Aiming,
+    bright::MOST_BRIGHT,
     converge::{Sweep, Sweeps, converge, steps_to_read},
     cpu::MOST_BOUNCES,
     seeds::{Stage, seed_of_allocation, seed_of_stage},

@@ -8,11 +8,12 @@ use glam::Vec3;
 
 use super::SolverSettings;
 use super::accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
+use super::bright::BrightElement;
 use crate::lightmap::Elements;
 use crate::scene::Scene;
 
 /// Changes whenever the bytes of a checkpoint change their meaning.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 /// What passes have been done. With the sums it determines all that follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -156,6 +157,7 @@ impl Partial<'_> {
             write_slice(out, &half.radiosity)?;
             write_slice(out, &half.shot)?;
             out.write_all(&half.shots.to_le_bytes())?;
+            write_slice(out, &half.bright)?;
             out.write_all(&(half.stored.len() as u64).to_le_bytes())?;
             for stored in &half.stored {
                 write_slice(out, &stored.offsets)?;
@@ -194,6 +196,7 @@ impl Partial<'static> {
             half.radiosity = read_slice(&mut rest)?;
             half.shot = read_slice(&mut rest)?;
             half.shots = read_one(&mut rest)?;
+            half.bright = read_slice::<BrightElement>(&mut rest)?;
             for _ in 0..read_one::<u64>(&mut rest)? {
                 let offsets = read_slice(&mut rest)?;
                 let hits = read_slice(&mut rest)?;

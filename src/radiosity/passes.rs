@@ -9,6 +9,7 @@ use glam::Vec3;
 use super::allot::{Allotment, Deal, ask_the_buried_again};
 use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
 use super::bands::{Bands, say_hopeless, shown_areas, worst};
+use super::bright::{self, BrightElement};
 use super::cpu::{MOST_BOUNCES, Transport};
 use super::estimate::{self, Estimate, Groups};
 use super::partial::{Ledger, Partial, fingerprint};
@@ -53,6 +54,7 @@ enum Following {
 pub(super) struct Passes<'a> {
     backend: &'a mut dyn TransportBackend,
     scene: &'a Scene,
+    world: &'a dyn RayQuery,
     elements: &'a Elements,
     settings: &'a SolverSettings,
     surroundings: Surroundings,
@@ -68,6 +70,8 @@ pub(super) struct Passes<'a> {
     ledger: Ledger,
     /// Most rays of each half of an element whose hits fit into memory.
     storable_rays: u32,
+    /// Elements that gather rays sample as lights.
+    bright: Vec<BrightElement>,
     warnings: Vec<String>,
 }
 
@@ -79,7 +83,7 @@ impl<'a> Passes<'a> {
     pub fn new(
         backend: &'a mut dyn TransportBackend,
         scene: &'a Scene,
-        world: &dyn RayQuery,
+        world: &'a dyn RayQuery,
         elements: &'a Elements,
         settings: &'a SolverSettings,
         resume: Option<Partial<'_>>,
@@ -111,6 +115,7 @@ impl<'a> Passes<'a> {
         let mut passes = Self {
             backend,
             scene,
+            world,
             elements,
             settings,
             surroundings,
@@ -122,6 +127,7 @@ impl<'a> Passes<'a> {
             allotment: OnceCell::new(),
             ledger,
             storable_rays,
+            bright: Vec::new(),
             warnings,
         };
         resume.map_or(Ok(()), |partial| passes.resume(partial))?;
@@ -134,6 +140,7 @@ impl<'a> Passes<'a> {
             return Err(SolveError::OtherInputs);
         }
         self.ledger = partial.ledger;
+        self.bright = partial.halves[0].bright.clone();
         Ok(self.backend.restore(partial.halves.into_owned())?)
     }
 
@@ -201,6 +208,7 @@ impl<'a> Passes<'a> {
     fn first_pass(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
         self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: [].into() }, monitor)?;
         self.ledger.light_samples = FIRST_SAMPLES;
+        self.find_bright(monitor)?;
         match self.following {
             Following::Iterating => {
                 self.gather_evenly(FIRST_RAYS, Hits::Store, monitor)?;
@@ -215,6 +223,24 @@ impl<'a> Passes<'a> {
             Following::Paths => self.gather_evenly(FIRST_RAYS, self.paths(), monitor)?,
         }
         self.ledger.passes = 1;
+        Ok(())
+    }
+
+    /// Finds elements that are to be sampled as lights. Only where all bounces are followed: of those elements light would
+    /// come one bounce further than of others.
+    fn find_bright(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
+        if !matches!(self.following, Following::Iterating | Following::Shooting) || self.settings.bounces.is_some() {
+            return Ok(());
+        }
+        let transport = Transport::new(self.scene, self.world, self.elements, self.settings.seed);
+        self.bright = bright::find(&transport, &self.surroundings, &*self.backend.snapshot()?);
+        self.backend.sample_as_lights(&self.bright)?;
+        if !self.bright.is_empty() {
+            // The first samples may have missed most of the light: only the next ones tell how many are needed.
+            let step = bright::more_direct_light(&self.bright, self.elements);
+            self.run(&step, monitor)?;
+            self.run(&step, monitor)?;
+        }
         Ok(())
     }
 
@@ -490,7 +516,7 @@ impl<'a> Passes<'a> {
             error_estimate: estimate.local.error(),
             worst_irradiance: worst(&estimate.local.bands).map_or(0.0, |band| band.light),
             error_of_mean: estimate.whole.error(),
-            energy_balance: estimate::energy_balance(&*self.backend, self.elements, readings),
+            energy_balance: estimate::energy_balance(&*self.backend, self.elements, readings, &self.bright),
             unshot: self.ledger.unshot,
             iterations: self.ledger.iterations,
             rays: self.ledger.rays,

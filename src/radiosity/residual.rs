@@ -204,7 +204,7 @@ impl Probe<'_> {
         let sampler = transport.elements.sampler(transport.scene, id);
         let seed = transport.seed_of(half, stage, element);
         let suspect = visible.is_none_or(|visible| visible[element] < 1.0);
-        let source = Source { element, suspect, chances: Chances::All(0), until: Until::Element };
+        let source = Source { element, suspect, chances: Chances::All(0), until: Until::Element, bright: &[] };
         let numbers = OwenSobol::new(seed);
         let (mut sum, mut count, mut traced) = (Vec3::ZERO, 0, 0);
         for ray in 0..rays {

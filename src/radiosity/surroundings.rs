@@ -105,6 +105,19 @@ impl Surroundings {
         direct.iter().zip(&self.cells.of_element).map(|(light, &cell)| light + indirect[cell as usize]).collect()
     }
 
+    /// The median of a value over all that the cell of each element sees: of the first element of the cell, and the first
+    /// of one that it sees. Rays that see nothing count as zero.
+    pub fn median_of_views(&self, value: impl Fn(usize, usize) -> f32 + Sync) -> Vec<f32> {
+        let firsts: Vec<usize> = self.cells.members().iter().map(|members| members[0] as usize).collect();
+        let median = |(cell, met): (usize, &[u32; RAYS])| {
+            let mut values = met.map(|seen| firsts.get(seen as usize).map_or(0.0, |&seen| value(firsts[cell], seen)));
+            values.sort_by(f32::total_cmp);
+            values[RAYS / 2]
+        };
+        let medians: Vec<f32> = self.met.par_iter().enumerate().map(median).collect();
+        self.cells.of_element.iter().map(|&cell| medians[cell as usize]).collect()
+    }
+
     /// The mean of a value over the open area of each cell.
     fn means(&self, elements: &Elements, visible: &[f32], values: &[f32]) -> Vec<f32> {
         let open: Vec<f32> = elements.area.iter().zip(visible).map(|(area, visible)| area * visible).collect();
@@ -123,7 +136,7 @@ fn look_around(transport: &Transport, cells: &[u32], cell: u32, members: &[u32])
         let sampler = transport.elements.sampler(transport.scene, ElementId::from_index(element));
         let point = sampler.sample(Vec2::new(x, y));
         let direction = cosine_hemisphere(point.shading_normal, Vec2::new(u, v));
-        let source = Source { element, suspect: true, chances: Chances::All(0), until: Until::Element };
+        let source = Source { element, suspect: true, chances: Chances::All(0), until: Until::Element, bright: &[] };
         match transport.gather(&source, &point, direction, hash2(cell, ray as u32)).end {
             End::Element(hit) => cells[hit.index()],
             End::Lost | End::Buried => NOTHING,

@@ -1,4 +1,4 @@
-//! Elements as shaders see them: `elements.wgsl` and `chances.wgsl` tell what the words mean.
+//! Elements as shaders see them: `elements.wgsl`, `chances.wgsl` and `bright.wgsl` tell what the words mean.
 
 use rayon::prelude::*;
 
@@ -7,6 +7,7 @@ use crate::geometry::SurfaceId;
 use crate::lightmap::{
     BranchDescription, ElementId, Elements, PieceDescription, PieceShape, SheetDescription, TexelDescription,
 };
+use crate::radiosity::{BrightElement, MOST_BRIGHT};
 use crate::scene::{EmitterDescription, LightSampler, Scene};
 
 const NONE: u32 = u32::MAX;
@@ -16,12 +17,14 @@ const PLACES: usize = 1;
 const SHEETS: usize = 2;
 const EXPECTATIONS: usize = 3;
 const EMITTER_COUNT: usize = 4;
+pub(super) const BRIGHT: usize = 5;
 const HEADER_WORDS: usize = 8;
 
 /// Emitters up to which a sample visits all of them, so that nothing need be known of the place.
 const VISITS: usize = 4;
 
 const ELEMENT_WORDS: usize = 3;
+const BRIGHT_WORDS: usize = 6;
 const BACK: u32 = 1 << 31;
 const WHOLE_TRIANGLE: u32 = 0;
 const WHOLE_TEXEL: u32 = 1;
@@ -53,8 +56,21 @@ pub(super) fn tables(scene: &Scene, on_device: &GpuScene, elements: &Elements) -
             words.push(radius.to_bits());
         }
     }
+    words[BRIGHT] = words.len() as u32;
+    words.extend(bright_words(&[]));
     add_pieces(elements, &numbers, &mut words);
     add_sheets(scene, elements, &mut words);
+    words
+}
+
+/// Elements that are sampled as lights: how many there are, and room for as many as there may be.
+pub(super) fn bright_words(bright: &[BrightElement]) -> Vec<u32> {
+    let mut words = vec![bright.len() as u32];
+    for BrightElement { element, chance, area, radiosity } in bright {
+        words.extend([*element, chance.to_bits(), area.to_bits()]);
+        words.extend(radiosity.to_array().map(f32::to_bits));
+    }
+    words.resize(1 + BRIGHT_WORDS * MOST_BRIGHT, 0);
     words
 }
 

@@ -49,6 +49,7 @@ impl Kernels {
             piece!("elements"),
             piece!("chances"),
             piece!("transport"),
+            piece!("bright"),
             piece!("bake_rays"),
         ];
         let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Resting, &rays));

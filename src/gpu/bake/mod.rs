@@ -30,8 +30,8 @@ use crate::kdtree::Preset;
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::{
-    Accumulators, Aiming, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend, Weights,
-    converge, seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
+    Accumulators, Aiming, BrightElement, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend,
+    Weights, converge, seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
 };
 use crate::scene::Scene;
 
@@ -197,6 +197,12 @@ impl TransportBackend for GpuBackend<'_> {
         }
     }
 
+    fn sample_as_lights(&mut self, bright: &[BrightElement]) -> Result<(), StepError> {
+        self.halves.iter_mut().for_each(|half| half.bright = bright.to_vec());
+        self.rays.sample_as_lights(self.gpu, bright);
+        Ok(())
+    }
+
     fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
         let sums = self.product(half).sums(self.radiosity(half).into_iter())?;
         let brought: Vec<Vec3> = sums.into_iter().map(Vec4::truncate).collect();
@@ -226,6 +232,7 @@ impl TransportBackend for GpuBackend<'_> {
 
     fn restore(&mut self, accumulators: [Accumulators; HALVES]) -> Result<(), StepError> {
         self.halves = accumulators;
+        self.rays.sample_as_lights(self.gpu, &self.halves[0].bright);
         for (half, stored) in self.halves.iter_mut().zip(&mut self.stored) {
             let hits = core::mem::take(&mut half.stored);
             *stored = hits.iter().map(|hits| DeviceHits::upload(self.gpu, hits)).collect::<Result<_, _>>()?;

@@ -8,13 +8,17 @@ use wgpu::{Buffer, CommandEncoderDescriptor, ComputePipeline};
 use super::super::kernel::dispatch;
 use super::super::pace::Pace;
 use super::super::{Gpu, GpuFault, GpuScene};
+use super::elements::{BRIGHT, bright_words};
 use super::kernels::Kernels;
 use crate::progress::Monitor;
-use crate::radiosity::{MOST_BOUNCES, StepError, TintedHit};
+use crate::radiosity::{BrightElement, MOST_BOUNCES, StepError, TintedHit};
 
 /// Most rays of a batch, and most elements: two to the power of `LOG_OF_MOST_ITEMS` in `bake_sums.wgsl`.
 const MOST_RAYS: usize = 1 << 20;
 const MOST_ITEMS: usize = 1 << 17;
+/// Rays of one element that are added up together. Batches end between them, so that sums are rounded alike however
+/// large batches are, which time decides.
+const RAYS_OF_PART: u32 = 256;
 /// Rays of the first batch.
 const FIRST_RAYS: u32 = 1 << 13;
 
@@ -101,6 +105,8 @@ pub(super) struct Rays {
     pub kernels: Kernels,
     scene: GpuScene,
     element_tables: Buffer,
+    /// The word of `element_tables` where bright elements start.
+    bright_at: u32,
     elements: u32,
     errands: Buffer,
     items: Buffer,
@@ -117,6 +123,7 @@ impl Rays {
             kernels: Kernels::new(gpu),
             scene,
             element_tables: gpu.storage("the elements", element_tables)?,
+            bright_at: element_tables[BRIGHT],
             elements: elements as u32,
             errands: gpu.empty_storage("errands of rays", MOST_RAYS as u64 * BYTES_OF_ERRAND)?,
             items: gpu.empty_storage("rays of elements", ((MOST_ITEMS + 1) * size_of::<Item>()) as u64)?,
@@ -124,6 +131,12 @@ impl Rays {
             unused: [unused()?, unused()?, unused()?, unused()?],
             pace: Pace::new(FIRST_RAYS, MOST_RAYS as u32),
         })
+    }
+
+    /// Makes gather rays sample some elements as lights.
+    pub fn sample_as_lights(&self, gpu: &Gpu, bright: &[BrightElement]) {
+        let place = u64::from(self.bright_at) * size_of::<u32>() as u64;
+        gpu.queue.write_buffer(&self.element_tables, place, bytemuck::cast_slice(&bright_words(bright)));
     }
 
     /// Sends out all rays; `each` is told what parts of the work brought, in order. Answers the tinted hits that were not
@@ -161,7 +174,7 @@ struct Remaining<'a> {
 }
 
 impl Remaining<'_> {
-    /// The next parts, with so many rays together at most.
+    /// The next parts, with so many rays together at most, or one part if that has more.
     fn take(&mut self, most_rays: usize) -> Option<Vec<Work>> {
         let mut parts = Vec::new();
         let mut room = most_rays as u32;
@@ -169,10 +182,13 @@ impl Remaining<'_> {
             && room > 0
             && parts.len() < MOST_ITEMS
         {
-            let rays = (work.rays - self.done).min(room);
+            let rays = (work.rays - self.done).min(RAYS_OF_PART);
+            if rays > room && !parts.is_empty() {
+                break;
+            }
             let part =
                 Work { first_index: work.first_index + self.done, hits_at: work.hits_at + self.done, rays, ..*work };
-            room -= rays;
+            room = room.saturating_sub(rays);
             self.done += rays;
             if self.done == work.rays {
                 self.work = &self.work[1..];

@@ -12,6 +12,7 @@ use crate::kdtree::World;
 use crate::lightmap::{Layout, LayoutSettings};
 use crate::pathtrace::fixtures::add_part;
 use crate::progress::Unmonitored;
+use crate::radiosity::test_scene::{TestScene, grey};
 use crate::radiosity::{
     Method, Partial, Pass, Snapshot, Solution, SolveError, SolveObserver, SolverSettings, solve, solve_with,
 };
@@ -156,6 +157,26 @@ fn the_level_is_baked_as_on_the_processor() {
     let problem = Problem::new(level, 0.125, settings(Method::Gather, 0.5));
     let difference = problem.difference(&problem.on_cpu(None), &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
     assert!(difference < 0.1, "{difference} of the noise");
+}
+
+#[test]
+fn an_element_that_is_sampled_as_a_light_brings_what_it_does_on_the_processor_also_from_a_checkpoint() {
+    let Some(gpu) = test_device() else { return };
+    for method in [Method::Gather, Method::Stochastic] {
+        let mut room = TestScene::default();
+        room.room(Vec3::splat(2.0), 1, |_| grey(0.5));
+        room.point_light(Vec3::new(0.9, 1.99, 0.9), 20.0);
+        let problem = Problem::new(room.scene, 4.0, settings(method, 0.2));
+        let kept = Mutex::new(Vec::new());
+        let keep = AfterPass(1, |state: &Snapshot<'_>| state().unwrap().write(&mut *kept.lock().unwrap()).unwrap());
+        let on_gpu = problem.on_gpu(&gpu, None, &keep).unwrap();
+        let difference = problem.difference(&problem.on_cpu(None), &on_gpu);
+        assert!(difference < 1e-3, "{method:?}: {difference} of the noise");
+        let bytes = kept.into_inner().unwrap();
+        let resumed = problem.on_gpu(&gpu, Some(Partial::from_bytes(&bytes).unwrap()), &Unmonitored).unwrap();
+        let alike = on_gpu.direct == resumed.direct && on_gpu.indirect == resumed.indirect;
+        assert!(alike, "{method:?}: {} of the noise", problem.difference(&on_gpu, &resumed));
+    }
 }
 
 /// Does something when a pass has ended.

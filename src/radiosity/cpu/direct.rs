@@ -43,6 +43,14 @@ pub(super) fn run(
     Ok(StepReport { rays: rays.into_inner(), ..StepReport::default() })
 }
 
+/// Mean direct irradiance of an element by so many samples of their own, lux.
+pub(in crate::radiosity) fn direct_light(transport: &Transport, element: usize, samples: u32) -> Vec3 {
+    let mut sums = Sums::default();
+    // Halves share no random numbers with it.
+    sample_element(transport, HALVES, element, samples, &mut sums);
+    sums.aimed / samples as f32
+}
+
 fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
     if sums.aimed_count >= wanted {
         return 0;

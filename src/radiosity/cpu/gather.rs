@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
+use super::bright::BrightSampler;
 use super::transport::{Arrival, End, Source, Transport, Until};
 use super::{StepReport, TILE};
 use crate::geometry::Ray;
@@ -31,12 +32,13 @@ pub(super) fn run(
     let tiles_done = AtomicU64::new(0);
     let tiles = (rays.len().div_ceil(TILE) * HALVES) as f32;
     for (half, accumulators) in halves.iter_mut().enumerate() {
-        let Accumulators { sums, stored, radiosity, .. } = accumulators;
+        let Accumulators { sums, stored, radiosity, bright, .. } = accumulators;
         let mut kept = StoredHits::default();
         if hits == Hits::Store {
             kept = StoredHits::with_room_for(rays);
         }
-        let batch = Batch { transport, half, hits, radiosity };
+        let bright = &BrightSampler::new(transport, bright);
+        let batch = Batch { transport, half, hits, radiosity, bright };
         let work = sums.par_chunks_mut(TILE).zip(rays.par_chunks(TILE)).zip(split(&mut kept, rays.len()));
         let tinted: Vec<Vec<TintedHit>> = work
             .enumerate()
@@ -115,6 +117,7 @@ struct Batch<'a> {
     half: usize,
     hits: Hits,
     radiosity: &'a [Vec4],
+    bright: &'a BrightSampler<'a>,
 }
 
 impl Batch<'_> {
@@ -138,7 +141,8 @@ impl Batch<'_> {
                 sampler: self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element)),
             };
             let chances = self.transport.chances(element);
-            let mut source = Source { element, suspect: sums.buried > 0, chances, until: self.until() };
+            let bright = self.bright.elements;
+            let mut source = Source { element, suspect: sums.buried > 0, chances, until: self.until(), bright };
             let (before, used, tinted) = (*sums, kept.used, kept.tinted.len());
             traced += run.trace(&source, sums, kept);
             if sums.buried > 0 && !source.suspect {
@@ -170,7 +174,12 @@ impl Run<'_> {
         let mut traced = 0;
         for index in self.indices.clone() {
             let (point, direction) = gather_ray(&self.sampler, &points, index);
-            let arrival = transport.gather(source, &point, direction, hash2(seed, index));
+            let mut arrival = transport.gather(source, &point, direction, hash2(seed, index));
+            if !source.bright.is_empty() && arrival.end != End::Buried {
+                let (light, rays) = self.batch.bright.sample(&point, hash2(seed, index));
+                arrival.detour += light;
+                arrival.rays += rays;
+            }
             let hit = self.add(source.element, &arrival, sums, &mut kept.tinted);
             kept.push(hit);
             traced += u64::from(arrival.rays);

@@ -3,6 +3,7 @@
 //! Elements are worked on in tiles; a tile's sums are written by one thread in a fixed order, so results do not depend
 //! on the number of threads.
 
+mod bright;
 mod buried;
 mod direct;
 mod gather;
@@ -14,11 +15,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) use self::buried::Burial;
+pub(super) use self::direct::direct_light;
 pub(super) use self::gather::gather_rays;
 pub(crate) use self::transport::MOST_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
 use super::aiming::Aiming;
 use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
+use super::bright::BrightElement;
 use super::shooting::Weights;
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;
@@ -63,6 +66,11 @@ impl TransportBackend for CpuBackend<'_> {
                 shoot::run(&self.transport, &mut self.halves, weights, *bounces, monitor)
             }
         }
+    }
+
+    fn sample_as_lights(&mut self, bright: &[BrightElement]) -> Result<(), StepError> {
+        self.halves.iter_mut().for_each(|half| half.bright = bright.to_vec());
+        Ok(())
     }
 
     fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {

@@ -58,8 +58,13 @@ impl Iteration<'_> {
             let colour = self.bounce.colour(element);
             let seed = hash2(self.transport.seed_of(self.half, Stage::Shoot, element), *seed);
             // Direct light is not asked for.
-            let source =
-                Source { element, suspect: self.suspect[element], chances: Chances::All(0), until: Until::Element };
+            let source = Source {
+                element,
+                suspect: self.suspect[element],
+                chances: Chances::All(0),
+                until: Until::Element,
+                bright: &[],
+            };
             let sampler = self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element));
             for ray in 0..rays {
                 let (hit, count) = self.shoot(&source, &sampler, seed, ray);

@@ -9,6 +9,7 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
+use crate::radiosity::bright::BrightElement;
 use crate::radiosity::seeds::{Stage, seed_of_stage};
 use crate::scene::{Chances, LightSampler, Place, Scene, share};
 
@@ -37,13 +38,15 @@ pub(in crate::radiosity) struct Transport<'a> {
 }
 
 /// What rays know of the element that they leave.
-pub(in crate::radiosity) struct Source {
+pub(in crate::radiosity) struct Source<'a> {
     pub element: usize,
     /// It is known to have buried points.
     pub suspect: bool,
     /// With what chance its samples of direct light visit each emitter.
     pub chances: Chances,
     pub until: Until,
+    /// Elements that are sampled as lights.
+    pub bright: &'a [BrightElement],
 }
 
 /// How far a gather ray is followed.
@@ -158,8 +161,23 @@ impl<'a> Transport<'a> {
         arrival.tint = hit.filter;
         let crossing = self.crossing(&hit, hash2(seed, 0));
         match self.end_at(&hit, source.until).filter(|_| crossing.is_none()) {
-            Some(element) => arrival.end = End::Element(element),
-            None => self.detour(hit, crossing, source.until, seed, &mut arrival),
+            Some(element) => {
+                arrival.end = End::Element(element);
+                if let Some(bright) = BrightElement::find(source.bright, element) {
+                    let met_from = SurfacePoint::from_hit(self.scene, &hit);
+                    let density = bright.density(hit.t * hit.t, direction.dot(met_from.geometric_normal));
+                    arrival.detour += arrival.tint * bright.radiosity * share(by_chance, density);
+                }
+            }
+            None => {
+                self.detour(hit, crossing, source.until, seed, &mut arrival);
+                // Where a ray has bounced, nothing was aimed at them.
+                if let End::Element(element) = arrival.end
+                    && let Some(bright) = BrightElement::find(source.bright, element)
+                {
+                    arrival.detour += arrival.tint * bright.radiosity;
+                }
+            }
         }
         arrival
     }

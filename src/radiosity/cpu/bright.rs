@@ -1,0 +1,50 @@
+//! Samples of the elements that are sampled as lights.
+
+use core::f32::consts::FRAC_1_PI;
+
+use glam::{Vec2, Vec3};
+
+use super::transport::Transport;
+use crate::geometry::Ray;
+use crate::geometry::sampling::choose;
+use crate::geometry::sobol::OwenSobol;
+use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
+use crate::radiosity::bright::BrightElement;
+use crate::scene::share;
+
+/// Sets the points of bright elements apart from the other random numbers of a ray.
+const OTHER_POINTS: u32 = 0x5bd1_e995;
+
+/// Chooses points on bright elements.
+pub(super) struct BrightSampler<'a> {
+    transport: &'a Transport<'a>,
+    pub elements: &'a [BrightElement],
+    samplers: Vec<ElementSampler>,
+}
+
+impl<'a> BrightSampler<'a> {
+    pub fn new(transport: &'a Transport<'a>, elements: &'a [BrightElement]) -> Self {
+        let sampler = |bright: &BrightElement| transport.elements.sampler(transport.scene, ElementId(bright.element));
+        Self { transport, elements, samplers: elements.iter().map(sampler).collect() }
+    }
+
+    /// Irradiance that one point of one of them brings, lux, shadows and the weight of aimed rays included, and how many
+    /// rays it took. `seed` is that of the gather ray beside which it is drawn.
+    pub fn sample(&self, point: &SurfacePoint, seed: u32) -> (Vec3, u32) {
+        let [choice, x, y, _] = OwenSobol::new(seed ^ OTHER_POINTS).point(0);
+        let (chosen, _) = choose(self.elements.iter().map(|bright| bright.chance), choice);
+        let bright = &self.elements[chosen];
+        let lit = self.samplers[chosen].sample(Vec2::new(x, y));
+        let ray = Ray::between(point.origin(), lit.origin());
+        let distance_squared = ray.direction.length_squared();
+        let Some(direction) = ray.direction.try_normalize() else { return (Vec3::ZERO, 0) };
+        let (cosine, leaving) = (point.shading_normal.dot(direction), -lit.geometric_normal.dot(direction));
+        if cosine <= 0.0 || leaving <= 0.0 || direction.dot(point.geometric_normal) <= 0.0 {
+            return (Vec3::ZERO, 0);
+        }
+        let by_chance = cosine * FRAC_1_PI;
+        let density = bright.density(distance_squared, leaving);
+        let light = bright.radiosity * (by_chance * share(density, by_chance) / density);
+        (self.transport.world.blocked(&ray).0 * light, 1)
+    }
+}
