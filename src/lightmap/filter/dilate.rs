@@ -21,6 +21,9 @@ const NEIGHBOURS: [(i64, i64, f32); 8] =
 
 /// Fills buried texels from the nearest visible ones of their chart, then `rings` texels around each chart.
 ///
+/// Linear filtering reads the first of them in the last half texel beside a wall. There they continue the slope of the
+/// light, limited as in finite volume methods, so that light that falls off towards a corner does so to the end.
+///
 /// No chart ever takes from another, and a chart that nothing reaches stays black. Where the surroundings of two charts
 /// meet, each keeps the texels that are nearer to it.
 pub fn dilate(pages: &mut [Page], layout: &Layout, elements: &Elements, rings: u32) {
@@ -112,7 +115,7 @@ impl Canvas {
                 .neighbours(texel)
                 .filter(|&(near, _)| self.known[near] && self.charts[near] == self.charts[texel])
                 .filter(|&(near, _)| self.validity[near] >= least)
-                .map(|(near, weight)| (self.texels[near], weight))
+                .map(|(near, weight)| (self.continued(texel, near), weight))
                 .map(|(value, weight)| (value, weight / (value.element_sum() + NEARLY_BLACK)))
                 .fold((Vec3::ZERO, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
             (weights > 0.0).then(|| sum / weights)
@@ -126,9 +129,31 @@ impl Canvas {
             .neighbours(texel)
             .filter(|&(near, _)| self.known[near] && self.charts[near] == chart)
             .fold((Vec3::ZERO, 0.0), |(sum, weights), (near, weight)| {
-                (sum + self.texels[near] * weight, weights + weight)
+                (sum + self.continued(texel, near) * weight, weights + weight)
             });
         (weights > 0.0).then(|| sum / weights)
+    }
+
+    /// What a texel beside `near` has if the light goes on as it does on the line from there through `near`.
+    ///
+    /// The smaller of two slopes counts, and none if they differ in sign (minmod, Roe 1986): a line through two texels
+    /// alone would shoot beyond shadow edges.
+    fn continued(&self, texel: usize, near: usize) -> Vec3 {
+        let (width, height) = (self.width as i64, (self.texels.len() / self.width) as i64);
+        let [from, to] = [texel, near].map(|texel| (texel as i64 % width, texel as i64 / width));
+        let along = |steps: i64| {
+            let (x, y) = (to.0 + steps * (to.0 - from.0), to.1 + steps * (to.1 - from.1));
+            let at = ((0..width).contains(&x) && (0..height).contains(&y)).then(|| (y * width + x) as usize)?;
+            (self.charts[at] == self.charts[near] && self.validity[at] >= WHOLLY_VISIBLE).then_some(self.texels[at])
+        };
+        let (Some(first), Some(second), Some(third)) = (along(0), along(1), along(2)) else {
+            return self.texels[near];
+        };
+        let slopes = [first - second, second - third];
+        let agrees = slopes[0].signum() * slopes[1].signum();
+        let slope = slopes[0].signum() * slopes[0].abs().min(slopes[1].abs()) * agrees.max(Vec3::ZERO);
+        // Light that falls off goes on by its ratio, and so stays above zero.
+        Vec3::select(slope.cmplt(Vec3::ZERO), first * first / (first - slope), first + slope)
     }
 
     fn neighbours(&self, texel: usize) -> impl Iterator<Item = (usize, f32)> + '_ {

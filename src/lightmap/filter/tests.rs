@@ -85,6 +85,35 @@ fn buried_texels_take_the_value_of_the_nearest_visible_ones_of_their_chart() {
 }
 
 #[test]
+fn light_that_falls_off_towards_a_wall_does_so_to_the_end() {
+    let fixture = floors(&[Vec3::ZERO]);
+    let elements = build(&fixture);
+    // The texels of a row have their numbers as values, and the last five are buried.
+    let mut pages = painted(&fixture, &elements, |id| {
+        let x = elements.texel[id.index()].x;
+        (Vec3::splat(f32::from(x + 1)), if x < 11 { 1.0 } else { 0.0 })
+    });
+    dilate(&mut pages, &fixture.layout, &elements, 0);
+    let row = &pages[0].texels[pages[0].index(0, 8)..][..16];
+    assert!(close(row[10], Vec3::splat(11.0)) && close(row[11], Vec3::splat(12.0)), "{row:?}");
+    assert!(row[12..].iter().all(|value| close(*value, row[11])), "{row:?}");
+}
+
+#[test]
+fn light_does_not_go_on_beyond_the_edge_of_a_shadow() {
+    let fixture = floors(&[Vec3::ZERO]);
+    let elements = build(&fixture);
+    for edge in [9, 10, 11] {
+        let mut pages = painted(&fixture, &elements, |id| {
+            let x = elements.texel[id.index()].x;
+            (Vec3::splat(if x < edge { 1.0 } else { 100.0 }), if x < 12 { 1.0 } else { 0.0 })
+        });
+        dilate(&mut pages, &fixture.layout, &elements, 0);
+        assert!(pages[0].texels.iter().all(|value| (1.0..=100.001).contains(&value.x)));
+    }
+}
+
+#[test]
 fn no_light_comes_through_a_wall_one_texel_thick() {
     let fixture = floors(&[Vec3::ZERO]);
     let elements = build(&fixture);
