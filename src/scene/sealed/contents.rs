@@ -213,6 +213,10 @@ impl Space<'_> {
             let is_part = own[index] > 0.0 && own[index] < 0.5 * shell.area;
             hollow[index] |= is_part && (shell.volume < 0.0 || is_room(shell));
         }
+        // Nobody bakes a lamp alone: a shell that glows all over, with nothing beside it, is a room of light.
+        if let ([glowing], true) = (&mut hollow[..], scene.lights.is_empty() && matches!(scene.sky, Sky::Dark)) {
+            *glowing |= own[0] > 0.0;
+        }
     }
 
     /// Adds shells of a room's size in which other things stand.

@@ -285,13 +285,10 @@ fn light_in_a_closed_white_box_is_said_to_have_no_end_by_every_method() {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
         settings.layout.texels_per_metre = 4.0;
         settings.solver.method = method;
-        let bake = |is_lit_within| run(Arc::new(white_box(is_lit_within)), &settings, &Unobserved).unwrap();
-        let lit = bake(true);
-        let is_said = |warning: &String| warning.contains("reflectances near one in a closed room");
-        assert!(lit.report.warnings.iter().any(is_said), "{method:?}: {:?}", lit.report.warnings);
-        // A box that holds nothing is a solid that glows: none of its light comes back to its outside.
-        let solid = bake(false);
-        assert_eq!(solid.scene.open_sides(SurfaceId(0)), [true, false]);
-        assert!(solid.pages.iter().flat_map(|page| &page.texels).all(|texel| texel.max_element() == 0.0), "{method:?}");
+        for is_lit_within in [true, false] {
+            let bake = run(Arc::new(white_box(is_lit_within)), &settings, &Unobserved).unwrap();
+            let is_said = |warning: &String| warning.contains("reflectances near one in a closed room");
+            assert!(bake.report.warnings.iter().any(is_said), "{method:?}: {:?}", bake.report.warnings);
+        }
     }
 }
