@@ -15,6 +15,8 @@ mod drawn;
 #[cfg(feature = "gltf")]
 #[path = "plugin/files.rs"]
 mod files;
+#[path = "plugin/light_faults.rs"]
+mod light_faults;
 #[path = "plugin/live/mod.rs"]
 mod live;
 #[path = "plugin/partition.rs"]

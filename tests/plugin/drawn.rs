@@ -5,11 +5,15 @@ use std::sync::Arc;
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::bake::{self, Unobserved};
+use bevy_radiosity::geometry::Ray;
+use bevy_radiosity::kdtree::{self, Preset};
+use bevy_radiosity::pathtrace::{Integrator, PathTracer};
 use bevy_radiosity::plugin::{BatchTimes, spawn_scene};
 use bevy_radiosity::prelude::*;
-use bevy_radiosity::scene;
+use bevy_radiosity::scene::{self, LightSampler};
 
 use crate::app::*;
+use crate::world::read_scene;
 
 /// Brightness that a Lambertian floor of reflectance one half has right below a lamp of `candela`, two metres above.
 fn floor_below_lamp(candela: f32) -> f32 {
@@ -64,6 +68,43 @@ fn a_sheet_below_a_lamp_is_bright_from_above_and_black_from_below() {
             assert_shows(&mut app, &picture, "the sheet should glow blue", |seen| seen.z >= 0.25);
             assert_red(&mut app, &picture, expected, 0.03);
         }
+    }
+}
+
+#[test]
+fn a_blended_pane_that_bevy_draws_lets_through_and_reflects_what_paths_say() {
+    for alpha in [0.25, 0.6, 0.9] {
+        let Some(mut app) = create_drawing_app() else { return };
+        let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+        spawn_lit_floor(&mut app, 2.0, 4000.0);
+        let pane = StandardMaterial {
+            base_color: LinearRgba::new(0.9, 0.4, 0.1, alpha).into(),
+            alpha_mode: AlphaMode::Blend,
+            perceptual_roughness: 1.0,
+            reflectance: 0.0,
+            ..default()
+        };
+        let pane = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(pane);
+        let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(1.0, 1.0));
+        app.world_mut().spawn((
+            Name::new("pane"),
+            Mesh3d(mesh),
+            MeshMaterial3d(pane),
+            Transform::from_xyz(0.0, 0.5, 0.0),
+        ));
+        tick_app_times(&mut app, 2);
+
+        let scene = Arc::new(read_scene(&mut app).scene);
+        let (world, lights) = (kdtree::World::build(Arc::clone(&scene), Preset::fast()), LightSampler::new(&scene));
+        let tracer = PathTracer::new(&scene, &world, &lights, None);
+        let paths = 1 << 14;
+        let ray = Ray::new(Vec3::new(0.01, 1.0, 0.01), Vec3::NEG_Y);
+        let radiance = (0..paths).map(|path| tracer.trace(&ray, path, 5).radiance).sum::<Vec3>() / paths as f32;
+
+        bake(&mut app, fine_bake(16.0)).unwrap();
+        let expected = radiance * exposure();
+        let is_near = |seen: Vec3| ((seen - expected) / expected).abs().max_element() < 0.03;
+        assert_shows(&mut app, &picture, &format!("alpha {alpha}: it should be {expected}"), is_near);
     }
 }
 

@@ -1,0 +1,50 @@
+//! Scenes that lightmap bakers are known to light wrongly are right by every method, and on graphics cards.
+
+use std::sync::Arc;
+
+use bevy_radiosity::Device;
+use bevy_radiosity::bake::{Unobserved, run_on};
+use bevy_radiosity::radiosity::Method;
+
+#[path = "light_faults/cases.rs"]
+mod cases;
+
+fn assert_all_right(device: &Device, method: Method) {
+    for case in cases::cases() {
+        let scene = Arc::new(case.scene.clone());
+        let mut bake = run_on(device, scene, &case.settings(method), &Unobserved).expect(case.name);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        bake.write(folder.path()).expect("the folder is empty");
+        case.assert_right(folder.path(), &format!("{method:?} on {}", device.name()));
+    }
+}
+
+#[test]
+fn gather_lights_them_right() {
+    assert_all_right(&Device::Cpu, Method::Gather);
+}
+
+#[test]
+fn stochastic_lights_them_right() {
+    assert_all_right(&Device::Cpu, Method::Stochastic);
+}
+
+#[test]
+fn progressive_lights_them_right() {
+    assert_all_right(&Device::Cpu, Method::Progressive);
+}
+
+#[test]
+fn path_lights_them_right() {
+    assert_all_right(&Device::Cpu, Method::Path);
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn graphics_cards_light_them_right() {
+    match bevy_radiosity::gpu::Gpu::headless() {
+        Ok(gpu) => assert_all_right(&Device::Gpu(gpu), Method::Gather),
+        Err(fault) if std::env::var_os("RADIOSITY_REQUIRE_GPU").is_some() => panic!("{fault}"),
+        Err(fault) => eprintln!("skipped: {fault}"),
+    }
+}

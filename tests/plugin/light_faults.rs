@@ -1,0 +1,29 @@
+//! Scenes that lightmap bakers are known to light wrongly are right when they come from a Bevy world.
+
+use bevy::prelude::*;
+use bevy_radiosity::plugin::spawn_scene;
+use bevy_radiosity::prelude::*;
+use bevy_radiosity::radiosity::Method;
+use bevy_radiosity::scene::Sky;
+
+use crate::app::*;
+
+#[path = "../light_faults/cases.rs"]
+mod cases;
+
+#[test]
+fn a_bevy_world_lights_them_right() {
+    for case in cases::cases() {
+        let mut app = create_world_app();
+        spawn_scene(app.world_mut(), &case.scene);
+        if let Sky::Uniform(radiance) = case.scene.sky {
+            app.insert_resource(GlobalAmbientLight { brightness: radiance.x, ..default() });
+            app.world_mut().resource_mut::<SceneSettings>().ambient_is_sky = true;
+        }
+        tick_app_times(&mut app, 2);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let settings = case.settings(Method::Gather);
+        bake(&mut app, Bake { settings, folder: Some(folder.path().to_owned()), ..default() }).expect(case.name);
+        case.assert_right(folder.path(), "from a Bevy world");
+    }
+}
