@@ -199,9 +199,12 @@ fn is_whole(path: &Path) -> io::Result<bool> {
     let mut file = open_regular(path)?;
     let mut header = [0; HEADER_BYTES];
     file.read_exact(&mut header)?;
+    if header[..8] != *MAGIC {
+        return Ok(false);
+    }
     let mut hasher = blake3::Hasher::new();
     io::copy(&mut file, &mut hasher)?;
-    Ok(header[..8] == *MAGIC && header[DIGEST_START as usize..] == *hasher.finalize().as_bytes())
+    Ok(header[DIGEST_START as usize..] == *hasher.finalize().as_bytes())
 }
 
 #[cfg(test)]

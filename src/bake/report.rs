@@ -1,6 +1,7 @@
 //! What a bake says about itself.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,8 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Stage;
 use crate::lightmap::Elements;
+use crate::output::open_regular;
 use crate::radiosity::Solution;
 use crate::radiosity::low_rank::{Precomputed, deviation};
+
+/// Bytes beyond which no `report.json` is believed.
+const LONGEST: u64 = 16 << 20;
 
 /// How a bake went: `report.json` beside the pages, and what `radiosity bake --json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,7 +107,11 @@ impl Report {
 
     /// True for the file of a report as a bake wrote it.
     pub(super) fn is_at(path: &Path) -> bool {
-        let Ok(text) = std::fs::read_to_string(path) else { return false };
+        let mut text = String::new();
+        let read = open_regular(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+        if read.is_err() {
+            return false;
+        }
         let Ok(report) = serde_json::from_str::<Self>(&text) else { return false };
         !report.digest.is_empty() && digest_of(&text.replacen(&report.digest, "", 1)) == report.digest
     }

@@ -192,6 +192,10 @@ impl Level {
                 return Err(format!("it names \"{name}\" twice"));
             }
         }
+        let errors = [Some(self.error), self.relight.as_ref().map(|relight| relight.error)];
+        if errors.iter().flatten().any(|error| !error.is_finite() || *error < 0.0) {
+            return Err("its error is negative, infinite or no number".to_owned());
+        }
         let sound = |size: u32| (1..=LARGEST_PAGE).contains(&size);
         if let Some(page) = self.pages.iter().find(|page| !sound(page.width) || !sound(page.height)) {
             return Err(format!("a page has {} x {} texels", page.width, page.height));

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::LevelError;
-use crate::output::{is_regular, open_regular};
+use crate::output::open_regular;
 use crate::scene::Hash;
 
 /// A file beside `level.ron`, as it was written.
@@ -50,14 +50,11 @@ impl LevelFile {
         (self.bytes, self.blake3) == (other.bytes, other.blake3)
     }
 
-    /// A file as it is now; `None` for what is no regular file.
-    pub(super) fn of_path(path: &Path) -> io::Result<Option<Self>> {
-        if !is_regular(path) {
-            return Ok(None);
-        }
+    /// A file as it is now.
+    pub(super) fn of_path(path: &Path) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
         let bytes = io::copy(&mut open_regular(path)?, &mut hasher)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Some(Self { name, bytes, blake3: Hash(*hasher.finalize().as_bytes()) }))
+        Ok(Self { name, bytes, blake3: Hash(*hasher.finalize().as_bytes()) })
     }
 }

@@ -8,9 +8,12 @@ use super::{LEVEL_FILE, Level, LevelError, LevelFile};
 use crate::output::{InTheWay, Overwrite, is_temporary, remove_leftovers};
 
 /// Files of a folder that a new level may replace and delete.
+#[derive(Default)]
 pub(super) struct Standing {
-    /// With names that levels give.
-    pub files: Vec<LevelFile>,
+    /// Files that the level before has recorded, and that are as it recorded them.
+    pub own: Vec<LevelFile>,
+    /// Names of others that may be overwritten.
+    pub others: Vec<String>,
 }
 
 impl Standing {
@@ -29,21 +32,29 @@ impl Standing {
         // Whatever is wrong with it is what the user has to hear.
         let level = level.transpose()?;
         let recorded: Vec<&LevelFile> = level.iter().flat_map(Level::records).collect();
-        let mut files = Vec::new();
-        for name in names_in(folder).iter().filter(|name| is_of_level(name)) {
-            let path = folder.join(name);
-            let found = LevelFile::of_path(&path).map_err(LevelError::read(&path))?;
-            let is_own = found.as_ref().is_some_and(|found| recorded.iter().any(|file| file.is_same(found)));
-            InTheWay::check(&path, overwrite, |_| is_own)?;
-            // A link or a pipe has no content of its own.
-            files.push(found.unwrap_or_else(|| LevelFile::new(name, b"")));
+        let mut standing = Self::default();
+        for name in names_in(folder).into_iter().filter(|name| is_of_level(name)) {
+            let path = folder.join(&name);
+            // The length is asked first: somebody else's file may be endless.
+            let may_be_own = |length| recorded.iter().any(|file| file.bytes == length);
+            let found = match path.symlink_metadata() {
+                Ok(found) if found.is_file() && may_be_own(found.len()) => LevelFile::of_path(&path).map(Some),
+                _ => Ok(None),
+            };
+            let found = found.map_err(LevelError::read(&path))?;
+            let own = found.filter(|found| recorded.iter().any(|file| file.is_same(found)));
+            InTheWay::check(&path, overwrite, |_| own.is_some())?;
+            match own {
+                Some(file) => standing.own.push(file),
+                None => standing.others.push(name),
+            }
         }
-        Ok(Self { files })
+        Ok(standing)
     }
 
     /// True when a file of this name and content is there.
     pub fn has(&self, file: &LevelFile) -> bool {
-        self.files.contains(file)
+        self.own.contains(file)
     }
 }
 

@@ -326,18 +326,33 @@ fn what_no_level_has_recorded_is_named_and_stays() {
     }
 }
 
+#[test]
+fn a_level_that_records_an_empty_file_vouches_for_no_other() {
+    let folder = tempdir().expect("a temporary folder");
+    let mut level = write(&small_fixture(), folder.path()).level;
+    level.replaced.push(LevelFile::new("page_5.exr", b""));
+    fs::write(folder.path().join(LEVEL_FILE), level.text().expect("a level as text")).expect("the level's file");
+    let path = folder.path().join("page_5.exr");
+    fs::write(&path, "three years of work").expect("a file");
+    assert!(try_to_write(&fixture(), folder.path()).is_err());
+    assert_eq!(fs::read(&path).expect("the file"), b"three years of work");
+    fs::write(&path, "").expect("a file");
+    try_to_write(&fixture(), folder.path()).expect("what was recorded makes way");
+    assert!(!path.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn links_pipes_and_files_with_other_names_are_nobodys_own() {
     let folder = tempdir().expect("a temporary folder");
-    let level = write(&small_fixture(), folder.path()).level;
+    write(&small_fixture(), folder.path());
     let (page, thesis) = (folder.path().join("page_0.exr"), folder.path().join("thesis.txt"));
     fs::rename(&page, &thesis).expect("a file");
     let before = fs::read(&thesis).expect("the file");
     // The link leads to the very bytes that the level has recorded.
     std::os::unix::fs::symlink(&thesis, &page).expect("a link");
     assert!(try_to_write(&fixture(), folder.path()).is_err());
-    try_to_write_over(&fixture(), folder.path(), Overwrite::All).expect("the link may go");
+    let level = try_to_write_over(&fixture(), folder.path(), Overwrite::All).expect("the link may go").level;
     assert_eq!(fs::read(&thesis).expect("the file"), before);
     fs::remove_file(&page).expect("a page");
     assert!(std::process::Command::new("mkfifo").arg(&page).status().expect("mkfifo").success());
@@ -415,7 +430,7 @@ fn a_file_that_is_as_it_is_to_be_is_left_alone() {
 fn impossible_levels_are_refused() {
     let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
     let level = write(&fixture, folder.path()).level;
-    let mut bad = vec![level.clone(); 10];
+    let mut bad = vec![level.clone(); 11];
     bad[0].pages[0].ktx2.name = "../page_0.ktx2".into();
     bad[1].pages[0].width = 1 << 30;
     bad[2].surfaces[0].page = 9;
@@ -426,6 +441,7 @@ fn impossible_levels_are_refused() {
     bad[7].pages[0].ktx2.name = "thesis.txt".into();
     bad[8].pages[1].exr = level.pages[0].exr.clone();
     bad[9].meshes.name = LEVEL_FILE.into();
+    bad[10].error = f32::NAN;
     let write = |level: &Level| {
         fs::write(folder.path().join(LEVEL_FILE), level.text().expect("a level as text")).expect("the level's file");
         Level::read(folder.path())

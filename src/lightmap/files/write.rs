@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::level::FORMAT;
 use super::names::{MESHES_FILE, RELIGHT_FILE, VOLUME_FILE, page_file, texture_file, validity_file};
-use super::staging::Staging;
+use super::staging::{Names, Staging};
 use super::standing::Standing;
 use super::{
     LEVEL_FILE, Level, LevelError, LevelFile, LevelLight, LevelMesh, LevelPage, LevelRelight, LevelSurface,
@@ -95,16 +95,16 @@ impl Level {
             replaced: Vec::new(),
         };
         let is_obsolete = |file: &&LevelFile| !level.files().any(|kept| kept == *file);
-        let obsolete: Vec<&LevelFile> = standing.files.iter().filter(is_obsolete).collect();
-        let of_names = |names: &super::staging::Names| {
+        let obsolete: Vec<&LevelFile> = standing.own.iter().filter(is_obsolete).collect();
+        let of_names = |names: &Names| {
             let mut level = level.clone();
             level.files_mut().for_each(|file| file.name = names.of(&file.name).to_owned());
-            level.replaced =
-                obsolete.iter().filter(|file| names.is_left(&file.name)).map(|&file| file.clone()).collect();
+            let is_left = |file: &&&LevelFile| names.is_left(&file.name);
+            level.replaced = obsolete.iter().filter(is_left).map(|&file| file.clone()).collect();
             level
         };
         let unwritable = |fault| LevelError::write(&folder.join(LEVEL_FILE))(std::io::Error::other(fault));
-        let names = obsolete.iter().map(|file| file.name.clone()).collect();
+        let names = obsolete.iter().map(|file| &file.name).chain(&standing.others).cloned().collect();
         let names = staging.publish(LEVEL_FILE, names, |names| of_names(names).text().map_err(unwritable))?;
         Ok(Written { level: of_names(&names), clamped })
     }
