@@ -124,18 +124,6 @@ fn a_damaged_file_is_named_by_readers_and_by_the_next_bake() {
 
 #[cfg(unix)]
 #[test]
-fn more_output_files_than_may_be_open_are_written() {
-    let folder = folder();
-    let command = format!(
-        "ulimit -n 40; exec {} bake builtin:edificio -o out --error 0.9 --density 0.5 --no-volume --backend cpu --threads 2",
-        env!("CARGO_BIN_EXE_radiosity")
-    );
-    let output = Command::new("bash").arg("-c").arg(command).current_dir(folder.path()).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-}
-
-#[cfg(unix)]
-#[test]
 fn a_pipe_in_place_of_the_lock_or_of_a_page_is_refused_and_not_waited_for() {
     let folder = folder();
     let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());

@@ -250,4 +250,17 @@ mod tests {
         assert_eq!(read(folder.path()), ["newest"; 2]);
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 3);
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_file_that_has_been_written_stays_open() {
+        let folder = tempdir().expect("a temporary folder");
+        let mut staging = Staging::new(folder.path()).expect("a folder");
+        for number in 0..20 {
+            staging.add(&number.to_string(), b"new").expect("a temporary file");
+        }
+        let open = fs::read_dir("/proc/self/fd").expect("the process's files").flatten();
+        let open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        assert_eq!(open.filter(|path| path.starts_with(folder.path())).count(), 0);
+    }
 }
