@@ -17,6 +17,7 @@
 //! | [`scene`] | what light meets, as plain data; files ([`scene::load`]), built-in scenes, checks |
 //! | [`kdtree`] | the structure that answers rays |
 //! | [`partition`] | a scene cut into convex cells, their borders, and rays that go from cell to cell |
+//! | [`output`] | files that are written: whole or not at all, never through a link |
 //! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
 //! | [`radiosity`] | solvers for the light of all elements at once |
 //! | [`pathtrace`] | irradiance at points and whole pictures, by following paths: the truth that bakes are held against, and what lights moving things |
@@ -65,6 +66,7 @@ pub mod geometry;
 pub mod gpu;
 pub mod kdtree;
 pub mod lightmap;
+pub mod output;
 #[cfg(feature = "panel")]
 pub mod panel;
 pub mod partition;

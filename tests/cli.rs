@@ -6,6 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+#[path = "cli/folders.rs"]
+mod folders;
+
 fn radiosity(folder: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_radiosity"));
     command.current_dir(folder.path()).args(arguments).stdin(Stdio::null());

@@ -8,6 +8,8 @@
 mod app;
 #[path = "plugin/coordinates.rs"]
 mod coordinates;
+#[path = "plugin/damage.rs"]
+mod damage;
 #[path = "plugin/doors.rs"]
 mod doors;
 #[path = "plugin/drawn.rs"]

@@ -8,22 +8,23 @@ import numpy as np
 
 import atlas as atlas_module
 
-PAGE = re.compile(r'width:\s*(\d+),\s*height:\s*(\d+),\s*ktx2:\s*"[^"]*",\s*exr:\s*"([^"]*)"')
+PAGE = re.compile(
+    r'width:\s*(\d+),\s*height:\s*(\d+),\s*ktx2:\s*\([^)]*\),\s*exr:\s*\(\s*name:\s*"([^"]*)"')
+MESHES = re.compile(r'meshes:\s*\(\s*name:\s*"([^"]*)"')
 SURFACE = re.compile(
     r'key:\s*"((?:[^"\\]|\\.)*)",\s*page:\s*(\d+),\s*rectangle:\s*\(\s*x:\s*(\d+),\s*y:\s*(\d+),\s*'
-    r'width:\s*(\d+),\s*height:\s*(\d+),?\s*\),\s*mesh:\s*"([^"]*)"')
+    r'width:\s*(\d+),\s*height:\s*(\d+),?\s*\),\s*mesh:\s*(\d+)')
 
 
 def atlas(scene, folder):
     """Where the bake put each triangle of the scene's static surfaces."""
     text = open(os.path.join(folder, "level.ron"), encoding="utf-8").read()
     surfaces = {surface.key: surface for surface in scene.surfaces}
-    meshes, parts = {}, []
+    meshes = _read_meshes(os.path.join(folder, MESHES.search(text).group(1)))
+    parts = []
     for key, page, x, y, width, height, mesh in SURFACE.findall(text):
         surface = surfaces[key]
-        if mesh not in meshes:
-            meshes[mesh] = _read_mesh(os.path.join(folder, mesh))
-        source_triangles, uv, triangles = meshes[mesh]
+        source_triangles, uv, triangles = meshes[int(mesh)]
         if source_triangles != len(surface.triangles):
             raise SystemExit(f"{key} has {len(surface.triangles)} triangles, its bake {source_triangles}: another file?")
         fronts = triangles[:source_triangles]
@@ -48,13 +49,17 @@ def irradiance_pages(folder):
     return pages
 
 
-def _read_mesh(path):
-    """Triangles of the source mesh, lightmap coordinates, and triangles of an unwrapped mesh."""
+def _read_meshes(path):
+    """Triangles of the source mesh, lightmap coordinates, and triangles of each unwrapped mesh."""
     data = open(path, "rb").read()
-    if data[:8] != b"radmesh1":
-        raise SystemExit(f"{path} is no unwrapped mesh")
-    vertices, triangles, _, source_triangles, _, _ = struct.unpack_from("<6I", data, 8)
-    start = 32 + 4 * vertices
-    uv = np.frombuffer(data, "<f4", 2 * vertices, start).reshape(-1, 2)
-    start += 8 * vertices
-    return source_triangles, uv, np.frombuffer(data, "<u4", 3 * triangles, start).reshape(-1, 3)
+    meshes, start = [], 0
+    while start < len(data):
+        if data[start : start + 8] != b"radmesh1":
+            raise SystemExit(f"{path} holds no unwrapped meshes")
+        vertices, triangles, _, source_triangles, _, _ = struct.unpack_from("<6I", data, start + 8)
+        start += 32 + 4 * vertices
+        uv = np.frombuffer(data, "<f4", 2 * vertices, start).reshape(-1, 2)
+        start += 8 * vertices
+        meshes.append((source_triangles, uv, np.frombuffer(data, "<u4", 3 * triangles, start).reshape(-1, 3)))
+        start += 16 * triangles
+    return meshes

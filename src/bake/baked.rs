@@ -18,6 +18,8 @@ pub struct Baked<'a> {
     pages: Vec<Page>,
     /// False when the scene has changed since it was baked.
     pub is_current: bool,
+    /// The bake's estimated error of the whole scene, relative to its mean light.
+    pub error: f32,
 }
 
 impl<'a> Baked<'a> {
@@ -26,11 +28,12 @@ impl<'a> Baked<'a> {
     /// # Errors
     /// When the folder holds no whole level, or one of other meshes.
     pub fn read(folder: &Path, scene: &'a Scene) -> Result<Self, LevelError> {
-        let level = Level::read(folder)?;
-        let layout = level.layout(folder, scene)?;
-        let pages = (0..level.pages.len()).map(|page| level.read_page(folder, page)).collect::<Result<_, _>>()?;
-        let is_current = level.content_hash == scene::hash(scene).to_string();
-        Ok(Self { scene, layout, pages, is_current })
+        Level::read_with(folder, |level| {
+            let layout = level.layout(folder, scene)?;
+            let pages = (0..level.pages.len()).map(|page| level.read_page(folder, page)).collect::<Result<_, _>>()?;
+            let is_current = level.content_hash == scene::hash(scene).to_string();
+            Ok(Self { scene, layout, pages, is_current, error: level.error })
+        })
     }
 
     /// Irradiance in lux at the point of a surface nearest to each receiver, among those that face its way; `None`

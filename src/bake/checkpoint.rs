@@ -4,10 +4,11 @@
 //! generation. Whatever moment a bake dies at, one whole generation remains.
 
 use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::BakeSettings;
+use crate::output::{InTheWay, Overwrite, open_regular, sync_folder, write_temporary};
 use crate::scene;
 
 const MAGIC: &[u8; 8] = b"RADBAKE1";
@@ -65,19 +66,28 @@ pub enum CheckpointError {
 /// The checkpoint of one output folder, in two generations.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
+    folder: PathBuf,
     newest: PathBuf,
     previous: PathBuf,
-    temporary: PathBuf,
 }
 
 impl Checkpoints {
     /// The checkpoints in a folder, whether there are any or not.
     pub fn in_folder(folder: &Path) -> Self {
         Self {
+            folder: folder.to_owned(),
             newest: folder.join("checkpoint.bin"),
             previous: folder.join("checkpoint.previous.bin"),
-            temporary: folder.join("checkpoint.bin.partial"),
         }
+    }
+
+    /// Whether new ones may take the place of what is there.
+    ///
+    /// # Errors
+    /// Names the file that is no checkpoint, or a damaged one.
+    pub(super) fn check_place(&self, overwrite: Overwrite) -> Result<(), InTheWay> {
+        let is_own = |path: &Path| is_whole(path).unwrap_or(false);
+        [&self.newest, &self.previous].into_iter().try_for_each(|path| InTheWay::check(path, overwrite, is_own))
     }
 
     /// True when there is something to resume from.
@@ -94,28 +104,25 @@ impl Checkpoints {
         inputs: InputsHash,
         payload: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CheckpointError> {
-        self.write(inputs, payload).map_err(|source| {
-            let _ = fs::remove_file(&self.temporary);
-            CheckpointError::Io { path: self.newest.clone(), source }
-        })
+        self.write(inputs, payload).map_err(|source| CheckpointError::Io { path: self.newest.clone(), source })
     }
 
     fn write(&self, inputs: InputsHash, payload: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut file = File::create(&self.temporary)?;
-        file.write_all(MAGIC)?;
-        file.write_all(&inputs.0)?;
-        file.write_all(&[0; 32])?;
-        let mut digested = Digested { out: &mut file, hasher: blake3::Hasher::new() };
-        payload(&mut digested)?;
-        let digest = digested.hasher.finalize();
-        file.seek(SeekFrom::Start(DIGEST_START))?;
-        file.write_all(digest.as_bytes())?;
-        file.sync_all()?;
+        let temporary = write_temporary(&self.folder, |file| {
+            file.write_all(MAGIC)?;
+            file.write_all(&inputs.0)?;
+            file.write_all(&[0; 32])?;
+            let mut digested = Digested { out: file, hasher: blake3::Hasher::new() };
+            payload(&mut digested)?;
+            let digest = digested.hasher.finalize();
+            file.seek(SeekFrom::Start(DIGEST_START))?;
+            file.write_all(digest.as_bytes())
+        })?;
         if self.newest.exists() {
             fs::rename(&self.newest, &self.previous)?;
         }
-        fs::rename(&self.temporary, &self.newest)?;
-        sync_folder_of(&self.newest)
+        temporary.persist(&self.newest)?;
+        sync_folder(&self.folder)
     }
 
     /// The newest whole payload; `None` when there is no checkpoint.
@@ -139,7 +146,7 @@ impl Checkpoints {
     /// # Errors
     /// When a file is there and cannot be removed.
     pub fn remove(&self) -> Result<(), CheckpointError> {
-        for path in [&self.newest, &self.previous, &self.temporary] {
+        for path in [&self.newest, &self.previous] {
             match fs::remove_file(path) {
                 Err(source) if source.kind() != io::ErrorKind::NotFound => {
                     return Err(CheckpointError::Io { path: path.clone(), source });
@@ -152,7 +159,10 @@ impl Checkpoints {
 }
 
 fn read(path: &Path, inputs: InputsHash) -> Result<Vec<u8>, CheckpointError> {
-    let mut bytes = fs::read(path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
+    let mut bytes = Vec::new();
+    open_regular(path)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
     if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
         return Err(CheckpointError::Damaged { path: path.to_owned() });
     }
@@ -184,16 +194,17 @@ impl Write for Digested<'_> {
     }
 }
 
-/// Makes renames in a file's folder last through a power cut.
-#[cfg(unix)]
-fn sync_folder_of(file: &Path) -> io::Result<()> {
-    file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-}
-
-/// Folders cannot be opened as files here; the system orders renames itself.
-#[cfg(not(unix))]
-fn sync_folder_of(_file: &Path) -> io::Result<()> {
-    Ok(())
+/// True for a checkpoint whose digest fits its payload, of whatever bake.
+fn is_whole(path: &Path) -> io::Result<bool> {
+    let mut file = open_regular(path)?;
+    let mut header = [0; HEADER_BYTES];
+    file.read_exact(&mut header)?;
+    if header[..8] != *MAGIC {
+        return Ok(false);
+    }
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut file, &mut hasher)?;
+    Ok(header[DIGEST_START as usize..] == *hasher.finalize().as_bytes())
 }
 
 #[cfg(test)]
@@ -264,5 +275,20 @@ mod tests {
             fs::write(&checkpoints.newest, content).unwrap();
             assert!(matches!(checkpoints.load(INPUTS), Err(CheckpointError::Damaged { .. })));
         }
+    }
+
+    #[test]
+    fn only_whole_checkpoints_make_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        let check = || checkpoints.check_place(Overwrite::Own);
+        check().unwrap();
+        save(&checkpoints, b"first");
+        save(&checkpoints, b"second");
+        check().unwrap();
+        fs::write(&checkpoints.previous, "three years of work").unwrap();
+        let refusal = check().unwrap_err().to_string();
+        assert!(refusal.contains("checkpoint.previous.bin") && refusal.contains("--force"), "{refusal}");
+        checkpoints.check_place(Overwrite::All).unwrap();
     }
 }

@@ -1,8 +1,9 @@
 //! Why a bake ended without pages.
 
-use super::{CheckpointError, FolderError, WriteError};
+use super::{CheckpointError, FolderError};
 use crate::lightmap::LayoutError;
 use crate::lightmap::files::LevelError;
+use crate::output::{InTheWay, WriteError};
 use crate::partition::PartitionError;
 use crate::progress::Cancelled;
 use crate::radiosity::{PartialError, SolveError};
@@ -144,6 +145,9 @@ pub enum BakeError {
     /// The report cannot be written.
     #[error(transparent)]
     File(#[from] WriteError),
+    /// What stands where the report would be written is not a bake's.
+    #[error(transparent)]
+    InTheWay(#[from] InTheWay),
     /// What the checkpoint holds is no solution half-way.
     #[error(transparent)]
     Partial(#[from] PartialError),

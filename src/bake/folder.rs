@@ -1,14 +1,14 @@
-//! The folder that a bake writes into: one bake at a time, and the checkpoint in it.
+//! The folder that a bake writes into: one bake at a time, nothing that is somebody else's, and the checkpoint in it.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::checkpoint::Checkpoints;
-use super::{WriteError, check_place};
-
-const LOCK_NAME: &str = ".bake.lock";
+use super::lock::{Lock, LockError};
+use super::{Bake, BakeError, Report};
+use crate::lightmap::files::{Level, LevelError};
+use crate::output::{InTheWay, Overwrite, WriteError, check_place};
 
 /// Why an output folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,12 @@ pub enum FolderError {
     /// The report cannot be written into it.
     #[error(transparent)]
     Report(#[from] WriteError),
+    /// A file is in the way that no bake wrote.
+    #[error(transparent)]
+    InTheWay(#[from] InTheWay),
+    /// The level that it holds cannot be replaced.
+    #[error(transparent)]
+    Level(#[from] LevelError),
     /// Another bake is at work in it.
     #[error("{} is being written by another bake (process {process}); wait for it or choose another folder", path.display())]
     InUse {
@@ -35,37 +41,45 @@ pub enum FolderError {
 }
 
 /// An output folder, held against other bakes until dropped.
-///
-/// The system's file lock decides who holds it, so the lock of a process that died is free again by itself.
 #[derive(Debug)]
 pub struct OutputFolder {
     path: PathBuf,
+    overwrite: Overwrite,
     created: bool,
-    lock: File,
+    /// Dropped before the folder is removed.
+    lock: Option<Lock>,
 }
 
 impl OutputFolder {
-    /// Creates the folder where needed and takes it.
+    /// Creates the folder where needed and takes it. A level that is there will be replaced.
     ///
     /// # Errors
-    /// When it cannot be written into or another bake holds it.
+    /// When it cannot be written into, another bake holds it, or a file is in the way that no bake wrote.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, FolderError> {
+        Self::open_over(path, Overwrite::Own)
+    }
+
+    /// Takes a folder as [`open`](Self::open) does, to write in place of all that `overwrite` names.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_over(path: impl Into<PathBuf>, overwrite: Overwrite) -> Result<Self, FolderError> {
         let path = path.into();
-        let unwritable = |source| FolderError::Unwritable { path: path.clone(), source };
-        let created = !path.exists();
-        fs::create_dir_all(&path).map_err(unwritable)?;
-        let lock = match take_lock(&path.join(LOCK_NAME)) {
-            Ok(lock) => lock,
-            Err(TryLockError::WouldBlock) => {
-                let process = fs::read_to_string(path.join(LOCK_NAME)).unwrap_or_default();
-                let process = process.split_whitespace().next().unwrap_or("unknown").to_owned();
-                return Err(FolderError::InUse { path, process });
-            }
-            Err(TryLockError::Error(source)) => return Err(unwritable(source)),
-        };
-        let folder = Self { path, created, lock };
+        let unwritable = |path: &Path, source| FolderError::Unwritable { path: path.to_owned(), source };
+        let mut folder = Self { created: !path.exists(), path, overwrite, lock: None };
+        let path = &folder.path;
+        fs::create_dir_all(path).map_err(|fault| unwritable(path, fault))?;
+        folder.lock = Some(Lock::take(path).map_err(|refusal| match refusal {
+            LockError::Held(process) => FolderError::InUse { path: path.clone(), process },
+            LockError::InTheWay(fault) => fault.into(),
+            LockError::Io(lock, fault) => unwritable(&lock, fault),
+        })?);
         // Found out now rather than when all else is written.
-        check_place(&folder.report_path())?;
+        let report = path.join(Report::FILE);
+        InTheWay::check(&report, overwrite, Report::is_at)?;
+        Level::prepare(path, overwrite)?;
+        folder.checkpoints().check_place(overwrite)?;
+        check_place(&report)?;
         Ok(folder)
     }
 
@@ -74,40 +88,26 @@ impl OutputFolder {
         &self.path
     }
 
-    fn report_path(&self) -> PathBuf {
-        self.path.join("report.json")
-    }
-
     /// The checkpoints of the bake in this folder.
     pub fn checkpoints(&self) -> Checkpoints {
         Checkpoints::in_folder(&self.path)
+    }
+
+    /// Writes a bake into it; see [`Bake::write`].
+    ///
+    /// # Errors
+    /// As [`Bake::write`].
+    pub fn write(&self, bake: &mut Bake) -> Result<(), BakeError> {
+        bake.write_over(&self.path, self.overwrite)
     }
 }
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        // Removed while still locked, so that nobody can take a file that is about to vanish unnoticed.
-        let _ = fs::remove_file(self.path.join(LOCK_NAME));
-        let _ = self.lock.unlock();
+        self.lock = None;
         if self.created {
             // Only an empty folder goes: a bake that failed early leaves nothing behind.
             let _ = fs::remove_dir(&self.path);
-        }
-    }
-}
-
-fn take_lock(path: &Path) -> Result<File, TryLockError> {
-    static HOLDERS: AtomicU32 = AtomicU32::new(0);
-    let holder = format!("{} {}\n", std::process::id(), HOLDERS.fetch_add(1, Ordering::Relaxed));
-    loop {
-        let mut file =
-            OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(TryLockError::Error)?;
-        file.try_lock()?;
-        file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(TryLockError::Error)?;
-        // The last holder may have removed the file between our opening and locking it; then we hold a nameless file.
-        // Elsewhere than on Unix a locked file cannot be read again to find out, nor removed under one's hands.
-        if !cfg!(unix) || fs::read_to_string(path).is_ok_and(|content| content == holder) {
-            return Ok(file);
         }
     }
 }
@@ -130,7 +130,26 @@ mod tests {
     #[test]
     fn a_lock_that_a_dead_process_left_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(LOCK_NAME), "4194304 0\n").unwrap();
+        fs::write(folder.path().join(".bake.lock"), "4194304 0\n").unwrap();
+        OutputFolder::open(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn files_of_somebody_else_are_named_and_stay_unless_they_may_be_overwritten() {
+        for name in ["page_0.exr", "page_12.ktx2", "volume.exr", "level.ron", "report.json", "checkpoint.bin"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            fs::write(&path, "three years of work").unwrap();
+            let refusal = OutputFolder::open(folder.path()).unwrap_err().to_string();
+            assert!(refusal.contains(name) && refusal.contains("--force"), "{refusal}");
+            assert_eq!(fs::read(&path).unwrap(), b"three years of work");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
+            OutputFolder::open_over(folder.path(), Overwrite::All).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["notes.txt", "page_x.exr", "page_01.exr", "pages_0.exr"] {
+            fs::write(folder.path().join(name), "three years of work").unwrap();
+        }
         OutputFolder::open(folder.path()).unwrap();
     }
 

@@ -9,7 +9,6 @@ use super::keeper::{Keeper, SolveWatch};
 use super::memory::most_patches;
 use super::preview::{Previewer, shown};
 use super::stage::StageMonitor;
-use super::whole_file::write_whole;
 use super::{
     BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, RelightReport, Report, Stage,
     peak_memory_bytes,
@@ -19,6 +18,7 @@ use crate::geometry::SurfaceId;
 use crate::kdtree::World;
 use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels, filter, pages};
+use crate::output::{InTheWay, Overwrite, write_whole};
 use crate::pathtrace::solve_volume;
 use crate::progress::Monitor;
 use crate::radiosity::low_rank::{Precompute, Precomputed};
@@ -89,10 +89,8 @@ pub fn run_with_checkpoints(
     resume: bool,
 ) -> Result<Bake, BakeError> {
     let mut job = Job::new(settings, device, observer);
-    let keeper = Keeper::new(folder.checkpoints(), InputsHash::new(scene::hash(&scene), settings));
-    if !resume {
-        keeper.forget()?;
-    } else if !keeper.has_checkpoint() {
+    let keeper = Keeper::new(folder.checkpoints(), InputsHash::new(scene::hash(&scene), settings), resume);
+    if resume && !keeper.has_checkpoint() {
         let folder = folder.path().display();
         job.report.warnings.push(format!("there is no checkpoint in {folder} to resume from: baked from the start"));
     }
@@ -104,29 +102,47 @@ impl Bake {
     /// whenever the process ends, the folder holds the old level or the new one.
     ///
     /// # Errors
-    /// When the folder cannot be written or the disk is full.
+    /// When the folder cannot be written, the disk is full, or a file is in the way that no bake wrote.
     pub fn write(&mut self, folder: &Path) -> Result<(), BakeError> {
+        self.write_over(folder, Overwrite::Own)
+    }
+
+    /// Writes the level as [`write`](Self::write) does, in place of all that `overwrite` names.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_over(&mut self, folder: &Path, overwrite: Overwrite) -> Result<(), BakeError> {
         let started = Instant::now();
+        let report_path = folder.join(Report::FILE);
+        InTheWay::check(&report_path, overwrite, Report::is_at)?;
         let settings = serde_json::to_value(self.settings).unwrap_or_default();
         let content_hash = scene::hash(&self.scene);
         let relight = self.relight.as_ref().map(|relight| relight.to_bytes(content_hash.0));
+        let relight_error = self.report.relight.map_or(0.0, |relight| relight.error);
         let content = LevelContent {
             content_hash: &content_hash.to_string(),
             settings: &settings,
+            error: self.report.error_of_mean,
             scene: &self.scene,
             layout: &self.layout,
             pages: &self.pages,
             volume: self.volume.as_deref(),
-            relight: relight.as_deref(),
+            relight: relight.as_deref().map(|bytes| (bytes, relight_error)),
         };
-        let written = Level::write(folder, content)?;
+        let written = Level::write(folder, content, overwrite)?;
         if written.clamped > 0 {
             let clamped = written.clamped;
             self.report.warnings.push(format!("{clamped} texels are brighter than textures can hold and were clamped"));
         }
         self.report.add_write_seconds(started.elapsed());
-        let text = serde_json::to_string_pretty(&self.report).unwrap_or_default();
-        Ok(write_whole(&folder.join("report.json"), text.as_bytes())?)
+        match write_whole(&report_path, self.report.sealed().as_bytes()) {
+            // A reader may hold the report before, which fails no bake there; the level does not need it.
+            Err(fault) if cfg!(windows) && report_path.exists() => {
+                self.report.warnings.push(format!("the report is still that of the bake before: {fault}"));
+                Ok(())
+            }
+            done => Ok(done?),
+        }
     }
 }
 
@@ -187,7 +203,7 @@ impl<'a> Job<'a> {
 
     fn run(mut self, scene: Arc<Scene>, keeper: Option<&Keeper>) -> Result<Bake, BakeError> {
         self.stage(Stage::Check, |job, _| job.check(&scene))?;
-        let resumed = keeper.map_or(Ok(None), Keeper::resume)?;
+        let resumed = keeper.map_or(Ok(None), Keeper::resumed)?;
         let world =
             self.stage(Stage::Tree, |job, _| Ok(Arc::new(World::build(scene.clone(), job.settings.tree.preset()))))?;
         let scene = self.stage(Stage::Tree, |_, _| Ok(Arc::new(scene.with_sealed_sides(&*world))))?;
@@ -273,6 +289,8 @@ impl<'a> Job<'a> {
         keeper: Option<&Keeper>,
     ) -> Result<(Solution, Option<Arc<Precomputed>>), BakeError> {
         check_patches(self.settings, elements.len())?;
+        // Only now: a bake that was refused leaves what was kept for another.
+        keeper.map_or(Ok(()), Keeper::begin)?;
         let seed = self.settings.solver.seed;
         let on_processor =
             || -> Box<dyn TransportBackend + '_> { Box::new(CpuBackend::new(scene, world, elements, seed)) };

@@ -18,27 +18,34 @@ const WORTH_KEEPING: Duration = Duration::from_millis(500);
 pub(super) struct Keeper {
     checkpoints: Checkpoints,
     inputs: InputsHash,
+    /// Goes on from what is there.
+    resumes: bool,
     pace: Pace,
     /// Why the last checkpoint could not be saved.
     failure: Mutex<Option<CheckpointError>>,
 }
 
 impl Keeper {
-    pub fn new(checkpoints: Checkpoints, inputs: InputsHash) -> Self {
-        Self { checkpoints, inputs, pace: Pace::new(WORTH_KEEPING), failure: Mutex::new(None) }
+    pub fn new(checkpoints: Checkpoints, inputs: InputsHash, resumes: bool) -> Self {
+        Self { checkpoints, inputs, resumes, pace: Pace::new(WORTH_KEEPING), failure: Mutex::new(None) }
     }
 
     pub fn has_checkpoint(&self) -> bool {
         self.checkpoints.exist()
     }
 
-    /// Removes what an earlier bake left.
-    pub fn forget(&self) -> Result<(), CheckpointError> {
-        self.checkpoints.remove()
+    /// Removes what an earlier bake left, unless this one goes on from it.
+    pub fn begin(&self) -> Result<(), CheckpointError> {
+        if self.resumes { Ok(()) } else { self.checkpoints.remove() }
     }
 
-    /// What to go on from, if there is something.
-    pub fn resume(&self) -> Result<Option<Partial<'static>>, BakeError> {
+    /// What an earlier bake left to go on from, if this one is to.
+    pub fn resumed(&self) -> Result<Option<Partial<'static>>, BakeError> {
+        if self.resumes { self.last_checkpoint() } else { Ok(None) }
+    }
+
+    /// What has been kept last, if anything has.
+    fn last_checkpoint(&self) -> Result<Option<Partial<'static>>, BakeError> {
         let payload = self.checkpoints.load(self.inputs)?;
         Ok(payload.map(|payload| Partial::from_bytes(&payload)).transpose()?)
     }
@@ -85,7 +92,7 @@ impl<'a> SolveWatch<'a> {
 
     /// What to go on from after a failure, if anything has been kept.
     pub fn last_checkpoint(&self) -> Result<Option<Partial<'static>>, BakeError> {
-        self.keeper.map_or(Ok(None), Keeper::resume)
+        self.keeper.map_or(Ok(None), Keeper::last_checkpoint)
     }
 }
 

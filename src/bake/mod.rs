@@ -12,13 +12,13 @@ mod finite;
 mod folder;
 mod job;
 mod keeper;
+mod lock;
 mod memory;
 mod pace;
 mod preview;
 mod report;
 mod settings;
 mod stage;
-mod whole_file;
 
 pub use baked::Baked;
 pub use checkpoint::{CheckpointError, Checkpoints, InputsHash};
@@ -32,7 +32,6 @@ pub use preview::Preview;
 pub use report::{RelightReport, Report};
 pub use settings::{BakeSettings, FilterSettings, TreeQuality};
 pub use stage::{BakePass, Observer, Progress, Stage, Unobserved};
-pub use whole_file::{WriteError, check_place, write_whole};
 
 #[cfg(test)]
 mod sealed_sides;

@@ -1,14 +1,20 @@
 //! What a bake says about itself.
 
 use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Stage;
 use crate::lightmap::Elements;
+use crate::output::open_regular;
 use crate::radiosity::Solution;
 use crate::radiosity::low_rank::{Precomputed, deviation};
+
+/// Bytes beyond which no `report.json` is believed.
+const LONGEST: u64 = 16 << 20;
 
 /// How a bake went: `report.json` beside the pages, and what `radiosity bake --json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +57,8 @@ pub struct Report {
     pub backend: String,
     /// What a user should know: repairs, fallbacks, limits reached.
     pub warnings: Vec<String>,
+    /// BLAKE3 of `report.json` with nothing between these quotes: what proves that a bake wrote it.
+    pub digest: String,
 }
 
 /// What a bake says about the transport that it has precomputed for lights that change.
@@ -81,6 +89,33 @@ impl RelightReport {
 }
 
 impl Report {
+    /// Where it lies in a bake's folder.
+    pub(super) const FILE: &str = "report.json";
+
+    /// Signs it with its digest.
+    ///
+    /// Returns the text of its file.
+    pub(super) fn sealed(&mut self) -> String {
+        self.digest.clear();
+        self.digest = digest_of(&self.text());
+        self.text()
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// True for the file of a report as a bake wrote it.
+    pub(super) fn is_at(path: &Path) -> bool {
+        let mut text = String::new();
+        let read = open_regular(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+        if read.is_err() {
+            return false;
+        }
+        let Ok(report) = serde_json::from_str::<Self>(&text) else { return false };
+        !report.digest.is_empty() && digest_of(&text.replacen(&report.digest, "", 1)) == report.digest
+    }
+
     /// Adds the time that a stage took; a stage that runs in several pieces adds up.
     pub fn add_seconds(&mut self, stage: Stage, duration: Duration) {
         *self.seconds.entry(stage.name().to_owned()).or_default() += duration.as_secs_f64();
@@ -99,9 +134,32 @@ impl Report {
     }
 }
 
+fn digest_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_proves_that_a_bake_wrote_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(Report::FILE);
+        let mut report = Report { unshot: 0.1, warnings: vec!["digest".to_owned()], ..Report::default() };
+        let text = report.sealed();
+        for (content, is_own) in [
+            (text.clone(), true),
+            (text.replace("0.1", "0.2"), false),
+            (text.replace(&report.digest, ""), false),
+            ("{}".to_owned(), false),
+            ("three years of work".to_owned(), false),
+        ] {
+            std::fs::write(&path, &content).unwrap();
+            assert_eq!(Report::is_at(&path), is_own, "{content}");
+        }
+        assert_eq!(report.sealed(), text);
+    }
 
     #[test]
     fn the_json_has_the_keys_that_scripts_rely_on() {

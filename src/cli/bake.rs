@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
 use crate::lightmap::Unwrapper;
+use crate::output::Overwrite;
 use crate::pathtrace::VolumeSettings;
 use crate::radiosity::low_rank::PatchKind;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
@@ -76,6 +77,9 @@ pub struct Arguments {
     /// Go on from the checkpoint that an interrupted bake left in the folder
     #[arg(long)]
     resume: bool,
+    /// Replace files in the folder that have a bake's names, though no bake wrote them or they have changed since
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     work: WorkArguments,
     /// Print the report as one JSON object
@@ -191,7 +195,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     settings.check()?;
     let opened = arguments.scene.open()?;
     interrupt::listen()?;
-    let folder = OutputFolder::open(arguments.folder())?;
+    let overwrite = if arguments.force { Overwrite::All } else { Overwrite::Own };
+    let folder = OutputFolder::open_over(arguments.folder(), overwrite)?;
     let device = arguments.work.open_device()?;
     let display = Display::new(arguments.json);
     let has_static = opened.scene.surfaces.iter().any(|surface| surface.role == Role::Static);
@@ -205,7 +210,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         explain(error, &folder)
     })?;
     bake.report.warnings.splice(0..0, opened.warnings);
-    bake.write(folder.path())?;
+    folder.write(&mut bake)?;
     folder.checkpoints().remove()?;
     if arguments.json {
         say(serde_json::to_string(&bake.report)?);

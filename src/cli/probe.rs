@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings};
 use super::progress::{Display, NamedStage};
 use super::{Failure, interrupt, points, say};
-use crate::bake::{Baked, Report, check_place, write_whole};
+use crate::bake::Baked;
 use crate::kdtree::{Preset, World};
+use crate::output::{check_place, write_whole};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
 use crate::scene::check::darkness;
 use crate::scene::{LightSampler, Scene};
@@ -111,21 +112,9 @@ fn from_bake(
     if missing > 0 {
         warnings.push(format!("no baked surface faces the way of {missing} points: they are given as black"));
     }
-    let error = error_of_mean(folder).unwrap_or_else(|| {
-        warnings.push(format!(
-            "{} has no report.json, so the standard errors are unknown and given as 0",
-            folder.display()
-        ));
-        0.0
-    });
     Ok(found
         .into_iter()
         .map(Option::unwrap_or_default)
-        .map(|irradiance| PointIrradiance { irradiance, standard_error: error * irradiance.max_element() })
+        .map(|irradiance| PointIrradiance { irradiance, standard_error: baked.error * irradiance.max_element() })
         .collect())
-}
-
-fn error_of_mean(folder: &Path) -> Option<f32> {
-    let text = std::fs::read_to_string(folder.join("report.json")).ok()?;
-    Some(serde_json::from_str::<Report>(&text).ok()?.error_of_mean)
 }

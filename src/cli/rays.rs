@@ -9,12 +9,12 @@ use rayon::prelude::*;
 
 use crate::geometry::{Ray, RayQuery};
 use crate::kdtree::{Preset, World};
+use crate::output::{check_place, write_whole};
 use crate::scene::Scene;
 
 use super::arguments::{SceneArguments, WorkArguments};
 use super::{Failure, say};
 use crate::Device;
-use crate::bake::{check_place, write_whole};
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -14,11 +14,12 @@ use super::look::LookArguments;
 use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
 use crate::Device;
-use crate::bake::{check_place, peak_memory_bytes, write_whole};
+use crate::bake::peak_memory_bytes;
 use crate::geometry::sobol::hash2;
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::kdtree::{Preset, TraversalCost, World};
+use crate::output::{check_place, write_whole};
 use crate::pathtrace::{
     Exposure, Film, Integrator, Lens, LightTracer, PathTracer, Pixel, PixelFilter, RenderSettings, Tonemapping, View,
     WhittedTracer, meter, render, render_from_lights, to_srgb8,

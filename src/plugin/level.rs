@@ -25,7 +25,7 @@ use super::write_back::{
     Baked, Batch, Batches, LitLights, PagePixels, RemoveLightmaps, Target, apply_lights, exchange_volume,
 };
 use crate::bake::BakeSettings;
-use crate::lightmap::files::{Level, LevelError, LevelMesh};
+use crate::lightmap::files::{Level, LevelError, LevelMesh, LevelSurface};
 use crate::lightmap::{PageFormat, Unwrap, Voxels};
 use crate::radiosity::Content;
 use crate::scene::{KeyIndex, SurfaceKey, hash, load};
@@ -119,6 +119,7 @@ struct Files {
     surfaces: HashMap<SurfaceKey, Place>,
     volume: Option<Voxels>,
     content: Content,
+    level: Level,
     seconds: f32,
 }
 
@@ -155,8 +156,9 @@ fn start(added: On<Add, BakedLevel>, mut commands: Commands, levels: Query<&Bake
     };
     let BakedLevel { folder, source } = level.clone();
     let spawned = std::thread::Builder::new().name("baked level".to_owned()).spawn(move || {
-        let (files, content_hash) = read_files(&folder)?;
+        let files = read_files(&folder)?;
         if let Some(source) = source {
+            let content_hash = files.level.content_hash.clone();
             std::thread::spawn(move || warn_when_stale(&source, &content_hash));
         }
         Ok(files)
@@ -169,9 +171,13 @@ fn start(added: On<Add, BakedLevel>, mut commands: Commands, levels: Query<&Bake
     }
 }
 
-fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
+fn read_files(folder: &Path) -> Result<Files, LevelError> {
     let started = Instant::now();
-    let level = Level::read(folder)?;
+    let files = Level::read_with(folder, |level| read_files_of(level, folder))?;
+    Ok(Files { seconds: started.elapsed().as_secs_f32(), ..files })
+}
+
+fn read_files_of(level: &Level, folder: &Path) -> Result<Files, LevelError> {
     let pages = (0..level.pages.len())
         .into_par_iter()
         .map(|page| {
@@ -180,29 +186,18 @@ fn read_files(folder: &Path) -> Result<(Files, String), LevelError> {
             Ok(PagePixels { width, height, format: PageFormat::SharedExponent, data })
         })
         .collect::<Result<_, LevelError>>()?;
-    let validity = read_validity(&level, folder)?;
-    let mut meshes = Vec::new();
-    let mut by_file: HashMap<&str, usize> = HashMap::new();
-    let mut surfaces = HashMap::new();
-    for surface in &level.surfaces {
-        let mesh = match by_file.get(surface.mesh.as_str()) {
-            Some(&mesh) => mesh,
-            None => {
-                meshes.push(Level::read_mesh(folder, surface)?);
-                by_file.insert(&surface.mesh, meshes.len() - 1);
-                meshes.len() - 1
-            }
-        };
+    let validity = read_validity(level, folder)?;
+    let meshes = level.read_meshes(folder)?;
+    let place = |surface: &LevelSurface| {
         let page = surface.page as usize;
-        let place = Place { mesh, page, uv_rect: uv_rect(surface.rectangle, level.pages[page].size()) };
-        surfaces.insert(surface.key.clone(), place);
-    }
+        Place { mesh: surface.mesh as usize, page, uv_rect: uv_rect(surface.rectangle, level.pages[page].size()) }
+    };
+    let surfaces = level.surfaces.iter().map(|surface| (surface.key.clone(), place(surface))).collect();
     let volume = level.read_volume(folder)?;
     // What a later version may have written is no reason to show nothing.
-    let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
-    let seconds = started.elapsed().as_secs_f32();
+    let settings: BakeSettings = serde_json::from_value(level.settings.clone()).unwrap_or_default();
     let content = settings.solver.content;
-    Ok((Files { pages, validity, meshes, surfaces, volume, content, seconds }, level.content_hash))
+    Ok(Files { pages, validity, meshes, surfaces, volume, content, level: level.clone(), seconds: 0.0 })
 }
 
 /// Validity of a level's texels: of all pages, or of none.
@@ -247,12 +242,12 @@ fn receive(
             continue;
         };
         match read {
-            Ok(Files { pages, validity, meshes, surfaces: places, volume, content, seconds }) => {
+            Ok(Files { pages, validity, meshes, surfaces: places, volume, content, level, seconds }) => {
                 commands.trigger(BakedLevelLoaded { entity, surfaces: places.len(), seconds });
                 commands.queue(move |world: &mut World| exchange_volume(world, volume.as_ref()));
                 let lights = LitLights { is_direct: content == Content::Full, ..default() };
                 let batch = Batch::bake(Vec::new(), pages, lights);
-                let origin = RelightOrigin::Files(baked.folder.clone(), baked.source.clone());
+                let origin = RelightOrigin::Files(baked.clone(), Box::new(level));
                 batches.push(batch.on_attached(|world, _| {
                     world.insert_resource(validity);
                     world.insert_resource(origin);

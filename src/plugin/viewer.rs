@@ -1,5 +1,6 @@
 //! A camera to look at a level with: in a window, or into a PNG file on a machine that has none.
 
+use std::io::Cursor;
 use std::path::PathBuf;
 
 use bevy::app::{PluginGroupBuilder, ScheduleRunnerPlugin};
@@ -12,6 +13,7 @@ use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::window::{ExitCondition, WindowPlugin};
 
 use super::skybox::skybox;
+use crate::output::write_whole;
 use crate::scene::Sky;
 
 /// Where one looks at a level from, and how.
@@ -147,7 +149,7 @@ fn take_picture(
             exit.write(match write_png(&captured.image, &path) {
                 Ok(()) => AppExit::Success,
                 Err(reason) => {
-                    error!("cannot write {}: {reason}", path.display());
+                    error!("{reason}");
                     AppExit::error()
                 }
             });
@@ -158,8 +160,10 @@ fn take_picture(
 fn write_png(picture: &Image, path: &std::path::Path) -> Result<(), String> {
     let data = picture.data.clone().ok_or("the picture has no data")?;
     let opaque: Vec<u8> = data.as_chunks().0.iter().flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
+    let mut png = Cursor::new(Vec::new());
     image::RgbImage::from_raw(picture.width(), picture.height(), opaque)
         .ok_or("the picture has another size than its data")?
-        .save_with_format(path, image::ImageFormat::Png)
-        .map_err(|error| error.to_string())
+        .write_to(&mut png, image::ImageFormat::Png)
+        .map_err(|error| error.to_string())?;
+    write_whole(path, png.get_ref()).map_err(|error| error.to_string())
 }

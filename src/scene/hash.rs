@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AlphaMode, EnvironmentMap, Light, LightKind, Material, MeshData, Scene, Sky, Surface, Texels, Texture, TextureRef,
+    AlphaMode, EnvironmentMap, Light, LightKind, Material, MeshData, Scene, Sky, Surface, Texels, Texture, TextureId,
+    TextureRef,
 };
 
 /// A BLAKE3 hash, written as 64 hexadecimal digits.
@@ -75,6 +76,38 @@ pub fn hash_mesh(mesh: &MeshData) -> Hash {
     state.list(&mesh.other_uv, |state, set| state.slice(set));
     state.slice(&mesh.colors);
     state.slice(&mesh.triangles);
+    state.finish()
+}
+
+/// The hash of each material of a scene as bakes see it, with the content of its textures.
+pub fn hash_materials(scene: &Scene) -> Vec<Hash> {
+    let textures: Vec<Hash> = scene.textures.par_iter().map(|texture| hash_texture(texture)).collect();
+    let hash = |material: &Material| {
+        let mut state = State::new("material");
+        let mut material = Material { normal_texture: None, ..material.clone() };
+        // Their numbers may change while the material stays.
+        for (number, reference) in material.textures_mut().into_iter().flatten().enumerate() {
+            let texture = textures.get(reference.texture.index()).map_or(&[][..], |hash| &hash.0);
+            state.slice(texture);
+            reference.texture = TextureId(number as u32);
+        }
+        state.material(&material);
+        state.finish()
+    };
+    scene.materials.iter().map(hash).collect()
+}
+
+/// The hash of a surface's transform.
+pub fn hash_transform(to_world: &Affine3A) -> Hash {
+    let mut state = State::new("transform");
+    state.floats(&Affine3A::to_cols_array(to_world));
+    state.finish()
+}
+
+/// The hash of a light's place, shape and strength.
+pub fn hash_light(light: &Light) -> Hash {
+    let mut state = State::new("light");
+    state.light(light);
     state.finish()
 }
 
@@ -271,7 +304,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::scene::{Role, TextureId, UvChannel, builtin};
+    use crate::scene::{Role, UvChannel, Wrap, builtin};
 
     #[test]
     fn the_same_scene_has_the_same_hash_and_names_do_not_matter() {
@@ -328,6 +361,27 @@ mod tests {
         hashes.sort();
         hashes.dedup();
         assert_eq!(hashes.len(), changes.len() + 1);
+    }
+
+    #[test]
+    fn a_material_keeps_its_hash_where_textures_are_numbered_anew_and_loses_it_with_what_they_show() {
+        let texture = |gray: u8| {
+            let texels = Texels::Srgb8(vec![[gray, gray, gray, 255]]);
+            let wrap = [Wrap::Repeat; 2];
+            Arc::new(Texture { name: String::new(), width: 1, height: 1, texels, wrap, pyramids: Default::default() })
+        };
+        let mut scene = builtin::build("cornell_empty").unwrap();
+        scene.textures = vec![texture(10), texture(200)];
+        scene.materials[0].base_color_texture = Some(TextureRef::new(TextureId(0)));
+        let hash = |scene: &Scene| hash_materials(scene)[0];
+        let before = hash(&scene);
+        scene.materials[0].name = "other".into();
+        scene.textures.swap(0, 1);
+        assert_ne!(hash(&scene), before);
+        scene.materials[0].base_color_texture = Some(TextureRef::new(TextureId(1)));
+        assert_eq!(hash(&scene), before);
+        scene.materials[0].base_color.x *= 0.5;
+        assert_ne!(hash(&scene), before);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use files::{
     load_for_pictures_with, load_with,
 };
 pub use glass::Glass;
-pub use hash::{Hash, NoHash, hash, hash_mesh};
+pub use hash::{Hash, NoHash, hash, hash_light, hash_materials, hash_mesh, hash_transform};
 pub use key::{KeyIndex, SurfaceKey, shorten};
 pub use light::{Light, LightKind};
 pub use light_sampler::{

@@ -3,9 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::output::InTheWay;
+
 /// Why a level cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LevelError {
+    /// What stands where a file would be written is not a bake's.
+    #[error(transparent)]
+    InTheWay(#[from] InTheWay),
     /// The system refused to write.
     #[error("cannot write {}: {source}; make room on the disk or choose another folder", path.display())]
     Write {
@@ -23,7 +28,7 @@ pub enum LevelError {
         source: io::Error,
     },
     /// The file does not hold what it should.
-    #[error("{} is damaged: {fault}; bake the level again", path.display())]
+    #[error("{} is damaged: {fault}; bake the level again with --force", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -31,7 +36,10 @@ pub enum LevelError {
         fault: String,
     },
     /// The file is from another version of this crate.
-    #[error("{} has format {found}, but this version reads format {expected}; bake the level again", path.display())]
+    #[error(
+        "{} has format {found}, but this version reads format {expected}; bake the level again with --force",
+        path.display()
+    )]
     Format {
         /// The file.
         path: PathBuf,

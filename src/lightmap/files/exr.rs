@@ -11,7 +11,7 @@ use glam::Vec3;
 use super::LevelError;
 use crate::lightmap::{Page, PageSize};
 
-/// The bytes of an EXR file with a page's texels.
+/// The bytes of an EXR file with a page's texels; there is no light below zero in it.
 ///
 /// # Errors
 /// When the page has no texels.
@@ -19,6 +19,7 @@ pub fn write_exr(page: &Page, path: &Path) -> Result<Vec<u8>, LevelError> {
     let size = (page.width as usize, page.height as usize);
     let texels = |position: exr::math::Vec2<usize>| {
         let texel = page.texels[position.y() * page.width as usize + position.x()];
+        let texel = Vec3::select(texel.cmplt(Vec3::ZERO), Vec3::ZERO, texel);
         (texel.x, texel.y, texel.z)
     };
     let image = Image::from_encoded_channels(size, Encoding::FAST_LOSSLESS, SpecificChannels::rgb(texels));
@@ -50,6 +51,9 @@ pub fn read_exr(bytes: &[u8], expected: PageSize, path: &Path) -> Result<Page, L
     let texels: Vec<Vec3> = image.layer_data.channel_data.pixels.pixels.into_iter().map(Vec3::from).collect();
     if texels.len() != size.0 * size.1 {
         return Err(LevelError::damaged(path, "its texels do not fill its size"));
+    }
+    if !texels.iter().all(|texel| texel.is_finite() && texel.min_element() >= 0.0) {
+        return Err(LevelError::damaged(path, "it holds light that is negative, infinite or no number"));
     }
     let validity = vec![1.0; texels.len()];
     Ok(Page { width: expected.width, height: expected.height, texels, validity })

@@ -1,30 +1,27 @@
-//! A baked level as a whole.
+//! A baked level as a whole: what `level.ron` says, and reading what it names.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use glam::{UVec3, Vec3};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::staging::Staging;
-use super::{LevelError, LevelMesh, read_exr, read_ktx2, read_validity, write_exr, write_ktx2, write_validity};
+use super::standing::is_possible;
+use super::{LEVEL_FILE, LevelError, LevelFile, LevelMesh, read_exr, read_ktx2, read_validity};
 use crate::geometry::{Aabb, SurfaceId};
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
-use crate::scene::{KeyIndex, MeshId, Role, Scene, SurfaceKey};
+use crate::output::open_regular;
+use crate::scene::{Hash, KeyIndex, MeshId, Role, Scene, SurfaceKey};
 
-/// The file that makes a folder a level.
-pub const LEVEL_FILE: &str = "level.ron";
-
-const VOLUME_FILE: &str = "volume.exr";
-
-const RELIGHT_FILE: &str = "relight.bin";
-
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
+/// `level.ron` begins with this, the digest of all that follows its line, and a line break.
+const DIGEST: &str = "// BLAKE3 of all that follows: ";
+/// Bakes that may replace a level, one after the other, while it is being read.
+const MOST_TRIES: u32 = 20;
 /// Bytes beyond which no `level.ron` is believed: a hundred thousand surfaces take a tenth of it.
 const LONGEST: u64 = 256 << 20;
 /// No device has larger textures.
@@ -39,16 +36,25 @@ pub struct Level {
     pub content_hash: String,
     /// The settings of the bake, for whoever wonders.
     pub settings: serde_json::Value,
+    /// The estimated error of the whole level, relative to its mean light.
+    pub error: f32,
     /// The pages.
     pub pages: Vec<LevelPage>,
+    /// The unwrapped meshes, one after the other; see [`LevelMesh`].
+    pub meshes: LevelFile,
     /// The surfaces that have a rectangle.
     pub surfaces: Vec<LevelSurface>,
+    /// The lights whose light the bake followed.
+    pub lights: Vec<LevelLight>,
     /// The irradiance volume, if there is one.
     #[serde(default)]
     pub volume: Option<LevelVolume>,
-    /// The precomputed transport for lights that change, beside `level.ron`, if there is one.
+    /// The precomputed transport for lights that change, if there is one.
     #[serde(default)]
-    pub relight: Option<String>,
+    pub relight: Option<LevelRelight>,
+    /// Files of the level that this one replaced, as far as they are still to be removed.
+    #[serde(default)]
+    pub replaced: Vec<LevelFile>,
 }
 
 /// One page's size and files.
@@ -58,13 +64,13 @@ pub struct LevelPage {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// The texture, beside `level.ron`.
-    pub ktx2: String,
+    /// The texture.
+    pub ktx2: LevelFile,
     /// The same with full precision.
-    pub exr: String,
-    /// How much of each texel light can reach; levels of earlier versions do not say.
+    pub exr: LevelFile,
+    /// How much of each texel light can reach, if the level says.
     #[serde(default)]
-    pub validity: Option<String>,
+    pub validity: Option<LevelFile>,
 }
 
 impl LevelPage {
@@ -83,8 +89,30 @@ pub struct LevelSurface {
     pub page: u32,
     /// Its texels on the page.
     pub rectangle: Rectangle,
-    /// Its unwrapped mesh, beside `level.ron`; see [`LevelMesh`].
-    pub mesh: String,
+    /// Which of the unwrapped meshes it shows.
+    pub mesh: u32,
+    /// Hash of its material, textures included; see [`hash_materials`](crate::scene::hash_materials).
+    pub material: Hash,
+    /// Hash of its transform; see [`hash_transform`](crate::scene::hash_transform).
+    pub transform: Hash,
+}
+
+/// A light that a level was baked with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelLight {
+    /// What it is known by.
+    pub key: String,
+    /// Hash of its place, shape and strength; see [`hash_light`](crate::scene::hash_light).
+    pub light: Hash,
+}
+
+/// The precomputed transport for lights that change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelRelight {
+    /// Its bytes.
+    pub file: LevelFile,
+    /// How far the light that it finds is from the baked indirect light, relative to its mean.
+    pub error: f32,
 }
 
 /// The irradiance volume's place and file.
@@ -96,101 +124,26 @@ pub struct LevelVolume {
     pub maximum: [f32; 3],
     /// Voxels along each axis.
     pub count: [u32; 3],
-    /// Its voxels, beside `level.ron`.
-    pub exr: String,
-}
-
-/// What becomes a level.
-#[derive(Clone, Copy, Debug)]
-pub struct LevelContent<'a> {
-    /// Hash of what was baked.
-    pub content_hash: &'a str,
-    /// The settings of the bake.
-    pub settings: &'a serde_json::Value,
-    /// What was baked.
-    pub scene: &'a Scene,
-    /// Where its texels lie.
-    pub layout: &'a Layout,
-    /// The layout's pages.
-    pub pages: &'a [Page],
-    /// The irradiance volume, if there is one.
-    pub volume: Option<&'a Voxels>,
-    /// The precomputed transport for lights that change, as the bytes of its file, if there is one.
-    pub relight: Option<&'a [u8]>,
-}
-
-/// What writing a level did.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// The level.
-    pub level: Level,
-    /// Texels whose value did not fit the textures' range and was clamped.
-    pub clamped: usize,
+    /// Its voxels.
+    pub exr: LevelFile,
 }
 
 impl Level {
-    /// Writes a level into a folder: whole or not at all. A level that was there before is replaced in one step: whenever
-    /// the process ends, the folder holds the old level or the new one.
+    /// Reads a level and whatever `read` asks of its files, all of one bake: where a bake replaces the level meanwhile, so
+    /// that a file is gone or another, all is read anew.
     ///
     /// # Errors
-    /// When the folder cannot be written or the disk is full.
-    pub fn write(folder: &Path, content: LevelContent) -> Result<Written, LevelError> {
-        let mut staging = Staging::new(folder)?;
-        let mut clamped = 0;
-        let mut pages = Vec::new();
-        for (number, page) in content.pages.iter().enumerate() {
-            let (ktx2, exr) = (format!("page_{number}.ktx2"), format!("page_{number}.exr"));
-            let validity = format!("validity_{number}.png");
-            let (bytes, out_of_range) = write_ktx2(page);
-            clamped += out_of_range;
-            staging.add(&ktx2, &bytes)?;
-            staging.add(&exr, &write_exr(page, &folder.join(&exr))?)?;
-            staging.add(&validity, &write_validity(page, &folder.join(&validity))?)?;
-            pages.push(LevelPage { width: page.width, height: page.height, ktx2, exr, validity: Some(validity) });
+    /// When a file is missing, damaged or from another version, or `read` fails.
+    pub fn read_with<T, E: From<LevelError>>(folder: &Path, read: impl Fn(&Self) -> Result<T, E>) -> Result<T, E> {
+        let mut tries = 1;
+        loop {
+            let stamp = Stamp::of(folder);
+            let done = Self::read(folder).map_err(E::from).and_then(|level| read(&level));
+            if done.is_ok() || tries == MOST_TRIES || Stamp::of(folder) == stamp {
+                return done;
+            }
+            tries += 1;
         }
-        let volume = match content.volume {
-            Some(voxels) => stage_volume(&mut staging, voxels, folder)?,
-            None => None,
-        };
-        if let Some(bytes) = content.relight {
-            staging.add(RELIGHT_FILE, bytes)?;
-        }
-        let surfaces = stage_meshes(&mut staging, &content)?;
-        let level = Self {
-            format: FORMAT,
-            content_hash: content.content_hash.to_owned(),
-            settings: content.settings.clone(),
-            pages,
-            surfaces,
-            volume,
-            relight: content.relight.map(|_| RELIGHT_FILE.to_owned()),
-        };
-        let hidden = level.renamed(|name| staging.hidden_name(name).unwrap_or_default());
-        let (first, second) = (hidden.text(folder)?, level.text(folder)?);
-        let previous = Self::read(folder).ok();
-        let before = previous.iter().flat_map(Self::files);
-        let obsolete = before.filter(|name| !level.files().any(|file| file == *name)).map(str::to_owned).collect();
-        staging.publish(LEVEL_FILE, &first, &second, obsolete)?;
-        Ok(Written { level, clamped })
-    }
-
-    /// The same with other names for its files.
-    fn renamed(&self, name: impl Fn(&str) -> String) -> Self {
-        let mut level = self.clone();
-        for page in &mut level.pages {
-            page.ktx2 = name(&page.ktx2);
-            page.exr = name(&page.exr);
-            page.validity.iter_mut().for_each(|file| *file = name(file));
-        }
-        level.volume.iter_mut().for_each(|volume| volume.exr = name(&volume.exr));
-        level.relight.iter_mut().for_each(|file| *file = name(file));
-        level.surfaces.iter_mut().for_each(|surface| surface.mesh = name(&surface.mesh));
-        level
-    }
-
-    fn text(&self, folder: &Path) -> Result<String, LevelError> {
-        ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new().depth_limit(3))
-            .map_err(|fault| LevelError::write(&folder.join(LEVEL_FILE))(std::io::Error::other(fault)))
     }
 
     /// Reads and checks a folder's `level.ron`.
@@ -200,7 +153,7 @@ impl Level {
     pub fn read(folder: &Path) -> Result<Self, LevelError> {
         let path = folder.join(LEVEL_FILE);
         let mut text = String::new();
-        let file = fs::File::open(&path).map_err(LevelError::read(&path))?;
+        let file = open_regular(&path).map_err(LevelError::read(&path))?;
         file.take(LONGEST).read_to_string(&mut text).map_err(LevelError::read(&path))?;
         Self::parse(&text, &path)
     }
@@ -215,14 +168,33 @@ impl Level {
         if version.format != FORMAT {
             return Err(LevelError::Format { path: path.to_owned(), found: version.format, expected: FORMAT });
         }
-        let level: Self = ron::from_str(text).map_err(|fault| LevelError::damaged(path, fault))?;
+        let body = text.strip_prefix(DIGEST).and_then(|rest| rest.split_once('\n'));
+        let body = body.filter(|(digest, body)| **digest == *blake3::hash(body.as_bytes()).to_hex());
+        let (_, body) = body.ok_or_else(|| LevelError::damaged(path, "its digest does not fit its content"))?;
+        let level: Self = ron::from_str(body).map_err(|fault| LevelError::damaged(path, fault))?;
         level.check().map_err(|fault| LevelError::damaged(path, fault))?;
         Ok(level)
     }
 
+    /// The text of `level.ron`.
+    pub(super) fn text(&self) -> Result<String, ron::Error> {
+        let body = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new().depth_limit(3))?;
+        Ok(format!("{DIGEST}{}\n{body}", blake3::hash(body.as_bytes()).to_hex()))
+    }
+
     fn check(&self) -> Result<(), String> {
-        if let Some(name) = self.files().find(|name| !is_plain(name)) {
-            return Err(format!("\"{name}\" is no name of a file beside it"));
+        let mut names = HashSet::new();
+        for LevelFile { name, .. } in self.files() {
+            if !is_possible(name) {
+                return Err(format!("\"{name}\" is no name that a bake gives to a file"));
+            }
+            if !names.insert(name) {
+                return Err(format!("it names \"{name}\" twice"));
+            }
+        }
+        let errors = [Some(self.error), self.relight.as_ref().map(|relight| relight.error)];
+        if errors.iter().flatten().any(|error| !error.is_finite() || *error < 0.0) {
+            return Err("its error is negative, infinite or no number".to_owned());
         }
         let sound = |size: u32| (1..=LARGEST_PAGE).contains(&size);
         if let Some(page) = self.pages.iter().find(|page| !sound(page.width) || !sound(page.height)) {
@@ -251,13 +223,37 @@ impl Level {
         Ok(())
     }
 
-    /// Names of all files beside `level.ron`; meshes that several surfaces share come several times.
-    fn files(&self) -> impl Iterator<Item = &str> {
+    /// All files beside `level.ron`.
+    pub fn files(&self) -> impl Iterator<Item = &LevelFile> {
         let pages = self.pages.iter().flat_map(|page| [Some(&page.ktx2), Some(&page.exr), page.validity.as_ref()]);
-        let pages = pages.flatten().map(String::as_str);
-        let volume = self.volume.iter().map(|volume| volume.exr.as_str());
-        let relight = self.relight.iter().map(String::as_str);
-        pages.chain(volume).chain(relight).chain(self.surfaces.iter().map(|surface| surface.mesh.as_str()))
+        let volume = self.volume.iter().map(|volume| &volume.exr);
+        let relight = self.relight.iter().map(|relight| &relight.file);
+        pages.flatten().chain([&self.meshes]).chain(volume).chain(relight)
+    }
+
+    pub(super) fn files_mut(&mut self) -> impl Iterator<Item = &mut LevelFile> {
+        let pages = self.pages.iter_mut().flat_map(|page| {
+            let LevelPage { ktx2, exr, validity, .. } = page;
+            [Some(ktx2), Some(exr), validity.as_mut()]
+        });
+        let volume = self.volume.iter_mut().map(|volume| &mut volume.exr);
+        let relight = self.relight.iter_mut().map(|relight| &mut relight.file);
+        pages.flatten().chain([&mut self.meshes]).chain(volume).chain(relight)
+    }
+
+    /// All files that this level or the one before it has put into the folder.
+    pub(super) fn records(&self) -> impl Iterator<Item = &LevelFile> {
+        self.files().chain(&self.replaced)
+    }
+
+    /// True when both are of one bake, whatever names their files go by.
+    pub fn is_same_bake(&self, other: &Self) -> bool {
+        let of = |level: &Self| {
+            let mut level = level.clone();
+            level.files_mut().for_each(|file| file.name.clear());
+            Self { replaced: Vec::new(), ..level }
+        };
+        of(self) == of(other)
     }
 
     /// The texels of a page as `Rgb9e5`, four bytes each, ready for a texture.
@@ -266,8 +262,8 @@ impl Level {
     /// When the file is missing, damaged, or of another size than `level.ron` says.
     pub fn read_texture(&self, folder: &Path, page: usize) -> Result<Vec<u8>, LevelError> {
         let page = &self.pages[page];
-        let path = folder.join(&page.ktx2);
-        let (size, texels) = read_ktx2(&read_file(&path)?, &path)?;
+        let path = folder.join(&page.ktx2.name);
+        let (size, texels) = read_ktx2(&page.ktx2.read(folder)?, &path)?;
         if (size.width, size.height) != (page.width, page.height) {
             return Err(LevelError::damaged(&path, "it has another size than the level says"));
         }
@@ -280,8 +276,8 @@ impl Level {
     /// When the file is missing, damaged, or of another size than `level.ron` says.
     pub fn read_page(&self, folder: &Path, page: usize) -> Result<Page, LevelError> {
         let validity = self.read_validity(folder, page)?;
-        let path = folder.join(&self.pages[page].exr);
-        let mut page = read_exr(&read_file(&path)?, self.pages[page].size(), &path)?;
+        let LevelPage { exr, .. } = &self.pages[page];
+        let mut page = read_exr(&exr.read(folder)?, self.pages[page].size(), &folder.join(&exr.name))?;
         if let Some(validity) = validity {
             page.validity = validity.iter().map(|&valid| f32::from(valid) / 255.0).collect();
         }
@@ -295,11 +291,10 @@ impl Level {
     /// When the file is missing, damaged, or of another size than `level.ron` says.
     pub fn read_validity(&self, folder: &Path, page: usize) -> Result<Option<Vec<u8>>, LevelError> {
         let page = &self.pages[page];
-        let Some(name) = &page.validity else {
+        let Some(file) = &page.validity else {
             return Ok(None);
         };
-        let path = folder.join(name);
-        read_validity(&read_file(&path)?, page.size(), &path).map(Some)
+        read_validity(&file.read(folder)?, page.size(), &folder.join(&file.name)).map(Some)
     }
 
     /// The irradiance volume; `None` for a level without one.
@@ -310,10 +305,10 @@ impl Level {
         let Some(LevelVolume { minimum, maximum, count, exr }) = &self.volume else {
             return Ok(None);
         };
-        let path = folder.join(exr);
+        let path = folder.join(&exr.name);
         let count = UVec3::from_array(*count);
         let size = Voxels::page_size(count).ok_or_else(|| LevelError::damaged(&path, "it has no voxels"))?;
-        let page = read_exr(&read_file(&path)?, size, &path)?;
+        let page = read_exr(&exr.read(folder)?, size, &path)?;
         let bounds = Aabb { min: Vec3::from_array(*minimum), max: Vec3::from_array(*maximum) };
         Ok(Some(Voxels::from_page(bounds, count, &page)))
     }
@@ -321,23 +316,25 @@ impl Level {
     /// The bytes of the precomputed transport, and where they lie; `None` for a level without one.
     ///
     /// # Errors
-    /// When the file is missing or cannot be read.
+    /// When the file is missing, damaged or cannot be read.
     pub fn read_relight(&self, folder: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, LevelError> {
-        let Some(name) = &self.relight else {
+        let Some(LevelRelight { file, .. }) = &self.relight else {
             return Ok(None);
         };
-        let path = folder.join(name);
-        let bytes = read_file(&path)?;
-        Ok(Some((path, bytes)))
+        Ok(Some((folder.join(&file.name), file.read(folder)?)))
     }
 
-    /// The unwrapped mesh of a surface.
+    /// The unwrapped meshes, in the order that surfaces count them in.
     ///
     /// # Errors
-    /// When the file is missing or damaged.
-    pub fn read_mesh(folder: &Path, surface: &LevelSurface) -> Result<LevelMesh, LevelError> {
-        let path = folder.join(&surface.mesh);
-        LevelMesh::from_bytes(&read_file(&path)?, &path)
+    /// When the file is missing or damaged, or lacks a mesh that a surface shows.
+    pub fn read_meshes(&self, folder: &Path) -> Result<Vec<LevelMesh>, LevelError> {
+        let path = folder.join(&self.meshes.name);
+        let meshes = LevelMesh::all_from_bytes(&self.meshes.read(folder)?, &path)?;
+        match self.surfaces.iter().find(|surface| surface.mesh as usize >= meshes.len()) {
+            Some(surface) => Err(LevelError::damaged(&path, format!("the mesh of \"{}\" is missing", surface.key))),
+            None => Ok(meshes),
+        }
     }
 
     /// The layout that a scene was baked with; surfaces that the level does not know have no place in it.
@@ -346,18 +343,18 @@ impl Level {
     /// the scene means: a node with another parent.
     ///
     /// # Errors
-    /// When a mesh file is missing or damaged, or belongs to another mesh than the scene's.
+    /// When the file of meshes is missing or damaged, or a mesh in it is another than the scene's.
     pub fn layout(&self, folder: &Path, scene: &Scene) -> Result<Layout, LevelError> {
         let by_key: HashMap<&SurfaceKey, &LevelSurface> =
             self.surfaces.iter().map(|surface| (&surface.key, surface)).collect();
-        let mut unwraps = Unwraps { folder, scene, meshes: HashMap::new(), unwraps: HashMap::new() };
+        let mut unwraps = Unwraps { scene, meshes: self.read_meshes(folder)?, unwraps: HashMap::new() };
         let mut placements = vec![None; scene.surfaces.len()];
         let mut taken: HashSet<&SurfaceKey> = HashSet::new();
         for id in scene.surface_ids() {
             let Some((&key, &placed)) = by_key.get_key_value(&scene.surface(id).key) else { continue };
             let other =
-                || LevelError::OtherMesh { path: folder.join(&placed.mesh), mesh: scene.mesh_of(id).name.clone() };
-            let unwrap = unwraps.of(id, placed)?.ok_or_else(other)?;
+                || LevelError::OtherMesh { path: folder.join(&self.meshes.name), mesh: scene.mesh_of(id).name.clone() };
+            let unwrap = unwraps.of(id, placed).ok_or_else(other)?;
             taken.insert(key);
             placements[id.index()] = Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle });
         }
@@ -369,7 +366,7 @@ impl Level {
             for key in index.candidates(&scene.surface(id).key) {
                 if let Some((&key, &placed)) = by_key.get_key_value(key)
                     && !taken.contains(key)
-                    && let Some(unwrap) = unwraps.of(id, placed)?
+                    && let Some(unwrap) = unwraps.of(id, placed)
                 {
                     taken.insert(key);
                     placements[id.index()] = Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle });
@@ -382,84 +379,40 @@ impl Level {
     }
 }
 
-/// Unwrapped meshes of a level for the meshes of a scene, each read and compared once.
+/// Unwrapped meshes of a level for the meshes of a scene, each compared once.
 struct Unwraps<'a> {
-    folder: &'a Path,
     scene: &'a Scene,
-    meshes: HashMap<&'a str, LevelMesh>,
-    unwraps: HashMap<(MeshId, &'a str), Option<Arc<Unwrap>>>,
+    meshes: Vec<LevelMesh>,
+    unwraps: HashMap<(MeshId, u32), Option<Arc<Unwrap>>>,
 }
 
-impl<'a> Unwraps<'a> {
+impl Unwraps<'_> {
     /// The unwrapped mesh of a surface; `None` where the level's is of another mesh.
-    fn of(&mut self, id: SurfaceId, placed: &'a LevelSurface) -> Result<Option<Arc<Unwrap>>, LevelError> {
-        let (mesh, file) = (self.scene.surface(id).mesh, placed.mesh.as_str());
-        if let Some(unwrap) = self.unwraps.get(&(mesh, file)) {
-            return Ok(unwrap.clone());
-        }
-        let read = match self.meshes.entry(file) {
-            Entry::Occupied(read) => read.into_mut(),
-            Entry::Vacant(place) => place.insert(Level::read_mesh(self.folder, placed)?),
-        };
-        let unwrap = read.unwrap(self.scene.mesh_of(id)).map(Arc::new);
-        self.unwraps.insert((mesh, file), unwrap.clone());
-        Ok(unwrap)
+    fn of(&mut self, id: SurfaceId, placed: &LevelSurface) -> Option<Arc<Unwrap>> {
+        let mesh = self.scene.surface(id).mesh;
+        let unwrap = || self.meshes[placed.mesh as usize].unwrap(self.scene.mesh_of(id)).map(Arc::new);
+        self.unwraps.entry((mesh, placed.mesh)).or_insert_with(unwrap).clone()
     }
 }
 
-/// Stages the irradiance volume, and says where it stands.
-fn stage_volume(staging: &mut Staging, voxels: &Voxels, folder: &Path) -> Result<Option<LevelVolume>, LevelError> {
-    let Some(page) = voxels.page() else {
-        return Ok(None);
-    };
-    staging.add(VOLUME_FILE, &write_exr(&page, &folder.join(VOLUME_FILE))?)?;
-    Ok(Some(LevelVolume {
-        minimum: voxels.bounds.min.to_array(),
-        maximum: voxels.bounds.max.to_array(),
-        count: voxels.count.to_array(),
-        exr: VOLUME_FILE.to_owned(),
-    }))
+/// What tells one `level.ron` of a folder from the next.
+#[derive(PartialEq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    #[cfg(unix)]
+    file: u64,
 }
 
-/// Stages one file for each mesh that surfaces share, and says what they show.
-fn stage_meshes(staging: &mut Staging, content: &LevelContent) -> Result<Vec<LevelSurface>, LevelError> {
-    let placed = || {
-        let ids = content.scene.surface_ids();
-        ids.filter_map(|id| Some((id, content.layout.placement(id)?)))
-    };
-    let mut names: HashMap<*const Unwrap, String> = HashMap::new();
-    let mut meshes = Vec::new();
-    for (id, placement) in placed() {
-        names.entry(Arc::as_ptr(&placement.unwrap)).or_insert_with(|| {
-            let name = format!("mesh_{}.uv1", meshes.len());
-            meshes.push((name.clone(), &placement.unwrap, content.scene.mesh_of(id)));
-            name
-        });
-    }
-    let files: Vec<Vec<u8>> =
-        meshes.par_iter().map(|(_, unwrap, source)| LevelMesh::new(unwrap, source).to_bytes()).collect();
-    for ((name, ..), bytes) in meshes.iter().zip(files) {
-        staging.add(name, &bytes)?;
-    }
-    Ok(placed()
-        .map(|(id, placement)| LevelSurface {
-            key: content.scene.surface(id).key.clone(),
-            page: placement.page,
-            rectangle: placement.rectangle,
-            mesh: names[&Arc::as_ptr(&placement.unwrap)].clone(),
+impl Stamp {
+    /// `None` where there is none.
+    fn of(folder: &Path) -> Option<Self> {
+        let found = fs::metadata(folder.join(LEVEL_FILE)).ok()?;
+        Some(Self {
+            modified: found.modified().ok(),
+            length: found.len(),
+            #[cfg(unix)]
+            file: std::os::unix::fs::MetadataExt::ino(&found),
         })
-        .collect())
-}
-
-fn read_file(path: &Path) -> Result<Vec<u8>, LevelError> {
-    fs::read(path).map_err(LevelError::read(path))
-}
-
-/// True for a name that cannot lead out of the folder.
-fn is_plain(name: &str) -> bool {
-    let mut parts = PathBuf::from(name).components().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
-    !name.contains(['/', '\\', ':', '\0'])
-        && parts.pop().is_some_and(|part| part == name)
-        && name != ".."
-        && name != "."
+    }
 }

@@ -14,7 +14,7 @@ const HEADER: usize = 8 + 6 * 4;
 
 /// What an unwrapped mesh adds to the mesh that it was made of.
 ///
-/// The file holds, little-endian: the eight letters `radmesh1`; as `u32` the number of vertices V and of triangles T, the
+/// A file holds meshes one after the other. Each is, little-endian: the eight letters `radmesh1`; as `u32` the number of vertices V and of triangles T, the
 /// number of vertices and of triangles of the source mesh, and width and height of the rectangle in texels; V source
 /// vertices as `u32`; V pairs of `f32` coordinates; T triples of `u32` vertices; T charts as `u32`.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +94,7 @@ impl LevelMesh {
         })
     }
 
-    /// The file's bytes.
+    /// Its bytes in a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let [width, height] = self.size;
         let (vertices, triangles) = (self.uv1.len() as u32, self.triangles.len() as u32);
@@ -110,11 +110,22 @@ impl LevelMesh {
         bytes
     }
 
-    /// Reads and checks a file's bytes.
+    /// Reads and checks the bytes of a file.
     ///
     /// # Errors
-    /// When they are no such file, or an index in it points nowhere; `path` is what the message names.
-    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, LevelError> {
+    /// When they are no meshes, or an index in one points nowhere; `path` is what the message names.
+    pub fn all_from_bytes(mut bytes: &[u8], path: &Path) -> Result<Vec<Self>, LevelError> {
+        let mut meshes = Vec::new();
+        while !bytes.is_empty() {
+            let (mesh, rest) = Self::first_of(bytes, path)?;
+            meshes.push(mesh);
+            bytes = rest;
+        }
+        Ok(meshes)
+    }
+
+    /// The first mesh of some bytes, and the bytes behind it.
+    fn first_of<'a>(bytes: &'a [u8], path: &Path) -> Result<(Self, &'a [u8]), LevelError> {
         let damaged = |fault: &str| LevelError::damaged(path, fault);
         let (header, body) = bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is too short"))?;
         if header[..8] != MAGIC {
@@ -125,9 +136,10 @@ impl LevelMesh {
         let (vertices, triangles) = (number() as usize, number() as usize);
         let (source_vertex_count, source_triangle_count) = (number(), number());
         let size = [number(), number()];
-        if body.len() as u64 != vertices as u64 * 12 + triangles as u64 * 16 {
-            return Err(damaged("its length does not fit its counts"));
-        }
+        let length = usize::try_from(vertices as u64 * 12 + triangles as u64 * 16).ok();
+        let (body, behind) = length
+            .and_then(|length| body.split_at_checked(length))
+            .ok_or_else(|| damaged("its length does not fit its counts"))?;
         let mut rest = words(body);
         let mesh = Self {
             source_vertex_count,
@@ -139,7 +151,7 @@ impl LevelMesh {
             charts: rest.collect(),
         };
         mesh.check().map_err(damaged)?;
-        Ok(mesh)
+        Ok((mesh, behind))
     }
 
     fn check(&self) -> Result<(), &'static str> {

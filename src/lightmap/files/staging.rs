@@ -1,22 +1,24 @@
 //! Files that replace others all at once, whenever the process ends.
 //!
-//! New files are written under hidden names. One file, the index, says which files belong together, and it alone
-//! decides: a first index that names the hidden files takes the place of the old one in a single step. What the old one
-//! named is nobody's then and makes way for the names that the new files are to have, until a second index, which names
-//! those, takes the place of the first.
+//! New files are written under temporary names. One file, the index, says which files belong together, and it alone
+//! decides: a first index that names the temporary files takes the place of the old one in a single step. What the old
+//! one named is nobody's then and makes way for the names that the new files are to have, until a second index, which
+//! names those, takes the place of the first.
+//!
+//! Where a name stays taken, since a reader holds the file (Windows) or somebody else has come first, the new file keeps
+//! its temporary name, and the second index says so.
 
-use std::fs::{self, File};
+use std::collections::HashMap;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 use super::LevelError;
+use crate::output::{InTheWay, open_regular, remove_leftovers, sync_folder, write_temporary};
 
-const HIDDEN_PREFIX: &str = ".radiosity-";
-const HIDDEN_SUFFIX: &str = ".part";
-
-/// Files that have been written under hidden names.
+/// Files that have been written under temporary names. None of them is open.
 ///
 /// Dropped before they are published, it leaves nothing behind.
 pub(super) struct Staging {
@@ -25,9 +27,29 @@ pub(super) struct Staging {
 }
 
 struct Staged {
-    file: NamedTempFile,
+    path: TempPath,
     /// The name that it is to have.
     name: String,
+}
+
+/// What files go by.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Temporary names of files that do not have their own.
+    temporary: HashMap<String, String>,
+    /// Obsolete files that are still there.
+    obsolete: Vec<String>,
+}
+
+impl Names {
+    /// The name that a file goes by which is to have this one.
+    pub fn of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.temporary.get(name).map_or(name, String::as_str)
+    }
+
+    pub fn is_left(&self, obsolete: &str) -> bool {
+        self.obsolete.iter().any(|name| name == obsolete)
+    }
 }
 
 impl Staging {
@@ -36,25 +58,22 @@ impl Staging {
         Ok(Self { folder: folder.to_owned(), files: Vec::new() })
     }
 
-    /// Writes a file under a hidden name, down to the disk.
+    /// Writes a file under a temporary name, down to the disk.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), LevelError> {
-        let file = self.written(bytes).map_err(LevelError::write(&self.folder.join(name)))?;
-        self.files.push(Staged { file, name: name.to_owned() });
+        let path = written(&self.folder, bytes).map_err(LevelError::write(&self.folder.join(name)))?;
+        self.files.push(Staged { path, name: name.to_owned() });
         Ok(())
     }
 
-    /// The hidden name of a file that is to have this one.
-    pub fn hidden_name(&self, name: &str) -> Option<String> {
-        let staged = self.files.iter().find(|staged| staged.name == name)?;
-        Some(staged.file.path().file_name()?.to_string_lossy().into_owned())
-    }
-
-    /// Gives all files their names and removes those that nobody needs any more.
-    ///
-    /// `first` and `second` are the texts of the index, with hidden names and with those that the files are to have;
-    /// `obsolete` are names of files that the index before these named.
-    pub fn publish(self, index: &str, first: &str, second: &str, obsolete: Vec<String>) -> Result<(), LevelError> {
-        self.publish_watched(index, [first, second], obsolete, || ())
+    /// Gives all files their names, and removes those that nobody needs any more: `obsolete`, which the index before may
+    /// have named. `text` is the index with the names that files go by.
+    pub fn publish(
+        self,
+        index: &str,
+        obsolete: Vec<String>,
+        text: impl Fn(&Names) -> Result<String, LevelError>,
+    ) -> Result<Names, LevelError> {
+        self.publish_watched(index, obsolete, text, || ())
     }
 
     /// Calls `watch` before the first step and after each: whichever is the last, the files of one index are there, of
@@ -62,79 +81,76 @@ impl Staging {
     fn publish_watched(
         self,
         index: &str,
-        texts: [&str; 2],
         obsolete: Vec<String>,
+        text: impl Fn(&Names) -> Result<String, LevelError>,
         mut watch: impl FnMut(),
-    ) -> Result<(), LevelError> {
-        let place = |name: &str| self.folder.join(name);
-        let index = place(index);
-        for path in self.files.iter().map(|staged| place(&staged.name)).chain([index.clone()]) {
-            if path.is_dir() {
-                return Err(LevelError::write(&path)(io::ErrorKind::IsADirectory.into()));
+    ) -> Result<Names, LevelError> {
+        let Self { folder, files } = self;
+        let index = folder.join(index);
+        for path in files.iter().map(|staged| folder.join(&staged.name)).chain([index.clone()]) {
+            if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                return Err(InTheWay::Folder(path).into());
             }
         }
-        let obsolete = obsolete.iter().map(|name| place(name)).chain(self.left_behind()).collect::<Vec<_>>();
-        let [first, second] = texts.map(|text| self.written(text.as_bytes()).map_err(LevelError::write(&index)));
-        let (first, second) = (first?, second?);
+        let replace = |names: &Names| {
+            let written = written(&folder, text(names)?.as_bytes()).map_err(LevelError::write(&index))?;
+            written.persist(&index).map_err(|fault| LevelError::write(&index)(fault.error))?;
+            sync_folder(&folder).map_err(LevelError::write(&index))
+        };
+        let mut names = Names { temporary: HashMap::new(), obsolete };
+        for Staged { path, name } in &files {
+            let temporary = path.file_name().unwrap_or_default().to_string_lossy();
+            names.temporary.insert(name.clone(), temporary.into_owned());
+        }
         watch();
-        let replace =
-            |file: NamedTempFile| file.persist(&index).map_err(|fault| LevelError::write(&index)(fault.error));
-        replace(first)?;
+        replace(&names)?;
         watch();
-        // From here on the hidden files are the level, whatever happens.
-        let hidden = self.files.into_iter().map(|Staged { file, name }| {
-            let kept = file.into_temp_path().keep();
-            Ok((kept.map_err(|fault| LevelError::write(&index)(fault.error))?, self.folder.join(name)))
+        // From here on the temporary files are the level, whatever happens.
+        let mut temporary = Vec::new();
+        for Staged { path, name } in files {
+            let kept = path.keep().map_err(|fault| LevelError::write(&index)(fault.error))?;
+            temporary.push((kept, name));
+        }
+        names.obsolete.retain(|name| {
+            let path = folder.join(name);
+            // Where a reader holds it, the level goes on to list it.
+            fs::remove_file(&path).is_err() && path.symlink_metadata().is_ok()
         });
-        let hidden = hidden.collect::<Result<Vec<(PathBuf, PathBuf)>, LevelError>>()?;
-        for (hidden, path) in &hidden {
-            duplicate(hidden, path).map_err(LevelError::write(path))?;
+        for (path, name) in &temporary {
+            if has_second_name(path, &folder.join(name)) {
+                names.temporary.remove(name);
+            }
             watch();
         }
-        replace(second)?;
+        replace(&names)?;
         watch();
-        for path in hidden.iter().map(|(hidden, _)| hidden).chain(&obsolete) {
+        for (path, _) in temporary.iter().filter(|(_, name)| names.of(name) == name) {
             // What stays costs space and nothing else.
             let _ = fs::remove_file(path);
             watch();
         }
-        Ok(())
-    }
-
-    /// Hidden files of processes that ended before they were done.
-    fn left_behind(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_hidden = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(HIDDEN_PREFIX) && name.ends_with(HIDDEN_SUFFIX)
-        };
-        let is_ours = |path: &PathBuf| self.files.iter().any(|staged| staged.file.path() == path);
-        entries.filter(|path| is_hidden(path) && !is_ours(path)).collect()
-    }
-
-    fn written(&self, bytes: &[u8]) -> io::Result<NamedTempFile> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(HIDDEN_PREFIX).suffix(HIDDEN_SUFFIX);
-        // Temporary files are for their owner alone; a level is as readable as anything else that is saved.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(&self.folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        Ok(file)
+        remove_leftovers(&folder, |name| names.temporary.values().any(|needed| needed == name));
+        Ok(names)
     }
 }
 
-/// Gives a file a second name; a file that has it is replaced.
-fn duplicate(from: &Path, to: &Path) -> io::Result<()> {
+fn written(folder: &Path, bytes: &[u8]) -> io::Result<TempPath> {
+    write_temporary(folder, |file| file.write_all(bytes))
+}
+
+/// Gives a file a second name, unless something has that.
+fn has_second_name(from: &Path, to: &Path) -> bool {
     if to.symlink_metadata().is_ok() {
-        fs::remove_file(to)?;
+        return false;
     }
     // Not every file system has links.
-    fs::hard_link(from, to).or_else(|_| {
-        fs::copy(from, to)?;
-        File::open(to)?.sync_all()
-    })
+    fs::hard_link(from, to).is_ok() || copy(from, to).is_ok()
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let folder = to.parent().unwrap_or(Path::new(""));
+    let copied = write_temporary(folder, |file| io::copy(&mut open_regular(from)?, file).map(drop))?;
+    Ok(copied.persist_noclobber(to)?)
 }
 
 #[cfg(test)]
@@ -149,9 +165,9 @@ mod tests {
         for name in ["one", "two"] {
             staging.add(name, content.as_bytes()).expect("a temporary file");
         }
-        let hidden = ["one", "two"].map(|name| staging.hidden_name(name).expect("it was added"));
         let obsolete = obsolete.iter().map(|&name| name.to_owned()).collect();
-        staging.publish_watched("INDEX", [&hidden.join("\n"), "one\ntwo"], obsolete, watch).expect("there is room");
+        let text = |names: &Names| Ok(["one", "two"].map(|name| names.of(name)).join("\n"));
+        staging.publish_watched("INDEX", obsolete, text, watch).expect("there is room");
     }
 
     /// What the files hold that the index names.
@@ -165,7 +181,7 @@ mod tests {
         let folder = tempdir().expect("a temporary folder");
         write(folder.path(), "old", &[], || ());
         let mut seen = Vec::new();
-        write(folder.path(), "new", &[], || seen.push(read(folder.path())));
+        write(folder.path(), "new", &["one", "two"], || seen.push(read(folder.path())));
         let count_of_old = seen.iter().take_while(|content| **content == ["old"; 2]).count();
         assert_eq!(count_of_old, 1, "one step decides");
         // Two indices, two files with two names each.
@@ -192,14 +208,14 @@ mod tests {
                 .map(|name| (name.clone(), fs::read(folder.path().join(name)).expect("a file")))
                 .collect()
         };
-        write(folder.path(), "new", &["three"], || states.push(copy()));
+        write(folder.path(), "new", &["one", "two", "three"], || states.push(copy()));
         let states: Vec<Vec<(std::ffi::OsString, Vec<u8>)>> = states;
         for state in states {
             names().iter().for_each(|name| fs::remove_file(folder.path().join(name)).expect("a file"));
             for (name, bytes) in state {
                 fs::write(folder.path().join(name), bytes).expect("a file");
             }
-            write(folder.path(), "newest", &["three"], || ());
+            write(folder.path(), "newest", &["one", "two", "three"], || ());
             assert_eq!(names(), ["INDEX", "one", "two"]);
             assert_eq!(read(folder.path()), ["newest"; 2]);
         }
@@ -214,9 +230,37 @@ mod tests {
         for name in ["first", "second"] {
             staging.add(name, b"new").expect("a temporary file");
         }
-        let error = staging.publish("INDEX", "", "", Vec::new()).expect_err("a folder cannot be replaced");
+        let error = staging.publish("INDEX", Vec::new(), |_| Ok(String::new()));
+        let error = error.err().expect("a folder cannot be replaced");
         assert!(error.to_string().contains("second"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
         assert_eq!(fs::read(folder.path().join("first")).expect("the file"), b"old");
+    }
+
+    #[test]
+    fn a_name_that_stays_taken_fails_nothing_and_its_file_is_left_alone() {
+        let folder = tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("one"), "somebody's").expect("a file");
+        write(folder.path(), "new", &[], || ());
+        assert_eq!(read(folder.path()), ["new"; 2]);
+        assert_eq!(fs::read(folder.path().join("one")).expect("the file"), b"somebody's");
+        // It goes by its temporary name until the next level.
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 4);
+        write(folder.path(), "newest", &["one", "two"], || ());
+        assert_eq!(read(folder.path()), ["newest"; 2]);
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 3);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_file_that_has_been_written_stays_open() {
+        let folder = tempdir().expect("a temporary folder");
+        let mut staging = Staging::new(folder.path()).expect("a folder");
+        for number in 0..20 {
+            staging.add(&number.to_string(), b"new").expect("a temporary file");
+        }
+        let open = fs::read_dir("/proc/self/fd").expect("the process's files").flatten();
+        let open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        assert_eq!(open.filter(|path| path.starts_with(folder.path())).count(), 0);
     }
 }

@@ -10,6 +10,7 @@ use super::*;
 use crate::geometry::Aabb;
 use crate::lightmap::fixtures::{Fixture, ball, quad};
 use crate::lightmap::{Page, PageSize, Voxels};
+use crate::output::Overwrite;
 use crate::scene::{Sides, SurfaceKey};
 
 fn page(width: u32, height: u32) -> Page {
@@ -53,18 +54,23 @@ fn small_fixture() -> Fixture {
 }
 
 fn try_to_write(fixture: &Fixture, folder: &Path) -> Result<Written, LevelError> {
+    try_to_write_over(fixture, folder, Overwrite::Own)
+}
+
+fn try_to_write_over(fixture: &Fixture, folder: &Path, overwrite: Overwrite) -> Result<Written, LevelError> {
     let pages: Vec<Page> = fixture.layout.pages.iter().map(|size| page(size.width, size.height)).collect();
     let settings = serde_json::json!({ "method": "gather", "texels_per_metre": 16.0, "time": null });
     let content = LevelContent {
         content_hash: "0123abcd",
         settings: &settings,
+        error: 0.25,
         scene: &fixture.scene,
         layout: &fixture.layout,
         pages: &pages,
         volume: fixture.volume.as_ref(),
-        relight: fixture.relight.as_deref(),
+        relight: fixture.relight.as_deref().map(|bytes| (bytes, 0.125)),
     };
-    Level::write(folder, content)
+    Level::write(folder, content, overwrite)
 }
 
 fn write(fixture: &Fixture, folder: &Path) -> Written {
@@ -145,8 +151,10 @@ fn a_level_is_read_as_it_was_written() {
     let level = Level::read(folder.path()).expect("a level");
     assert_eq!(level, written.level);
     assert_eq!(level.settings["method"], "gather");
-    // Two pages in two formats, what is valid of them, two meshes for three surfaces, the volume, the transport, and the level.
-    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 11);
+    // Two pages in two formats, what is valid of them, the meshes, the volume, the transport, and the level.
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 10);
+    assert_eq!(level.read_meshes(folder.path()).expect("meshes").len(), 2, "two for three surfaces");
+    assert_eq!((level.error, level.relight.as_ref().map(|relight| relight.error)), (0.25, Some(0.125)));
     let relight = level.read_relight(folder.path()).expect("a file");
     assert_eq!(relight, Some((folder.path().join("relight.bin"), vec![1, 2, 3])));
     assert_eq!(level.read_volume(folder.path()).expect("a volume"), Some(voxels()));
@@ -178,7 +186,10 @@ fn a_smaller_level_leaves_nothing_of_a_larger_one_behind() {
     let folder = tempdir().expect("a temporary folder");
     write(&fixture(), folder.path());
     write(&small_fixture(), folder.path());
-    assert_eq!(names_in(folder.path()), ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2", "validity_0.png"]);
+    assert_eq!(
+        names_in(folder.path()),
+        ["level.ron", "page_0.exr", "page_0.ktx2", "unwrapped_meshes.bin", "validity_0.png"]
+    );
 }
 
 #[test]
@@ -192,7 +203,7 @@ fn a_level_that_cannot_be_replaced_stays_whole() {
     assert!(error.to_string().contains("page_1.ktx2"), "{error}");
     assert_eq!(Level::read(folder.path()).expect("the level of before"), small);
     assert_eq!(fs::read(folder.path().join("page_0.ktx2")).expect("its page"), first_page);
-    let names = ["level.ron", "mesh_0.uv1", "page_0.exr", "page_0.ktx2", "page_1.ktx2", "validity_0.png"];
+    let names = ["level.ron", "page_0.exr", "page_0.ktx2", "page_1.ktx2", "unwrapped_meshes.bin", "validity_0.png"];
     assert_eq!(names_in(folder.path()), names);
 }
 
@@ -232,7 +243,7 @@ fn truncated_and_corrupted_files_are_errors_and_never_panics() {
         }
         let _ = level.read_volume(folder.path());
     };
-    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "validity_0.png", "volume.exr", "mesh_0.uv1"] {
+    for name in ["level.ron", "page_0.ktx2", "page_0.exr", "validity_0.png", "volume.exr", "unwrapped_meshes.bin"] {
         let path = folder.path().join(name);
         let good = fs::read(&path).expect("a file of the level");
         for place in (0..good.len()).step_by(good.len() / 31 + 1) {
@@ -253,25 +264,194 @@ fn truncated_and_corrupted_files_are_errors_and_never_panics() {
     }
 }
 
+/// The file's content with one bit of it turned.
+fn with_flipped_bit(content: &[u8], bit: usize) -> Vec<u8> {
+    let mut damaged = content.to_vec();
+    damaged[bit / 8] ^= 1 << (bit % 8);
+    damaged
+}
+
+#[test]
+fn each_flipped_bit_of_each_file_is_noticed_and_the_file_is_named() {
+    let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
+    write(&fixture, folder.path());
+    let read_all = || {
+        let level = Level::read(folder.path())?;
+        for number in 0..level.pages.len() {
+            level.read_page(folder.path(), number)?;
+            level.read_texture(folder.path(), number)?;
+        }
+        level.read_volume(folder.path())?;
+        level.read_relight(folder.path())?;
+        level.read_meshes(folder.path()).map(drop)
+    };
+    read_all().expect("a whole level");
+    for name in names_in(folder.path()) {
+        let path = folder.path().join(&name);
+        let good = fs::read(&path).expect("a file of the level");
+        let bits = good.len() * 8;
+        for bit in (0..bits).step_by(bits / 97 + 1) {
+            fs::write(&path, with_flipped_bit(&good, bit)).expect("a damaged file");
+            let refusal = read_all().expect_err("damage").to_string();
+            assert!(refusal.contains(&name), "bit {bit} of {name}: {refusal}");
+        }
+        fs::write(&path, &good).expect("the good file");
+    }
+}
+
+#[test]
+fn light_that_cannot_be_is_refused_however_well_it_is_recorded() {
+    let size = PageSize { width: 2, height: 2 };
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut page = Page::new(size);
+        page.texels[3].y = value;
+        let bytes = write_exr(&page, Path::new("page")).expect("a page with texels");
+        let read = read_exr(&bytes, size, Path::new("page"));
+        assert_eq!(read.is_ok(), value == f32::NEG_INFINITY, "{value}: light below zero is written as none");
+    }
+}
+
+#[test]
+fn what_no_level_has_recorded_is_named_and_stays() {
+    for name in ["page_0.exr", "unwrapped_meshes.bin", "page_7.ktx2"] {
+        let folder = tempdir().expect("a temporary folder");
+        let path = folder.path().join(name);
+        write(&small_fixture(), folder.path());
+        fs::write(&path, "three years of work").expect("a file");
+        let refusal = try_to_write(&fixture(), folder.path()).expect_err("a foreign file").to_string();
+        assert!(refusal.contains(name) && refusal.contains("--force"), "{refusal}");
+        assert_eq!(fs::read(&path).expect("the file"), b"three years of work");
+        try_to_write_over(&fixture(), folder.path(), Overwrite::All).expect("nothing is spared");
+        assert_eq!(names_in(folder.path()).len(), 10);
+    }
+}
+
+#[test]
+fn a_level_that_records_an_empty_file_vouches_for_no_other() {
+    let folder = tempdir().expect("a temporary folder");
+    let mut level = write(&small_fixture(), folder.path()).level;
+    level.replaced.push(LevelFile::new("page_5.exr", b""));
+    fs::write(folder.path().join(LEVEL_FILE), level.text().expect("a level as text")).expect("the level's file");
+    let path = folder.path().join("page_5.exr");
+    fs::write(&path, "three years of work").expect("a file");
+    assert!(try_to_write(&fixture(), folder.path()).is_err());
+    assert_eq!(fs::read(&path).expect("the file"), b"three years of work");
+    fs::write(&path, "").expect("a file");
+    try_to_write(&fixture(), folder.path()).expect("what was recorded makes way");
+    assert!(!path.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_pipes_and_files_with_other_names_are_nobodys_own() {
+    let folder = tempdir().expect("a temporary folder");
+    write(&small_fixture(), folder.path());
+    let (page, thesis) = (folder.path().join("page_0.exr"), folder.path().join("thesis.txt"));
+    fs::rename(&page, &thesis).expect("a file");
+    let before = fs::read(&thesis).expect("the file");
+    // The link leads to the very bytes that the level has recorded.
+    std::os::unix::fs::symlink(&thesis, &page).expect("a link");
+    assert!(try_to_write(&fixture(), folder.path()).is_err());
+    let level = try_to_write_over(&fixture(), folder.path(), Overwrite::All).expect("the link may go").level;
+    assert_eq!(fs::read(&thesis).expect("the file"), before);
+    fs::remove_file(&page).expect("a page");
+    assert!(std::process::Command::new("mkfifo").arg(&page).status().expect("mkfifo").success());
+    assert!(level.read_page(folder.path(), 0).expect_err("a pipe").to_string().contains("page_0.exr"));
+    assert!(try_to_write(&fixture(), folder.path()).is_err());
+}
+
+#[test]
+fn a_level_of_an_earlier_format_is_refused_with_the_remedy() {
+    let folder = tempdir().expect("a temporary folder");
+    let old = r#"(format: 1, content_hash: "0", settings: (), pages: [], surfaces: [(mesh: "thesis.txt")])"#;
+    fs::write(folder.path().join(LEVEL_FILE), old).expect("a file");
+    fs::write(folder.path().join("mesh_0.uv1"), "of the old level").expect("a file");
+    fs::write(folder.path().join("thesis.txt"), "three years of work").expect("a file");
+    for refusal in [Level::read(folder.path()).err(), try_to_write(&small_fixture(), folder.path()).err()] {
+        let refusal = refusal.expect("another format").to_string();
+        assert!(refusal.contains("format 1") && refusal.contains("--force"), "{refusal}");
+    }
+    try_to_write_over(&small_fixture(), folder.path(), Overwrite::All).expect("nothing is spared");
+    let names = ["level.ron", "page_0.exr", "page_0.ktx2", "thesis.txt", "unwrapped_meshes.bin", "validity_0.png"];
+    assert_eq!(names_in(folder.path()), names);
+}
+
+#[test]
+fn a_reader_sees_one_level_while_others_take_its_place() {
+    let folder = tempdir().expect("a temporary folder");
+    let [large, small] = [fixture(), small_fixture()];
+    let shown = |level: &Level| -> Result<(usize, usize, bool), LevelError> {
+        let meshes = level.read_meshes(folder.path())?.len();
+        let pages = (0..level.pages.len()).map(|page| level.read_page(folder.path(), page));
+        let pages = pages.collect::<Result<Vec<_>, _>>()?.len();
+        Ok((meshes, pages, level.read_volume(folder.path())?.is_some()))
+    };
+    let of_one = [(2, 2, true), (1, 1, false)];
+    write(&large, folder.path());
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for _ in 0..12 {
+                write(&small, folder.path());
+                write(&large, folder.path());
+            }
+        });
+        let mut reads = 0;
+        while !writer.is_finished() || reads == 0 {
+            let seen = Level::read_with(folder.path(), shown).expect("a whole level");
+            assert!(of_one.contains(&seen), "{seen:?}");
+            reads += 1;
+        }
+    });
+}
+
+#[test]
+fn a_level_that_was_replaced_and_one_that_goes_by_other_names_are_told_apart() {
+    let folder = tempdir().expect("a temporary folder");
+    let level = write(&small_fixture(), folder.path()).level;
+    let mut renamed = level.clone();
+    renamed.files_mut().for_each(|file| file.name.push_str(".part"));
+    assert!(level.is_same_bake(&renamed));
+    assert!(!level.is_same_bake(&write(&fixture(), folder.path()).level));
+}
+
+#[test]
+fn a_file_that_is_as_it_is_to_be_is_left_alone() {
+    let folder = tempdir().expect("a temporary folder");
+    let before = write(&fixture(), folder.path()).level;
+    let page = folder.path().join("page_1.exr");
+    let modified = || fs::metadata(&page).and_then(|found| found.modified()).expect("the file");
+    let first = modified();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(write(&fixture(), folder.path()).level, before);
+    assert_eq!(modified(), first);
+}
+
 #[test]
 fn impossible_levels_are_refused() {
     let (fixture, folder) = (fixture(), tempdir().expect("a temporary folder"));
     let level = write(&fixture, folder.path()).level;
-    let mut bad = vec![level.clone(); 7];
-    bad[0].pages[0].ktx2 = "../page_0.ktx2".into();
+    let mut bad = vec![level.clone(); 11];
+    bad[0].pages[0].ktx2.name = "../page_0.ktx2".into();
     bad[1].pages[0].width = 1 << 30;
     bad[2].surfaces[0].page = 9;
     bad[3].surfaces[0].rectangle.x = u32::MAX;
-    bad[4].format = 2;
+    bad[4].format = 1;
     bad[5].volume.as_mut().expect("a volume").count = [u32::MAX, 2, 3];
     bad[6].volume.as_mut().expect("a volume").maximum[1] = f32::NAN;
+    bad[7].pages[0].ktx2.name = "thesis.txt".into();
+    bad[8].pages[1].exr = level.pages[0].exr.clone();
+    bad[9].meshes.name = LEVEL_FILE.into();
+    bad[10].error = f32::NAN;
+    let write = |level: &Level| {
+        fs::write(folder.path().join(LEVEL_FILE), level.text().expect("a level as text")).expect("the level's file");
+        Level::read(folder.path())
+    };
     for (number, level) in bad.iter().enumerate() {
-        let text = ron::to_string(level).expect("a level as text");
-        fs::write(folder.path().join(LEVEL_FILE), text).expect("the level's file");
-        assert!(Level::read(folder.path()).is_err(), "{number}");
+        assert!(write(level).is_err(), "{number}");
     }
+    assert_eq!(write(&level).expect("a good level"), level);
     let mut mesh =
         LevelMesh::new(&fixture.layout.placements[0].as_ref().expect("placed").unwrap, &fixture.scene.meshes[0]);
     mesh.uv1[3] = Vec2::new(0.5, f32::NAN);
-    assert!(LevelMesh::from_bytes(&mesh.to_bytes(), Path::new("mesh")).is_err());
+    assert!(LevelMesh::all_from_bytes(&mesh.to_bytes(), Path::new("mesh")).is_err());
 }

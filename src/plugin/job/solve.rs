@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::preview::PreviewingWatch;
 use super::{Bake, BakeFailure, Watch};
-use crate::bake::Report;
+use crate::bake::{BakeError, OutputFolder, Report};
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Voxels};
 use crate::plugin::overlay::{PageValidity, TexelValidity};
 use crate::plugin::relight::{RelightLevel, RelightOrigin};
@@ -35,14 +35,16 @@ pub struct Solved {
 
 /// Bakes a scene that was read from the Bevy world.
 pub fn solve(bake: &Bake, world: WorldScene, watch: &Watch) -> Result<Solved, BakeFailure> {
+    // Held, and found fit to be written into, before the work.
+    let folder = bake.folder.as_ref().map(OutputFolder::open).transpose().map_err(BakeError::from)?;
     let WorldScene { mut scene, surfaces, .. } = world;
     let problems = repair(&mut scene);
     let observer = PreviewingWatch { watch, originals: &surfaces };
     let mut baked = crate::bake::run(Arc::new(scene), &bake.settings, &observer)?;
     let worth_saying = problems.iter().filter(|problem| problem.severity() == Severity::Warning);
     baked.report.warnings.splice(0..0, abridged(worth_saying));
-    if let Some(folder) = &bake.folder {
-        baked.write(folder)?;
+    if let Some(folder) = folder {
+        folder.write(&mut baked)?;
     }
     let owner = |id| Some((id, surfaces.get(&baked.scene.surface(id).key)?.0));
     let owners = baked.scene.surface_ids().filter_map(owner).collect();

@@ -1,16 +1,17 @@
 //! What a level is relit from: a bake of this app, or files.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bevy::prelude::*;
 
-use crate::bake::{BakeSettings, Report};
+use crate::bake::BakeSettings;
 use crate::geometry::SurfaceId;
 use crate::kdtree::{Preset, World as Tree};
 use crate::lightmap::files::{self, LevelError};
 use crate::lightmap::{Layout, PageFormat, Rectangle};
+use crate::plugin::BakedLevel;
 use crate::plugin::job::uv_rect;
 use crate::progress::Unmonitored;
 use crate::radiosity::low_rank::{Precomputed, PrecomputedError};
@@ -29,8 +30,8 @@ pub enum RelightOrigin {
     Static(String),
     /// A bake of this app.
     Bake(Box<RelightLevel>),
-    /// A level's folder, and the file that was baked.
-    Files(PathBuf, Option<PathBuf>),
+    /// A level in a folder, and what was read of it to be shown.
+    Files(BakedLevel, Box<files::Level>),
 }
 
 /// A level that can be relit, and how its pages are shown.
@@ -56,6 +57,8 @@ pub enum OriginError {
         "relighting {0} needs the file that was baked: say `BakedLevel::new(..).with_source(..)` where the level is spawned"
     )]
     NoSource(PathBuf),
+    #[error("{0} was baked again while it was shown: spawn its `BakedLevel` anew to relight it")]
+    BakedAgain(PathBuf),
     #[error("{path}: {source}")]
     Precomputed { path: PathBuf, source: PrecomputedError },
     #[error(transparent)]
@@ -89,41 +92,41 @@ impl RelightLevel {
         })
     }
 
-    /// Reads a level's files, and builds the tree of what was baked.
-    pub fn read(folder: &Path, source: Option<&Path>) -> Result<Self, OriginError> {
-        let level = files::Level::read(folder)?;
-        let (path, bytes) = level.read_relight(folder)?.ok_or_else(|| OriginError::Missing(folder.to_owned()))?;
-        let source = source.ok_or_else(|| OriginError::NoSource(folder.to_owned()))?;
+    /// Reads the files of a level that is `shown`, and builds the tree of what was baked.
+    pub fn read(baked: &BakedLevel, shown: &files::Level) -> Result<Self, OriginError> {
+        let folder = &baked.folder;
+        let relight = shown.relight.as_ref().ok_or_else(|| OriginError::Missing(folder.clone()))?;
+        let source = baked.source.as_ref().ok_or_else(|| OriginError::NoSource(folder.clone()))?;
         let mut scene = load(&source.to_string_lossy())?.scene;
         crate::scene::check::repair(&mut scene);
-        let precomputed = Precomputed::from_bytes(&bytes, hash(&scene).0)
-            .map_err(|source| OriginError::Precomputed { path, source })?;
-        drop(bytes);
-        let pages = (0..level.pages.len()).map(|page| level.read_page(folder, page)).collect::<Result<_, _>>()?;
-        let layout = level.layout(folder, &scene)?;
+        let content = hash(&scene).0;
+        let (precomputed, pages, layout) = files::Level::read_with(folder, |level| {
+            if !level.is_same_bake(shown) {
+                return Err(OriginError::BakedAgain(folder.clone()));
+            }
+            let (path, bytes) = level.read_relight(folder)?.ok_or_else(|| OriginError::Missing(folder.clone()))?;
+            let precomputed =
+                Precomputed::from_bytes(&bytes, content).map_err(|source| OriginError::Precomputed { path, source })?;
+            drop(bytes);
+            let pages: Vec<_> =
+                (0..level.pages.len()).map(|page| level.read_page(folder, page)).collect::<Result<_, _>>()?;
+            Ok((precomputed, pages, level.layout(folder, &scene)?))
+        })?;
         let places = places(&layout);
-        let settings: BakeSettings = serde_json::from_value(level.settings).unwrap_or_default();
+        let settings: BakeSettings = serde_json::from_value(shown.settings.clone()).unwrap_or_default();
         let scene = Arc::new(scene);
         let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));
-        let shown = (pages, settings.solver.content);
-        let level = relight::Level::new(scene, world, &layout, Arc::new(precomputed), shown, &Unmonitored)?;
-        let error = error_in(folder);
+        let pages = (pages, settings.solver.content);
+        let level = relight::Level::new(scene, world, &layout, Arc::new(precomputed), pages, &Unmonitored)?;
         Ok(Self {
             level,
             format: PageFormat::SharedExponent,
             places,
             owners: HashMap::new(),
             has_own_units: false,
-            error,
+            error: relight.error,
         })
     }
-}
-
-/// What the bake said about its transport; nothing is lost without.
-fn error_in(folder: &Path) -> f32 {
-    let report = std::fs::read_to_string(folder.join("report.json")).ok();
-    let report: Option<Report> = report.and_then(|text| serde_json::from_str(&text).ok());
-    report.and_then(|report| report.relight).map_or(0.0, |relight| relight.error)
 }
 
 fn places(layout: &Layout) -> Vec<(usize, Rect, SurfaceId)> {

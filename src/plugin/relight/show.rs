@@ -121,8 +121,8 @@ pub fn begin(
         }
         RelightOrigin::Static(reason) => showing.0 = said.stop(reason),
         RelightOrigin::Bake(level) => showing.0 = Stage::Waiting(level),
-        RelightOrigin::Files(folder, source) => {
-            let read = move || RelightLevel::read(&folder, source.as_deref());
+        RelightOrigin::Files(baked, shown) => {
+            let read = move || RelightLevel::read(&baked, &shown);
             showing.0 = match std::thread::Builder::new().name("relight files".to_owned()).spawn(read) {
                 Ok(thread) => Stage::Reading(thread),
                 Err(error) => said.stop(format!("there is no thread to relight with: {error}")),
