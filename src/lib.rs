@@ -63,6 +63,7 @@ mod device;
 pub mod geometry;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod input;
 pub mod kdtree;
 pub mod lightmap;
 #[cfg(feature = "panel")]

@@ -10,6 +10,7 @@ use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings};
 use super::progress::{Display, NamedStage};
 use super::{Failure, interrupt, points, say};
 use crate::bake::{Baked, Report, check_place, write_whole};
+use crate::input;
 use crate::kdtree::{Preset, World};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
 use crate::scene::check::darkness;
@@ -56,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     interrupt::listen()?;
     let receivers = points::read(&arguments.points)?;
     check_place(&arguments.output)?;
-    let opened = arguments.scene.open()?;
+    let opened = arguments.scene.open_within_memory()?;
     let started = Instant::now();
     let Opened { scene, mut warnings, .. } = opened;
     let found = match &arguments.from {
@@ -126,6 +127,6 @@ fn from_bake(
 }
 
 fn error_of_mean(folder: &Path) -> Option<f32> {
-    let text = std::fs::read_to_string(folder.join("report.json")).ok()?;
+    let text = input::read_text(&folder.join("report.json"), input::LARGEST_REPORT).ok()?;
     Some(serde_json::from_str::<Report>(&text).ok()?.error_of_mean)
 }

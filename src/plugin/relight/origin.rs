@@ -8,6 +8,7 @@ use bevy::prelude::*;
 
 use crate::bake::{BakeSettings, Report};
 use crate::geometry::SurfaceId;
+use crate::input;
 use crate::kdtree::{Preset, World as Tree};
 use crate::lightmap::files::{self, LevelError};
 use crate::lightmap::{Layout, PageFormat, Rectangle};
@@ -121,7 +122,7 @@ impl RelightLevel {
 
 /// What the bake said about its transport; nothing is lost without.
 fn error_in(folder: &Path) -> f32 {
-    let report = std::fs::read_to_string(folder.join("report.json")).ok();
+    let report = input::read_text(&folder.join("report.json"), input::LARGEST_REPORT).ok();
     let report: Option<Report> = report.and_then(|text| serde_json::from_str(&text).ok());
     report.and_then(|report| report.relight).map_or(0.0, |relight| relight.error)
 }
