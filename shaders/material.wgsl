@@ -175,13 +175,21 @@ fn decoded(channel: f32) -> f32 {
     return linear_of_srgb[index / 4u][index % 4u];
 }
 
+/// The same place near the unit square, exactly; `wrap` as `scene::Wrap` counts.
+fn folded(coordinate: f32, wrap: u32) -> f32 {
+    return select(coordinate - 2.0 * floor(0.5 * coordinate), clamp(coordinate, -1.0, 2.0), wrap == 2u);
+}
+
 /// A picture, bilinearly filtered in linear light. Its words: layer; corner; size; wrapping and flags.
 fn sample_picture(picture: vec4<u32>, uv: vec2<f32>) -> vec4<f32> {
     let size = vec2<f32>(vec2(picture.z & 0xffffu, picture.z >> 16u));
-    let position = uv * size - 0.5;
+    var position = uv * size - 0.5;
     // Beyond it floats no longer tell texels apart.
     if !all(abs(position) < vec2(1e9)) {
-        return vec4(1.0);
+        if !all(abs(uv) <= vec2(3.4028234e38)) {
+            return vec4(1.0);
+        }
+        position = vec2(folded(uv.x, picture.w & 3u), folded(uv.y, (picture.w >> 2u) & 3u)) * size - 0.5;
     }
     let corner = floor(position);
     let blend = position - corner;

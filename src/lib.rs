@@ -64,6 +64,7 @@ mod device;
 pub mod geometry;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod input;
 pub mod kdtree;
 pub mod lightmap;
 pub mod output;

@@ -8,7 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::BakeSettings;
-use crate::output::{InTheWay, Overwrite, open_regular, sync_folder, write_temporary};
+use crate::input::open_regular;
+use crate::output::{InTheWay, Overwrite, sync_folder, write_temporary};
 use crate::scene;
 
 const MAGIC: &[u8; 8] = b"RADBAKE1";

@@ -27,6 +27,8 @@ pub use folder::{FolderError, OutputFolder};
 #[cfg(all(feature = "cli", feature = "gpu"))]
 pub(crate) use job::done_by_processor;
 pub use job::{Bake, run, run_on, run_with_checkpoints};
+#[cfg(feature = "cli")]
+pub(crate) use memory::bytes_of_scene;
 pub use memory::{MemoryEstimate, peak_memory_bytes};
 pub use preview::Preview;
 pub use report::{RelightReport, Report};

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Stage;
+use crate::input::open_regular;
 use crate::lightmap::Elements;
-use crate::output::open_regular;
 use crate::radiosity::Solution;
 use crate::radiosity::low_rank::{Precomputed, deviation};
 

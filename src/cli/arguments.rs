@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::scene::{self, Light, LightKind, Problem, Scene, SceneOptions, Sun, Units};
+use crate::bake::{BakeSettings, bytes_of_scene};
+use crate::scene::{self, Light, LightKind, Problem, Scene, SceneOptions, Sky, Sun, Units};
 
-use super::Failure;
+use super::{Failure, complain, in_one_line};
 use crate::Device;
 
 /// Which scene, and what shines on it from outside.
@@ -30,6 +31,9 @@ pub struct SceneArguments {
     /// 1, Blender's Diffuse BSDF means 0
     #[arg(long, value_name = "METALNESS", value_parser = metalness, allow_negative_numbers = true)]
     default_metallic: Option<f32>,
+    /// Most memory to use, MiB [default: 4096]
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -72,14 +76,38 @@ impl SceneArguments {
         std::path::Path::new(name).file_stem().map_or_else(|| "scene".to_owned(), |stem| stem.to_string_lossy().into())
     }
 
+    /// Most memory to use, MiB.
+    pub fn memory_mib(&self) -> u32 {
+        self.memory.unwrap_or_else(|| BakeSettings::default().solver.memory_mib)
+    }
+
     /// Loads the scene and adds sun and sky.
     pub fn open(&self) -> Result<Opened, Failure> {
         self.complete(scene::load_with(&self.scene, &self.options())?)
     }
 
+    /// Loads the scene, and refuses one whose triangles do not fit into memory once each copy of a mesh has its own.
+    pub fn open_within_memory(&self) -> Result<Opened, Failure> {
+        self.within_memory(self.open()?)
+    }
+
     /// The same with all that only pictures show.
     pub fn open_for_pictures(&self) -> Result<Opened, Failure> {
-        self.complete(scene::load_for_pictures_with(&self.scene, &self.options())?)
+        self.within_memory(self.complete(scene::load_for_pictures_with(&self.scene, &self.options())?)?)
+    }
+
+    fn within_memory(&self, opened: Opened) -> Result<Opened, Failure> {
+        let needed_mib = (bytes_of_scene(&opened.scene) / (1024.0 * 1024.0)).ceil();
+        let (allowed_mib, triangles) = (self.memory_mib(), opened.scene.triangle_count());
+        if needed_mib <= f64::from(allowed_mib) {
+            return Ok(opened);
+        }
+        let name = &self.scene;
+        let remedy = "allow more with --memory, or leave out meshes or pictures";
+        Err(format!(
+            "{name} has {triangles} triangles and needs about {needed_mib} MiB of memory of {allowed_mib} MiB: {remedy}"
+        )
+        .into())
     }
 
     fn options(&self) -> SceneOptions {
@@ -88,7 +116,12 @@ impl SceneArguments {
             UnitsArgument::Blender => Units::Blender,
             UnitsArgument::BlenderUnitless => Units::BlenderUnitless,
         });
-        SceneOptions { scale: self.scale, units, default_metallic: self.default_metallic }
+        SceneOptions {
+            scale: self.scale,
+            units,
+            default_metallic: self.default_metallic,
+            memory_mib: Some(self.memory_mib()),
+        }
     }
 
     fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {
@@ -102,7 +135,7 @@ impl SceneArguments {
             loaded.scene.lights.push(sun);
         }
         if let Some(sky) = &self.sky {
-            loaded.scene.sky = sky.parse()?;
+            loaded.scene.sky = Sky::read(sky, Some(self.memory_mib()))?;
         }
         let warnings = scene::abridged(&loaded.warnings);
         Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
@@ -182,6 +215,6 @@ fn device(backend: Backend) -> Result<Device, Failure> {
 /// Prints what a user should know, each in a line on standard error.
 pub fn print_warnings(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        complain(format_args!("warning: {}", in_one_line(warning)));
     }
 }

@@ -71,9 +71,6 @@ pub struct Arguments {
     /// Which random numbers; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u32,
-    /// Most memory to use, MiB
-    #[arg(long, value_name = "MIB")]
-    memory: Option<u32>,
     /// Go on from the checkpoint that an interrupted bake left in the folder
     #[arg(long)]
     resume: bool,
@@ -160,7 +157,7 @@ impl Arguments {
         solver.bounces = self.bounces;
         solver.seed = self.seed;
         solver.subscenes = self.subscenes();
-        solver.memory_mib = self.memory.unwrap_or(solver.memory_mib);
+        solver.memory_mib = self.scene.memory_mib();
         settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
         settings.layout.unwrapper = self.unwrap.unwrapper()?;
         settings.filter.denoise = !self.no_denoise;

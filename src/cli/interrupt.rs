@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::Failure;
+use super::{Failure, complain};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -25,7 +25,7 @@ pub fn listen() -> Result<(), Failure> {
 
 fn mention_the_second() {
     thread::sleep(PATIENCE);
-    eprintln!("\nstopping once what is under way can be kept; Ctrl-C again stops at once");
+    complain("\nstopping once what is under way can be kept; Ctrl-C again stops at once");
 }
 
 /// True once the user has asked the work to stop.

@@ -17,10 +17,15 @@ mod rays;
 mod render;
 mod view;
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
+
+/// Results could not be printed.
+static OUTPUT_IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Why a command failed, in one sentence.
 type Failure = Box<dyn std::error::Error>;
@@ -53,7 +58,16 @@ enum Command {
 pub fn main() -> ExitCode {
     #[cfg(feature = "gpu")]
     quieten_drivers();
-    let result = match CommandLine::parse().command {
+    let command = match CommandLine::try_parse() {
+        Ok(parsed) => parsed.command,
+        Err(error) if error.use_stderr() => {
+            complain(error.render().to_string().trim_end());
+            return ExitCode::from(2);
+        }
+        // Help or the version, which hold nothing of what was typed.
+        Err(error) => error.exit(),
+    };
+    let result = match command {
         Command::Bake(arguments) => bake::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
@@ -62,9 +76,13 @@ pub fn main() -> ExitCode {
         Command::View(arguments) => view::run(&arguments),
     };
     match result {
+        Ok(()) if OUTPUT_IS_LOST.load(Ordering::Relaxed) => {
+            complain("error: standard output cannot be written: make room where it goes");
+            ExitCode::FAILURE
+        }
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {}", in_one_line(&failure.to_string()));
+            complain(format_args!("error: {}", in_one_line(&failure.to_string())));
             ExitCode::FAILURE
         }
     }
@@ -82,7 +100,38 @@ fn quieten_drivers() {
 
 /// Prints a line of results. Whoever closes our standard output early, as `head` does, has seen enough.
 fn say(line: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    let mut output = std::io::stdout().lock();
+    if let Err(error) = writeln!(output, "{}", escaped(&line.to_string())).and_then(|()| output.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        OUTPUT_IS_LOST.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Prints a line on standard error. There is nowhere to say that it cannot be written.
+fn complain(line: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{}", escaped(&line.to_string()));
+}
+
+/// Text without characters that a terminal obeys, or that change the order of what is read: names in files may hold
+/// them. They are written as JSON writes them, so that JSON stays the same.
+fn escaped(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(is_obeyed) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_obeyed(c) {
+            escaped += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
 }
 
 /// Text from elsewhere, such as a parser's message, may hold line breaks; a sentence has none.
@@ -98,6 +147,14 @@ mod tests {
     fn the_commands_are_consistent() {
         use clap::CommandFactory;
         CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn no_name_can_command_a_terminal() {
+        assert_eq!(escaped("a\u{1b}[31m\u{7}\u{9b}\u{202e}b\nc"), "a\\u001b[31m\\u0007\\u009b\\u202eb\nc");
+        assert_eq!(escaped("caf\u{e9}"), "caf\u{e9}");
+        let json = serde_json::to_string("\u{7f}\u{1b}").unwrap();
+        assert_eq!(serde_json::from_str::<String>(&escaped(&json)).unwrap(), "\u{7f}\u{1b}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use glam::Vec3;
 
+use crate::input;
 use crate::pathtrace::{PointIrradiance, Receiver};
 
 /// Why a file of points cannot be used.
@@ -21,8 +22,8 @@ pub enum PointsError {
 /// Reads a file of points.
 pub fn read(path: &Path) -> Result<Vec<Receiver>, PointsError> {
     let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|source| PointsError::Unreadable { path: name.clone(), source })?;
+    let text = input::read_text(path, input::LARGEST_LIST)
+        .map_err(|source| PointsError::Unreadable { path: name.clone(), source })?;
     parse(&text, name)
 }
 

@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     interrupt::listen()?;
     let receivers = points::read(&arguments.points)?;
     check_place(&arguments.output)?;
-    let opened = arguments.scene.open()?;
+    let opened = arguments.scene.open_within_memory()?;
     let started = Instant::now();
     let Opened { scene, mut warnings, .. } = opened;
     let found = match &arguments.from {

@@ -8,6 +8,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::geometry::{Ray, RayQuery};
+use crate::input;
 use crate::kdtree::{Preset, World};
 use crate::output::{check_place, write_whole};
 use crate::scene::Scene;
@@ -54,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.work.prepare_threads()?;
     let rays = read_rays(&arguments.rays)?;
     check_place(&arguments.hits)?;
-    let opened = arguments.scene.open()?;
+    let opened = arguments.scene.open_within_memory()?;
     let (Replay { records, hits, seconds }, build_seconds) = match arguments.work.open_device()? {
         Device::Cpu => replay_on_cpu(opened.scene, &rays, arguments),
         #[cfg(feature = "gpu")]
@@ -133,7 +134,7 @@ const RAY_BYTES: usize = 32;
 
 fn read_rays(path: &Path) -> Result<Vec<Ray>, Failure> {
     let name = path.display();
-    let bytes = std::fs::read(path)
+    let bytes = input::read(path, input::LARGEST_LIST)
         .map_err(|source| format!("cannot read {name}: {source}; check that the file exists and may be read"))?;
     if bytes.len() % RAY_BYTES != 0 {
         let length = bytes.len();

@@ -64,7 +64,7 @@ mod window {
     use crate::scene::{Camera, Projection, Scene, luminance};
 
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-        let opened = arguments.scene.open()?;
+        let opened = arguments.scene.open_within_memory()?;
         super::super::arguments::print_warnings(&opened.warnings);
         let camera = arguments.look.camera(&opened)?;
         let mut ev100 = arguments.ev;

@@ -1,6 +1,6 @@
 //! Files that stand in the way of others.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -50,14 +50,6 @@ impl InTheWay {
 /// True for a file that is no link, pipe, device or folder.
 pub(crate) fn is_regular(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file())
-}
-
-/// Opens a file to read. A pipe, which would be waited for, and a device, which may not end, are refused.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    File::open(path)
 }
 
 /// Makes renames in a folder last through a power cut.

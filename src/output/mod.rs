@@ -9,6 +9,6 @@ mod temporary;
 mod whole_file;
 
 pub use folder::{InTheWay, Overwrite};
-pub(crate) use folder::{is_regular, open_regular, sync_folder};
+pub(crate) use folder::{is_regular, sync_folder};
 pub(crate) use temporary::{is_temporary, remove_leftovers, write_temporary};
 pub use whole_file::{WriteError, check_place, write_whole};

@@ -5,6 +5,7 @@
 //! and an object may get another parent, and the light that was baked for it is still found. Where parents are needed
 //! and have changed, [`KeyIndex`] proposes the surfaces of the same name, and the caller compares their contents.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -43,6 +44,37 @@ impl fmt::Display for SurfaceKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
+}
+
+/// Longest name that is kept whole, bytes.
+const LONGEST_NAME: usize = 256;
+/// Longest path that is kept whole, bytes.
+const LONGEST_PATH: usize = 1024;
+
+/// A name, or the beginning of one that is too long with a hash of all of it, so that names that differ still do.
+pub fn cap(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST_NAME {
+        return name.into();
+    }
+    let hash = short_hash(name);
+    let start = &name[..name.floor_char_boundary(LONGEST_NAME - hash.len() - 3)];
+    format!("{start}...{hash}").into()
+}
+
+/// The path of a node below that of its parent, which may be empty; a hash stands for parents that make it too long.
+pub fn child_path(parent: &str, name: &str) -> String {
+    let name = cap(name);
+    if parent.is_empty() {
+        name.into_owned()
+    } else if parent.len() + name.len() < LONGEST_PATH {
+        format!("{parent}/{name}")
+    } else {
+        format!("{}/{name}", short_hash(parent))
+    }
+}
+
+fn short_hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// The same keys without the outermost names that are not needed to tell node paths apart.
@@ -137,6 +169,21 @@ mod tests {
 
     fn keys(keys: &[&str]) -> Vec<SurfaceKey> {
         keys.iter().map(|key| SurfaceKey((*key).to_owned())).collect()
+    }
+
+    #[test]
+    fn long_names_are_cut_and_still_differ() {
+        let [a, b] = ["a", "b"].map(|end| "n\u{e9}".repeat(1000) + end);
+        assert!(cap(&a).len() <= LONGEST_NAME && cap(&a) != cap(&b));
+        assert_eq!(cap(&cap(&a)), cap(&a));
+        assert_eq!(cap("lamp"), "lamp");
+    }
+
+    #[test]
+    fn paths_stay_short_however_deep_a_node_is() {
+        let deep = |first: &str| (0..500).fold(first.to_owned(), |path, _| child_path(&path, "a long enough name"));
+        assert!(deep("a").len() <= LONGEST_PATH && deep("a") != deep("b"));
+        assert_eq!(child_path(&child_path("", "table"), "lamp"), "table/lamp");
     }
 
     #[test]

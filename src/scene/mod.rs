@@ -18,7 +18,7 @@ mod files;
 mod footprint;
 mod glass;
 mod hash;
-mod key;
+pub(crate) mod key;
 mod light;
 mod light_sampler;
 mod material;

@@ -267,6 +267,26 @@ pub enum Problem {
         /// The surface or node.
         surface: String,
     },
+    /// A surface reaches farther than its numbers can say.
+    #[error(
+        "surface '{surface}' reaches more than a billion meters from the origin and is left out: check the scale and the place of its node"
+    )]
+    TooFar {
+        /// The surface.
+        surface: SurfaceKey,
+    },
+    /// The scene is so far from the origin that its numbers are coarse.
+    #[error(
+        "surface '{surface}' is {metres:.0} m from the origin, too far for a scene of {size:.2} m: its light may be wrong; move the scene to the origin"
+    )]
+    FarFromOrigin {
+        /// The surface that is farthest.
+        surface: SurfaceKey,
+        /// How far it is, meters.
+        metres: f32,
+        /// Diagonal of the scene's bounds, meters.
+        size: f32,
+    },
     /// A surface is flattened to nothing.
     #[error("surface '{surface}' has a scale of zero: nothing of it can be seen")]
     FlattenedSurface {

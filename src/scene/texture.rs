@@ -5,7 +5,7 @@ use glam::{Vec2, Vec4};
 use super::pyramid::Pyramids;
 
 /// What a texture does outside the unit square.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// Starts again.
     #[default]
@@ -34,6 +34,14 @@ impl Wrap {
             Self::Clamp => texel.clamp(0, size - 1),
         };
         wrapped as usize
+    }
+
+    /// The same place near the unit square, exactly.
+    fn folded(self, coordinate: f32) -> f32 {
+        match self {
+            Self::Repeat | Self::Mirror => coordinate - 2.0 * (0.5 * coordinate).floor(),
+            Self::Clamp => coordinate.clamp(-1.0, 2.0),
+        }
     }
 }
 
@@ -88,11 +96,15 @@ impl Texture {
 
     /// The picture at `uv` (origin at the top left), bilinearly filtered in linear light.
     pub fn sample(&self, uv: Vec2) -> Vec4 {
-        let position = uv * Vec2::new(self.width as f32, self.height as f32) - 0.5;
-        /// Beyond it floats no longer tell texels apart; infinities and NaN are beyond it too.
+        /// Beyond it floats no longer tell texels apart.
         const FARTHEST: f32 = 1e9;
+        let size = Vec2::new(self.width as f32, self.height as f32);
+        let mut position = uv * size - 0.5;
         if !position.abs().cmplt(Vec2::splat(FARTHEST)).all() {
-            return Vec4::ONE;
+            if !uv.is_finite() {
+                return Vec4::ONE;
+            }
+            position = Vec2::new(self.wrap[0].folded(uv.x), self.wrap[1].folded(uv.y)) * size - 0.5;
         }
         let corner = position.floor();
         let blend = position - corner;

@@ -2,13 +2,16 @@
 
 use crate::geometry::SurfaceId;
 use crate::lightmap::Layout;
-use crate::scene::{Role, Scene, Texels};
+use crate::scene::{Role, Scene, Sky, Texels};
 
 use crate::bake::BakeSettings;
 
 /// Elements that a triangle has beyond its area, in lengths of the edge of a square as large: charts end within texels, and
 /// other geometry cuts texels into several elements.
 pub(super) const EDGE_ELEMENTS: f64 = 1.3;
+
+/// What a sky and its table take together, in sizes of its texels.
+const SKY_AND_TABLE: f64 = 1.5;
 
 /// What memory grows with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,7 +28,7 @@ pub struct Amounts {
     pub triangles: f64,
     /// Vertices of surfaces that own texels.
     pub vertices: f64,
-    /// Bytes of textures.
+    /// Bytes of textures and of the sky.
     pub of_textures: f64,
 }
 
@@ -86,10 +89,16 @@ impl Amounts {
     }
 }
 
-fn bytes_of_textures(scene: &Scene) -> f64 {
+/// Bytes of textures and of the sky.
+pub(super) fn bytes_of_textures(scene: &Scene) -> f64 {
     let bytes = |texels: &Texels| match texels {
         Texels::Srgb8(texels) | Texels::Linear8(texels) => size_of_val(texels.as_slice()),
         Texels::Float(texels) => size_of_val(texels.as_slice()),
     };
-    scene.textures.iter().map(|texture| bytes(&texture.texels) as f64).sum()
+    let of_sky = match &scene.sky {
+        // Besides its texels there is a table to choose directions by.
+        Sky::Map(map) => bytes(&map.picture.texels) as f64 * SKY_AND_TABLE,
+        Sky::Dark | Sky::Uniform(_) => 0.0,
+    };
+    of_sky + scene.textures.iter().map(|texture| bytes(&texture.texels) as f64).sum::<f64>()
 }

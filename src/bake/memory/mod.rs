@@ -150,6 +150,12 @@ impl MemoryEstimate {
     }
 }
 
+/// Bytes that a scene and the tree of its triangles take, whatever is done with it.
+#[cfg(feature = "cli")]
+pub fn bytes_of_scene(scene: &Scene) -> f64 {
+    BYTES_OF_PROCESS + scene.triangle_count() as f64 * BYTES_PER_TRIANGLE + amounts::bytes_of_textures(scene)
+}
+
 /// How many subscenes a scene is worked on in; `None` where it is worked on at once.
 fn count(settings: &SolverSettings) -> Option<u32> {
     settings.subscenes.map(|subscenes| subscenes.partition.count)

@@ -1,6 +1,6 @@
 //! Lists of the lights, surfaces and materials of a scene.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashSet};
 
 use glam::Vec3;
 use serde::Serialize;
@@ -88,7 +88,10 @@ impl Lists {
     /// Lists a scene, whose layout is made at the density that will be baked.
     pub fn new(scene: &Scene, layout: Option<&(Layout, Vec<LayoutWarning>)>) -> Self {
         let ids = || scene.surface_ids();
-        let mut surface_list: Vec<SurfaceRow> = ids().map(|id| surface_row(scene, layout, id)).collect();
+        let replaced: HashSet<&str> =
+            layout.iter().flat_map(|(_, warnings)| warnings).filter_map(replaced_uv).collect();
+        let layout = layout.map(|(layout, _)| layout);
+        let mut surface_list: Vec<SurfaceRow> = ids().map(|id| surface_row(scene, layout, &replaced, id)).collect();
         surface_list.sort_by(|a, b| b.area_m2.total_cmp(&a.area_m2));
         Self {
             light_list: light_rows(scene),
@@ -189,13 +192,20 @@ fn light_rows(scene: &Scene) -> Vec<LightRow> {
     lamps.chain(panels).chain(sky).collect()
 }
 
-fn surface_row(scene: &Scene, layout: Option<&(Layout, Vec<LayoutWarning>)>, id: SurfaceId) -> SurfaceRow {
+/// The mesh whose own lightmap coordinates were replaced.
+fn replaced_uv(warning: &LayoutWarning) -> Option<&str> {
+    match warning {
+        LayoutWarning::Uv1Replaced { mesh, .. } => Some(mesh),
+        _ => None,
+    }
+}
+
+fn surface_row(scene: &Scene, layout: Option<&Layout>, replaced: &HashSet<&str>, id: SurfaceId) -> SurfaceRow {
     let (surface, mesh) = (scene.surface(id), scene.mesh_of(id));
-    let placement = layout.and_then(|(layout, _)| layout.placement(id));
-    let has_new_uv = |warning: &LayoutWarning| matches!(warning, LayoutWarning::Uv1Replaced { mesh: other, .. } if *other == mesh.name);
+    let placement = layout.and_then(|layout| layout.placement(id));
     let is_kept = placement.is_some_and(|placement| !placement.unwrap.is_two_sided())
         && mesh.uv1.len() == mesh.positions.len()
-        && !layout.is_some_and(|(_, warnings)| warnings.iter().any(has_new_uv));
+        && !replaced.contains(mesh.name.as_str());
     let areas = (0..mesh.triangles.len() as u32).map(|triangle| f64::from(scene.triangle(id, triangle).area()));
     SurfaceRow {
         key: surface.key.to_string(),
@@ -226,8 +236,11 @@ fn surface_row(scene: &Scene, layout: Option<&(Layout, Vec<LayoutWarning>)>, id:
 }
 
 fn material_rows(scene: &Scene) -> Vec<MaterialRow> {
-    let used: BTreeSet<usize> = scene.surfaces.iter().map(|surface| surface.material.index()).collect();
-    let row = |index: usize| {
+    let mut used: BTreeMap<usize, usize> = BTreeMap::new();
+    for surface in &scene.surfaces {
+        *used.entry(surface.material.index()).or_default() += 1;
+    }
+    let row = |(index, surfaces): (usize, usize)| {
         let material = &scene.materials[index];
         MaterialRow {
             name: material.name.clone(),
@@ -239,7 +252,7 @@ fn material_rows(scene: &Scene) -> Vec<MaterialRow> {
                 AlphaMode::Mask(_) => "mask",
                 AlphaMode::Blend => "blend",
             },
-            surfaces: scene.surfaces.iter().filter(|surface| surface.material.index() == index).count(),
+            surfaces,
         }
     };
     used.into_iter().map(row).collect()

@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
-    let opened = arguments.scene.open()?;
+    let opened = arguments.scene.open_within_memory()?;
     let world = World::build(opened.scene.clone(), Preset::best());
     let mut warnings = opened.warnings;
     warnings.extend(darkness(&opened.scene).map(|problem| problem.to_string()));

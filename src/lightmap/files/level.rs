@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::standing::is_possible;
 use super::{LEVEL_FILE, LevelError, LevelFile, LevelMesh, read_exr, read_ktx2, read_validity};
 use crate::geometry::{Aabb, SurfaceId};
+use crate::input::open_regular;
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
-use crate::output::open_regular;
 use crate::scene::{Hash, KeyIndex, MeshId, Role, Scene, SurfaceKey};
 
 pub(super) const FORMAT: u32 = 2;

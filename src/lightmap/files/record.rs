@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::LevelError;
-use crate::output::open_regular;
+use crate::input::open_regular;
 use crate::scene::Hash;
 
 /// A file beside `level.ron`, as it was written.

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 use super::LevelError;
-use crate::output::{InTheWay, open_regular, remove_leftovers, sync_folder, write_temporary};
+use crate::input::open_regular;
+use crate::output::{InTheWay, remove_leftovers, sync_folder, write_temporary};
 
 /// Files that have been written under temporary names. None of them is open.
 ///

@@ -6,7 +6,7 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 
 use super::super::components::BakeId;
-use crate::scene::SurfaceKey;
+use crate::scene::{SurfaceKey, key};
 
 /// Reads the names of entities and of what they hang from.
 #[derive(SystemParam)]
@@ -45,8 +45,8 @@ impl Names<'_, '_> {
         let ancestors: Vec<Entity> = self.parents.iter_ancestors(entity).collect();
         let root = ancestors.iter().position(|&ancestor| self.files.contains(ancestor))?;
         let nodes = ancestors.get(..root.checked_sub(1)?)?;
-        let names: Vec<&str> = nodes.iter().rev().map(|&node| self.name(node)).collect();
-        Some((names.join("/"), primitive))
+        let names = nodes.iter().rev().map(|&node| self.name(node));
+        Some((names.fold(String::new(), |path, name| key::child_path(&path, name)), primitive))
     }
 
     fn name(&self, entity: Entity) -> &str {

@@ -74,7 +74,8 @@ pub fn repair(mesh: &mut MeshData) -> Vec<Problem> {
     problems
 }
 
-fn is_usable(position: Vec3) -> bool {
+/// True for a place whose products of coordinates are numbers.
+pub fn is_usable(position: Vec3) -> bool {
     position.abs().cmplt(Vec3::splat(FARTHEST_VERTEX)).all()
 }
 

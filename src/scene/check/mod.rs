@@ -12,13 +12,14 @@ mod surfaces;
 
 use std::sync::Arc;
 
+use glam::Vec3;
 use rayon::prelude::*;
 
 pub(crate) use self::lights::{STRONGEST, fault as fault_of_light, fault_of_strength};
 #[cfg(feature = "plugin")]
 pub(crate) use self::surfaces::UniqueKeys;
 use super::{Problem, Role, Scene, Surface};
-use crate::geometry::Aabb;
+use crate::geometry::{Aabb, SurfaceId};
 
 /// Scenes beyond this are probably in centimetres or millimetres, metres.
 const LARGEST_SCENE: f32 = 10_000.0;
@@ -28,6 +29,8 @@ const LARGE_AND_COARSE: [f32; 2] = [1_000.0, 10.0];
 const LARGEST_ROOM: f32 = 50.0;
 /// Of so many triangles the length is looked at.
 const MOST_TRIANGLES: usize = 10_000;
+/// Scenes farther from the origin than so many times their size are coarse.
+const FARTHEST_IN_SIZES: f32 = 2_000.0;
 /// Scenes below this are probably in kilometres or inches, metres.
 const SMALLEST_SCENE: f32 = 0.01;
 /// Scenes below this are no larger than the gaps that rays keep to surfaces allow for, metres.
@@ -41,7 +44,7 @@ const TINIEST_SCENE: f32 = 0.001;
 /// | triangle without area | kept, so that the others keep their numbers; structures leave it out |
 /// | normal that is zero or not finite | that of its faces |
 /// | attribute of the wrong length | dropped |
-/// | transform that is not finite | the surface is excluded |
+/// | transform that is not finite, or leads beyond a billion meters | the surface is excluded |
 /// | reflectance above one, alpha or metalness outside 0..1 | clamped |
 /// | negative or non-finite material numbers | the default |
 /// | emission beyond that of any light | as much as that |
@@ -54,9 +57,11 @@ pub fn repair(scene: &mut Scene) -> Vec<Problem> {
     materials::repair(scene, &mut problems);
     surfaces::repair(scene, &mut problems);
     lights::repair(scene, &mut problems);
+    leave_out_too_far(scene, &mut problems);
     lightmap_uv::inspect(scene, &mut problems);
     let bounds = baked_bounds(scene);
     let metres = bounds.diagonal();
+    problems.extend(far_from_origin(scene, metres));
     let is_below = |size| metres > 0.0 && metres < size;
     if is_below(TINIEST_SCENE) {
         problems.push(Problem::TooSmall { metres });
@@ -84,12 +89,44 @@ fn darkness_of(scene: &Scene, takes_part: impl Fn(&Surface) -> bool) -> Option<P
 
 /// Bounds of what takes part in the bake.
 fn baked_bounds(scene: &Scene) -> Aabb {
-    let boxes = scene.surface_ids().filter(|id| scene.surface(*id).role != Role::Excluded).map(|id| {
-        let used = scene.mesh_of(id).triangles.iter().flatten();
-        let to_world = scene.surface(id).to_world;
-        Aabb::around(used.map(|&vertex| to_world.transform_point3(scene.mesh_of(id).positions[vertex as usize])))
-    });
-    boxes.fold(Aabb::EMPTY, Aabb::union)
+    boxes(scene).fold(Aabb::EMPTY, |all, (_, bounds)| all.union(bounds))
+}
+
+/// The bounds of each surface that takes part in the bake.
+fn boxes(scene: &Scene) -> impl Iterator<Item = (SurfaceId, Aabb)> {
+    let ids = scene.surface_ids().filter(|id| scene.surface(*id).role != Role::Excluded);
+    ids.map(|id| (id, Aabb::around(corners(scene, id))))
+}
+
+/// The corners of a surface's triangles in the world.
+fn corners(scene: &Scene, id: SurfaceId) -> impl Iterator<Item = Vec3> {
+    let (mesh, to_world) = (scene.mesh_of(id), scene.surface(id).to_world);
+    mesh.triangles.iter().flatten().map(move |&vertex| to_world.transform_point3(mesh.positions[vertex as usize]))
+}
+
+/// How far the farthest point of a box is from the origin along an axis.
+fn reach(bounds: &Aabb) -> f32 {
+    bounds.min.abs().max(bounds.max.abs()).max_element()
+}
+
+/// Excludes surfaces that their nodes enlarge or move beyond what vertices of meshes may be.
+fn leave_out_too_far(scene: &mut Scene, problems: &mut Vec<Problem>) {
+    let is_too_far =
+        |id: &SurfaceId| scene.surface(*id).role != Role::Excluded && !corners(scene, *id).all(meshes::is_usable);
+    let too_far: Vec<SurfaceId> = scene.surface_ids().filter(is_too_far).collect();
+    for id in too_far {
+        let surface = &mut scene.surfaces[id.index()];
+        surface.role = Role::Excluded;
+        problems.push(Problem::TooFar { surface: surface.key.clone() });
+    }
+}
+
+/// Says when a scene of this size lies where the steps between numbers are large beside it.
+fn far_from_origin(scene: &Scene, size: f32) -> Option<Problem> {
+    let farthest = boxes(scene).filter(|(_, bounds)| *bounds != Aabb::EMPTY).map(|(id, bounds)| (id, reach(&bounds)));
+    let (id, metres) = farthest.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let surface = scene.surface(id).key.clone();
+    (size > 0.0 && metres > FARTHEST_IN_SIZES * size).then_some(Problem::FarFromOrigin { surface, metres, size })
 }
 
 /// True when a scene of this size is not in metres: no landscape is so coarse, and no room so high.

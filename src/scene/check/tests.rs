@@ -212,3 +212,23 @@ fn lightmap_coordinates_are_inspected() {
     folded.uv1 = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::new(0.9, 0.1)];
     assert_eq!(repair(&mut scene_of(folded)), [Problem::OverlappingLightmapUv { mesh: "floor".into() }]);
 }
+
+#[test]
+fn surfaces_that_nodes_enlarge_beyond_a_billion_meters_are_left_out_by_name() {
+    let mut scene = scene_of(shapes::cuboid("crate", Vec3::ZERO, Vec3::ONE));
+    scene.surfaces[0].to_world = Affine3A::from_scale(Vec3::splat(1e30));
+    let problems = repair(&mut scene);
+    assert!(problems.contains(&Problem::TooFar { surface: SurfaceKey("table".into()) }), "{problems:?}");
+    assert_eq!(scene.surfaces[0].role, Role::Excluded);
+}
+
+#[test]
+fn a_room_far_from_the_origin_is_named_and_one_nearby_is_not() {
+    for (place, is_far) in [(1e8, true), (100.0, false)] {
+        let mut scene = scene_of(shapes::cuboid("crate", Vec3::ZERO, Vec3::ONE));
+        scene.surfaces[0].to_world =
+            Affine3A::from_translation(Vec3::X * place) * Affine3A::from_scale(Vec3::splat(64.0));
+        let said = sentences(&repair(&mut scene));
+        assert_eq!(said.contains("'table' is") && said.contains("from the origin"), is_far, "{said}");
+    }
+}

@@ -5,6 +5,7 @@
 //! done without is a [`Problem`] among the warnings.
 
 mod basis;
+mod budget;
 mod gltf;
 mod mtl;
 mod mtl_materials;
@@ -21,6 +22,7 @@ mod units;
 use std::path::Path;
 
 use super::{Camera, Problem, Scene, builtin, check};
+use crate::input;
 #[cfg(feature = "plugin")]
 pub use gltf::Overrides;
 #[cfg(feature = "gltf")]
@@ -112,6 +114,16 @@ pub enum SceneError {
         /// What is wrong.
         reason: String,
     },
+    /// Reading it takes more memory than it may.
+    #[error("{file} does not fit into {allowed_mib} MiB of memory: {what} is too large; allow more (--memory)")]
+    TooMuchMemory {
+        /// The file.
+        file: String,
+        /// What there was no room for.
+        what: String,
+        /// MiB that might be used.
+        allowed_mib: u64,
+    },
     /// There is nothing to see.
     #[error("{file} has no triangles that can be baked{}: {remedy}", .reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     NoMeshes {
@@ -158,6 +170,8 @@ pub struct SceneOptions {
     /// Metalness, from 0 to 1, of materials that give neither metalness nor roughness, and of surfaces without a
     /// material. `None` is glTF's: such a material is a metal, which is reported.
     pub default_metallic: Option<f32>,
+    /// Most memory that the scene may take, MiB; any when `None`. What takes more is refused before it is read.
+    pub memory_mib: Option<u32>,
 }
 
 /// [`load`] with everything that pictures show and bakes do not: normal maps, and glass that
@@ -192,17 +206,26 @@ fn load_for(name: &str, purpose: Purpose, options: &SceneOptions) -> Result<Load
     }
     let path = Path::new(name);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
-    let read = || std::fs::read(path).map_err(|reason| SceneError::Unreadable { file: name.to_owned(), reason });
-    let source = Source::of(path);
-    let mut loaded = match extension.as_str() {
-        "glb" | "gltf" => gltf::read(&read()?, &source, purpose, options)?,
-        "obj" => {
-            let mut loaded = obj::read(&read()?, &source)?;
+    let source = Source::of(path).within(options.memory_mib);
+    let read = || {
+        let unreadable = |reason| SceneError::Unreadable { file: name.to_owned(), reason };
+        let most = source.budget.at_most(input::LARGEST_SCENE);
+        let bytes = input::read(path, most).map_err(unreadable)?;
+        source.count(bytes.len(), name).map_err(|error| unreadable(std::io::Error::other(error)))?;
+        Ok(bytes)
+    };
+    let loaded = match extension.as_str() {
+        "glb" | "gltf" => read().and_then(|bytes| gltf::read(&bytes, &source, purpose, options)),
+        "obj" => read().and_then(|bytes| obj::read(&bytes, &source)).map(|mut loaded| {
             options.units.unwrap_or_default().apply(&mut loaded.scene);
             loaded
-        }
-        _ => return Err(SceneError::UnknownFormat { file: name.to_owned() }),
+        }),
+        _ => Err(SceneError::UnknownFormat { file: name.to_owned() }),
     };
+    if let Some((what, allowed_mib)) = source.budget.exceeded() {
+        return Err(SceneError::TooMuchMemory { file: name.to_owned(), what: what.to_owned(), allowed_mib });
+    }
+    let mut loaded = loaded?;
     if let Some(factor) = options.scale {
         scale::apply(&mut loaded, factor);
     }

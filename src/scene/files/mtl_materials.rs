@@ -1,6 +1,6 @@
 //! The materials of an `.obj` file, and their pictures.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use super::names::Names;
 use super::pictures::{self, ColorSpace, Opacity};
 use super::source::{FetchError, Source};
 use super::text;
-use crate::scene::{AlphaMode, Material, MaterialId, Problem, Texture, TextureId, TextureRef, Wrap};
+use crate::input;
+use crate::scene::{AlphaMode, Material, MaterialId, Problem, Texture, TextureId, TextureRef, Wrap, key};
 
 /// Picture files and their options: of the color, and of the alpha.
 type PictureFiles = [Option<(PathBuf, String)>; 2];
@@ -20,13 +21,24 @@ pub struct Materials<'a> {
     source: &'a Source,
     names: Names,
     loaded: Loaded,
+    /// Material files that have been read.
+    read: HashSet<PathBuf>,
+    /// Names that `mtllib` lines have given.
+    asked: HashSet<String>,
     /// By their files; and whether the alpha is all or nothing, if there is any.
     textures: HashMap<PictureFiles, (TextureId, Option<bool>)>,
 }
 
 impl<'a> Materials<'a> {
     pub fn new(source: &'a Source) -> Self {
-        Self { source, names: Names::default(), loaded: Loaded::default(), textures: HashMap::new() }
+        Self {
+            source,
+            names: Names::default(),
+            loaded: Loaded::default(),
+            read: HashSet::new(),
+            asked: HashSet::new(),
+            textures: HashMap::new(),
+        }
     }
 
     /// The material that a `usemtl` line names.
@@ -48,23 +60,33 @@ impl<'a> Materials<'a> {
 
     /// Reads the material files of a `mtllib` line: one name, which may have blanks in it, or several.
     pub fn read_files(&mut self, names: &str) {
-        if self.read_file(names).is_ok() {
+        if !self.asked.insert(names.to_owned()) || self.read_file(names).is_ok() {
             return;
         }
         for name in text::without_comment(names).split_whitespace() {
+            if name != names && !self.asked.insert(name.to_owned()) {
+                continue;
+            }
             if let Err(reason) = self.read_file(name) {
-                self.loaded.warnings.push(Problem::MissingMaterials { file: name.to_owned(), reason });
+                let file = key::cap(name).into_owned();
+                self.loaded.warnings.push(Problem::MissingMaterials { file, reason });
             }
         }
     }
 
     fn read_file(&mut self, name: &str) -> Result<(), String> {
         let path = self.source.find(name, None).map_err(|error| error.to_string())?;
-        let bytes = std::fs::read(&path).map_err(|error| error.to_string())?;
+        if self.read.contains(&path) {
+            return Ok(());
+        }
+        let bytes = input::read(&path, self.source.budget.at_most(input::LARGEST_MATERIALS))
+            .map_err(|error| error.to_string())?;
+        self.source.count(bytes.len(), name).map_err(|error| error.to_string())?;
         let text = text::decode(&bytes).ok_or("it holds bytes that are no text")?;
         let (materials, problems) = mtl::read(&text);
         self.loaded.warnings.extend(problems);
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        self.read.insert(path);
         for entry in materials {
             let name = entry.material.name.clone();
             let material = self.with_pictures(entry, &folder);
@@ -119,12 +141,12 @@ impl<'a> Materials<'a> {
         let mut is_whole = true;
         let mut decode = |picture: Option<(&Map, Result<PathBuf, FetchError>)>| {
             let (map, path) = picture?;
-            let decoded = path.map_err(|error| error.to_string()).and_then(|path| decoded(map, &path));
+            let decoded = path.map_err(|error| error.to_string()).and_then(|path| decoded(map, &path, self.source));
             if let Err(reason) = &decoded {
                 is_whole = false;
                 self.loaded.warnings.push(Problem::MissingTexture {
                     material: material.to_owned(),
-                    texture: map.file.clone(),
+                    texture: key::cap(&map.file).into_owned(),
                     reason: reason.clone(),
                 });
             }
@@ -152,11 +174,11 @@ impl<'a> Materials<'a> {
     }
 }
 
-fn decoded(map: &Map, path: &Path) -> Result<Texture, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+fn decoded(map: &Map, path: &Path, source: &Source) -> Result<Texture, String> {
+    let bytes = input::read(path, source.budget.at_most(input::LARGEST_PICTURE)).map_err(|error| error.to_string())?;
     let wrap = if map.is_clamped { Wrap::Clamp } else { Wrap::Repeat };
     let name = map.file.replace('\\', "/");
-    let picture = pictures::decode(&name, &bytes, ColorSpace::Srgb, [wrap; 2])?;
+    let picture = pictures::decode(&name, &bytes, ColorSpace::Srgb, [wrap; 2], &source.budget)?;
     let is_changed = map.base_and_gain != [0.0, 1.0];
     Ok(if is_changed { pictures::with_base_and_gain(picture, map.base_and_gain) } else { picture })
 }

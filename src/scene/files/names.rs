@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::text::without_comment;
 use crate::scene::MaterialId;
+use crate::scene::key::cap;
 
 /// Materials by name.
 ///
@@ -21,6 +22,7 @@ pub struct Names {
 impl Names {
     /// Adds a material; the first of a name is the one that counts.
     pub fn insert(&mut self, name: &str, id: MaterialId) {
+        let name = &*cap(name);
         self.exact.entry(name.to_owned()).or_insert(id);
         self.plain.entry(plain(name)).or_insert(id);
         self.cut.entry(plain(without_comment(name))).or_insert(id);
@@ -28,6 +30,7 @@ impl Names {
 
     /// The material that a file means by a name.
     pub fn get(&self, name: &str) -> Option<MaterialId> {
+        let name = &*cap(name);
         let known = |name: &str| self.exact.get(name).or_else(|| self.plain.get(&plain(name)));
         let shorter = || {
             let mut shorter = name;

@@ -13,6 +13,7 @@ use super::mtl_materials::Materials;
 use super::source::Source;
 use super::text::{self, without_comment};
 use super::{Loaded, SceneError, polygon};
+use crate::scene::key::cap;
 use crate::scene::{Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey};
 
 /// Reads an `.obj` file's bytes.
@@ -108,7 +109,7 @@ impl<'a> Reader<'a> {
             }
             "f" | "fo" => self.read_face(without_comment(rest)),
             "o" | "g" => {
-                self.object = if rest.is_empty() { "object".to_owned() } else { rest.to_owned() };
+                self.object = if rest.is_empty() { "object".to_owned() } else { cap(rest).into_owned() };
                 Ok(())
             }
             "usemtl" => self.use_material(rest),

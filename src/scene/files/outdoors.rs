@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use glam::{Quat, Vec3};
 
+use super::budget::Budget;
 use super::pictures::{self, ColorSpace};
+use crate::input;
 use crate::scene::check::STRONGEST;
 use crate::scene::{EnvironmentMap, Light, LightKind, Sky, Texels, Texture, Wrap};
 
@@ -84,10 +86,20 @@ impl FromStr for Sun {
 impl FromStr for Sky {
     type Err = OutdoorsError;
 
+    /// Reads a sky of whatever size.
+    fn from_str(text: &str) -> Result<Self, OutdoorsError> {
+        Self::read(text, None)
+    }
+}
+
+impl Sky {
     /// Reads `R,G,B` in cd/m2 or `FILE[,STRENGTH[,DEGREES]]`: an equirectangular picture, the radiance of its value one,
     /// and by how much it is turned clockwise, seen from above, as a [`Sun`]'s azimuth is counted. At zero degrees the
-    /// picture's middle is in the east (+X).
-    fn from_str(text: &str) -> Result<Self, OutdoorsError> {
+    /// picture's middle is in the east (+X). The picture may take so many MiB of memory, any number for `None`.
+    ///
+    /// # Errors
+    /// When the text is no sky, or its picture cannot be read or takes more memory.
+    pub fn read(text: &str, memory_mib: Option<u32>) -> Result<Self, OutdoorsError> {
         if let Some(channels) = numbers(text) {
             return match channels[..] {
                 [r, g, b] if channels.iter().all(|channel| (0.0..=STRONGEST).contains(channel)) => {
@@ -99,8 +111,10 @@ impl FromStr for Sky {
         let no_sky = || OutdoorsError::NoSky(text.to_owned());
         let (file, scale, degrees) = picture_and_numbers(text).ok_or_else(no_sky)?;
         let unreadable = |reason: String| OutdoorsError::Unreadable { file: file.to_owned(), reason };
-        let bytes = std::fs::read(Path::new(file)).map_err(|error| unreadable(error.to_string()))?;
-        let picture = pictures::decode(file, &bytes, ColorSpace::Srgb, [Wrap::Repeat, Wrap::Clamp]);
+        let budget = Budget::new(memory_mib);
+        let bytes = input::read(Path::new(file), budget.at_most(input::LARGEST_PICTURE))
+            .map_err(|error| unreadable(error.to_string()))?;
+        let picture = pictures::decode(file, &bytes, ColorSpace::Srgb, [Wrap::Repeat, Wrap::Clamp], &budget);
         let picture = Arc::new(without_faults(picture.map_err(unreadable)?));
         Ok(Self::Map(EnvironmentMap { picture, scale, rotation: Quat::from_rotation_y(-degrees.to_radians()) }))
     }

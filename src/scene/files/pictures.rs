@@ -3,10 +3,11 @@
 use std::io::Cursor;
 
 use glam::{Vec2, Vec3, Vec4};
-use image::{DynamicImage, ImageFormat, ImageReader};
+use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 
 use super::basis;
-use crate::scene::{Pyramids, Texels, Texture, Wrap};
+use super::budget::Budget;
+use crate::scene::{Pyramids, Texels, Texture, Wrap, key};
 
 /// How a picture's numbers are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,9 +22,16 @@ pub enum ColorSpace {
 ///
 /// # Errors
 /// A sentence on what is wrong with the bytes.
-pub fn decode(name: &str, bytes: &[u8], space: ColorSpace, wrap: [Wrap; 2]) -> Result<Texture, String> {
+pub fn decode(
+    name: &str,
+    bytes: &[u8],
+    space: ColorSpace,
+    wrap: [Wrap; 2],
+    budget: &Budget,
+) -> Result<Texture, String> {
     if bytes.starts_with(&basis::MAGIC) {
         let (width, height, pixels) = basis::decode(bytes)?;
+        budget.take(size_of_val(pixels.as_slice()) as u64, || format!("the picture '{}'", key::cap(name)))?;
         let texels = match space {
             ColorSpace::Srgb => Texels::Srgb8(pixels),
             ColorSpace::Linear => Texels::Linear8(pixels),
@@ -35,11 +43,24 @@ pub fn decode(name: &str, bytes: &[u8], space: ColorSpace, wrap: [Wrap; 2]) -> R
         let format = ImageFormat::from_path(name).ok().filter(|format| *format == ImageFormat::Tga);
         reader.set_format(format.ok_or("not a PNG, JPEG, WebP, KTX2, TGA, BMP, GIF, TIFF, HDR or EXR picture")?);
     }
-    let picture = reader.decode().map_err(|error| error.to_string())?;
-    let (width, height) = (picture.width(), picture.height());
+    let mut decoder = reader.into_decoder().map_err(|error| error.to_string())?;
+    let (width, height) = decoder.dimensions();
     if width == 0 || height == 0 {
         return Err("it has no pixels".to_owned());
     }
+    let is_float = matches!(decoder.color_type(), ColorType::Rgb32F | ColorType::Rgba32F);
+    let bytes_of_texel: u64 = if is_float { 16 } else { 4 };
+    let size = bytes_of_texel.saturating_mul(u64::from(width)).saturating_mul(u64::from(height));
+    // The decoder's pixels, or texels in another order, are there at the same time for a while.
+    let meanwhile = decoder.total_bytes().max(size);
+    budget.take(size.saturating_add(meanwhile), || format!("the picture '{}'", key::cap(name)))?;
+    budget.give(meanwhile);
+    let mut limits = Limits::default();
+    limits
+        .reserve(decoder.total_bytes())
+        .map_err(|_| format!("it has {width} x {height} pixels, which are too many"))?;
+    decoder.set_limits(limits).map_err(|error| error.to_string())?;
+    let picture = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
     let texels = match picture {
         DynamicImage::ImageRgb32F(_) | DynamicImage::ImageRgba32F(_) => {
             Texels::Float(picture.into_rgba32f().pixels().map(|pixel| Vec4::from_array(pixel.0)).collect())
@@ -156,7 +177,7 @@ mod tests {
     fn decoded(picture: impl Into<DynamicImage>, format: ImageFormat, name: &str) -> Texture {
         let mut bytes = Cursor::new(Vec::new());
         picture.into().write_to(&mut bytes, format).unwrap();
-        decode(name, bytes.get_ref(), ColorSpace::Srgb, [Wrap::Repeat; 2]).unwrap()
+        decode(name, bytes.get_ref(), ColorSpace::Srgb, [Wrap::Repeat; 2], &Budget::default()).unwrap()
     }
 
     fn red_and_green() -> RgbImage {
@@ -177,7 +198,7 @@ mod tests {
         }
         let bright = image::Rgb32FImage::from_pixel(2, 2, Rgb([3.0, 2.0, 100.0]));
         assert_eq!(decoded(bright, ImageFormat::OpenExr, "sky").texel(1, 1), Vec4::new(3.0, 2.0, 100.0, 1.0));
-        assert!(decode("a.png", b"no picture", ColorSpace::Srgb, [Wrap::Repeat; 2]).is_err());
+        assert!(decode("a.png", b"no picture", ColorSpace::Srgb, [Wrap::Repeat; 2], &Budget::default()).is_err());
     }
 
     #[test]

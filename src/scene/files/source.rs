@@ -1,17 +1,24 @@
 //! Fetching what a file refers to.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
+use super::budget::Budget;
 use super::names::unquoted;
+use crate::input;
+use crate::scene::key;
 
 /// Where a scene file lies, and so what its references mean.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// File name, the first part of surface keys and what errors call the file.
     pub name: String,
+    /// What may still be taken of the memory.
+    pub budget: Arc<Budget>,
     directory: PathBuf,
 }
 
@@ -23,6 +30,8 @@ pub enum FetchError {
     #[error("it lies on the network, and only files are read")]
     Remote,
     #[error("{0}")]
+    TooMuch(String),
+    #[error("{0}")]
     Io(#[from] std::io::Error),
 }
 
@@ -30,12 +39,32 @@ impl Source {
     pub fn of(path: &Path) -> Self {
         Self {
             name: path.file_name().map_or_else(|| "scene".to_owned(), |name| name.to_string_lossy().into_owned()),
+            budget: Arc::default(),
             directory: path.parent().map(Path::to_path_buf).unwrap_or_default(),
         }
     }
 
-    /// The bytes behind a `data:` address or a file name relative to the scene file.
-    pub fn fetch(&self, uri: &str) -> Result<Vec<u8>, FetchError> {
+    /// The same with so many MiB of memory, any number for `None`.
+    pub fn within(self, memory_mib: Option<u32>) -> Self {
+        Self { budget: Arc::new(Budget::new(memory_mib)), ..self }
+    }
+
+    /// The first bytes behind a `data:` address or a file name relative to the scene file, at most so many.
+    pub fn fetch_start(&self, uri: &str, most: u64) -> Result<Vec<u8>, FetchError> {
+        self.fetch_with(uri, |path| input::read_start(path, most))
+    }
+
+    /// All bytes behind such an address, which must be no more.
+    pub fn fetch(&self, uri: &str, most: u64) -> Result<Vec<u8>, FetchError> {
+        self.fetch_with(uri, |path| input::read(path, most))
+    }
+
+    /// Counts what a file takes, which is named for messages.
+    pub fn count(&self, bytes: usize, uri: &str) -> Result<(), FetchError> {
+        self.budget.take(bytes as u64, || format!("'{}'", describe_uri(uri))).map_err(FetchError::TooMuch)
+    }
+
+    fn fetch_with(&self, uri: &str, read: impl Fn(&Path) -> std::io::Result<Vec<u8>>) -> Result<Vec<u8>, FetchError> {
         if let Some(data) = uri.strip_prefix("data:") {
             let (_, encoded) = data.split_once(";base64,").ok_or(FetchError::Base64)?;
             return STANDARD
@@ -49,7 +78,7 @@ impl Source {
         // Files written by hand often hold the plain name where the address should be percent-encoded.
         let plain = self.directory.join(uri);
         let path = if plain.is_file() { plain } else { self.directory.join(decode_percent(uri)) };
-        Ok(std::fs::read(path)?)
+        Ok(read(&path)?)
     }
 
     /// The file that a name in an `.obj` or `.mtl` file means, in a folder or else beside the scene file.
@@ -116,8 +145,8 @@ fn decode_percent(uri: &str) -> String {
 }
 
 /// A short form of an address for messages: embedded data is not printed.
-pub fn describe_uri(uri: &str) -> &str {
-    if uri.starts_with("data:") { "embedded data" } else { uri }
+pub fn describe_uri(uri: &str) -> Cow<'_, str> {
+    if uri.starts_with("data:") { "embedded data".into() } else { key::cap(uri) }
 }
 
 #[cfg(test)]
@@ -128,10 +157,10 @@ mod tests {
     fn embedded_data_is_decoded_with_and_without_padding() {
         let source = Source::of(Path::new("level.gltf"));
         for uri in ["data:application/octet-stream;base64,AQID/w==", "data:;base64,AQID/w"] {
-            assert_eq!(source.fetch(uri).unwrap(), [1, 2, 3, 255]);
+            assert_eq!(source.fetch(uri, 4).unwrap(), [1, 2, 3, 255]);
         }
-        assert!(matches!(source.fetch("data:;base64,?"), Err(FetchError::Base64)));
-        assert!(matches!(source.fetch("https://example.org/a.bin"), Err(FetchError::Remote)));
+        assert!(matches!(source.fetch("data:;base64,?", 4), Err(FetchError::Base64)));
+        assert!(matches!(source.fetch("https://example.org/a.bin", 4), Err(FetchError::Remote)));
     }
 
     #[test]

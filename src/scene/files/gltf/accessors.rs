@@ -1,6 +1,7 @@
 //! Numbers out of buffers, each access checked.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use gltf::json::accessor::sparse::Sparse;
 use gltf::json::accessor::{Accessor, ComponentType};
@@ -10,16 +11,20 @@ use gltf::json::{Index, Root};
 
 use super::container::Document;
 use super::lookup;
+use crate::scene::files::budget::Budget;
 
 /// Most numbers that a file may have read from it: a small file can refer to the same bytes again and again.
 const MOST_NUMBERS: u64 = 1 << 31;
 /// Most numbers that a file may have of accessors without data of their own, all together.
-const MOST_IMPLIED_ZEROS: u64 = 1 << 24;
+const MOST_IMPLIED_ZEROS: u64 = 1 << 20;
+/// Bytes that a number takes once it has been read.
+const BYTES_OF_NUMBER: u64 = 8;
 
 /// Reads accessors of one document.
 pub struct Accessors<'a> {
     root: &'a Root,
-    buffers: &'a [Vec<u8>],
+    buffers: &'a [Arc<Vec<u8>>],
+    budget: &'a Budget,
     numbers_left: Cell<u64>,
     zeros_left: Cell<u64>,
 }
@@ -54,6 +59,7 @@ impl<'a> Accessors<'a> {
         Self {
             root: &document.root,
             buffers: &document.buffers,
+            budget: &document.budget,
             numbers_left: Cell::new(MOST_NUMBERS),
             zeros_left: Cell::new(MOST_IMPLIED_ZEROS),
         }
@@ -125,18 +131,21 @@ impl<'a> Accessors<'a> {
         let numbers = (count as u64).saturating_mul(N as u64);
         let left = self.numbers_left.get().checked_sub(numbers).ok_or("the file asks for too many numbers")?;
         self.numbers_left.set(left);
+        let bytes = numbers.saturating_mul(BYTES_OF_NUMBER);
         let mut values = match accessor.buffer_view {
             Some(view) => {
                 let offset = size(accessor.byte_offset.unwrap_or_default().0)?;
                 let stride = lookup(&self.root.buffer_views, view).and_then(|view| view.byte_stride);
                 let stride = stride.map(|stride| stride.0).filter(|&stride| stride > 0);
                 let span = self.span(view, offset, stride, component, N, count)?;
+                self.budget.take(bytes, || "the data of its meshes".to_owned())?;
                 (0..count).map(|element| core::array::from_fn(|part| span.component(element, part))).collect()
             }
             // Zeros, which sparse values may be written over; the file's size does not bound how many.
             None => {
                 let left = self.zeros_left.get().checked_sub(numbers).ok_or("its data is not in the file")?;
                 self.zeros_left.set(left);
+                self.budget.take(bytes, || "the data of its meshes".to_owned())?;
                 vec![[0.0; N]; count]
             }
         };

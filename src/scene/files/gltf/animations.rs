@@ -4,6 +4,8 @@
 //! stands still. Channels that cannot be played move nothing, and are reported.
 
 use std::collections::HashMap;
+#[cfg(feature = "gltf")]
+use std::sync::Arc;
 
 use glam::{Affine3A, Quat, Vec3};
 use gltf::json::Index;
@@ -46,7 +48,7 @@ pub fn animated_nodes(document: &gltf::Document, binary: Option<&[u8]>) -> Moved
     let root = document.as_json().clone();
     let Ok(Value::Array(animations)) = serde_json::to_value(&root.animations) else { return Moved::new() };
     let is_at_hand = root.buffers.iter().all(|buffer| buffer.uri.is_none());
-    let buffers = binary.map(<[u8]>::to_vec).into_iter().collect();
+    let buffers = binary.map(|binary| Arc::new(binary.to_vec())).into_iter().collect();
     let parsed = Document { root, buffers, animations, ..Document::default() };
     moved(&parsed, is_at_hand, &mut Vec::new())
 }

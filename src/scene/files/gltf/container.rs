@@ -1,17 +1,25 @@
 //! The two byte forms of glTF, and the buffers that a document needs.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use gltf::json::Root;
 use serde_json::Value;
 
 use super::repair::{self, Mended, Unreadable};
-use crate::scene::files::source::{Source, describe_uri};
+use crate::input;
+use crate::scene::files::budget::Budget;
+use crate::scene::files::source::{FetchError, Source, describe_uri};
 use crate::scene::{Problem, SceneError};
 
 /// A parsed document and the contents of its buffers.
 #[derive(Default)]
 pub struct Document {
     pub root: Root,
-    pub buffers: Vec<Vec<u8>>,
+    /// Buffers of one file share its bytes.
+    pub buffers: Vec<Arc<Vec<u8>>>,
+    /// What may still be taken of the memory.
+    pub budget: Arc<Budget>,
     /// The animations as they stand in the file.
     pub animations: Vec<Value>,
     /// For each material, whether it is a metal only because nothing says otherwise.
@@ -49,22 +57,46 @@ pub fn open(
         Unreadable::Damaged(reason) => malformed(reason),
     })?;
     let Mended { root, animations, is_metal_by_omission, extras, is_from_blender } = mended;
-    let buffers = root
-        .buffers
-        .iter()
-        .enumerate()
-        .map(|(index, buffer)| match (&buffer.uri, binary) {
-            (Some(uri), _) => source.fetch(uri).map_err(|error| SceneError::MissingBuffer {
-                file: source.name.clone(),
-                buffer: describe_uri(uri).to_owned(),
-                reason: error.to_string(),
-            }),
-            (None, Some(binary)) if index == 0 => Ok(binary.to_vec()),
+    let buffers = buffers(&root, binary, source)?;
+    let budget = source.budget.clone();
+    Ok(Document { root, buffers, budget, animations, is_metal_by_omission, extras, is_from_blender })
+}
+
+/// The contents of all buffers; each file is read once, as far as the longest buffer of it goes.
+fn buffers(root: &Root, binary: Option<&[u8]>, source: &Source) -> Result<Vec<Arc<Vec<u8>>>, SceneError> {
+    let mut lengths: HashMap<&str, u64> = HashMap::new();
+    for buffer in &root.buffers {
+        let length = lengths.entry(buffer.uri.as_deref().unwrap_or_default()).or_default();
+        *length = buffer.byte_length.0.max(*length);
+    }
+    let mut known: HashMap<&str, Arc<Vec<u8>>> = HashMap::new();
+    let mut contents = Vec::with_capacity(root.buffers.len());
+    for (index, buffer) in root.buffers.iter().enumerate() {
+        contents.push(match (buffer.uri.as_deref(), binary) {
+            (Some(uri), _) => match known.get(uri) {
+                Some(content) => content.clone(),
+                None => {
+                    let content = fetch(source, uri, lengths[uri]).map_err(|error| SceneError::MissingBuffer {
+                        file: source.name.clone(),
+                        buffer: describe_uri(uri).into_owned(),
+                        reason: error.to_string(),
+                    })?;
+                    known.entry(uri).or_insert(Arc::new(content)).clone()
+                }
+            },
+            (None, Some(binary)) if index == 0 => Arc::new(binary.to_vec()),
             // A buffer without an address is filled by an extension that is not known here.
-            (None, _) => Ok(Vec::new()),
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Document { root, buffers, animations, is_metal_by_omission, extras, is_from_blender })
+            (None, _) => Arc::default(),
+        });
+    }
+    Ok(contents)
+}
+
+fn fetch(source: &Source, uri: &str, length: u64) -> Result<Vec<u8>, FetchError> {
+    let most = source.budget.at_most(input::LARGEST_BUFFER).saturating_add(1);
+    let content = source.fetch_start(uri, length.min(most))?;
+    source.count(content.len(), uri)?;
+    Ok(content)
 }
 
 /// The JSON and binary chunks of a `.glb` file.

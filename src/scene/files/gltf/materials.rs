@@ -1,11 +1,13 @@
 //! Materials and the textures that they need.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{Affine2, Vec2, Vec3, Vec4};
+use gltf::json::Root;
 use gltf::json::extensions::texture::TextureTransform;
 use gltf::json::material::{AlphaMode as JsonAlphaMode, Material as JsonMaterial, NormalTexture};
-use gltf::json::texture::{Info, WrappingMode};
+use gltf::json::texture::{Info, Texture as JsonTexture, WrappingMode};
 use gltf::json::validation::Checked;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -13,9 +15,11 @@ use serde_json::Value;
 use super::accessors::Accessors;
 use super::container::Document;
 use super::{lookup, name_or};
+use crate::input;
 use crate::scene::files::pictures::{self, ColorSpace};
 use crate::scene::files::source::{Source, describe_uri};
 use crate::scene::files::{Loaded, Purpose};
+use crate::scene::key;
 use crate::scene::{
     AlphaMode, Glass, Material, PICTURES, Problem, Texture, TextureId, TextureRef, UvChannel, UvSets, Wrap,
 };
@@ -27,7 +31,7 @@ const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
 
 /// Adds all materials of the document, in its order, and their textures.
 pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut Loaded) {
-    let mut wanted = Wanted::default();
+    let mut wanted = Wanted::of(document);
     let materials: Vec<(Material, [Option<usize>; PICTURES])> = document
         .root
         .materials
@@ -41,8 +45,11 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut
 
     // Decoding is the slowest part of loading; the order of the textures does not depend on which is done first.
     let accessors_of = || Accessors::new(document);
-    let decoded: Vec<Result<Texture, MissingPicture>> =
-        wanted.0.par_iter().map_init(accessors_of, |accessors, key| decode(key, document, source, accessors)).collect();
+    let decoded: Vec<Result<Texture, MissingPicture>> = wanted
+        .pictures
+        .par_iter()
+        .map_init(accessors_of, |accessors, key| decode(key, document, source, accessors))
+        .collect();
     let ids: Vec<Result<TextureId, MissingPicture>> = decoded
         .into_iter()
         .map(|texture| {
@@ -53,6 +60,8 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut
         .collect();
     for (mut material, wishes) in materials {
         let name = material.name.clone();
+        // A material may want the same picture for more than one thing.
+        let mut said = Vec::new();
         for (slot, wish) in material.textures_mut().into_iter().zip(wishes) {
             let (Some(reference), Some(wish)) = (slot.as_mut(), wish) else { continue };
             match &ids[wish] {
@@ -64,13 +73,13 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut
                         texture: missing.name.clone(),
                         reason: missing.reason.clone(),
                     };
-                    // A material may want the same picture for more than one thing.
-                    if !loaded.warnings.contains(&problem) {
-                        loaded.warnings.push(problem);
+                    if !said.contains(&problem) {
+                        said.push(problem);
                     }
                 }
             }
         }
+        loaded.warnings.extend(said);
         loaded.scene.materials.push(material);
     }
 }
@@ -80,24 +89,62 @@ pub fn default_material(metallic: f32) -> Material {
     Material { name: "glTF default".to_owned(), metallic, perceptual_roughness: 1.0, ..Material::default() }
 }
 
-/// A picture as one material reads it. The same image may be wanted in more than one way.
-#[derive(Clone, PartialEq)]
+/// A texture as one material reads it. The same texture may be wanted in more than one way.
+#[derive(Clone)]
 struct PictureKey {
     texture: usize,
     space: ColorSpace,
 }
 
-/// All pictures that materials want, each once.
-#[derive(Default)]
-struct Wanted(Vec<PictureKey>);
+/// Where a picture's bytes are.
+#[derive(PartialEq, Eq, Hash)]
+enum Place<'a> {
+    Address(&'a str),
+    View {
+        buffer: usize,
+        offset: u64,
+        length: u64,
+    },
+    /// Nowhere: a texture of this number that has no picture.
+    Missing(usize),
+}
 
-impl Wanted {
+/// All pictures that materials want, each once however many textures and images show it.
+struct Wanted<'a> {
+    root: &'a Root,
+    pictures: Vec<PictureKey>,
+    known: HashMap<(Place<'a>, ColorSpace, [Wrap; 2]), usize>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(document: &'a Document) -> Self {
+        Self { root: &document.root, pictures: Vec::new(), known: HashMap::new() }
+    }
+
     fn add(&mut self, key: PictureKey) -> usize {
-        self.0.iter().position(|known| *known == key).unwrap_or_else(|| {
-            self.0.push(key);
-            self.0.len() - 1
+        let texture = self.root.textures.get(key.texture);
+        let place = texture.and_then(|texture| self.place(texture)).unwrap_or(Place::Missing(key.texture));
+        let wrap = texture.map_or_else(Default::default, |texture| wrap(self.root, texture));
+        *self.known.entry((place, key.space, wrap)).or_insert_with(|| {
+            self.pictures.push(key);
+            self.pictures.len() - 1
         })
     }
+
+    fn place(&self, texture: &JsonTexture) -> Option<Place<'a>> {
+        let image = lookup(&self.root.images, texture.source)?;
+        if let Some(uri) = &image.uri {
+            return Some(Place::Address(uri));
+        }
+        let view = lookup(&self.root.buffer_views, image.buffer_view?)?;
+        let offset = view.byte_offset.unwrap_or_default().0;
+        Some(Place::View { buffer: view.buffer.value(), offset, length: view.byte_length.0 })
+    }
+}
+
+fn wrap(root: &Root, texture: &JsonTexture) -> [Wrap; 2] {
+    let sampler = texture.sampler.and_then(|sampler| lookup(&root.samplers, sampler));
+    sampler.map_or([Wrap::Repeat; 2], |sampler| [sampler.wrap_s, sampler.wrap_t].map(wrap_mode))
 }
 
 struct MissingPicture {
@@ -338,27 +385,31 @@ fn transform(picture: &Use) -> Affine2 {
 }
 
 fn decode(
-    key: &PictureKey,
+    wanted: &PictureKey,
     document: &Document,
     source: &Source,
     accessors: &Accessors,
 ) -> Result<Texture, MissingPicture> {
     let root = &document.root;
-    let nameless = |reason: &str| MissingPicture { name: format!("Texture{}", key.texture), reason: reason.to_owned() };
-    let texture = root.textures.get(key.texture).ok_or_else(|| nameless("the file has no such texture"))?;
+    let nameless =
+        |reason: &str| MissingPicture { name: format!("Texture{}", wanted.texture), reason: reason.to_owned() };
+    let texture = root.textures.get(wanted.texture).ok_or_else(|| nameless("the file has no such texture"))?;
     let image = lookup(&root.images, texture.source).ok_or_else(|| nameless("it has no image of a known format"))?;
     let uri = image.uri.as_deref();
     let name = image
         .name
-        .clone()
+        .as_deref()
         .filter(|name| !name.is_empty())
-        .or_else(|| uri.map(|uri| describe_uri(uri).to_owned()))
+        .map(|name| key::cap(name).into_owned())
+        .or_else(|| uri.map(|uri| describe_uri(uri).into_owned()))
         .unwrap_or_else(|| format!("Image{}", texture.source.value()));
-    let sampler = texture.sampler.and_then(|sampler| lookup(&root.samplers, sampler));
-    let wrap = sampler.map_or([Wrap::Repeat; 2], |sampler| [sampler.wrap_s, sampler.wrap_t].map(wrap_mode));
-    let decode = |bytes: &[u8]| pictures::decode(&name, bytes, key.space, wrap);
+    let wrap = wrap(root, texture);
+    let decode = |bytes: &[u8]| pictures::decode(&name, bytes, wanted.space, wrap, &source.budget);
     let decoded = match (uri, image.buffer_view) {
-        (Some(uri), _) => source.fetch(uri).map_err(|error| error.to_string()).and_then(|bytes| decode(&bytes)),
+        (Some(uri), _) => source
+            .fetch(uri, source.budget.at_most(input::LARGEST_PICTURE))
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| decode(&bytes)),
         (None, Some(view)) => accessors.view(view).and_then(decode),
         (None, None) => Err("it has neither an address nor data".to_owned()),
     };

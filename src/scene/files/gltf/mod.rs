@@ -33,6 +33,7 @@ use gltf::json::Index;
 use super::source::Source;
 use super::units::{self, Units};
 use super::{Loaded, Purpose, SceneError, SceneOptions};
+use crate::scene::key;
 
 /// Reads a `.gltf` or `.glb` file's bytes.
 pub fn read(bytes: &[u8], source: &Source, purpose: Purpose, options: &SceneOptions) -> Result<Loaded, SceneError> {
@@ -57,7 +58,7 @@ fn lookup<T>(list: &[T], index: Index<T>) -> Option<&T> {
 
 /// A name for messages: the file's, or what it is and where it stands in the file.
 fn name_or(name: Option<&String>, kind: &str, index: usize) -> String {
-    name.filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| format!("{kind}{index}"))
+    name.filter(|name| !name.is_empty()).map_or_else(|| format!("{kind}{index}"), |name| key::cap(name).into_owned())
 }
 
 #[cfg(test)]

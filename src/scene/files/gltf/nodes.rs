@@ -14,6 +14,7 @@ use super::extras::Overrides;
 use super::said::Said;
 use super::{instances, lights, lookup, materials, metal, name_or, primitives};
 use crate::scene::files::{Loaded, Purpose, SceneOptions};
+use crate::scene::key;
 use crate::scene::{AlphaMode, Material, MaterialId, MeshId, Problem, Role, SealedSides, Sides, Surface, SurfaceKey};
 
 /// Deeper trees are a fault or an attack: paths grow with depth.
@@ -165,7 +166,7 @@ impl Placement<'_> {
     fn enter(&mut self, node: &Node, visit: &Visit) -> Option<Placed> {
         // The name that bevy_gltf gives to a node without one, so that both routes know surfaces by the same key.
         let name = name_or(node.name.as_ref(), "GltfNode", visit.node);
-        let path = if visit.parent_path.is_empty() { name.clone() } else { format!("{}/{name}", visit.parent_path) };
+        let path = key::child_path(&visit.parent_path, &name);
         let to_world = visit.parent_to_world * local_transform(node);
         if !to_world.is_finite() {
             self.skip_node(visit, "its transform is not finite");
@@ -179,7 +180,7 @@ impl Placement<'_> {
             self.said.hidden.push(name.clone());
         }
         Some(Placed {
-            label: node.name.clone().filter(|name| !name.is_empty()),
+            label: node.name.as_ref().filter(|name| !name.is_empty()).map(|name| key::cap(name).into_owned()),
             name,
             path: Arc::from(path),
             to_world,
@@ -215,6 +216,9 @@ impl Placement<'_> {
                 parts
             }
         };
+        if self.count_surfaces(parts.len(), placed).is_err() {
+            return;
+        }
         let surfaces: Vec<Surface> = parts.iter().map(|part| self.surface(part, node.skin.is_some(), placed)).collect();
         let instances = match instances::read(node, &self.accessors) {
             None => {
@@ -234,6 +238,9 @@ impl Placement<'_> {
                 self.loaded.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
                 return;
             }
+            if self.count_surfaces(parts.len(), placed).is_err() {
+                return;
+            }
             let path = format!("{}[{number}]", placed.path);
             self.loaded.scene.surfaces.extend(surfaces.iter().zip(parts.iter()).map(|(surface, part)| Surface {
                 key: SurfaceKey::from_node(&path, part.number),
@@ -241,6 +248,12 @@ impl Placement<'_> {
                 ..surface.clone()
             }));
         }
+    }
+
+    /// Counts the memory that surfaces of a node take.
+    fn count_surfaces(&self, count: usize, placed: &Placed) -> Result<(), String> {
+        let bytes = count * (size_of::<Surface>() + placed.path.len());
+        self.document.budget.take(bytes as u64, || "the list of its surfaces".to_owned())
     }
 
     /// A part where its node stands.
