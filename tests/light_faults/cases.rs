@@ -206,19 +206,20 @@ fn meets([min, max]: Cuboid, point: Vec3, direction: Vec3) -> bool {
     a.min(b).max_element().max(0.0) < a.max(b).min_element()
 }
 
-/// A point of a black floor or step under an even sky, where boxes hide a part of the sky. Directions are counted.
-fn under_the_sky(name: &'static str, position: Vec3, boxes: &[Cuboid]) -> Place {
-    const SIDE: u32 = 300;
-    let open = (0..SIDE * SIDE)
-        .filter(|index| {
-            let (u, v) = ((index % SIDE) as f32 + 0.5, (index / SIDE) as f32 + 0.5);
-            let (radius, angle) = ((u / SIDE as f32).sqrt(), (v + 0.37) / SIDE as f32 * 2.0 * PI);
-            let direction = Vec3::new(radius * angle.cos(), (1.0 - radius * radius).sqrt(), radius * angle.sin());
-            !boxes.iter().any(|cuboid| meets(*cuboid, position + Vec3::Y * 1e-4, direction))
-        })
-        .count();
-    let lux = PI * SKY * open as f32 / (SIDE * SIDE) as f32;
-    Place { name, points: vec![Receiver { position, normal: Vec3::Y }], lux, tolerance: 0.06 * lux }
+/// Five points in a row on a black floor or step under an even sky, where boxes hide a part of it. Directions are counted.
+fn under_the_sky(name: &'static str, middle: Vec3, boxes: &[Cuboid]) -> Place {
+    const SIDE: u32 = 200;
+    let points = [-0.2, -0.1, 0.0, 0.1, 0.2].map(|z| middle + Vec3::Z * z);
+    let is_open = |point: Vec3, index: u32| {
+        let (u, v) = ((index % SIDE) as f32 + 0.5, (index / SIDE) as f32 + 0.5);
+        let (radius, angle) = ((u / SIDE as f32).sqrt(), (v + 0.37) / SIDE as f32 * 2.0 * PI);
+        let direction = Vec3::new(radius * angle.cos(), (1.0 - radius * radius).sqrt(), radius * angle.sin());
+        !boxes.iter().any(|cuboid| meets(*cuboid, point + Vec3::Y * 1e-4, direction))
+    };
+    let open: usize = points.map(|point| (0..SIDE * SIDE).filter(|index| is_open(point, *index)).count()).iter().sum();
+    let lux = PI * SKY * open as f32 / (5 * SIDE * SIDE) as f32;
+    let points = points.map(|position| Receiver { position, normal: Vec3::Y }).to_vec();
+    Place { name, points, lux, tolerance: 0.06 * lux }
 }
 
 fn crate_on_a_floor() -> Case {
