@@ -87,8 +87,11 @@ impl Checkpoints {
     /// # Errors
     /// Names the file that is no checkpoint, or a damaged one.
     pub(super) fn check_place(&self, overwrite: Overwrite) -> Result<(), InTheWay> {
-        let is_own = |path: &Path| is_whole(path).unwrap_or(false);
-        [&self.newest, &self.previous].into_iter().try_for_each(|path| InTheWay::check(path, overwrite, is_own))
+        let generations = [&self.newest, &self.previous];
+        // Where one generation is whole, the other may be damaged: it is one, too.
+        let has_whole = generations.iter().any(|path| is_checkpoint(path).is_ok_and(|is_whole| is_whole));
+        let is_own = |path: &Path| has_whole && is_checkpoint(path).is_ok();
+        generations.into_iter().try_for_each(|path| InTheWay::check(path, overwrite, is_own))
     }
 
     /// True when there is something to resume from.
@@ -195,13 +198,13 @@ impl Write for Digested<'_> {
     }
 }
 
-/// True for a checkpoint whose digest fits its payload, of whatever bake.
-fn is_whole(path: &Path) -> io::Result<bool> {
+/// Whether the digest of a checkpoint, of whatever bake, fits its payload; an error for any other file.
+fn is_checkpoint(path: &Path) -> io::Result<bool> {
     let mut file = open_regular(path)?;
     let mut header = [0; HEADER_BYTES];
     file.read_exact(&mut header)?;
     if header[..8] != *MAGIC {
-        return Ok(false);
+        return Err(io::ErrorKind::InvalidData.into());
     }
     let mut hasher = blake3::Hasher::new();
     io::copy(&mut file, &mut hasher)?;
@@ -291,5 +294,19 @@ mod tests {
         let refusal = check().unwrap_err().to_string();
         assert!(refusal.contains("checkpoint.previous.bin") && refusal.contains("--force"), "{refusal}");
         checkpoints.check_place(Overwrite::All).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_checkpoint_makes_way_beside_a_whole_one_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        save(&checkpoints, b"first");
+        save(&checkpoints, b"second");
+        let mut bytes = fs::read(&checkpoints.newest).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&checkpoints.newest, bytes).unwrap();
+        checkpoints.check_place(Overwrite::Own).unwrap();
+        fs::remove_file(&checkpoints.previous).unwrap();
+        assert!(checkpoints.check_place(Overwrite::Own).is_err());
     }
 }

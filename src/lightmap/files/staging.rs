@@ -95,8 +95,7 @@ impl Staging {
         }
         let replace = |names: &Names| {
             let written = written(&folder, text(names)?.as_bytes()).map_err(LevelError::write(&index))?;
-            written.persist(&index).map_err(|fault| LevelError::write(&index)(fault.error))?;
-            sync_folder(&folder).map_err(LevelError::write(&index))
+            written.persist(&index).map_err(|fault| LevelError::write(&index)(fault.error))
         };
         let mut names = Names { temporary: HashMap::new(), obsolete };
         for Staged { path, name } in &files {
@@ -105,13 +104,12 @@ impl Staging {
         }
         watch();
         replace(&names)?;
-        watch();
         // From here on the temporary files are the level, whatever happens.
-        let mut temporary = Vec::new();
-        for Staged { path, name } in files {
-            let kept = path.keep().map_err(|fault| LevelError::write(&index)(fault.error))?;
-            temporary.push((kept, name));
-        }
+        let temporary: Vec<(PathBuf, String)> =
+            files.into_iter().map(|Staged { path, name }| (kept(path), name)).collect();
+        // Not every file system can; the level is whole without.
+        let _ = sync_folder(&folder);
+        watch();
         names.obsolete.retain(|name| {
             let path = folder.join(name);
             // Where a reader holds it, the level goes on to list it.
@@ -124,6 +122,7 @@ impl Staging {
             watch();
         }
         replace(&names)?;
+        let _ = sync_folder(&folder);
         watch();
         for (path, _) in temporary.iter().filter(|(_, name)| names.of(name) == name) {
             // What stays costs space and nothing else.
@@ -133,6 +132,12 @@ impl Staging {
         remove_leftovers(&folder, |name| names.temporary.values().any(|needed| needed == name));
         Ok(names)
     }
+}
+
+/// A temporary file that stays.
+fn kept(mut path: TempPath) -> PathBuf {
+    path.disable_cleanup(true);
+    path.keep().unwrap_or_else(|fault| fault.path.to_path_buf())
 }
 
 fn written(folder: &Path, bytes: &[u8]) -> io::Result<TempPath> {

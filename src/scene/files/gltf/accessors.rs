@@ -16,7 +16,7 @@ use crate::scene::files::budget::Budget;
 /// Most numbers that a file may have read from it: a small file can refer to the same bytes again and again.
 const MOST_NUMBERS: u64 = 1 << 31;
 /// Most numbers that a file may have of accessors without data of their own, all together.
-const MOST_IMPLIED_ZEROS: u64 = 1 << 20;
+const MOST_IMPLIED_ZEROS: u64 = 1 << 24;
 /// Bytes that a number takes once it has been read.
 const BYTES_OF_NUMBER: u64 = 8;
 
