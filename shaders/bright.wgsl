@@ -26,7 +26,7 @@ fn record_of_bright(element: u32) -> u32 {
     return NONE;
 }
 
-/// With what density per steradian a sample goes to a point of an element, at a squared distance, seen under a cosine.
+/// Density per steradian of samples at a point of an element, at a squared distance, seen under a cosine.
 fn bright_density(record: u32, distance_squared: f32, cosine: f32) -> f32 {
     let seen = max(abs(cosine) * element_float(record + 2u), 1.1754944e-38);
     return element_float(record + 1u) * distance_squared / seen;

@@ -175,7 +175,7 @@ fn decoded(channel: f32) -> f32 {
     return linear_of_srgb[index / 4u][index % 4u];
 }
 
-/// The same place near the unit square, exactly; `wrap` as `scene::Wrap` counts.
+/// A coordinate near the unit square that shows the same texel, without rounding. `wrap` is a `scene::Wrap`.
 fn folded(coordinate: f32, wrap: u32) -> f32 {
     return select(coordinate - 2.0 * floor(0.5 * coordinate), clamp(coordinate, -1.0, 2.0), wrap == 2u);
 }

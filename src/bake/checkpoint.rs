@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::BakeSettings;
-use crate::input::open_regular;
+use crate::input::{self, open_regular};
 use crate::output::{InTheWay, Overwrite, sync_folder, write_temporary};
 use crate::scene;
 
@@ -163,10 +163,8 @@ impl Checkpoints {
 }
 
 fn read(path: &Path, inputs: InputsHash) -> Result<Vec<u8>, CheckpointError> {
-    let mut bytes = Vec::new();
-    open_regular(path)
-        .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
+    let mut bytes =
+        input::read(path, u64::MAX).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
     if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
         return Err(CheckpointError::Damaged { path: path.to_owned() });
     }

@@ -145,7 +145,7 @@ pub enum BakeError {
     /// The report cannot be written.
     #[error(transparent)]
     File(#[from] WriteError),
-    /// What stands where the report would be written is not a bake's.
+    /// A file or folder stands where the report would be written, and no bake wrote it.
     #[error(transparent)]
     InTheWay(#[from] InTheWay),
     /// What the checkpoint holds is no solution half-way.

@@ -39,12 +39,12 @@ impl Keeper {
         if self.resumes { Ok(()) } else { self.checkpoints.remove() }
     }
 
-    /// What an earlier bake left to go on from, if this one is to.
+    /// The checkpoint of an earlier bake, if this one goes on from it.
     pub fn resumed(&self) -> Result<Option<Partial<'static>>, BakeError> {
         if self.resumes { self.last_checkpoint() } else { Ok(None) }
     }
 
-    /// What has been kept last, if anything has.
+    /// The last checkpoint, if there is one.
     fn last_checkpoint(&self) -> Result<Option<Partial<'static>>, BakeError> {
         let payload = self.checkpoints.load(self.inputs)?;
         Ok(payload.map(|payload| Partial::from_bytes(&payload)).transpose()?)

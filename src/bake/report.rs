@@ -1,14 +1,13 @@
 //! What a bake says about itself.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Stage;
-use crate::input::open_regular;
+use crate::input;
 use crate::lightmap::Elements;
 use crate::radiosity::Solution;
 use crate::radiosity::low_rank::{Precomputed, deviation};
@@ -89,7 +88,7 @@ impl RelightReport {
 }
 
 impl Report {
-    /// Where it lies in a bake's folder.
+    /// Its name in a bake's folder.
     pub(super) const FILE: &str = "report.json";
 
     /// Signs it with its digest.
@@ -107,11 +106,7 @@ impl Report {
 
     /// True for the file of a report as a bake wrote it.
     pub(super) fn is_at(path: &Path) -> bool {
-        let mut text = String::new();
-        let read = open_regular(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
-        if read.is_err() {
-            return false;
-        }
+        let Ok(text) = input::read_text(path, LONGEST) else { return false };
         let Ok(report) = serde_json::from_str::<Self>(&text) else { return false };
         !report.digest.is_empty() && digest_of(&text.replacen(&report.digest, "", 1)) == report.digest
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Which files of a folder a bake may replace and delete.
+/// The files of a folder that a bake may replace and delete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
     /// Files that a bake provably wrote: their names, their kinds and their recorded digests fit.
@@ -14,7 +14,7 @@ pub enum Overwrite {
     All,
 }
 
-/// What stands where a bake would write.
+/// A file or folder that stands where a bake would write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InTheWay {
     /// A file that no bake wrote, or that has changed since.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::backend::Reading;
 use super::bright::BrightElement;
-use crate::lightmap::Elements;
+use crate::lightmap::{ElementId, Elements};
 
 /// How many independent solutions run side by side. Their difference is the error estimate.
 pub const HALVES: usize = 2;
@@ -206,12 +206,12 @@ impl Accumulators {
         }
     }
 
-    /// What an element reflects of the light that did not come from other elements, lm/m2, but for what gather rays
-    /// sample of it as of a light.
+    /// Reflected light of an element that did not come from other elements, lm/m2, without the part that gather rays
+    /// sample as that of a light.
     pub(crate) fn source(&self, elements: &Elements, element: usize) -> Vec3 {
         let [aimed, met] = self.direct(element);
         let reflected = elements.reflectance[element] * (aimed + met + self.sums[element].detour());
-        match self.bright.iter().find(|bright| bright.element as usize == element) {
+        match BrightElement::find(&self.bright, ElementId::from_index(element)) {
             // The samples of one half may say less than those that the sampled part was measured by.
             Some(bright) => (reflected - bright.radiosity).max(Vec3::ZERO),
             None => reflected,

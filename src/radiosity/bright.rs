@@ -33,7 +33,7 @@ pub(crate) const MOST_BRIGHT: usize = 16;
 const LOOK_SAMPLES: u32 = 256;
 const MEASURE_SAMPLES: u32 = 1 << 16;
 
-/// How much of the reflected direct light is sampled. It should not be more than there is, which samples tell within a
+/// The part of the reflected direct light that is sampled. It should not be more than there is, which samples tell within a
 /// few per cent.
 const SAMPLED_PART: f32 = 0.9;
 
@@ -45,7 +45,7 @@ const ERROR_OF_DIRECT: f32 = 0.01;
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct BrightElement {
-    /// Which element.
+    /// The number of the element.
     pub element: u32,
     /// The chance that a sample goes to this one.
     pub chance: f32,
@@ -62,7 +62,7 @@ impl BrightElement {
         bright.iter().find(|bright| bright.element == element.0)
     }
 
-    /// With what density per steradian a sample goes to a point of it, at a squared distance, seen under a cosine.
+    /// Density per steradian of samples at a point of it, at a squared distance, seen under a cosine.
     pub(super) fn density(&self, distance_squared: f32, cosine: f32) -> f32 {
         self.chance * distance_squared / (cosine.abs() * self.area).max(f32::MIN_POSITIVE)
     }

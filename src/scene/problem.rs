@@ -282,7 +282,7 @@ pub enum Problem {
     FarFromOrigin {
         /// The surface that is farthest.
         surface: SurfaceKey,
-        /// How far it is, meters.
+        /// Its distance, meters.
         metres: f32,
         /// Diagonal of the scene's bounds, meters.
         size: f32,

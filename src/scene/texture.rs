@@ -36,7 +36,7 @@ impl Wrap {
         wrapped as usize
     }
 
-    /// The same place near the unit square, exactly.
+    /// A coordinate near the unit square that shows the same texel, without rounding.
     fn folded(self, coordinate: f32) -> f32 {
         match self {
             Self::Repeat | Self::Mirror => coordinate - 2.0 * (0.5 * coordinate).floor(),

@@ -1,4 +1,4 @@
-//! What bakes do to the folders and files that they find: somebody else's stay, and damage is noticed.
+//! Folders and files that bakes find: those of others stay, and damage is noticed.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn succeeds(folder: &TempDir, arguments: &[&str]) {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// What the lightmaps of a folder hold at a point of the floor, as a line of numbers, or why they cannot be read.
+/// The light that the lightmaps of a folder hold at a point of the floor, as a line of numbers, or the error of reading.
 fn probe(folder: &TempDir, from: &str) -> Result<String, String> {
     fs::write(folder.path().join("points.csv"), "0,0,0,0,1,0\n").unwrap();
     let arguments = ["probe", "builtin:cornell_box", "--from", from, "--points", "points.csv", "-o", "light.csv"];

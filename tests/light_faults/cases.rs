@@ -32,7 +32,7 @@ pub struct Place {
     pub points: Vec<Receiver>,
     /// Mean irradiance, lux.
     pub lux: f32,
-    /// How far off it may be, lux.
+    /// The largest error, lux.
     pub tolerance: f32,
 }
 
@@ -41,7 +41,7 @@ impl Case {
         Self { name, scene, texels_per_metre, places, may_give_up: false }
     }
 
-    /// How to bake it by a method.
+    /// Settings that bake it by a method.
     pub fn settings(&self, method: Method) -> BakeSettings {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
         settings.layout.texels_per_metre = self.texels_per_metre;

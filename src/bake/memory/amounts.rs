@@ -10,7 +10,7 @@ use crate::bake::BakeSettings;
 /// other geometry cuts texels into several elements.
 pub(super) const EDGE_ELEMENTS: f64 = 1.3;
 
-/// What a sky and its table take together, in sizes of its texels.
+/// Bytes of a sky and its table, in bytes of its texels.
 const SKY_AND_TABLE: f64 = 1.5;
 
 /// What memory grows with.

@@ -8,7 +8,7 @@ use crate::output::InTheWay;
 /// Why a level cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LevelError {
-    /// What stands where a file would be written is not a bake's.
+    /// A file or folder stands where a file of the level would be written, and no bake wrote it.
     #[error(transparent)]
     InTheWay(#[from] InTheWay),
     /// The system refused to write.

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::standing::is_possible;
 use super::{LEVEL_FILE, LevelError, LevelFile, LevelMesh, read_exr, read_ktx2, read_validity};
 use crate::geometry::{Aabb, SurfaceId};
-use crate::input::open_regular;
+use crate::input;
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
 use crate::scene::{Hash, KeyIndex, MeshId, Role, Scene, SurfaceKey};
 
@@ -68,7 +67,7 @@ pub struct LevelPage {
     pub ktx2: LevelFile,
     /// The same with full precision.
     pub exr: LevelFile,
-    /// How much of each texel light can reach, if the level says.
+    /// The part of each texel that light can reach, if the level says.
     #[serde(default)]
     pub validity: Option<LevelFile>,
 }
@@ -89,7 +88,7 @@ pub struct LevelSurface {
     pub page: u32,
     /// Its texels on the page.
     pub rectangle: Rectangle,
-    /// Which of the unwrapped meshes it shows.
+    /// Number of the unwrapped mesh that it shows.
     pub mesh: u32,
     /// Hash of its material, textures included; see [`hash_materials`](crate::scene::hash_materials).
     pub material: Hash,
@@ -100,7 +99,7 @@ pub struct LevelSurface {
 /// A light that a level was baked with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelLight {
-    /// What it is known by.
+    /// Its key.
     pub key: String,
     /// Hash of its place, shape and strength; see [`hash_light`](crate::scene::hash_light).
     pub light: Hash,
@@ -111,7 +110,7 @@ pub struct LevelLight {
 pub struct LevelRelight {
     /// Its bytes.
     pub file: LevelFile,
-    /// How far the light that it finds is from the baked indirect light, relative to its mean.
+    /// Error of the light that it finds against the baked indirect light, relative to its mean.
     pub error: f32,
 }
 
@@ -152,9 +151,7 @@ impl Level {
     /// When it is missing, from another version, or says something impossible.
     pub fn read(folder: &Path) -> Result<Self, LevelError> {
         let path = folder.join(LEVEL_FILE);
-        let mut text = String::new();
-        let file = open_regular(&path).map_err(LevelError::read(&path))?;
-        file.take(LONGEST).read_to_string(&mut text).map_err(LevelError::read(&path))?;
+        let text = input::read_text(&path, LONGEST).map_err(LevelError::read(&path))?;
         Self::parse(&text, &path)
     }
 
@@ -395,7 +392,7 @@ impl Unwraps<'_> {
     }
 }
 
-/// What tells one `level.ron` of a folder from the next.
+/// Marks that tell one `level.ron` of a folder from the next.
 #[derive(PartialEq)]
 struct Stamp {
     modified: Option<SystemTime>,

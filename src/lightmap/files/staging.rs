@@ -33,7 +33,7 @@ struct Staged {
     name: String,
 }
 
-/// What files go by.
+/// The names that files go by.
 #[derive(Default)]
 pub(super) struct Names {
     /// Temporary names of files that do not have their own.

@@ -1,4 +1,4 @@
-//! What lies in a folder before a level is written into it, and whose it is.
+//! Files in a folder before a level is written into it, and their owners.
 
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ use crate::lightmap::{Layout, Page, Unwrap, Voxels};
 use crate::output::Overwrite;
 use crate::scene::{Light, Scene, hash_light, hash_materials, hash_transform};
 
-/// What becomes a level.
+/// The content of a new level.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelContent<'a> {
     /// Hash of what was baked.
@@ -27,9 +27,9 @@ pub struct LevelContent<'a> {
     pub settings: &'a serde_json::Value,
     /// The estimated error of the whole level, relative to its mean light.
     pub error: f32,
-    /// What was baked.
+    /// The scene that was baked.
     pub scene: &'a Scene,
-    /// Where its texels lie.
+    /// The places of its texels.
     pub layout: &'a Layout,
     /// The layout's pages.
     pub pages: &'a [Page],
@@ -40,7 +40,7 @@ pub struct LevelContent<'a> {
     pub relight: Option<(&'a [u8], f32)>,
 }
 
-/// What writing a level did.
+/// The outcome of writing a level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// The level.

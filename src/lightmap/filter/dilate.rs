@@ -134,7 +134,7 @@ impl Canvas {
         (weights > 0.0).then(|| sum / weights)
     }
 
-    /// What a texel beside `near` has if the light goes on as it does on the line from there through `near`.
+    /// The value of a texel beside `near` if the light goes on as it does on the line from `near` inwards.
     ///
     /// The smaller of two slopes counts, and none if they differ in sign (minmod, Roe 1986): a line through two texels
     /// alone would shoot beyond shadow edges.

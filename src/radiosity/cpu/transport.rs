@@ -160,24 +160,20 @@ impl<'a> Transport<'a> {
         arrival.direct = shining * hit.filter;
         arrival.tint = hit.filter;
         let crossing = self.crossing(&hit, hash2(seed, 0));
-        match self.end_at(&hit, source.until).filter(|_| crossing.is_none()) {
-            Some(element) => {
-                arrival.end = End::Element(element);
-                if let Some(bright) = BrightElement::find(source.bright, element) {
-                    let met_from = SurfacePoint::from_hit(self.scene, &hit);
-                    let density = bright.density(hit.t * hit.t, direction.dot(met_from.geometric_normal));
-                    arrival.detour += arrival.tint * bright.radiosity * share(by_chance, density);
-                }
-            }
-            None => {
-                self.detour(hit, crossing, source.until, seed, &mut arrival);
-                // Where a ray has bounced, nothing was aimed at them.
-                if let End::Element(element) = arrival.end
-                    && let Some(bright) = BrightElement::find(source.bright, element)
-                {
-                    arrival.detour += arrival.tint * bright.radiosity;
-                }
-            }
+        let ends_here = self.end_at(&hit, source.until).filter(|_| crossing.is_none());
+        match ends_here {
+            Some(element) => arrival.end = End::Element(element),
+            None => self.detour(hit, crossing, source.until, seed, &mut arrival),
+        }
+        if let End::Element(element) = arrival.end
+            && let Some(bright) = BrightElement::find(source.bright, element)
+        {
+            // Where a ray has bounced, nothing was aimed at bright elements.
+            let weight = ends_here.map_or(1.0, |_| {
+                let leaving = direction.dot(SurfacePoint::from_hit(self.scene, &hit).geometric_normal);
+                share(by_chance, bright.density(hit.t * hit.t, leaving))
+            });
+            arrival.detour += arrival.tint * bright.radiosity * weight;
         }
         arrival
     }

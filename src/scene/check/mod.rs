@@ -104,7 +104,7 @@ fn corners(scene: &Scene, id: SurfaceId) -> impl Iterator<Item = Vec3> {
     mesh.triangles.iter().flatten().map(move |&vertex| to_world.transform_point3(mesh.positions[vertex as usize]))
 }
 
-/// How far the farthest point of a box is from the origin along an axis.
+/// Distance of the farthest point of a box from the origin, along an axis.
 fn reach(bounds: &Aabb) -> f32 {
     bounds.min.abs().max(bounds.max.abs()).max_element()
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const MIB: u64 = 1 << 20;
 
-/// What is left of the memory, and what first found too little of it.
+/// The memory that is left, and the first thing that found too little of it.
 #[derive(Debug)]
 pub struct Budget {
     allowed: u64,
@@ -56,7 +56,7 @@ impl Budget {
         self.allowed.min(bytes)
     }
 
-    /// What there was too little memory for, and the MiB that there were.
+    /// The thing that there was too little memory for, and the MiB that were allowed.
     pub fn exceeded(&self) -> Option<(&str, u64)> {
         Some((self.exceeded_by.get()?, self.allowed / MIB))
     }

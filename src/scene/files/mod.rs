@@ -119,7 +119,7 @@ pub enum SceneError {
     TooMuchMemory {
         /// The file.
         file: String,
-        /// What there was no room for.
+        /// The thing that there was no room for.
         what: String,
         /// MiB that might be used.
         allowed_mib: u64,

@@ -17,7 +17,7 @@ use crate::scene::key;
 pub struct Source {
     /// File name, the first part of surface keys and what errors call the file.
     pub name: String,
-    /// What may still be taken of the memory.
+    /// The memory that may still be taken.
     pub budget: Arc<Budget>,
     directory: PathBuf,
 }
@@ -44,7 +44,7 @@ impl Source {
         }
     }
 
-    /// The same with so many MiB of memory, any number for `None`.
+    /// Limits the memory that files may take, in MiB; `None` lifts the limit.
     pub fn within(self, memory_mib: Option<u32>) -> Self {
         Self { budget: Arc::new(Budget::new(memory_mib)), ..self }
     }

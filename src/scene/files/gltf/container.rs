@@ -18,7 +18,7 @@ pub struct Document {
     pub root: Root,
     /// Buffers of one file share its bytes.
     pub buffers: Vec<Arc<Vec<u8>>>,
-    /// What may still be taken of the memory.
+    /// The memory that may still be taken.
     pub budget: Arc<Budget>,
     /// The animations as they stand in the file.
     pub animations: Vec<Value>,

@@ -96,7 +96,7 @@ struct PictureKey {
     space: ColorSpace,
 }
 
-/// Where a picture's bytes are.
+/// The place of a picture's bytes.
 #[derive(PartialEq, Eq, Hash)]
 enum Place<'a> {
     Address(&'a str),
