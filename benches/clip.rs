@@ -1,7 +1,7 @@
-//! How fast polygons are cut to the cells of a partition, by an ordered list of corners and by Sutherland and Hodgman.
+//! Speed of clipping polygons to cells, by an ordered list of corners and by Sutherland and Hodgman.
 //!
-//! Prints a table. The efficiency of the list is (T_SH - T) / T_SH, from the two times of a count (Sanjurjo 2011, equation
-//! 2.12): the fastest of short turns, which both take one after the other, so that whatever else runs meets both.
+//! Prints a table. The efficiency of the list is (T_SH - T) / T_SH (Sanjurjo 2011, equation 2.12). Both methods
+//! alternate in short rounds, so that other load affects both. The fastest round of each counts.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,12 +12,12 @@ use bevy_radiosity::partition::{Overlap, Partition, PartitionKind, PartitionSett
 use bevy_radiosity::scene::shapes::{cuboid_faces, icosphere};
 use glam::Vec3;
 
-/// Turns that each takes.
+/// Number of rounds of each method.
 const TURNS: usize = 200;
-/// Polygons that are cut in a turn, at least: some milliseconds' worth.
+/// Minimum number of polygons per round, for a few milliseconds.
 const CUT_IN_A_TURN: usize = 20_000;
 
-/// A ball of 5120 triangles in an empty room.
+/// Returns a ball of 5120 triangles in an empty room.
 fn room() -> Polygons {
     let mut polygons = Polygons::default();
     let ball = icosphere("ball", 1.0, 4);
@@ -30,7 +30,7 @@ fn room() -> Polygons {
     polygons
 }
 
-/// Every polygon and every cell that it lies partly in.
+/// Returns all pairs of a polygon and a cell that contains only a part of it.
 fn partial(polygons: &Polygons, count: u32) -> Vec<(Vec<Corner>, Aabb)> {
     let settings = PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() };
     let partition = Partition::new(polygons, &settings).expect("the room can be cut");
@@ -43,7 +43,7 @@ fn partial(polygons: &Polygons, count: u32) -> Vec<(Vec<Corner>, Aabb)> {
     cut.map(|(corners, cell)| (corners.iter().map(corner).collect(), cell)).collect()
 }
 
-/// Seconds that something takes.
+/// Returns the time of a call, in seconds.
 fn seconds(work: impl FnOnce() -> usize) -> f64 {
     let started = Instant::now();
     black_box(work());

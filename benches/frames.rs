@@ -1,27 +1,33 @@
-//! How many frames a second a graphics card traces while the camera moves.
+//! Frame rates of the GPU path tracer with a moving camera.
 //!
-//! Prints a table of meshes of the six sizes that Venegas Tamayo's thesis measures (2013, table 5.4): primary and shadow rays
-//! alone, for each way of walking the tree; primary rays; and paths of three bounces, a sample a pixel, filtered as a live
-//! view does. `SIZE=1920x1080` sets columns and rows. Files that are given as arguments
-//! stand in place of all meshes; `EYE=x,y,z` and `TARGET=x,y,z` say from where they are looked at.
+//! Prints a table for meshes of the six sizes in Venegas Tamayo's thesis (2013, table 5.4). The first columns are
+//! primary and shadow rays for each kind of traversal. Then follow primary rays alone, and paths of three bounces with
+//! one filtered sample per pixel, as in a live view.
+//!
+//! `SIZE=1920x1080` sets the image size. Files as arguments replace all meshes, with the camera at `EYE=x,y,z` looking
+//! at `TARGET=x,y,z`.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bevy_radiosity::gpu::{FilteredPicture, Gpu, GpuFault, GpuFilm, GpuScene, Pass, PathKernel, PictureFilter, Stack};
+use bevy_radiosity::gpu::{
+    FilteredPicture, Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, PictureFilter, Stack,
+};
 use bevy_radiosity::pathtrace::{PixelFilter, View};
 use bevy_radiosity::scene::shapes::torus;
 use bevy_radiosity::scene::{
-    Camera, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey, load_for_pictures,
+    Camera, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey,
 };
+use bevy_radiosity::scene_files::load_for_pictures;
 use glam::{Quat, UVec2, Vec3};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Places of the camera, whose mean time counts.
+/// Number of camera positions. The mean time counts.
 const PLACES: u32 = 20;
-/// Names, quads around and across, and frames a second of the thesis' Tesla C2070.
+/// Names, quads around and across, and frames per second of the Tesla C2070 in the thesis.
 const MESHES: [(&str, [u32; 2], f32); 6] = [
     ("968", [22, 22], 141.0),
     ("4,968", [54, 46], 112.0),
@@ -36,7 +42,7 @@ struct Subject {
     scene: Scene,
     eye: Vec3,
     target: Vec3,
-    /// How far the camera turns about the target from frame to frame, radians.
+    /// Rotation of the camera about the target per frame, in radians.
     turn: f32,
 }
 
@@ -75,7 +81,7 @@ fn subjects() -> Result<Vec<(Subject, String)>, Failure> {
     let of_file = |file: &String| {
         let scene = load_for_pictures(file)?.scene;
         let bounds = scene.bounds();
-        let target = place("TARGET").unwrap_or(bounds.centre());
+        let target = place("TARGET").unwrap_or(bounds.center());
         let eye = place("EYE").unwrap_or(target + Vec3::new(0.0, 0.3, 1.2) * bounds.extent().max_element());
         Ok((Subject { name: file.clone(), scene, eye, target, turn: 0.01 }, String::new()))
     };
@@ -116,7 +122,7 @@ fn lit(mesh: MeshData) -> Scene {
     }
 }
 
-/// What is traced again and again.
+/// Scene, film and views of a measurement.
 struct Frames<'a> {
     gpu: &'a Gpu,
     scene: GpuScene,
@@ -139,7 +145,7 @@ impl<'a> Frames<'a> {
         })
     }
 
-    /// Frames a second of primary rays, and of what so many bounces add: one is a shadow ray from each hit.
+    /// Returns the frames per second of primary rays plus some bounces. One bounce means a shadow ray from each hit.
     fn traced(&self, stack: Stack, bounces: u32) -> Result<f64, GpuFault> {
         let kernel = PathKernel::new(self.gpu, stack, self.scene.trees());
         self.per_second(|view, encoder| {
@@ -148,7 +154,7 @@ impl<'a> Frames<'a> {
         })
     }
 
-    /// Frames a second as a live view draws them.
+    /// Returns the frames per second of a live view.
     fn live(&self) -> Result<f64, GpuFault> {
         let kernel = PathKernel::new(self.gpu, Stack::default(), self.scene.trees());
         let filter = PictureFilter::new(self.gpu);
@@ -162,13 +168,14 @@ impl<'a> Frames<'a> {
     }
 
     fn trace(&self, kernel: &PathKernel, view: &View, bounces: u32, encoder: &mut wgpu::CommandEncoder) {
-        let pass = Pass {
+        let pass = PathPass {
             sample: 0,
             seed: 1,
-            most_bounces: Some(bounces),
+            max_bounces: Some(bounces),
             rows: 0..view.size.y,
             ends_at_lightmaps: false,
             in_hybrid: false,
+            background: Vec3::ZERO,
         };
         kernel.record(self.gpu, encoder, &self.scene, &self.film, view, &pass);
     }

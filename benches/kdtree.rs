@@ -1,17 +1,18 @@
-//! How fast trees are built, and how fast rays are answered.
+//! Benchmarks of BVH construction and ray queries.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 use std::hint::black_box;
 use std::sync::Arc;
 
+use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::OwenSobol;
 use bevy_radiosity::geometry::{Ray, RayQuery};
-use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use glam::{Vec2, Vec3};
 
-/// A field of hills with a hundred thousand triangles.
+/// Returns hills with a hundred thousand triangles.
 fn hills() -> Scene {
     const SIDE: u32 = 224;
     let height = |x: u32, z: u32| (x as f32 * 0.13).sin() * (z as f32 * 0.09).cos() * 3.0 + (x * z % 7) as f32 * 0.1;

@@ -1,17 +1,19 @@
-//! How many light paths a second a graphics card follows, and the processor.
+//! Light paths per second on a GPU and on the CPU.
 //!
-//! Prints a table. `EDGE` sets the columns and rows of the pictures and `PASSES` how many light paths a pixel the shorter of
-//! two measurements follows: a real card wants more of both. What comes before the paths, such as compiling shaders, is taken out as the difference between two
-//! numbers of passes.
+//! Prints a table. `EDGE` sets the columns and rows of the images. `PASSES` sets the light paths per pixel of the
+//! shorter of two measurements. A real GPU needs more of both. The difference of two measurements excludes fixed costs,
+//! such as shader compilation.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::gpu::{self, FromLights, Gpu, GpuScene};
-use bevy_radiosity::kdtree::{Preset, World};
+use bevy_radiosity::lights::LightSampler;
 use bevy_radiosity::pathtrace::{Film, LightTracer, PixelFilter, RenderSettings, View, render_from_lights};
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::scene::{Camera, LightSampler, load_for_pictures};
+use bevy_radiosity::scene::Camera;
+use bevy_radiosity::scene_files::load_for_pictures;
 use glam::{UVec2, Vec3};
 
 type Failure = Box<dyn std::error::Error>;
@@ -34,7 +36,7 @@ fn main() -> Result<(), Failure> {
         let lights = LightSampler::new(&scene);
         let tracer = LightTracer::new(&scene, &world, &lights, None);
         let on_gpu = GpuScene::new(&gpu, &scene)?;
-        let from_lights = FromLights { hybrid: false, most_bounces: None };
+        let from_lights = FromLights { hybrid: false, max_bounces: None };
         let found = [
             paths_per_second(&view, passes, |settings| {
                 Ok(gpu::render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, settings, &Unmonitored)?)
@@ -56,7 +58,7 @@ fn paths_per_second(
         draw(&RenderSettings { samples, seed: 1, ..Default::default() })?;
         Ok(started.elapsed().as_secs_f64())
     };
-    // Drivers remember shaders that they have compiled once.
+    // Drivers cache compiled shaders.
     seconds(1)?;
     let [few, many] = [seconds(passes)?, seconds(3 * passes)?];
     Ok(f64::from(2 * passes) * f64::from(view.size.x * view.size.y) / (many - few))

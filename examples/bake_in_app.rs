@@ -1,13 +1,18 @@
-//! An ordinary Bevy app that bakes its own world in the background and shows it lit.
+//! Example: a Bevy app that bakes its own world in the background and shows it lit.
 //!
 //! ```text
 //! cargo run --release --features viewer --example bake_in_app
-//! cargo run --release --example bake_in_app -- --screenshot lit.png     (needs no window)
+//! cargo run --release --example bake_in_app -- --screenshot lit.png    (needs no window)
 //! ```
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
+
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
+
+use viewer::{TakeScreenshot, ViewerPlugin};
 
 fn main() -> AppExit {
     let arguments: Vec<String> = std::env::args().collect();
@@ -15,7 +20,7 @@ fn main() -> AppExit {
     let screenshot = screenshot.and_then(|index| arguments.get(index + 1)).map(Into::into);
     let viewer = ViewerPlugin { eye: Vec3::new(0.0, 1.5, 4.5), ev100: 4.0, screenshot, ..default() };
 
-    // What an app needs: one plugin, one trigger.
+    // An app needs one plugin group and one trigger.
     App::new()
         .add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
@@ -40,16 +45,17 @@ fn show(done: On<BakeFinished>, mut commands: Commands) {
     commands.trigger(TakeScreenshot);
 }
 
-/// A room with a red and a green wall, two blocks, and a panel that glows.
+/// Spawns a room with a red and a green wall, two blocks and an emissive panel.
 fn spawn_room(
     mut commands: Commands,
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<StandardMaterial>>,
 ) {
-    let matt = |base_color| StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() };
-    let white = materials.add(matt(Color::linear_rgb(0.73, 0.73, 0.73)));
-    let red = materials.add(matt(Color::linear_rgb(0.63, 0.06, 0.05)));
-    let green = materials.add(matt(Color::linear_rgb(0.14, 0.45, 0.09)));
+    let diffuse =
+        |base_color| StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() };
+    let white = materials.add(diffuse(Color::linear_rgb(0.73, 0.73, 0.73)));
+    let red = materials.add(diffuse(Color::linear_rgb(0.63, 0.06, 0.05)));
+    let green = materials.add(diffuse(Color::linear_rgb(0.14, 0.45, 0.09)));
     let glow = materials.add(StandardMaterial {
         base_color: Color::BLACK,
         emissive: LinearRgba::rgb(700.0, 520.0, 300.0),

@@ -1,27 +1,32 @@
-//! One room three times: as Bevy draws it, with lightmaps, and path traced live.
+//! Example: one room in three modes, as Bevy renders it, with lightmaps, and path traced live.
 //!
 //! ```text
 //! cargo run --release --features viewer --example compare_modes
-//! cargo run --release --example compare_modes -- --screenshot modes.png     (needs no window)
+//! cargo run --release --example compare_modes -- --screenshot modes.png    (needs no window)
 //! ```
 //!
 //! All light comes from one lamp above a dish. W, A, S, D, Q, E and the right mouse button move all three cameras.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
+
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::camera::visibility::RenderLayers;
 use bevy::camera::{Exposure, Hdr, RenderTarget, Viewport};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 
-/// What the first camera sees: the room that is not baked.
+use viewer::{TakeScreenshot, ViewerPlugin};
+
+/// Render layer of the room without lightmaps, for the first camera.
 const UNBAKED: RenderLayers = RenderLayers::layer(1);
-/// Milliseconds of a frame that tracing may take where nobody waits for the next frame.
+/// Frame budget for tracing a screenshot, in milliseconds.
 const UNHURRIED: f32 = 4000.0;
-/// Samples of a pixel before a picture is taken.
+/// Samples per pixel of a screenshot.
 const SAMPLES: u32 = 16;
 
-/// A camera, and which third of the picture it has, from the left.
+/// Index of a camera's third of the image, from the left.
 #[derive(Component)]
 struct Third(u32);
 
@@ -54,7 +59,7 @@ fn main() -> AppExit {
 
 type Look = (&'static RenderTarget, &'static Exposure, &'static Projection, &'static Transform);
 
-/// The viewer's camera is the first.
+/// Spawns two more cameras. The viewer's camera is the first.
 fn spawn_cameras(mut commands: Commands, viewer: Single<(Entity, &Camera, Look), With<Camera3d>>) {
     let (first, camera, (target, exposure, projection, place)) = *viewer;
     commands.entity(first).insert((Third(0), UNBAKED));
@@ -77,7 +82,7 @@ fn show(done: On<BakeFinished>, mut is_baked: ResMut<IsBaked>) {
     is_baked.0 = true;
 }
 
-/// Gives each camera its part of the window, whatever size that has.
+/// Sets the viewports of the cameras for the current window size.
 fn share_picture(mut cameras: Query<(&mut Camera, &Third)>) {
     for (mut camera, Third(third)) in &mut cameras {
         let Some(size) = camera.physical_target_size().filter(|size| size.x >= 3) else {
@@ -115,31 +120,31 @@ fn spawn_rooms(
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<StandardMaterial>>,
 ) {
-    spawn_room(&mut commands, &mut meshes, &mut materials, (UNBAKED, BakeExclude));
+    spawn_room(&mut commands, &mut meshes, &mut materials, (UNBAKED, BakeRole::Excluded));
     spawn_room(&mut commands, &mut meshes, &mut materials, ());
 }
 
-/// A room with a lamp above a dish, which leaves direct light to the ceiling and the upper walls.
+/// Spawns a room with a lamp above a dish. Direct light reaches only the ceiling and the upper walls.
 fn spawn_room(
     commands: &mut Commands,
     meshes: &mut Assets<Mesh>,
     materials: &mut Assets<StandardMaterial>,
     kind: impl Bundle + Clone,
 ) {
-    let matt = |red, green, blue| StandardMaterial {
+    let diffuse = |red, green, blue| StandardMaterial {
         base_color: Color::linear_rgb(red, green, blue),
         perceptual_roughness: 1.0,
         reflectance: 0.0,
         ..default()
     };
-    let white = materials.add(matt(0.73, 0.73, 0.73));
-    let red = materials.add(matt(0.63, 0.06, 0.05));
-    let blue = materials.add(matt(0.08, 0.16, 0.6));
+    let white = materials.add(diffuse(0.73, 0.73, 0.73));
+    let red = materials.add(diffuse(0.63, 0.06, 0.05));
+    let blue = materials.add(diffuse(0.08, 0.16, 0.6));
     let steel = materials.add(StandardMaterial {
         metallic: 1.0,
         perceptual_roughness: 0.15,
         reflectance: 0.5,
-        ..matt(0.8, 0.8, 0.8)
+        ..diffuse(0.8, 0.8, 0.8)
     });
     let mut spawn = |name: &str, mesh: Mesh, material: &Handle<StandardMaterial>, place: Transform| {
         let drawn = (Mesh3d(meshes.add(mesh)), MeshMaterial3d(material.clone()));
@@ -156,7 +161,7 @@ fn spawn_room(
     let turned = Transform::from_xyz(-0.55, 0.6, -0.7).with_rotation(Quat::from_rotation_y(0.35));
     spawn("block", Cuboid::new(0.8, 1.2, 0.8).into(), &white, turned);
     spawn("steel ball", Sphere::new(0.45).into(), &steel, Transform::from_xyz(0.6, 0.45, -0.3));
-    spawn("matt ball", Sphere::new(0.3).into(), &white, Transform::from_xyz(-0.1, 0.3, 0.7));
+    spawn("diffuse ball", Sphere::new(0.3).into(), &white, Transform::from_xyz(-0.1, 0.3, 0.7));
     commands.spawn((
         Name::new("lamp"),
         PointLight { intensity: 9000.0, radius: 0.05, shadow_maps_enabled: true, ..default() },

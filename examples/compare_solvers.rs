@@ -1,21 +1,23 @@
-//! Solves built-in scenes by every method and holds the solutions against their equation and each other. Prints the tables
-//! of `VALIDATION.md`.
+//! Example: solves built-in scenes by every method, and compares the solutions with their equation and each other. It
+//! prints the tables of `docs/validation/furnished_rooms.md`.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example compare_solvers [SCENE:TEXELS_PER_METRE[:ERROR[:SOLVER,SOLVER ...]] ...]
+//! cargo run --release --no-default-features --example compare_solvers \
+//!     [SCENE:TEXELS_PER_METER[:ERROR[:SOLVER,SOLVER ...]] ...]
 //! ```
 
 use core::fmt::{self, Display, Formatter};
 use std::error::Error;
 use std::sync::Arc;
 
-use bevy_radiosity::kdtree::{Preset, World};
+use bevy_radiosity::accel::{Preset, World};
+use bevy_radiosity::builtin_scenes;
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{
     CpuBackend, Hits, Method, Solution, SolverSettings, Step, SubsceneSettings, TransportBackend, solve,
 };
-use bevy_radiosity::scene::{Scene, builtin, luminance};
+use bevy_radiosity::scene::{Scene, luminance};
 use glam::Vec3;
 
 const SCENES: [&str; 8] = [
@@ -28,8 +30,8 @@ const SCENES: [&str; 8] = [
     "estudio:1",
     "edificio:0.5",
 ];
-/// Names and methods, each with a seed of its own, so that solutions share no noise. [`SUBSCENES`] is progressive refinement
-/// in as many of them as there are unless others are asked for.
+/// Names and methods. Each has its own seed, so that solutions share no noise. [`SUBSCENES`] is progressive refinement
+/// in the default number of subscenes.
 const SOLVERS: [(&str, Method); 5] = [
     ("gather", Method::Gather),
     ("stochastic", Method::Stochastic),
@@ -54,15 +56,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Solves one scene by some methods.
+/// Solves one scene by the selected methods and prints a row for each.
 fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
     let mut words = asked.split(':');
     let (Some(name), Some(density)) = (words.next(), words.next()) else {
-        return Err("give a scene as NAME:TEXELS_PER_METRE".into());
+        return Err("give a scene as NAME:TEXELS_PER_METER".into());
     };
     let error = words.next().map_or(Ok(ERROR), str::parse)?;
     let only = words.next();
-    let room = Room::new(builtin::build(name).ok_or("no such scene")?, density.parse()?)?;
+    let room = Room::new(builtin_scenes::build(name).ok_or("no such scene")?, density.parse()?)?;
     let count = room.elements.len();
     let mut solved: Vec<(&str, Solution)> = Vec::new();
     for (seed, (solver, method)) in (0..).zip(SOLVERS) {
@@ -97,7 +99,7 @@ fn compare(asked: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Seconds that this process has had of all processors; on Linux, elsewhere none.
+/// Returns the CPU time of this process in seconds, or zero if the system is not Linux.
 fn cpu_seconds() -> f64 {
     let ticks = |words: String| {
         let after_name = words.rsplit(')').next().unwrap_or_default().to_owned();
@@ -106,13 +108,13 @@ fn cpu_seconds() -> f64 {
     std::fs::read_to_string("/proc/self/stat").map_or(0.0, ticks) / 100.0
 }
 
-/// What a solution's light differs by from another's, in parts of the mean.
+/// Difference between the light of two solutions, relative to the mean.
 struct Difference {
     /// Root mean square over elements.
     root: f64,
-    /// How much larger that would be if the square were larger by its standard error.
+    /// One-sigma error bar of `root`.
     more: f64,
-    /// How much lighter the whole room is.
+    /// Difference of the means.
     surplus: f64,
 }
 
@@ -130,10 +132,10 @@ struct Room {
 }
 
 impl Room {
-    fn new(scene: Scene, texels_per_metre: f32) -> Result<Self, Box<dyn Error>> {
+    fn new(scene: Scene, texels_per_meter: f32) -> Result<Self, Box<dyn Error>> {
         let scene = Arc::new(scene);
         let world = World::build(scene.clone(), Preset::best());
-        let settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
+        let settings = LayoutSettings { texels_per_meter, ..LayoutSettings::default() };
         let (layout, _) = Layout::build(&scene, &settings, &Unmonitored)?;
         let elements = Elements::build(&scene, &layout, &world, &Unmonitored)?;
         Ok(Self { scene, world, elements })
@@ -143,7 +145,7 @@ impl Room {
         Ok(solve(&self.scene, &self.world, &self.elements, settings, None, &Unmonitored)?)
     }
 
-    /// Mean over the area that light reaches.
+    /// Returns the mean over the unoccluded area.
     fn mean(&self, solution: &Solution, of: impl Fn(usize) -> f32) -> f64 {
         let (sum, area) = (0..self.elements.len()).fold((0.0, 0.0), |(sum, area), element| {
             let weight = f64::from(self.elements.area[element] * solution.visible_fraction[element]);
@@ -152,7 +154,7 @@ impl Room {
         sum / area
     }
 
-    /// What the residual would be if it were the standard error of each element's light, over the first bounce.
+    /// Returns the expected residual from the claimed standard error of each element, relative to the first bounce.
     fn claimed_noise_of_residual(&self, solution: &Solution) -> f64 {
         let reflectance = &self.elements.reflectance;
         let noise = |i: usize| (luminance(reflectance[i]) * solution.standard_error[i]).powi(2);
@@ -160,14 +162,14 @@ impl Room {
         self.mean(solution, noise).sqrt() / self.mean(solution, first_bounce)
     }
 
-    /// What two solutions' light differs by. The product of the differences of both halves stands for the square: they share
-    /// no noise, and it cancels in the mean.
+    /// Returns the difference between two solutions. The square is estimated by the product of the differences of both
+    /// halves: these share no noise, so that it cancels in the mean.
     fn difference(&self, a: &Solution, b: &Solution) -> Difference {
         let of_half = |half: usize, i: usize| luminance(a.halves[half][i] - b.halves[half][i]);
         let product = |i: usize| of_half(0, i) * of_half(1, i);
         let mean = self.mean(a, |i| luminance(a.direct[i] + a.indirect[i]));
         let square = self.mean(a, product);
-        // Elements are as good as independent: their products scatter by chance.
+        // Elements are nearly independent, so their products scatter at random.
         let weight = |i: usize| self.elements.area[i] * a.visible_fraction[i];
         let all: f64 = (0..self.elements.len()).map(|i| f64::from(weight(i))).sum();
         let scatter = self.mean(a, |i| weight(i) * (product(i) - square as f32).powi(2)) / all;
@@ -179,7 +181,8 @@ impl Room {
         }
     }
 
-    /// How many bounces it takes until a thousandth of the power is left, by a form-factor matrix of 256 rays an element.
+    /// Returns the number of bounces until a thousandth of the power is left. The form-factor matrix has 256 rays per
+    /// element.
     fn iterations_expected(&self, solution: &Solution) -> Result<u32, Box<dyn Error>> {
         let Elements { reflectance, .. } = &self.elements;
         let mut matrix = CpuBackend::new(&self.scene, &self.world, &self.elements, 1000);

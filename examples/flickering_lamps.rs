@@ -1,29 +1,34 @@
-//! Night in the project's level: lamps flicker and go out, panels change their colour, a door swings, and the lightmaps
-//! follow. No ray is traced for a lamp that only changes its strength, and the door is followed in the background.
+//! Example: the project's level at night. Lamps flicker and go out, panels change their color, a door swings, and the
+//! lightmaps follow.
+//!
+//! A lamp that only changes its strength needs no rays, and a background thread updates the light past the door.
 //!
 //! ```text
 //! cargo run --release --features viewer --example flickering_lamps
-//! cargo run --release --features gltf --example flickering_lamps -- --screenshot lamps.png      (needs no window)
+//! cargo run --release --features gltf --example flickering_lamps -- --screenshot lamps.png   (needs no window)
 //! ```
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 mod level;
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::diagnostic::LogDiagnosticsPlugin;
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_UPDATE, TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 use level::{cast_shadows, is_complete, remove_suns, spawn_level, value_of};
+use viewer::{TakeScreenshot, ViewerPlugin};
 
-/// The door between library and corridor, which stands open in the file.
+/// Door between the library and the corridor. It is open in the file.
 const DOOR: &str = "library_door_leaf";
 
-/// The door opens once in so many seconds, and is open half of the time.
+/// Period of the door, in seconds. It is open for half of the time.
 const PERIOD: f32 = 40.0;
 
-/// How far the door is turned where it is shut and where it is open, degrees.
+/// Angles of the shut and the open door, in degrees.
 const ANGLES: [f32; 2] = [0.0, 105.0];
 
-/// A lamp, its lumens, and when it goes out, in seconds of each ten.
+/// Flickering lamp: its flux in lumens, and the phase of its ten-second cycle, in seconds.
 #[derive(Component)]
 struct Flickering {
     lumens: f32,
@@ -33,11 +38,11 @@ struct Flickering {
 #[derive(Component)]
 struct Swinging;
 
-/// The door stays open, for a picture.
+/// True if the door stays open, for a screenshot.
 #[derive(Resource)]
 struct StayOpen(bool);
 
-/// The materials of panels and bulbs.
+/// Materials of panels and bulbs.
 #[derive(Resource)]
 struct Glowing {
     panels: Handle<StandardMaterial>,
@@ -64,7 +69,7 @@ fn main() -> AppExit {
         .run()
 }
 
-/// Finds what is to change, and shuts the door.
+/// Finds the lamps and materials to change, and shuts the door.
 fn prepare(
     mut commands: Commands,
     mut named: Query<(Entity, &Name, &mut Transform)>,
@@ -79,7 +84,7 @@ fn prepare(
     for (index, (lamp, light)) in lamps.iter().enumerate() {
         commands.entity(lamp).insert(Flickering { lumens: light.intensity, goes_out_at: 4.0 * index as f32 });
     }
-    // The bulbs are the brightest of what shines, the panels come next.
+    // The bulbs have the brightest material, and the panels the next.
     let strength = |handle: &Handle<StandardMaterial>| materials.get(handle).map_or(0.0, |it| it.emissive.red);
     let mut glowing: Vec<Handle<StandardMaterial>> = drawn.iter().map(|drawn| drawn.0.clone()).collect();
     glowing.retain(|handle| strength(handle) > 0.0);
@@ -87,7 +92,7 @@ fn prepare(
     glowing.dedup();
     if let [bulbs, panels] = &*glowing {
         for handle in [bulbs, panels] {
-            // Cameras are to see them as bright as they are for the lightmaps.
+            // Cameras must see the same brightness as the lightmaps.
             materials.get_mut(handle).into_iter().for_each(|mut material| material.emissive_exposure_weight = 1.0);
         }
         commands.insert_resource(Glowing { panels: panels.clone(), bulbs: bulbs.clone() });
@@ -100,11 +105,11 @@ fn turned(opened: f32) -> Quat {
 
 fn bake(mut commands: Commands) {
     let mut settings = BakeSettings { relight: Some(1000), ..default() };
-    settings.layout.texels_per_metre = 5.0;
+    settings.layout.texels_per_meter = 5.0;
     commands.trigger(Bake { settings, ..default() });
 }
 
-/// Lamps are baked as they are at first, and flicker once that is done.
+/// Makes lamps flicker after the bake.
 fn flicker(mut lamps: Query<(&Flickering, &mut PointLight)>, status: Res<RelightStatus>, time: Res<Time>) {
     if !status.is_active {
         return;
@@ -119,7 +124,7 @@ fn flame(seconds: f32) -> f32 {
     0.8 + 0.2 * (13.0 * seconds).sin() * (7.3 * seconds).sin()
 }
 
-/// Panels become blue and red in turns, and bulbs burn like candles.
+/// Alternates panels between blue and red, and makes bulbs flicker.
 fn glow(
     glowing: Res<Glowing>,
     mut materials: ResMut<Assets<StandardMaterial>>,
@@ -138,7 +143,7 @@ fn glow(
     }
 }
 
-/// It opens in a second, and shuts in another when its light has had time to follow.
+/// Opens the door within a second, and shuts it within another when its light has had time to settle.
 fn swing(
     mut doors: Query<&mut Transform, With<Swinging>>,
     stay: Res<StayOpen>,

@@ -1,20 +1,25 @@
-//! A glass ball, a mirror and a steel ball, path traced live: what lightmaps cannot show.
+//! Example: a glass ball, a mirror and a steel ball, path traced live. Lightmaps cannot show these.
 //!
 //! ```text
 //! cargo run --release --features viewer --example glass_and_mirrors
-//! cargo run --release --example glass_and_mirrors -- --screenshot glass.png     (needs no window)
+//! cargo run --release --example glass_and_mirrors -- --screenshot glass.png    (needs no window)
 //! ```
 //!
-//! W, A, S, D, Q, E and the right mouse button move; V switches to what Bevy draws and back.
+//! W, A, S, D, Q, E and the right mouse button move; V switches between the live view and Bevy's rendering.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
+
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::camera::RenderTarget;
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 
-/// Milliseconds of a frame that tracing may take where nobody waits for the next frame.
+use viewer::{TakeScreenshot, ViewerPlugin};
+
+/// Frame budget for tracing a screenshot, in milliseconds.
 const UNHURRIED: f32 = 4000.0;
-/// Samples of a pixel before a picture is taken.
+/// Samples per pixel of a screenshot.
 const SAMPLES: u32 = 32;
 
 fn main() -> AppExit {
@@ -67,16 +72,17 @@ fn switch(keys: Res<ButtonInput<KeyCode>>, mut views: Query<&mut LiveView>) {
     }
 }
 
-fn matt(red: f32, green: f32, blue: f32) -> StandardMaterial {
+fn diffuse(red: f32, green: f32, blue: f32) -> StandardMaterial {
     let base_color = Color::linear_rgb(red, green, blue);
     StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() }
 }
 
 fn metal(red: f32, green: f32, blue: f32, perceptual_roughness: f32) -> StandardMaterial {
-    StandardMaterial { metallic: 1.0, perceptual_roughness, reflectance: 0.5, ..matt(red, green, blue) }
+    StandardMaterial { metallic: 1.0, perceptual_roughness, reflectance: 0.5, ..diffuse(red, green, blue) }
 }
 
-/// Light bends in what has a thickness; how thick it is, the path tracer sees for itself.
+/// Returns a glass material. A non-zero thickness enables refraction; the path tracer finds the actual thickness by
+/// itself.
 fn glass() -> StandardMaterial {
     StandardMaterial {
         perceptual_roughness: 0.0,
@@ -89,10 +95,10 @@ fn glass() -> StandardMaterial {
     }
 }
 
-/// Radiance in cd/m2.
+/// Returns an emissive material, with radiance in cd/m2.
 fn lamp(red: f32, green: f32, blue: f32) -> StandardMaterial {
     let emissive = LinearRgba::rgb(red, green, blue);
-    StandardMaterial { emissive, emissive_exposure_weight: 1.0, ..matt(0.0, 0.0, 0.0) }
+    StandardMaterial { emissive, emissive_exposure_weight: 1.0, ..diffuse(0.0, 0.0, 0.0) }
 }
 
 fn spawn_things(
@@ -109,15 +115,15 @@ fn spawn_things(
     spawn("glass", ball(0.5), glass(), on_floor(0.65, 0.5, 0.7));
     spawn("steel", ball(0.6), metal(0.86, 0.85, 0.83, 0.0), on_floor(-1.0, 0.6, -0.5));
     spawn("gold", ball(0.3), metal(1.0, 0.78, 0.34, 0.3), on_floor(-0.35, 0.3, 0.9));
-    spawn("yellow", ball(0.4), matt(0.75, 0.6, 0.1), on_floor(1.2, 0.4, -0.8));
+    spawn("yellow", ball(0.4), diffuse(0.75, 0.6, 0.1), on_floor(1.2, 0.4, -0.8));
     let mirror = Cuboid::new(1.5, 1.7, 0.06).into();
-    // It leans forward and to the left, and shows what stands before it.
+    // The mirror leans forward and to the left, and shows the objects in front of it.
     let leaning = Quat::from_rotation_y(-0.25) * Quat::from_rotation_x(0.3);
     let at_wall = Transform::from_xyz(0.55, 1.3, -1.5).with_rotation(leaning);
     spawn("mirror", mirror, metal(0.9, 0.9, 0.9, 0.0), at_wall);
 }
 
-/// A room of 4 by 3 by 4 m, open to the front, under two lamps.
+/// Spawns a room of 4 by 3 by 4 m, open to the front, with two emissive panels.
 fn spawn_room(
     mut commands: Commands,
     mut meshes: ResMut<Assets<Mesh>>,
@@ -128,13 +134,13 @@ fn spawn_room(
         let material = MeshMaterial3d(materials.add(material));
         commands.spawn((Name::new(name.to_owned()), Mesh3d(mesh), material, Transform::from_translation(at)));
     };
-    let white = || matt(0.65, 0.65, 0.65);
+    let white = || diffuse(0.65, 0.65, 0.65);
     let (wall, side) = (Vec2::new(2.0, 1.5), Vec2::new(1.5, 2.0));
     spawn("floor", Vec3::Y, Vec2::splat(2.0), white(), Vec3::ZERO);
     spawn("ceiling", Vec3::NEG_Y, Vec2::splat(2.0), white(), Vec3::new(0.0, 3.0, 0.0));
     spawn("back", Vec3::Z, wall, white(), Vec3::new(0.0, 1.5, -2.0));
-    spawn("left", Vec3::X, side, matt(0.57, 0.05, 0.05), Vec3::new(-2.0, 1.5, 0.0));
-    spawn("right", Vec3::NEG_X, side, matt(0.13, 0.4, 0.08), Vec3::new(2.0, 1.5, 0.0));
+    spawn("left", Vec3::X, side, diffuse(0.57, 0.05, 0.05), Vec3::new(-2.0, 1.5, 0.0));
+    spawn("right", Vec3::NEG_X, side, diffuse(0.13, 0.4, 0.08), Vec3::new(2.0, 1.5, 0.0));
     spawn("lamp left", Vec3::NEG_Y, Vec2::splat(0.3), lamp(1500.0, 1200.0, 800.0), Vec3::new(-0.9, 2.99, -0.3));
     spawn("lamp right", Vec3::NEG_Y, Vec2::splat(0.15), lamp(3000.0, 3300.0, 4200.0), Vec3::new(1.1, 2.99, 0.6));
 }

@@ -1,24 +1,31 @@
-//! Looks at a level path traced, live: W, A, S, D, Q, E and the right mouse button move, V switches to what Bevy draws
-//! and back, F switches the filter, 1 to 3 give a quarter, half and all of the pixels.
+//! Example: a level in a live view.
+//!
+//! W, A, S, D, Q, E and the right mouse button move. V switches between the live view and Bevy's rendering. F switches
+//! the filter. 1 to 3 trace a quarter, half and all of the pixels.
 //!
 //! ```text
 //! cargo run --release --features viewer --example live_view -- level.glb
-//! cargo run --release --features gltf --example live_view -- level.glb --screenshot level.png     (needs no window)
-//! cargo run --release --features gltf --example live_view -- level.glb --screenshot noisy.png --samples 1 --scale 0.5 --unfiltered
+//! cargo run --release --features gltf --example live_view -- level.glb --screenshot level.png    (needs no window)
+//! cargo run --release --features gltf --example live_view -- level.glb --screenshot noisy.png --samples 1 \
+//!     --scale 0.5 --unfiltered
 //! ```
 //!
-//! The file is an asset path. The sky is a uniform one; what else shines is in the file.
+//! The file is an asset path. The sky is uniform; all other lights are in the file.
+
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
-use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 
-/// Radiance of the sky, cd/m2.
+use viewer::{TakeScreenshot, ViewerPlugin};
+
+/// Radiance of the sky, in cd/m2.
 const SKY: f32 = 4000.0;
-/// Samples of a pixel before a picture is taken, where nothing else is said.
+/// Default samples per pixel of a screenshot.
 const SAMPLES: u32 = 16;
-/// GPU time for a frame of a picture that nobody watches being drawn, milliseconds.
+/// Frame budget for tracing a screenshot, in milliseconds.
 const UNWATCHED_BUDGET: f32 = 500.0;
 
 #[derive(Resource)]
@@ -38,10 +45,10 @@ fn main() -> AppExit {
     let mut live = LiveView { filter, render_scale: scale.unwrap_or(1.0), ..default() };
     if screenshot.is_some() {
         live.frame_budget = UNWATCHED_BUDGET;
-        live.most_samples = samples.unwrap_or(SAMPLES);
+        live.max_samples = samples.unwrap_or(SAMPLES);
     }
     let viewer = ViewerPlugin {
-        // In the hall of `level.glb`.
+        // The view is in the hall of `level.glb`.
         eye: Vec3::new(11.3, 1.75, 0.9),
         target: Vec3::new(7.2, 1.75, 3.7),
         ev100: 9.0,
@@ -53,7 +60,7 @@ fn main() -> AppExit {
     app.add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
         .insert_resource(Level(file.clone()))
-        // In files, emission is in cd/m2. The viewer has no ambient light of its own, so this one is our sky.
+        // Emission in files is in cd/m2. The viewer has no ambient light of its own, so this one serves as sky.
         .insert_resource(SceneSettings { ambient_is_sky: true, emissive_units: EmissiveUnits::Nits, ..default() })
         .insert_resource(GlobalAmbientLight { color: Color::WHITE, brightness: SKY, ..default() })
         .add_systems(PostStartup, (spawn_level, look_live(live)))
@@ -63,7 +70,8 @@ fn main() -> AppExit {
     app.run()
 }
 
-/// Takes a flag and what follows it, if there is such a flag, out of the arguments.
+/// Removes a flag and its value from the arguments, and returns the value, or `otherwise` without one. `None` without
+/// the flag.
 fn take_value(arguments: &mut Vec<String>, flag: &str, otherwise: &str) -> Option<String> {
     let place = arguments.iter().position(|argument| argument == flag)?;
     let mut taken = arguments.drain(place..(place + 2).min(arguments.len()));
@@ -75,7 +83,7 @@ fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServe
     commands.spawn(WorldAssetRoot(scene));
 }
 
-/// All that it takes.
+/// Adds the live view to all cameras.
 fn look_live(live: LiveView) -> impl Fn(Commands, Query<Entity, With<Camera3d>>) {
     move |mut commands, cameras| {
         for camera in &cameras {
@@ -103,7 +111,7 @@ fn take_screenshot_when_clean(
     let is_clean = has_level
         && views.iter().any(|(camera, view, status)| {
             let all = camera.physical_target_size().map(|size| (size.as_vec2() * view.render_scale).as_uvec2());
-            all == Some(status.size) && status.samples >= view.most_samples
+            all == Some(status.size) && status.samples >= view.max_samples
         });
     if is_clean && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);

@@ -1,22 +1,25 @@
-//! Lamps that circle through a room, path traced while they move: nothing is baked, and all light bounces.
+//! Example: lamps that circle through a room, path traced while they move. Nothing is baked, and all light bounces.
 //!
 //! ```text
 //! cargo run --release --features viewer --example moving_lights
-//! cargo run --release --example moving_lights -- --screenshot lamps.png     (needs no window)
+//! cargo run --release --example moving_lights -- --screenshot lamps.png    (needs no window)
 //! ```
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 mod room;
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 
-use room::{Furnisher, matt};
+use room::{Furnisher, diffuse};
+use viewer::{TakeScreenshot, ViewerPlugin};
 
-/// Turns of a lamp in a second.
+/// Revolutions of a lamp per second.
 const TURNS_PER_SECOND: f32 = 0.1;
 
-/// A lamp, and how far round it starts, in turns.
+/// Circling lamp, with its initial phase in revolutions.
 #[derive(Component)]
 struct Circling(f32);
 
@@ -24,7 +27,7 @@ fn main() -> AppExit {
     let arguments: Vec<String> = std::env::args().collect();
     let screenshot = arguments.iter().position(|argument| argument == "--screenshot");
     let screenshot = screenshot.and_then(|index| arguments.get(index + 1)).map(Into::into);
-    // Nobody watches how long a frame of a picture takes.
+    // A screenshot needs no frame rate.
     let frame_budget = if screenshot.is_some() { 1000.0 } else { 8.0 };
     let live = LiveView { bounces: 4, frame_budget, ..default() };
     let viewer = ViewerPlugin { eye: Vec3::new(0.0, 1.6, 4.8), ev100: 4.0, screenshot, ..default() };
@@ -46,7 +49,7 @@ fn look_live(live: LiveView) -> impl Fn(Commands, Query<Entity, With<Camera3d>>)
     }
 }
 
-/// Only light changes, so the tree of the room is built once.
+/// Moves the lamps. Only light changes, so the tree of the room is built once.
 fn circle(mut lamps: Query<(&Circling, &mut Transform)>, time: Res<Time>) {
     for (Circling(start), mut place) in &mut lamps {
         let (sine, cosine) = ((start + TURNS_PER_SECOND * time.elapsed_secs()) * core::f32::consts::TAU).sin_cos();
@@ -75,7 +78,7 @@ fn spawn_lamps(mut commands: Commands) {
 
 fn spawn_room(mut furnisher: Furnisher) {
     furnisher.spawn_room();
-    let brass = StandardMaterial { metallic: 1.0, perceptual_roughness: 0.25, ..matt(0.9, 0.7, 0.3) };
+    let brass = StandardMaterial { metallic: 1.0, perceptual_roughness: 0.25, ..diffuse(0.9, 0.7, 0.3) };
     let brass = furnisher.materials.add(brass);
     furnisher.spawn("ball", Sphere::new(0.5), &brass, Vec3::new(0.7, 0.5, 0.4));
 }

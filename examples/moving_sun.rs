@@ -1,28 +1,30 @@
-//! A day in twenty seconds: the sun wanders round a level, and the light that it throws into every corner follows.
+//! Example: a day in twenty seconds. The sun moves around a level, and its indirect light follows.
 //!
 //! ```text
 //! cargo run --release --features viewer --example moving_sun
 //! cargo run --release --features viewer --example moving_sun -- builtin:salon
-//! cargo run --release --features gltf --example moving_sun -- --hour 9 --screenshot morning.png      (needs no window)
+//! cargo run --release --features gltf --example moving_sun -- --hour 9 --screenshot morning.png   (needs no window)
 //! cargo run --release --features gltf --example moving_sun -- --hour 9 --baked --screenshot truth.png
 //! ```
 //!
-//! The level is baked once, under the sky and without the sun; what the sun adds is found while it moves. `--baked` bakes
-//! with the sun where it is at that hour instead.
+//! The level is baked once, under the sky and without the sun. Relighting adds the sun's light while it moves.
+//! `--baked` bakes with the sun at the given hour instead.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 mod level;
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::light::DirectionalLight;
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{Baked, TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
-use bevy_radiosity::scene::Sky;
 use level::{cast_shadows, is_complete, remove_suns, value_of};
+use viewer::{TakeScreenshot, ViewerPlugin};
 
-/// Luminance of the sky, cd/m2.
+/// Luminance of the sky, in cd/m2.
 const SKY: f32 = 1000.0;
 
-/// Hours of the day that pass in a second.
+/// Hours of the day per second.
 const PACE: f32 = 0.6;
 
 #[derive(Resource, Clone)]
@@ -62,10 +64,10 @@ fn main() -> AppExit {
         .run()
 }
 
-/// Where a level's first camera stands, and what it looks at.
+/// Returns the position and target of a level's first camera.
 fn view_of(level: &str) -> (Vec3, Vec3) {
     let place = if level.starts_with("builtin:") { level.to_owned() } else { format!("assets/{level}") };
-    let cameras = bevy_radiosity::scene::load(&place).map(|loaded| loaded.cameras).unwrap_or_default();
+    let cameras = bevy_radiosity::scene_files::load(&place).map(|loaded| loaded.cameras).unwrap_or_default();
     match cameras.first() {
         Some(camera) => (camera.position, camera.position + camera.forward),
         None => (Vec3::new(0.0, 1.7, 0.0), Vec3::new(0.0, 1.5, -1.0)),
@@ -80,7 +82,7 @@ fn spawn_level(world: &mut World) {
     world.spawn((Sun, Name::new("the sun"), sun, sun_at(options.hour.unwrap_or(8.0)), visibility));
 }
 
-/// East at six, highest at noon, west at eighteen.
+/// Returns the transform of the sun: east at 6, highest at 12, west at 18.
 fn sun_at(hour: f32) -> Transform {
     let angle = (hour - 12.0) * (core::f32::consts::TAU / 24.0);
     let toward = Vec3::new(-angle.sin(), 0.9 * angle.cos(), 0.8);
@@ -89,7 +91,7 @@ fn sun_at(hour: f32) -> Transform {
 
 fn bake(mut commands: Commands, options: Res<Options>) {
     let mut settings = BakeSettings { relight: (!options.is_baked).then_some(1000), ..default() };
-    (settings.layout.texels_per_metre, settings.solver.error) = (5.0, 0.05);
+    (settings.layout.texels_per_meter, settings.solver.error) = (5.0, 0.05);
     commands.trigger(Bake { settings, ..default() });
 }
 

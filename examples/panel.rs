@@ -1,19 +1,21 @@
-//! A room with the panel: bake it, path trace it live, and turn the knobs.
+//! Example: a room with the panel, to bake it, path trace it live, and edit settings.
 //!
 //! ```text
 //! cargo run --release --features viewer,panel --example panel
-//! cargo run --release --features viewer,panel --example panel -- --screenshot panel.png     (needs no window)
+//! cargo run --release --features viewer,panel --example panel -- --screenshot panel.png    (needs no window)
 //! ```
 //!
 //! F1 hides the panel, L switches lightmaps, P the live view; W, A, S, D, Q, E and the right mouse button move.
 
 mod room;
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::prelude::*;
-use bevy_radiosity::plugin::{TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
 
-use room::{Furnisher, matt};
+use room::{Furnisher, diffuse};
+use viewer::{TakeScreenshot, ViewerPlugin};
 
 fn main() -> AppExit {
     let arguments: Vec<String> = std::env::args().collect();
@@ -34,10 +36,10 @@ fn main() -> AppExit {
     app.run()
 }
 
-/// A room with a ball, and a lamp behind its pillar.
+/// Spawns a room with a ball, and a lamp behind its pillar.
 fn spawn_room(mut furnisher: Furnisher) {
     furnisher.spawn_room();
-    let red = furnisher.materials.add(matt(0.63, 0.12, 0.08));
+    let red = furnisher.materials.add(diffuse(0.63, 0.12, 0.08));
     furnisher.spawn("ball", Sphere::new(0.5), &red, Vec3::new(0.7, 0.5, 0.4));
     furnisher.commands.spawn((
         Name::new("lamp"),

@@ -1,4 +1,4 @@
-//! What the baker sees in a file: surfaces and what they do, materials, lights, cameras, and what is wrong.
+//! Example: prints a file as the baker reads it: surfaces and roles, materials, lights, cameras and warnings.
 //!
 //! ```text
 //! cargo run --release --no-default-features --example scene_info [FILE]
@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use bevy_radiosity::scene::{LightKind, Scene, load};
+use bevy_radiosity::scene::{LightKind, Scene};
+use bevy_radiosity::scene_files::load;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/level.glb").to_owned();
@@ -42,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many surfaces play each role, and their area.
+/// Returns the number and area of the surfaces of each role.
 fn roles(scene: &Scene) -> BTreeMap<String, (usize, f32)> {
     let mut roles = BTreeMap::new();
     for id in scene.surface_ids() {

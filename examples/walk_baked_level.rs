@@ -1,4 +1,5 @@
-//! Walks through a level that was baked before: W, A, S, D, Q, E, the right mouse button, and L for lightmaps.
+//! Example: walks through a level that was baked before. W, A, S, D, Q, E and the right mouse button move, and L
+//! switches lightmaps.
 //!
 //! ```text
 //! cargo bake assets/level.glb -o level.baked
@@ -6,12 +7,16 @@
 //! cargo run --release --features gltf --example walk_baked_level -- level.glb level.baked --screenshot level.png
 //! ```
 //!
-//! The file is an asset path, the folder a path of the file system.
+//! The file is an asset path; the folder is a path of the file system.
+
+#[path = "../src/cli/viewer/mod.rs"]
+mod viewer;
 
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
-use bevy_radiosity::plugin::{BakedLevelLoaded, BakedLevelShown, TakeScreenshot, ViewerPlugin};
 use bevy_radiosity::prelude::*;
+
+use viewer::{TakeScreenshot, ViewerPlugin};
 
 #[derive(Resource)]
 struct Level {
@@ -50,13 +55,13 @@ fn main() -> AppExit {
         .run()
 }
 
-/// The level and its light come independently of each other; surfaces are lit as they appear.
+/// Spawns the level and its lightmaps. Both load independently, and surfaces are lit as they appear.
 fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServer>) {
     let scene = assets.load(GltfAssetLabel::Scene(0).from_asset(level.file.clone()));
     commands.spawn((WorldAssetRoot(scene), BakedLevel::new(&level.folder)));
 }
 
-/// The level's light may be ready before its surfaces are spawned: then none shows it yet.
+/// Takes the screenshot. The lightmaps may be ready before surfaces are spawned; then no surface shows them yet.
 fn take_screenshot_when_lit(shown: On<BakedLevelShown>, mut commands: Commands, mut is_taken: Local<bool>) {
     if shown.surfaces > 0 && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);

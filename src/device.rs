@@ -1,18 +1,18 @@
-//! What heavy work is done on.
+//! Device that runs the expensive work: ray tracing and radiosity solves.
 
-/// The processor, or a graphics card.
+/// Backend of a bake: the CPU or a GPU.
 #[derive(Clone, Debug, Default)]
 pub enum Device {
-    /// The processor's cores.
+    /// All CPU cores. The default.
     #[default]
     Cpu,
-    /// A graphics card, or software that stands in for one.
+    /// A GPU, or a software adapter in its place.
     #[cfg(feature = "gpu")]
     Gpu(crate::gpu::Gpu),
 }
 
 impl Device {
-    /// As reports and `--backend` call it.
+    /// Returns the name that reports and `--backend` use.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Cpu => "cpu",

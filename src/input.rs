@@ -1,25 +1,27 @@
-//! Reading files that somebody else wrote: regular files alone, and no more of them than a limit.
+//! Reading of input files: only regular files, up to a size limit.
 //!
-//! A named pipe or a device is refused before it is opened, so that nothing waits for it. A limit for each kind of file
-//! keeps a single one from filling the memory.
+//! A named pipe or a device is refused before it is opened, so that nothing waits for it. Each kind of file has a
+//! limit, so that a single file cannot fill the memory.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Most bytes of a scene: a `.glb` file can say no more.
+use crate::portable::check_name;
+
+/// Largest scene file, bytes. A `.glb` file cannot state a greater length.
 pub const LARGEST_SCENE: u64 = 4 << 30;
-/// Most bytes of a glTF buffer.
+/// Largest glTF buffer, bytes.
 pub const LARGEST_BUFFER: u64 = 4 << 30;
-/// Most bytes of a picture, as it is stored.
-pub const LARGEST_PICTURE: u64 = 1 << 30;
-/// Most bytes of an `.mtl` file.
+/// Largest texture file, bytes.
+pub const LARGEST_IMAGE: u64 = 1 << 30;
+/// Largest `.mtl` file, bytes.
 pub const LARGEST_MATERIALS: u64 = 256 << 20;
-/// Most bytes of a file of points or rays.
+/// Largest file of points or rays, bytes.
 #[cfg(feature = "cli")]
 pub const LARGEST_LIST: u64 = 4 << 30;
 
-/// Why a file is not read.
+/// Reason for refusing a file.
 #[derive(Debug, thiserror::Error)]
 enum Refusal {
     #[error("it is {0}, and only regular files are read")]
@@ -28,48 +30,58 @@ enum Refusal {
     TooLarge(u64),
 }
 
-/// All bytes of a regular file of at most so many.
+/// Reads all bytes of a regular file.
 ///
 /// # Errors
-/// When the file cannot be read, is larger, or is a pipe, a device or a folder.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// When the file cannot be read, is larger than `max_bytes`, or is a pipe, a device or a folder.
+pub fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
-    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, Refusal::TooLarge(most >> 20));
-    if file.metadata()?.len() > most {
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, Refusal::TooLarge(max_bytes >> 20));
+    if file.metadata()?.len() > max_bytes {
         return Err(too_large());
     }
-    let bytes = read_from(file, most.saturating_add(1))?;
-    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+    let bytes = read_from(file, max_bytes.saturating_add(1))?;
+    if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// The first bytes of a regular file, at most so many.
-///
-/// # Errors
-/// When the file cannot be read, or is a pipe, a device or a folder.
-pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    read_from(open_regular(path)?, most)
-}
-
-/// [`read`] of UTF-8 text.
-///
-/// # Errors
-/// As [`read`], and when it is no text.
-pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
-}
-
-/// Opens a regular file to read.
+/// Returns the length of a regular file, in bytes.
 ///
 /// # Errors
 /// When the file cannot be opened, or is a pipe, a device or a folder.
+pub fn length(path: &Path) -> io::Result<u64> {
+    Ok(open_regular(path)?.metadata()?.len())
+}
+
+/// Reads the first bytes of a regular file, at most `max_bytes`.
+///
+/// # Errors
+/// When the file cannot be read, or is a pipe, a device or a folder.
+pub fn read_start(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    read_from(open_regular(path)?, max_bytes)
+}
+
+/// Reads UTF-8 text as [`read`] does.
+///
+/// # Errors
+/// The errors of [`read`], and when the file is not UTF-8 text.
+pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
+    String::from_utf8(read(path, max_bytes)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// When the file cannot be opened, is a pipe, a device or a folder, or has a name that means another file on Windows.
 pub fn open_regular(path: &Path) -> io::Result<File> {
+    check_name(path)?;
     check(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // The path may be a pipe by now: then opening does not wait, and the second check refuses it.
+        // A pipe may have replaced the file by now. Then opening does not block, and the second check refuses the pipe.
         options.custom_flags(libc::O_NONBLOCK);
     }
     let file = options.open(path)?;
@@ -86,11 +98,11 @@ fn check(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-fn read_from(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let expected = file.metadata()?.len().min(most);
+fn read_from(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let expected = file.metadata()?.len().min(max_bytes);
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX))?;
-    file.take(most).read_to_end(&mut bytes)?;
+    file.take(max_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,63 +1,76 @@
 //! Global illumination for Bevy: radiosity lightmaps baked on any machine, with or without a GPU.
 //!
-//! A bake takes a level, finds how much light arrives at every texel of its lightmaps after all bounces, and writes the
-//! pages, the coordinates and a report of how wrong it thinks it is. There are three ways in:
+//! A bake computes the irradiance at every texel of a level's lightmaps after all bounces. It writes the lightmap
+//! pages, the lightmap coordinates, and a report with error estimates. There are three entry points:
 //!
 //! * **An app** adds `RadiosityPlugins` and triggers `Bake`; see `plugin` (feature `plugin`, on by default).
 //! * **The command line** `radiosity bake level.glb -o folder`; see `cli` (feature `cli`).
-//! * **Rust without Bevy** calls the rooms below; see [`bake`]. Nothing but `plugin` and `panel` knows Bevy.
+//! * **Rust without Bevy** calls the modules below; see [`bake`]. Only `plugin` and `panel` depend on Bevy.
 //!
-//! # The rooms
+//! # Modules
 //!
-//! Each looks only at those above it, and begins with a guide to itself.
+//! Each module depends only on those above it, and begins with its own guide.
 //!
-//! | room | what it is for |
+//! | module | purpose |
 //! | --- | --- |
-//! | [`geometry`] | rays, boxes, triangles, clipping, sampling, and [`RayQuery`](geometry::RayQuery): what a ray meets |
-//! | [`scene`] | what light meets, as plain data; files ([`scene::load`]), built-in scenes, checks |
-//! | [`kdtree`] | the structure that answers rays |
-//! | [`partition`] | a scene cut into convex cells, their borders, and rays that go from cell to cell |
-//! | [`output`] | files that are written: whole or not at all, never through a link |
-//! | [`lightmap`] | unwrap, pack, texel footprints ([`Elements`](lightmap::Elements)), filter, files |
-//! | [`radiosity`] | solvers for the light of all elements at once |
-//! | [`pathtrace`] | irradiance at points and whole pictures, by following paths: the truth that bakes are held against, and what lights moving things |
-//! | [`relight`] | the pages of a baked level, following lights that change while a game runs |
-//! | `gpu` | the same kernels as compute shaders (feature `gpu`, which `plugin` has) |
-//! | [`bake`] | one bake as a job: settings, stages, checkpoints, report |
-//! | `plugin` | Bevy: components, scene sync, the bake in the background, lightmaps on entities |
-//! | `panel` | an egui window that shows what the plugin does, and sets it (feature `panel`) |
+//! | [`geometry`] | rays, boxes, triangles, clipping, sampling, ray queries ([`RayQuery`](geometry::RayQuery)) |
+//! | [`scene`] | scenes as plain data, and checks of them |
+//! | [`builtin_scenes`] | scenes that need no file |
+//! | [`scene_files`] | readers of glTF and OBJ files ([`scene_files::load`]) |
+//! | [`lights`] | sampling of light sources ([`LightSampler`](lights::LightSampler)) |
+//! | [`accel`] | acceleration structure for ray queries |
+//! | [`partition`] | convex cells of a scene, their borders, and rays that pass from cell to cell |
+//! | [`output`] | output files: written whole or not at all, never through a link |
+//! | [`lightmap`] | unwrapping, packing, texel footprints ([`Elements`](lightmap::Elements)), filters, files |
+//! | [`radiosity`] | solvers for the radiosity of all elements |
+//! | [`low_rank`] | precomputed transport for lights that change (low-rank radiosity) |
+//! | [`pathtrace`] | path tracing: reference irradiance at points, images, and irradiance volumes for moving objects |
+//! | [`relight`] | run-time updates of a baked level's pages as lights change |
+//! | `gpu` | compute shader versions of the solvers (feature `gpu`, which `plugin` enables) |
+//! | [`bake`] | a bake as one job: settings, stages, checkpoints, report |
+//! | `plugin` | Bevy integration: components, scene sync, background bakes, lightmaps on entities |
+//! | `panel` | an egui window that shows and controls the plugin (feature `panel`) |
 //! | `cli` | the command line |
 //!
 //! ```text
-//! file or Bevy world --> Scene --> kdtree::World ------------------+
+//! file or Bevy world --> Scene --> accel::World -------------------+
 //!                          |                                       v
 //!                          +--> pages, rectangles --> Elements --> solver --> radiosity --> filter --> pages, files
 //! ```
 //!
 //! # Units
 //!
-//! Metres; linear Rec. 709; point and spot lights in candela (lumens / 4 pi), the sun in lux, radiance in cd/m2,
-//! irradiance in lux. A page's texel holds irradiance / pi, without the receiver's own colour and emission, so that
-//! Bevy's `lightmap_exposure = 1.0` shows it as it is.
+//! Lengths are in meters, colors in linear Rec. 709. Point and spot lights are in candela (lumens / 4 pi), radiance in
+//! cd/m2, the sun and irradiance in lux. A page's texel holds irradiance / pi, without the receiver's own color and
+//! emission. So Bevy's `lightmap_exposure = 1.0` shows it unchanged.
 //!
 //! # Materials
 //!
-//! Bakes take all reflected light for diffuse. What bounces is the albedo of all lobes together
-//! ([`Appearance::total_reflectance`](scene::Appearance::total_reflectance)): the diffuse base, the specular layer over it, a
-//! metal, a clear coat. So a steel table brightens its room as it should, but bakes show no reflections.
+//! Bakes treat all reflected light as diffuse. Bounces use the albedo of all lobes together
+//! ([`Appearance::total_reflectance`](scene::Appearance::total_reflectance)): the diffuse base, the specular layer over
+//! it, metal, and clearcoat. So a steel table brightens its room as it should, but bakes show no reflections.
 //!
-//! Alpha is coverage: a blended surface lets `1 - alpha` of the light through without tint and reflects `alpha` of what an
-//! opaque one would. A pane of `KHR_materials_transmission` tints what it lets through, and so does a blended surface with
-//! the extra `radiosity_tint`. Paper and leaves (`KHR_materials_diffuse_transmission`) scatter light through.
+//! Alpha is coverage: a blended surface transmits `1 - alpha` of the light untinted, and reflects `alpha` of the light
+//! that an opaque one would reflect. A pane of `KHR_materials_transmission` tints transmitted light. So does a blended
+//! surface with the extra `radiosity_tint`. Paper and leaves (`KHR_materials_diffuse_transmission`) scatter light
+//! through.
 //!
-//! # Words
+//! # Terms
 //!
-//! A *surface* is one instance of a mesh and owns a rectangle on a *page*, a lightmap texture; it is known across runs
-//! by its [`SurfaceKey`](scene::SurfaceKey). An *element* is the footprint of a texel on one side of a surface, the
-//! smallest piece with one radiosity. A *mover* is a surface that moves through the level: no bake holds it.
-//! A *subscene* is one convex cell of a partition with what lies in it, a *border* the rectangle that two of them share.
+//! A *surface* is one instance of a mesh and has a rectangle on a *page*, a lightmap texture. Its
+//! [`SurfaceKey`](scene::SurfaceKey) identifies it across runs. An *element* is the footprint of a texel on one side of
+//! a surface, the smallest piece with one radiosity. A *mover* is a surface that moves through the level, and takes no
+//! part in bakes. A *subscene* is one convex cell of a partition with its contents. A *border* is the rectangle shared
+//! by two subscenes.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests compare with tolerances"))]
 
+// The command line and the examples share files, which name this crate.
+#[cfg(all(feature = "cli", feature = "plugin"))]
+extern crate self as bevy_radiosity;
+
+pub mod accel;
 pub mod bake;
+pub mod builtin_scenes;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod device;
@@ -65,8 +78,9 @@ pub mod geometry;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod input;
-pub mod kdtree;
 pub mod lightmap;
+pub mod lights;
+pub mod low_rank;
 pub mod output;
 #[cfg(feature = "panel")]
 pub mod panel;
@@ -75,30 +89,48 @@ pub mod pathtrace;
 #[cfg(feature = "plugin")]
 #[allow(clippy::type_complexity, reason = "Bevy's queries are types")]
 pub mod plugin;
+mod portable;
 pub mod progress;
 pub mod radiosity;
 pub mod relight;
 pub mod scene;
+pub mod scene_files;
 
 pub use device::Device;
 
-/// What an app that bakes needs to name.
+/// Common imports for apps that bake.
 #[cfg(feature = "plugin")]
 pub mod prelude {
     pub use crate::bake::BakeSettings;
+    pub use crate::lightmap::LayoutSettings;
     #[cfg(feature = "panel")]
     pub use crate::panel::{Panel, PanelKeys, RadiosityPanelPlugin};
     pub use crate::pathtrace::VolumeSettings;
     pub use crate::plugin::{
-        Bake, BakeExclude, BakeFailed, BakeFinished, BakeId, BakeMover, BakeOccluder, BakeProgress, BakeResolution,
-        BakeStatic, BakeTint, BakedLevel, CancelBake, EmissiveUnits, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
-        LiveViewStatus, RadiosityPlugins, Relight, RelightDevice, RelightDoor, RelightExclude, RelightStatus,
-        RemoveLightmaps, SceneSettings, SceneStatus,
+        BAKE_ERROR, BAKE_MAIN_THREAD, BAKE_PROGRESS, Bake, BakeConvergence, BakeFailed, BakeFinished, BakeId,
+        BakePhase, BakeProgress, BakeResolution, BakeRole, BakeTint, Baked, BakedLevel, BakedLevelFailed,
+        BakedLevelLoaded, BakedLevelShown, CancelBake, EmissiveUnits, LIGHTMAPS_MAIN_THREAD, LIVE_VIEW_GPU,
+        LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LightmapOverlay, Lightmaps, LiveChannel, LiveView, LiveViewStatus,
+        RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, RadiosityPlugins,
+        RadiositySystems, RadiosityThreads, Relight, RelightDevice, RelightDoor, RelightExclude, RelightStatus,
+        RemoveLightmaps, SceneSettings, SceneStatus, bake_running, live_view_enabled, relighting,
     };
-    pub use crate::radiosity::Content;
+    pub use crate::radiosity::{Content, Method, SolverSettings};
+    pub use crate::scene::Sky;
 }
 
-/// Compiles what the README shows.
+/// Doc tests of the README and of the guide.
 #[cfg(all(doctest, feature = "gltf"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod shown {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/guide/app.md")]
+    struct Apps;
+    #[doc = include_str!("../docs/guide/live_view.md")]
+    struct LiveView;
+    #[cfg(feature = "panel")]
+    #[doc = include_str!("../docs/guide/panel.md")]
+    struct Panel;
+    #[doc = include_str!("../docs/guide/relighting.md")]
+    struct Relighting;
+}

@@ -1,12 +1,13 @@
-//! Rooms that no light can enter stay black on their lightmaps, however their walls are put together: the cases that
-//! lightmap bakers are known to fail (patwork, "Godot-LightmapGI-Tests").
+//! Tests that rooms which no light can enter stay black on their lightmaps, for all arrangements of their walls.
+//!
+//! The cases are those in which lightmap bakers are known to fail (patwork, "Godot-LightmapGI-Tests").
 
 use std::sync::Arc;
 
+use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::OwenSobol;
 use bevy_radiosity::geometry::{Hit, Ray, RayQuery, SurfaceId};
-use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page, filter, irradiance_at, pages};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{SolverSettings, solve};
@@ -19,10 +20,10 @@ use glam::{Vec2, Vec3};
 
 const SKY: f32 = 1000.0;
 
-/// Meshes on a lawn under a bright sky.
+/// Returns a scene of meshes on a lawn under a bright sky.
 fn outdoors(meshes: Vec<MeshData>, sides: Sides) -> Scene {
     let mut scene = Scene {
-        materials: vec![Material::diffuse("grey", Vec3::splat(0.5))],
+        materials: vec![Material::diffuse("gray", Vec3::splat(0.5))],
         sky: Sky::Uniform(Vec3::splat(SKY)),
         ..Scene::default()
     };
@@ -36,7 +37,7 @@ fn outdoors(meshes: Vec<MeshData>, sides: Sides) -> Scene {
     scene
 }
 
-/// A room two metres wide about `(0, 1.2, 0)`, of six slabs: pairs of corners.
+/// Returns a room two meters wide about `(0, 1.2, 0)`, made of six slabs, each given by two corners.
 fn slabs(corners: [[[f32; 3]; 2]; 6]) -> Vec<MeshData> {
     corners.into_iter().map(|[min, max]| cuboid("slab", Vec3::from(min), Vec3::from(max))).collect()
 }
@@ -50,7 +51,7 @@ struct Baked {
 fn bake(scene: Scene) -> Baked {
     let scene = Arc::new(scene);
     let world = World::build(scene.clone(), Preset::fast());
-    let settings = LayoutSettings { texels_per_metre: 8.0, page_size: 256, ..LayoutSettings::default() };
+    let settings = LayoutSettings { texels_per_meter: 8.0, page_size: 256, ..LayoutSettings::default() };
     let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).expect("a small scene fits");
     let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
     let settings = SolverSettings { error: 0.1, ..SolverSettings::default() };
@@ -63,7 +64,7 @@ fn bake(scene: Scene) -> Baked {
 }
 
 impl Baked {
-    /// What the lightmaps show in all directions from a point.
+    /// Returns the hits of rays in all directions from a point, with the irradiance of the lightmaps there.
     fn look_around(&self, eye: Vec3) -> Vec<(Hit, Vec3)> {
         let points = OwenSobol::new(1);
         (0..2000)
@@ -76,7 +77,7 @@ impl Baked {
             .collect()
     }
 
-    /// Nothing in the room shows more than `share` of the light outside.
+    /// Asserts that no point in the room shows more than `share` of the light outside.
     fn assert_dark_inside_and_bright_outside(&self, share: f32) {
         let inside = self.look_around(Vec3::new(0.0, 1.2, 0.0));
         assert_eq!(inside.len(), 2000, "the room is closed");
@@ -156,7 +157,7 @@ fn the_lawn_under_a_box_of_double_sided_sheets_is_dark_two_texels_from_its_walls
 
 #[test]
 fn the_lawn_at_the_feet_of_a_plinth_is_not_dark() {
-    // A low plinth takes little of the sky from what stands beside it, whichever part of a texel it covers.
+    // A low plinth hides little of the sky from points beside it, whichever part of a texel it covers.
     let half = 0.6;
     for sunk in [0.0, 0.3] {
         let plinth = cuboid("plinth", Vec3::new(-half, -sunk, -half), Vec3::new(half, 0.02, half));
@@ -166,7 +167,7 @@ fn the_lawn_at_the_feet_of_a_plinth_is_not_dark() {
         for index in 0..4000 {
             let [x, z, ..] = points.point(index);
             let place = Vec3::new(x * 2.0 - 1.0, 0.0, z * 2.0 - 1.0);
-            // Less than a texel away, but outside the strip that the plinth takes more than a twentieth of the sky from.
+            // Less than a texel away, but outside the strip where the plinth hides more than a twentieth of the sky.
             if !(half + 0.05..half + 0.12).contains(&place.abs().max_element()) {
                 continue;
             }
@@ -183,7 +184,7 @@ fn the_lawn_at_the_feet_of_a_plinth_is_not_dark() {
 fn the_room_behind_a_board_thinner_than_a_texel_is_dark_beside_the_texels_that_it_crosses() {
     let room = inside_out(cuboid("room", Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0)));
     let board = cuboid("board", Vec3::new(0.03, -0.1, -2.1), Vec3::new(0.05, 3.1, 2.1));
-    let mut scene = Scene { materials: vec![Material::diffuse("grey", Vec3::splat(0.6))], ..Scene::default() };
+    let mut scene = Scene { materials: vec![Material::diffuse("gray", Vec3::splat(0.6))], ..Scene::default() };
     for (index, mesh) in [room, board].into_iter().enumerate() {
         let id = MeshId(index as u32);
         scene.surfaces.push(Surface::new(SurfaceKey(mesh.name.clone()), id, MaterialId(0)));
@@ -198,7 +199,7 @@ fn the_room_behind_a_board_thinner_than_a_texel_is_dark_beside_the_texels_that_i
     assert!(mean > 20.0, "{mean}");
     for (hit, shown) in baked.look_around(Vec3::new(1.0, 1.0, 0.0)) {
         let place = baked.world.scene().triangle(hit.surface, hit.triangle).at(hit.barycentric);
-        // A texel is an eighth of a metre, and filtering reads one more.
+        // A texel is an eighth of a meter, and filtering reads one more.
         if hit.surface == SurfaceId(1) || place.x > 0.3 {
             assert!(shown.x <= 1e-6 * mean, "{shown} at {place}");
         }

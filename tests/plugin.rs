@@ -1,8 +1,9 @@
-//! What an app may rely on when it bakes and shows lightmaps.
+//! Tests of the Bevy plugin: the guarantees for an app that bakes and shows lightmaps.
 //!
-//! Everything runs without a window. `world` needs no graphics adapter; `drawn` looks at pixels and is skipped, saying
-//! so, where there is none, unless `RADIOSITY_REQUIRE_GPU=1` makes that a failure.
+//! No test opens a window. `world` needs no graphics adapter. `drawn` reads pixels and is skipped with a message if
+//! there is no adapter, unless `RADIOSITY_REQUIRE_GPU=1` makes that a failure.
 #![cfg(feature = "plugin")]
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 #[path = "plugin/app.rs"]
 mod app;
@@ -17,15 +18,23 @@ mod drawn;
 #[cfg(feature = "gltf")]
 #[path = "plugin/files.rs"]
 mod files;
+#[path = "plugin/levels.rs"]
+mod levels;
 #[path = "plugin/light_faults.rs"]
 mod light_faults;
 #[path = "plugin/live/mod.rs"]
 mod live;
+#[path = "plugin/order.rs"]
+mod order;
 #[path = "plugin/partition.rs"]
 mod partition;
+#[path = "plugin/parts.rs"]
+mod parts;
 #[path = "plugin/relight.rs"]
 mod relight;
 #[path = "plugin/relight_graphics.rs"]
 mod relight_graphics;
+#[path = "../src/cli/spawn.rs"]
+mod spawn;
 #[path = "plugin/world.rs"]
 mod world;

@@ -1,44 +1,44 @@
-//! How evenly cells share out areas and rays, and what that is worth.
+//! Balance of area and rays over the cells of partitions, and its effect on speed.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bevy_radiosity::accel::{Preset, World};
+use bevy_radiosity::builtin_scenes;
 use bevy_radiosity::geometry::Ray;
-use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::partition::{CellId, CellTracer, Factor, Fineness, PartitionKind, Traffic, imbalance, light_rays};
-use bevy_radiosity::scene::builtin;
 
 use super::cells;
 
-/// Scenes and numbers of cells that the thesis has (section 3.3, table 4.2).
+/// Scenes and numbers of cells of the thesis (section 3.3, table 4.2).
 const SCENES: [(&str, u32); 5] =
     [("habitacion", 16), ("armadillos", 16), ("edificio", 32), ("salon", 32), ("estudio", 32)];
-/// Paths of light that rays are taken from.
+/// Number of light paths that provide the rays.
 const PATHS: u32 = 50_000;
-/// What is cut: cells of one size, of equal areas, and of equal shares of three to four parts of power to one of area.
+/// Partitions: cells of equal size, of equal area, and balanced by power and area with a weight of 3.7 for power.
 const CUTS: [(PartitionKind, Factor); 3] = [
     (PartitionKind::Uniform, Factor::Area),
     (PartitionKind::Balanced, Factor::Area),
     (PartitionKind::Balanced, Factor::Both(3.7)),
 ];
-/// Turns that all partitions take one after the other, of which the fastest of each counts.
+/// Number of rounds over all partitions. The fastest of each counts.
 const TURNS: usize = 7;
 
-/// A partition, and what the rays do to it.
+/// Partition with its rays and statistics.
 struct Cut {
     name: String,
     tracer: CellTracer,
     rays: Vec<(CellId, Ray)>,
     traffic: Traffic,
-    /// Tests of rays against surfaces, for each cell.
+    /// Intersection tests in each cell.
     tests: Vec<f64>,
     seconds: f64,
 }
 
-/// Rays are traced through all cells of a scene by one thread. Tests of the fullest cell say what all would have to wait for
-/// if each cell had a processor of its own.
+/// Prints the table. One thread traces rays through all cells of a scene. The tests of the fullest cell are the
+/// critical path if each cell had its own processor.
 pub fn print_table() -> Result<(), Box<dyn Error>> {
     println!("{PATHS} paths of light, one thread\n");
     println!(
@@ -46,7 +46,7 @@ pub fn print_table() -> Result<(), Box<dyn Error>> {
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for (name, count) in SCENES {
-        let scene = Arc::new(builtin::build(name).ok_or("there is no such scene")?);
+        let scene = Arc::new(builtin_scenes::build(name).ok_or("there is no such scene")?);
         let world = World::build(scene.clone(), Preset::best());
         let rays = light_rays(&scene, &world, PATHS, 0);
         let mut cuts = Vec::new();
@@ -72,8 +72,8 @@ impl Cut {
         let traffic = Traffic::of(partition, rays);
         let tests = |(cell, &traced): (CellId, &u64)| traced as f64 * tracer.surfaces_in(cell) as f64;
         let tests = partition.ids().zip(&traffic.traced).map(tests).collect();
-        // Who traces a ray knows where it begins, and not where it ends.
-        let open = |ray: &Ray| Some((partition.walk(ray).next()?.cell, Ray { t_max: f32::INFINITY, ..*ray }));
+        // Rays start at known points but have no known end.
+        let open = |ray: &Ray| Some((partition.traverse(ray).next()?.cell, Ray { t_max: f32::INFINITY, ..*ray }));
         let rays = rays.iter().filter_map(open).collect();
         Self { name, tracer, rays, traffic, tests, seconds: f64::INFINITY }
     }

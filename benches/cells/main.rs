@@ -1,14 +1,14 @@
-//! What cutting a scene into cells is worth.
+//! Benchmarks of partitions into cells.
 //!
-//! Prints three tables; names of tables as arguments leave out the others:
+//! Prints three tables. Arguments select tables by name:
 //!
-//! * `rays`: the same rays through the cells of partitions of every kind and through a KD-tree, on the same graphics card.
-//!   `RAYS` in the environment asks for more of them, which a card needs to have its hands full: a million, or more.
-//! * `solutions`: all bounces of stochastic radiosity, with rays that the card counts from cell to cell, beside one thread of
-//!   the processor that counts the same rays through a KD-tree (tables 5.1 and 5.2 of Sanjurjo's thesis). `STAGE` in the
-//!   environment says how many elements of each cell are shot at a time (the thesis' Nps); all, if it does not. Software that
-//!   stands in for a card would take hours and is left out, unless `SOFTWARE=1` asks for it.
-//! * `evenness`: how evenly uniform and balanced cells share out areas and rays, and what that is worth in time. It needs no card.
+//! * `rays`: the same rays through the cells of all kinds of partitions and through a KD-tree, on the same GPU. The
+//!   environment variable `RAYS` sets their number; a fast GPU needs a million or more.
+//! * `solutions`: all bounces of stochastic radiosity. The GPU traces counted rays from cell to cell, and one CPU
+//!   thread traces the same rays through a KD-tree. It corresponds to tables 5.1 and 5.2 of Sanjurjo's thesis. `STAGE`
+//!   sets the number of elements per cell that shoot at a time (Nps in the thesis); the default is all. A software
+//!   adapter would take hours and is skipped, unless `SOFTWARE=1` is set.
+//! * `evenness`: balance of area and rays over uniform and balanced cells, and its effect on time. It needs no GPU.
 
 mod evenness;
 mod rays;
@@ -41,12 +41,12 @@ fn cells(kind: PartitionKind, count: u32, factor: Factor) -> PartitionSettings {
     PartitionSettings { kind, count, factor, ..PartitionSettings::default() }
 }
 
-/// A number from the environment.
+/// Returns a number from the environment.
 fn number(variable: &str) -> Option<u32> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Seconds of the fastest of three runs, of which the first may compile.
+/// Returns the time of the fastest of three runs in seconds. The first one may compile shaders.
 fn fastest<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let mut seconds = f64::INFINITY;
     for _ in 0..3 {

@@ -1,27 +1,28 @@
-//! The same rays through cells and through a KD-tree, on the same graphics card.
+//! Rays through cells and through a KD-tree, on the same GPU.
 
 use std::error::Error;
 use std::sync::Arc;
 
+use bevy_radiosity::accel::{NodeKind, Preset, Tree, World};
+use bevy_radiosity::builtin_scenes;
 use bevy_radiosity::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use bevy_radiosity::geometry::sobol::{OwenSobol, hash2};
 use bevy_radiosity::geometry::{Aabb, Ray, RayQuery, WatertightRay};
 use bevy_radiosity::gpu::{CellRayKernel, CellRays, Gpu, GpuCells, GpuScene, GpuTree, Question, RayKernels, Stack};
-use bevy_radiosity::kdtree::{NodeKind, Preset, Tree, World};
 use bevy_radiosity::partition::{CellTracer, Factor, Fineness, PartitionKind};
-use bevy_radiosity::scene::{Scene, builtin};
+use bevy_radiosity::scene::Scene;
 use glam::{Vec2, Vec3};
 
 use super::{cells, fastest, number};
 
-/// Rays of a scene, unless the environment says otherwise.
+/// Number of rays per scene, unless the environment sets it.
 const RAYS: u32 = 16_384;
-/// Rays that leave one element together.
+/// Number of rays per element.
 const TOGETHER: u32 = 64;
-/// Threads that a graphics card runs in step.
+/// Number of GPU threads that run in lockstep.
 const IN_STEP: usize = 32;
 
-/// What each ray took: nodes or cells it came to, and triangles or surfaces it was tested against.
+/// Cost of each ray: visited nodes or cells, and tested triangles or surfaces.
 type Work = Vec<[u32; 2]>;
 
 struct Row {
@@ -32,15 +33,15 @@ struct Row {
     seconds: f64,
 }
 
-/// The same rays through the tree and through cells: all that is timed lays them out, sends them, traces them and reads what
-/// they met. Which cell a ray begins in is found beforehand, as a solver knows it of its elements.
+/// Prints the table of the same rays through the tree and through cells. The time covers layout, upload, tracing and
+/// readback. The start cells of rays are found beforehand, as a solver knows them for its elements.
 pub fn print_table(gpu: &Gpu) -> Result<(), Box<dyn Error>> {
     let elements = number("RAYS").unwrap_or(RAYS).div_ceil(TOGETHER);
     println!("{}, {} rays, {TOGETHER} of each of {elements} elements\n", gpu.name(), elements * TOGETHER);
     println!("| scene | accelerator | nodes or cells a ray | tests a ray | borders a ray | lanes idle | ms |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for name in ["edificio", "salon", "estudio"] {
-        let scene = builtin::build(name).ok_or("there is no such scene")?;
+        let scene = builtin_scenes::build(name).ok_or("there is no such scene")?;
         compare(gpu, name, &scene, elements)?;
     }
     Ok(())
@@ -80,7 +81,7 @@ fn compare(gpu: &Gpu, name: &'static str, scene: &Scene, elements: u32) -> Resul
     Ok(())
 }
 
-/// Rays from points of triangles, the larger the likelier, by the cosine; those of one cell follow each other.
+/// Creates cosine-distributed rays from points on triangles in proportion to area, sorted by cell.
 fn rays_of(scene: &Scene, sorting: &CellTracer, elements: u32) -> Vec<Ray> {
     let triangles: Vec<_> = scene
         .surface_ids()
@@ -105,14 +106,14 @@ fn rays_of(scene: &Scene, sorting: &CellTracer, elements: u32) -> Vec<Ray> {
                 Ray::new(origin, cosine_hemisphere(normal, Vec2::new(u, v)))
             })
         })
-        .map(|ray| (sorting.partition().walk(&ray).next().map_or(u32::MAX, |step| step.cell.0), ray))
+        .map(|ray| (sorting.partition().traverse(&ray).next().map_or(u32::MAX, |step| step.cell.0), ray))
         .collect();
     rays.sort_by_key(|(cell, _)| *cell);
     rays.into_iter().map(|(_, ray)| ray).collect()
 }
 
-/// Nodes that a walk from near to far comes to, and triangles that it tests: what the shader does while its short stack
-/// suffices.
+/// Returns the nodes that a front-to-back traversal visits, and the triangles it tests. The shader does the same while
+/// its short stack suffices.
 fn work_in(tree: &Tree, ray: &Ray) -> [u32; 2] {
     let prepared = WatertightRay::new(ray);
     let Some((enter, leave)) = crossing(tree.bounds(), ray) else { return [0, 0] };
@@ -160,7 +161,7 @@ fn crossing(bounds: Aabb, ray: &Ray) -> Option<(f32, f32)> {
     (enter <= leave).then_some((enter, leave))
 }
 
-/// How much of the time threads wait that run in step, if all steps take as long.
+/// Returns the fraction of time that lockstep threads idle, if all steps take equally long.
 fn idle(work: &Work) -> f64 {
     let steps = |ray: &[u32; 2]| f64::from(ray[0] + ray[1]);
     let (mut done, mut waited_for) = (0.0, 0.0);

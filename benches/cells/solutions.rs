@@ -1,30 +1,30 @@
-//! All bounces, counted on the graphics card from cell to cell, and on the processor through a KD-tree.
+//! All bounces of stochastic radiosity, on the GPU from cell to cell and on the CPU through a KD-tree.
 
 use std::error::Error;
 use std::time::Instant;
 
+use bevy_radiosity::builtin_scenes;
 use bevy_radiosity::gpu::{Gpu, GpuCounters};
 use bevy_radiosity::partition::{CellTracer, Factor, Fineness, PartitionKind};
 use bevy_radiosity::progress::{Monitor, Unmonitored};
 use bevy_radiosity::radiosity::{
     CountedBounce, Counters, Counts, CpuCounters, StepError, SubsceneElements, SubsceneSolution,
 };
-use bevy_radiosity::scene::builtin;
 use glam::Vec3;
 
 use super::{cells, number};
 
-/// The seed of all solutions, so that all shoot the same rays.
+/// Seed of all solutions, so that all shoot the same rays.
 const SEED: u32 = 7;
-/// Threads of a block.
+/// Number of threads per block.
 const BLOCK: u32 = 64;
-/// Solutions of which the fastest counts.
+/// Number of solutions. The fastest counts.
 const RUNS: usize = 3;
 
-/// Which cells, how many, and how many parts of power to one of area they share out.
+/// Kind and number of cells, and the weight of power relative to area.
 type Cells = (PartitionKind, u32, f64);
 
-/// For each scene those that were best in the thesis (table 5.2).
+/// Best settings of each scene in the thesis (table 5.2).
 const SCENES: [(&str, [Cells; 3]); 3] = [
     (
         "edificio",
@@ -40,8 +40,8 @@ const SCENES: [(&str, [Cells; 3]); 3] = [
     ),
 ];
 
-/// What is timed is the solution alone: not cutting the scene, building the tree, or sending either to the card. Without a
-/// card its times are left out.
+/// Prints the table. The time covers the solution alone, without partitioning, tree construction and upload. Without a
+/// GPU its times are left out.
 pub fn print_table(gpu: Option<&Gpu>) -> Result<(), Box<dyn Error>> {
     println!("{}\n", gpu.map_or("no graphics card", Gpu::name));
     println!(
@@ -50,7 +50,7 @@ pub fn print_table(gpu: Option<&Gpu>) -> Result<(), Box<dyn Error>> {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     for (name, partitions) in SCENES {
-        let scene = builtin::build(name).ok_or("there is no such scene")?;
+        let scene = builtin_scenes::build(name).ok_or("there is no such scene")?;
         let mut processor = None;
         for (kind, count, k) in partitions {
             let settings = cells(kind, count, Factor::Both(k));
@@ -85,7 +85,7 @@ pub fn print_table(gpu: Option<&Gpu>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The end of a row: what was done, in which time, and how many times as fast as on the processor.
+/// Returns the end of a row: work, time, and speedup over the CPU.
 fn times(solution: &SubsceneSolution, seconds: f64, processor: f64) -> String {
     let SubsceneSolution { bounces, rays, .. } = solution;
     let (of_ray, gain) = (seconds * 1e9 / *rays as f64, processor / seconds);
@@ -96,7 +96,8 @@ fn solve(elements: &SubsceneElements, counters: &mut dyn Counters) -> Result<Sub
     elements.solve(counters, SEED, number("STAGE"), &Unmonitored)
 }
 
-/// The solution, and the seconds of the fastest run; counters are made anew each time, which is not timed.
+/// Returns the solution and the time of the fastest run, in seconds. Counters are created for each run, outside the
+/// measured time.
 fn fastest<C: Counters>(
     elements: &SubsceneElements,
     counters: impl Fn() -> Result<C, StepError>,
@@ -117,7 +118,7 @@ fn fastest<C: Counters>(
     Ok(best)
 }
 
-/// Counters that say how full the blocks of threads are of what they shoot.
+/// Counters that also measure how evenly thread blocks are filled.
 struct Watched<'a> {
     counters: &'a mut dyn Counters,
     rays: f64,
@@ -125,8 +126,8 @@ struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// The deviation of blocks (equation 5.5) over all bounces. A card is given a stage in several goes, but in whole blocks
-    /// to the last; who counts changes nothing.
+    /// Returns the deviation of blocks (equation 5.5) over all bounces. A GPU gets a stage in several dispatches, but
+    /// in whole blocks up to the last. So the result does not depend on the counters.
     fn deviation(elements: &SubsceneElements, counters: &'a mut dyn Counters) -> Result<f64, StepError> {
         let mut watched = Watched { counters, rays: 0.0, squares: 0.0 };
         solve(elements, &mut watched)?;
@@ -136,9 +137,9 @@ impl<'a> Watched<'a> {
 
 impl Counters for Watched<'_> {
     fn shoot(&mut self, bounce: &CountedBounce, monitor: &dyn Monitor) -> Result<(), StepError> {
-        let rays: f64 = bounce.allotment.iter().map(|&rays| f64::from(rays)).sum();
+        let rays: f64 = bounce.ray_counts.iter().map(|&rays| f64::from(rays)).sum();
         self.rays += rays;
-        self.squares += rays * bounce.stages.deviation_of_blocks(bounce.allotment, BLOCK).powi(2);
+        self.squares += rays * bounce.stages.deviation_of_blocks(bounce.ray_counts, BLOCK).powi(2);
         self.counters.shoot(bounce, monitor)
     }
 

@@ -3,7 +3,7 @@
     python atlas.py SCENE.gltf -o atlas.npz --uv1 SIZE       the file's own UV_1 on one page of SIZE x SIZE texels
     python atlas.py SCENE.gltf -o atlas.npz --bake FOLDER    the layout of a bake
 
-Needs numpy and Pillow. The file holds, a row a triangle of a static surface: `positions` (3 x 3, metres), `normals` (3 x 3), `uv0`
+Needs numpy and Pillow. The file holds, a row a triangle of a static surface: `positions` (3 x 3, meters), `normals` (3 x 3), `uv0`
 (3 x 2), `texels` (3 x 2, in texels of the page, rows from the top), `page`, `material`, `key` of the surface; and `pages` (width and
 height of each).
 """

@@ -52,7 +52,7 @@ class Nodes:
 
 
 def color_of(nodes, scene, material, image_of):
-    """Sockets or values of the material's base colour and alpha."""
+    """Sockets or values of the material's base color and alpha."""
     factor = material.base_color
     if material.base_color_picture is None or scene.pictures[material.base_color_picture] is None:
         return (*factor[:3], 1.0), float(factor[3])
@@ -248,7 +248,7 @@ def main():
     pixels = np.empty(width * height * 4, np.float32)
     lightmap.pixels.foreach_get(pixels)
     pixels = pixels.reshape(height, width, 4)[::-1].copy()
-    # Without its colour pass a diffuse bake is irradiance / pi.
+    # Without its color pass a diffuse bake is irradiance / pi.
     pixels[..., :3] *= np.pi
     arrays = {f"page_{index}": pixels[row : row + size[1], : size[0]] for index, (row, size) in enumerate(zip(first_row, pages))}
     np.savez_compressed(arguments.output, cpu_seconds=cpu, **arrays)

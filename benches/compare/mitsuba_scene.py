@@ -14,7 +14,7 @@ import gltf_scene  # noqa: E402
 
 
 class TintedPane(mi.BSDF):
-    """Reflects `alpha * colour` diffusely on both sides and lets `(1 - alpha) * colour` straight through."""
+    """Reflects `alpha * color` diffusely on both sides and lets `(1 - alpha) * color` straight through."""
 
     def __init__(self, props):
         mi.BSDF.__init__(self, props)

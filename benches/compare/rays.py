@@ -66,7 +66,7 @@ def replay(radiosity, scene, folder, backend):
 
 
 def distance_to_edge(ray, corners):
-    """How far a ray passes the nearest edge of a triangle, metres."""
+    """How far a ray passes the nearest edge of a triangle, meters."""
     origin, direction = ray[:3].astype(np.float64), ray[4:7].astype(np.float64)
     corners = corners.astype(np.float64)
     return min(_distance(origin, direction, corners[k], corners[(k + 1) % 3]) for k in range(3))

@@ -22,7 +22,7 @@ from mitsuba_scene import dr, mi
 
 LANES = 1 << 21
 LIFT = 1e-4
-# Metres; no scene is wider.
+# Meters; no scene is wider.
 FAR = 1e4
 # Points of a texel that are asked whether they lie inside something.
 BURIED_POINTS = 64
@@ -124,7 +124,7 @@ def buried(scene, positions, normals, rays=32):
 
 
 def crossed(scene, start, end, normals):
-    """Whether something stands between neighbouring points of one texel, just above the surface."""
+    """Whether something stands between neighboring points of one texel, just above the surface."""
     lift = 1e-3 * normals
     way = (end - start).astype(np.float32)
     length = np.maximum(np.linalg.norm(way, axis=1), 1e-9)

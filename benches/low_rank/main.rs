@@ -1,33 +1,32 @@
-//! How fast low-rank radiosity lights a level anew, beside the paper that it comes from (`001`, table 3).
+//! Speed of low-rank radiosity, compared with its paper (`001`, table 3).
 //!
-//! Prints a table: solutions a second for one vector of emission, as the paper counts them, with V stored whole (dense) and
-//! as offsets (sparse); for all three channels; and how fast the matrix is read, beside a plain copy of memory that is timed
-//! in turns with it. Names of rows as arguments (`221184x216`) leave out the others.
+//! Arguments such as `221184x216` select rows. Four tables are printed:
 //!
-//! A second table is V^T E by itself, for one vector with V stored whole and as offsets, and for all three channels; how many
-//! times as fast offsets are, beside the paper (table 1), and how many times as fast the whole solution is (table 2). A line
-//! for each size of a level says what new reflectances take: K of each channel anew.
-//!
-//! A third is whole updates of a room while a lamp wanders through it, without packing pages for a texture.
-//!
-//! With the feature `gpu` a fourth table is the graphics card's (lavapipe, where there is only that): all three channels,
-//! light on its way there and back included (all of it there; sums on the processor, the product there), and without; the
-//! same with V stored whole; V^T E by itself, beside the processor's; and a plain copy of the card's memory.
+//! * Solutions per second for one vector of emission, as in the paper, with V dense and sparse (as offsets); for all
+//!   three channels; and the read bandwidth of the matrix, compared with a plain copy of memory.
+//! * V^T E alone, for one vector with V dense and sparse, and for all three channels. It includes the speedup of sparse
+//!   V for V^T E (table 1 of the paper) and for the whole solution (table 2). One line per level size gives the time
+//!   for new reflectances: K of each channel again.
+//! * Whole updates of a room with a moving lamp, without packing pages for a texture.
+//! * With the feature `gpu`: the GPU's speed (lavapipe if there is no other). The first columns are all three channels
+//!   with upload and readback: all on the GPU, or sums on the CPU and the product on the GPU. Then follow times without
+//!   transfer, with V dense, of V^T E alone on GPU and CPU, and of a plain copy of GPU memory.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 mod update;
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use bevy_radiosity::radiosity::low_rank::{LowRank, Packed, Patches, tiles};
+use bevy_radiosity::low_rank::{LowRank, Packed, Patches, tiles};
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// What the paper has for a row, on the processor.
+/// CPU results of the paper for a row.
 struct Paper {
-    /// Solutions a second, dense and sparse (table 3).
+    /// Solutions per second, dense and sparse (table 3).
     solutions: [u32; 2],
-    /// How many times as fast sparse is: V^T E by itself (table 1), the whole solution (table 2).
+    /// Speedup of sparse V: for V^T E alone (table 1), and for the whole solution (table 2).
     gain: [f32; 2],
 }
 
@@ -35,7 +34,7 @@ const fn paper(solutions: [u32; 2], gain: [f32; 2]) -> Option<Paper> {
     Some(Paper { solutions, gain })
 }
 
-/// Elements, patches, and what the paper has; none where its memory did not suffice.
+/// Elements, patches, and results of the paper. `None` where its memory did not suffice.
 const ROWS: [(usize, usize, Option<Paper>); 13] = [
     (3_456, 216, paper([814, 1_591], [15.67, 1.95])),
     (3_456, 864, paper([221, 372], [68.33, 1.69])),
@@ -52,14 +51,14 @@ const ROWS: [(usize, usize, Option<Paper>); 13] = [
     (1_048_576, 216, None),
 ];
 
-/// Elements and patches that get new reflectances: as many elements as `assets/level.glb` has at 4 texels a metre.
+/// Elements and patches for new reflectances. `assets/level.glb` has as many elements at 4 texels per meter.
 const PAINTED: [(usize, usize); 2] = [(56_182, 216), (56_182, 2_000)];
 
-/// Runs of each measurement, of which the fastest counts: others have the machine in between.
-const FEWEST_RUNS: usize = 7;
-const LEAST_SECONDS: f64 = 0.6;
+/// Minimum number of runs of each measurement. The fastest counts, since other processes interfere.
+const MIN_RUNS: usize = 7;
+const MIN_SECONDS: f64 = 0.6;
 
-/// Bytes of a copy: far beyond all caches.
+/// Bytes of a copy, far beyond all caches.
 const COPY: usize = 256 << 20;
 
 fn main() {
@@ -143,17 +142,17 @@ fn main() {
     }
 }
 
-/// Seconds that one solution takes.
+/// Time of one solution in seconds, by variant.
 struct Row {
     dense: f64,
     sparse: f64,
     rgb: f64,
-    /// The product with the large matrix alone, all channels.
+    /// Product with the large matrix alone, all channels.
     product: f64,
     bytes: usize,
-    /// Of V stored whole.
+    /// Size of dense V, in bytes.
     bytes_of_v: usize,
-    /// V^T E by itself: one vector, V stored whole and as offsets, and all channels.
+    /// V^T E alone: one vector with V dense and sparse, and all channels.
     sums_dense: f64,
     sums_sparse: f64,
     sums_rgb: f64,
@@ -196,13 +195,13 @@ impl Row {
     }
 }
 
-/// Seconds that V^T E takes on the processor, all channels.
+/// Returns the time of V^T E on the CPU for all channels, in seconds.
 fn sums_seconds(low_rank: &LowRank) -> f64 {
     let direct = vec![Vec3::ONE; low_rank.elements()];
     seconds(|| _ = black_box(low_rank.first_bounce(&direct)))
 }
 
-/// The same on a graphics card.
+/// Measurements on the GPU.
 #[cfg(feature = "gpu")]
 mod device {
     use bevy_radiosity::gpu::{Gpu, GpuFault, GpuLowRank};
@@ -210,7 +209,7 @@ mod device {
 
     use super::*;
 
-    /// Solutions that are recorded at once, so that starting them counts little.
+    /// Number of solutions per submission, so that its fixed cost is small.
     const AT_ONCE: u32 = 8;
 
     pub fn report(is_wanted: impl Fn(&str) -> bool) -> Result<(), GpuFault> {
@@ -266,7 +265,7 @@ mod device {
         Ok(())
     }
 
-    /// Seconds that the device takes for something, without what it takes to start it.
+    /// Returns the GPU time of some commands in seconds, without the submission cost.
     fn recorded(gpu: &Gpu, record: impl Fn(&mut CommandEncoder)) -> f64 {
         let all = seconds(|| {
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -277,14 +276,14 @@ mod device {
         all / f64::from(AT_ONCE)
     }
 
-    /// V stored whole: a transport whose elements are the patches, and see all elements.
+    /// Returns dense V, as a transport whose elements are the patches and see all elements.
     fn averaging(elements: usize, count: usize) -> LowRank {
         let offsets = (0..=elements as u32).collect();
         let patches = Patches { order: (0..count as u32).collect(), shares: vec![1.0; count], offsets };
         LowRank { weights: vec![Vec3::ONE; count], patches, views: matrix(count, elements), ..LowRank::default() }
     }
 
-    /// Billions of bytes that a plain copy reads and writes a second.
+    /// Returns the bandwidth of a plain copy (reads and writes), in GB/s.
     fn copy_speed(gpu: &Gpu) -> f64 {
         let size = (COPY as u64).min(gpu.device().limits().max_buffer_size);
         let usage = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
@@ -296,7 +295,7 @@ mod device {
     }
 }
 
-/// A level's transport; which numbers it has makes no difference.
+/// Returns a transport with arbitrary values.
 fn transport(patches: Patches, views: Packed) -> LowRank {
     let count = patches.len();
     let bounces = matrix(count, count);
@@ -308,7 +307,7 @@ fn transport(patches: Patches, views: Packed) -> LowRank {
     }
 }
 
-/// As many elements in each patch.
+/// Returns patches of equal size.
 fn patches(elements: usize, count: usize) -> Patches {
     let offsets: Vec<u32> = (0..=count).map(|patch| (patch * elements / count) as u32).collect();
     let shares =
@@ -316,7 +315,7 @@ fn patches(elements: usize, count: usize) -> Patches {
     Patches { order: (0..elements as u32).collect(), shares: shares.collect(), offsets }
 }
 
-/// A matrix without zeros; which numbers it has makes no difference.
+/// Returns a matrix of arbitrary values without zeros.
 fn matrix(rows: usize, columns: usize) -> Packed {
     let numbers: Vec<f32> = (0..columns + 64).map(|index| 1.0 + (index % 61) as f32).collect();
     Packed::new(rows, columns, 0.0, |row, dense| dense.copy_from_slice(&numbers[row % 64..][..columns]))
@@ -330,7 +329,7 @@ fn add(radiosity: &mut [[f32; 1]], emitted: &[[f32; 1]]) {
     black_box(radiosity);
 }
 
-/// Reads memory and does next to nothing with it.
+/// Reads memory with minimal computation.
 fn read(source: &[u8]) {
     let add = |source: &[u8]| {
         source.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).fold(0, u64::wrapping_add)
@@ -344,11 +343,11 @@ fn copy(source: &[u8], target: &mut [u8]) {
     black_box(target);
 }
 
-/// The fastest of several runs.
+/// Returns the time of the fastest run, in seconds.
 fn seconds(mut run: impl FnMut()) -> f64 {
     run();
     let (mut fastest, mut all, mut runs) = (f64::INFINITY, 0.0, 0);
-    while runs < FEWEST_RUNS || all < LEAST_SECONDS {
+    while runs < MIN_RUNS || all < MIN_SECONDS {
         let start = Instant::now();
         run();
         let took = start.elapsed().as_secs_f64();

@@ -1,34 +1,35 @@
-//! Whole updates of a room while a lamp wanders through it: shadow rays, V^T E, the product, and pages.
+//! Whole updates of a room with a moving lamp: shadow rays, V^T E, the product, and pages.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bevy_radiosity::kdtree::{Preset, World};
+use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page};
+use bevy_radiosity::low_rank::{Precomputed, Receivers, StoredTransport};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::Content;
-use bevy_radiosity::radiosity::low_rank::{Precomputed, Receivers, StoredTransport};
-use bevy_radiosity::relight::{LazyShowing, Level, LiveLight, Relighter, UpdateSettings};
-use bevy_radiosity::scene::{Light, LightKind, load};
+use bevy_radiosity::relight::{LazyTexelMapping, LiveLight, RelightInput, Relighter, UpdateSettings};
+use bevy_radiosity::scene::{Light, LightKind};
+use bevy_radiosity::scene_files::load;
 use glam::Vec3;
 
 use super::{matrix, patches, transport};
 
-/// Rooms of about so many elements and so many patches.
+/// Approximate numbers of elements, and numbers of patches.
 pub const ROOMS: [(usize, usize); 3] = [(55_296, 216), (221_184, 216), (1_048_576, 216)];
 
-/// Square metres of the room, a cube of two metres.
+/// Surface area of the room, a cube of 2 m, in m2.
 const AREA: f32 = 24.0;
 
-/// Updates, of which the first few bring caches up.
+/// Number of updates, and of those that only warm up caches.
 const UPDATES: usize = 24;
 const FIRST: usize = 4;
 
-/// Prints what updates of a room take.
+/// Measures updates of a room and prints a row.
 pub fn report(elements: usize, count: usize) -> Result<(), Box<dyn Error>> {
     let mut relighter = Relighter::new(room(elements, count)?);
-    let settings = UpdateSettings { sweeps: 0, ..UpdateSettings::default() };
+    let settings = UpdateSettings { bounces: 0, ..UpdateSettings::default() };
     let (mut rays, mut light, mut drawing, mut before) = (0, Duration::ZERO, Duration::ZERO, 0.0);
     for update in 0..UPDATES {
         if update == FIRST {
@@ -54,15 +55,15 @@ pub fn report(elements: usize, count: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A dark room; what its elements see makes no difference to the time.
-fn room(wanted: usize, count: usize) -> Result<Level, Box<dyn Error>> {
+/// Returns a dark room with arbitrary transport, which does not affect the time.
+fn room(wanted: usize, count: usize) -> Result<RelightInput, Box<dyn Error>> {
     let mut scene = load("builtin:furnace")?.scene;
     scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
     let scene = Arc::new(scene);
     let world = Arc::new(World::build(scene.clone(), Preset::best()));
-    let texels_per_metre = (wanted as f32 / AREA).sqrt();
+    let texels_per_meter = (wanted as f32 / AREA).sqrt();
     let (layout, _) =
-        Layout::build(&scene, &LayoutSettings { texels_per_metre, ..LayoutSettings::default() }, &Unmonitored)?;
+        Layout::build(&scene, &LayoutSettings { texels_per_meter, ..LayoutSettings::default() }, &Unmonitored)?;
     let elements = Arc::new(Elements::build(&scene, &layout, &*world, &Unmonitored)?);
     let patches = patches(elements.len(), count);
     let views = matrix(elements.len(), count);
@@ -71,8 +72,8 @@ fn room(wanted: usize, count: usize) -> Result<Level, Box<dyn Error>> {
     let hits = StoredTransport::new(&transport.patches.order, &elements.reflectance, []);
     let pages = layout.pages.iter().map(|&size| Page::new(size)).collect();
     let precomputed = Arc::new(Precomputed { transport, receivers, hits });
-    let showing = LazyShowing::default();
-    Ok(Level { scene, world, elements, precomputed, pages, content: Content::Indirect, showing })
+    let texel_mapping = LazyTexelMapping::default();
+    Ok(RelightInput { scene, world, elements, precomputed, pages, content: Content::Indirect, texel_mapping })
 }
 
 fn lamp_at(angle: f32) -> LiveLight {

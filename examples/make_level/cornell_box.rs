@@ -1,4 +1,4 @@
-//! The Cornell box, two metres wide, with the reflectances that most renderers' scenes have.
+//! Cornell box of 2 m, with the reflectances of most renderers' scenes.
 
 use glam::{Affine3A, Quat, Vec3, vec3};
 
@@ -10,13 +10,13 @@ const GREEN: Vec3 = vec3(0.105_421, 0.377_98, 0.076_425);
 const RED: Vec3 = vec3(0.570_068, 0.043_013_5, 0.044_370_6);
 const LIGHT: Vec3 = vec3(18.387, 13.9873, 6.753_57);
 
-/// A room from -1 to 1 that is open at +Z, two blocks, and a light just below the ceiling.
+/// Returns the box from -1 to 1 m. It is open at +Z, with two blocks and a light just below the ceiling.
 pub fn cornell_box() -> Document {
     let mut file = Document::default();
-    let white = file.material(Material::matt("white", WHITE));
-    let green = file.material(Material::matt("green", GREEN));
-    let red = file.material(Material::matt("red", RED));
-    let light = file.material(Material { emission: LIGHT, ..Material::matt("light", Vec3::ZERO) });
+    let white = file.material(Material::diffuse("white", WHITE));
+    let green = file.material(Material::diffuse("green", GREEN));
+    let red = file.material(Material::diffuse("red", RED));
+    let light = file.material(Material { emission: LIGHT, ..Material::diffuse("light", Vec3::ZERO) });
 
     let mut add = |name: &str, shape: &Shape, material: MaterialRef| {
         let mesh = file.mesh(name, &[(shape, material)]);

@@ -1,4 +1,4 @@
-//! Where things stand in the rooms, what lights them, and where one looks at them from.
+//! Furnishing of the rooms: placements, lights and cameras.
 
 use glam::{Vec3, vec3};
 use serde_json::json;
@@ -9,7 +9,7 @@ use super::palette::Palette;
 use super::rooms::GALLERY;
 use super::walker::walker;
 
-/// Adds everything but the building to a file.
+/// Adds everything except the building to a file.
 pub fn furnish(file: &mut Document, palette: &Palette) {
     let models = Models::new(file, palette);
     hall(file, palette, &models);
@@ -55,7 +55,7 @@ impl Models {
     }
 }
 
-/// The thickness of a carpet: what stands on one stands this much higher.
+/// Thickness of a carpet, in meters: objects on it are raised by this much.
 const PILE: f32 = 0.012;
 
 fn hall(file: &mut Document, palette: &Palette, models: &Models) {
@@ -69,7 +69,7 @@ fn hall(file: &mut Document, palette: &Palette, models: &Models) {
         file.place(&south, models.chair, Pose::at(x + offset, PILE, z + 0.62).turned(turn));
         file.place(&north, models.chair, Pose::at(x + offset, PILE, z - 0.62).turned(180.0 - turn));
     }
-    // The same chair, seen in a mirror.
+    // The same chair, mirrored.
     let end = Pose::at(x + 1.75, PILE, z).turned(82.0).scaled(vec3(-1.0, 1.0, 1.0));
     file.place("hall_chair_mirrored", models.chair, end);
     file.place("hall_chair_pulled_out", models.chair, Pose::at(x - 1.85, PILE, z + 0.1).turned(-65.0));
@@ -119,7 +119,7 @@ fn hall(file: &mut Document, palette: &Palette, models: &Models) {
 }
 
 fn corridor(file: &mut Document, models: &Models) {
-    // A smaller copy of the table and a narrower one of the carpet.
+    // A smaller instance of the table and a narrower one of the carpet.
     file.place("corridor_table", models.table, Pose::at(5.6, 0.0, -2.14).scaled(vec3(0.8, 1.05, 0.45)));
     let top = 0.75 * 1.05;
     file.place("corridor_vase", models.slender_vase, Pose::at(5.6, top, -2.14));
@@ -191,11 +191,11 @@ fn workshop(file: &mut Document, palette: &Palette, models: &Models) {
     file.light("workshop_lamp_door_light", WARM, Lamp::Point { lumens: 900.0 }, door_light);
 }
 
-/// The colour of an incandescent lamp, brightest channel one.
+/// Color of an incandescent lamp, normalized to a largest channel of one.
 const WARM: Vec3 = vec3(1.0, 0.78, 0.52);
 
 fn sun(file: &mut Document) {
-    // From the south-south-west, 38 degrees high.
+    // The sun is in the south-southwest, 38 degrees high.
     let toward = vec3(-0.42, 0.78, 0.9);
     let sun =
         file.light("sun", vec3(1.0, 0.93, 0.82), Lamp::Sun { lux: 70_000.0 }, Pose::looking(toward * 20.0, Vec3::ZERO));

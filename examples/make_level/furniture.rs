@@ -1,5 +1,6 @@
-//! Things that stand in the rooms, each built around the point where it stands. Faces on which a thing stands are left
-//! out: they would lie in the floor's plane.
+//! Furniture models, each built around the point where it stands.
+//!
+//! Faces on which an object stands are left out, since they would coincide with the floor.
 
 use bevy_radiosity::geometry::sobol::{hash2, unit_float};
 use glam::{Affine3A, Quat, Vec3, vec2, vec3};
@@ -8,7 +9,7 @@ use super::gltf_writer::{Document, MaterialRef, MeshRef};
 use super::palette::Palette;
 use super::shapes::{Face, Shape};
 
-/// A thing made of one or more materials.
+/// Model of one or more materials.
 #[derive(Default)]
 pub struct Model {
     parts: Vec<(Shape, MaterialRef)>,
@@ -20,14 +21,14 @@ impl Model {
         self
     }
 
-    /// Adds the thing to a file as a mesh to be placed.
+    /// Adds the model to a file as a mesh.
     pub fn mesh(&self, file: &mut Document, name: &str) -> MeshRef {
         let parts: Vec<(&Shape, MaterialRef)> = self.parts.iter().map(|(shape, material)| (shape, *material)).collect();
         file.mesh(name, &parts)
     }
 }
 
-/// A turned baluster with a square foot and head.
+/// Returns a turned baluster with a square foot and head.
 pub fn baluster(height: f32) -> Shape {
     const HALF: f32 = 0.025;
     let (foot, head) = (0.12, height - 0.1);
@@ -51,7 +52,7 @@ pub fn baluster(height: f32) -> Shape {
     shape
 }
 
-/// A turned leg from the floor to a height.
+/// Returns a turned leg from the floor to a height.
 fn turned_leg(height: f32, radius: f32) -> Shape {
     let mut leg = Shape::default();
     leg.lathe(
@@ -69,7 +70,7 @@ fn turned_leg(height: f32, radius: f32) -> Shape {
     leg
 }
 
-/// A table; the top's size and height in metres.
+/// Returns a table with a top of the given length and width, in meters.
 pub fn table(palette: &Palette, length: f32, width: f32) -> Model {
     const HEIGHT: f32 = 0.75;
     const TOP: f32 = 0.04;
@@ -93,7 +94,7 @@ pub fn table(palette: &Palette, length: f32, width: f32) -> Model {
     Model::default().with(top, palette.wood).with(frame, palette.dark_wood)
 }
 
-/// A chair that faces -Z (its back is at +Z).
+/// Returns a chair that faces -Z (its back is at +Z).
 pub fn chair(palette: &Palette) -> Model {
     const SEAT: f32 = 0.45;
     let mut wood = Shape::default();
@@ -116,7 +117,7 @@ pub fn chair(palette: &Palette) -> Model {
     Model::default().with(wood, palette.dark_wood).with(cushion, palette.leather)
 }
 
-/// A bookcase that faces +Z, its back at z = 0, filled with books.
+/// Returns a bookcase with books that faces +Z, its back at z = 0.
 pub fn bookcase(palette: &Palette) -> Model {
     const WIDTH: f32 = 1.2;
     const HEIGHT: f32 = 2.2;
@@ -152,14 +153,14 @@ pub fn bookcase(palette: &Palette) -> Model {
                 let spine = (random() * 16.0).floor();
                 book(&mut books, vec3(x, bottom, DEPTH - 0.03 - deep), vec3(thick, tall, deep), spine);
             }
-            // Books do not stand wall to wall: a hair's breadth lets each face be its own.
+            // A small gap between books keeps their faces separate.
             x += thick + 0.002;
         }
     }
     Model::default().with(frame, palette.wood).with(books, palette.books)
 }
 
-/// A book with its spine at +Z; the covers take the colour of a strip of the same spine.
+/// Adds a book with its spine at +Z. The covers take the color of a strip of the same spine.
 fn book(books: &mut Shape, min: Vec3, size: Vec3, spine: f32) {
     let first = books.positions.len();
     let foot: &[Face] = &[Face::Bottom];
@@ -171,7 +172,7 @@ fn book(books: &mut Shape, min: Vec3, size: Vec3, spine: f32) {
     }
 }
 
-/// A vase: a smooth surface of revolution with an inside.
+/// Returns a vase: a smooth surface of revolution with an inside.
 pub fn vase(palette: &Palette, slender: bool) -> Model {
     let mut vase = Shape::default();
     if slender {
@@ -200,7 +201,7 @@ pub fn vase(palette: &Palette, slender: bool) -> Model {
     }
 }
 
-/// A plant of cut-out leaves in a clay pot.
+/// Returns a plant of cut-out leaves in a clay pot.
 pub fn plant(palette: &Palette) -> Model {
     let mut pot = Shape::default();
     pot.lathe(
@@ -220,7 +221,7 @@ pub fn plant(palette: &Palette) -> Model {
         let random = |salt: u32| unit_float(hash2(leaf, 1000 + salt));
         let turn = Quat::from_rotation_y(leaf as f32 * 2.399_963);
         let (lift, length) = (0.35 + 0.95 * random(1), 0.55 + 0.45 * random(2));
-        // A leaf leaves the pot along its lift and bends down under its own weight.
+        // A leaf leaves the pot along its lift and bends down under its weight.
         let droop = 0.5 + 0.7 * random(3);
         let spine = |along: f32| {
             let angle = lift - droop * along;
@@ -236,7 +237,7 @@ pub fn plant(palette: &Palette) -> Model {
     Model::default().with(pot, palette.clay).with(earth, palette.earth).with(leaves, palette.leaf)
 }
 
-/// A floor lamp: an open shade around a bare glowing bulb.
+/// Returns a floor lamp: an open shade around a bare bulb.
 pub fn floor_lamp(palette: &Palette) -> Model {
     let mut stand = Shape::default();
     stand.lathe(
@@ -254,7 +255,7 @@ pub fn floor_lamp(palette: &Palette) -> Model {
     Model::default().with(stand, palette.brass).with(shade, palette.shade).with(bulb, palette.bulb)
 }
 
-/// A hanging lamp, its rose at the origin on the ceiling; the light stands below its shade's top.
+/// Returns a pendant lamp, its rose at the origin on the ceiling. The light belongs below the top of its shade.
 pub fn pendant(palette: &Palette, drop: f32) -> Model {
     let mut stem = Shape::default();
     stem.lathe(8, &[&[(0.008, -drop + 0.1), (0.008, -0.03)], &[(0.008, -0.03), (0.05, -0.02), (0.05, 0.0)]]);
@@ -276,7 +277,7 @@ pub fn pendant(palette: &Palette, drop: f32) -> Model {
     Model::default().with(stem, palette.iron).with(dome, palette.brass)
 }
 
-/// A ceiling panel that shines downwards, in a frame; its top is at the origin's height.
+/// Returns a ceiling panel that emits downward, in a frame. Its top is at the height of the origin.
 pub fn light_panel(palette: &Palette) -> Model {
     let (mut frame, mut panel) = (Shape::default(), Shape::default());
     for (min, max) in
@@ -292,7 +293,7 @@ pub fn light_panel(palette: &Palette) -> Model {
     Model::default().with(frame, palette.iron).with(panel, palette.panel)
 }
 
-/// A plinth with a ball on it.
+/// Returns a plinth with a ball on it.
 pub fn ball_on_plinth(palette: &Palette) -> Model {
     let mut plinth = Shape::default();
     plinth.cuboid(vec3(-0.3, 0.0, -0.3), vec3(0.3, 0.12, 0.3), &[Face::Bottom]);
@@ -304,12 +305,12 @@ pub fn ball_on_plinth(palette: &Palette) -> Model {
     Model::default().with(plinth, palette.stone).with(ball, palette.porcelain)
 }
 
-/// A crate of boards, one metre along each edge.
+/// Returns a crate of boards, 1 m along each edge.
 pub fn crate_box(palette: &Palette) -> Model {
     let mut wood = Shape::default();
     wood.cuboid(vec3(-0.47, 0.0, -0.47), vec3(0.47, 1.0, 0.47), &[Face::Bottom]);
     let mut side = Shape::default();
-    // At each corner one side's stile covers the end of the next one's.
+    // At each corner, one side's stile covers the end of the next one's.
     side.cuboid(vec3(-0.47, 0.0, 0.47), vec3(-0.4, 1.0, 0.5), &[Face::Bottom, Face::Back, Face::Left]);
     side.cuboid(vec3(0.4, 0.0, 0.47), vec3(0.5, 1.0, 0.5), &[Face::Bottom, Face::Back]);
     for (bottom, top) in [(0.0, 0.1), (0.9, 1.0)] {
@@ -323,7 +324,7 @@ pub fn crate_box(palette: &Palette) -> Model {
     Model::default().with(wood, palette.wood)
 }
 
-/// A barrel with iron hoops.
+/// Returns a barrel with iron hoops.
 pub fn barrel(palette: &Palette) -> Model {
     let mut wood = Shape::default();
     wood.lathe(
@@ -345,7 +346,7 @@ pub fn barrel(palette: &Palette) -> Model {
     Model::default().with(wood, palette.wood).with(hoops, palette.iron)
 }
 
-/// A heavy bench to work at, along X.
+/// Returns a workbench along X.
 pub fn workbench(palette: &Palette) -> Model {
     let (mut top, mut frame) = (Shape::default(), Shape::default());
     top.cuboid(vec3(-1.0, 0.82, -0.35), vec3(1.0, 0.9, 0.35), &[]);
@@ -355,12 +356,12 @@ pub fn workbench(palette: &Palette) -> Model {
     let ends: &[Face] = &[Face::Left, Face::Right];
     frame.cuboid(vec3(-0.85, 0.2, -0.3), vec3(0.85, 0.3, -0.26), ends);
     frame.cuboid(vec3(-0.85, 0.2, 0.26), vec3(0.85, 0.3, 0.3), ends);
-    // A vice at the front edge.
+    // A vise at the front edge.
     frame.cuboid(vec3(0.5, 0.76, 0.35), vec3(0.75, 0.9, 0.41), &[Face::Back]);
     Model::default().with(top, palette.wood).with(frame, palette.dark_wood)
 }
 
-/// An armchair that faces -Z.
+/// Returns an armchair that faces -Z.
 pub fn armchair(palette: &Palette) -> Model {
     let mut leather = Shape::default();
     let arm = |leather: &mut Shape, x: f32| {
@@ -392,7 +393,7 @@ pub fn armchair(palette: &Palette) -> Model {
     Model::default().with(leather, palette.leather)
 }
 
-/// A picture in a frame, hanging on a wall behind it (z = 0), seen from +Z; one metre wide, to be scaled.
+/// Returns a framed picture on a wall at z = 0, seen from +Z. It is 1 m wide, to be scaled.
 pub fn framed_picture(palette: &Palette) -> Model {
     let (mut frame, mut canvas) = (Shape::default(), Shape::default());
     for (min, max) in [(vec3(-0.5, -0.4, 0.0), vec3(0.5, -0.34, 0.04)), (vec3(-0.5, 0.34, 0.0), vec3(0.5, 0.4, 0.04))] {
@@ -410,7 +411,7 @@ pub fn framed_picture(palette: &Palette) -> Model {
     Model::default().with(frame, palette.brass).with(canvas, palette.painting)
 }
 
-/// A carpet lying on the floor, one metre square, to be scaled.
+/// Returns a carpet of 1 m by 1 m on the floor, to be scaled.
 pub fn carpet(palette: &Palette) -> Model {
     let mut carpet = Shape::default();
     carpet.cuboid(vec3(-0.5, 0.0, -0.5), vec3(0.5, 0.012, 0.5), &[Face::Bottom]);
@@ -421,7 +422,7 @@ pub fn carpet(palette: &Palette) -> Model {
     Model::default().with(carpet, palette.carpet)
 }
 
-/// A banner that hangs from a rod at the origin, wavy, seen from both sides; the rod lies along X.
+/// Returns a wavy banner, visible from both sides, that hangs from a rod along X at the origin.
 pub fn banner(palette: &Palette) -> Model {
     let (width, height) = (1.1, 2.4);
     let mut cloth = Shape::default();
@@ -435,7 +436,7 @@ pub fn banner(palette: &Palette) -> Model {
     Model::default().with(cloth, palette.banner).with(rod, palette.brass)
 }
 
-/// A board with holes on the wall behind it (z = 0), with a saw, hammers and a shelf of pots.
+/// Returns a pegboard on a wall at z = 0, with a saw, hammers and a shelf.
 pub fn tool_board(palette: &Palette) -> Model {
     let (mut board, mut iron, mut wood) = (Shape::default(), Shape::default(), Shape::default());
     board.rectangle(vec3(-0.9, 0.0, 0.03), Vec3::X * 1.8, Vec3::Y * 0.9);

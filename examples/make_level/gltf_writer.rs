@@ -1,4 +1,4 @@
-//! A small writer of binary glTF: pictures, materials, meshes, nodes, lights, cameras, one animation.
+//! Small writer of binary glTF: textures, materials, meshes, nodes, lights, cameras and one animation.
 
 use std::io::Cursor;
 
@@ -8,25 +8,25 @@ use serde_json::{Map, Value, json};
 
 use super::shapes::Shape;
 
-/// How a material's alpha is meant.
+/// Alpha mode of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Alpha {
     Opaque,
     Mask,
-    /// A blend that tints what it lets through.
+    /// Alpha blending that tints transmitted light. The value is the alpha.
     Stained(f32),
 }
 
-/// A matt material.
+/// Diffuse or metallic material.
 #[derive(Clone, Copy, Debug)]
 pub struct Material {
     pub name: &'static str,
-    /// Linear colour, multiplied by the picture.
+    /// Linear color, multiplied by the texture.
     pub color: Vec3,
     pub picture: Option<Picture>,
-    /// Metres that one repetition of the picture spans.
-    pub metres: f32,
-    /// Emitted radiance, cd/m2.
+    /// Size of one repetition of the texture, in meters.
+    pub meters: f32,
+    /// Emitted radiance, in cd/m2.
     pub emission: Vec3,
     pub alpha: Alpha,
     pub double_sided: bool,
@@ -35,12 +35,12 @@ pub struct Material {
 }
 
 impl Material {
-    pub fn matt(name: &'static str, color: Vec3) -> Self {
+    pub fn diffuse(name: &'static str, color: Vec3) -> Self {
         Self {
             name,
             color,
             picture: None,
-            metres: 1.0,
+            meters: 1.0,
             emission: Vec3::ZERO,
             alpha: Alpha::Opaque,
             double_sided: false,
@@ -49,39 +49,39 @@ impl Material {
         }
     }
 
-    pub fn pictured(name: &'static str, picture: Picture, metres: f32) -> Self {
-        Self { picture: Some(picture), metres, ..Self::matt(name, Vec3::ONE) }
+    pub fn pictured(name: &'static str, picture: Picture, meters: f32) -> Self {
+        Self { picture: Some(picture), meters, ..Self::diffuse(name, Vec3::ONE) }
     }
 }
 
-/// A picture in the file.
+/// Index of a texture in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture(usize);
 
-/// A material in the file.
+/// Index of a material in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MaterialRef(usize);
 
-/// A mesh in the file.
+/// Index of a mesh in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshRef(usize);
 
-/// A node in the file.
+/// Index of a node in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeRef(usize);
 
-/// A light as `KHR_lights_punctual` has it; it shines along the node's -Z.
+/// Light of `KHR_lights_punctual`. It shines along the node's -Z.
 #[derive(Clone, Copy, Debug)]
 pub enum Lamp {
-    /// Illuminance in lux.
+    /// Directional light, by its illuminance in lux.
     Sun { lux: f32 },
-    /// Luminous flux of an equal source in all directions.
+    /// Point light, by its luminous flux.
     Point { lumens: f32 },
-    /// Luminous intensity as that of a point of so many lumens; half angles in degrees.
+    /// Spot light with the intensity of a point light of the same flux. Half angles are in degrees.
     Spot { lumens: f32, inner: f32, outer: f32 },
 }
 
-/// Where a node stands.
+/// Transform of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Pose {
     pub translation: Vec3,
@@ -96,7 +96,7 @@ impl Pose {
         Self { translation: Vec3::new(x, y, z), ..Self::HERE }
     }
 
-    /// Turned about +Y.
+    /// Sets a rotation about +Y.
     pub fn turned(self, degrees: f32) -> Self {
         Self { rotation: Quat::from_rotation_y(degrees.to_radians()), ..self }
     }
@@ -105,7 +105,7 @@ impl Pose {
         Self { scale, ..self }
     }
 
-    /// Looks along -Z from one point to another.
+    /// Returns the pose at `from` that looks along -Z to `to`.
     pub fn looking(from: Vec3, to: Vec3) -> Self {
         let back = (from - to).normalize();
         let right = Vec3::Y.cross(back).try_normalize().unwrap_or(Vec3::X);
@@ -114,7 +114,7 @@ impl Pose {
     }
 }
 
-/// A glTF file under construction.
+/// glTF file under construction.
 #[derive(Default)]
 pub struct Document {
     bytes: Vec<u8>,
@@ -123,7 +123,7 @@ pub struct Document {
     pictures: Vec<Value>,
     samplers: Vec<Value>,
     materials: Vec<Value>,
-    metres: Vec<f32>,
+    meters: Vec<f32>,
     meshes: Vec<Value>,
     nodes: Vec<Value>,
     roots: Vec<usize>,
@@ -136,7 +136,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Adds a picture, as PNG.
+    /// Adds a texture, as PNG.
     pub fn picture(&mut self, name: &str, picture: &RgbaImage) -> Picture {
         let opaque = picture.pixels().all(|pixel| pixel.0[3] == 255);
         let mut png = Cursor::new(Vec::new());
@@ -184,11 +184,11 @@ impl Document {
             value["extensions"] = json!({ "KHR_materials_emissive_strength": { "emissiveStrength": strength } });
         }
         self.materials.push(value);
-        self.metres.push(material.metres);
+        self.meters.push(material.meters);
         MaterialRef(self.materials.len() - 1)
     }
 
-    /// Adds a mesh; each part becomes a primitive.
+    /// Adds a mesh. Each part becomes a primitive.
     pub fn mesh(&mut self, name: &str, parts: &[(&Shape, MaterialRef)]) -> MeshRef {
         let primitives: Vec<Value> = parts.iter().map(|&(shape, material)| self.primitive(shape, material)).collect();
         self.meshes.push(json!({ "name": name, "primitives": primitives }));
@@ -196,17 +196,17 @@ impl Document {
         MeshRef(self.meshes.len() - 1)
     }
 
-    /// Adds a node that shows a mesh. Names must be unique: they become the surfaces' keys.
+    /// Adds a node with a mesh. Names must be unique, since they become the keys of surfaces.
     pub fn place(&mut self, name: &str, mesh: MeshRef, pose: Pose) -> NodeRef {
         self.node(name, pose, json!({ "mesh": mesh.0 }))
     }
 
-    /// Adds a node with nothing to see.
+    /// Adds a node without content.
     pub fn group(&mut self, name: &str, pose: Pose) -> NodeRef {
         self.node(name, pose, json!({}))
     }
 
-    /// Makes a node move with another one.
+    /// Makes a node the child of another.
     pub fn attach(&mut self, child: NodeRef, parent: NodeRef) {
         self.roots.retain(|&root| root != child.0);
         let parent = &mut self.nodes[parent.0];
@@ -216,12 +216,12 @@ impl Document {
         }
     }
 
-    /// Says how the baker treats a node's surfaces.
+    /// Sets the bake settings of a node's surfaces, in its extras.
     pub fn instruct(&mut self, node: NodeRef, instructions: Value) {
         self.nodes[node.0]["extras"] = json!({ "radiosity": instructions });
     }
 
-    /// Turns a node, as it is seen where no animation plays.
+    /// Sets the rotation of a node while no animation plays.
     pub fn rest(&mut self, node: NodeRef, rotation: Quat) {
         self.nodes[node.0]["rotation"] = json!(rotation.to_array());
     }
@@ -256,24 +256,24 @@ impl Document {
         self.node(name, pose, json!({ "camera": index }));
     }
 
-    /// Adds a channel to the file's animation: the node's rotations at times in seconds.
+    /// Adds an animation channel: rotations of a node at times in seconds.
     pub fn animate_rotation(&mut self, node: NodeRef, keys: &[(f32, Quat)]) {
         let values: Vec<f32> = keys.iter().flat_map(|(_, rotation)| rotation.to_array()).collect();
         self.animate(node, "rotation", "VEC4", keys.iter().map(|key| key.0), &values);
     }
 
-    /// Adds a channel to the file's animation: the node's translations at times in seconds.
+    /// Adds an animation channel: translations of a node at times in seconds.
     pub fn animate_translation(&mut self, node: NodeRef, keys: &[(f32, Vec3)]) {
         let values: Vec<f32> = keys.iter().flat_map(|(_, translation)| translation.to_array()).collect();
         self.animate(node, "translation", "VEC3", keys.iter().map(|key| key.0), &values);
     }
 
-    /// Triangles of all nodes together.
+    /// Returns the number of triangles of all nodes.
     pub fn triangle_count(&self) -> usize {
         self.nodes.iter().filter_map(|node| node["mesh"].as_u64()).map(|mesh| self.triangles[mesh as usize]).sum()
     }
 
-    /// The file.
+    /// Returns the binary file.
     pub fn into_glb(mut self) -> Vec<u8> {
         let mut root = json!({
             "asset": { "version": "2.0", "generator": "bevy_radiosity make_level", "copyright": "MIT OR Apache-2.0" },
@@ -366,8 +366,8 @@ impl Document {
         let count = shape.positions.len();
         let positions: Vec<f32> = shape.positions.iter().flat_map(Vec3::to_array).collect();
         let normals: Vec<f32> = shape.normals.iter().flat_map(Vec3::to_array).collect();
-        let metres = self.metres[material.0];
-        let uvs: Vec<f32> = shape.uvs.iter().flat_map(|&uv| Vec2::to_array(&(uv / metres))).collect();
+        let meters = self.meters[material.0];
+        let uvs: Vec<f32> = shape.uvs.iter().flat_map(|&uv| Vec2::to_array(&(uv / meters))).collect();
         let mut attributes = Map::new();
         attributes
             .insert("POSITION".into(), json!(self.accessor(&positions, "VEC3", count, Some(VERTICES), Some(bounds))));
@@ -425,7 +425,7 @@ impl Document {
 const VERTICES: u32 = 34962;
 const INDICES: u32 = 34963;
 
-/// The smallest and largest value of an accessor, as glTF asks for on positions and times.
+/// Bounds of an accessor, which glTF requires for positions and times.
 struct Bounds {
     min: Value,
     max: Value,

@@ -1,7 +1,8 @@
-//! The building: hall with a gallery, corridor, library and workshop; its openings, frames, boards and stairs.
+//! Building of the level: hall with a gallery, corridor, library and workshop, with openings, frames, boards and
+//! stairs.
 //!
-//! East is +X, south is +Z. The hall's tall windows look south; the corridor lies behind its north wall, and library
-//! and workshop lie behind the corridor.
+//! East is +X, south is +Z. The hall's tall windows look south. The corridor lies behind its north wall, and the
+//! library and the workshop lie behind the corridor.
 
 use glam::{Affine3A, Quat, Vec2, Vec3, vec2, vec3};
 use serde_json::json;
@@ -12,19 +13,19 @@ use super::palette::Palette;
 use super::shapes::{Face, Shape};
 use super::solid::{Facing, Solid, Space};
 
-/// Floor of the gallery above that of the hall, metres.
+/// Height of the gallery floor above the hall floor, in meters.
 pub const GALLERY: f32 = 3.0;
-/// Thickness of the hall's south wall, metres.
+/// Thickness of the hall's south wall, in meters.
 const SOUTH_WALL: f32 = 0.5;
 const STEPS: usize = 17;
 const TREAD: f32 = 0.28;
 const RISE: f32 = GALLERY / STEPS as f32;
 const STAIR_WIDTH: f32 = 1.2;
-/// Where the gallery ends and the stairs arrive.
+/// X coordinate where the gallery ends and the stairs arrive, in meters.
 pub const GALLERY_EDGE: f32 = 2.6;
 const STAIR_FOOT: f32 = GALLERY_EDGE + STEPS as f32 * TREAD;
 
-/// A box of open air and what its faces are made of.
+/// Box of open air, and the materials of its faces.
 struct Opening {
     name: &'static str,
     min: Vec3,
@@ -32,13 +33,13 @@ struct Opening {
     floor: MaterialRef,
     wall: MaterialRef,
     ceiling: MaterialRef,
-    /// Whether each of its planes is a node of its own; the reveals of a door or window are one node.
+    /// True if each of its planes becomes a separate node. The reveals of a door or window are one node.
     is_room: bool,
 }
 
 const OUTSIDE: Space = Space(0);
 
-/// The windows of the hall: west edge, width, sill and head.
+/// Windows of the hall: name, west edge, width, sill and head, in meters.
 const WINDOWS: [(&str, f32, f32, f32, f32); 5] = [
     ("hall_window_1", 3.2, 1.5, 0.9, 5.0),
     ("hall_window_2", 5.4, 1.5, 0.9, 5.0),
@@ -148,18 +149,18 @@ fn shell(file: &mut Document, palette: &Palette) {
     {
         let mesh = file.mesh(name, &[(shape, material)]);
         let node = file.place(name, mesh, Pose::HERE);
-        // Seen from the windows only: a quarter of the texels per metre will do.
+        // These surfaces are seen through the windows only, so a quarter of the texel density suffices.
         file.instruct(node, json!({ "density": 0.25 }));
     }
 }
 
-/// A mesh of one material that is used once, where it stands.
+/// Adds a mesh of one material that is used once, at the origin.
 fn one(file: &mut Document, name: &str, shape: &Shape, material: MaterialRef) {
     let mesh = file.mesh(name, &[(shape, material)]);
     file.place(name, mesh, Pose::HERE);
 }
 
-/// Wooden frames with coloured glass in their top row; one window has a lattice in front of its lower part.
+/// Adds wooden frames with colored glass in their top row. One window has a lattice in front of its lower part.
 fn windows(file: &mut Document, palette: &Palette) {
     const BAR: f32 = 0.06;
     for (number, (name, west, width, sill, head)) in WINDOWS.into_iter().enumerate() {
@@ -179,7 +180,7 @@ fn windows(file: &mut Document, palette: &Palette) {
                 );
                 frame.carve(min, min + vec3(pane_width, pane_height, 0.07), OUTSIDE);
                 if row + 1 == rows {
-                    // A pane reaches a centimetre into its bars.
+                    // A pane reaches 1 cm into its bars.
                     let mut pane = Shape::default();
                     let corner = min + vec3(-0.01, -0.01, 0.035);
                     pane.rectangle(corner, Vec3::X * (pane_width + 0.02), Vec3::Y * (pane_height + 0.02));
@@ -206,7 +207,7 @@ fn windows(file: &mut Document, palette: &Palette) {
     one(file, "hall_lattice_rail", &rail, palette.dark_wood);
 }
 
-/// A casing of boards around a doorway, its opening's lower left corner at the origin, facing +Z.
+/// Returns a casing of boards around a doorway. The lower left corner of its opening is at the origin, facing +Z.
 fn casing(width: f32, height: f32) -> Shape {
     const BOARD: f32 = 0.12;
     const DEPTH: f32 = 0.025;
@@ -247,7 +248,7 @@ fn doors(file: &mut Document, palette: &Palette) {
     one(file, "entrance_panels", &entrance, palette.wood);
 }
 
-/// A door with sunk panels, one metre wide and one high (to be scaled), hinged at the origin, along +X.
+/// Returns a door with sunk panels, 1 m wide and high (to be scaled), hinged at the origin, along +X.
 fn door_leaf() -> Shape {
     const THICK: f32 = 0.04;
     let margin = Vec3::splat(0.1);
@@ -263,14 +264,14 @@ fn door_leaf() -> Shape {
     solid.shape(OUTSIDE)
 }
 
-/// A board against a wall between two points of the floor plan, on the left of the way from one to the other.
+/// Board against a wall between two points of the floor plan. It is on the left when going from `from` to `to`.
 struct Run {
     from: Vec2,
     to: Vec2,
 }
 
-/// Boards of some height and depth along walls. Where runs meet in a corner, those along X reach it and those along Z
-/// stop at them. `hidden` faces lie against something else, as the ones at the wall do.
+/// Returns boards of some height and depth along walls. Where runs meet in a corner, those along X reach it and those
+/// along Z stop at them. `hidden` faces lie against other objects, as the faces at the wall do.
 fn along_walls(runs: &[Run], bottom: f32, height: f32, depth: f32, hidden: &[Face]) -> Shape {
     let mut shape = Shape::default();
     for Run { from, to } in runs {
@@ -288,7 +289,7 @@ fn along_walls(runs: &[Run], bottom: f32, height: f32, depth: f32, hidden: &[Fac
     shape
 }
 
-/// Runs along the walls of a rectangular room, with gaps along its four sides: north, south, west, east.
+/// Returns runs along the walls of a rectangular room, with gaps along its four sides: north, south, west, east.
 fn around(min: Vec2, max: Vec2, depth: f32, gaps: [&[(f32, f32)]; 4]) -> Vec<Run> {
     let spans = |from: f32, to: f32, gaps: &[(f32, f32)]| {
         let starts = std::iter::once(from).chain(gaps.iter().map(|gap| gap.1));
@@ -308,7 +309,7 @@ fn around(min: Vec2, max: Vec2, depth: f32, gaps: [&[(f32, f32)]; 4]) -> Vec<Run
     runs
 }
 
-/// Skirting boards, and the panelling of the library.
+/// Adds skirting boards and the paneling of the library.
 fn boards(file: &mut Document, palette: &Palette) {
     const DEPTH: f32 = 0.02;
     let hall = around(
@@ -323,17 +324,17 @@ fn boards(file: &mut Document, palette: &Palette) {
     let workshop = around(vec2(7.4, -8.8), vec2(12.0, -2.8), DEPTH, [&[], &[], &[(-6.62, -5.28)], &[]]);
     one(file, "workshop_skirting", &along_walls(&workshop, 0.0, 0.1, DEPTH, &[Face::Bottom]), palette.dark_wood);
 
-    const PANELLING: f32 = 0.03;
+    const PANELING: f32 = 0.03;
     let doors: [&[(f32, f32)]; 4] = [&[], &[(0.88, 2.22)], &[], &[(-6.62, -5.28)]];
-    let library = around(vec2(0.0, -8.8), vec2(7.0, -2.8), PANELLING, doors);
+    let library = around(vec2(0.0, -8.8), vec2(7.0, -2.8), PANELING, doors);
     one(
         file,
         "library_panelling",
-        &along_walls(&library, 0.0, 1.0, PANELLING, &[Face::Bottom, Face::Top]),
+        &along_walls(&library, 0.0, 1.0, PANELING, &[Face::Bottom, Face::Top]),
         palette.dark_wood,
     );
-    let rail = around(vec2(0.0, -8.8), vec2(7.0, -2.8), PANELLING + 0.02, doors);
-    one(file, "library_dado_rail", &along_walls(&rail, 1.0, 0.05, PANELLING + 0.02, &[]), palette.wood);
+    let rail = around(vec2(0.0, -8.8), vec2(7.0, -2.8), PANELING + 0.02, doors);
+    one(file, "library_dado_rail", &along_walls(&rail, 1.0, 0.05, PANELING + 0.02, &[]), palette.wood);
 }
 
 fn beams_and_columns(file: &mut Document, palette: &Palette) {
@@ -364,7 +365,7 @@ fn beams_and_columns(file: &mut Document, palette: &Palette) {
     }
 }
 
-/// A closed flight along the north wall, rising westwards to the gallery.
+/// Adds a closed flight of stairs along the north wall, rising westward to the gallery.
 fn stairs(file: &mut Document, palette: &Palette) {
     let (mut treads, mut side) = (Shape::default(), Shape::default());
     let corner = |step: usize| (STAIR_FOOT - step as f32 * TREAD, step as f32 * RISE);
@@ -378,13 +379,13 @@ fn stairs(file: &mut Document, palette: &Palette) {
     }
     let uvs: Vec<Vec2> = outline.iter().map(|point| vec2(point.x, -point.y)).collect();
     side.polygon(&outline, &uvs);
-    // Under the gallery one sees the end of the flight.
+    // The end of the flight is visible under the gallery.
     side.rectangle(vec3(GALLERY_EDGE, 0.0, 0.0), Vec3::Z * STAIR_WIDTH, Vec3::Y * (GALLERY - 0.25));
     one(file, "stair_steps", &treads, palette.wood);
     one(file, "stair_side", &side, palette.plaster_white);
 }
 
-/// Turned balusters and handrails along the gallery's edge and up the stairs.
+/// Adds turned balusters and handrails along the gallery's edge and up the stairs.
 fn balustrade(file: &mut Document, palette: &Palette) {
     const HEIGHT: f32 = 0.9;
     let baluster = baluster(HEIGHT);
@@ -409,7 +410,7 @@ fn balustrade(file: &mut Document, palette: &Palette) {
         vec3(edge + 0.04, GALLERY + HEIGHT + 0.06, 8.0),
         &[Face::Front],
     );
-    // The stairs' rail touches the tops of its balusters, whose line runs parallel to the flight.
+    // The stairs' rail touches the tops of its balusters, and their line is parallel to the flight.
     let (foot, head) = (vec2(STAIR_FOOT, RISE * 0.5), vec2(GALLERY_EDGE + 0.02, GALLERY + RISE * 0.43));
     let along = head - foot;
     let mut rail = Shape::default();

@@ -1,4 +1,4 @@
-//! Buildings as filled and carved boxes: thick walls whose faces meet exactly, without a duplicate or a gap.
+//! Buildings from filled and carved boxes: thick walls whose faces meet exactly, without duplicates or gaps.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use glam::{Vec2, Vec3, vec2};
 
 use super::shapes::Shape;
 
-/// Which open space a carved box belongs to.
+/// Index of the open space that a carved box belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Space(pub usize);
 
-/// Which way a face looks.
+/// Direction of a face's normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Facing {
     East,
@@ -21,10 +21,10 @@ pub enum Facing {
     North,
 }
 
-/// A block of space, cut by the planes of all boxes that were filled and carved.
+/// Block of space, cut by the planes of all filled and carved boxes.
 ///
 /// Boxes act in the order in which they were added. Faces arise only between filled and open cells inside the domain,
-/// never at its boundary: where a thing lies against another one, its domain ends there and no face is made.
+/// never at its boundary. So where an object lies against another one, its domain ends and no face is created.
 pub struct Solid {
     min: Vec3,
     max: Vec3,
@@ -32,7 +32,7 @@ pub struct Solid {
 }
 
 impl Solid {
-    /// A domain that is open and belongs to one space.
+    /// Creates an open domain that belongs to one space.
     pub fn new(min: Vec3, max: Vec3, space: Space) -> Self {
         Self { min, max, boxes: vec![(min, max, Some(space))] }
     }
@@ -49,7 +49,7 @@ impl Solid {
         self
     }
 
-    /// The faces, by the space that sees them, the way they look, and the plane they lie in (counted along the axis).
+    /// Returns the faces, by the space that sees them, their direction, and the index of their plane along the axis.
     pub fn faces(&self) -> BTreeMap<(Space, Facing, usize), Shape> {
         let lines: [Vec<f32>; 3] = core::array::from_fn(|axis| self.lines(axis));
         let count: [usize; 3] = core::array::from_fn(|axis| lines[axis].len() - 1);
@@ -71,7 +71,7 @@ impl Solid {
                         if next[axis] == count[axis] {
                             continue;
                         }
-                        // The space that sees the face, and whether it looks along the axis or against it.
+                        // Space that sees the face, and whether its normal points along the axis.
                         let (space, along) = match (cell(here), cell(next)) {
                             (None, Some(space)) => (space, true),
                             (Some(space), None) => (space, false),
@@ -102,7 +102,7 @@ impl Solid {
         faces.into_iter().map(|(key, welded)| (key, welded.shape)).collect()
     }
 
-    /// The faces that one space sees, as one shape.
+    /// Returns the faces that one space sees, as one shape.
     pub fn shape(&self, space: Space) -> Shape {
         let mut whole = Shape::default();
         for ((seen_from, ..), part) in self.faces() {
@@ -126,7 +126,7 @@ impl Solid {
     }
 }
 
-/// A flat shape whose neighbouring quads share their corners.
+/// Flat shape in which adjacent quads share their corners.
 #[derive(Default)]
 struct WeldedShape {
     shape: Shape,
@@ -147,8 +147,8 @@ impl WeldedShape {
 }
 
 impl Facing {
-    /// The normal, and where a point lies in a picture that hangs upright (or on the floor with its columns to the
-    /// east), in metres.
+    /// Returns the normal, and the texture coordinates of a point in meters. Textures are upright on walls; on floors
+    /// their columns point east.
     fn plane(self, position: Vec3) -> (Vec3, Vec2) {
         let Vec3 { x, y, z } = position;
         match self {

@@ -1,10 +1,10 @@
-//! Pictures from formulas: boards, plaster, brick, stone, cloth, leaves. All but the leaf and the painting repeat.
+//! Procedural textures: boards, plaster, brick, stone, cloth and leaves. All except the leaf and the painting tile.
 
 use bevy_radiosity::geometry::sobol::{hash2, unit_float};
 use glam::{Vec2, Vec3, vec2, vec3};
 use image::{Rgba, RgbaImage};
 
-/// Paints a square picture; `paint` maps the unit square (origin at the top left) to a linear colour and alpha.
+/// Paints a square texture. `paint` maps the unit square (origin at the top left) to a linear color and alpha.
 fn paint(size: u32, paint: impl Fn(Vec2) -> (Vec3, f32)) -> RgbaImage {
     RgbaImage::from_fn(size, size, |x, y| {
         let (color, alpha) = paint((vec2(x as f32, y as f32) + 0.5) / size as f32);
@@ -17,7 +17,7 @@ fn opaque(size: u32, color: impl Fn(Vec2) -> Vec3) -> RgbaImage {
     paint(size, |uv| (color(uv), 1.0))
 }
 
-/// Encodes a linear value; even values only, which halves the file and is not seen.
+/// Encodes a linear value as sRGB. Only even values are used, which halves the file without a visible difference.
 fn srgb(linear: f32) -> u8 {
     let linear = linear.clamp(0.0, 1.0);
     let encoded = if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
@@ -28,7 +28,7 @@ fn chance(a: i32, b: i32, seed: u32) -> f32 {
     unit_float(hash2(hash2(a as u32, b as u32), seed))
 }
 
-/// Smooth noise from 0 to 1 that repeats over the unit square, `cells` bumps along each edge.
+/// Returns smooth noise from 0 to 1 that tiles the unit square, with `cells` bumps along each edge.
 fn noise(uv: Vec2, cells: (i32, i32), seed: u32) -> f32 {
     let place = uv * vec2(cells.0 as f32, cells.1 as f32);
     let corner = place.floor();
@@ -42,7 +42,7 @@ fn noise(uv: Vec2, cells: (i32, i32), seed: u32) -> f32 {
     top + (bottom - top) * blend.y
 }
 
-/// Noise of four sizes, each half as strong as the last.
+/// Returns noise of four octaves, each half as strong as the one before.
 fn cloud(uv: Vec2, cells: (i32, i32), seed: u32) -> f32 {
     let sum: f32 = (0..4u32)
         .map(|octave| noise(uv, (cells.0 << octave, cells.1 << octave), seed + octave) * 0.5f32.powi(octave as i32))
@@ -54,13 +54,13 @@ fn step(edge: f32, width: f32, value: f32) -> f32 {
     ((value - edge) / width + 0.5).clamp(0.0, 1.0)
 }
 
-/// Grain along the picture's columns.
+/// Returns wood grain along the texture's columns.
 fn grain(uv: Vec2, seed: u32) -> f32 {
     let bend = noise(uv, (3, 6), seed + 9) * 0.04;
     0.6 * noise(uv + vec2(0.0, bend), (4, 48), seed) + 0.4 * noise(uv + vec2(0.0, bend), (8, 128), seed + 1)
 }
 
-/// A floor of boards; ten across the picture.
+/// Paints a floor of boards, ten across the texture.
 pub fn planks() -> RgbaImage {
     const ROWS: f32 = 10.0;
     opaque(512, |uv| {
@@ -77,12 +77,12 @@ pub fn planks() -> RgbaImage {
     })
 }
 
-/// Sawn wood, grain along the columns.
+/// Paints sawn wood, with grain along the columns.
 pub fn wood() -> RgbaImage {
     opaque(256, |uv| vec3(0.42, 0.24, 0.12).lerp(vec3(0.24, 0.12, 0.055), grain(uv, 21)))
 }
 
-/// Plaster, nearly white: the material's colour tints it.
+/// Paints nearly white plaster, to be tinted by the material's color.
 pub fn plaster() -> RgbaImage {
     opaque(256, |uv| {
         let patches = cloud(uv, (3, 3), 31);
@@ -91,7 +91,7 @@ pub fn plaster() -> RgbaImage {
     })
 }
 
-/// Brick in stretcher bond: eight across, twenty-four up.
+/// Paints brick in stretcher bond: eight across, twenty-four up.
 pub fn brick() -> RgbaImage {
     const COLUMNS: f32 = 8.0;
     const ROWS: f32 = 24.0;
@@ -109,7 +109,7 @@ pub fn brick() -> RgbaImage {
     })
 }
 
-/// Stone tiles, light and dark, two by two.
+/// Paints light and dark stone tiles, two by two.
 pub fn tiles() -> RgbaImage {
     opaque(256, |uv| {
         let tile = (uv * 2.0).floor();
@@ -122,12 +122,12 @@ pub fn tiles() -> RgbaImage {
     })
 }
 
-/// Dressed stone, for columns and the ground.
+/// Paints dressed stone, for columns and the ground.
 pub fn stone() -> RgbaImage {
     opaque(256, |uv| vec3(0.5, 0.46, 0.4) * (0.75 + 0.4 * cloud(uv, (6, 6), 71)))
 }
 
-/// Woven cloth with a crest: an upright picture for a banner.
+/// Paints woven cloth with a crest, for an upright banner.
 pub fn banner() -> RgbaImage {
     opaque(256, |uv| {
         let thread = 0.9 + 0.1 * noise(uv, (128, 128), 81);
@@ -143,7 +143,7 @@ pub fn banner() -> RgbaImage {
     })
 }
 
-/// A carpet.
+/// Paints a carpet.
 pub fn carpet() -> RgbaImage {
     opaque(256, |uv| {
         let folded = (uv - 0.5).abs();
@@ -175,7 +175,7 @@ pub fn carpet() -> RgbaImage {
     })
 }
 
-/// Sixteen spines, one a column; a book's coordinates choose one.
+/// Paints sixteen book spines, one per column. A book's coordinates select one.
 pub fn spines() -> RgbaImage {
     const CLOTH: [Vec3; 6] = [
         vec3(0.3, 0.05, 0.04),
@@ -198,7 +198,7 @@ pub fn spines() -> RgbaImage {
     })
 }
 
-/// A landscape to hang on a wall.
+/// Paints a landscape.
 pub fn painting() -> RgbaImage {
     opaque(256, |uv| {
         let sky = vec3(0.75, 0.5, 0.28).lerp(vec3(0.18, 0.3, 0.5), (0.62 - uv.y).max(0.0) * 1.6);
@@ -217,7 +217,7 @@ pub fn painting() -> RgbaImage {
     })
 }
 
-/// A lattice of laths, crossed at right angles; what is between them is cut out.
+/// Paints a lattice of laths crossed at right angles, with cut-out gaps.
 pub fn lattice() -> RgbaImage {
     paint(128, |uv| {
         let [rising, falling] = [uv.x + uv.y, uv.x - uv.y].map(|along| ((along * 2.0).rem_euclid(1.0) - 0.5).abs());
@@ -227,7 +227,7 @@ pub fn lattice() -> RgbaImage {
     })
 }
 
-/// Board with round holes.
+/// Paints a board with round holes.
 pub fn pegboard() -> RgbaImage {
     paint(64, |uv| {
         let hole = (uv - 0.5).length() < 0.18;
@@ -235,7 +235,7 @@ pub fn pegboard() -> RgbaImage {
     })
 }
 
-/// A leaf, stem at the bottom.
+/// Paints a leaf, stem at the bottom.
 pub fn leaf() -> RgbaImage {
     paint(128, |uv| {
         let along = 1.0 - uv.y;

@@ -1,4 +1,4 @@
-//! A person who walks through the hall, made of turned limbs. It moves, so no bake holds it.
+//! Person who walks through the hall, made of turned limbs. It is a mover, so no bake includes it.
 
 use core::f32::consts::{PI, TAU};
 
@@ -9,13 +9,13 @@ use super::gltf_writer::{Document, NodeRef, Pose};
 use super::palette::Palette;
 use super::shapes::Shape;
 
-/// Seconds for two steps.
+/// Duration of two steps, in seconds.
 const STRIDE_SECONDS: f32 = 1.1;
-/// Metres a second.
+/// Walking speed, in m/s.
 const SPEED: f32 = 1.25;
 const KEYS: usize = 8;
 
-/// A limb that hangs from the origin.
+/// Returns a limb that hangs from the origin.
 fn limb(length: f32, top: f32, bottom: f32) -> Shape {
     let mut shape = Shape::default();
     shape.lathe(
@@ -33,7 +33,7 @@ fn limb(length: f32, top: f32, bottom: f32) -> Shape {
     shape
 }
 
-/// Adds the person and the way it walks to a file.
+/// Adds the person and the walk animation to a file.
 pub fn walker(file: &mut Document, palette: &Palette, from: Vec3, to: Vec3) {
     let way = to - from;
     let heading = way.z.atan2(way.x);
@@ -99,7 +99,8 @@ pub fn walker(file: &mut Document, palette: &Palette, from: Vec3, to: Vec3) {
     }
 }
 
-/// Lets a limb swing forwards by an angle that depends on the phase of the stride; it rests as it starts.
+/// Animates a limb that swings forward by an angle as a function of the stride's phase. Its rest pose is that at a
+/// phase of 1 rad.
 fn swing(file: &mut Document, limb: NodeRef, seconds: f32, angle: impl Fn(f32) -> f32) {
     let pose = |turn: f32| Quat::from_rotation_z(angle(turn));
     let keys: Vec<(f32, Quat)> = (0..)

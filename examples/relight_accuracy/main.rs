@@ -1,16 +1,24 @@
-//! How near light that is found anew comes to a bake of the same lights: the tables of `BENCHMARKS.md`.
+//! Example: accuracy of relighting, compared with bakes of the same lights. It prints the tables of
+//! `docs/validation/relighting.md`.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METRE [RAYS [live]]]]
-//! cargo run --release --no-default-features --example relight_accuracy -- SCENE TEXELS_PER_METRE pages
+//! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METER [RAYS [live]]]]
+//! cargo run --release --no-default-features --example relight_accuracy -- SCENE TEXELS_PER_METER pages
 //! ```
 //!
-//! Twenty lights and twenty more that nothing was chosen by, points and spots in turns, are put where there is room for them, one at a time. The truth of each is a
-//! bake's: stored hits of RAYS gather rays of each half (none: no table, but what precomputing takes), swept over until
-//! nothing changes. *Live* is [`Relighter`], with what a `bake --relight` would have left, 2,000 patches of one size; by that word alone low rank and that are all that is measured. Every method has its own rays and its own direct light. Both halves of the truth share no random number, so that
-//! the product of the differences from each stands for the square of the error, without the truth's noise. *Mottle* is how
-//! far neighbouring elements differ that should not, as a part of their light, where there is some. *Pages* are whole
-//! relit pages against whole bakes: of suns, panels, and a door.
+//! Forty lights are placed where there is room, one at a time, points and spots in turn. Parameters were chosen by the
+//! first twenty, and the other twenty are for validation.
+//!
+//! The reference of each light is a bake: stored hits of RAYS gather rays for each half, with sweeps until convergence.
+//! With RAYS = 0 there is no table, only the cost of precomputation. Every method has its own rays and its own direct
+//! light. Both halves of the reference share no random numbers. So the product of the differences from both estimates
+//! the squared error without the noise of the reference.
+//!
+//! *Live* is [`Relighter`] with the data of `bake --relight` and 2,000 patches of one size. The argument `live`
+//! measures only low rank and live relighting. *Mottle* is the spurious relative difference between neighboring
+//! elements, where there is some light. *Pages* compares whole relit pages with whole bakes, for suns, panels and a
+//! door.
+#![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 mod pages;
 
@@ -18,43 +26,44 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::{hash2, unit_float};
 use bevy_radiosity::geometry::{Ray, RayQuery};
-use bevy_radiosity::kdtree::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
+use bevy_radiosity::low_rank::{LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::radiosity::low_rank::{LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use bevy_radiosity::radiosity::{Accumulators, Content, CpuBackend, HALVES, Hits, Step, StoredHits, TransportBackend};
 use bevy_radiosity::relight::{self, LiveLight, Relighter, UpdateSettings};
-use bevy_radiosity::scene::{Light, LightKind, Scene, Sky, load, luminance};
+use bevy_radiosity::scene::{Light, LightKind, Scene, Sky, luminance};
+use bevy_radiosity::scene_files::load;
 use glam::{Vec2, Vec3};
 
 const LIGHTS: usize = 20;
 
-/// Parts of a light's root mean square below which nobody sees mottles.
+/// Fraction of a light's root mean square below which mottle is ignored.
 const DIM: f64 = 0.1;
 
-/// Metres that there are around a light, at least.
+/// Minimum free distance around a light, in meters.
 const ROOM: f32 = 0.3;
 
-/// Rays that look for room around a light, and how many of them must meet something: lights stand in the level.
+/// Rays that test the space around a light, and the minimum number of hits. The latter keeps lights inside the level.
 const LOOKS: u32 = 256;
 const MET: u32 = 230;
 
-/// Samples of direct light of each half of most elements, and the standard error in lux at which they suffice; where they
-/// do not there are up to sixteen times as many.
+/// Samples of direct light for each half of most elements, and the standard error in lux at which they suffice. Other
+/// elements get up to sixteen times as many.
 const SHADOW_RAYS: u32 = 16;
 const TOLERANCE: f32 = 0.01;
 
-/// Sweeps until nothing changes that can be seen beside noise.
+/// Sweeps until the change is small compared with noise.
 const SWEEPS: u32 = 8;
 
-/// Rays of each half whose hits are stored, in steps, and patches.
+/// Stored rays of each half, in steps, and numbers of patches.
 const RAYS: [u32; 3] = [128, 128, 256];
 const PATCHES: [usize; 3] = [500, 1000, 2000];
 
-/// The share of what an element sees that `bake --relight` leaves out.
+/// Fraction of a transport row that `bake --relight` drops.
 const LOSS: f32 = 0.01;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -104,9 +113,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let kinds: &[PatchKind] =
             if steps == RAYS.len() { &[PatchKind::Coherent, PatchKind::Uniform] } else { &[PatchKind::Uniform] };
-        for (most, &kind) in PATCHES.iter().flat_map(|&most| kinds.iter().map(move |kind| (most, kind))) {
-            let patches = timed("patches", || kind.patches(&level.elements, &visible, &stored, most));
-            let is_last = steps == RAYS.len() && most == PATCHES[PATCHES.len() - 1] && kind == PatchKind::Uniform;
+        for (max_patches, &kind) in
+            PATCHES.iter().flat_map(|&max_patches| kinds.iter().map(move |kind| (max_patches, kind)))
+        {
+            let patches = timed("patches", || kind.patches(&level.elements, &visible, &stored, max_patches));
+            let is_last =
+                steps == RAYS.len() && max_patches == PATCHES[PATCHES.len() - 1] && kind == PatchKind::Uniform;
             let edge = (judge.weights.iter().sum::<f64>() / patches.len() as f64).sqrt();
             let of_kind = match kind {
                 PatchKind::Uniform => format!("{rays} rays, {} patches of {edge:.2} m", patches.len()),
@@ -138,7 +150,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let rays = UpdateSettings::default().rays;
                 let name = format!("live, one update of {rays} rays{which}");
                 judge.report(&name, bytes + hits, problems, |problem| live.seen_at_once(&problem.light, rays));
-                for (sweeps, when) in [(0, "while they move"), (UpdateSettings::default().sweeps, "at rest")] {
+                for (sweeps, when) in [(0, "while they move"), (UpdateSettings::default().bounces, "at rest")] {
                     let name = format!("live, {when}{which}");
                     judge.report(&name, bytes + hits, problems, |problem| live.lit_by(&problem.light, sweeps));
                 }
@@ -148,33 +160,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A level without any light.
+/// Level without lights.
 struct Level {
     scene: Arc<Scene>,
     world: Arc<World>,
     elements: Arc<Elements>,
 }
 
-/// A light, and what it comes to.
+/// Light with its reference solution.
 struct Problem {
     light: Light,
-    /// Direct light that the truth does not know.
+    /// Direct light that is independent of the reference.
     direct: Vec<Vec3>,
-    /// Luminance of indirect light, by both halves.
+    /// Luminance of indirect light, by half.
     truth: [Vec<f64>; HALVES],
-    /// Its root mean square over all area, but for noise.
+    /// Root mean square over all area, without noise.
     rms: f64,
 }
 
 impl Level {
-    fn new(file: &str, texels_per_metre: f32) -> Result<Self, Box<dyn Error>> {
+    fn new(file: &str, texels_per_meter: f32) -> Result<Self, Box<dyn Error>> {
         let mut scene = load(file)?.scene;
         scene.lights.clear();
         scene.sky = Sky::Dark;
         scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
         let scene = Arc::new(scene);
         let world = Arc::new(World::build(scene.clone(), Preset::best()));
-        let settings = LayoutSettings { texels_per_metre, ..LayoutSettings::default() };
+        let settings = LayoutSettings { texels_per_meter, ..LayoutSettings::default() };
         let (layout, _) = Layout::build(&scene, &settings, &Unmonitored)?;
         let elements = Arc::new(Elements::build(&scene, &layout, &*world, &Unmonitored)?);
         Ok(Self { scene, world, elements })
@@ -187,7 +199,7 @@ impl Level {
         Ok(first.iter().zip(&second).map(|(a, b)| 0.5 * (a.visible_fraction + b.visible_fraction)).collect())
     }
 
-    /// A backend that knows which elements are open to light, and has no hits.
+    /// Returns a backend with visible fractions but without stored hits.
     fn bare<'a>(
         &'a self,
         scene: &'a Arc<Scene>,
@@ -213,14 +225,15 @@ impl Level {
             let lit = Arc::new(Scene { lights: vec![light.clone()], ..(*self.scene).clone() });
             let direct = |seed: u32| -> Result<[Vec<Vec3>; HALVES], Box<dyn Error>> {
                 let mut backend = self.bare(&lit, &halves, seed)?;
-                // What the first samples say tells where more are needed.
+                // The first samples tell where more are needed.
                 for _ in 0..2 {
                     backend.run(
                         &Step::Direct { samples: SHADOW_RAYS, tolerance: vec![TOLERANCE; self.elements.len()].into() },
                         &Unmonitored,
                     )?;
                 }
-                let read = |half| backend.read(half).map(|all| all.iter().map(|reading| reading.aimed).collect());
+                let read =
+                    |half| backend.read(half).map(|all| all.iter().map(|reading| reading.light_sampled).collect());
                 Ok([read(0)?, read(1)?])
             };
             let true_direct = direct(7)?;
@@ -237,7 +250,7 @@ impl Level {
         Ok(problems)
     }
 
-    /// What relights it in a game.
+    /// Returns the level as a game relights it.
     fn live<'a>(&self, transport: LowRank, visible: &[f32], stored: impl IntoIterator<Item = &'a StoredHits>) -> Live {
         let order = transport.patches.order.clone();
         let receivers = Receivers::new(&self.elements, visible, &transport.patches);
@@ -245,19 +258,19 @@ impl Level {
         let bytes = Precomputed { transport, receivers, hits }.to_bytes([0; 32]);
         let what = format!("{:.0} MB read", bytes.len() as f64 * 1e-6);
         let precomputed = timed(&what, || Precomputed::from_bytes(&bytes, [0; 32])).expect("what was just written");
-        let level = relight::Level {
+        let level = relight::RelightInput {
             scene: self.scene.clone(),
             world: self.world.clone(),
             elements: self.elements.clone(),
             precomputed: Arc::new(precomputed),
             pages: Arc::new([]),
             content: Content::Indirect,
-            showing: relight::LazyShowing::default(),
+            texel_mapping: relight::LazyTexelMapping::default(),
         };
         Live { order, relighter: timed("first of all", || Relighter::new(level)) }
     }
 
-    /// Lights inside the level, not inside of what stands there.
+    /// Returns lights inside the level that are not inside objects.
     fn lights(&self) -> Vec<Light> {
         let bounds = self.scene.bounds();
         let place = |attempt: u32| {
@@ -289,7 +302,7 @@ fn gather(rays: u32, elements: usize) -> Step {
     Step::Gather { rays: vec![rays; elements], hits: Hits::Store }
 }
 
-/// Rows in the elements' own order.
+/// Returns the elements in their own order, as rows.
 fn own_order(elements: usize) -> Vec<u32> {
     (0..elements as u32).collect()
 }
@@ -304,7 +317,7 @@ fn low_rank<'a>(
     timed("U and K", || LowRank::new(patches, &level.elements.reflectance, &rows, loss))
 }
 
-/// Indirect light by low rank, in the elements' own order.
+/// Returns indirect light by low rank, in the elements' own order.
 fn relit(low_rank: &LowRank, direct: &[Vec3]) -> Vec<Vec3> {
     let mut sorted = vec![Vec3::ZERO; direct.len()];
     low_rank.relight(&low_rank.sorted(direct), &mut sorted);
@@ -318,14 +331,14 @@ fn swept(transport: &StoredTransport, direct: &[Vec3], mut indirect: Vec<Vec3>, 
     indirect
 }
 
-/// A level that is relit as in a game.
+/// Level that is relit as in a game.
 struct Live {
     order: Vec<u32>,
     relighter: Relighter,
 }
 
 impl Live {
-    /// Indirect light of a light after an update of so many rays.
+    /// Returns the indirect light after one update of some rays.
     fn seen_at_once(&mut self, light: &Light, rays: u32) -> Vec<Vec3> {
         self.set(light);
         self.relighter.update(&UpdateSettings { rays, ..UpdateSettings::default() });
@@ -336,10 +349,10 @@ impl Live {
         self.relighter.set_lights(&[LiveLight { id: 1, light: light.clone(), is_excluded: false }], &[]);
     }
 
-    /// Indirect light of a light once nothing changes any more.
+    /// Returns the indirect light once the light has settled.
     fn lit_by(&mut self, light: &Light, sweeps: u32) -> Vec<Vec3> {
         self.set(light);
-        let settings = UpdateSettings { rays: u32::MAX, sweeps, ..UpdateSettings::default() };
+        let settings = UpdateSettings { rays: u32::MAX, bounces: sweeps, ..UpdateSettings::default() };
         while !self.relighter.update(&settings).is_settled() {}
         self.indirect()
     }
@@ -352,24 +365,24 @@ impl Live {
     }
 }
 
-/// What errors are measured by.
+/// Measures of error.
 struct Judge {
-    /// Area of each element that light reaches.
+    /// Unoccluded area of each element, in m2.
     weights: Vec<f64>,
-    /// Elements side by side on a chart.
-    neighbours: Vec<[usize; 2]>,
+    /// Adjacent elements of a chart.
+    neighbors: Vec<[usize; 2]>,
 }
 
 impl Judge {
     fn new(elements: &Elements, weights: Vec<f64>) -> Self {
-        let are_neighbours = |&[a, b]: &[usize; 2]| {
+        let are_neighbors = |&[a, b]: &[usize; 2]| {
             let [first, second] = [a, b].map(|element| elements.texel[element]);
             let is_open = weights[a].min(weights[b]) > 0.5 * f64::from(elements.area[a].max(elements.area[b]));
             let is_flat = elements.geometric_normal[a].dot(elements.geometric_normal[b]) > 0.99;
             is_open && is_flat && (first.page, first.x + 1, first.y) == (second.page, second.x, second.y)
         };
-        let neighbours = (1..elements.len()).map(|second| [second - 1, second]).filter(are_neighbours).collect();
-        Self { neighbours, weights }
+        let neighbors = (1..elements.len()).map(|second| [second - 1, second]).filter(are_neighbors).collect();
+        Self { neighbors, weights }
     }
 
     /// Prints the errors of a method over all lights, relative to the root mean square of each light's indirect light.
@@ -384,13 +397,13 @@ impl Judge {
             all.sort_by(f64::total_cmp);
             [0.5, 0.95, 1.0].map(|part| 100.0 * all[(part * all.len() as f64).ceil() as usize - 1])
         };
-        let [median, most, worst] = of_all(Self::error);
+        let [median, percentile_95, worst] = of_all(Self::error);
         let [mottle, ..] = of_all(Self::mottle);
-        let [doubt, most_doubt, _] = of_all(Self::doubt);
+        let [doubt, max_doubt, _] = of_all(Self::doubt);
         let (megabytes, milliseconds) = (bytes as f64 * 1e-6, 1e3 * each);
-        let errors = format!("{median:.1} %, {most:.1} %, {worst:.1} %");
+        let errors = format!("{median:.1} %, {percentile_95:.1} %, {worst:.1} %");
         println!(
-            "| {name} | {megabytes:.0} | {milliseconds:.0} | {errors} | {doubt:.1} %, {most_doubt:.1} % | {mottle:.1} % |"
+            "| {name} | {megabytes:.0} | {milliseconds:.0} | {errors} | {doubt:.1} %, {max_doubt:.1} % | {mottle:.1} % |"
         );
     }
 
@@ -401,7 +414,7 @@ impl Judge {
         (all.max(0.0) / self.weights.iter().sum::<f64>()).sqrt() / problem.rms
     }
 
-    /// How far chance in the truth moves that error: one standard deviation, elements' noise taken for their own.
+    /// Returns the standard deviation of the error due to noise of the reference, if elements are independent.
     fn doubt(&self, problem: &Problem, found: &[f64]) -> f64 {
         let [first, second] = &problem.truth;
         let square = |i: usize| self.weights[i] * (found[i] - first[i]) * (found[i] - second[i]);
@@ -413,7 +426,7 @@ impl Judge {
     fn mottle(&self, problem: &Problem, found: &[f64]) -> f64 {
         let [first, second] = &problem.truth;
         let light = |&[a, b]: &[usize; 2]| 0.25 * (first[a] + first[b] + second[a] + second[b]);
-        let seen = || self.neighbours.iter().filter(|pair| light(pair) > DIM * problem.rms);
+        let seen = || self.neighbors.iter().filter(|pair| light(pair) > DIM * problem.rms);
         let square = |pair: &[usize; 2]| {
             let [a, b] = *pair;
             let apart = found[a] - found[b];
@@ -423,7 +436,7 @@ impl Judge {
     }
 }
 
-/// Says on standard error how long something takes.
+/// Prints the time of a call on standard error.
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let (start, before) = (Instant::now(), processor_seconds());
     let result = work();
@@ -431,7 +444,7 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Seconds that all threads of this process have worked, to the hundredth, where Linux says so.
+/// Returns the CPU time of all threads of this process in seconds, to the hundredth. Zero if the system is not Linux.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = text.rsplit(')').next().unwrap_or_default();

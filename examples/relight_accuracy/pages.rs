@@ -1,42 +1,43 @@
-//! Whole pages against whole bakes: suns, panels, bulbs, and a door.
+//! Relit pages compared with whole bakes: suns, panels, bulbs and a door.
 
 use std::error::Error;
 use std::f32::consts::TAU;
 use std::sync::Arc;
 
-use bevy_radiosity::bake::{Bake, BakeSettings, Unobserved, run};
+use bevy_radiosity::bake::{BakeOutput, BakeSettings, Unobserved, run};
 use bevy_radiosity::geometry::SurfaceId;
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{Content, HALVES};
-use bevy_radiosity::relight::{Door, Doors, Level, LiveLight, LivePanel, Relighter, UpdateSettings};
-use bevy_radiosity::scene::{Light, LightKind, Role, Scene, Sky, load, luminance};
+use bevy_radiosity::relight::{Door, Doors, LiveLight, LivePanel, RelightInput, Relighter, UpdateSettings};
+use bevy_radiosity::scene::{Light, LightKind, Role, Scene, Sky, luminance};
+use bevy_radiosity::scene_files::load;
 use glam::{Affine3A, Quat, Vec3};
 
 use super::timed;
 
-/// Patches of a level that is relit.
+/// Number of patches of a relit level.
 const PATCHES: u32 = 2000;
 
-/// Seconds that each bake which tells the truth may take: what noise is left in one of a pair tells nothing of the other's.
+/// Time limit of each reference bake, in seconds. The remaining noise of the two bakes of a pair is independent.
 const SECONDS: f32 = 40.0;
 
-/// Hours of the day that the sun is tried at.
+/// Hours of the day for the sun.
 const HOURS: [f32; 3] = [8.0, 12.0, 16.0];
 
-/// Materials whose surfaces are tried as lights.
+/// Materials whose surfaces are tested as lights.
 const GLOWING: [&str; 2] = ["panel", "bulb"];
 
-/// The door that is opened, and metres around its hinge that are looked at by themselves.
+/// Door to open, and the radius around its hinge that is also measured separately, in meters.
 const DOOR: &str = "library_door_leaf";
 const NEAR: f32 = 4.0;
 
-/// Prints how far pages that followed a light or a door are from bakes with it.
-pub fn report(file: &str, texels_per_metre: f32) -> Result<(), Box<dyn Error>> {
+/// Prints the errors of relit pages, compared with bakes of the same lights or doors.
+pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
     let mut scene = load(file)?.scene;
     scene.sky = Sky::Dark;
     scene.lights.retain(|light| !matches!(light.kind, LightKind::Directional { .. }));
-    let baker = Baker { texels_per_metre };
-    println!("| pages, {texels_per_metre} texels/m, off a whole bake | at first | at rest |");
+    let baker = Baker { texels_per_meter };
+    println!("| pages, {texels_per_meter} texels/m, off a whole bake | at first | at rest |");
     println!("| --- | --- | --- |");
     baker.suns(&scene)?;
     baker.panels(&scene)?;
@@ -44,30 +45,36 @@ pub fn report(file: &str, texels_per_metre: f32) -> Result<(), Box<dyn Error>> {
     door.map_or(Ok(()), |door| baker.door(&scene, door))
 }
 
-/// Bakes scenes, all with texels of one size.
+/// Baker of scenes, all with the same texel density.
 struct Baker {
-    texels_per_metre: f32,
+    texels_per_meter: f32,
 }
 
 impl Baker {
-    fn bake(&self, scene: &Scene, content: Content, relight: Option<u32>, seed: u32) -> Result<Bake, Box<dyn Error>> {
+    fn bake(
+        &self,
+        scene: &Scene,
+        content: Content,
+        relight: Option<u32>,
+        seed: u32,
+    ) -> Result<BakeOutput, Box<dyn Error>> {
         let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
-        settings.layout.texels_per_metre = self.texels_per_metre;
+        settings.layout.texels_per_meter = self.texels_per_meter;
         (settings.solver.content, settings.solver.seed) = (content, seed);
         settings.solver.time_seconds = relight.is_none().then_some(SECONDS);
         let what = if relight.is_some() { "a bake to be relit" } else { "a bake" };
         Ok(timed(what, || run(Arc::new(scene.clone()), &settings, &Unobserved))?)
     }
 
-    fn relit(&self, scene: &Scene, content: Content) -> Result<Bake, Box<dyn Error>> {
+    fn relit(&self, scene: &Scene, content: Content) -> Result<BakeOutput, Box<dyn Error>> {
         self.bake(scene, content, Some(PATCHES), 0)
     }
 
-    fn truths(&self, scene: &Scene, content: Content) -> Result<[Bake; HALVES], Box<dyn Error>> {
+    fn truths(&self, scene: &Scene, content: Content) -> Result<[BakeOutput; HALVES], Box<dyn Error>> {
         Ok([self.bake(scene, content, None, 1)?, self.bake(scene, content, None, 2)?])
     }
 
-    /// A sun that comes to a dark level, in pages of indirect light.
+    /// Adds a sun to a dark level, in pages of indirect light.
     fn suns(&self, scene: &Scene) -> Result<(), Box<dyn Error>> {
         let base = self.relit(&without_lights(scene), Content::Indirect)?;
         for hour in HOURS {
@@ -80,7 +87,7 @@ impl Baker {
         Ok(())
     }
 
-    /// Surfaces that begin to shine in a dark level, in pages of all light.
+    /// Switches on emissive surfaces in a dark level, in pages of all light.
     fn panels(&self, scene: &Scene) -> Result<(), Box<dyn Error>> {
         let base = self.relit(&without_lights(scene), Content::Full)?;
         for name in GLOWING {
@@ -99,7 +106,7 @@ impl Baker {
         Ok(())
     }
 
-    /// A door that opens in the background while all lamps and panels shine, in pages of all light.
+    /// Opens a door while all lamps and panels emit light, in pages of all light.
     fn door(&self, scene: &Scene, door: SurfaceId) -> Result<(), Box<dyn Error>> {
         let mut open = scene.clone();
         open.surfaces[door.index()].role = Role::Occluder;
@@ -135,7 +142,7 @@ fn without_lights(scene: &Scene) -> Scene {
     dark
 }
 
-/// East at six, highest at noon, west at eighteen: as in the example `moving_sun`.
+/// Returns the sun: east at 6, highest at 12, west at 18, as in the example `moving_sun`.
 fn sun_at(hour: f32) -> Light {
     let angle = (hour - 12.0) * (TAU / 24.0);
     let direction = -Vec3::new(-angle.sin(), 0.9 * angle.cos(), 0.8).normalize();
@@ -143,35 +150,35 @@ fn sun_at(hour: f32) -> Light {
     Light { name: "sun".to_owned(), kind }
 }
 
-fn level_of(bake: &Bake) -> Result<Level, Box<dyn Error>> {
+fn level_of(bake: &BakeOutput) -> Result<RelightInput, Box<dyn Error>> {
     let precomputed = bake.relight.clone().ok_or("a bake without transport")?;
     let shown = (bake.pages.clone(), bake.settings.solver.content);
-    Ok(Level::new(bake.scene.clone(), bake.world.clone(), &bake.layout, precomputed, shown, &Unmonitored)?)
+    Ok(RelightInput::new(bake.scene.clone(), bake.world.clone(), &bake.layout, precomputed, shown, &Unmonitored)?)
 }
 
-fn report_light(what: &str, relighter: &mut Relighter, base: &Bake, truths: &[Bake; HALVES]) {
-    let [first, rest] = [0, UpdateSettings::default().sweeps].map(|sweeps| {
+fn report_light(what: &str, relighter: &mut Relighter, base: &BakeOutput, truths: &[BakeOutput; HALVES]) {
+    let [first, rest] = [0, UpdateSettings::default().bounces].map(|sweeps| {
         let pages = settled(relighter, base, sweeps);
         off(base, &pages, truths, |_| true)
     });
     println!("| {what} | {first:.1} % | {rest:.1} % |");
 }
 
-/// Pages once nothing changes any more.
-fn settled(relighter: &mut Relighter, bake: &Bake, sweeps: u32) -> Vec<Vec<Vec3>> {
-    let settings = UpdateSettings { sweeps, ..UpdateSettings::default() };
+/// Returns the pages once the light has settled.
+fn settled(relighter: &mut Relighter, bake: &BakeOutput, sweeps: u32) -> Vec<Vec<Vec3>> {
+    let settings = UpdateSettings { bounces: sweeps, ..UpdateSettings::default() };
     timed("until it is settled", || while !relighter.update(&settings).is_settled() {});
     (0..bake.pages.len()).map(|page| relighter.page(page).to_vec()).collect()
 }
 
-/// Per cent that the luminance of texels is off two bakes that share no random number, over its root mean square.
-fn off(base: &Bake, pages: &[Vec<Vec3>], truths: &[Bake; HALVES], counts: impl Fn(Vec3) -> bool) -> f64 {
+/// Returns the RMS error of luminance in per cent of its RMS. The two reference bakes share no random numbers.
+fn off(base: &BakeOutput, pages: &[Vec<Vec3>], truths: &[BakeOutput; HALVES], counts: impl Fn(Vec3) -> bool) -> f64 {
     let receivers = base.relight.iter().flat_map(|relight| {
         let receivers = &relight.receivers;
-        receivers.texel.iter().zip(&receivers.centre)
+        receivers.texel.iter().zip(&receivers.center)
     });
     let (mut difference, mut square) = (0.0, 0.0);
-    for (texel, _) in receivers.filter(|(_, centre)| counts(**centre)) {
+    for (texel, _) in receivers.filter(|(_, center)| counts(**center)) {
         let page = texel.page as usize;
         let index = truths[0].pages[page].index(u32::from(texel.x), u32::from(texel.y));
         if truths[0].pages[page].validity[index] > 0.5 {

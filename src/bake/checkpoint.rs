@@ -1,53 +1,55 @@
-//! What survives a killed bake: the solver's partial sums, in the output folder.
+//! Checkpoints of a bake in its output folder, so that a killed bake can go on.
 //!
-//! A checkpoint is written to a temporary file, synced, and renamed over the last one, which is kept as a second
-//! generation. Whatever moment a bake dies at, one whole generation remains.
+//! A checkpoint holds the solver's state. It is written to a temporary file, synced, and renamed over the last one. The
+//! checkpoint before is kept as a second generation, so that one complete generation survives a crash at any moment.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::BakeSettings;
-use crate::input::{self, open_regular};
-use crate::output::{InTheWay, Overwrite, sync_folder, write_temporary};
+use crate::input::open_regular;
+use crate::output::{InTheWay, Overwrite, Patience, WriteError, rename, sync_folder, write_temporary};
 use crate::scene;
 
 const MAGIC: &[u8; 8] = b"RADBAKE1";
 const HEADER_BYTES: usize = 8 + 32 + 32;
-/// Where the payload's digest stands.
+/// Offset of the payload's digest in the file, bytes.
 const DIGEST_START: u64 = 8 + 32;
 
-/// A digest of all that a bake's bytes depend on: the scene, the settings, the version of this crate.
+/// Digest of all inputs that a bake's bytes depend on: the scene, the settings, the version of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputsHash([u8; 32]);
 
 impl InputsHash {
-    /// Digests a bake's inputs: the scene's content hash and the settings. Settings that only say when to stop looking
-    /// at the clock do not count.
+    /// Digests a bake's inputs: the scene's content hash and the settings. The time limit does not count.
     pub fn new(scene: scene::Hash, settings: &BakeSettings) -> Self {
         let mut settings = *settings;
         settings.solver.time_seconds = None;
         let mut hasher = blake3::Hasher::new();
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-        // Debug text tells every number exactly, and nothing but this build reads the digest.
+        // The debug text of a float is exact, and only the same build reads the digest.
         hasher.update(format!("{settings:?}").as_bytes());
         hasher.update(&scene.0);
         Self(*hasher.finalize().as_bytes())
     }
 }
 
-/// Why a checkpoint cannot be used.
+/// Error of a checkpoint that cannot be written, read, or used.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// It could not be written or read.
-    #[error("cannot use the checkpoint {}: {source}; make room, or bake without --resume", path.display())]
-    Io {
+    /// The checkpoint cannot be written or removed.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The checkpoint cannot be read.
+    #[error("cannot read the checkpoint {}: {source}; bake without --resume", path.display())]
+    Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It belongs to another bake.
+    /// The checkpoint belongs to another bake.
     #[error(
         "the checkpoint {} is of another scene or other settings; give the same ones again, or bake without --resume",
         path.display()
@@ -56,7 +58,19 @@ pub enum CheckpointError {
         /// The file.
         path: PathBuf,
     },
-    /// Neither generation is whole.
+    /// The checkpoint does not fit into memory.
+    #[error(
+        "the checkpoint {} is larger than the {allowed_mib} MiB of memory that the bake may use; go on where there is more, \
+         or bake without --resume",
+        path.display()
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The memory that the bake may use, MiB.
+        allowed_mib: u64,
+    },
+    /// Neither generation is complete.
     #[error("the checkpoint {} is damaged; bake without --resume", path.display())]
     Damaged {
         /// The file.
@@ -64,7 +78,7 @@ pub enum CheckpointError {
     },
 }
 
-/// The checkpoint of one output folder, in two generations.
+/// Checkpoints of one output folder, in two generations.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
     folder: PathBuf,
@@ -73,7 +87,7 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// The checkpoints in a folder, whether there are any or not.
+    /// Returns the checkpoints of a folder, which need not have any.
     pub fn in_folder(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -82,33 +96,33 @@ impl Checkpoints {
         }
     }
 
-    /// Whether new ones may take the place of what is there.
+    /// Checks that new checkpoints may replace the files that are there.
     ///
     /// # Errors
-    /// Names the file that is no checkpoint, or a damaged one.
+    /// Names the file that is not a checkpoint, or is a damaged one.
     pub(super) fn check_place(&self, overwrite: Overwrite) -> Result<(), InTheWay> {
         let generations = [&self.newest, &self.previous];
-        // Where one generation is whole, the other may be damaged: it is one, too.
+        // A damaged file counts as a checkpoint if the other generation is complete.
         let has_whole = generations.iter().any(|path| is_checkpoint(path).is_ok_and(|is_whole| is_whole));
         let is_own = |path: &Path| has_whole && is_checkpoint(path).is_ok();
         generations.into_iter().try_for_each(|path| InTheWay::check(path, overwrite, is_own))
     }
 
-    /// True when there is something to resume from.
+    /// Returns true if there is a checkpoint to resume from.
     pub fn exist(&self) -> bool {
         self.newest.exists() || self.previous.exists()
     }
 
-    /// Keeps what `payload` writes as the newest generation.
+    /// Saves the bytes that `payload` writes as the newest generation.
     ///
     /// # Errors
-    /// When the folder cannot be written; the older generations are still there then.
+    /// When the folder cannot be written. The older generations are kept in that case.
     pub fn save(
         &self,
         inputs: InputsHash,
         payload: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CheckpointError> {
-        self.write(inputs, payload).map_err(|source| CheckpointError::Io { path: self.newest.clone(), source })
+        Ok(self.write(inputs, payload).map_err(WriteError::of(&self.newest))?)
     }
 
     fn write(&self, inputs: InputsHash, payload: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -122,39 +136,39 @@ impl Checkpoints {
             file.seek(SeekFrom::Start(DIGEST_START))?;
             file.write_all(digest.as_bytes())
         })?;
+        let patience = Patience::begin();
         if self.newest.exists() {
-            fs::rename(&self.newest, &self.previous)?;
+            patience.retry(|| fs::rename(&self.newest, &self.previous))?;
         }
-        temporary.persist(&self.newest)?;
+        rename(temporary, &self.newest, &patience)?;
         sync_folder(&self.folder)
     }
 
-    /// The newest whole payload; `None` when there is no checkpoint.
+    /// Returns the newest complete payload of at most `most` bytes; `None` when there is no checkpoint.
     ///
     /// # Errors
-    /// When there is one but it is of another bake, damaged, or cannot be read.
-    pub fn load(&self, inputs: InputsHash) -> Result<Option<Vec<u8>>, CheckpointError> {
+    /// When the checkpoint is of another bake, damaged, too large, or cannot be read.
+    pub fn load(&self, inputs: InputsHash, most: u64) -> Result<Option<CheckpointPayload>, CheckpointError> {
         let mut refusal = None;
         for path in [&self.newest, &self.previous] {
-            match read(path, inputs) {
+            match CheckpointPayload::open(path, inputs, most) {
                 Ok(payload) => return Ok(Some(payload)),
-                Err(CheckpointError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(CheckpointError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => refusal = refusal.or(Some(error)),
             }
         }
         refusal.map_or(Ok(None), Err)
     }
 
-    /// Removes all generations: the bake is done, or starts anew.
+    /// Removes all generations, once the bake is done or starts anew.
     ///
     /// # Errors
-    /// When a file is there and cannot be removed.
+    /// When a file exists and cannot be removed.
     pub fn remove(&self) -> Result<(), CheckpointError> {
+        let patience = Patience::begin();
         for path in [&self.newest, &self.previous] {
-            match fs::remove_file(path) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(CheckpointError::Io { path: path.clone(), source });
-                }
+            match patience.retry(|| fs::remove_file(path)) {
+                Err(fault) if fault.kind() != io::ErrorKind::NotFound => return Err(WriteError::of(path)(fault).into()),
                 _ => {}
             }
         }
@@ -162,23 +176,72 @@ impl Checkpoints {
     }
 }
 
-fn read(path: &Path, inputs: InputsHash) -> Result<Vec<u8>, CheckpointError> {
-    let mut bytes =
-        input::read(path, u64::MAX).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
-    if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
-        return Err(CheckpointError::Damaged { path: path.to_owned() });
-    }
-    let payload = bytes.split_off(HEADER_BYTES);
-    if bytes[40..] != *blake3::hash(&payload).as_bytes() {
-        return Err(CheckpointError::Damaged { path: path.to_owned() });
-    }
-    if bytes[8..40] != inputs.0 {
-        return Err(CheckpointError::OtherInputs { path: path.to_owned() });
-    }
-    Ok(payload)
+/// Reader of a checkpoint's bytes after its header. The payload may be as large as the rest of the bake's memory.
+#[derive(Debug)]
+pub struct CheckpointPayload {
+    file: BufReader<File>,
+    /// Length of the payload, bytes.
+    pub bytes: u64,
 }
 
-/// Digests what passes through.
+impl CheckpointPayload {
+    fn open(path: &Path, inputs: InputsHash, most: u64) -> Result<Self, CheckpointError> {
+        let path = || path.to_owned();
+        let refusal = |source: io::Error| match source.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => CheckpointError::Damaged { path: path() },
+            _ => CheckpointError::Read { path: path(), source },
+        };
+        let mut file = open_regular(&path()).map_err(refusal)?;
+        let header = Header::read(&mut file).map_err(refusal)?;
+        if header.inputs != inputs.0 {
+            return Err(CheckpointError::OtherInputs { path: path() });
+        }
+        let bytes = file.metadata().map_err(refusal)?.len().saturating_sub(HEADER_BYTES as u64);
+        if bytes > most {
+            return Err(CheckpointError::TooLarge { path: path(), allowed_mib: most >> 20 });
+        }
+        if !header.is_of(&mut file).map_err(refusal)? {
+            return Err(CheckpointError::Damaged { path: path() });
+        }
+        file.seek(SeekFrom::Start(HEADER_BYTES as u64)).map_err(refusal)?;
+        Ok(Self { file: BufReader::new(file), bytes })
+    }
+}
+
+impl Read for CheckpointPayload {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.file.read(bytes)
+    }
+}
+
+/// Header of a checkpoint file, after the magic bytes.
+#[derive(Default)]
+struct Header {
+    inputs: [u8; 32],
+    digest: [u8; 32],
+}
+
+impl Header {
+    fn read(file: &mut File) -> io::Result<Self> {
+        let (mut magic, mut header) = ([0; MAGIC.len()], Self::default());
+        file.read_exact(&mut magic)?;
+        if magic != *MAGIC {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        file.read_exact(&mut header.inputs)?;
+        file.read_exact(&mut header.digest)?;
+        Ok(header)
+    }
+
+    /// Reads the payload to its end and returns true if the digest fits it.
+    fn is_of(&self, payload: &mut File) -> io::Result<bool> {
+        let mut hasher = blake3::Hasher::new();
+        io::copy(payload, &mut hasher)?;
+        Ok(self.digest == *hasher.finalize().as_bytes())
+    }
+}
+
+/// Writer that digests the bytes that pass through it.
 struct Digested<'a> {
     out: &'a mut File,
     hasher: blake3::Hasher,
@@ -196,17 +259,10 @@ impl Write for Digested<'_> {
     }
 }
 
-/// Whether the digest of a checkpoint, of whatever bake, fits its payload; an error for any other file.
+/// Returns true if the payload of a checkpoint, of any bake, fits its digest. Other files are an error.
 fn is_checkpoint(path: &Path) -> io::Result<bool> {
     let mut file = open_regular(path)?;
-    let mut header = [0; HEADER_BYTES];
-    file.read_exact(&mut header)?;
-    if header[..8] != *MAGIC {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let mut hasher = blake3::Hasher::new();
-    io::copy(&mut file, &mut hasher)?;
-    Ok(header[DIGEST_START as usize..] == *hasher.finalize().as_bytes())
+    Header::read(&mut file)?.is_of(&mut file)
 }
 
 #[cfg(test)]
@@ -220,14 +276,22 @@ mod tests {
         checkpoints.save(INPUTS, |out| out.write_all(payload)).unwrap();
     }
 
+    fn load(checkpoints: &Checkpoints) -> Option<Vec<u8>> {
+        let mut payload = checkpoints.load(INPUTS, 100).unwrap()?;
+        let mut bytes = Vec::new();
+        payload.read_to_end(&mut bytes).unwrap();
+        assert_eq!(payload.bytes, bytes.len() as u64);
+        Some(bytes)
+    }
+
     #[test]
     fn the_newest_checkpoint_comes_back() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::in_folder(folder.path());
-        assert_eq!(checkpoints.load(INPUTS).unwrap(), None);
+        assert_eq!(load(&checkpoints), None);
         save(&checkpoints, b"first");
         save(&checkpoints, b"second");
-        assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"second".as_slice()));
+        assert_eq!(load(&checkpoints).as_deref(), Some(b"second".as_slice()));
         checkpoints.remove().unwrap();
         assert!(!checkpoints.exist());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -241,9 +305,9 @@ mod tests {
         save(&checkpoints, b"second");
         let whole = fs::read(&checkpoints.newest).unwrap();
         fs::write(&checkpoints.newest, &whole[..whole.len() - 1]).unwrap();
-        assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"first".as_slice()));
+        assert_eq!(load(&checkpoints).as_deref(), Some(b"first".as_slice()));
         fs::remove_file(&checkpoints.newest).unwrap();
-        assert_eq!(checkpoints.load(INPUTS).unwrap().as_deref(), Some(b"first".as_slice()));
+        assert_eq!(load(&checkpoints).as_deref(), Some(b"first".as_slice()));
     }
 
     #[test]
@@ -251,7 +315,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::in_folder(folder.path());
         save(&checkpoints, b"sums");
-        let refusal = checkpoints.load(InputsHash([8; 32])).unwrap_err();
+        let refusal = checkpoints.load(InputsHash([8; 32]), 100).unwrap_err();
         assert!(matches!(refusal, CheckpointError::OtherInputs { .. }), "{refusal}");
     }
 
@@ -275,8 +339,17 @@ mod tests {
         save(&checkpoints, b"sums");
         for content in [b"".as_slice(), b"RADBAKE1", &[0; 100]] {
             fs::write(&checkpoints.newest, content).unwrap();
-            assert!(matches!(checkpoints.load(INPUTS), Err(CheckpointError::Damaged { .. })));
+            assert!(matches!(checkpoints.load(INPUTS, 100), Err(CheckpointError::Damaged { .. })));
         }
+    }
+
+    #[test]
+    fn a_checkpoint_beyond_the_memory_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path());
+        save(&checkpoints, &[1; 101]);
+        assert!(matches!(checkpoints.load(INPUTS, 100), Err(CheckpointError::TooLarge { .. })));
+        assert!(checkpoints.load(INPUTS, 101).is_ok());
     }
 
     #[test]

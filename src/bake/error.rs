@@ -1,4 +1,4 @@
-//! Why a bake ended without pages.
+//! Errors of bakes.
 
 use super::{CheckpointError, FolderError};
 use crate::lightmap::LayoutError;
@@ -6,129 +6,152 @@ use crate::lightmap::files::LevelError;
 use crate::output::{InTheWay, WriteError};
 use crate::partition::PartitionError;
 use crate::progress::Cancelled;
-use crate::radiosity::{PartialError, SolveError};
+use crate::radiosity::{SolveError, SolverCheckpointError, StepError};
 
-/// Why a bake ended without pages. The text names the thing and the remedy.
+/// Error that ended a bake without pages. The message names the cause and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BakeError {
-    /// It was asked to stop.
+    /// The bake was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// A setting means nothing.
+    /// A setting has an invalid value.
     #[error("the {name} must be {wanted}, not {value}")]
     Setting {
-        /// Which setting.
+        /// Name of the setting.
         name: &'static str,
-        /// What it was.
+        /// Value of the setting.
         value: f32,
-        /// What it may be.
+        /// Description of valid values.
         wanted: &'static str,
     },
-    /// The scene cannot be cut into such subscenes.
+    /// The partition into subscenes is invalid.
     #[error(transparent)]
     Subscenes(#[from] PartitionError),
-    /// Subscenes were asked for with a method that knows none.
+    /// Subscenes were requested with a method other than progressive refinement.
     #[error("only the progressive method works subscene by subscene: ask for it, or for no subscenes")]
     SubscenesOfOtherMethod,
-    /// The scene has nothing that receives light.
+    /// The scene has no surface that receives light.
     #[error("the scene has no surface to bake: {why}")]
     NothingToBake {
-        /// The roles of the surfaces that it has, and the remedy.
+        /// Roles of the surfaces in the scene, and the remedy.
         why: String,
     },
-    /// It would need more memory than it may use.
+    /// The bake needs more memory than allowed. A lower density would fit.
     #[error(
         "the bake would need about {needed_mib:.0} MiB for {elements:.0} elements ({area:.0} m2 at {density} texels \
-         per metre) but may use {allowed_mib:.0} MiB: lower the density (--density) to {fitting_density} or allow more \
+         per meter) but may use {allowed_mib:.0} MiB: lower the density (--density) to {fitting_density} or allow more \
          memory (--memory)"
     )]
     TooMuchMemory {
-        /// Elements that it would have.
+        /// Number of elements.
         elements: f64,
-        /// Square metres of surface.
+        /// Area of the surfaces, square meters.
         area: f64,
-        /// Texels per metre.
+        /// Texels per meter.
         density: f32,
-        /// What it would need at least, MiB.
+        /// Least memory that the bake needs, MiB.
         needed_mib: f64,
-        /// What it may use, MiB.
+        /// Memory that the bake may use, MiB.
         allowed_mib: f64,
-        /// Texels per metre that would fit.
+        /// Texels per meter that would fit.
         fitting_density: f64,
     },
-    /// It would need more memory than it may use at whatever density.
+    /// The bake needs more memory than allowed at any density.
     #[error(
         "the bake would need about {needed_mib:.0} MiB for {elements:.0} elements and may use {allowed_mib:.0} MiB, which \
          is too little at any density: allow more memory (--memory)"
     )]
     TooLittleMemory {
-        /// Elements that it would have.
+        /// Number of elements.
         elements: f64,
-        /// What it would need at least, MiB.
+        /// Least memory that the bake needs, MiB.
         needed_mib: f64,
-        /// What it may use, MiB.
+        /// Memory that the bake may use, MiB.
         allowed_mib: f64,
     },
-    /// Progressive refinement of the whole scene at once would need more memory than it may use.
+    /// Progressive refinement without subscenes needs more memory than allowed. A number of subscenes would fit.
     #[error(
         "the progressive method would need about {needed_mib:.0} MiB for {elements:.0} elements at once but may use \
          {allowed_mib:.0} MiB: work on parts of the scene (--subscenes {subscenes}), lower the density (--density) or allow \
          more memory (--memory)"
     )]
     WholeTooLarge {
-        /// Elements that it would have.
+        /// Number of elements.
         elements: f64,
-        /// What it would need at least, MiB.
+        /// Least memory that the bake needs, MiB.
         needed_mib: f64,
-        /// What it may use, MiB.
+        /// Memory that the bake may use, MiB.
         allowed_mib: f64,
-        /// A number of subscenes that would fit.
+        /// Number of subscenes that would fit.
         subscenes: u32,
     },
-    /// So many subscenes would need more memory than it may use.
+    /// The requested number of subscenes needs more memory than allowed. Fewer would fit.
     #[error(
         "{asked} subscenes would need about {needed_mib:.0} MiB but may use {allowed_mib:.0} MiB: ask for fewer \
          (--subscenes {fitting}) or allow more memory (--memory)"
     )]
     TooManySubscenes {
-        /// How many were asked for.
+        /// Requested number of subscenes.
         asked: u32,
-        /// What they would need at least, MiB.
+        /// Least memory that the bake needs, MiB.
         needed_mib: f64,
-        /// What they may use, MiB.
+        /// Memory that the bake may use, MiB.
         allowed_mib: f64,
-        /// A number of subscenes that would fit.
+        /// Number of subscenes that would fit.
         fitting: u32,
     },
-    /// There is nothing to divide into patches.
+    /// The requested error needs more stored hits than the machine's memory can hold.
+    #[error(
+        "the error that was asked for takes {mib} MiB for the hits of rays, more than is left of the machine's memory: ask \
+         for a larger error (--error), lower the density (--density), or say how much memory to use (--memory), so that \
+         fewer hits are stored"
+    )]
+    HitsBeyondMemory {
+        /// Memory of the hits, MiB.
+        mib: u64,
+    },
+    /// The level has no elements to group into patches.
     #[error(
         "the level has no texels that could follow its lights: raise the density (--density) or bake it without --relight"
     )]
     NothingToRelight,
-    /// There cannot be as many patches as were asked for.
+    /// More patches were requested than the level has elements.
     #[error(
         "{asked} patches for relighting are more than the {elements} elements of the level: ask for at most that (--relight) \
          or raise the density (--density)"
     )]
     TooManyPatches {
-        /// How many were asked for.
+        /// Requested number of patches.
         asked: u32,
-        /// How many elements there are.
+        /// Number of elements.
         elements: usize,
     },
-    /// The transport between so many patches does not fit into memory.
+    /// The transport between the requested number of patches does not fit into memory.
     #[error(
-        "{asked} patches for relighting do not fit into half of {allowed_mib} MiB: ask for at most {fitting} (--relight) or \
-         allow more memory (--memory)"
+        "{asked} patches for relighting need about {needed_mib:.0} MiB but may use {allowed_mib} MiB: ask for at most \
+         {fitting} (--relight) or allow more memory (--memory)"
     )]
     PatchesBeyondMemory {
-        /// How many were asked for.
+        /// Requested number of patches.
         asked: u32,
-        /// The memory that the bake may use, MiB.
+        /// Least memory that the patches need, MiB.
+        needed_mib: f64,
+        /// Memory that the bake may use, MiB.
         allowed_mib: u32,
-        /// How many would fit.
-        fitting: usize,
+        /// Number of patches that would fit.
+        fitting: u32,
+    },
+    /// The transport of the elements does not fit into memory with any number of patches.
+    #[error(
+        "relighting would need about {needed_mib:.0} MiB at least but may use {allowed_mib} MiB: lower the density (--density), \
+         allow more memory (--memory), or bake without --relight"
+    )]
+    RelightBeyondMemory {
+        /// Memory that one patch needs, MiB.
+        needed_mib: f64,
+        /// Memory that the bake may use, MiB.
+        allowed_mib: u32,
     },
     /// The surfaces cannot be laid out on pages.
     #[error(transparent)]
@@ -145,27 +168,52 @@ pub enum BakeError {
     /// The report cannot be written.
     #[error(transparent)]
     File(#[from] WriteError),
-    /// A file or folder stands where the report would be written, and no bake wrote it.
+    /// The report would replace a file or folder that no bake wrote.
     #[error(transparent)]
     InTheWay(#[from] InTheWay),
-    /// What the checkpoint holds is no solution half-way.
+    /// The checkpoint's payload is not a valid solver state.
     #[error(transparent)]
-    Partial(#[from] PartialError),
-    /// The checkpoint that was resumed from is of other elements.
+    SolverCheckpoint(#[from] SolverCheckpointError),
+    /// The checkpoint belongs to other elements.
     #[error("the checkpoint is of another scene or other settings; bake without --resume")]
     OtherInputs,
-    /// What the solver ran on has failed.
+    /// The device that the solver ran on failed.
     #[error("{0}")]
     Device(String),
-    /// A stage made numbers that are not finite. Nothing of them is written.
+    /// The time limit passed before the solver began.
+    #[error(
+        "the time limit of {limit} s was over in stage '{stage}', before any light was found: allow more (--time), or lower \
+         the density (--density)"
+    )]
+    TimeOverBeforeLight {
+        /// Time limit, seconds.
+        limit: f32,
+        /// Name of the running stage.
+        stage: &'static str,
+    },
+    /// The time limit passed before all elements had light.
+    #[error(
+        "the time limit of {limit} s is too short: it was over with {done:.0} % of the first light, so that texels would be \
+         black; allow {} (--time), or lower the density (--density)",
+        .needed.map_or_else(|| "much more".to_owned(), |seconds| format!("about {seconds} s"))
+    )]
+    TimeTooShort {
+        /// Time limit, seconds.
+        limit: f32,
+        /// Finished part of the first pass, percent.
+        done: f32,
+        /// Time limit that would be enough, seconds; `None` if too little was done to tell.
+        needed: Option<f32>,
+    },
+    /// A stage computed values that are not finite. No file is written.
     #[error(
         "{what} of {of} is not a finite number: look for triangles without width, absurd sizes and absurd brightness there, \
          or leave the object out (radiosity_role = excluded); if it looks sound, this is a fault of the program"
     )]
     NotFinite {
-        /// What is not finite.
+        /// Name of the value that is not finite.
         what: &'static str,
-        /// The surface or place that it belongs to.
+        /// Name of the surface or place with the value.
         of: String,
     },
 }
@@ -179,13 +227,26 @@ impl From<LayoutError> for BakeError {
     }
 }
 
-impl From<SolveError> for BakeError {
-    fn from(error: SolveError) -> Self {
+impl From<StepError> for BakeError {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            StepError::CutShort { .. } => Self::Cancelled(Cancelled),
+            StepError::Device(reason) => Self::Device(reason),
+        }
+    }
+}
+
+impl BakeError {
+    /// Converts a solver's error. `too_short` makes the error of a time limit from the finished part of the first pass.
+    pub(super) fn of_solver(error: SolveError, too_short: impl FnOnce(f32) -> Self) -> Self {
         match error {
             SolveError::Cancelled(cancelled) => Self::Cancelled(cancelled),
             SolveError::OtherInputs => Self::OtherInputs,
+            SolveError::TooLittleTime { done } => too_short(done),
             SolveError::Subscenes(error) => Self::Subscenes(error),
             SolveError::Device(reason) => Self::Device(reason),
+            SolveError::HitsBeyondMemory { bytes } => Self::HitsBeyondMemory { mib: bytes.div_ceil(1 << 20) },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every stage ends in finite numbers, or the bake ends with a sentence that names the surface.
+//! Checks that every stage of a bake ends in finite numbers. Errors name the surface.
 
 use core::ops::Range;
 
@@ -11,29 +11,29 @@ use crate::lightmap::{ElementId, Elements, Layout, Page, Voxels};
 use crate::radiosity::Solution;
 use crate::scene::Scene;
 
-/// Looks at what stages of a bake made of a scene.
+/// Checks of the results of a bake's stages.
 pub(super) struct Finite<'a> {
     pub scene: &'a Scene,
     pub elements: &'a Elements,
 }
 
 impl Finite<'_> {
-    /// Looks at all that elements are made of. Areas of infinite size are as wrong as those that are no number.
+    /// Checks all properties of the elements. An infinite area is as wrong as NaN.
     ///
     /// # Errors
     /// Names the first surface with a number that is not finite.
     pub fn elements(&self) -> Result<(), BakeError> {
-        let Elements { centre, geometric_normal, shading_normal, area, reflectance, emission, .. } = self.elements;
+        let Elements { center, geometric_normal, shading_normal, area, reflectance, emission, .. } = self.elements;
         let is_area = |area: &f32| area.is_finite() && *area >= 0.0;
         self.check("the area of a texel", area, is_area)?;
-        self.check("the center of a texel", centre, is_finite)?;
+        self.check("the center of a texel", center, is_finite)?;
         self.check("the normal of a texel", geometric_normal, is_finite)?;
         self.check("the shading normal of a texel", shading_normal, is_finite)?;
         self.check("the reflectance of a texel", reflectance, is_finite)?;
         self.check("the emission of a texel", emission, is_finite)
     }
 
-    /// Looks at the light that a solver found.
+    /// Checks the light that a solver found.
     ///
     /// # Errors
     /// Names the first surface with light that is not finite.
@@ -44,13 +44,13 @@ impl Finite<'_> {
             self.check("the light of a texel", half, is_finite)?;
         }
         self.check("the open part of a texel", &solution.visible_fraction, |part| part.is_finite())?;
-        if !solution.error_estimate.is_finite() {
+        if ![solution.error_estimate, solution.error_of_mean].iter().all(|error| error.is_finite()) {
             return Err(BakeError::NotFinite { what: "the estimated error", of: "the whole scene".to_owned() });
         }
         Ok(())
     }
 
-    /// Looks at the pages that will be written.
+    /// Checks the pages that will be written.
     ///
     /// # Errors
     /// Names the surface whose rectangle holds a texel that is not finite.
@@ -91,7 +91,7 @@ impl Finite<'_> {
     }
 }
 
-/// Looks at the light of an irradiance volume.
+/// Checks the light of an irradiance volume.
 ///
 /// # Errors
 /// Names the place of the first voxel whose light is not finite.
@@ -110,18 +110,18 @@ fn is_finite(value: &Vec3) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::radiosity::test_scene::{TestScene, grey};
+    use crate::radiosity::test_scene::{TestScene, gray};
 
     #[test]
     fn a_number_that_is_not_finite_ends_a_bake_with_the_name_of_its_surface() {
         let mut test = TestScene::default();
-        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
-        test.quad(Vec3::Y, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], gray(0.5));
+        test.quad(Vec3::Y, Vec3::Z, Vec3::X, [2; 2], gray(0.5));
         let mut elements = test.elements();
-        let look = |elements: &Elements| Finite { scene: &test.scene, elements }.elements();
-        look(&elements).unwrap();
+        let check = |elements: &Elements| Finite { scene: &test.scene, elements }.elements();
+        check(&elements).unwrap();
         elements.area[5] = f32::INFINITY;
-        let refusal = look(&elements).unwrap_err().to_string();
+        let refusal = check(&elements).unwrap_err().to_string();
         assert!(refusal.starts_with("the area of a texel of surface '1' is not a finite number"), "{refusal}");
 
         let finite = Finite { scene: &test.scene, elements: &elements };

@@ -1,4 +1,4 @@
-//! The folder that a bake writes into: one bake at a time, nothing that is somebody else's, and the checkpoint in it.
+//! Output folder of a bake: one bake at a time, no foreign files replaced, checkpoints inside.
 
 use std::fs;
 use std::io;
@@ -6,66 +6,68 @@ use std::path::{Path, PathBuf};
 
 use super::checkpoint::Checkpoints;
 use super::lock::{Lock, LockError};
-use super::{Bake, BakeError, Report};
+use super::{BakeError, BakeOutput, Report};
 use crate::lightmap::files::{Level, LevelError};
 use crate::output::{InTheWay, Overwrite, WriteError, check_place};
+use crate::portable::check_name;
 
-/// Why an output folder cannot be used.
+/// Error of an output folder that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// It cannot be created or written into.
+    /// The folder cannot be created or written into.
     #[error("cannot write into {}: {source}; choose another folder or make room", path.display())]
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The report cannot be written into it.
+    /// The report cannot be written into the folder.
     #[error(transparent)]
     Report(#[from] WriteError),
-    /// A file is in the way that no bake wrote.
+    /// A file that no bake wrote is in the way.
     #[error(transparent)]
     InTheWay(#[from] InTheWay),
-    /// The level that it holds cannot be replaced.
+    /// The level in the folder cannot be replaced.
     #[error(transparent)]
     Level(#[from] LevelError),
-    /// Another bake is at work in it.
+    /// Another bake is using the folder.
     #[error("{} is being written by another bake (process {process}); wait for it or choose another folder", path.display())]
     InUse {
         /// The folder.
         path: PathBuf,
-        /// The process that holds it, as far as it said.
+        /// Identifier of the process that holds the folder, or `unknown`.
         process: String,
     },
 }
 
-/// An output folder, held against other bakes until dropped.
+/// Output folder that is locked against other bakes until dropped.
 #[derive(Debug)]
 pub struct OutputFolder {
     path: PathBuf,
     overwrite: Overwrite,
     created: bool,
-    /// Dropped before the folder is removed.
+    /// Lock of the folder, dropped before the folder is removed.
     lock: Option<Lock>,
 }
 
 impl OutputFolder {
-    /// Creates the folder where needed and takes it. A level that is there will be replaced.
+    /// Creates the folder if needed and locks it. A level in the folder will be replaced.
     ///
     /// # Errors
-    /// When it cannot be written into, another bake holds it, or a file is in the way that no bake wrote.
+    /// When the folder cannot be written into, another bake holds it, or a file that no bake wrote is in the way.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, FolderError> {
         Self::open_over(path, Overwrite::Own)
     }
 
-    /// Takes a folder as [`open`](Self::open) does, to write in place of all that `overwrite` names.
+    /// Opens a folder as [`open`](Self::open) does, and replaces all files that `overwrite` allows.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_over(path: impl Into<PathBuf>, overwrite: Overwrite) -> Result<Self, FolderError> {
         let path = path.into();
         let unwritable = |path: &Path, source| FolderError::Unwritable { path: path.to_owned(), source };
+        check_name(&path).map_err(|fault| unwritable(&path, fault))?;
         let mut folder = Self { created: !path.exists(), path, overwrite, lock: None };
         let path = &folder.path;
         fs::create_dir_all(path).map_err(|fault| unwritable(path, fault))?;
@@ -74,7 +76,7 @@ impl OutputFolder {
             LockError::InTheWay(fault) => fault.into(),
             LockError::Io(lock, fault) => unwritable(&lock, fault),
         })?);
-        // Found out now rather than when all else is written.
+        // Checked early, so that a long bake does not fail at its end.
         let report = path.join(Report::FILE);
         InTheWay::check(&report, overwrite, Report::is_at)?;
         Level::prepare(path, overwrite)?;
@@ -83,21 +85,21 @@ impl OutputFolder {
         Ok(folder)
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The checkpoints of the bake in this folder.
+    /// Returns the checkpoints of the bake in this folder.
     pub fn checkpoints(&self) -> Checkpoints {
         Checkpoints::in_folder(&self.path)
     }
 
-    /// Writes a bake into it; see [`Bake::write`].
+    /// Writes a bake into the folder, and returns the level; see [`BakeOutput::write_over`].
     ///
     /// # Errors
-    /// As [`Bake::write`].
-    pub fn write(&self, bake: &mut Bake) -> Result<(), BakeError> {
+    /// The errors of [`BakeOutput::write`].
+    pub fn write(&self, bake: &mut BakeOutput) -> Result<Level, BakeError> {
         bake.write_over(&self.path, self.overwrite)
     }
 }
@@ -106,7 +108,7 @@ impl Drop for OutputFolder {
     fn drop(&mut self) {
         self.lock = None;
         if self.created {
-            // Only an empty folder goes: a bake that failed early leaves nothing behind.
+            // Removes only an empty folder, so that a bake that failed early leaves nothing behind.
             let _ = fs::remove_dir(&self.path);
         }
     }
@@ -159,6 +161,16 @@ mod tests {
         let path = parent.path().join("out");
         drop(OutputFolder::open(&path).unwrap());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_of_a_name_that_windows_changes_is_refused_and_not_made() {
+        let parent = tempfile::tempdir().unwrap();
+        for name in ["con", "trail. "] {
+            let refusal = OutputFolder::open(parent.path().join(name)).unwrap_err().to_string();
+            assert!(refusal.contains(name) && refusal.contains("another name"), "{refusal}");
+        }
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,85 +1,87 @@
 //! A bake from scene to pages.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use super::checkpoint_writer::{CheckpointWriter, Foresight, Rehearsal, SolveWatch};
 use super::finite::{Finite, check_volume};
-use super::keeper::{Keeper, SolveWatch};
-use super::memory::most_patches;
-use super::preview::{Previewer, shown};
+use super::limit::TimeLimit;
+use super::memory::Shares;
+use super::page_maker::PageMaker;
+use super::preview::Previewer;
 use super::stage::StageMonitor;
 use super::{
     BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, RelightReport, Report, Stage,
     peak_memory_bytes,
 };
 use crate::Device;
+use crate::accel::World;
 use crate::geometry::SurfaceId;
-use crate::kdtree::World;
 use crate::lightmap::files::{Level, LevelContent};
-use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels, filter, pages};
-use crate::output::{InTheWay, Overwrite, write_whole};
-use crate::pathtrace::solve_volume;
-use crate::progress::Monitor;
-use crate::radiosity::low_rank::{Precompute, Precomputed};
-use crate::radiosity::{
-    CpuBackend, Partial, Solution, SolveError, SolverSettings, StepError, TransportBackend, solve_with, storable_rays,
-};
+use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels};
+use crate::low_rank::{Precompute, Precomputed};
+use crate::output::{InTheWay, Overwrite, WriteError, write_atomic};
+use crate::pathtrace::{seconds_of_volume, solve_volume};
+use crate::progress::{Cancelled, Monitor, Silent};
+use crate::radiosity::{CpuBackend, HALVES, Solution, SolverCheckpoint, StepError, TransportBackend, solve_with};
 use crate::scene::check::darkness;
-use crate::scene::{self, Problem, Role, Scene, abridged};
+use crate::scene::{self, Problem, Role, Scene, dedup_warnings};
 
-/// What a bake ends in.
+/// Result of a bake.
 #[derive(Clone, Debug)]
-pub struct Bake {
-    /// How it was baked.
+pub struct BakeOutput {
+    /// Settings of the bake.
     pub settings: BakeSettings,
-    /// What was baked.
+    /// Scene that was baked.
     pub scene: Arc<Scene>,
-    /// The tree that answered its rays, for whoever asks more of the scene.
+    /// Acceleration structure that answered the bake's rays, for further queries.
     pub world: Arc<World>,
-    /// Which surface has which rectangle of which page, and the meshes that they are drawn with.
+    /// Rectangle of each surface on the pages, and the unwrapped meshes.
     pub layout: Layout,
-    /// The texels and parts of texels that have light of their own.
+    /// Texels, and parts of texels, that were solved for.
     pub elements: Arc<Elements>,
-    /// The lightmaps.
+    /// Lightmap pages.
     pub pages: Vec<Page>,
-    /// The irradiance volume, if one was asked for.
+    /// Irradiance volume, if one was requested.
     pub volume: Option<Arc<Voxels>>,
-    /// The precomputed transport for lights that change, if one was asked for.
+    /// Precomputed transport for lights that change, if requested.
     pub relight: Option<Arc<Precomputed>>,
-    /// How it went.
+    /// PNG file with a picture of the lit level, if one was [drawn](BakeOutput::draw_preview).
+    pub preview: Option<Vec<u8>>,
+    /// Report of the bake.
     pub report: Report,
 }
 
-/// Bakes a scene that [`repair`](crate::scene::check::repair) has been run on.
+/// Bakes a scene on the processor. The caller must have run [`repair`](crate::scene::check::repair) on the scene.
 ///
 /// # Errors
-/// When a setting means nothing, the scene has nothing to bake or does not fit into memory, or the observer cancels.
-pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) -> Result<Bake, BakeError> {
+/// When a setting is invalid, the scene has nothing to bake or does not fit into memory, or the observer cancels.
+pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) -> Result<BakeOutput, BakeError> {
     run_on(&Device::Cpu, scene, settings, observer)
 }
 
-/// Bakes a scene as [`run`] does, with its rays on some device. Where that fails, the processor does the rest, and the
-/// report says so.
+/// Bakes a scene as [`run`] does, with rays traced on a device. If the device fails, the processor continues, and the
+/// report has a warning.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_on(
     device: &Device,
     scene: Arc<Scene>,
     settings: &BakeSettings,
     observer: &dyn Observer,
-) -> Result<Bake, BakeError> {
+) -> Result<BakeOutput, BakeError> {
     Job::new(settings, device, observer).run(scene, None)
 }
 
-/// Bakes a scene and keeps checkpoints in a folder, going on from the one that is there if `resume` asks for it.
+/// Bakes a scene and saves checkpoints in a folder. Resumes from an existing checkpoint if `resume` is true.
 ///
-/// When the observer cancels, the running pass or shot is finished first and a checkpoint is kept. The caller removes the
-/// checkpoints once the bake has been written.
+/// When the observer cancels, the solver finishes the running pass or shot and saves a checkpoint. The caller removes
+/// the checkpoints after writing the bake.
 ///
 /// # Errors
-/// As [`run`]; also when the checkpoint to resume from belongs to another bake or cannot be read.
+/// The errors of [`run`]; also when the checkpoint to resume from belongs to another bake or cannot be read.
 pub fn run_with_checkpoints(
     scene: Arc<Scene>,
     settings: &BakeSettings,
@@ -87,31 +89,34 @@ pub fn run_with_checkpoints(
     observer: &dyn Observer,
     folder: &OutputFolder,
     resume: bool,
-) -> Result<Bake, BakeError> {
+) -> Result<BakeOutput, BakeError> {
     let mut job = Job::new(settings, device, observer);
-    let keeper = Keeper::new(folder.checkpoints(), InputsHash::new(scene::hash(&scene), settings), resume);
-    if resume && !keeper.has_checkpoint() {
+    let inputs = InputsHash::new(scene::hash(&scene), settings);
+    let checkpoint_writer =
+        CheckpointWriter::new(folder.checkpoints(), inputs, u64::from(settings.max_memory_mib()) << 20, resume);
+    if resume && !checkpoint_writer.has_checkpoint() {
         let folder = folder.path().display();
         job.report.warnings.push(format!("there is no checkpoint in {folder} to resume from: baked from the start"));
     }
-    job.run(scene, Some(&keeper))
+    job.run(scene, Some(&checkpoint_writer))
 }
 
-impl Bake {
-    /// Writes the level and its `report.json` into a folder. A level that was there before is replaced in one step:
-    /// whenever the process ends, the folder holds the old level or the new one.
+impl BakeOutput {
+    /// Writes the level and its `report.json` into a folder. An older level is replaced atomically: at any moment the
+    /// folder holds the old level or the new one.
     ///
     /// # Errors
-    /// When the folder cannot be written, the disk is full, or a file is in the way that no bake wrote.
+    /// When the folder cannot be written, the disk is full, or a file that no bake wrote is in the way.
     pub fn write(&mut self, folder: &Path) -> Result<(), BakeError> {
-        self.write_over(folder, Overwrite::Own)
+        self.write_over(folder, Overwrite::Own).map(drop)
     }
 
-    /// Writes the level as [`write`](Self::write) does, in place of all that `overwrite` names.
+    /// Writes the level as [`write`](Self::write) does, and replaces all files that `overwrite` allows. Returns the level:
+    /// its files may have other names than usual.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_over(&mut self, folder: &Path, overwrite: Overwrite) -> Result<(), BakeError> {
+    /// The errors of [`write`](Self::write).
+    pub fn write_over(&mut self, folder: &Path, overwrite: Overwrite) -> Result<Level, BakeError> {
         let started = Instant::now();
         let report_path = folder.join(Report::FILE);
         InTheWay::check(&report_path, overwrite, Report::is_at)?;
@@ -128,6 +133,7 @@ impl Bake {
             pages: &self.pages,
             volume: self.volume.as_deref(),
             relight: relight.as_deref().map(|bytes| (bytes, relight_error)),
+            preview: self.preview.as_deref(),
         };
         let written = Level::write(folder, content, overwrite)?;
         if written.clamped > 0 {
@@ -135,18 +141,18 @@ impl Bake {
             self.report.warnings.push(format!("{clamped} texels are brighter than textures can hold and were clamped"));
         }
         self.report.add_write_seconds(started.elapsed());
-        match write_whole(&report_path, self.report.sealed().as_bytes()) {
-            // A reader may hold the report before, which fails no bake there; the level does not need it.
-            Err(fault) if cfg!(windows) && report_path.exists() => {
+        match write_atomic(&report_path, self.report.sealed().as_bytes()) {
+            // The level is complete without its report.
+            Err(fault @ WriteError::InTheWay(_)) => {
                 self.report.warnings.push(format!("the report is still that of the bake before: {fault}"));
-                Ok(())
+                Ok(written.level)
             }
-            done => Ok(done?),
+            done => Ok(done.map(|()| written.level)?),
         }
     }
 }
 
-/// Why a scene has nothing to bake, and what to do about it.
+/// Returns the reason why a scene has nothing to bake, and the remedy.
 fn why_nothing(scene: &Scene) -> String {
     let of_role = |role| {
         let surfaces = scene.surfaces.iter().filter(move |surface| surface.role == role);
@@ -178,7 +184,7 @@ fn why_nothing(scene: &Scene) -> String {
     }
 }
 
-/// Names the surfaces that something sees from both sides, though their texels show one.
+/// Returns a problem for surfaces that are seen from both sides although their texels show only one.
 fn shown_from_one_side(scene: &Scene, layout: &Layout, two_sided: impl Fn(SurfaceId) -> bool) -> Vec<Problem> {
     let is_missing = |&id: &SurfaceId| {
         two_sided(id) && layout.placement(id).is_some_and(|placement| !placement.unwrap.is_two_sided())
@@ -192,18 +198,24 @@ struct Job<'a> {
     device: &'a Device,
     observer: &'a dyn Observer,
     started: Instant,
+    limit: Arc<TimeLimit>,
     report: Report,
+    /// Memory budget of each part, known once there are elements.
+    shares: Shares,
 }
 
 impl<'a> Job<'a> {
     fn new(settings: &'a BakeSettings, device: &'a Device, observer: &'a dyn Observer) -> Self {
-        let report = Report { backend: device.name().to_owned(), ..Report::default() };
-        Self { settings, device, observer, started: Instant::now(), report }
+        let report =
+            Report { backend: device.name().to_owned(), memory_mib: settings.max_memory_mib(), ..Report::default() };
+        let started = Instant::now();
+        let limit = Arc::new(TimeLimit::new(observer.began().unwrap_or(started), settings.solver.time_seconds));
+        Self { settings, device, observer, started, limit, report, shares: Shares::default() }
     }
 
-    fn run(mut self, scene: Arc<Scene>, keeper: Option<&Keeper>) -> Result<Bake, BakeError> {
+    fn run(mut self, scene: Arc<Scene>, checkpoint_writer: Option<&CheckpointWriter>) -> Result<BakeOutput, BakeError> {
         self.stage(Stage::Check, |job, _| job.check(&scene))?;
-        let resumed = keeper.map_or(Ok(None), Keeper::resumed)?;
+        let resumed = checkpoint_writer.map_or(Ok(None), CheckpointWriter::resumed)?;
         let world =
             self.stage(Stage::Tree, |job, _| Ok(Arc::new(World::build(scene.clone(), job.settings.tree.preset()))))?;
         let scene = self.stage(Stage::Tree, |_, _| Ok(Arc::new(scene.with_sealed_sides(&*world))))?;
@@ -213,21 +225,26 @@ impl<'a> Job<'a> {
             let estimate = MemoryEstimate::new(&scene, job.settings, two_sided);
             estimate.check(job.settings)?;
             let (layout, warnings) = Layout::build_with_sides(&scene, &job.settings.layout, two_sided, monitor)?;
-            job.warn(abridged(&warnings));
-            job.warn(abridged(&shown_from_one_side(&scene, &layout, two_sided)));
+            job.warn(dedup_warnings(&warnings));
+            job.warn(dedup_warnings(&shown_from_one_side(&scene, &layout, two_sided)));
             Ok((layout, estimate))
         })?;
         let elements = self.stage(Stage::Elements, |job, monitor| {
             let elements = Arc::new(Elements::build(&scene, &layout, &*world, monitor)?);
             Finite { scene: &scene, elements: &elements }.elements()?;
             let estimate = expected.counted(job.settings, &layout, elements.len());
-            estimate.check(job.settings)?;
-            job.report.estimated_memory_bytes = estimate.bytes as u64;
+            check_patches(job.settings, elements.len())?;
+            job.shares = estimate.shares(job.settings)?;
+            job.report.estimated_memory_bytes = job.shares.expected_bytes;
+            job.foresee_volume(&scene, &world, monitor)?;
             Ok(elements)
         })?;
-        let (solution, relight) = self.light(&scene, &world, &layout, &elements, resumed, keeper)?;
-        let pages = self.stage(Stage::Filter, |job, _| {
-            let pages = job.filter(&scene, &world, &layout, &elements, &solution);
+        let page_maker =
+            PageMaker { settings: self.settings, scene: &scene, world: &world, layout: &layout, elements: &elements };
+        let (solution, relight) = self.light(&scene, page_maker, resumed, checkpoint_writer)?;
+        let pages = self.stage(Stage::Filter, |_, _| {
+            let Solution { direct, indirect, halves, visible_fraction, .. } = &solution;
+            let pages = page_maker.finished(page_maker.shown(direct, indirect), halves, visible_fraction);
             Finite { scene: &scene, elements: &elements }.pages(&pages, &layout)?;
             Ok(pages)
         })?;
@@ -240,22 +257,41 @@ impl<'a> Job<'a> {
             })?,
             None => None,
         };
-        self.complete_report(&layout, &elements, &solution, keeper);
+        self.complete_report(&layout, &elements, &solution, checkpoint_writer);
         let Self { settings, report, .. } = self;
-        Ok(Bake { settings: *settings, scene, world, layout, elements, pages, volume, relight, report })
+        Ok(BakeOutput {
+            settings: *settings,
+            scene,
+            world,
+            layout,
+            elements,
+            pages,
+            volume,
+            relight,
+            preview: None,
+            report,
+        })
     }
 
-    /// Runs a stage, tells the observer where it is, and notes how long it took.
+    /// Runs a stage, tells the observer of its progress, and records its time.
     fn stage<T>(
         &mut self,
         stage: Stage,
         work: impl FnOnce(&mut Self, &StageMonitor) -> Result<T, BakeError>,
     ) -> Result<T, BakeError> {
-        let monitor = StageMonitor { observer: self.observer, stage, bake_started: self.started };
-        monitor.check()?;
-        monitor.progress(0.0);
+        let limit = self.limit.clone();
+        let monitor = StageMonitor { observer: self.observer, stage, bake_started: self.started, limit: &limit };
         let started = Instant::now();
-        let result = work(self, &monitor)?;
+        let done = monitor.check().map_err(BakeError::from).and_then(|()| {
+            monitor.progress(0.0);
+            work(self, &monitor)
+        });
+        let result = match done {
+            Err(BakeError::Cancelled(_)) if !self.observer.is_cancelled() => {
+                return Err(limit.refusal(stage, Instant::now()).unwrap_or(Cancelled.into()));
+            }
+            done => done?,
+        };
         monitor.progress(1.0);
         self.report.add_seconds(stage, started.elapsed());
         Ok(result)
@@ -270,27 +306,25 @@ impl<'a> Job<'a> {
         let in_bake = |&id: &_| scene.surface(id).is_in_bake();
         self.report.triangles =
             scene.surface_ids().filter(in_bake).map(|id| scene.mesh_of(id).triangles.len() as u64).sum();
-        let least = MemoryEstimate::new(scene, self.settings, |_| false);
-        if least.area == 0.0 {
+        let minimum = MemoryEstimate::new(scene, self.settings, |_| false);
+        if minimum.area == 0.0 {
             return Err(BakeError::NothingToBake { why: why_nothing(scene) });
         }
         self.warn(darkness(scene));
-        least.check(self.settings)
+        minimum.check(self.settings)
     }
 
-    /// Solves for the light, and precomputes how it goes if that is asked for.
+    /// Solves for the light, and precomputes the transport for relighting if requested.
     fn light(
         &mut self,
         scene: &Arc<Scene>,
-        world: &World,
-        layout: &Layout,
-        elements: &Elements,
-        resumed: Option<Partial<'_>>,
-        keeper: Option<&Keeper>,
+        page_maker: PageMaker,
+        resumed: Option<SolverCheckpoint<'_>>,
+        checkpoint_writer: Option<&CheckpointWriter>,
     ) -> Result<(Solution, Option<Arc<Precomputed>>), BakeError> {
-        check_patches(self.settings, elements.len())?;
-        // Only now: a bake that was refused leaves what was kept for another.
-        keeper.map_or(Ok(()), Keeper::begin)?;
+        let PageMaker { world, elements, .. } = page_maker;
+        // Removes old checkpoints only now, so that a refused bake keeps those of another.
+        checkpoint_writer.map_or(Ok(()), CheckpointWriter::begin)?;
         let seed = self.settings.solver.seed;
         let on_processor =
             || -> Box<dyn TransportBackend + '_> { Box::new(CpuBackend::new(scene, world, elements, seed)) };
@@ -302,8 +336,16 @@ impl<'a> Job<'a> {
             }
         };
         let solution = self.stage(Stage::Solve, |job, monitor| {
-            let previewer = Previewer::new(scene, layout, elements, job.settings);
-            let watch = SolveWatch::new(monitor, keeper, previewer);
+            let rehearsal = || -> Rehearsal { Box::new(|light| page_maker.rehearse(&light, monitor.limit)) };
+            let foresight = job.limit.is_set().then(|| Foresight {
+                // A rehearsal takes as much memory as a preview.
+                rehearsal: Mutex::new(job.shares.previews_fit.then(rehearsal)),
+                relight_rays: (HALVES * elements.len()) as u64 * u64::from(job.shares.relight_rays),
+                rays_before: resumed.as_ref().map_or(0, SolverCheckpoint::rays),
+                began: Instant::now(),
+            });
+            let previewer = job.shares.previews_fit.then(|| Previewer::new(page_maker));
+            let watch = SolveWatch::new(monitor, checkpoint_writer, previewer, job.shares.hits_bytes, foresight);
             let solution = match job.solve(&mut *backend, scene, world, elements, resumed, &watch) {
                 Err(BakeError::Device(reason)) => {
                     job.fall_back(&reason);
@@ -323,7 +365,7 @@ impl<'a> Job<'a> {
                     solution: &solution,
                     patches: patches as usize,
                     kind: job.settings.relight_patches,
-                    storable: storable_rays(elements.len(), job.settings.solver.memory_mib),
+                    rays: job.shares.relight_rays,
                 };
                 let precomputed = match task.run(&mut *backend, monitor) {
                     Err(StepError::Device(reason)) => {
@@ -332,7 +374,7 @@ impl<'a> Job<'a> {
                     }
                     done => done,
                 };
-                let precomputed = precomputed.map_err(SolveError::from)?;
+                let precomputed = precomputed?;
                 job.report.relight = Some(RelightReport::new(&precomputed, elements, &solution));
                 Ok(Some(Arc::new(precomputed)))
             })?,
@@ -341,7 +383,7 @@ impl<'a> Job<'a> {
         Ok((solution, relight))
     }
 
-    /// The graphics card, where the bake is to run on one.
+    /// Returns the graphics card's backend, if the bake is to run on a card.
     #[cfg(feature = "gpu")]
     fn backend<'b>(
         &self,
@@ -358,7 +400,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The graphics card; this build knows none.
+    /// Returns no backend: this build has no support for graphics cards.
     #[cfg(not(feature = "gpu"))]
     #[allow(clippy::unnecessary_wraps)]
     fn backend<'b>(
@@ -381,40 +423,31 @@ impl<'a> Job<'a> {
         scene: &Scene,
         world: &World,
         elements: &Elements,
-        resumed: Option<Partial<'_>>,
+        resumed: Option<SolverCheckpoint<'_>>,
         watch: &SolveWatch,
     ) -> Result<Solution, BakeError> {
-        let elapsed = self.started.elapsed().as_secs_f32();
-        let time_seconds = self.settings.solver.time_seconds.map(|limit| (limit - elapsed).max(0.0));
-        let settings = SolverSettings { time_seconds, ..self.settings.solver };
-        Ok(solve_with(backend, scene, world, elements, &settings, resumed, watch)?)
+        let began = Instant::now();
+        solve_with(backend, scene, world, elements, &self.shares.solver, resumed, watch)
+            .map_err(|error| BakeError::of_solver(error, |done| self.limit.too_short(began, Instant::now(), done)))
     }
 
-    fn filter(
-        &self,
-        scene: &Scene,
-        world: &World,
+    /// Predicts the time of the volume, if there is a time limit.
+    fn foresee_volume(&self, scene: &Scene, world: &World, monitor: &dyn Monitor) -> Result<(), BakeError> {
+        if let (true, Some(settings)) = (self.limit.is_set(), &self.settings.volume) {
+            let seconds = seconds_of_volume(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
+            self.limit.foresee(Stage::Volume, seconds);
+        }
+        Ok(())
+    }
+
+    fn complete_report(
+        &mut self,
         layout: &Layout,
         elements: &Elements,
         solution: &Solution,
-    ) -> Vec<Page> {
-        let mut irradiance = shown(self.settings.solver.content, &solution.direct, &solution.indirect);
-        let filter = self.settings.filter;
-        if filter.denoise {
-            filter::denoise(&mut irradiance, elements, &solution.halves, &solution.visible_fraction);
-        }
-        let mut pages = pages(layout, elements, &irradiance, &solution.visible_fraction);
-        if filter.dilate {
-            filter::dilate(&mut pages, layout, elements, self.settings.layout.padding);
-        }
-        if filter.stitch_seams {
-            filter::stitch(&mut pages, scene, layout, elements, world);
-        }
-        pages
-    }
-
-    fn complete_report(&mut self, layout: &Layout, elements: &Elements, solution: &Solution, keeper: Option<&Keeper>) {
-        if let Some(failure) = keeper.and_then(Keeper::failure) {
+        checkpoint_writer: Option<&CheckpointWriter>,
+    ) {
+        if let Some(failure) = checkpoint_writer.and_then(CheckpointWriter::failure) {
             self.warn([format!("the bake went on without a checkpoint: {failure}")]);
         }
         let report = &mut self.report;
@@ -434,23 +467,19 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Refuses more patches than there are elements, or than fit into memory.
+/// Refuses more patches than there are elements.
 pub(super) fn check_patches(settings: &BakeSettings, elements: usize) -> Result<(), BakeError> {
     let Some(asked) = settings.relight else { return Ok(()) };
-    let allowed_mib = settings.solver.memory_mib;
-    let fitting = most_patches(elements, allowed_mib);
     if elements == 0 {
         Err(BakeError::NothingToRelight)
     } else if asked as usize > elements {
         Err(BakeError::TooManyPatches { asked, elements })
-    } else if asked as usize > fitting {
-        Err(BakeError::PatchesBeyondMemory { asked, allowed_mib, fitting })
     } else {
         Ok(())
     }
 }
 
-/// The warning of work that was begun on a graphics card.
+/// Returns the warning for work that the processor took over from a graphics card.
 pub(crate) fn done_by_processor(reason: impl core::fmt::Display) -> String {
     format!("the processor did what the graphics card could not: {reason}")
 }

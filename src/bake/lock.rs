@@ -1,4 +1,4 @@
-//! The lock of an output folder: a file that the system locks for one process.
+//! Lock of an output folder: a file that the system locks for one process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::output::{InTheWay, is_regular};
 
 const NAME: &str = ".bake.lock";
-/// More than a lock's file ever holds.
+/// Bytes to read of a lock's file, more than such a file ever holds.
 const LONGEST: u64 = 64;
-/// Holders that may give a lock back between our opening and locking its file.
-const MOST_TRIES: u32 = 100;
+/// Most attempts to take the lock. Its holder may release it between our opening and locking the file.
+const MAX_TRIES: u32 = 100;
 
-/// Why a lock cannot be had.
+/// Error of a lock that cannot be taken.
 pub(super) enum LockError {
-    /// Another bake holds it; the process, as far as it said.
+    /// Another bake holds the lock. Holds the process identifier, or `unknown`.
     Held(String),
-    /// Something else has the name of its file.
+    /// Another file has the name of the lock's file.
     InTheWay(InTheWay),
-    /// The system refused.
+    /// The operating system refused.
     Io(PathBuf, io::Error),
 }
 
-/// A lock that is held until dropped. The system decides who holds it, so the lock of a process that died is free again
-/// by itself.
+/// Lock that is held until dropped. The operating system owns the lock, so the lock of a dead process is released by
+/// itself.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
@@ -37,15 +37,15 @@ impl Lock {
         let path = folder.join(NAME);
         let holder = format!("{} {}\n", std::process::id(), HOLDERS.fetch_add(1, Ordering::Relaxed));
         let unusable = |fault| LockError::Io(path.clone(), fault);
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let Some(mut file) = open(&path)? else { continue };
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(LockError::Held(holder_in(&mut file))),
                 Err(TryLockError::Error(fault)) => return Err(unusable(fault)),
             }
-            // The last holder may have removed the file between our opening and locking it; then we hold a nameless
-            // file. And what was a file when we looked may have been a link when we opened it.
+            // The last holder may have removed the file between our opening and locking it: then we hold a nameless
+            // file. A link may also have replaced the file before we opened it.
             if !is_still_at(&file, &path) {
                 continue;
             }
@@ -63,20 +63,20 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed while still locked, so that nobody can take a file that is about to vanish unnoticed.
+        // Removed while still locked, so that no other process can lock a file that is about to vanish.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }
 }
 
-/// Opens the lock's file, or makes it; `None` where it has come or gone meanwhile.
+/// Opens or creates the lock's file. `None` if the file appeared or vanished in between.
 fn open(path: &Path) -> Result<Option<File>, LockError> {
     let opened = OpenOptions::new().read(true).write(true).create_new(true).open(path);
     match opened {
         Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {}
         done => return done.map(Some).map_err(|fault| LockError::Io(path.to_owned(), fault)),
     }
-    // A pipe would be waited for, and a link leads to what is somebody else's.
+    // Opening a pipe would block, and a link leads to a foreign file.
     if !is_regular(path) {
         let is_there = path.symlink_metadata().is_ok();
         let in_the_way = if path.is_dir() { InTheWay::Folder } else { InTheWay::Foreign };
@@ -96,7 +96,7 @@ fn is_still_at(file: &File, path: &Path) -> bool {
     matches!((opened, named), (Ok(opened), Ok(named)) if opened == named)
 }
 
-/// A file that is open cannot be removed here.
+/// Returns true for a regular file: an open file cannot be removed on this system.
 #[cfg(not(unix))]
 fn is_still_at(_file: &File, path: &Path) -> bool {
     is_regular(path)
@@ -108,7 +108,7 @@ fn content(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// True for what a lock's file holds: a process and a number, or nothing where a process died before it could write.
+/// Returns true for the content of a lock's file: a process and a number, or nothing if a process died before writing.
 fn is_of_holder(content: &[u8]) -> bool {
     let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
     let line = content.strip_suffix(b"\n");
@@ -118,7 +118,7 @@ fn is_of_holder(content: &[u8]) -> bool {
         })
 }
 
-/// The process that holds a lock. Not every system lets others read a locked file.
+/// Returns the process that holds a lock, or `unknown`. Some systems do not let others read a locked file.
 fn holder_in(file: &mut File) -> String {
     let content = content(file).ok().filter(|content| is_of_holder(content)).unwrap_or_default();
     let text = String::from_utf8_lossy(&content);

@@ -1,35 +1,37 @@
-//! One bake as a job: settings, stages, report; progress, cancel, checkpoint.
+//! Bakes as jobs: settings, stages, progress, cancellation, checkpoints, report.
 //!
-//! [`run`] goes through the [`Stage`]s in order and tells an [`Observer`] where it is; it ends in a [`Bake`], or in a
-//! [`BakeError`]. [`OutputFolder`] keeps two bakes from writing into one place, and holds the [`Checkpoints`] from which
-//! a killed bake goes on. [`Baked`] reads a
-//! finished bake again.
+//! [`run`] goes through the [`Stage`]s in order and tells an [`Observer`] of its progress. The result is a
+//! [`BakeOutput`] or a [`BakeError`]. [`OutputFolder`] locks a folder against other bakes and holds the [`Checkpoints`]
+//! from which a killed bake resumes. [`BakedScene`] reads a finished bake.
 
-mod baked;
+mod baked_scene;
 mod checkpoint;
+mod checkpoint_writer;
 mod error;
 mod finite;
 mod folder;
 mod job;
-mod keeper;
+mod limit;
 mod lock;
 mod memory;
-mod pace;
+mod page_maker;
+mod picture;
 mod preview;
+mod rate_limit;
 mod report;
 mod settings;
 mod stage;
 
-pub use baked::Baked;
-pub use checkpoint::{CheckpointError, Checkpoints, InputsHash};
+pub use baked_scene::BakedScene;
+pub use checkpoint::{CheckpointError, CheckpointPayload, Checkpoints, InputsHash};
 pub use error::BakeError;
 pub use folder::{FolderError, OutputFolder};
 #[cfg(all(feature = "cli", feature = "gpu"))]
 pub(crate) use job::done_by_processor;
-pub use job::{Bake, run, run_on, run_with_checkpoints};
+pub use job::{BakeOutput, run, run_on, run_with_checkpoints};
 #[cfg(feature = "cli")]
 pub(crate) use memory::bytes_of_scene;
-pub use memory::{MemoryEstimate, peak_memory_bytes};
+pub use memory::{MemoryEstimate, peak_memory_bytes, usual_memory_mib};
 pub use preview::Preview;
 pub use report::{RelightReport, Report};
 pub use settings::{BakeSettings, FilterSettings, TreeQuality};

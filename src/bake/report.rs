@@ -1,4 +1,4 @@
-//! What a bake says about itself.
+//! Reports of bakes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,74 +9,78 @@ use serde::{Deserialize, Serialize};
 use super::Stage;
 use crate::input;
 use crate::lightmap::Elements;
+use crate::low_rank::{Precomputed, deviation};
 use crate::radiosity::Solution;
-use crate::radiosity::low_rank::{Precomputed, deviation};
 
-/// Bytes beyond which no `report.json` is believed.
+/// Largest `report.json` that is read, bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// How a bake went: `report.json` beside the pages, and what `radiosity bake --json` prints.
+/// Report of a bake: the content of `report.json` and the output of `radiosity bake --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct Report {
     /// Wall-clock seconds by stage, and `total`.
     pub seconds: BTreeMap<String, f64>,
-    /// Elements that were solved for.
+    /// Number of elements that were solved for.
     pub elements: u64,
-    /// Triangles of the scene that light meets.
+    /// Number of triangles in the bake.
     pub triangles: u64,
-    /// Surfaces that own a lightmap rectangle.
+    /// Number of surfaces that own a lightmap rectangle.
     pub surfaces: u64,
-    /// Lightmap pages.
+    /// Number of lightmap pages.
     pub pages: u64,
-    /// Rays traced.
+    /// Number of traced rays.
     pub rays: u64,
     /// Iterations of the solver until convergence.
     pub iterations: u32,
-    /// Share of the light's power that was not followed to its end. Zero where the number of bounces was limited.
+    /// Share of the light's power that was left unshot. Zero if the number of bounces was limited.
     pub unshot: f32,
-    /// Estimated error of the worst band of brightness, as [`Solution::error_estimate`] is.
+    /// Estimated relative error of the worst band of brightness; see [`Solution::error_estimate`].
     pub error_estimate: f32,
-    /// The mean light nearby in that band, lux.
+    /// Mean irradiance of the neighborhood in that worst band, lux.
     pub worst_irradiance: f32,
-    /// Estimated error of the whole scene: the area-weighted RMS error of irradiance over its mean.
+    /// Estimated relative error of the whole scene: the area-weighted RMS error of irradiance over its mean.
     pub error_of_mean: f32,
-    /// Residual of the radiosity equation, relative to the first bounce, as judged by rays that the solver has not used,
-    /// their noise removed. Zero where the number of bounces was limited.
+    /// Residual of the radiosity equation, relative to the first bounce. It is estimated by rays that the solver has
+    /// not used, with their noise removed. Zero if the number of bounces was limited.
     pub residual: f32,
-    /// By how much the residual would be larger if its square were larger by its standard error.
+    /// One-sigma error bar of the residual.
     pub residual_standard_error: f32,
-    /// Most memory that the process ever held, bytes; zero where the system does not tell.
+    /// Peak memory of the process, bytes; zero if the system does not tell.
     pub peak_memory_bytes: u64,
-    /// Most memory that the bake was expected to hold, bytes.
+    /// Memory that the bake may use, MiB.
+    pub memory_mib: u32,
+    /// Predicted peak memory of the bake, bytes.
     pub estimated_memory_bytes: u64,
-    /// The precomputed transport for lights that change; `None` without one.
+    /// Report of the precomputed transport for lights that change; `None` without one.
     pub relight: Option<RelightReport>,
-    /// What traced the rays: `cpu` or a GPU's name.
+    /// Device that traced the rays: `cpu` or a GPU's name.
     pub backend: String,
-    /// What a user should know: repairs, fallbacks, limits reached.
+    /// Warnings for the user: repairs, fallbacks, limits reached.
     pub warnings: Vec<String>,
-    /// BLAKE3 of `report.json` with nothing between these quotes: what proves that a bake wrote it.
+    /// BLAKE3 digest of `report.json` with this field empty. It proves that a bake wrote the file.
     pub digest: String,
 }
 
-/// What a bake says about the transport that it has precomputed for lights that change.
+/// Report of the precomputed transport for lights that change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct RelightReport {
-    /// Patches that elements see.
+    /// Number of patches.
     pub patches: u64,
-    /// Bytes of the file, and about those in memory.
+    /// Size of the file, bytes. The size in memory is about the same.
     pub bytes: u64,
-    /// The part of the form factors between elements and patches that is stored; the rest is dark.
+    /// Part of the form factors between elements and patches that is stored. All others are zero.
     pub density: f32,
-    /// How far the light that it finds for the baked lights is from the bake's own indirect light: area-weighted RMS over
-    /// the mean.
+    /// Relative difference between the relit light of the baked lamps and the bake's own indirect light: the
+    /// area-weighted RMS over the mean.
     pub error: f32,
 }
 
 impl RelightReport {
-    /// Judges a transport by the bake that it comes from.
+    /// Compares a transport with the bake that it comes from.
     pub fn new(precomputed: &Precomputed, elements: &Elements, solution: &Solution) -> Self {
         Self {
             patches: precomputed.transport.patches.len() as u64,
@@ -88,12 +92,10 @@ impl RelightReport {
 }
 
 impl Report {
-    /// Its name in a bake's folder.
+    /// File name of the report in a bake's folder.
     pub(super) const FILE: &str = "report.json";
 
-    /// Signs it with its digest.
-    ///
-    /// Returns the text of its file.
+    /// Sets the digest and returns the text of the file.
     pub(super) fn sealed(&mut self) -> String {
         self.digest.clear();
         self.digest = digest_of(&self.text());
@@ -104,21 +106,35 @@ impl Report {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// True for the file of a report as a bake wrote it.
+    /// Returns true if a file is a report that a bake wrote.
     pub(super) fn is_at(path: &Path) -> bool {
+        /// Fields that reports of all versions have.
+        #[derive(Deserialize)]
+        struct Signed {
+            digest: String,
+        }
         let Ok(text) = input::read_text(path, LONGEST) else { return false };
-        let Ok(report) = serde_json::from_str::<Self>(&text) else { return false };
-        !report.digest.is_empty() && digest_of(&text.replacen(&report.digest, "", 1)) == report.digest
+        let Ok(Signed { digest }) = serde_json::from_str(&text) else { return false };
+        !digest.is_empty() && digest_of(&text.replacen(&digest, "", 1)) == digest
     }
 
-    /// Adds the time that a stage took; a stage that runs in several pieces adds up.
+    /// Adds the time of a stage. Times of a stage that runs in several parts add up.
     pub fn add_seconds(&mut self, stage: Stage, duration: Duration) {
         *self.seconds.entry(stage.name().to_owned()).or_default() += duration.as_secs_f64();
     }
 
-    /// Adds the time that writing the files took, which no stage counts, to `write` and to the total.
+    /// Adds the time of writing the files, which belongs to no stage.
     pub fn add_write_seconds(&mut self, duration: Duration) {
-        for name in ["write", "total"] {
+        self.add_seconds_after("write", duration);
+    }
+
+    /// Adds the time of drawing the preview, which belongs to no stage.
+    pub(super) fn add_preview_seconds(&mut self, duration: Duration) {
+        self.add_seconds_after("preview", duration);
+    }
+
+    fn add_seconds_after(&mut self, name: &str, duration: Duration) {
+        for name in [name, "total"] {
             *self.seconds.entry(name.to_owned()).or_default() += duration.as_secs_f64();
         }
     }
@@ -154,6 +170,10 @@ mod tests {
             assert_eq!(Report::is_at(&path), is_own, "{content}");
         }
         assert_eq!(report.sealed(), text);
+        // JSON has no NaN and writes null.
+        report.residual = f32::NAN;
+        std::fs::write(&path, report.sealed()).unwrap();
+        assert!(Report::is_at(&path));
     }
 
     #[test]
@@ -177,6 +197,7 @@ mod tests {
             "residual",
             "residual_standard_error",
             "peak_memory_bytes",
+            "memory_mib",
             "estimated_memory_bytes",
             "backend",
             "warnings",

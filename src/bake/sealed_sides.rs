@@ -1,13 +1,13 @@
-//! Light of double-sided surfaces: which sides have texels, and what lies in solids.
+//! Tests of double-sided surfaces in bakes: which sides have texels, and what lies inside solids.
 
 use std::sync::Arc;
 
 use glam::{Affine3A, Quat, Vec3};
 
-use super::{Bake, BakeSettings, Unobserved, run_on};
+use super::{BakeOutput, BakeSettings, Unobserved, run_on};
 use crate::Device;
+use crate::accel::{Preset, World};
 use crate::geometry::SurfaceId;
-use crate::kdtree::{Preset, World};
 use crate::lightmap::ElementId;
 use crate::pathtrace::VolumeSettings;
 use crate::pathtrace::fixtures::{add_part, lamp};
@@ -38,7 +38,7 @@ fn crate_on_floor() -> MeshData {
     cuboid("crate", [-0.53, 0.0, -0.47], [0.51, 1.0, 0.55])
 }
 
-/// A glowing square of half a meter that looks down.
+/// Returns a glowing square with edges of half a meter that faces down.
 fn panel(height: f32) -> (MeshData, Material) {
     let mut mesh = shapes::inside_out(shapes::floor("panel", 0.5));
     mesh.positions.iter_mut().for_each(|position| position.y = height);
@@ -62,7 +62,7 @@ fn sealed(scene: Scene) -> Scene {
     scene.with_sealed_sides(&World::build(scene.clone(), Preset::fast()))
 }
 
-/// Whether the fronts and the backs of each surface can be seen.
+/// Returns for each surface if its front and its back can be seen.
 fn open_sides(scene: &Scene) -> Vec<[bool; 2]> {
     let scene = sealed(scene.clone());
     scene.surface_ids().map(|surface| scene.open_sides(surface)).collect()
@@ -225,19 +225,19 @@ fn a_picture_is_open_away_from_its_wall_and_a_curtain_on_both_sides() {
     assert_eq!(open_sides(&scene), [FRONT, FRONT, BOTH]);
 }
 
-fn settings(method: Method, texels_per_metre: f32) -> BakeSettings {
+fn settings(method: Method, texels_per_meter: f32) -> BakeSettings {
     let mut settings = BakeSettings::default();
-    settings.layout.texels_per_metre = texels_per_metre;
+    settings.layout.texels_per_meter = texels_per_meter;
     (settings.solver.method, settings.solver.error, settings.volume) = (method, 0.03, None);
     settings
 }
 
-fn bake(device: &Device, scene: &Scene, settings: &BakeSettings) -> Bake {
+fn bake(device: &Device, scene: &Scene, settings: &BakeSettings) -> BakeOutput {
     run_on(device, Arc::new(scene.clone()), settings, &Unobserved).expect("a small scene")
 }
 
-/// The mean light that texels show of those elements for which something holds: irradiance / pi.
-fn mean(bake: &Bake, holds: impl Fn(&Bake, ElementId) -> bool) -> f32 {
+/// Returns the mean radiance (irradiance / pi) of the elements for which `holds` is true.
+fn mean(bake: &BakeOutput, holds: impl Fn(&BakeOutput, ElementId) -> bool) -> f32 {
     let elements: Vec<ElementId> = bake.elements.ids().filter(|&id| holds(bake, id)).collect();
     assert!(!elements.is_empty());
     let texel = |id: &ElementId| {
@@ -248,12 +248,12 @@ fn mean(bake: &Bake, holds: impl Fn(&Bake, ElementId) -> bool) -> f32 {
     elements.iter().map(texel).sum::<f32>() / elements.len() as f32
 }
 
-fn looks_inwards(bake: &Bake, id: ElementId) -> bool {
-    let (place, normal) = (bake.elements.centre[id.index()], bake.elements.geometric_normal[id.index()]);
+fn looks_inwards(bake: &BakeOutput, id: ElementId) -> bool {
+    let (place, normal) = (bake.elements.center[id.index()], bake.elements.geometric_normal[id.index()]);
     bake.elements.surface(id) == SurfaceId(0) && normal.dot(Vec3::Y * 1.5 - place) > 0.0
 }
 
-/// A room with a panel, double-sided and turned outwards under a sky, or single-sided.
+/// Returns a room with a panel: double-sided and turned outwards under a sky, or single-sided.
 fn lit_room(sides: Sides) -> Scene {
     let mut scene = Scene::default();
     let mesh = if sides == Sides::Both { room() } else { shapes::inside_out(room()) };
@@ -266,7 +266,7 @@ fn lit_room(sides: Sides) -> Scene {
     scene
 }
 
-/// A crate on a floor under a sky.
+/// Returns a crate on a floor under a sky.
 fn crate_scene(sides: Sides) -> Scene {
     let mut scene = Scene { sky: Sky::Uniform(Vec3::splat(1000.0)), ..Scene::default() };
     add(&mut scene, shapes::floor("floor", 4.0));
@@ -274,9 +274,9 @@ fn crate_scene(sides: Sides) -> Scene {
     scene
 }
 
-/// Elements of the upper side of the floor that the crate's sides cut or touch.
-fn beside_crate(bake: &Bake, id: ElementId) -> bool {
-    let (place, normal) = (bake.elements.centre[id.index()], bake.elements.geometric_normal[id.index()]);
+/// Returns true for elements on the upper side of the floor that the crate's sides cut or touch.
+fn beside_crate(bake: &BakeOutput, id: ElementId) -> bool {
+    let (place, normal) = (bake.elements.center[id.index()], bake.elements.geometric_normal[id.index()]);
     let (x, z) = (place.x + 0.01, place.z - 0.04);
     let distance = (x.abs() - 0.52).max(z.abs() - 0.51);
     bake.elements.surface(id) == SurfaceId(0) && normal.y > 0.5 && distance > 0.0 && distance < 0.1
@@ -314,7 +314,7 @@ fn a_room_and_its_turned_copy_are_as_bright_as_the_room_alone_by_all_methods() {
     }
 }
 
-/// The single-sided room with a copy in the same place that is turned outwards, by another node.
+/// Returns the single-sided room with an outward-facing copy in the same place, by another node.
 fn doubled_room() -> Scene {
     let mut scene = lit_room(Sides::Front);
     let mut copy = room();

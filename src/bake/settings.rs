@@ -1,27 +1,28 @@
-//! What a bake is asked for.
+//! Settings of bakes.
 
 use serde::{Deserialize, Serialize};
 
-use super::BakeError;
-use crate::kdtree::Preset;
-use crate::lightmap::LayoutSettings;
+use super::{BakeError, usual_memory_mib};
+use crate::accel::Preset;
+use crate::lightmap::{LayoutSettings, PageSize};
+use crate::low_rank::PatchKind;
 use crate::pathtrace::VolumeSettings;
-use crate::radiosity::low_rank::PatchKind;
 use crate::radiosity::{Method, SolverSettings};
 
-/// How hard the tree that answers rays is tried for.
+/// Quality of the acceleration structure for rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum TreeQuality {
-    /// Built several times faster, a few percent slower to trace: for short bakes of large scenes.
+    /// Several times faster to build, a few percent slower to trace: for short bakes of large scenes.
     Fast,
-    /// The tree that rays like best.
+    /// Fastest to trace.
     #[default]
     Best,
 }
 
 impl TreeQuality {
-    /// How the tree is built.
+    /// Returns the build settings of the acceleration structure.
     pub fn preset(self) -> Preset {
         match self {
             Self::Fast => Preset::fast(),
@@ -30,15 +31,16 @@ impl TreeQuality {
     }
 }
 
-/// What is done to pages after the light has been solved for. All of it by default; switch it off to see the bare result.
+/// Filters that are applied to pages after the solve. All are on by default; switch them off to see the raw result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct FilterSettings {
-    /// Smooths noise, where texels differ by no more than that.
+    /// Smooths differences between texels that are within the estimated noise.
     pub denoise: bool,
-    /// Gives values to buried texels and to those around each chart that linear filtering reads with it.
+    /// Fills buried texels, and the texels around each chart that linear filtering reads.
     pub dilate: bool,
-    /// Makes both sides of every seam show the same.
+    /// Makes both sides of every seam show the same values.
     pub stitch_seams: bool,
 }
 
@@ -48,24 +50,28 @@ impl Default for FilterSettings {
     }
 }
 
-/// Everything that decides what a bake yields. The defaults suit a room of a game.
+/// All settings that decide the result of a bake. The defaults suit a room of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct BakeSettings {
-    /// How finely surfaces are covered with texels, and on what pages.
+    /// Texel density and pages.
     pub layout: LayoutSettings,
-    /// How the light is solved for, how well, and which of it the pages hold.
+    /// Solver, its accuracy, and the part of the light that the pages hold.
     pub solver: SolverSettings,
-    /// How hard the tree that answers rays is tried for. It changes the time, not the light.
+    /// Quality of the acceleration structure. It changes the time, not the light.
     pub tree: TreeQuality,
-    /// What is done to pages after the light has been solved for.
+    /// Most memory to use, MiB: a bake that needs more is refused. `None` uses [`usual_memory_mib`]. This default
+    /// depends on the machine, but never changes the light.
+    pub memory_mib: Option<u32>,
+    /// Filters that are applied to pages after the solve.
     pub filter: FilterSettings,
-    /// The irradiance volume that lights what moves; `None` for none.
+    /// Irradiance volume that lights moving objects; `None` for none.
     pub volume: Option<VolumeSettings>,
-    /// Patches to precompute the transport with for lights that change later, at most; `None` for none. More of them tell
-    /// finer what light changes where, and take more memory and time at each change.
+    /// Most patches for the precomputed transport of lights that change later; `None` for none. More patches resolve
+    /// changes more finely. They need more memory, and more time at each change.
     pub relight: Option<u32>,
-    /// Whether those patches are of one size or of one view. `BENCHMARKS.md` has how near either comes.
+    /// Kind of these patches: uniform size or similar view. `docs/validation/relighting.md` compares their accuracy.
     pub relight_patches: PatchKind,
 }
 
@@ -75,6 +81,7 @@ impl Default for BakeSettings {
             layout: LayoutSettings::default(),
             solver: SolverSettings::default(),
             tree: TreeQuality::default(),
+            memory_mib: None,
             filter: FilterSettings::default(),
             volume: Some(VolumeSettings::default()),
             relight: None,
@@ -84,16 +91,32 @@ impl Default for BakeSettings {
 }
 
 impl BakeSettings {
-    /// Finds settings that mean nothing, such as a negative density.
+    /// Returns the memory that the bake may use, MiB.
+    pub fn max_memory_mib(&self) -> u32 {
+        self.memory_mib.unwrap_or_else(usual_memory_mib)
+    }
+
+    /// Returns the solver's settings with its memory limit. The machine's memory only limits data that is kept to save
+    /// time.
+    pub(super) fn solver_within_memory(&self) -> SolverSettings {
+        let most = match self.solver.method {
+            Method::Progressive => Some(self.max_memory_mib()),
+            Method::Gather | Method::Stochastic | Method::Path => self.memory_mib,
+        };
+        let memory_mib = most.map_or(self.solver.memory_mib, |most| most.min(self.solver.memory_mib));
+        SolverSettings { memory_mib, ..self.solver }
+    }
+
+    /// Refuses invalid settings, such as a negative density.
     ///
     /// # Errors
-    /// Names the setting, its value, and what it may be.
+    /// Names the setting, its value, and the valid values.
     pub fn check(&self) -> Result<(), BakeError> {
         let positive = |name, value: f32| {
             let usable = value.is_finite() && value > 0.0;
             if usable { Ok(()) } else { Err(BakeError::Setting { name, value, wanted: "a number above zero" }) }
         };
-        positive("density", self.layout.texels_per_metre)?;
+        positive("density", self.layout.texels_per_meter)?;
         positive("error", self.solver.error)?;
         if let (Method::Progressive, Some(bounces @ 1..)) = (self.solver.method, self.solver.bounces) {
             let wanted = "0 or left open with the progressive method, which follows light until little is left";
@@ -114,7 +137,7 @@ impl BakeSettings {
         if self.relight == Some(0) {
             return Err(BakeError::Setting { name: "number of relight patches", value: 0.0, wanted: "one or more" });
         }
-        if !(64..=16_384).contains(&self.layout.page_size) {
+        if !(64..=PageSize::LARGEST_EDGE).contains(&self.layout.page_size) {
             let value = self.layout.page_size as f32;
             return Err(BakeError::Setting { name: "page size", value, wanted: "64 to 16384 texels" });
         }
@@ -131,7 +154,7 @@ mod tests {
         assert!(BakeSettings::default().check().is_ok());
         for density in [0.0, -4.0, f32::NAN, f32::INFINITY] {
             let mut settings = BakeSettings::default();
-            settings.layout.texels_per_metre = density;
+            settings.layout.texels_per_meter = density;
             let refusal = settings.check().unwrap_err().to_string();
             assert!(refusal.contains("density"), "{refusal}");
         }

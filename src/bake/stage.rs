@@ -1,31 +1,33 @@
-//! What a bake does when, and who watches it.
+//! Stages of a bake, and observers of its progress.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use super::Preview;
+use super::limit::TimeLimit;
 use crate::progress::Monitor;
 
-/// The steps of a bake, in order.
+/// Stages of a bake, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Finds what is wrong with the scene and mends what can be mended; estimates the memory that the bake will need.
+    /// Checks the settings and the scene, and estimates the memory that the bake will need.
     Check,
-    /// Builds the tree that answers rays.
+    /// Builds the acceleration structure for rays.
     Tree,
     /// Gives every surface lightmap coordinates and a rectangle on a page.
     Unwrap,
-    /// Cuts the surfaces into elements.
+    /// Divides the surfaces into elements.
     Elements,
-    /// Solves for the light, direct and reflected.
+    /// Solves for direct and indirect light.
     Solve,
-    /// Precomputes how light goes from element to element, for lights that change later.
+    /// Precomputes the transport between elements, for lights that change later.
     Relight,
-    /// Fills the pages: dilation and seams.
+    /// Makes the pages: denoising, dilation, seams.
     Filter,
-    /// Gathers light in the air, for what moves.
+    /// Gathers the irradiance volume that lights moving objects.
     Volume,
 }
 
@@ -34,7 +36,7 @@ impl Stage {
     pub const ALL: [Self; 8] =
         [Self::Check, Self::Tree, Self::Unwrap, Self::Elements, Self::Solve, Self::Relight, Self::Filter, Self::Volume];
 
-    /// The stage's name in reports.
+    /// Returns the stage's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Check => "check",
@@ -48,7 +50,7 @@ impl Stage {
         }
     }
 
-    /// The part of a bake's time that the stage usually takes; all together are one.
+    /// Returns the usual share of the stage in a bake's time. All shares add up to one.
     const fn usual_share(self) -> f32 {
         match self {
             Self::Check => 0.01,
@@ -62,28 +64,28 @@ impl Stage {
         }
     }
 
-    /// How much of a bake is usually done when this stage is done to `fraction`.
+    /// Returns the usual share of a bake that is done once `fraction` of this stage is done.
     fn share_of_bake(self, fraction: f32) -> f32 {
         let before: f32 = Self::ALL.iter().take_while(|&&stage| stage < self).map(|stage| stage.usual_share()).sum();
         before + self.usual_share() * fraction
     }
 }
 
-/// Where a bake is.
+/// Progress of a bake.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// The running stage.
+    /// Running stage.
     pub stage: Stage,
-    /// How much of the stage is done, from 0 to 1.
+    /// Finished part of the stage, from 0 to 1.
     pub fraction: f32,
-    /// How much of the whole bake is done, from 0 to 1, by the time that stages usually take.
+    /// Finished part of the whole bake, from 0 to 1, by the usual times of stages.
     pub total: f32,
-    /// Seconds that the rest of the bake will take; `None` while there is too little to judge by.
+    /// Predicted seconds until the bake ends; `None` while there is too little to judge by.
     pub seconds_left: Option<f32>,
 }
 
 impl Progress {
-    /// Judges the whole bake by how far a stage is, `elapsed` seconds after the bake began.
+    /// Predicts the whole bake from the progress of a stage, `elapsed` seconds after the bake began.
     pub fn new(stage: Stage, fraction: f32, elapsed: f32) -> Self {
         let fraction = fraction.clamp(0.0, 1.0);
         let total = stage.share_of_bake(fraction);
@@ -92,40 +94,49 @@ impl Progress {
     }
 }
 
-/// Watches a bake. The command line and the plugin implement it.
+/// Observer of a bake. The command line and the plugin implement it.
 pub trait Observer: Sync {
-    /// Told now and then, from any thread, where the bake is.
+    /// Reports the bake's progress, now and then, from any thread.
     fn progress(&self, progress: Progress);
 
-    /// Told after each of the solver's passes how good its light is.
+    /// Reports the accuracy after each of the solver's passes.
     fn pass_finished(&self, _pass: BakePass) {}
 
-    /// Asked now and then whether [`Observer::preview`] should be told of the light so far.
+    /// Returns true if [`Observer::preview`] shall be called. Asked now and then.
     fn wants_preview(&self) -> bool {
         false
     }
 
-    /// Told of the light so far, no more often than ten times a second and for about a tenth of the solver's time.
+    /// Shows the light so far. Called at most ten times a second, and for about a tenth of the solver's time.
     fn preview(&self, _preview: Preview<'_>) {}
 
-    /// Asked now and then; once true, the bake ends soon with [`BakeError::Cancelled`](super::BakeError::Cancelled).
+    /// Returns the start of the command that the bake is part of, if it was earlier than the bake's. The time limit
+    /// counts from then. Asked once.
+    fn began(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Returns true to cancel: the bake then ends soon with [`BakeError::Cancelled`](super::BakeError::Cancelled).
+    /// Asked now and then.
     fn is_cancelled(&self) -> bool;
 }
 
-/// How good a bake's light is after a pass of its solver.
+/// Accuracy of a bake's light after a pass of its solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 pub struct BakePass {
     /// Seconds since the bake began.
     pub seconds: f32,
-    /// Estimated error of the worst band of brightness, as [`Report::error_estimate`](super::Report::error_estimate) is.
+    /// Estimated relative error of the worst band of brightness; see
+    /// [`Report::error_estimate`](super::Report::error_estimate).
     pub error: f32,
-    /// Estimated error of the whole scene: the area-weighted RMS error of irradiance over its mean.
+    /// Estimated relative error of the whole scene: the area-weighted RMS error of irradiance over its mean.
     pub error_of_mean: f32,
     /// Rays traced so far.
     pub rays: u64,
 }
 
-/// Watches nothing and never cancels.
+/// Observer that ignores everything and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
@@ -137,11 +148,12 @@ impl Observer for Unobserved {
     }
 }
 
-/// Tells a bake's observer how far one stage is.
+/// Adapter that reports the progress of one stage to a bake's observer.
 pub(super) struct StageMonitor<'a> {
     pub observer: &'a dyn Observer,
     pub stage: Stage,
     pub bake_started: Instant,
+    pub limit: &'a TimeLimit,
 }
 
 impl Monitor for StageMonitor<'_> {
@@ -151,7 +163,7 @@ impl Monitor for StageMonitor<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.observer.is_cancelled()
+        self.observer.is_cancelled() || self.limit.refusal(self.stage, Instant::now()).is_some()
     }
 }
 
@@ -169,7 +181,7 @@ mod tests {
 
     #[test]
     fn half_a_job_leaves_as_much_again() {
-        // Where the usual shares put one half: within the solver.
+        // By the usual shares, half of a bake is done within the solver.
         let before: f32 = Stage::ALL[..4].iter().map(|stage| stage.usual_share()).sum();
         let half = (0.5 - before) / Stage::Solve.usual_share();
         let progress = Progress::new(Stage::Solve, half, 8.0);

@@ -1,4 +1,4 @@
-//! Whatever a mesh holds, a bake of it ends in pages or in a sentence.
+//! Tests that a bake of any mesh ends in pages or in an error of one sentence.
 
 mod soups;
 
@@ -8,12 +8,13 @@ use glam::{Vec2, Vec3, Vec4};
 use proptest::prelude::*;
 
 use super::*;
-use crate::lightmap::Page;
-use crate::radiosity::low_rank::PatchKind;
+use crate::lightmap::{ElementId, Page};
+use crate::low_rank::PatchKind;
+use crate::radiosity::Method;
 use crate::scene::check::repair;
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 
-/// Mostly what a modeller makes, now and then what a broken exporter does.
+/// Returns a strategy for coordinates: mostly usual ones, sometimes those of a broken exporter.
 fn coordinate() -> impl Strategy<Value = f32> {
     prop_oneof![
         80 => -4.0f32..4.0,
@@ -33,7 +34,7 @@ fn mesh() -> impl Strategy<Value = MeshData> {
     let colors = prop::collection::vec(prop::array::uniform4(coordinate()).prop_map(Vec4::from_array), 0..16);
     let parts = (vectors(3..14), vectors(0..16), [uv(), uv(), uv()], colors, triangles);
     parts.prop_map(|(positions, normals, [uv0, uv1, other_uv], colors, mut triangles)| {
-        // `mesh_from_bevy` and the files' readers leave out what is beyond the vertices.
+        // `mesh_from_bevy` and the files' readers leave out triangles with invalid indices.
         triangles.retain(|corners| corners.iter().all(|&corner| (corner as usize) < positions.len()));
         MeshData {
             name: "hostile".to_owned(),
@@ -54,13 +55,13 @@ fn scene_of(mesh: MeshData) -> Scene {
     Scene {
         meshes: vec![Arc::new(mesh)],
         surfaces: vec![Surface::new(key, MeshId::from_index(0), MaterialId::from_index(0))],
-        materials: vec![Material::diffuse("grey", Vec3::splat(0.5))],
+        materials: vec![Material::diffuse("gray", Vec3::splat(0.5))],
         lights: vec![Light { name: "lamp".to_owned(), kind: lamp }],
         ..Scene::default()
     }
 }
 
-/// Remembers how the light became better.
+/// Observer that records the accuracy of each pass.
 #[derive(Default)]
 struct Passes(std::sync::Mutex<Vec<BakePass>>);
 
@@ -79,9 +80,9 @@ impl Observer for Passes {
 #[test]
 fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 4.0;
+    settings.layout.texels_per_meter = 4.0;
     settings.solver.error = 0.02;
-    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let observer = Passes::default();
     let bake = run(scene, &settings, &observer).unwrap();
     let passes = observer.0.into_inner().unwrap();
@@ -92,7 +93,7 @@ fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     assert!(passes[0].error > last.error, "{passes:?}");
 }
 
-/// Asks to stop once so much of the light is solved for, when it has been asked so often whether it does.
+/// Observer that asks to stop after the part `after` of the solve, once it has been asked `patience` times.
 struct Impatient {
     after: f32,
     patience: u32,
@@ -127,20 +128,20 @@ fn progressive_refinement_stops_when_asked_and_goes_on_as_if_undisturbed() {
         (None, 0.5, 0),
         (None, 0.8, 0),
         (Some(SubsceneSettings::default()), 0.5, 0),
-        // Within a round of shots: between two of them nobody asks so often.
+        // Within a round of shots: between two rounds there are fewer questions.
         (Some(SubsceneSettings::default()), 0.4, 20),
     ] {
         stops_and_goes_on(subscenes, &|| Impatient::new(after, patience));
     }
 }
 
-/// Stops where someone impatient wants it, among shots or corrections of what they brought.
+/// Bakes with observers that stop within shots or corrections, resumes, and compares with an undisturbed bake.
 fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impatient: &dyn Fn() -> Impatient) {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 3.0;
-    settings.solver.method = crate::radiosity::Method::Progressive;
+    settings.layout.texels_per_meter = 3.0;
+    settings.solver.method = Method::Progressive;
     settings.solver.subscenes = subscenes;
-    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let bake = |observer: &dyn Observer, resume: bool| {
@@ -155,7 +156,49 @@ fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impa
     assert_eq!(resumed.report.iterations, undisturbed.report.iterations);
 }
 
-/// A level thing of some triangles under a lamp, all of whose light comes straight from that.
+/// Observer whose command began long before its bake.
+struct Late;
+
+impl Observer for Late {
+    fn progress(&self, _progress: Progress) {}
+
+    fn began(&self) -> Option<std::time::Instant> {
+        std::time::Instant::now().checked_sub(std::time::Duration::from_secs(60))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_time_limit_that_is_over_before_there_is_light_ends_in_a_sentence_and_one_that_is_short_in_a_whole_level() {
+    let mut settings = BakeSettings { relight: Some(4), ..BakeSettings::default() };
+    settings.layout.texels_per_meter = 2.0;
+    settings.solver.error = 1e-6;
+    let scene = Arc::new(under_a_lamp(vec![[0, 1, 2], [0, 2, 3]]));
+    settings.solver.time_seconds = Some(50.0);
+    let refusal = run(scene.clone(), &settings, &Late).map(|_| ()).unwrap_err();
+    assert!(matches!(refusal, BakeError::TimeOverBeforeLight { stage: "check", .. }), "{refusal}");
+    for method in [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path] {
+        settings.solver.method = method;
+        // A busy machine may not find the first light within the grace of the shortest.
+        let short_enough = [1e-3, 4.0, 30.0].into_iter().find_map(|seconds| {
+            settings.solver.time_seconds = Some(seconds);
+            match run(scene.clone(), &settings, &Unobserved) {
+                Err(BakeError::TimeTooShort { .. } | BakeError::TimeOverBeforeLight { .. }) => None,
+                done => Some(done.unwrap()),
+            }
+        });
+        let bake = short_enough.unwrap();
+        assert_eq!((bake.report.elements, bake.volume.is_some(), bake.relight.is_some()), (16, true, true));
+        let texel = |id: ElementId| bake.elements.texel[id.index()];
+        let light = |id| bake.pages[0].texels[bake.pages[0].index(texel(id).x.into(), texel(id).y.into())].x;
+        assert!(bake.elements.ids().all(|id| light(id) > 0.0), "{method:?}");
+    }
+}
+
+/// Returns a flat mesh of some triangles under a lamp. All of its light is direct.
 fn under_a_lamp(triangles: Vec<[u32; 3]>) -> Scene {
     let positions = vec![Vec3::ZERO, Vec3::Z * 2.0, Vec3::new(2.0, 0.0, 2.0), Vec3::X * 2.0];
     scene_of(MeshData { name: "level".to_owned(), positions, triangles, ..MeshData::default() })
@@ -164,10 +207,10 @@ fn under_a_lamp(triangles: Vec<[u32; 3]>) -> Scene {
 #[test]
 fn flat_floors_and_single_triangles_are_baked_in_subscenes_as_in_whole() {
     use crate::partition::{PartitionKind, PartitionSettings};
-    use crate::radiosity::{Method, SubsceneSettings};
+    use crate::radiosity::SubsceneSettings;
 
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 2.0;
+    settings.layout.texels_per_meter = 2.0;
     settings.solver.method = Method::Progressive;
     for triangles in [vec![[0, 1, 2], [0, 2, 3]], vec![[0, 1, 2]]] {
         let scene = Arc::new(under_a_lamp(triangles));
@@ -192,17 +235,17 @@ fn thousands_of_tiny_charts_are_refused_where_their_elements_do_not_fit_into_mem
     let scene = Arc::new(scene_of(MeshData { name: "crumbs".to_owned(), positions, triangles, ..MeshData::default() }));
     let with_memory = |memory_mib: u32| {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-        settings.solver.memory_mib = memory_mib;
+        settings.memory_mib = Some(memory_mib);
         run(scene.clone(), &settings, &Unobserved)
     };
-    // 550 bytes a triangle, 400 a vertex and 12 MiB: 20.2 MiB, besides 530 elements that areas tell of. But each triangle is
-    // an element, of 780 bytes.
+    // 550 bytes per triangle, 400 per vertex and 12 MiB make 20.2 MiB, besides 530 elements estimated from areas. But
+    // each triangle is an element, of 780 bytes.
     let refusal = with_memory(22).map(|_| ()).unwrap_err().to_string();
     assert!(refusal.contains("4900 elements") && refusal.contains("at any density"), "{refusal}");
     assert_eq!(with_memory(25).unwrap().report.elements, 4_900);
 }
 
-/// Remembers how much light previews had in them all in all.
+/// Observer that records the total light of each preview.
 #[derive(Default)]
 struct Spectator(std::sync::Mutex<Vec<f32>>);
 
@@ -229,15 +272,15 @@ fn light_of(pages: &[Page]) -> f32 {
 #[test]
 fn previews_show_no_more_light_than_the_pages_come_to() {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 8.0;
+    settings.layout.texels_per_meter = 8.0;
     settings.filter.denoise = false;
     settings.filter.stitch_seams = false;
-    settings.solver.method = crate::radiosity::Method::Progressive;
-    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    settings.solver.method = Method::Progressive;
+    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let spectator = Spectator::default();
     let bake = run(scene, &settings, &spectator).unwrap();
     let previews = spectator.0.into_inner().unwrap();
-    // How many come, and when, is a matter of the machine: shot by shot, the solver's own tests look at them.
+    // The number and time of previews depend on the machine. The solver's own tests check them shot by shot.
     assert!(!previews.is_empty());
     let end = light_of(&bake.pages);
     assert!(previews.iter().all(|&light| 0.0 < light && light < 1.01 * end), "{previews:?} {end}");
@@ -250,9 +293,8 @@ proptest! {
     fn no_mesh_makes_a_bake_panic_or_its_pages_unreal(mesh in mesh()) {
         let mut scene = scene_of(mesh);
         repair(&mut scene);
-        let mut settings = BakeSettings::default();
-        settings.solver.memory_mib = 16;
-        settings.layout.texels_per_metre = 1.0;
+        let mut settings = BakeSettings { memory_mib: Some(16), ..BakeSettings::default() };
+        settings.layout.texels_per_meter = 1.0;
         settings.layout.page_size = 256;
         settings.solver.error = 0.9;
         if let Ok(baked) = run(Arc::new(scene), &settings, &Unobserved) {
@@ -271,9 +313,9 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
 
     let Some(gpu) = test_device_of_its_own() else { return };
     gpu.device().destroy();
-    let scene = Arc::new(crate::scene::load("builtin:cornell_box").unwrap().scene);
+    let scene = Arc::new(crate::scene_files::load("builtin:cornell_box").unwrap().scene);
     let mut settings = BakeSettings::default();
-    (settings.layout.texels_per_metre, settings.solver.error) = (2.0, 0.5);
+    (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.5);
     let on_cpu = run(scene.clone(), &settings, &Unobserved).unwrap();
     let after_loss = super::run_on(&Device::Gpu(gpu), scene, &settings, &Unobserved).unwrap();
     assert_eq!(after_loss.pages, on_cpu.pages);
@@ -282,7 +324,7 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
     assert!(warnings.contains("graphics card could not"), "{warnings}");
 }
 
-/// Takes the graphics card away in the third pass, when the second has been kept.
+/// Observer that destroys the graphics card in the third pass, when the second has been saved.
 #[cfg(feature = "gpu")]
 struct Thief {
     gpu: crate::gpu::Gpu,
@@ -298,7 +340,7 @@ impl Observer for Thief {
         let mut rays = self.rays.lock().unwrap();
         rays.push(pass.rays);
         if rays.len() < 3 {
-            // So long that what has been done is worth keeping.
+            // Long enough for a checkpoint to be due.
             std::thread::sleep(std::time::Duration::from_millis(600));
         } else {
             self.gpu.device().destroy();
@@ -317,16 +359,16 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
     use crate::gpu::test_device_of_its_own;
 
     let Some(gpu) = test_device_of_its_own() else { return };
-    let scene = Arc::new(crate::scene::load("builtin:cornell_box").unwrap().scene);
+    let scene = Arc::new(crate::scene_files::load("builtin:cornell_box").unwrap().scene);
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    (settings.layout.texels_per_metre, settings.solver.error) = (2.0, 0.02);
+    (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.02);
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let thief = Thief { gpu: gpu.clone(), rays: Default::default() };
     let baked = run_with_checkpoints(scene.clone(), &settings, &Device::Gpu(gpu), &thief, &folder, false).unwrap();
     let rays = thief.rays.into_inner().unwrap();
     assert!(rays.len() > 4 && rays[0] < rays[1], "{rays:?}");
-    // What it goes on from is told once more.
+    // The pass that the bake resumes from is reported again.
     assert_eq!(rays[3], rays[1], "{rays:?}");
     assert_eq!(baked.report.backend, "cpu");
     let warnings = baked.report.warnings.join(" ");
@@ -335,17 +377,17 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
     let undisturbed = run(scene, &settings, &Unobserved).unwrap();
     let [found, expected] = [&baked, &undisturbed].map(|bake| bake.report.rays as f32);
     assert!((found / expected - 1.0).abs() < 0.01, "{found} rays, not {expected}");
-    let mean = |bake: &Bake| bake.pages[0].texels.iter().sum::<Vec3>();
+    let mean = |bake: &BakeOutput| bake.pages[0].texels.iter().sum::<Vec3>();
     assert!(mean(&baked).distance(mean(&undisturbed)) < 1e-3 * mean(&undisturbed).length());
 }
 
-/// A bake of the Cornell box with so many patches for relighting.
-fn relightable(patches: u32, relight_patches: PatchKind) -> Result<Bake, BakeError> {
+/// Bakes the Cornell box with at most `patches` patches for relighting.
+fn relightable(patches: u32, relight_patches: PatchKind) -> Result<BakeOutput, BakeError> {
     let mut settings =
         BakeSettings { volume: None, relight: Some(patches), relight_patches, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 8.0;
+    settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
-    run(Arc::new(crate::scene::builtin::build("cornell_box").unwrap()), &settings, &Unobserved)
+    run(Arc::new(crate::builtin_scenes::build("cornell_box").unwrap()), &settings, &Unobserved)
 }
 
 #[test]
@@ -363,9 +405,9 @@ fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
     let (path, bytes) = level.read_relight(folder.path()).unwrap().unwrap();
     assert!(path.starts_with(folder.path()));
     let content = crate::scene::hash(&bake.scene).0;
-    let read = crate::radiosity::low_rank::Precomputed::from_bytes(&bytes, content).unwrap();
+    let read = crate::low_rank::Precomputed::from_bytes(&bytes, content).unwrap();
     assert_eq!(Some(read), bake.relight.as_deref().cloned());
-    // The sizes of arrays in memory are those of the file, but for its header.
+    // The arrays in memory have the sizes of those in the file, which also has a header.
     assert!((bytes.len() as u64).abs_diff(relight.bytes) < 256, "{} {relight:?}", bytes.len());
 }
 
@@ -387,14 +429,14 @@ fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_proces
 
     let Ok(gpu) = Gpu::headless() else { return };
     let mut settings = BakeSettings { volume: None, relight: Some(60), ..BakeSettings::default() };
-    (settings.layout.texels_per_metre, settings.solver.error) = (2.0, 0.3);
-    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.3);
+    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let bake = |observer: &dyn Observer| run_on(&Device::Gpu(gpu.clone()), scene.clone(), &settings, observer).unwrap();
     let on_card = bake(&Unobserved).report;
     let relight = on_card.relight.unwrap();
     println!("{relight:?}");
     assert_eq!((&*on_card.backend, on_card.warnings), ("gpu", vec![]));
-    // Light of the bake's own, but for other rays.
+    // The light agrees with the bake's own, except for the noise of other rays.
     assert!((30..=60).contains(&relight.patches) && relight.error < 0.25, "{relight:?}");
 
     let lost = bake(&Loser(gpu.clone()));
@@ -403,7 +445,7 @@ fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_proces
     assert!(lost.relight.is_some() && lost.report.relight.unwrap().error < 0.25, "{:?}", lost.report);
 }
 
-/// Takes the graphics card away as soon as the light is known.
+/// Observer that destroys the graphics card as soon as the light is known.
 #[cfg(feature = "gpu")]
 struct Loser(crate::gpu::Gpu);
 
@@ -423,9 +465,9 @@ impl Observer for Loser {
 #[test]
 fn more_patches_than_fit_into_memory_are_refused_with_the_number_that_would() {
     let mut settings = BakeSettings { volume: None, relight: Some(1_000), ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 8.0;
-    settings.solver.memory_mib = 16;
-    let scene = Arc::new(crate::scene::builtin::build("cornell_box").unwrap());
+    settings.layout.texels_per_meter = 8.0;
+    settings.memory_mib = Some(20);
+    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let refusal = run(scene, &settings, &Unobserved).unwrap_err();
     assert!(matches!(refusal, BakeError::PatchesBeyondMemory { fitting: 300..500, .. }), "{refusal}");
 }

@@ -1,27 +1,28 @@
-//! What a bake gives to surfaces that are seen from both sides.
+//! Tests of bakes of surfaces that are seen from both sides.
 
 use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::{Bake, BakeSettings, Baked, Unobserved, run};
+use super::{BakeOutput, BakeSettings, BakedScene, Unobserved, run};
 use crate::geometry::SurfaceId;
+use crate::lights::LightSampler;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
 use crate::scene::{
-    Light, LightKind, LightSampler, Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey, shapes,
+    Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey, shapes,
 };
 
 const SHEET: SurfaceId = SurfaceId(1);
 
-/// An upright rectangle across the depth of a room, its front towards +Z.
+/// Returns an upright rectangle in the plane z = `min.z`, facing +Z.
 fn upright(name: &str, min: Vec3, max: Vec3) -> MeshData {
     let (left, right) = (Vec3::new(min.x, max.y, min.z), Vec3::new(max.x, min.y, min.z));
     shapes::quad(name, [min, right, max.with_z(min.z), left])
 }
 
-/// A grey room with a lamp on one side of a sheet that hangs in its middle; a picture a centimetre before the wall behind
-/// the sheet, and a closed crate. All but the room are double-sided.
+/// Returns a gray room with a lamp on one side of a sheet that hangs in its middle. A picture hangs a centimeter before
+/// the wall behind the sheet, and there is a closed crate. All meshes but the room are double-sided.
 fn divided_room() -> Arc<Scene> {
     let meshes = [
         shapes::inside_out(shapes::cuboid("room", Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0))),
@@ -29,7 +30,7 @@ fn divided_room() -> Arc<Scene> {
         upright("picture", Vec3::new(-0.5, 1.0, -1.99), Vec3::new(0.5, 2.0, -1.99)),
         shapes::cuboid("crate", Vec3::new(-1.8, 0.0, -1.5), Vec3::new(-1.2, 0.6, -0.9)),
     ];
-    let mut scene = Scene { materials: vec![Material::diffuse("grey", Vec3::splat(0.7))], ..Scene::default() };
+    let mut scene = Scene { materials: vec![Material::diffuse("gray", Vec3::splat(0.7))], ..Scene::default() };
     for (index, mesh) in meshes.into_iter().enumerate() {
         let key = SurfaceKey::from_node(&mesh.name, 0);
         let sides = if index == 0 { Sides::Front } else { Sides::Both };
@@ -42,14 +43,14 @@ fn divided_room() -> Arc<Scene> {
     Arc::new(scene)
 }
 
-fn bake_finely(scene: &Arc<Scene>) -> Bake {
+fn bake_finely(scene: &Arc<Scene>) -> BakeOutput {
     let mut settings = BakeSettings::default();
-    settings.layout.texels_per_metre = 8.0;
+    settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
     run(scene.clone(), &settings, &Unobserved).expect("a small room")
 }
 
-/// Points of the sheet's middle, facing one way.
+/// Returns receivers in the sheet's middle that face along `normal`.
 fn receivers(normal: Vec3) -> Vec<Receiver> {
     let steps = [-0.55, 0.05, 0.45];
     let places = steps.into_iter().flat_map(|x| steps.map(|y| Vec3::new(x, 1.5 + y, 0.0)));
@@ -62,7 +63,7 @@ fn each_side_of_a_sheet_in_a_room_shows_its_own_light() {
     let mut bake = bake_finely(&scene);
     let folder = tempfile::tempdir().expect("a temporary folder");
     bake.write(folder.path()).expect("a fresh folder can be written");
-    let baked = Baked::read(folder.path(), &scene).expect("what was written");
+    let baked = BakedScene::read(folder.path(), &scene).expect("what was written");
     let lights = LightSampler::new(&scene);
     let mut means = Vec::new();
     for normal in [Vec3::Z, Vec3::NEG_Z] {
@@ -77,7 +78,7 @@ fn each_side_of_a_sheet_in_a_room_shows_its_own_light() {
         }
         means.push(shown.iter().sum::<f32>() / shown.len() as f32);
     }
-    // A metre from a lamp of 100 candela the middle alone has 100 lux, which nothing behind the sheet sees.
+    // At a meter from a lamp of 100 candela, the middle has 100 lux, none of which reaches the back of the sheet.
     assert!(means[0] > 70.0 && means[1] < 0.5 * means[0], "{means:?}");
 }
 
@@ -85,7 +86,7 @@ fn each_side_of_a_sheet_in_a_room_shows_its_own_light() {
 fn only_what_is_seen_from_both_sides_has_texels_for_both() {
     let scene = divided_room();
     let mut settings = BakeSettings::default();
-    settings.layout.texels_per_metre = 4.0;
+    settings.layout.texels_per_meter = 4.0;
     settings.solver.error = 0.5;
     let bake = run(scene.clone(), &settings, &Unobserved).expect("a small room");
     for surface in scene.surface_ids() {

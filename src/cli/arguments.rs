@@ -1,46 +1,48 @@
-//! Arguments that several commands take.
+//! Arguments shared by several commands.
 
 use std::sync::Arc;
 
-use crate::bake::{BakeSettings, bytes_of_scene};
-use crate::scene::{self, Light, LightKind, Problem, Scene, SceneOptions, Sky, Sun, Units};
+use crate::bake::{bytes_of_scene, usual_memory_mib};
+use crate::scene::{self, Light, LightKind, Problem, Scene, Sky};
+use crate::scene_files;
+use crate::scene_files::{SceneOptions, Sun, Units};
 
 use super::{Failure, complain, in_one_line};
 use crate::Device;
 
-/// Which scene, and what shines on it from outside.
+/// Scene to load, with sun and sky.
 #[derive(clap::Args)]
 pub struct SceneArguments {
     /// A .glb, .gltf or .obj file, or builtin:NAME ('radiosity info builtin:' lists them)
     #[arg(value_name = "SCENE")]
     scene: String,
-    /// The sun, in place of the scene's directional lights: angles in degrees, azimuth clockwise from north (-Z)
+    /// Sun that replaces the scene's directional lights: angles in degrees, azimuth clockwise from north (-Z)
     #[arg(long, value_name = "AZIMUTH,ELEVATION,LUX[,DIAMETER]", allow_hyphen_values = true)]
     sun: Option<String>,
-    /// The sky: a color in cd/m2, or an equirectangular picture (.hdr, .exr) whose value one is STRENGTH cd/m2. Its middle
-    /// is in the east (+X), as in Blender, and turned by DEGREES clockwise seen from above
+    /// Sky: a color in cd/m2, or an equirectangular environment map (.hdr, .exr) whose value one is STRENGTH cd/m2. Its
+    /// middle is in the east (+X), as in Blender, and rotated by DEGREES clockwise seen from above
     #[arg(long, value_name = "R,G,B | FILE[,STRENGTH[,DEGREES]]")]
     sky: Option<String>,
-    /// Meters that one unit of length of the file is, such as 0.001 for millimeters [default: 1]
+    /// Meters per unit of length of the file, such as 0.001 for millimeters [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = factor, allow_negative_numbers = true)]
     scale: Option<f32>,
-    /// What the file's lamps and emission are measured in [default: as the file says, else gltf]
+    /// Units of the file's lamps and emission [default: as the file says, else gltf]
     #[arg(long, value_enum, value_name = "UNITS")]
     units: Option<UnitsArgument>,
-    /// Metalness of materials that give neither metalness nor roughness, and of surfaces without a material; glTF says
+    /// Metalness of materials that set neither metalness nor roughness, and of surfaces without a material; glTF says
     /// 1, Blender's Diffuse BSDF means 0
     #[arg(long, value_name = "METALNESS", value_parser = metalness, allow_negative_numbers = true)]
     default_metallic: Option<f32>,
-    /// Most memory to use, MiB [default: 4096]
+    /// Maximum memory to use, MiB [default: three quarters of the machine's memory, or of its control group's limit]
     #[arg(long, value_name = "MIB")]
-    memory: Option<u32>,
+    pub memory: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum UnitsArgument {
     /// Candela, lux and cd/m2
     Gltf,
-    /// Blender's lighting mode Standard: emission is multiplied by 683 lm/W, lamps have been
+    /// Blender's lighting mode Standard: emission is multiplied by 683 lm/W, lamps already are
     Blender,
     /// Blender's lighting mode Unitless: lamps and emission are multiplied by 683 lm/W
     BlenderUnitless,
@@ -56,58 +58,74 @@ fn metalness(text: &str) -> Result<f32, String> {
     value.ok_or_else(|| "it must be a number from 0 to 1".to_owned())
 }
 
-/// A scene that is ready to be used, and what a user should know about it.
+/// Loaded scene, with the warnings for the user.
 pub struct Opened {
     pub scene: Arc<Scene>,
-    /// Those that the scene's file has.
+    /// Cameras of the scene's file.
     pub cameras: Vec<scene::Camera>,
     pub warnings: Vec<String>,
 }
 
 impl SceneArguments {
-    /// What the user called the scene.
+    /// Returns the scene's name as the user typed it.
     pub fn name(&self) -> &str {
         &self.scene
     }
 
-    /// The scene's name without folder, extension and `builtin:`, for output folders.
+    /// Returns the scene's name without folder, extension and `builtin:`, for output folders.
     pub fn stem(&self) -> String {
         let name = self.scene.strip_prefix("builtin:").unwrap_or(&self.scene);
         std::path::Path::new(name).file_stem().map_or_else(|| "scene".to_owned(), |stem| stem.to_string_lossy().into())
     }
 
-    /// Most memory to use, MiB.
+    /// Returns the maximum memory to use, in MiB.
     pub fn memory_mib(&self) -> u32 {
-        self.memory.unwrap_or_else(|| BakeSettings::default().solver.memory_mib)
+        self.memory.unwrap_or_else(usual_memory_mib)
+    }
+
+    /// Returns the maximum memory to use, as text for messages.
+    pub fn say_memory(&self) -> String {
+        let mib = self.memory_mib();
+        match self.memory {
+            Some(_) => format!("{mib} MiB at most"),
+            None => format!("{mib} MiB at most, three quarters of what there is (--memory)"),
+        }
     }
 
     /// Loads the scene and adds sun and sky.
     pub fn open(&self) -> Result<Opened, Failure> {
-        self.complete(scene::load_with(&self.scene, &self.options())?)
+        self.complete(scene_files::load_with(&self.scene, &self.options())?)
     }
 
-    /// Loads the scene, and refuses one whose triangles do not fit into memory once each copy of a mesh has its own.
+    /// Loads the scene. Fails if its triangles exceed the memory limit, counting a copy for each instance of a mesh.
     pub fn open_within_memory(&self) -> Result<Opened, Failure> {
-        self.within_memory(self.open()?)
+        self.within_memory(self.open()?, 0)
     }
 
-    /// The same with all that only pictures show.
-    pub fn open_for_pictures(&self) -> Result<Opened, Failure> {
-        self.within_memory(self.complete(scene::load_for_pictures_with(&self.scene, &self.options())?)?)
+    /// Loads the scene for rendering an image of `bytes` bytes, with normal maps and solid glass. Fails if the memory
+    /// limit is exceeded.
+    pub fn open_for_picture(&self, bytes: u64) -> Result<Opened, Failure> {
+        self.within_memory(self.complete(scene_files::load_for_pictures_with(&self.scene, &self.options())?)?, bytes)
     }
 
-    fn within_memory(&self, opened: Opened) -> Result<Opened, Failure> {
-        let needed_mib = (bytes_of_scene(&opened.scene) / (1024.0 * 1024.0)).ceil();
-        let (allowed_mib, triangles) = (self.memory_mib(), opened.scene.triangle_count());
-        if needed_mib <= f64::from(allowed_mib) {
+    fn within_memory(&self, opened: Opened, of_picture: u64) -> Result<Opened, Failure> {
+        let Some(needed_mib) = self.mib_beyond_memory(bytes_of_scene(&opened.scene) + of_picture as f64) else {
             return Ok(opened);
-        }
+        };
+        let (allowed_mib, triangles) = (self.memory_mib(), opened.scene.triangle_count());
         let name = &self.scene;
-        let remedy = "allow more with --memory, or leave out meshes or pictures";
+        let fewer = if of_picture > 0 { ", or draw fewer pixels (--size)" } else { "" };
         Err(format!(
-            "{name} has {triangles} triangles and needs about {needed_mib} MiB of memory of {allowed_mib} MiB: {remedy}"
+            "{name} has {triangles} triangles and needs about {needed_mib} MiB of memory of {allowed_mib} MiB: allow more with \
+             --memory, or leave out meshes or pictures{fewer}"
         )
         .into())
+    }
+
+    /// Returns so many bytes in MiB if they exceed the memory limit.
+    pub fn mib_beyond_memory(&self, bytes: f64) -> Option<f64> {
+        let needed_mib = (bytes / (1024.0 * 1024.0)).ceil();
+        (needed_mib > f64::from(self.memory_mib())).then_some(needed_mib)
     }
 
     fn options(&self) -> SceneOptions {
@@ -124,7 +142,7 @@ impl SceneArguments {
         }
     }
 
-    fn complete(&self, mut loaded: scene::Loaded) -> Result<Opened, Failure> {
+    fn complete(&self, mut loaded: scene_files::Loaded) -> Result<Opened, Failure> {
         if let Some(sun) = &self.sun {
             let sun = sun.parse::<Sun>()?.to_light();
             let is_sun = |light: &mut Light| matches!(light.kind, LightKind::Directional { .. });
@@ -137,15 +155,15 @@ impl SceneArguments {
         if let Some(sky) = &self.sky {
             loaded.scene.sky = Sky::read(sky, Some(self.memory_mib()))?;
         }
-        let warnings = scene::abridged(&loaded.warnings);
+        let warnings = scene::dedup_warnings(&loaded.warnings);
         Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
     }
 }
 
-/// What traces rays.
+/// Device that traces rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Backend {
-    /// The best there is
+    /// Graphics card if there is a real one, else the processor
     #[default]
     Auto,
     /// The processor
@@ -154,23 +172,23 @@ pub enum Backend {
     Gpu,
 }
 
-/// More threads than this only get into each other's way: no processor runs so many at once, and tens of thousands of them
-/// bring a machine to a standstill.
-const MOST_THREADS: i64 = 1024;
+/// Maximum number of threads. More are useless: no processor runs so many at once, and tens of thousands stall a
+/// machine.
+const MAX_THREADS: i64 = 1024;
 
-/// What does the work.
+/// Device and number of threads.
 #[derive(clap::Args)]
 pub struct WorkArguments {
-    /// Threads to work with; all of the machine's when left out. The result is the same for any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
+    /// Number of threads [default: all of the machine's]. The result is the same for any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     threads: Option<u16>,
-    /// What does the work
+    /// Device that does the work
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
 }
 
 impl WorkArguments {
-    /// Sets up the threads of work that only the processor does, once, before any of it.
+    /// Sets up the threads for work that only the processor can do. Fails if the graphics card is requested.
     pub fn prepare(&self) -> Result<(), Failure> {
         if self.backend == Backend::Gpu {
             return Err("this cannot be done on a graphics card yet: use --backend cpu".into());
@@ -178,13 +196,13 @@ impl WorkArguments {
         self.prepare_threads()
     }
 
-    /// The graphics card, if it is to work: asked for, or a real one. To be called when all else is known to be right,
-    /// for opening one takes a while, and some drivers talk to the standard error stream as they do.
+    /// Opens the graphics card if one is requested or, by default, if a hardware one exists. Call it after all other
+    /// checks, because opening takes a while, and some drivers write to standard error meanwhile.
     pub fn open_device(&self) -> Result<Device, Failure> {
         device(self.backend)
     }
 
-    /// Sets up the threads, once, before any work.
+    /// Sets up the threads. Call it once, before any work.
     pub fn prepare_threads(&self) -> Result<(), Failure> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
@@ -212,7 +230,7 @@ fn device(backend: Backend) -> Result<Device, Failure> {
     }
 }
 
-/// Prints what a user should know, each in a line on standard error.
+/// Prints each warning as a line on standard error.
 pub fn print_warnings(warnings: &[String]) {
     for warning in warnings {
         complain(format_args!("warning: {}", in_one_line(warning)));

@@ -1,12 +1,13 @@
-//! `radiosity bake`.
+//! Command `radiosity bake`.
 
 use std::path::PathBuf;
 
-use crate::bake::{self, Bake, BakeError, BakeSettings, OutputFolder};
+use crate::bake::{self, BakeError, BakeOutput, BakeSettings, OutputFolder, RelightReport};
 use crate::lightmap::Unwrapper;
+use crate::lightmap::files::Level;
+use crate::low_rank::PatchKind;
 use crate::output::Overwrite;
 use crate::pathtrace::VolumeSettings;
-use crate::radiosity::low_rank::PatchKind;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::Role;
 
@@ -19,62 +20,65 @@ use super::{Failure, interrupt, say};
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// The folder to write into [default: bakes/NAME of the scene]
+    /// Folder to write into [default: bakes/NAME of the scene]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// How the light is solved for
+    /// Solver
     #[arg(long, value_enum, default_value_t)]
     method: MethodArgument,
-    /// Which light the lightmaps hold
+    /// Light that the lightmaps hold
     #[arg(long, value_enum, default_value_t)]
     content: ContentArgument,
-    /// Texels per metre; more shows finer shadows at a quadratic cost
-    #[arg(long, value_name = "TEXELS_PER_METRE", allow_negative_numbers = true)]
+    /// Texels per meter; more shows finer shadows at a quadratic cost
+    #[arg(long, value_name = "TEXELS_PER_METER", allow_negative_numbers = true)]
     density: Option<f32>,
-    /// Who unwraps meshes that bring no lightmap coordinates
+    /// Charting method for meshes without lightmap coordinates
     #[arg(long, value_enum, default_value_t)]
     unwrap: UnwrapArgument,
-    /// Wanted error: 0.05 is 5 % of the mean light, and of the light nearby in dim rooms
+    /// Target error: 0.05 is 5 % of the mean light, and of the light nearby in dim rooms
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     error: Option<f32>,
-    /// Most seconds to spend
+    /// Maximum time, seconds
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     time: Option<f32>,
-    /// Most bounces of indirect light [default: until nothing is left]
+    /// Maximum number of bounces of indirect light [default: until convergence]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
-    /// Work on so many parts of the scene one after the other (--method progressive)
+    /// Split the scene into N parts that are solved one after the other (--method progressive)
     #[arg(long, value_name = "N")]
     subscenes: Option<u32>,
-    /// How the scene is cut into subscenes [default: uniform]
+    /// Partition of the scene into subscenes [default: uniform]
     #[arg(long, value_enum, value_name = "KIND", requires = "subscenes")]
     partition: Option<Kind>,
-    /// Cells along each edge of the masks that tell what is seen through borders of subscenes, 1 to 256; work grows
-    /// with their square [default: 16]
+    /// Resolution of the masks that store visibility through borders of subscenes, in cells per edge, 1 to 256; work
+    /// grows with its square [default: 16]
     #[arg(long, value_name = "N", requires = "subscenes")]
     mask_cells: Option<u32>,
-    /// Metres between the voxels of the irradiance volume that lights what moves
-    #[arg(long, value_name = "METRES", allow_negative_numbers = true, conflicts_with = "no_volume")]
+    /// Distance between voxels of the irradiance volume that lights moving objects, meters
+    #[arg(long, value_name = "METERS", allow_negative_numbers = true, conflicts_with = "no_volume")]
     volume: Option<f32>,
     /// Bake no irradiance volume
     #[arg(long)]
     no_volume: bool,
-    /// Precompute the transport for lights that change later, with at most so many patches
+    /// Precompute light transport for lights that change at run time, with at most K patches
     #[arg(long, value_name = "K")]
     relight: Option<u32>,
-    /// How texels are grouped into these patches
+    /// Grouping of texels into these patches
     #[arg(long, value_enum, value_name = "KIND", default_value_t, requires = "relight")]
     relight_patches: PatchArgument,
-    /// Leave the noise of a short bake as it is
+    /// Draw no preview.png of the lit level
+    #[arg(long)]
+    no_preview: bool,
+    /// Do not denoise
     #[arg(long)]
     no_denoise: bool,
-    /// Which random numbers; the same seed gives the same bytes
+    /// Random seed; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u32,
-    /// Go on from the checkpoint that an interrupted bake left in the folder
+    /// Resume from the checkpoint of an interrupted bake in the folder
     #[arg(long)]
     resume: bool,
-    /// Replace files in the folder that have a bake's names, though no bake wrote them or they have changed since
+    /// Replace files with a bake's names in the folder, even if no bake wrote them or they have changed since
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -93,7 +97,7 @@ enum MethodArgument {
     Stochastic,
     /// Progressive refinement with analytic form factors, corrected by gather rays
     Progressive,
-    /// Paths from every texel until they die: no bias and no memory for hits; the noisiest
+    /// Path tracing from every texel: no bias and no memory for hits; the noisiest
     Path,
 }
 
@@ -102,16 +106,16 @@ enum ContentArgument {
     /// Direct and indirect light
     #[default]
     Full,
-    /// Indirect light alone; the lights stay live
+    /// Indirect light only; the lights stay live
     Indirect,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 enum PatchArgument {
-    /// Patches of one size
+    /// Patches of equal size
     #[default]
     Uniform,
-    /// Patches of one view: small where neighbours see different things
+    /// Patches of similar visibility: small where neighbors see different things
     Coherent,
 }
 
@@ -157,8 +161,12 @@ impl Arguments {
         solver.bounces = self.bounces;
         solver.seed = self.seed;
         solver.subscenes = self.subscenes();
-        solver.memory_mib = self.scene.memory_mib();
-        settings.layout.texels_per_metre = self.density.unwrap_or(settings.layout.texels_per_metre);
+        if let Some(memory_mib) = self.scene.memory {
+            // Who says how much there is has more hits stored where that is more.
+            solver.memory_mib = memory_mib;
+            settings.memory_mib = Some(memory_mib);
+        }
+        settings.layout.texels_per_meter = self.density.unwrap_or(settings.layout.texels_per_meter);
         settings.layout.unwrapper = self.unwrap.unwrapper()?;
         settings.filter.denoise = !self.no_denoise;
         settings.volume = (!self.no_volume).then(|| {
@@ -187,6 +195,7 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let display = Display::new(arguments.json);
     arguments.work.prepare_threads()?;
     let settings = arguments.settings()?;
     settings.check()?;
@@ -195,63 +204,74 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let overwrite = if arguments.force { Overwrite::All } else { Overwrite::Own };
     let folder = OutputFolder::open_over(arguments.folder(), overwrite)?;
     let device = arguments.work.open_device()?;
-    let display = Display::new(arguments.json);
     let has_static = opened.scene.surfaces.iter().any(|surface| surface.role == Role::Static);
     let baked = bake::run_with_checkpoints(opened.scene, &settings, &device, &display, &folder, arguments.resume);
     display.finish();
     let mut bake = baked.map_err(|error| {
-        // They say what the error only counts: which objects move, are unlit, or were left out.
+        // The warnings explain the error's counts: objects that move, are unlit, or were left out.
         if matches!(error, BakeError::NothingToBake { .. }) && !has_static {
             print_warnings(&opened.warnings);
         }
         explain(error, &folder)
     })?;
     bake.report.warnings.splice(0..0, opened.warnings);
-    folder.write(&mut bake)?;
-    folder.checkpoints().remove()?;
+    if !arguments.no_preview {
+        bake.draw_preview(opened.cameras.first());
+    }
+    let level = folder.write(&mut bake).map_err(|error| match how_to_go_on(&folder) {
+        Some(how) => format!("{error}; {how}").into(),
+        None => Failure::from(error),
+    })?;
+    // The level is whole, and the next bake removes what stays.
+    if let Err(fault) = folder.checkpoints().remove() {
+        bake.report.warnings.push(format!("a checkpoint stays, which is not needed any more: {fault}"));
+    }
     if arguments.json {
         say(serde_json::to_string(&bake.report)?);
     } else {
-        summarise(&bake, &folder);
+        summarize(&bake, &folder, &level, &arguments.scene.say_memory());
     }
     Ok(())
 }
 
-/// Says how to go on after a bake that was stopped.
+/// Explains how to resume a bake that was stopped.
 fn explain(error: BakeError, folder: &OutputFolder) -> Failure {
-    match error {
-        BakeError::Cancelled(_) if folder.checkpoints().exist() => format!(
-            "stopped; what was done is kept in {}: repeat the command with --resume to go on",
-            folder.path().display()
-        )
-        .into(),
-        BakeError::Cancelled(_) => "stopped before there was anything to keep".into(),
-        error => error.into(),
+    match (error, how_to_go_on(folder)) {
+        (BakeError::Cancelled(_), Some(how)) => format!("stopped; {how}").into(),
+        (BakeError::Cancelled(_), None) => "stopped before there was anything to keep".into(),
+        (error @ BakeError::TimeTooShort { .. }, Some(how)) => format!("{error}; {how}").into(),
+        (error, _) => error.into(),
     }
 }
 
-fn summarise(bake: &Bake, folder: &OutputFolder) {
+fn how_to_go_on(folder: &OutputFolder) -> Option<String> {
+    let path = folder.path().display();
+    let how = || format!("what was done is kept in {path}: repeat the command with --resume to go on");
+    folder.checkpoints().exist().then(how)
+}
+
+fn summarize(bake: &BakeOutput, folder: &OutputFolder, level: &Level, memory: &str) {
     let report = &bake.report;
     print_warnings(&report.warnings);
+    let sizes: Vec<_> = bake.pages.iter().map(|page| format!("{} x {}", page.width, page.height)).collect();
+    say(format_args!("pages     {} ({})", report.pages, sizes.join(", ")));
+    say(format_args!("texels    {} with light, of {} surfaces", report.elements, report.surfaces));
     say(format_args!(
-        "baked {} elements of {} surfaces on {} page(s) in {} with {:.1} million rays; error about {:.1} % of the mean light, {:.1} % of \
-         the light nearby at worst, which is about {} lux there",
-        report.elements,
-        report.surfaces,
-        report.pages,
-        duration(report.seconds.get("total").copied().unwrap_or_default() as f32),
-        report.rays as f64 / 1e6,
+        "error     {:.1} % of the mean light; {:.1} % nearby at worst, at about {} lux",
         report.error_of_mean * 100.0,
         report.error_estimate * 100.0,
         say_lux(report.worst_irradiance)
     ));
-    if let Some(relight) = report.relight {
-        say(format_args!(
-            "precomputed {} patches for changing lights in {:.1} MB; they find the baked indirect light to {:.1} %",
-            relight.patches,
-            relight.bytes as f64 / 1e6,
-            relight.error * 100.0
-        ));
+    if let Some(RelightReport { patches, bytes, error, .. }) = report.relight {
+        let megabytes = bytes as f64 / 1e6;
+        say(format_args!("relight   {patches} patches, {megabytes:.1} MB, {:.1} % beside the bake", error * 100.0));
     }
-    say(format_args!("wrote {}", folder.path().display()));
+    let seconds = report.seconds.get("total").copied().unwrap_or_default() as f32;
+    say(format_args!("time      {}, {:.1} million rays", duration(seconds), report.rays as f64 / 1e6));
+    say(format_args!("memory    {} MiB of {memory}", report.peak_memory_bytes.div_ceil(1 << 20)));
+    say(format_args!("warnings  {}", report.warnings.len()));
+    say(format_args!("files     {}", folder.path().display()));
+    if let Some(preview) = &level.preview {
+        say(format_args!("picture   {}", folder.path().join(&preview.name).display()));
+    }
 }

@@ -1,46 +1,46 @@
-//! What `radiosity info` says about cutting a scene into cells.
+//! Partition report of `radiosity info`.
 
 use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::kdtree::World;
+use crate::accel::World;
 use crate::partition::{
     AxisChoice, Factor, Partition, PartitionKind, PartitionSettings, Polygons, Traffic, imbalance, light_rays,
 };
 
 use super::{Failure, say};
 
-/// Paths of light whose rays are held in memory together: some hundred megabytes of them.
-const MOST_PATHS: i64 = 1_000_000;
+/// Maximum number of light paths. Their rays are held in memory together: some hundred megabytes.
+const MAX_PATHS: i64 = 1_000_000;
 
 #[derive(clap::Args)]
 pub struct CellArguments {
-    /// Cut the scene into cells
+    /// Partition the scene into cells
     #[arg(long, value_enum, value_name = "KIND")]
     partition: Option<Kind>,
-    /// How many cells: a power of two for balanced ones, at most so many for hybrid ones
+    /// Number of cells: a power of two for balanced ones, a maximum for hybrid ones
     #[arg(long, value_name = "N", default_value_t = 8, requires = "partition")]
     count: u32,
-    /// What cells share out evenly: area, power, or both, with a number K for K parts of power to one of area
+    /// Quantity balanced between cells: area, power, or both, where a number K weighs power K times as much as area
     #[arg(long, value_name = "area|power|K", default_value = "area", value_parser = factor, requires = "partition")]
     factor: Factor,
-    /// Where balanced cells are halved: along the axis where a plane through the middle divides best, or where the
-    /// halves have the most equal volumes
+    /// Axis along which balanced cells are halved: that where a plane through the middle divides best, or that with the
+    /// most equal volumes of the halves
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t, requires = "partition")]
     axis: Axis,
-    /// Follow so many paths of light, a million at most, and count rays in cells and through borders
-    #[arg(long, value_name = "N", requires = "partition", value_parser = clap::value_parser!(u32).range(1..=MOST_PATHS))]
+    /// Trace N light paths, a million at most, and count rays in cells and through borders
+    #[arg(long, value_name = "N", requires = "partition", value_parser = clap::value_parser!(u32).range(1..=MAX_PATHS))]
     paths: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
-    /// Boxes of one size
+    /// Boxes of equal size
     Uniform,
-    /// Boxes with equal areas, for powers of two
+    /// Boxes of equal area, for powers of two
     Balanced,
-    /// Eight boxes, and eighths of those that hold most
+    /// Eight boxes, with eighths of the most loaded ones
     Hybrid,
 }
 
@@ -69,15 +69,16 @@ fn factor(text: &str) -> Result<Factor, String> {
     }
 }
 
-/// Of a scene that is not cut, nothing is known.
+/// Partition statistics; all fields are `None` without a partition.
 #[derive(Default, Serialize)]
 pub struct PartitionInfo {
     kind: Option<PartitionKind>,
     cells: Option<usize>,
-    /// How unequal loads are.
+    /// Imbalance of the cells' loads.
     sigma: Option<f64>,
-    /// The mean of the cells.
-    neighbours: Option<f64>,
+    /// Mean number of neighbors per cell.
+    #[serde(rename = "neighbours")]
+    neighbors: Option<f64>,
     #[serde(flatten)]
     details: Option<Details>,
 }
@@ -86,7 +87,7 @@ pub struct PartitionInfo {
 struct Details {
     factor: Factor,
     borders: usize,
-    /// Of each cell.
+    /// Load of each cell.
     loads: Vec<f64>,
     seconds: f64,
     traffic: Option<TrafficInfo>,
@@ -96,9 +97,9 @@ struct Details {
 struct TrafficInfo {
     rays: u64,
     crossings_per_ray: f64,
-    /// How unequal the numbers of rays are that cells have to trace.
+    /// Imbalance of the number of rays traced per cell.
     sigma: f64,
-    /// Of each cell.
+    /// Number of rays traced in each cell.
     rays_per_cell: Vec<u64>,
     seconds: f64,
 }
@@ -113,7 +114,7 @@ impl PartitionInfo {
         let seconds = started.elapsed().as_secs_f64();
         let loads = partition.loads(&polygons, &settings.factor.loads(&polygons)?);
         let cells = partition.cells().len();
-        let neighbours: usize = partition.ids().map(|id| partition.neighbours(id).len()).sum();
+        let neighbors: usize = partition.ids().map(|id| partition.neighbors(id).len()).sum();
         let sigma = imbalance(&loads);
         let traffic = arguments.paths.map(|paths| TrafficInfo::of(&partition, world, paths));
         let borders = partition.borders().len();
@@ -121,20 +122,20 @@ impl PartitionInfo {
             kind: Some(settings.kind),
             cells: Some(cells),
             sigma: Some(sigma),
-            neighbours: Some(neighbours as f64 / cells as f64),
+            neighbors: Some(neighbors as f64 / cells as f64),
             details: Some(Details { factor: settings.factor, borders, loads, seconds, traffic }),
         })
     }
 
-    /// Says it in lines of text.
+    /// Prints the statistics as lines of text.
     pub fn print(&self) {
-        if let (Some(kind), Some(cells), Some(sigma), Some(neighbours), Some(details)) =
-            (self.kind, self.cells, self.sigma, self.neighbours, &self.details)
+        if let (Some(kind), Some(cells), Some(sigma), Some(neighbors), Some(details)) =
+            (self.kind, self.cells, self.sigma, self.neighbors, &self.details)
         {
             let kind = format!("{kind:?}").to_lowercase();
             let seconds = details.seconds;
             say(format_args!(
-                "partition  {kind}, {cells} cells, sigma {sigma:.4}, {neighbours:.2} neighbours a cell, cut in {seconds:.3} s"
+                "partition  {kind}, {cells} cells, sigma {sigma:.4}, {neighbors:.2} neighbors a cell, cut in {seconds:.3} s"
             ));
             if let Some(traffic) = &details.traffic {
                 say(format_args!(

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks the work to stop in good order, the second stops it.
+//! Interrupts: the first Ctrl-C stops the work cleanly, the second ends the process at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,16 +8,17 @@ use super::{Failure, complain};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Most work has stopped by then, and there is nothing to say.
+/// Delay before the hint about a second Ctrl-C. Most work has stopped by then, and needs no hint.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// From now on the first Ctrl-C (or a request to terminate) makes [`is_asked_to_stop`] true; another ends the process.
+/// Installs the handler. The first Ctrl-C (or termination request) makes [`is_asked_to_stop`] true; another ends the
+/// process.
 pub fn listen() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
             std::process::exit(1);
         }
-        // Without a thread the second one goes unmentioned, but works.
+        // If no thread can start, the hint is missing, but a second Ctrl-C still works.
         let _ = thread::Builder::new().spawn(mention_the_second);
     })?;
     Ok(())
@@ -28,7 +29,7 @@ fn mention_the_second() {
     complain("\nstopping once what is under way can be kept; Ctrl-C again stops at once");
 }
 
-/// True once the user has asked the work to stop.
+/// Returns true once the user has requested a stop.
 pub fn is_asked_to_stop() -> bool {
     ASKED.load(Ordering::Relaxed)
 }

@@ -1,21 +1,25 @@
 //! The command line `radiosity`: `bake`, `probe`, `info`, `rays`, `render`, `view`.
 //!
-//! Each command is a file; `arguments` and `look` hold what several of them take, `progress` what a user sees meanwhile, `cells` what `info` says of partitions.
-//! Results go to standard output, one sentence about what went wrong to standard error; the exit code is 0, 1 when the
-//! work failed, 2 when the command was not understood.
+//! Each command has its own file. `arguments` and `look` hold shared arguments, `progress` shows progress, `interrupt`
+//! handles Ctrl-C, and `cells` adds partitions to `info`. `view` shows entities of `spawn` with the `viewer`. Results go to standard output, a one-sentence error to
+//! standard error. The exit code is 0 for success, 1 if the work failed, 2 if the command line is invalid.
 
 mod arguments;
 mod bake;
+mod camera;
 mod cells;
 mod info;
 mod interrupt;
-mod look;
 mod points;
 mod probe;
 mod progress;
 mod rays;
 mod render;
+#[cfg(feature = "plugin")]
+mod spawn;
 mod view;
+#[cfg(feature = "plugin")]
+mod viewer;
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
@@ -24,11 +28,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 
-/// Results could not be printed.
+pub use points::{PointsError, read as read_points};
+pub use rays::read_rays;
+
+/// True once results could not be printed.
 static OUTPUT_IS_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Why a command failed, in one sentence.
-type Failure = Box<dyn std::error::Error>;
+/// Error of a command, in one sentence.
+pub type Failure = Box<dyn std::error::Error>;
 
 /// Bakes radiosity lightmaps for Bevy, on any machine.
 #[derive(Parser)]
@@ -42,11 +49,11 @@ struct CommandLine {
 enum Command {
     /// Bake the lightmaps of a scene into a folder
     Bake(bake::Arguments),
-    /// Draw a picture of a scene, path traced
+    /// Render an image of a scene by path tracing
     Render(render::Arguments),
-    /// Say how much light arrives at points
+    /// Compute the irradiance at points
     Probe(probe::Arguments),
-    /// Say what is in a scene and what is wrong with it
+    /// Print the contents and problems of a scene
     Info(info::Arguments),
     /// Replay a file of rays and time them
     Rays(rays::Arguments),
@@ -64,7 +71,7 @@ pub fn main() -> ExitCode {
             complain(error.render().to_string().trim_end());
             return ExitCode::from(2);
         }
-        // Help or the version, which hold nothing of what was typed.
+        // Help or version, which contain nothing that the user typed.
         Err(error) => error.exit(),
     };
     let result = match command {
@@ -88,8 +95,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Keeps Mesa's Vulkan drivers from looking for a Wayland display in a session that has none: they would complain on the
-/// standard error stream, as errors of ours.
+/// Keeps Mesa's Vulkan drivers from looking for a Wayland display in a session without one. Otherwise they print errors
+/// to standard error, which look like ours.
 #[cfg(feature = "gpu")]
 fn quieten_drivers() {
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
@@ -98,7 +105,7 @@ fn quieten_drivers() {
     }
 }
 
-/// Prints a line of results. Whoever closes our standard output early, as `head` does, has seen enough.
+/// Prints a line of results. A closed standard output, as by `head`, is no error.
 fn say(line: impl std::fmt::Display) {
     let mut output = std::io::stdout().lock();
     if let Err(error) = writeln!(output, "{}", escaped(&line.to_string())).and_then(|()| output.flush())
@@ -108,13 +115,13 @@ fn say(line: impl std::fmt::Display) {
     }
 }
 
-/// Prints a line on standard error. There is nowhere to say that it cannot be written.
+/// Prints a line on standard error. A write error is ignored, because it cannot be reported.
 fn complain(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{}", escaped(&line.to_string()));
 }
 
-/// Text without characters that a terminal obeys, or that change the order of what is read: names in files may hold
-/// them. They are written as JSON writes them, so that JSON stays the same.
+/// Escapes control characters and characters that change the reading order, since names in files may contain them. Uses
+/// JSON's escapes, so JSON keeps its meaning.
 fn escaped(text: &str) -> Cow<'_, str> {
     let is_obeyed = |c: char| {
         (c.is_control() && c != '\n')
@@ -134,7 +141,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// Text from elsewhere, such as a parser's message, may hold line breaks; a sentence has none.
+/// Joins lines into one. Text from elsewhere, such as a parser's message, may contain line breaks.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! Files of points: `x,y,z,nx,ny,nz` in, the same with `r,g,b,standard_error` out.
+//! Point files: `x,y,z,nx,ny,nz` as input, with `r,g,b,standard_error` added as output.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,18 +8,36 @@ use glam::Vec3;
 use crate::input;
 use crate::pathtrace::{PointIrradiance, Receiver};
 
-/// Why a file of points cannot be used.
+/// Error of reading a point file.
 #[derive(Debug, thiserror::Error)]
 pub enum PointsError {
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}; check that the file exists and may be read")]
-    Unreadable { path: String, source: std::io::Error },
+    Unreadable {
+        /// Path of the file.
+        path: String,
+        /// Error of the operating system.
+        source: std::io::Error,
+    },
+    /// A line is not a point.
     #[error("line {line} of {path} is no point ({reason}): a line is x,y,z,nx,ny,nz")]
-    Malformed { path: String, line: usize, reason: String },
+    Malformed {
+        /// Path of the file.
+        path: String,
+        /// Number of the line, from one.
+        line: usize,
+        /// Description of the fault.
+        reason: String,
+    },
+    /// The file has no lines.
     #[error("{path} holds no points: a line is x,y,z,nx,ny,nz")]
-    Empty { path: String },
+    Empty {
+        /// Path of the file.
+        path: String,
+    },
 }
 
-/// Reads a file of points.
+/// Reads a point file.
 pub fn read(path: &Path) -> Result<Vec<Receiver>, PointsError> {
     let name = path.display().to_string();
     let text = input::read_text(path, input::LARGEST_LIST)
@@ -27,7 +45,7 @@ pub fn read(path: &Path) -> Result<Vec<Receiver>, PointsError> {
     parse(&text, name)
 }
 
-/// The first line may be a header; blank lines and further columns are passed over.
+/// Parses a point file. The first line may be a header; blank lines and further columns are ignored.
 fn parse(text: &str, path: String) -> Result<Vec<Receiver>, PointsError> {
     let mut receivers = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -58,7 +76,7 @@ fn parse_line(line: &str) -> Result<Receiver, String> {
     Ok(Receiver { position, normal })
 }
 
-/// The lines of a file that says what arrives at some points.
+/// Formats the irradiance at points as a file.
 pub fn format(receivers: &[Receiver], found: &[PointIrradiance]) -> String {
     let mut text = String::from("x,y,z,nx,ny,nz,r,g,b,standard_error\n");
     for (Receiver { position: p, normal: n }, point) in receivers.iter().zip(found) {

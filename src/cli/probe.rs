@@ -1,4 +1,4 @@
-//! `radiosity probe`.
+//! Command `radiosity probe`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,33 +9,34 @@ use serde::Serialize;
 use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings};
 use super::progress::{Display, NamedStage};
 use super::{Failure, interrupt, points, say};
-use crate::bake::Baked;
-use crate::kdtree::{Preset, World};
-use crate::output::{check_place, write_whole};
+use crate::accel::{Preset, World};
+use crate::bake::BakedScene;
+use crate::lights::LightSampler;
+use crate::output::{check_place, write_atomic};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
+use crate::scene::Scene;
 use crate::scene::check::darkness;
-use crate::scene::{LightSampler, Scene};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// Where to look: lines of x,y,z,nx,ny,nz
+    /// Input file: lines of x,y,z,nx,ny,nz
     #[arg(long, value_name = "FILE.csv")]
     points: PathBuf,
-    /// Where to write x,y,z,nx,ny,nz,r,g,b,standard_error: irradiance in lux
+    /// Output file: lines of x,y,z,nx,ny,nz,r,g,b,standard_error, irradiance in lux
     #[arg(short, long, value_name = "FILE.csv")]
     output: PathBuf,
-    /// Read the lightmaps of a bake in this folder instead of following paths
+    /// Read the lightmaps of a bake in this folder instead of tracing paths
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Paths a point; more reduce noise, which falls with their square root or faster
+    /// Paths per point; more reduce noise, which falls with their square root or faster
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     samples: u32,
-    /// Which random numbers; the same seed gives the same bytes
+    /// Random seed; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u32,
-    /// How the light is found; a bake's own methods are probed with --from
+    /// Solver; to probe a bake's own methods, use --from
     #[arg(long, value_name = "METHOD", value_parser = ["path"], default_value = "path")]
     method: String,
     #[command(flatten)]
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             by_paths(arguments, scene, &receivers)?
         }
     };
-    write_whole(&arguments.output, points::format(&receivers, &found).as_bytes())?;
+    write_atomic(&arguments.output, points::format(&receivers, &found).as_bytes())?;
     let seconds = started.elapsed().as_secs_f64();
     if arguments.json {
         let outcome = Outcome { points: receivers.len(), seconds, warnings: &warnings };
@@ -95,14 +96,15 @@ fn by_paths(arguments: &Arguments, scene: Arc<Scene>, receivers: &[Receiver]) ->
     found.map_err(|_| "stopped; nothing was written".into())
 }
 
-/// Reads lightmaps. The standard error is the bake's own estimate, relative to each point.
+/// Reads the irradiance from a bake's lightmaps. The standard error is the bake's own error estimate, relative to each
+/// point.
 fn from_bake(
     folder: &Path,
     scene: &Scene,
     receivers: &[Receiver],
     warnings: &mut Vec<String>,
 ) -> Result<Vec<PointIrradiance>, Failure> {
-    let baked = Baked::read(folder, scene)?;
+    let baked = BakedScene::read(folder, scene)?;
     if !baked.is_current {
         let folder = folder.display();
         warnings.push(format!("the scene has changed since {folder} was baked: bake it again"));

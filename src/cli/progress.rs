@@ -1,7 +1,8 @@
-//! What a user sees while the work goes on: a bar on a terminal, plain lines elsewhere.
+//! Progress display: a bar on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -10,14 +11,16 @@ use crate::progress::Monitor;
 
 use super::{interrupt, say};
 
-/// Steps of the bar.
+/// Number of steps of the bar.
 const STEPS: f32 = 1000.0;
 
-/// Shows progress and passes on the user's wish to stop.
+/// Display of progress, which also passes on the user's request to stop.
 pub struct Display {
     bar: ProgressBar,
-    /// What was last printed as a plain line; `None` where lines are not wanted.
+    /// Last plain line printed; `None` if lines are disabled.
     line: Option<Mutex<Line>>,
+    /// When the command began.
+    began: Instant,
 }
 
 #[derive(Default)]
@@ -27,7 +30,7 @@ struct Line {
 }
 
 impl Display {
-    /// A bar when standard error is a terminal; else lines on standard output, unless that is to hold JSON alone.
+    /// Creates a bar if standard error is a terminal, else plain lines on standard output, or nothing with `json`.
     pub fn new(json: bool) -> Self {
         let bar = if std::io::stderr().is_terminal() {
             let style = ProgressStyle::with_template("{msg:<22} [{bar:40}] {percent:>3} % {prefix}")
@@ -37,10 +40,10 @@ impl Display {
             ProgressBar::hidden()
         };
         let line = (bar.is_hidden() && !json).then(Mutex::default);
-        Self { bar, line }
+        Self { bar, line, began: Instant::now() }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -55,7 +58,7 @@ impl Display {
         let Ok(mut line) = line.lock() else { return };
         let tenths = (fraction * 10.0) as u32;
         let is_new = line.stage != stage;
-        // A line when a stage begins, and each time another tenth of a long one is done.
+        // Print a line when a stage begins, and at each further tenth of a long stage.
         if is_new || (tenths > line.tenths && seconds_left.is_some_and(|seconds| seconds > 2.0)) {
             *line = Line { stage: stage.to_owned(), tenths };
             let left = seconds_left.map(|seconds| format!(", {} left", duration(seconds))).unwrap_or_default();
@@ -69,12 +72,16 @@ impl Observer for Display {
         self.show(progress.stage.name(), progress.fraction, progress.total, progress.seconds_left);
     }
 
+    fn began(&self) -> Option<Instant> {
+        Some(self.began)
+    }
+
     fn is_cancelled(&self) -> bool {
         interrupt::is_asked_to_stop()
     }
 }
 
-/// A display of work that has one stage.
+/// Display of work with a single stage.
 pub struct NamedStage<'a> {
     pub display: &'a Display,
     pub name: &'static str,
@@ -90,7 +97,7 @@ impl Monitor for NamedStage<'_> {
     }
 }
 
-/// Seconds as a person reads them.
+/// Formats seconds for reading.
 pub fn duration(seconds: f32) -> String {
     let whole = seconds.round() as u64;
     match whole {

@@ -1,4 +1,4 @@
-//! `radiosity rays`: the tool that benchmarks and comparisons replay ray files with.
+//! Command `radiosity rays`, which replays ray files for benchmarks and comparisons.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::time::Instant;
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::accel::{Preset, World};
 use crate::geometry::{Ray, RayQuery};
 use crate::input;
-use crate::kdtree::{Preset, World};
-use crate::output::{check_place, write_whole};
+use crate::output::{check_place, write_atomic};
 use crate::scene::Scene;
 
 use super::arguments::{SceneArguments, WorkArguments};
@@ -24,13 +24,13 @@ pub struct Arguments {
     /// Rays: f32 x 8 each (origin, t_near, direction, t_far), little-endian
     #[arg(long, value_name = "FILE")]
     rays: PathBuf,
-    /// Where to write what they met: f32 t (-1 for a miss) and u32 triangle in file order, each
+    /// Output file: f32 t (-1 for a miss) and u32 triangle in file order for each ray
     #[arg(long, value_name = "FILE")]
     hits: PathBuf,
-    /// Only ask whether anything is in the way, and write f32 1 or 0 each
+    /// Only test for any hit, and write f32 1 or 0 for each ray
     #[arg(long)]
     any_hit: bool,
-    /// How often to trace them all; the fastest pass is reported
+    /// Number of times to trace all rays; the fastest pass is reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     passes: u32,
     #[command(flatten)]
@@ -46,7 +46,7 @@ struct Outcome {
     hits: usize,
     build_seconds: f64,
     passes: u32,
-    /// Of the fastest pass: the first also fills the caches.
+    /// Duration of the fastest pass; the first pass also warms the caches.
     seconds: f64,
     mrays_per_second: f64,
 }
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         #[cfg(feature = "gpu")]
         Device::Gpu(gpu) => replay_on(&gpu, &opened.scene, &rays, arguments)?,
     };
-    write_whole(&arguments.hits, &records)?;
+    write_atomic(&arguments.hits, &records)?;
 
     let mrays_per_second = rays.len() as f64 / seconds.max(1e-9) / 1e6;
     let passes = arguments.passes;
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the rays met, and the seconds that the tree took.
+/// Traces the rays on the CPU. Returns the result, and the seconds to build the tree.
 fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
     let started = Instant::now();
     let world = World::build(scene, Preset::best()).with_movers();
@@ -90,7 +90,7 @@ fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Rep
     (replay, build_seconds)
 }
 
-/// The same on a graphics card; the seconds include the way of the rays there and back.
+/// Traces the rays on a graphics card. The result's seconds include the transfer of rays in both directions.
 #[cfg(feature = "gpu")]
 fn replay_on(
     gpu: &crate::gpu::Gpu,
@@ -129,10 +129,14 @@ fn replay_on(
     Ok((Replay { records, hits, seconds }, build_seconds))
 }
 
-/// Bytes of a ray in a file.
+/// Number of bytes per ray in a file.
 const RAY_BYTES: usize = 32;
 
-fn read_rays(path: &Path) -> Result<Vec<Ray>, Failure> {
+/// Reads a file of rays: f32 x 8 each, little-endian.
+///
+/// # Errors
+/// When the file cannot be read, or its length is not that of whole rays.
+pub fn read_rays(path: &Path) -> Result<Vec<Ray>, Failure> {
     let name = path.display();
     let bytes = input::read(path, input::LARGEST_LIST)
         .map_err(|source| format!("cannot read {name}: {source}; check that the file exists and may be read"))?;
@@ -164,21 +168,21 @@ fn any_hit(world: &World, ray: &Ray) -> (bool, [u8; 4]) {
     (blocked, f32::from(u8::from(blocked)).to_le_bytes())
 }
 
-/// What rays met.
+/// Result of tracing all rays.
 struct Replay {
     records: Vec<u8>,
     hits: usize,
-    /// What the fastest pass took.
+    /// Duration of the fastest pass.
     seconds: f64,
 }
 
-/// Rays that a thread takes at a time.
+/// Number of rays per work item.
 const CHUNK: usize = 4096;
 
-/// Stands for rays that are none.
+/// Replacement for invalid rays, which hits nothing.
 const NOWHERE: Ray = Ray { origin: Vec3::ZERO, direction: Vec3::X, t_min: 1.0, t_max: 0.0 };
 
-/// Traces all rays, several times. One that is none (a NaN, no direction) is a miss, whatever the tree would make of it.
+/// Traces all rays several times. Invalid rays (NaN, zero direction) count as misses, whatever the tree would return.
 fn replay<const BYTES: usize>(rays: &[Ray], passes: u32, trace: impl Fn(&Ray) -> (bool, [u8; BYTES]) + Sync) -> Replay {
     let mut traced: Vec<(bool, [u8; BYTES])> = Vec::new();
     let mut seconds = f64::INFINITY;
@@ -202,7 +206,7 @@ mod tests {
     use super::*;
     use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 
-    /// Two triangles across the z axis, one at z = 0 and one at z = 2.
+    /// Builds two triangles across the z axis, one at z = 0 and one at z = 2.
     fn world() -> World {
         let positions = [0.0, 2.0]
             .iter()

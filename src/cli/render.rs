@@ -1,4 +1,4 @@
-//! `radiosity render`.
+//! Command `radiosity render`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,71 +6,70 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use glam::UVec2;
-use image::{ImageFormat, RgbImage};
 use serde::Serialize;
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings};
-use super::look::LookArguments;
+use super::camera::CameraArguments;
 use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
 use crate::Device;
+use crate::accel::{Preset, TraversalCost, World};
 use crate::bake::peak_memory_bytes;
-use crate::geometry::sobol::hash2;
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::kdtree::{Preset, TraversalCost, World};
-use crate::output::{check_place, write_whole};
+use crate::lights::LightSampler;
+use crate::output::{check_place, write_atomic};
 use crate::pathtrace::{
-    Exposure, Film, Integrator, Lens, LightTracer, PathTracer, Pixel, PixelFilter, RenderSettings, Tonemapping, View,
-    WhittedTracer, meter, render, render_from_lights, to_srgb8,
+    Exposure, Film, Lens, LightTracer, PathTracer, PixelFilter, RenderSettings, Tonemapping, View, WhittedTracer,
+    metered, render, render_from_lights,
 };
 use crate::progress::Monitor;
 use crate::scene::check::darkness_of_picture;
-use crate::scene::{Camera, LightSampler, luminance};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// The picture to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth and cost
+    /// Image to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth and
+    /// cost
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
     /// Columns and rows
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     size: Size,
-    /// Most samples a pixel; four times as many halve the noise
+    /// Maximum number of samples per pixel; four times as many halve the noise
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     samples: u32,
-    /// Most seconds to draw
+    /// Maximum time, seconds
     #[arg(long, value_name = "SECONDS")]
     time: Option<f32>,
-    /// Noise that is good enough, root mean square over the mean: 0.05 is 5 %
+    /// Target noise, root mean square over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL")]
     error: Option<f32>,
-    /// One over the mean number of paths that bring a pixel light which is enough: 0.01 is a hundred paths
+    /// Target reciprocal of the mean number of paths that bring light to a pixel: 0.01 is a hundred paths
     #[arg(long, value_name = "TOL")]
     tolerance: Option<f32>,
-    /// Most bounces of light [default: until nothing is left]
+    /// Maximum number of bounces of light [default: no limit]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
-    /// How light is found
+    /// Integrator
     #[arg(long, value_enum, default_value_t)]
     integrator: Method,
-    /// Exposure of a .png (EV100), or auto: as a light meter has it
+    /// Exposure of a .png (EV100), or auto: as metered
     #[arg(long, value_name = "auto|N", default_value = "auto", allow_hyphen_values = true)]
     ev: Ev,
-    /// How a .png shows light of any strength, as Bevy's tonemapping of that name does
+    /// Tonemapping of a .png, as Bevy's of that name
     #[arg(long, value_enum, default_value_t)]
     tonemapping: Tone,
     #[command(flatten)]
-    look: LookArguments,
-    /// A lens instead of a pinhole: its radius and the distance that is sharp, metres
+    camera: CameraArguments,
+    /// Thin lens instead of a pinhole: its radius and the distance in focus, meters
     #[arg(long, value_name = "RADIUS,FOCUS")]
     lens: Option<String>,
-    /// How pixels weigh what is around their middle
+    /// Pixel filter
     #[arg(long, value_enum, default_value_t)]
     filter: Filter,
-    /// Which random numbers; the same seed gives the same picture
+    /// Random seed; the same seed gives the same image
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u32,
     #[command(flatten)]
@@ -85,13 +84,13 @@ enum Method {
     /// Paths from the eye: all light
     #[default]
     Path,
-    /// Paths from lights: all but what mirrors and glass show
+    /// Paths from lights: all but light seen in mirrors and glass
     Light,
-    /// Paths from lights, and from the eye for what mirrors and glass show
+    /// Paths from lights, and from the eye for mirrors and glass
     Hybrid,
-    /// Mirrors, glass and shadows alone
+    /// Mirrors, glass and shadows only
     Whitted,
-    /// Light that comes straight from where it shines
+    /// Direct light only
     Direct,
 }
 
@@ -103,23 +102,23 @@ impl Method {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 enum Tone {
-    /// What is brighter than white is white
+    /// Values above white are clipped
     None,
     /// x / (1 + x) of each channel
     Reinhard,
-    /// The same of luminance: colours stay
+    /// x / (1 + x) of luminance: colors stay
     ReinhardLuminance,
-    /// Contrast, and hues that shift
+    /// High contrast, with hue shifts
     #[default]
     AcesFitted,
-    /// Soft, and bright colours pale as on film
+    /// Soft, with bright colors desaturated as on film
     #[value(name = "agx")]
     AgX,
     /// Between Reinhard's two
     SomewhatBoringDisplayTransform,
-    /// Bevy's default: hues as they are seen, no contrast added
+    /// Bevy's default: keeps perceived hues, adds no contrast
     TonyMcMapface,
-    /// For shops: base colours in grey light come out as they are
+    /// For product shots: keeps base colors under gray light
     KhronosPbrNeutral,
     #[value(hide = true)]
     BlenderFilmic,
@@ -148,16 +147,16 @@ impl Tone {
 enum Filter {
     /// Only the pixel's own square
     Box,
-    /// Half of the neighbours too: smoother edges
+    /// Half of the neighbors too: smoother edges
     #[default]
     Tent,
 }
 
-/// Columns and rows, `1280x720`.
+/// Size in columns and rows, such as `1280x720`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Size(UVec2);
 
-/// Most columns or rows.
+/// Maximum number of columns or rows.
 const LARGEST: u32 = 16_384;
 
 impl FromStr for Size {
@@ -171,7 +170,7 @@ impl FromStr for Size {
     }
 }
 
-/// An exposure, or none to have it metered.
+/// Exposure (EV100); `None` to meter it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ev(Option<f32>);
 
@@ -202,6 +201,14 @@ impl Format {
             _ => Err(format!("{} is no picture that can be written: call it .png or .exr", path.display()).into()),
         }
     }
+
+    /// Returns the bytes of a pixel on film, in channels to be written, and in the file.
+    fn bytes_per_pixel(self) -> u64 {
+        match self {
+            Self::Png => 70,
+            Self::Exr => 170,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -211,7 +218,7 @@ struct Outcome<'a> {
     samples: u32,
     paths: u64,
     paths_per_second: f64,
-    /// None of one sample a pixel, which cannot be compared with another.
+    /// Error estimate; `None` with one sample per pixel, which allows no comparison.
     error_estimate: Option<f32>,
     ev100: f32,
     seconds: BTreeMap<&'static str, f64>,
@@ -221,7 +228,7 @@ struct Outcome<'a> {
 }
 
 impl Arguments {
-    fn most_bounces(&self) -> Result<Option<u32>, Failure> {
+    fn max_bounces(&self) -> Result<Option<u32>, Failure> {
         match self.integrator {
             Method::Path | Method::Light | Method::Hybrid => Ok(self.bounces),
             Method::Direct => Ok(Some(self.bounces.unwrap_or(1).min(1))),
@@ -270,14 +277,14 @@ impl Arguments {
         monitor: &dyn Monitor,
     ) -> Result<Film, Failure> {
         let on_gpu = gpu::GpuScene::new(gpu, scene)?;
-        let most_bounces = self.most_bounces()?;
+        let max_bounces = self.max_bounces()?;
         Ok(match self.integrator {
             Method::Light | Method::Hybrid => {
-                let from_lights = gpu::FromLights { hybrid: self.integrator == Method::Hybrid, most_bounces };
+                let from_lights = gpu::FromLights { hybrid: self.integrator == Method::Hybrid, max_bounces };
                 gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?
             }
             Method::Path | Method::Direct | Method::Whitted => {
-                gpu::render(gpu, &on_gpu, view, most_bounces, settings, monitor)?
+                gpu::render(gpu, &on_gpu, view, max_bounces, settings, monitor)?
             }
         })
     }
@@ -297,7 +304,7 @@ impl Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = Format::of(&arguments.output)?;
-    let (most_bounces, settings, lens) = (arguments.most_bounces()?, arguments.settings()?, arguments.lens()?);
+    let (max_bounces, settings, lens) = (arguments.max_bounces()?, arguments.settings()?, arguments.lens()?);
     let tonemapping = arguments.tonemapping.tonemapping()?;
     if arguments.integrator.runs_on_devices() {
         arguments.work.prepare_threads()?;
@@ -307,13 +314,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_place(&arguments.output)?;
     interrupt::listen()?;
     let mut clock = Clock::default();
-    let opened = arguments.scene.open_for_pictures()?;
-    let camera = arguments.look.camera(&opened)?;
+    let UVec2 { x: width, y: height } = arguments.size.0;
+    let opened = arguments.scene.open_for_picture(u64::from(width) * u64::from(height) * format.bytes_per_pixel())?;
+    let camera = arguments.camera.camera(&opened)?;
     let device = if arguments.integrator.runs_on_devices() { arguments.work.open_device()? } else { Device::Cpu };
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
     let lights = LightSampler::with_movers(&opened.scene);
-    let paths = PathTracer::new(&opened.scene, &world, &lights, most_bounces);
+    let paths = PathTracer::new(&opened.scene, &world, &lights, max_bounces);
     clock.lap("tree");
     let filter = match arguments.filter {
         Filter::Box => PixelFilter::Box,
@@ -341,12 +349,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err("stopped before there was anything to write".into());
     }
     clock.lap("render");
-    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera).ev100);
+    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera, METER_SAMPLES).ev100);
     let bytes = match format {
-        Format::Png => to_png(&film, Exposure { ev100 }, tonemapping)?,
+        Format::Png => film.to_png(Exposure { ev100 }, tonemapping)?,
         Format::Exr => film.to_exr(traversal_costs(&world, &view))?,
     };
-    write_whole(&arguments.output, &bytes)?;
+    write_atomic(&arguments.output, &bytes)?;
     clock.lap("write");
 
     let UVec2 { x: width, y: height } = film.size();
@@ -409,43 +417,14 @@ impl Clock {
     }
 }
 
-/// What the ray through the middle of each pixel costs, as channels of a picture.
+/// Returns the traversal costs of the ray through each pixel's center, as image channels.
 fn traversal_costs(world: &World, view: &View) -> [(&'static str, Vec<u32>); 2] {
     let pixels = (0..view.size.y).flat_map(|y| (0..view.size.x).map(move |x| UVec2::new(x, y)));
-    // Half a unit is the middle of a pixel, whatever its filter, and nothing of the lens is to the side at zero.
+    // Half a unit is the pixel's center for any filter, and zero is the center of the lens.
     let costs: Vec<_> = pixels.map(|pixel| world.cost(&view.ray(pixel, [0.5, 0.5, 0.0, 0.0]))).collect();
     let channel = |of: fn(&TraversalCost) -> u32| costs.iter().map(of).collect();
     [("cost.nodes", channel(|cost| cost.nodes)), ("cost.triangles", channel(|cost| cost.triangles))]
 }
 
-/// Paths along each of the light meter's rays.
+/// Number of paths per ray of the light meter.
 const METER_SAMPLES: u32 = 64;
-
-/// The exposure under which the surfaces that a camera sees are middle grey on average.
-fn metered(tracer: &dyn Integrator, camera: &Camera) -> Exposure {
-    let found = meter(camera, |ray| {
-        let seed = hash2(ray.direction.x.to_bits(), ray.direction.y.to_bits());
-        let (mut sum, mut is_surface) = (0.0, false);
-        for sample in 0..METER_SAMPLES {
-            let seen = tracer.trace(ray, sample, seed);
-            sum += luminance(seen.radiance);
-            is_surface |= seen.surface.is_some();
-        }
-        is_surface.then_some(sum / METER_SAMPLES as f32)
-    });
-    found.unwrap_or(DEFAULT_EXPOSURE)
-}
-
-/// Bevy's, for pictures in which nothing is lit.
-const DEFAULT_EXPOSURE: Exposure = Exposure { ev100: 9.7 };
-
-fn to_png(film: &Film, exposure: Exposure, tonemapping: Tonemapping) -> Result<Vec<u8>, Failure> {
-    let factor = exposure.factor();
-    let shown = |pixel: &Pixel| to_srgb8(tonemapping.apply(pixel.radiance * factor));
-    let bytes = film.pixels().iter().flat_map(shown).collect();
-    let UVec2 { x: width, y: height } = film.size();
-    let picture = RgbImage::from_raw(width, height, bytes).ok_or("the picture has another size than its data")?;
-    let mut encoded = std::io::Cursor::new(Vec::new());
-    picture.write_to(&mut encoded, ImageFormat::Png)?;
-    Ok(encoded.into_inner())
-}

@@ -1,24 +1,24 @@
-//! `radiosity view`.
+//! Command `radiosity view`.
 
 use std::path::PathBuf;
 
 use super::Failure;
 use super::arguments::SceneArguments;
-use super::look::LookArguments;
+use super::camera::CameraArguments;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
-    /// The folder of a bake to show the scene with
+    /// Folder of a bake to show the scene with
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Write a picture instead of opening a window
+    /// Write an image instead of opening a window
     #[arg(long, value_name = "FILE.png")]
     screenshot: Option<PathBuf>,
     #[command(flatten)]
-    look: LookArguments,
-    /// Exposure (EV100); by what the camera sees of the bake when left out
+    camera: CameraArguments,
+    /// Exposure (EV100) [default: metered from the bake]
     #[arg(long, value_name = "EV", allow_hyphen_values = true)]
     ev: Option<f32>,
 }
@@ -54,23 +54,23 @@ mod window {
     use bevy::prelude::*;
 
     use super::{Arguments, Failure};
-    use crate::bake::Baked;
+    use crate::accel::{self, Preset};
+    use crate::bake::BakedScene;
+    use crate::cli::spawn::spawn_scene;
+    use crate::cli::viewer::{TakeScreenshot, ViewerPlugin};
     use crate::geometry::RayQuery;
-    use crate::kdtree::{self, Preset};
     use crate::pathtrace;
-    use crate::plugin::{
-        BakedLevel, BakedLevelFailed, BakedLevelShown, RadiosityPlugins, TakeScreenshot, ViewerPlugin, spawn_scene,
-    };
+    use crate::plugin::{BakedLevel, BakedLevelFailed, BakedLevelShown, RadiosityPlugins};
     use crate::scene::{Camera, Projection, Scene, luminance};
 
     pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let opened = arguments.scene.open_within_memory()?;
         super::super::arguments::print_warnings(&opened.warnings);
-        let camera = arguments.look.camera(&opened)?;
+        let camera = arguments.camera.camera(&opened)?;
         let mut ev100 = arguments.ev;
         let level = arguments.from.clone().map(BakedLevel::new);
         if let (Some(folder), None) = (&arguments.from, ev100) {
-            let tree = kdtree::World::build(Arc::clone(&opened.scene), Preset::fast());
+            let tree = accel::World::build(Arc::clone(&opened.scene), Preset::fast());
             ev100 = metered(folder, &opened.scene, &tree, &camera)?;
         }
         let viewer = ViewerPlugin {
@@ -78,7 +78,7 @@ mod window {
             target: camera.position + camera.forward,
             vertical_fov: match camera.projection {
                 Projection::Perspective { vertical_fov } => vertical_fov,
-                // One walks through the level.
+                // The viewer walks through the level, so it needs perspective.
                 Projection::Orthographic { .. } => ViewerPlugin::default().vertical_fov,
             },
             ev100: ev100.unwrap_or(ViewerPlugin::default().ev100),
@@ -105,9 +105,9 @@ mod window {
         }
     }
 
-    /// The exposure (EV100) under which what a camera sees of a bake is middle grey on average, as a light meter has it.
-    fn metered(folder: &Path, scene: &Scene, tree: &kdtree::World, camera: &Camera) -> Result<Option<f32>, Failure> {
-        let baked = Baked::read(folder, scene)?;
+    /// Meters the exposure (EV100) under which a camera's view of a bake is middle gray on average.
+    fn metered(folder: &Path, scene: &Scene, tree: &accel::World, camera: &Camera) -> Result<Option<f32>, Failure> {
+        let baked = BakedScene::read(folder, scene)?;
         let exposure = pathtrace::meter(camera, |ray| {
             let hit = tree.closest(ray)?;
             let mesh = scene.mesh_of(hit.surface);

@@ -1,10 +1,10 @@
-//! Whether what is drawn at random is drawn as often as it should be.
+//! Chi-squared tests of random sampling.
 
 use glam::Vec2;
 
 use super::sobol::{hash2, unit_float};
 
-/// Pearson's statistic of drawn against expected numbers and its degrees of freedom; rare bins count together.
+/// Returns Pearson's statistic of drawn against expected counts, and its degrees of freedom. Rare bins are merged.
 fn chi_squared(drawn: &[f64], expected: &[f64]) -> (f64, f64) {
     let (mut statistic, mut bins, mut rare) = (0.0, 0.0, (0.0, 0.0));
     for (&drawn, &expected) in drawn.iter().zip(expected) {
@@ -22,15 +22,15 @@ fn chi_squared(drawn: &[f64], expected: &[f64]) -> (f64, f64) {
     (statistic, bins - 1.0)
 }
 
-/// How many standard deviations a chi-squared statistic is above what is expected of it: by Wilson and Hilferty, the cube
-/// root of a chi-squared number is nearly normal.
+/// Returns the number of standard deviations of a chi-squared statistic above its expectation. By Wilson and Hilferty,
+/// the cube root of a chi-squared variable is nearly normal.
 pub fn deviations(drawn: &[f64], expected: &[f64]) -> f64 {
     let (statistic, freedom) = chi_squared(drawn, expected);
     let spread = 2.0 / (9.0 * freedom);
     ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// The same where all bins are as likely, for what `draw` makes of some fifty thousand points of the unit square.
+/// Returns [`deviations`] for equally likely bins. `draw` maps some fifty thousand points of the unit square to bins.
 pub fn deviations_from_even(bins: usize, draw: impl Fn(Vec2) -> usize) -> f64 {
     const DRAWS: u32 = 50_000;
     let mut drawn = vec![0.0; bins];
@@ -41,13 +41,13 @@ pub fn deviations_from_even(bins: usize, draw: impl Fn(Vec2) -> usize) -> f64 {
     deviations(&drawn, &vec![f64::from(DRAWS) / bins as f64; bins])
 }
 
-/// Which of `rows * columns` bins two numbers in the unit interval fall into.
+/// Returns the bin, of `rows * columns` bins, for two numbers in the unit interval.
 pub fn bin(rows: usize, columns: usize, [row, column]: [f32; 2]) -> usize {
     let cell = |number: f32, cells: usize| ((number * cells as f32) as usize).min(cells - 1);
     cell(row, rows) * columns + cell(column, columns)
 }
 
-/// The part of a turn at which a direction lies about an axis whose other two coordinates are given.
+/// Returns the azimuth of a direction about an axis, in turns, given its other two coordinates.
 pub fn turn(x: f32, y: f32) -> f32 {
     let turns = y.atan2(x) / core::f32::consts::TAU;
     turns - turns.floor()

@@ -1,6 +1,6 @@
-//! Indices that cannot be mistaken for each other.
+//! Typed indices.
 
-/// Defines a newtype over `u32` that indexes one kind of thing.
+/// Defines a newtype over `u32` as an index into one kind of array.
 macro_rules! define_id {
     ($(#[$attribute:meta])* $name:ident) => {
         $(#[$attribute])*
@@ -9,16 +9,16 @@ macro_rules! define_id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The id of the thing at `index` of its array.
+            /// Converts an array index to an id.
             ///
             /// # Panics
-            /// When `index` does not fit into 32 bits; no array of the crate grows that long.
+            /// Panics if `index` does not fit into 32 bits; no array of the crate grows that long.
             #[inline]
             pub fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).expect("an array with more than 2^32 entries"))
             }
 
-            /// Where the thing stands in its array.
+            /// Returns the array index.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize

@@ -1,11 +1,13 @@
-//! Rays, boxes, triangles and samples: what every other room measures with.
+//! Geometric primitives and sampling: rays, boxes, triangles, clipping and random numbers.
 //!
-//! Start from [`Ray`] and [`RayQuery`]: a solver asks a `RayQuery` what a ray meets and never learns which structure
-//! answered. [`Triangle`] holds the watertight intersection test that every structure shares, so that all of them agree
-//! to the last bit. [`clip`] cuts convex polygons to boxes. [`sampling`] turns numbers in the unit square into points and directions, and [`sobol`] makes those
-//! numbers.
+//! Start with [`Ray`] and [`RayQuery`]. Solvers ask a [`RayQuery`] for hits, without knowing the acceleration structure
+//! behind.
+//! - [`Triangle`] has the watertight intersection test that all structures share, so that results agree bit for bit.
+//! - [`Aabb`] is an axis-aligned bounding box.
+//! - [`clip`] clips convex polygons to boxes.
+//! - [`sampling`] maps points of the unit square to points and directions; [`sobol`] generates such points.
 //!
-//! This room sees no other.
+//! The module depends on no other module.
 
 mod aabb;
 #[cfg(test)]
@@ -14,6 +16,7 @@ pub mod clip;
 mod exponential;
 mod id;
 mod ray;
+mod rotation;
 pub mod sampling;
 pub mod sobol;
 mod triangle;
@@ -23,5 +26,6 @@ pub use aabb::{Aabb, Face};
 pub use exponential::exponential;
 pub(crate) use id::define_id;
 pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
+pub use rotation::{quaternion_length, rotation_x, rotation_y, rotation_z, unit_rotation};
 pub use triangle::{Triangle, TriangleHit, WatertightRay};
 pub use trigonometry::{arc_cosine, arc_tangent, sin_cos_turns};

@@ -1,11 +1,11 @@
-//! From numbers in the unit square to points and directions.
+//! Mappings from the unit square to points and directions.
 
 use glam::{Vec2, Vec3};
 
 use super::sin_cos_turns;
 
-/// Two unit vectors that complete a unit vector to a right-handed frame (Duff et al. 2017, "Building an orthonormal
-/// basis, revisited"): no branch, no singular direction.
+/// Returns two unit vectors that complete a unit vector to a right-handed frame (Duff et al. 2017, "Building an
+/// orthonormal basis, revisited"). The method has no branches and no singular direction.
 #[inline]
 pub fn orthonormal_basis(normal: Vec3) -> (Vec3, Vec3) {
     let sign = 1.0f32.copysign(normal.z);
@@ -17,7 +17,7 @@ pub fn orthonormal_basis(normal: Vec3) -> (Vec3, Vec3) {
     )
 }
 
-/// A direction about `normal` with probability density `cos / pi` per steradian.
+/// Samples a direction about `normal` with PDF `cos / pi`, per steradian.
 #[inline]
 pub fn cosine_hemisphere(normal: Vec3, u: Vec2) -> Vec3 {
     let local = cosine_about_z(u);
@@ -25,7 +25,7 @@ pub fn cosine_hemisphere(normal: Vec3, u: Vec2) -> Vec3 {
     tangent * local.x + bitangent * local.y + normal * local.z
 }
 
-/// [`cosine_hemisphere`] about z.
+/// Samples a direction about the z axis; see [`cosine_hemisphere`].
 #[inline]
 pub fn cosine_about_z(u: Vec2) -> Vec3 {
     let radius = u.x.sqrt();
@@ -33,7 +33,7 @@ pub fn cosine_about_z(u: Vec2) -> Vec3 {
     Vec3::new(radius * cosine, radius * sine, (1.0 - u.x).max(0.0).sqrt())
 }
 
-/// A direction with equal probability density `1 / (4 pi)` everywhere on the sphere.
+/// Samples a direction with uniform PDF `1 / (4 pi)` over the sphere.
 #[inline]
 pub fn uniform_sphere(u: Vec2) -> Vec3 {
     let z = 1.0 - 2.0 * u.x;
@@ -42,11 +42,10 @@ pub fn uniform_sphere(u: Vec2) -> Vec3 {
     Vec3::new(radius * cosine, radius * sine, z)
 }
 
-/// A direction within a cone around the unit vector `axis`, with equal density everywhere in it. The half angle is in
-/// radians, at most half a circle.
+/// Samples a direction uniformly within a cone around the unit vector `axis`. The half angle is in radians, at most pi.
 #[inline]
 pub fn uniform_cone(axis: Vec3, half_angle: f32, u: Vec2) -> Vec3 {
-    // One minus a cosine, by the sine of half its angle: precise for narrow cones too.
+    // One minus cosine, from the sine of the half angle, stays precise for narrow cones.
     let (sine, _) = sin_cos_turns(half_angle / (2.0 * core::f32::consts::TAU));
     let depth = u.x * 2.0 * sine * sine;
     let radius = (depth * (2.0 - depth)).max(0.0).sqrt();
@@ -55,15 +54,16 @@ pub fn uniform_cone(axis: Vec3, half_angle: f32, u: Vec2) -> Vec3 {
     tangent * (radius * cos_phi) + bitangent * (radius * sin_phi) + axis * (1.0 - depth)
 }
 
-/// Weights of a triangle's second and third corner, uniform in its area.
+/// Samples weights of a triangle's second and third corner, uniformly in area.
 ///
-/// Folds the square along its diagonal in Heitz's low-distortion way, which keeps stratified points stratified.
+/// Folds the square along its diagonal by Heitz's low-distortion mapping, which keeps stratified points stratified.
 #[inline]
 pub fn uniform_triangle(u: Vec2) -> Vec2 {
     u - 0.5 * u.min_element()
 }
 
-/// Which of some weights a number in the unit interval falls on, and where within it.
+/// Selects one of several weights in proportion, by a number in the unit interval. Returns the index, and the remapped
+/// number.
 pub fn choose(weights: impl ExactSizeIterator<Item = f32> + Clone, number: f32) -> (usize, f32) {
     let last = weights.len() - 1;
     if last == 0 {
@@ -72,7 +72,7 @@ pub fn choose(weights: impl ExactSizeIterator<Item = f32> + Clone, number: f32) 
     let mut rest = number * weights.clone().sum::<f32>();
     for (index, weight) in weights.enumerate() {
         if rest < weight || index == last {
-            // The largest number below one: products of `number` may round up to the whole sum.
+            // Upper limit below one: rounding may raise the product to the whole sum.
             return (index, (rest / weight.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0 - f32::EPSILON));
         }
         rest -= weight;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn every_map_of_the_square_is_as_even_as_its_density_says() {
-        // Each is undone by what has that density summed up.
+        // Each mapping is inverted by the cumulative distribution of its density.
         let of_cosines = |u| {
             let direction = cosine_about_z(u);
             bin(10, 12, [direction.z * direction.z, turn(direction.x, direction.y)])
@@ -105,12 +105,12 @@ mod tests {
                 bin(10, 12, [(1.0 - direction.z) / (1.0 - half_angle.cos()), turn(direction.x, direction.y)])
             }
         };
-        // Squares along both edges, whose half beyond the third edge is folded back.
+        // Squares along both edges. The half beyond the third edge is folded back.
         let of_triangle = |u| {
             let weights = uniform_triangle(u);
             let [across, along] = [weights.x, weights.y].map(|weight| ((weight * 10.0) as usize).min(9));
             let is_beyond = weights.x * 10.0 - across as f32 + weights.y * 10.0 - along as f32 > 1.0;
-            // Triangles of a row, of which each further one has two fewer.
+            // Triangles of a row; each further row has two fewer.
             let before: usize = (0..along).map(|row| 19 - 2 * row).sum();
             (before + 2 * across + usize::from(is_beyond)).min(99)
         };

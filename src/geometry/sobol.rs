@@ -1,10 +1,9 @@
 //! Owen-scrambled Sobol points by hashing, and the counter-based hash behind every random decision of the crate.
 //!
-//! A point is a pure function of (index, seed): threads, passes and machines draw from the same sequence without
-//! sharing state. Method: Burley 2020, "Practical Hash-based Owen Scrambling", with the permutation constants of
-//! Vegdahl 2021.
+//! A point is a pure function of (index, seed). Threads, passes and machines therefore share a sequence without shared
+//! state. Method: Burley 2020, "Practical Hash-based Owen Scrambling", with the permutation constants of Vegdahl 2021.
 
-/// Mixes a word thoroughly (the output permutation of PCG-RXS-M-XS-32 after one step of its generator).
+/// Hashes a word (the output permutation of PCG-RXS-M-XS-32 after one step of its generator).
 #[inline]
 pub const fn hash(value: u32) -> u32 {
     let state = value.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
@@ -12,22 +11,22 @@ pub const fn hash(value: u32) -> u32 {
     (word >> 22) ^ word
 }
 
-/// Mixes two words into one.
+/// Hashes two words into one.
 #[inline]
 pub const fn hash2(a: u32, b: u32) -> u32 {
     hash(hash(a) ^ b.wrapping_mul(0x9E37_79B9))
 }
 
-/// A number in `[0, 1)` from the upper 24 bits of a word.
+/// Converts the upper 24 bits of a word to a number in `[0, 1)`.
 #[inline]
 pub fn unit_float(word: u32) -> f32 {
     (word >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Dimensions that the sequence offers; more are had by another seed.
+/// Number of dimensions of the sequence. Further dimensions need another seed.
 pub const DIMENSIONS: usize = 4;
 
-/// Sobol direction numbers: column `bit` of dimension `d` is what bit `bit` of the index contributes.
+/// Sobol direction numbers: column `bit` of dimension `d` is the contribution of index bit `bit`.
 const DIRECTIONS: [[u32; 32]; DIMENSIONS] = [
     van_der_corput(),
     sobol_directions(1, 0, [1, 0, 0]),
@@ -45,8 +44,8 @@ const fn van_der_corput() -> [u32; 32] {
     columns
 }
 
-/// Columns from a primitive polynomial of some `degree` with inner coefficients `a` and initial odd numbers `m`
-/// (Joe and Kuo 2008).
+/// Computes columns from a primitive polynomial of the given `degree`, with inner coefficients `a` and odd initial
+/// numbers `m` (Joe and Kuo 2008).
 const fn sobol_directions(degree: usize, a: u32, m: [u32; 3]) -> [u32; 32] {
     let mut columns = [0u32; 32];
     let mut bit = 0;
@@ -67,8 +66,8 @@ const fn sobol_directions(degree: usize, a: u32, m: [u32; 3]) -> [u32; 32] {
     columns
 }
 
-/// What each value of each group of four bits of the index contributes to all dimensions. Index and contributions have
-/// their bits reversed, as scrambling wants them.
+/// Contribution of each value of each 4-bit group of the index to all dimensions. Index and contributions are
+/// bit-reversed, as scrambling needs them.
 static CONTRIBUTIONS: [[[u32; DIMENSIONS]; 16]; 8] = contributions();
 
 const fn contributions() -> [[[u32; DIMENSIONS]; 16]; 8] {
@@ -85,7 +84,7 @@ const fn contributions() -> [[[u32; DIMENSIONS]; 16]; 8] {
     table
 }
 
-/// The contributions of all groups of four bits, one group after another: what shaders look up.
+/// Returns the contributions of all 4-bit groups, group by group, in the layout of the shaders.
 #[cfg(feature = "gpu")]
 pub(crate) fn contributions_of_groups() -> &'static [[u32; DIMENSIONS]] {
     CONTRIBUTIONS.as_flattened()
@@ -103,8 +102,8 @@ fn reversed_sobol(reversed_index: u32) -> [u32; DIMENSIONS] {
     words
 }
 
-/// An Owen scramble of a word with reversed bits, in which each bit's flip depends on the bits above it (Laine and
-/// Karras 2011, Vegdahl's constants).
+/// Applies an Owen scramble to a bit-reversed word: the flip of each bit depends on the bits above (Laine and Karras
+/// 2011, Vegdahl's constants).
 #[inline]
 const fn scramble_reversed(reversed: u32, seed: u32) -> u32 {
     let mut x = reversed;
@@ -116,28 +115,28 @@ const fn scramble_reversed(reversed: u32, seed: u32) -> u32 {
     x
 }
 
-/// A scrambled, shuffled Sobol sequence in four dimensions.
+/// Scrambled and shuffled Sobol sequence in four dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct OwenSobol {
     seed: u32,
-    /// The seeds of the dimensions' scrambles.
+    /// Scramble seed of each dimension.
     scrambles: [u32; DIMENSIONS],
 }
 
 impl OwenSobol {
-    /// The sequence of a seed; different seeds are independent.
+    /// Creates the sequence of a seed. Different seeds are independent.
     #[inline]
     pub const fn new(seed: u32) -> Self {
         let seed = hash(seed);
         Self { seed, scrambles: [hash2(seed, 0), hash2(seed, 1), hash2(seed, 2), hash2(seed, 3)] }
     }
 
-    /// The point at `index`, each coordinate in `[0, 1)`.
+    /// Returns the point at `index`, with coordinates in `[0, 1)`.
     ///
     /// Any aligned block of 2^k indices is stratified: every coordinate has one point in each of 2^k equal intervals.
     #[inline(always)]
     pub fn point(&self, index: u32) -> [f32; DIMENSIONS] {
-        // An Owen scramble of the index moves aligned blocks of 2^k indices as wholes, so they stay stratified.
+        // Owen scrambling of the index moves aligned blocks of 2^k indices as a whole, so blocks stay stratified.
         let words = reversed_sobol(scramble_reversed(index.reverse_bits(), self.seed));
         core::array::from_fn(|dimension| {
             unit_float(scramble_reversed(words[dimension], self.scrambles[dimension]).reverse_bits())
@@ -145,20 +144,19 @@ impl OwenSobol {
     }
 }
 
-/// The points at `index` of the sequences of some seeds, as [`OwenSobol::point`] answers them, in half the time where the
-/// machine has AVX2.
+/// Returns the points at `index` of several sequences. Equals [`OwenSobol::point`], and takes half the time with AVX2.
 #[inline]
 pub fn points<const SEEDS: usize>(seeds: [u32; SEEDS], index: u32) -> [[f32; DIMENSIONS]; SEEDS] {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has what the function is compiled for.
+        // SAFETY: the machine has AVX2, which the function is compiled for.
         return unsafe { points_avx2(seeds, index) };
     }
     one_after_another(seeds, index)
 }
 
-/// Not inlined: from numbers that go to memory side by side compilers learn to work dimensions out so, and amid a path they
-/// do not.
+/// Computes the points one after another, compiled for AVX2. Not inlined: stores of adjacent results let the compiler
+/// vectorize over dimensions, which fails within a path.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2")]

@@ -1,86 +1,87 @@
-//! Triangles and the watertight intersection test that all structures share.
+//! Triangles, and the watertight intersection test that all structures share.
 
 use glam::{DVec3, Vec2, Vec3};
 
 use super::{Aabb, Ray};
 
-/// Three corners in metres, counter-clockwise seen from the front.
+/// Triangle with corners in meters, counter-clockwise seen from the front.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
-    /// The corners.
+    /// Corners.
     pub corners: [Vec3; 3],
 }
 
-/// Where a ray met a triangle.
+/// Hit of a ray on a triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TriangleHit {
     /// Distance along the ray, in units of its direction.
     pub t: f32,
     /// Weights of the second and third corner.
     pub barycentric: Vec2,
-    /// The ray came from the side where the corners turn clockwise.
+    /// True if the ray hit the back, where the corners are clockwise.
     pub back: bool,
 }
 
 impl Triangle {
-    /// A triangle from its corners.
+    /// Creates a triangle from its corners.
     pub const fn new(a: Vec3, b: Vec3, c: Vec3) -> Self {
         Self { corners: [a, b, c] }
     }
 
-    /// Twice the area times the unit normal; zero for a degenerate triangle.
+    /// Returns twice the area times the unit normal; zero for a degenerate triangle.
     #[inline]
     pub fn scaled_normal(&self) -> Vec3 {
         let [a, b, c] = self.corners;
         (b - a).cross(c - a)
     }
 
-    /// The unit normal of the front, or zero for a degenerate triangle.
+    /// Returns the unit normal of the front, or zero for a degenerate triangle.
     #[inline]
     pub fn normal(&self) -> Vec3 {
-        // Double precision: the cross product of millimetre triangles far from the origin loses everything in single.
+        // Double precision, because cross products of millimeter-sized triangles far from the origin lose all digits in
+        // single.
         let [a, b, c] = self.corners.map(Vec3::as_dvec3);
         (b - a).cross(c - a).try_normalize().unwrap_or(DVec3::ZERO).as_vec3()
     }
 
-    /// Area in square metres.
+    /// Returns the area, in square meters.
     #[inline]
     pub fn area(&self) -> f32 {
         let [a, b, c] = self.corners.map(Vec3::as_dvec3);
         (0.5 * (b - a).cross(c - a).length()) as f32
     }
 
-    /// The smallest box around the triangle.
+    /// Returns the bounding box.
     #[inline]
     pub fn bounds(&self) -> Aabb {
         let [a, b, c] = self.corners;
         Aabb { min: a.min(b).min(c), max: a.max(b).max(c) }
     }
 
-    /// The point with the given weights of the second and third corner.
+    /// Returns the point with the given weights of the second and third corner.
     #[inline]
     pub fn at(&self, barycentric: Vec2) -> Vec3 {
         let [a, b, c] = self.corners;
         a + (b - a) * barycentric.x + (c - a) * barycentric.y
     }
 
-    /// Whether the triangle is the one that a ray through it counts, of all that share the edge or corner that it goes
-    /// through. Of triangles that join without a gap a ray crosses one, as if it went by a little beside their edges: always
-    /// to the same side of an edge, whichever triangle is asked.
+    /// Decides whether a ray through a shared edge or corner counts this triangle. Of triangles that join without gaps,
+    /// exactly one counts the crossing. The ray counts as moved infinitesimally beside their edges, always in the same
+    /// direction, whichever triangle is asked.
     ///
-    /// Asked only where [`Triangle::intersect`] finds a hit. Both are of the same mind, since rounding of singles does not
-    /// turn the sign of the difference of two products: it makes it zero at most.
+    /// Valid only where [`Triangle::intersect`] finds a hit. Both predicates agree, because single-precision rounding
+    /// never flips the sign of a difference of products. At most, rounding makes the difference zero.
     pub fn counts_crossing(&self, ray: &WatertightRay) -> bool {
         let [a, b, c] = self.corners.map(|corner| ray.sheared(corner));
         let sides = [crossing_side(c, b), crossing_side(a, c), crossing_side(b, a)];
         sides.iter().all(|&side| side > 0.0) || sides.iter().all(|&side| side < 0.0)
     }
 
-    /// Where the ray meets the triangle, edges and corners included.
+    /// Intersects the ray with the triangle, edges and corners included.
     ///
-    /// Watertight (Woop, Benthin and Wald 2013): a ray through an edge or corner that triangles share hits at least one
-    /// of them. A ray in the triangle's plane misses. A degenerate triangle may be hit by rounding; structures leave
-    /// such triangles out.
+    /// Watertight (Woop, Benthin and Wald 2013): a ray through a shared edge or corner hits at least one of the
+    /// triangles. A ray in the triangle's plane misses. Rounding may produce hits on degenerate triangles, so
+    /// structures leave them out.
     #[inline(always)]
     pub fn intersect(&self, ray: &WatertightRay) -> Option<TriangleHit> {
         let [a, b, c] = self.corners;
@@ -88,7 +89,7 @@ impl Triangle {
         let mut u = c.x * b.y - c.y * b.x;
         let mut v = a.x * c.y - a.y * c.x;
         let mut w = b.x * a.y - b.y * a.x;
-        // Products of singles are exact in double, so an edge that is really hit is told from one that rounding hides.
+        // Products of singles are exact in double, which separates real edge hits from zeros due to rounding.
         if u == 0.0 || v == 0.0 || w == 0.0 {
             u = exact_cross(c, b);
             v = exact_cross(a, c);
@@ -114,8 +115,8 @@ fn exact_cross(p: Vec3, q: Vec3) -> f32 {
     (f64::from(p.x) * f64::from(q.y) - f64::from(p.y) * f64::from(q.x)) as f32
 }
 
-/// On which side of the origin the edge from p to q passes, never zero for an edge that is seen: a ray through the edge counts
-/// as moved by an infinitely small step along x, and an infinitely smaller one along y.
+/// Returns the side on which the edge from p to q passes the origin, never zero for a visible edge. A ray through the
+/// edge counts as moved by an infinitesimal step along x, and a smaller one along y.
 #[inline]
 fn crossing_side(p: Vec3, q: Vec3) -> f32 {
     let side = exact_cross(p, q);
@@ -128,11 +129,11 @@ fn crossing_side(p: Vec3, q: Vec3) -> f32 {
     }
 }
 
-/// The axes of the world in turn, by which of them is the last.
+/// Cyclic permutations of the world axes, indexed by the last axis.
 static AXES: [[usize; 3]; 3] = [[1, 2, 0], [2, 0, 1], [0, 1, 2]];
 
-/// A ray prepared for [`Triangle::intersect`]: axes permuted so that the direction is steepest along the last, and the
-/// shear that makes it parallel to that axis.
+/// Ray prepared for [`Triangle::intersect`]. Axes are permuted so that the direction is steepest along the last, and
+/// the shear makes the ray parallel to that axis.
 #[derive(Clone, Copy, Debug)]
 pub struct WatertightRay {
     ray: Ray,
@@ -142,11 +143,11 @@ pub struct WatertightRay {
 }
 
 impl WatertightRay {
-    /// Prepares a ray. Its direction must not be zero.
+    /// Prepares a ray, whose direction must not be zero.
     #[inline]
     pub fn new(ray: &Ray) -> Self {
         let d = ray.direction.abs();
-        // No branches: which axis is steepest is anybody's guess.
+        // No branches, because the steepest axis is unpredictable.
         let z = usize::from(!((d.x >= d.y) & (d.x >= d.z))) * (1 + usize::from(d.y < d.z));
         let axes = AXES[z];
         let direction: &[f32; 3] = ray.direction.as_ref();
@@ -159,31 +160,31 @@ impl WatertightRay {
         }
     }
 
-    /// The ray itself.
+    /// Returns the original ray.
     #[inline]
     pub fn ray(&self) -> &Ray {
         &self.ray
     }
 
-    /// Which axes of the world became x, y and z of the sheared space, z being the steepest.
+    /// Returns the world axes that become x, y and z of the sheared space, with z the steepest.
     #[inline]
     pub fn axes(&self) -> [usize; 3] {
         self.axes
     }
 
-    /// Slopes of x and y over z, and the reciprocal of the direction's z.
+    /// Returns the slopes of x and y over z, and the reciprocal of the direction's z.
     #[inline]
     pub fn shear(&self) -> Vec3 {
         self.shear
     }
 
-    /// True when the direction's steepest component is negative, which turns the winding of what is seen.
+    /// Returns true if the direction's steepest component is negative, which reverses the apparent winding.
     #[inline]
     pub fn mirrored(&self) -> bool {
         self.mirrored
     }
 
-    /// A point in the space where the ray runs along the last axis from the origin.
+    /// Transforms a point to the space where the ray runs from the origin along the last axis.
     #[inline]
     pub(crate) fn sheared(&self, point: Vec3) -> Vec3 {
         let p = (point - self.ray.origin).to_array();
@@ -228,17 +229,17 @@ mod tests {
     #[test]
     fn no_ray_slips_between_triangles_that_share_an_edge_or_a_corner() {
         // A fan around a corner far from the origin, where rounding is coarse.
-        let centre = Vec3::new(100_000.3, -7.1, 33.7);
+        let center = Vec3::new(100_000.3, -7.1, 33.7);
         let rim: Vec<Vec3> = (0..7)
             .map(|k| {
                 let angle = k as f32 / 7.0 * core::f32::consts::TAU;
-                centre + Vec3::new(angle.cos() * 0.7, 0.3 * (k % 2) as f32, angle.sin())
+                center + Vec3::new(angle.cos() * 0.7, 0.3 * (k % 2) as f32, angle.sin())
             })
             .collect();
-        let fan: Vec<Triangle> = (0..7).map(|k| Triangle::new(centre, rim[(k + 1) % 7], rim[k])).collect();
+        let fan: Vec<Triangle> = (0..7).map(|k| Triangle::new(center, rim[(k + 1) % 7], rim[k])).collect();
         for (k, (direction, weights)) in directions().enumerate() {
             let direction = Vec3::new(direction.x * 0.2, -1.0, direction.z * 0.2);
-            let target = if k % 2 == 0 { centre } else { centre.lerp(rim[k % 7], weights.x) };
+            let target = if k % 2 == 0 { center } else { center.lerp(rim[k % 7], weights.x) };
             let ray = WatertightRay::new(&Ray::new(target - direction * 5.0, direction));
             assert!(fan.iter().any(|triangle| triangle.intersect(&ray).is_some()), "ray {k}");
         }
@@ -254,7 +255,7 @@ mod tests {
             };
             let fan: Vec<Triangle> = (0..rim).map(|k| Triangle::new(center, spoke(k), spoke((k + 1) % rim))).collect();
             for k in 0..64 {
-                // Through the hub, and through points of spokes, straight and slanting, from both sides.
+                // Rays through the hub and through points of spokes, straight and slanted, from both sides.
                 let target = center.lerp(spoke(k % rim), (k / 8) as f32 / 8.0);
                 let slant =
                     Vec3::new((k % 3) as f32 * 0.25, (k % 5) as f32 * 0.125, if k % 2 == 0 { -1.0 } else { 1.0 });

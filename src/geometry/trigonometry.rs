@@ -3,7 +3,7 @@
 //! The standard library's functions differ between platforms in the last bits, and WGSL's by much more. A bake is to
 //! give the same bytes everywhere, so both sides evaluate these polynomials instead.
 
-/// Sine and cosine of an angle given in turns (1.0 is a full circle).
+/// Returns sine and cosine of an angle in turns (1.0 is a full circle).
 ///
 /// The error is below 2e-7 for any angle below 1e18; large angles lose what `f32` loses in `turns` itself.
 #[inline]
@@ -30,7 +30,8 @@ pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
     (negated(sine, quarter), negated(cosine, quarter + 1))
 }
 
-/// The angle in radians, from minus to plus pi, at which the point `(x, y)` is seen from the origin; zero for the origin.
+/// Returns the angle of the point `(x, y)`, seen from the origin, in radians from minus to plus pi. Zero for the
+/// origin.
 ///
 /// The error is below 4e-7 in absolute terms, and below 3e-7 of the angle where that is below one.
 #[inline]
@@ -55,9 +56,9 @@ pub fn arc_tangent(y: f32, x: f32) -> f32 {
 /// The tangent of a sixteenth of a circle.
 const TAN_EIGHTH_PI: f32 = 0.414_213_57;
 
-/// The angle in radians, from zero to pi, whose cosine is `cosine`; numbers beyond one count as one.
+/// Returns the arc cosine in radians, from zero to pi. Values outside -1..=1 are clamped.
 ///
-/// The error is below 4e-7 plus what the rounding of the cosine makes.
+/// The error is below 4e-7, plus the effect of rounding in `cosine`.
 #[inline]
 pub fn arc_cosine(cosine: f32) -> f32 {
     let cosine = cosine.clamp(-1.0, 1.0);

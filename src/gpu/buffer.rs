@@ -1,4 +1,4 @@
-//! Memory of the device.
+//! Device memory.
 
 use std::sync::mpsc;
 
@@ -7,11 +7,11 @@ use wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Map
 
 use super::{Gpu, GpuFault};
 
-/// Buffers without content are as long as this: none may be empty.
+/// Minimum size of a buffer, in bytes. Empty buffers are not allowed.
 const SHORTEST: u64 = 1024;
 
 impl Gpu {
-    /// A buffer with this content that shaders read from.
+    /// Creates a storage buffer with the given content.
     pub(super) fn storage<T: NoUninit>(&self, what: &'static str, content: &[T]) -> Result<Buffer, GpuFault> {
         self.guarded(what, || {
             let buffer = self.create_storage(what, size_of_val(content) as u64)?;
@@ -20,7 +20,7 @@ impl Gpu {
         })
     }
 
-    /// A buffer of so many bytes that shaders read and write.
+    /// Creates a storage buffer of the given size, in bytes.
     pub(super) fn empty_storage(&self, what: &'static str, bytes: u64) -> Result<Buffer, GpuFault> {
         self.guarded(what, || self.create_storage(what, bytes))
     }
@@ -39,7 +39,7 @@ impl Gpu {
         }))
     }
 
-    /// A small buffer that all threads read alike.
+    /// Creates a small uniform buffer with the given content.
     pub(super) fn uniform<T: NoUninit>(&self, what: &'static str, content: &[T]) -> Buffer {
         let buffer = self.device.create_buffer(&BufferDescriptor {
             label: Some(what),
@@ -51,10 +51,10 @@ impl Gpu {
         buffer
     }
 
-    /// Waits until all work is done and copies the first entries of a buffer back.
+    /// Waits for all work and copies the first `count` entries of a buffer to the host.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub(super) fn read<T: AnyBitPattern + NoUninit>(&self, buffer: &Buffer, count: usize) -> Result<Vec<T>, GpuFault> {
         let bytes = (count * size_of::<T>()) as u64;
         if bytes == 0 {
@@ -71,21 +71,21 @@ impl Gpu {
         self.queue.submit([encoder.finish()]);
         let (sender, receiver) = mpsc::channel();
         staging.map_async(MapMode::Read, .., move |result| {
-            // The receiver waits for this alone.
+            // The receiver waits for this message only.
             let _ = sender.send(result);
         });
         self.wait()?;
         let lost = |reason: &dyn std::fmt::Display| GpuFault::Lost(reason.to_string());
         receiver.recv().map_err(|fault| lost(&fault))?.map_err(|fault| lost(&fault))?;
         let mapped = staging.get_mapped_range(..);
-        // The mapping need not be aligned for the type.
+        // The mapped range may not be aligned for the type.
         Ok(mapped.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
     }
 
     /// Waits until all submitted work is done.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub fn wait(&self) -> Result<(), GpuFault> {
         self.device.poll(PollType::wait_indefinitely()).map_err(|fault| GpuFault::Lost(fault.to_string()))?;
         self.check()

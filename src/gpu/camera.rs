@@ -1,4 +1,4 @@
-//! What a kernel is told of a camera and of the samples that it adds.
+//! Camera and sample settings of a kernel.
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::pathtrace::{PixelFilter, View};
 use crate::scene::Sights;
 
-/// The twin of `Pass` in `camera.wgsl`.
+/// Counterpart of `PathPass` in `camera.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct CameraPass {
@@ -16,7 +16,7 @@ pub(super) struct CameraPass {
     pub forward: [f32; 3],
     pub seed: u32,
     pub right: [f32; 3],
-    pub most_bounces: u32,
+    pub max_bounces: u32,
     pub up: [f32; 3],
     pub lens_radius: f32,
     pub size: [u32; 2],
@@ -29,21 +29,23 @@ pub(super) struct CameraPass {
     pub in_hybrid: u32,
     pub units: f32,
     pub padding: [u32; 2],
+    pub background: [f32; 3],
+    pub padding_2: u32,
 }
 
-/// No path is longer: between perfect mirrors one in 10^22 would be.
+/// Maximum path length. Between perfect mirrors, one path in 10^22 would be longer.
 const LONGEST_PATH: u32 = 1024;
 
 impl CameraPass {
-    /// Of some rows of a picture, or some light paths.
-    pub fn new(view: &View, part: Range<u32>, most_bounces: Option<u32>) -> Self {
+    /// Creates the settings for a range of picture rows, or of light paths.
+    pub fn new(view: &View, part: Range<u32>, max_bounces: Option<u32>) -> Self {
         let Sights { position, forward, right, up, is_orthographic } = view.camera.sights();
         let lens = view.lens.filter(|_| !is_orthographic);
         Self {
             eye: position.to_array(),
             forward: forward.to_array(),
             right: right.to_array(),
-            most_bounces: most_bounces.unwrap_or(LONGEST_PATH).min(LONGEST_PATH),
+            max_bounces: max_bounces.unwrap_or(LONGEST_PATH).min(LONGEST_PATH),
             up: up.to_array(),
             lens_radius: lens.map_or(0.0, |lens| lens.radius),
             size: view.size.to_array(),

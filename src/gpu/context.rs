@@ -1,4 +1,4 @@
-//! The device that kernels run on.
+//! Device that runs the kernels.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,95 +7,95 @@ use wgpu::{
     PowerPreference, Queue, RequestAdapterOptions,
 };
 
-/// A graphics card, or software that stands in for one.
+/// Graphics card, or a software implementation.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     pub(super) device: Device,
     pub(super) queue: Queue,
     info: AdapterInfo,
-    /// The first thing that went wrong on a device of our own; whoever opened another hears of it there.
+    /// First error of a device opened by this crate. The owner of any other device receives its errors.
     first_error: Arc<OnceLock<String>>,
 }
 
-/// Why there is nothing to trace on, or no longer.
+/// Reason why no device is available, or why the device failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum GpuFault {
-    /// There is no adapter at all.
+    /// No adapter was found.
     #[error("no graphics adapter was found ({0}): install its driver, or stay with the CPU")]
     NoAdapter(String),
-    /// An adapter offers less than WebGPU does.
+    /// The adapter offers less than WebGPU guarantees.
     #[error("the graphics adapter {adapter} allows only {found} {limit} where {needed} are needed: use the CPU")]
     TooLimited {
-        /// What the adapter is called.
+        /// Name of the adapter.
         adapter: String,
-        /// What there is too little of.
+        /// Name of the limit that is too low.
         limit: &'static str,
-        /// How much there is.
+        /// Value that the adapter offers.
         found: u64,
-        /// How much is needed.
+        /// Value that is required.
         needed: u64,
     },
-    /// A scene does not fit into what a shader may see.
+    /// Some data exceed the size of a shader binding.
     #[error(
         "{what} take {bytes} bytes, more than the {limit} that {adapter} lets a shader see: use the CPU, or less of them"
     )]
     TooLarge {
-        /// What is too large.
+        /// Name of the data.
         what: &'static str,
-        /// How large it is.
+        /// Size, in bytes.
         bytes: u64,
-        /// How large it may be.
+        /// Maximum size, in bytes.
         limit: u64,
-        /// What the adapter is called.
+        /// Name of the adapter.
         adapter: String,
     },
-    /// Precomputed transport does not fit into what a shader may see.
+    /// Precomputed transport exceeds the size of a shader binding.
     #[error(
         "the transport of {patches} patches takes {bytes} bytes, more than the {limit} that {adapter} lets a shader see: \
          use the CPU, or precompute it with at most {fit} patches"
     )]
     TooManyPatches {
-        /// How many patches there are.
+        /// Number of patches.
         patches: usize,
-        /// About how many would fit.
+        /// Approximate number of patches that would fit.
         fit: usize,
-        /// How large its largest array is.
+        /// Size of the largest array, in bytes.
         bytes: u64,
-        /// How large it may be.
+        /// Maximum size, in bytes.
         limit: u64,
-        /// What the adapter is called.
+        /// Name of the adapter.
         adapter: String,
     },
-    /// The device could not do what its limits allow.
+    /// The device failed to allocate memory within its limits.
     #[error("{adapter} has no room for {what}: {reason}; use the CPU, or less of them")]
     NoRoom {
-        /// What there is no room for.
+        /// Name of the data.
         what: &'static str,
-        /// What the device says.
+        /// Message of the device.
         reason: String,
-        /// What the adapter is called.
+        /// Name of the adapter.
         adapter: String,
     },
-    /// The device went away while it worked.
+    /// The device was lost during work.
     #[error("the graphics device was lost: {0}")]
     Lost(String),
 }
 
-/// What every kernel counts on: WebGPU's own limits.
+/// Requirements of all kernels, within WebGPU's default limits.
 const STORAGE_BUFFERS: u32 = 8;
 const THREADS_IN_GROUP: u32 = 256;
 
 impl Gpu {
-    /// The fastest adapter there is, in a process that draws nothing. With `WGPU_SETTINGS_PRIO=webgpu` in the environment
-    /// it is asked for no more than WebGPU promises, as Bevy is.
+    /// Opens the fastest adapter, without a display. The environment variable `WGPU_SETTINGS_PRIO=webgpu` requests only
+    /// WebGPU's default limits, as in Bevy.
     ///
     /// # Errors
-    /// When there is none, or it offers too little.
+    /// Returns an error if there is no adapter, or if the adapter is too limited.
     pub fn headless() -> Result<Self, GpuFault> {
         Self::open(limits_to_ask_for)
     }
 
-    /// The same with other limits.
+    /// Opens the fastest adapter with the given limits.
     pub(super) fn open(limits: impl FnOnce(&Adapter) -> Limits) -> Result<Self, GpuFault> {
         let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
         let options =
@@ -108,7 +108,7 @@ impl Gpu {
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
         let gpu = Self::from_device(device, queue, adapter.get_info())?;
         let first_error = gpu.first_error.clone();
-        // Otherwise an error ends the process.
+        // Without a handler, an error would end the process.
         gpu.device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             let _ = first_error.set(error.to_string());
         }));
@@ -119,10 +119,10 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// A device that someone else has opened, such as Bevy.
+    /// Wraps a device opened elsewhere, such as Bevy's.
     ///
     /// # Errors
-    /// When it offers too little.
+    /// Returns an error if the device is too limited.
     pub fn from_device(device: Device, queue: Queue, info: AdapterInfo) -> Result<Self, GpuFault> {
         let limits = device.limits();
         let needs = [
@@ -138,14 +138,14 @@ impl Gpu {
         Ok(Self { device, queue, info, first_error: Arc::default() })
     }
 
-    /// Answers what goes wrong while things are put into the device's memory, which would end an app that draws there too.
+    /// Runs an allocation and returns its device errors, which would otherwise end an app that shares the device.
     pub(super) fn guarded<T>(
         &self,
         what: &'static str,
         make: impl FnOnce() -> Result<T, GpuFault>,
     ) -> Result<T, GpuFault> {
         let memory = self.device.push_error_scope(ErrorFilter::OutOfMemory);
-        // What found no memory is not valid either.
+        // A failed allocation also causes a validation error.
         let validity = self.device.push_error_scope(ErrorFilter::Validation);
         let made = make();
         let invalid = pollster::block_on(validity.pop());
@@ -155,12 +155,12 @@ impl Gpu {
         }
     }
 
-    /// What the adapter is called.
+    /// Returns the name of the adapter.
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Whether the device still works, as far as is known.
+    /// Returns an error if the device is known to have failed.
     pub(super) fn check(&self) -> Result<(), GpuFault> {
         match self.first_error.get() {
             None => Ok(()),
@@ -168,17 +168,17 @@ impl Gpu {
         }
     }
 
-    /// False where a CPU only stands in for a graphics card.
+    /// Returns false for software implementations.
     pub fn is_hardware(&self) -> bool {
         self.info.device_type != DeviceType::Cpu
     }
 
-    /// The device, for those who record their own commands beside ours.
+    /// Returns the device, for additional commands.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The queue that all work is submitted to.
+    /// Returns the queue that all work is submitted to.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -191,7 +191,7 @@ fn limits_to_ask_for(adapter: &Adapter) -> Limits {
     }
 }
 
-/// The device that tests run on: every one of them says when there is none, and where one is required it must be there.
+/// Returns the device for tests, or `None` with a message. With `RADIOSITY_REQUIRE_GPU`, panics if there is no device.
 #[cfg(test)]
 pub(crate) fn test_device() -> Option<Gpu> {
     static DEVICE: std::sync::OnceLock<Result<Gpu, GpuFault>> = std::sync::OnceLock::new();
@@ -205,14 +205,14 @@ pub(crate) fn test_device() -> Option<Gpu> {
     }
 }
 
-/// Another of the same kind, for tests that lose it.
+/// Returns a separate device, for tests that lose it.
 #[cfg(test)]
 pub(crate) fn test_device_of_its_own() -> Option<Gpu> {
     test_device()?;
     Some(Gpu::headless().expect("a device like the one before"))
 }
 
-/// Another of the same kind, of which shaders see no more than so many bytes of a buffer.
+/// Returns a separate device with a maximum storage binding size, in bytes.
 #[cfg(test)]
 pub(crate) fn small_test_device(bytes: u64) -> Option<Gpu> {
     test_device()?;

@@ -1,4 +1,4 @@
-//! A picture in the memory of a device.
+//! Picture in device memory.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{UVec2, Vec3};
@@ -7,17 +7,17 @@ use wgpu::Buffer;
 use super::{Gpu, GpuFault};
 use crate::pathtrace::{Film, Pixel};
 
-/// What a camera has gathered: the twin of [`Film`].
+/// Device counterpart of [`Film`].
 ///
-/// Two buffers with an entry for each pixel, rows from the top, laid out as `RadiancePixel` and `FeaturePixel` in
-/// `film.wgsl`.
+/// Two buffers hold one entry per pixel, in rows from the top. `RadiancePixel` and `FeaturePixel` in `film.wgsl` define
+/// the layout.
 pub struct GpuFilm {
     size: UVec2,
     pub(super) radiance: Buffer,
     pub(super) features: Buffer,
 }
 
-/// The twin of `RadiancePixel` in `film.wgsl`.
+/// Counterpart of `RadiancePixel` in `film.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct RadiancePixel {
@@ -27,7 +27,7 @@ struct RadiancePixel {
     nodes: f32,
 }
 
-/// The twin of `FeaturePixel` in `film.wgsl`.
+/// Counterpart of `FeaturePixel` in `film.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct FeaturePixel {
@@ -42,10 +42,10 @@ struct FeaturePixel {
 }
 
 impl GpuFilm {
-    /// A film that has seen nothing yet; its first pass overwrites what is there.
+    /// Creates an empty film. Its first pass overwrites the previous content of memory.
     ///
     /// # Errors
-    /// When the device has no room for so many pixels.
+    /// Returns an error if the device lacks memory for the pixels.
     pub fn new(gpu: &Gpu, size: UVec2) -> Result<Self, GpuFault> {
         let pixels = u64::from(size.x) * u64::from(size.y);
         let radiance = gpu.empty_storage("the picture's light", pixels * size_of::<RadiancePixel>() as u64)?;
@@ -53,25 +53,25 @@ impl GpuFilm {
         Ok(Self { size, radiance, features })
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub fn size(&self) -> UVec2 {
         self.size
     }
 
-    /// Mean radiance, number of samples, squared differences, and nodes of the tree that were visited, of each pixel.
+    /// Returns the buffer of each pixel's mean radiance, sample count, squared differences and visited tree nodes.
     pub fn radiance(&self) -> &Buffer {
         &self.radiance
     }
 
-    /// Albedo, depth, normal and surface of each pixel.
+    /// Returns the buffer of each pixel's albedo, depth, normal and surface.
     pub fn features(&self) -> &Buffer {
         &self.features
     }
 
-    /// Copies the picture back, when all work on it is done.
+    /// Waits for all work and copies the picture to the host.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub fn read(&self, gpu: &Gpu) -> Result<Film, GpuFault> {
         let count = self.size.x as usize * self.size.y as usize;
         let radiance: Vec<RadiancePixel> = gpu.read(&self.radiance, count)?;
@@ -90,7 +90,7 @@ impl GpuFilm {
 
 #[cfg(test)]
 impl GpuFilm {
-    /// A film that has seen what another one has, of these surfaces.
+    /// Uploads a film with the given visible surfaces.
     pub(super) fn with_pixels(gpu: &Gpu, film: &Film, surfaces: &[Option<u32>]) -> Result<Self, GpuFault> {
         let result = Self::new(gpu, film.size())?;
         let radiance = film.pixels().iter().map(|pixel| RadiancePixel {
@@ -116,7 +116,7 @@ impl GpuFilm {
     }
 }
 
-/// The twin of `pack_normal` in `film.wgsl`, of vectors that point to positive z.
+/// Packs a normal with positive z; counterpart of `pack_normal` in `film.wgsl`.
 #[cfg(test)]
 fn packed(normal: Vec3) -> u32 {
     let flat = normal.truncate() / normal.abs().element_sum().max(1e-20);

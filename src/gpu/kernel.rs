@@ -1,4 +1,4 @@
-//! What kernels are given, and how they are started.
+//! Bind groups and dispatch of kernels.
 
 use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, Buffer,
@@ -9,7 +9,7 @@ use super::Gpu;
 use super::scene::{buffer, entry};
 use super::shader::groups_of_64;
 
-/// A uniform and some storage buffers: true for those that are only read.
+/// Creates a layout of a uniform and several storage buffers: true for read-only buffers.
 pub(super) fn layout(gpu: &Gpu, label: &str, storage: &[bool]) -> BindGroupLayout {
     let storage = storage
         .iter()
@@ -19,7 +19,7 @@ pub(super) fn layout(gpu: &Gpu, label: &str, storage: &[bool]) -> BindGroupLayou
     gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor { label: Some(label), entries: &entries })
 }
 
-/// The buffers of a layout, in order.
+/// Binds the buffers of a layout, in order.
 pub(super) fn bind(gpu: &Gpu, layout: &BindGroupLayout, buffers: &[&Buffer]) -> BindGroup {
     let entries: Vec<BindGroupEntry> = buffers
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn bind(gpu: &Gpu, layout: &BindGroupLayout, buffers: &[&Buffer]) -> 
     gpu.device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries })
 }
 
-/// Records a kernel with a thread for each of `count` things.
+/// Records a kernel with `count` threads.
 pub(super) fn dispatch(encoder: &mut CommandEncoder, kernel: &ComputePipeline, groups: &[&BindGroup], count: u32) {
     let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
     pass.set_pipeline(kernel);

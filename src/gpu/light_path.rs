@@ -1,4 +1,4 @@
-//! Paths from lights: the kernels that bring what they carry to the pixels that see it.
+//! Light paths: kernels that deposit the light of paths in pixels.
 
 use core::ops::Range;
 
@@ -6,14 +6,15 @@ use bytemuck::{Pod, Zeroable};
 use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, ComputePipeline};
 
 use super::camera::CameraPass;
+use super::deposits::{WORDS_OF_SUM, sum, zeros};
 use super::kernel::{bind, dispatch, layout};
-use super::landed::{WORDS_OF_SUM, sum, zeros};
 use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack};
+use crate::lights::{AliasEntry, EmissionSampler, LightSampler};
 use crate::pathtrace::{View, seed_of_pass};
-use crate::scene::{AliasEntry, EmissionSampler, LightSampler, Scene, Sky};
+use crate::scene::{Scene, Sky};
 
-/// The kernels, and what all passes over a picture share.
+/// Kernels and shared buffers of all light passes of a picture.
 pub(super) struct LightPaths {
     follow: ComputePipeline,
     follow_layout: BindGroupLayout,
@@ -21,27 +22,27 @@ pub(super) struct LightPaths {
     sum_changes: ComputePipeline,
     splats_layout: BindGroupLayout,
     emissions: Buffer,
-    /// False where nothing shines.
+    /// False if the scene has no emitters.
     is_lit: bool,
-    landed: Buffer,
+    deposits: Buffer,
     changes: Buffer,
     pixels: u32,
-    /// A power of two: fixed-point units of one cd/m2 that a pass brings.
+    /// Fixed-point units per cd/m2 that a pass deposits; a power of two.
     pub units: f32,
 }
 
-/// The twin of `Emissions` in `emission.wgsl`, without its entries.
+/// Counterpart of `Emissions` in `emission.wgsl`, without its entries.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct EmissionsHeader {
-    centre: [f32; 3],
+    center: [f32; 3],
     radius: f32,
     count: u32,
     sky: u32,
     padding: [u32; 2],
 }
 
-/// The twin of `Splats` in `splats.wgsl`.
+/// Counterpart of `Splats` in `splats.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Splats {
@@ -51,7 +52,7 @@ struct Splats {
     padding: u32,
 }
 
-/// The twin of `Change` in `splats.wgsl`.
+/// Counterpart of `Change` in `splats.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Change {
@@ -61,44 +62,46 @@ struct Change {
     padding: u32,
 }
 
-/// How much a pass changed a film.
+/// Change of a film by a pass.
 pub(super) struct Changed {
-    /// Mean change of luminance of the pixels that have got any light, cd/m2.
+    /// Mean change of luminance over the lit pixels, in cd/m2.
     pub mean: f32,
-    /// How many pixels it brought light.
+    /// Number of pixels that received light.
     pub brighter: u64,
 }
 
-/// Words of what landed before those of the pixels.
+/// Number of header words before those of the pixels.
 const HEADER: usize = 4;
-/// Units of what a path brings a pixel that is as far away as the scene is large, as a power of two. What is smaller than
-/// one is lost, and a pixel may get a hundred million times as much.
+/// Binary logarithm of the units of a typical contribution, to a pixel as far away as the scene is large. Contributions
+/// below one unit are lost. A pixel may receive a hundred million times the typical contribution.
 const TYPICAL_SPLAT: f64 = 36.0;
-/// What part of the units is left when a sum had too many of them.
+/// Factor on the units after an overflow.
 const COARSER: f32 = 1.0 / 4096.0;
 
 impl LightPaths {
-    /// Compiles the kernels for the light of a scene and the pictures of a view.
+    /// Compiles the kernels for a scene and a view.
     ///
     /// # Errors
-    /// When the device has no room for the picture's light.
+    /// Returns an error if the device lacks memory.
     pub fn new(gpu: &Gpu, scene: &Scene, on_gpu: &GpuScene, view: &View) -> Result<Self, GpuFault> {
         let follow_layout = layout(gpu, "light paths", &[true, false]);
         let own = [
-            piece!("colour"),
-            piece!("light"),
-            piece!("emission"),
-            piece!("bsdf"),
-            piece!("camera"),
-            piece!("roulette"),
-            piece!("threads"),
-            piece!("landed"),
-            piece!("light_path"),
+            piece!("scene/color"),
+            piece!("lights/light"),
+            piece!("lights/emission"),
+            piece!("pathtrace/bsdf"),
+            piece!("pathtrace/camera"),
+            piece!("pathtrace/roulette"),
+            piece!("gpu/threads"),
+            piece!("gpu/deposits"),
+            piece!("pathtrace/light_path"),
         ];
         let module = gpu.shader("light paths", tracing_source(Stack::default(), on_gpu.trees(), &own));
         let follow = gpu.compute_pipeline(&module, "follow_paths", &[&GpuScene::layout(gpu), &follow_layout]);
         let splats_layout = layout(gpu, "splats", &[true, false, false, false]);
-        let splats = [piece!("colour"), piece!("threads"), piece!("film"), piece!("splats")].join("\n");
+        let splats =
+            [piece!("scene/color"), piece!("gpu/threads"), piece!("pathtrace/film"), piece!("pathtrace/splats")]
+                .join("\n");
         let splats = gpu.shader("splats", splats);
         let of_splats = |name| gpu.compute_pipeline(&splats, name, &[&splats_layout]);
 
@@ -113,21 +116,21 @@ impl LightPaths {
             splats_layout,
             emissions: gpu.storage("where light paths begin", &emissions(scene, &lights, &emission))?,
             is_lit: !emission.by_power().entries().is_empty(),
-            landed: zeros(gpu, "what light paths bring", HEADER + pixels as usize * 3 * WORDS_OF_SUM)?,
+            deposits: zeros(gpu, "what light paths bring", HEADER + pixels as usize * 3 * WORDS_OF_SUM)?,
             changes: gpu.empty_storage("changes", u64::from(pixels.div_ceil(64)) * size_of::<Change>() as u64)?,
             pixels,
             units: units(&emission, view),
         })
     }
 
-    /// Where nothing shines there is nothing to follow.
+    /// Returns false if the scene has no emitters, so that there is nothing to trace.
     pub fn is_lit(&self) -> bool {
         self.is_lit
     }
 
-    /// Forgets what has landed.
+    /// Clears all deposits.
     pub fn clear(&self, encoder: &mut CommandEncoder) {
-        encoder.clear_buffer(&self.landed, 0, None);
+        encoder.clear_buffer(&self.deposits, 0, None);
     }
 
     /// Records some paths of a pass.
@@ -136,19 +139,20 @@ impl LightPaths {
             seed: seed_of_pass(pass.seed, pass.number),
             in_hybrid: u32::from(pass.in_hybrid),
             units: self.units / self.pixels as f32,
-            ..CameraPass::new(view, pass.paths.clone(), pass.most_bounces)
+            ..CameraPass::new(view, pass.paths.clone(), pass.max_bounces)
         };
         let settings = gpu.uniform("light paths", &[settings]);
-        let own = bind(gpu, &self.follow_layout, &[&settings, &self.emissions, &self.landed]);
+        let own = bind(gpu, &self.follow_layout, &[&settings, &self.emissions, &self.deposits]);
         dispatch(encoder, &self.follow, &[scene.bind_group(), &own], pass.paths.end - pass.paths.start);
     }
 
-    /// How often the pass brought a pixel light; none when it must be done again, in coarser units.
+    /// Returns the number of contributions of the pass. Returns `None` after an overflow; the pass must then be
+    /// repeated, with coarser units.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub fn contributions(&mut self, gpu: &Gpu) -> Result<Option<u64>, GpuFault> {
-        let words: Vec<u32> = gpu.read(&self.landed, HEADER)?;
+        let words: Vec<u32> = gpu.read(&self.deposits, HEADER)?;
         if words[WORDS_OF_SUM] != 0 {
             self.units *= COARSER;
             return Ok(None);
@@ -156,15 +160,15 @@ impl LightPaths {
         Ok(Some(sum(&words)))
     }
 
-    /// Records that what the paths of a pass brought is a sample of each pixel of a film.
+    /// Records the addition of the deposits to a film, as one sample of each pixel.
     pub fn add(&self, gpu: &Gpu, encoder: &mut CommandEncoder, film: &GpuFilm, sample: u32) {
         dispatch(encoder, &self.add_splats, &[&self.bind_splats(gpu, film, sample)], self.pixels);
     }
 
-    /// How much the last pass over a film changed it.
+    /// Returns the change of a film by its last pass.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub fn changed(&self, gpu: &Gpu, film: &GpuFilm) -> Result<Changed, GpuFault> {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         dispatch(&mut encoder, &self.sum_changes, &[&self.bind_splats(gpu, film, 0)], self.pixels);
@@ -179,36 +183,36 @@ impl LightPaths {
     fn bind_splats(&self, gpu: &Gpu, film: &GpuFilm, sample: u32) -> BindGroup {
         let settings = Splats { unit: 1.0 / self.units, sample, pixels: self.pixels, padding: 0 };
         let settings = gpu.uniform("splats", &[settings]);
-        bind(gpu, &self.splats_layout, &[&settings, &self.landed, &film.radiance, &film.features, &self.changes])
+        bind(gpu, &self.splats_layout, &[&settings, &self.deposits, &film.radiance, &film.features, &self.changes])
     }
 }
 
-/// Some light paths of a pass, which has as many as the picture has pixels.
+/// Range of light paths of a pass. A pass has one path per pixel.
 pub(super) struct LightPass {
     pub number: u32,
     pub seed: u32,
-    pub most_bounces: Option<u32>,
+    pub max_bounces: Option<u32>,
     pub paths: Range<u32>,
-    /// Whether mirrors and glass are left to paths from the eye.
+    /// True if camera paths render mirrors and glass.
     pub in_hybrid: bool,
 }
 
-/// The words of `Emissions` in `emission.wgsl`.
+/// Returns the words of `Emissions` in `emission.wgsl`.
 pub(super) fn emissions(scene: &Scene, lights: &LightSampler, emission: &EmissionSampler) -> Vec<u32> {
     let entries = emission.by_power().entries();
-    let (centre, radius) = emission.sphere();
+    let (center, radius) = emission.sphere();
     let sky = if matches!(scene.sky, Sky::Uniform(_)) { lights.emitters() as u32 } else { u32::MAX };
     let header =
-        EmissionsHeader { centre: centre.to_array(), radius, count: entries.len() as u32, sky, padding: [0; 2] };
+        EmissionsHeader { center: center.to_array(), radius, count: entries.len() as u32, sky, padding: [0; 2] };
     [bytemuck::cast_slice(&[header]), bytemuck::cast_slice::<AliasEntry, u32>(entries)].concat()
 }
 
-/// Units so fine that a path brings a pixel very many of them.
+/// Returns fixed-point units fine enough for a typical contribution to count very many of them.
 fn units(emission: &EmissionSampler, view: &View) -> f32 {
     let pixel = f64::from(2.0 * view.camera.half_height() / view.size.y as f32);
     let distance = if view.camera.is_orthographic() { 1.0 } else { f64::from(2.0 * emission.sphere().1).max(1e-3) };
     let typical = emission.power() / (core::f64::consts::PI * (distance * pixel).powi(2));
-    let exponent = if typical > 0.0 && typical.is_finite() { TYPICAL_SPLAT - typical.log2().ceil() } else { 0.0 };
-    // Powers of two that floats can hold the reciprocals of.
-    exponent.clamp(-90.0, 90.0).exp2() as f32
+    let exponent = if typical > 0.0 && typical.is_finite() { TYPICAL_SPLAT - libm::log2(typical).ceil() } else { 0.0 };
+    // Powers of two whose reciprocals are normal floats.
+    libm::exp2(exponent.clamp(-90.0, 90.0)) as f32
 }

@@ -1,28 +1,31 @@
-//! The same kernels as compute shaders.
+//! GPU implementation of the solvers, as compute shaders.
 //!
-//! A [`Gpu`] is a device, Bevy's or one of our own. A [`GpuScene`] is a [`Scene`](crate::scene::Scene) in its memory:
-//! a KD-tree with narrow leaves, triangles, materials and pictures, bound alike by every kernel. Kernels are plain WGSL
-//! in `shaders/`, joined from small pieces; each piece has a twin in Rust, and tests hold both against each other, piece by piece or in
-//! whole pictures.
-//! [`RayKernels`] traces rays that are given one by one; [`PathKernel`] adds samples to a [`GpuFilm`], and [`render`]
-//! draws a whole picture with it, and [`render_from_lights`] one by paths from lights. A [`GpuBackend`] bakes. A
-//! [`PictureFilter`] makes films of few samples watchable. [`GpuCounters`] shoot rays that only a partition speeds up.
-//! [`GpuLowRank`] lights a level anew when lights change, and [`GpuPages`] draws its pages.
+//! A [`Gpu`] is a device, Bevy's or one opened here. A [`GpuScene`] holds a [`Scene`](crate::scene::Scene) in device
+//! memory: KD-tree, triangles, materials and textures, bound alike by every kernel. Kernels are plain WGSL in
+//! `shaders/`, joined from small pieces. Each piece has a counterpart in Rust, and tests compare both.
 //!
-//! Nothing here needs more than WebGPU promises: no ray-tracing hardware, no bindless textures, eight storage buffers.
+//! Main types:
+//! - [`PathKernel`] adds samples to a [`GpuFilm`]; [`render`] and [`render_from_lights`] draw whole pictures.
+//! - [`GpuBackend`] bakes lightmaps.
+//! - [`GpuLowRank`] relights a level when lights change, and [`GpuPages`] draws its lightmap pages.
+//! - [`PictureFilter`] denoises films with few samples.
+//! - [`RayKernels`] traces individual rays.
+//! - [`GpuCounters`] shoots rays through a partition.
+//!
+//! All kernels stay within WebGPU's guarantees: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
-mod alternate;
 mod bake;
+mod batch_sizer;
 mod buffer;
 mod camera;
 mod context;
+mod deposits;
 mod film;
 mod filter;
+mod hybrid;
 mod kernel;
-mod landed;
 mod light_path;
 mod low_rank;
-mod pace;
 mod pages;
 mod path;
 #[cfg(test)]
@@ -35,16 +38,16 @@ mod subscenes;
 #[cfg(test)]
 mod tests;
 
-pub use alternate::{FromLights, render_from_lights};
 pub use bake::GpuBackend;
 #[cfg(test)]
 pub(crate) use context::test_device_of_its_own;
 pub use context::{Gpu, GpuFault};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
+pub use hybrid::{FromLights, render_from_lights};
 pub use low_rank::GpuLowRank;
 pub use pages::GpuPages;
-pub use path::{Pass, PathKernel};
+pub use path::{PathKernel, PathPass};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
 pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};

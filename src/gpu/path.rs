@@ -1,44 +1,47 @@
-//! Paths: the kernel that adds samples to a picture.
+//! Path tracing kernel, which adds samples to a picture.
 
 use core::ops::Range;
 
 use std::time::Instant;
 
+use glam::Vec3;
 use wgpu::{BindGroupLayout, CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor, ComputePipeline};
 
+use super::batch_sizer::BatchSizer;
 use super::camera::CameraPass;
 use super::kernel::{bind, layout};
-use super::pace::Pace;
 use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack, Trees};
 use crate::pathtrace::View;
 
-/// The kernel that follows paths, the twin of [`PathTracer`](crate::pathtrace::PathTracer): the same samples bring the
-/// same light, up to rounding.
+/// Path tracing kernel; counterpart of [`PathTracer`](crate::pathtrace::PathTracer). Equal samples give equal light, up
+/// to rounding.
 pub struct PathKernel {
     layout: BindGroupLayout,
     pipeline: ComputePipeline,
     trees: Trees,
 }
 
-/// One sample for each pixel of some rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pass {
-    /// The sample's number; zero starts the picture anew.
+/// One sample for each pixel in a range of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPass {
+    /// Index of the sample. Index 0 starts a new picture.
     pub sample: u32,
-    /// Which random numbers.
+    /// Random seed.
     pub seed: u32,
-    /// Most bounces of a path.
-    pub most_bounces: Option<u32>,
-    /// The rows, from the top.
+    /// Maximum number of bounces of a path; unlimited if `None`.
+    pub max_bounces: Option<u32>,
+    /// Range of rows, from the top.
     pub rows: Range<u32>,
-    /// Whether reflected rays end where they meet a surface with a lightmap.
+    /// True to end reflected rays at surfaces with a lightmap.
     pub ends_at_lightmaps: bool,
-    /// Whether paths from lights bring what all but mirrors and glass reflect, so that only from those are paths followed.
+    /// True if light paths render everything but mirrors and glass, so that only these start camera paths.
     pub in_hybrid: bool,
+    /// Radiance of camera rays that leave a scene without a sky, in cd/m2. It lights nothing.
+    pub background: Vec3,
 }
 
-/// Columns, and rows, of a workgroup.
+/// Edge length of a workgroup, in pixels.
 const GROUP: u32 = 8;
 
 impl PathKernel {
@@ -46,14 +49,14 @@ impl PathKernel {
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = layout(gpu, "film", &[false, false]);
         let own = [
-            piece!("colour"),
-            piece!("light"),
-            piece!("light_tree"),
-            piece!("bsdf"),
-            piece!("camera"),
-            piece!("roulette"),
-            piece!("film"),
-            piece!("path"),
+            piece!("scene/color"),
+            piece!("lights/light"),
+            piece!("lights/light_tree"),
+            piece!("pathtrace/bsdf"),
+            piece!("pathtrace/camera"),
+            piece!("pathtrace/roulette"),
+            piece!("pathtrace/film"),
+            piece!("pathtrace/path"),
         ];
         let source = tracing_source(stack, trees, &own);
         let module = gpu.shader("paths", source);
@@ -61,12 +64,12 @@ impl PathKernel {
         Self { layout, pipeline, trees }
     }
 
-    /// Which trees it sends rays into.
+    /// Returns the trees that rays are traced in.
     pub fn trees(&self) -> Trees {
         self.trees
     }
 
-    /// Records a pass over a film that is as large as the view.
+    /// Records a pass over a film of the view's size.
     pub fn record(
         &self,
         gpu: &Gpu,
@@ -74,7 +77,7 @@ impl PathKernel {
         scene: &GpuScene,
         film: &GpuFilm,
         view: &View,
-        pass: &Pass,
+        pass: &PathPass,
     ) {
         let rows = pass.rows.start..pass.rows.end.min(film.size().y);
         if rows.is_empty() || film.size().x == 0 {
@@ -85,7 +88,8 @@ impl PathKernel {
             seed: pass.seed,
             ends_at_lightmaps: u32::from(pass.ends_at_lightmaps),
             in_hybrid: u32::from(pass.in_hybrid),
-            ..CameraPass::new(view, rows.clone(), pass.most_bounces)
+            background: pass.background.to_array(),
+            ..CameraPass::new(view, rows.clone(), pass.max_bounces)
         };
         let settings = gpu.uniform("pass", &[settings]);
         let own = bind(gpu, &self.layout, &[&settings, &film.radiance, &film.features]);
@@ -96,25 +100,25 @@ impl PathKernel {
         compute.dispatch_workgroups(film.size().x.div_ceil(GROUP), (rows.end - rows.start).div_ceil(GROUP), 1);
     }
 
-    /// Does a pass, a few rows at a time, and waits for it.
+    /// Runs a pass in several submissions, and waits for completion.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub(super) fn add_pass(
         &self,
         gpu: &Gpu,
         scene: &GpuScene,
         film: &GpuFilm,
         view: &View,
-        pass: &Pass,
-        rows_at_once: &mut Pace,
+        pass: &PathPass,
+        rows_at_once: &mut BatchSizer,
     ) -> Result<(), GpuFault> {
         let mut first = pass.rows.start;
         while first < pass.rows.end {
             let rows = first..first.saturating_add(rows_at_once.size()).min(pass.rows.end);
             let submitted = Instant::now();
             let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-            self.record(gpu, &mut encoder, scene, film, view, &Pass { rows: rows.clone(), ..pass.clone() });
+            self.record(gpu, &mut encoder, scene, film, view, &PathPass { rows: rows.clone(), ..pass.clone() });
             gpu.queue.submit([encoder.finish()]);
             gpu.wait()?;
             rows_at_once.learn(submitted.elapsed());

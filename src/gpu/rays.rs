@@ -1,4 +1,4 @@
-//! Rays that are given one by one: for tests, benchmarks and comparisons.
+//! Tracing of individual rays, for tests, benchmarks and comparisons.
 
 use bytemuck::{Pod, Zeroable};
 use wgpu::{BindGroupLayout, CommandEncoderDescriptor, ComputePipeline};
@@ -8,35 +8,35 @@ use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFault, GpuScene, Stack, Trees};
 use crate::geometry::Ray;
 
-/// The kernels that trace rays from a buffer.
+/// Kernels that trace rays from a buffer.
 pub struct RayKernels {
     layout: BindGroupLayout,
     closest: ComputePipeline,
     any: ComputePipeline,
 }
 
-/// Which question is asked of each ray.
+/// Query for each ray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// What it meets first.
+    /// Closest hit.
     Closest,
-    /// Whether light gets along it.
+    /// Transmittance along the ray.
     Any,
 }
 
-/// What a ray met: the twin of `RayAnswer` in `rays.wgsl`.
+/// Answer for one ray; counterpart of `RayAnswer` in `rays.wgsl`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct RayAnswer {
-    /// Distance along the ray; for [`Question::Any`] how much of the brightest channel gets through.
+    /// Distance along the ray. For [`Question::Any`], the transmittance of the brightest channel.
     pub t: f32,
-    /// The triangle, for [`GpuScene::source`]; `u32::MAX` for none.
+    /// Triangle index for [`GpuScene::source`]; `u32::MAX` for none.
     pub triangle: u32,
     /// Weights of the triangle's second and third corner.
     pub barycentric: [f32; 2],
 }
 
-/// A ray as shaders see it.
+/// Ray in the shaders' layout.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct DeviceRay {
@@ -46,24 +46,24 @@ pub(super) struct DeviceRay {
     t_max: f32,
 }
 
-/// Rays in one submission. About a hundredth of a second on a graphics card; software takes longer.
+/// Maximum number of rays per submission, which takes about 10 ms on a graphics card.
 pub(super) const BATCH: usize = 1 << 20;
 
 impl RayKernels {
     /// Compiles the kernels.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = layout(gpu, "rays", &[true, false]);
-        let module = gpu.shader("rays", tracing_source(stack, trees, &[piece!("threads"), piece!("rays")]));
+        let module = gpu.shader("rays", tracing_source(stack, trees, &[piece!("gpu/threads"), piece!("accel/rays")]));
         let layouts = [&GpuScene::layout(gpu), &layout];
         let closest = gpu.compute_pipeline(&module, "trace_closest", &layouts);
         let any = gpu.compute_pipeline(&module, "trace_any", &layouts);
         Self { layout, closest, any }
     }
 
-    /// Traces rays, all of them valid, and answers for each what it met.
+    /// Traces valid rays, and returns an answer for each.
     ///
     /// # Errors
-    /// When the device is lost, or its buffers are too small for a batch of rays.
+    /// Returns an error if the device is lost, or if its buffers are too small for a batch of rays.
     pub fn trace(
         &self,
         gpu: &Gpu,
@@ -105,7 +105,7 @@ impl DeviceRay {
     pub fn new(ray: &Ray) -> Self {
         Self {
             origin: ray.origin.to_array(),
-            // Shaders know no infinity.
+            // WGSL has no infinities.
             t_min: ray.t_min.clamp(f32::MIN, f32::MAX),
             direction: ray.direction.to_array(),
             t_max: ray.t_max.clamp(f32::MIN, f32::MAX),

@@ -1,27 +1,29 @@
-//! Pictures: samples of every pixel, a few rows at a time.
+//! Rendering of pictures, several rows per submission.
 
 use std::time::Instant;
 
-use super::pace::Pace;
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, Pass, PathKernel, Stack};
+use glam::Vec3;
+
+use super::batch_sizer::BatchSizer;
+use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
 use crate::pathtrace::{Film, RenderSettings, View};
 use crate::progress::Monitor;
 
-/// Draws what a camera sees, as [`pathtrace::render`](crate::pathtrace::render) does.
+/// Renders a view, as [`pathtrace::render`](crate::pathtrace::render) does.
 ///
 /// # Errors
-/// When the device has no room for the picture, or is lost.
+/// Returns an error if the device lacks memory for the picture, or is lost.
 pub fn render(
     gpu: &Gpu,
     scene: &GpuScene,
     view: &View,
-    most_bounces: Option<u32>,
+    max_bounces: Option<u32>,
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Result<Film, GpuFault> {
     let film = GpuFilm::new(gpu, view.size)?;
     let kernel = PathKernel::new(gpu, Stack::default(), scene.trees());
-    let mut rows_at_once = Pace::new(8, 1 << 16);
+    let mut rows_at_once = BatchSizer::new(8, 1 << 16);
     let mut samples = 0;
     let started = Instant::now();
     while samples < settings.samples && !monitor.is_cancelled() {
@@ -35,13 +37,14 @@ pub fn render(
             break;
         }
         monitor.progress(fraction);
-        let pass = Pass {
+        let pass = PathPass {
             sample: samples,
             seed: settings.seed,
-            most_bounces,
+            max_bounces,
             rows: 0..view.size.y,
             ends_at_lightmaps: false,
             in_hybrid: false,
+            background: Vec3::ZERO,
         };
         kernel.add_pass(gpu, scene, &film, view, &pass, &mut rows_at_once)?;
         samples += 1;

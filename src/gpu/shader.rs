@@ -1,4 +1,4 @@
-//! Shaders, joined from pieces of plain WGSL.
+//! Shader modules, joined from pieces of plain WGSL.
 
 use wgpu::{
     BindGroupLayout, ComputePipeline, ComputePipelineDescriptor, PipelineCompilationOptions, PipelineLayoutDescriptor,
@@ -7,7 +7,7 @@ use wgpu::{
 
 use super::Gpu;
 
-/// A piece of WGSL that several shaders share.
+/// Includes a piece of WGSL from `shaders/`.
 macro_rules! piece {
     ($name:literal) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $name, ".wgsl"))
@@ -15,15 +15,15 @@ macro_rules! piece {
 }
 pub(super) use piece;
 
-/// How threads remember the cells that they have yet to visit.
+/// Traversal stack of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stack {
-    /// The last eight; a walk that needs an older one starts again.
+    /// Eight entries. A traversal that needs an older entry restarts from the root.
     #[default]
     Short,
-    /// None: every walk starts again after each leaf.
+    /// No stack: the traversal restarts after each leaf.
     Restart,
-    /// All of them.
+    /// Full stack.
     Full,
 }
 
@@ -37,32 +37,32 @@ impl Stack {
     }
 }
 
-/// Which trees rays are sent into.
+/// Trees that rays are traced in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trees {
-    /// That of all that stands still: for scenes without movers, and a little faster there.
-    Resting,
-    /// Those of movers as well, for all scenes.
+    /// Static surfaces only: slightly faster, for scenes without moving objects.
+    Static,
+    /// All surfaces, for any scene.
     All,
 }
 
-/// Everything that a shader needs which sends rays into a scene.
+/// Returns the source of a shader that traces rays: all shared pieces, then `own`.
 pub(super) fn tracing_source(stack: Stack, trees: Trees, own: &[&str]) -> String {
     let entries = stack.entries();
     let sizes = format!(
-        "const STACK_SIZE: u32 = {entries}u;\nconst STACK_ENTRIES: u32 = {}u;\nconst WALKS_MOVERS: bool = {};\n",
+        "const STACK_SIZE: u32 = {entries}u;\nconst STACK_ENTRIES: u32 = {}u;\nconst TRACES_MOVERS: bool = {};\n",
         entries.max(1),
         trees == Trees::All
     );
     let shared = [
-        piece!("scene"),
-        piece!("random"),
-        piece!("sampling"),
-        piece!("triangle"),
-        piece!("kdtree"),
-        piece!("material"),
-        piece!("albedo"),
-        piece!("vertex"),
+        piece!("scene/scene"),
+        piece!("geometry/random"),
+        piece!("geometry/sampling"),
+        piece!("geometry/triangle"),
+        piece!("accel/kdtree"),
+        piece!("scene/material"),
+        piece!("scene/albedo"),
+        piece!("pathtrace/vertex"),
     ];
     core::iter::once(&*sizes).chain(shared).chain(own.iter().copied()).collect::<Vec<_>>().join("\n")
 }
@@ -98,7 +98,7 @@ impl Gpu {
     }
 }
 
-/// Workgroups of 64 threads in a row and rows of them, so that there is a thread for each of `count` things.
+/// Returns columns and rows of 64-thread workgroups for `count` threads.
 pub(super) fn groups_of_64(count: u32) -> (u32, u32) {
     const LONGEST_ROW: u32 = 65_535;
     let groups = count.div_ceil(64);

@@ -1,4 +1,4 @@
-//! Shaders against their twins in Rust.
+//! Tests of shaders against their Rust counterparts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,19 +7,20 @@ use glam::{Affine2, Affine3A, Quat, UVec2, Vec2, Vec3, Vec3Swizzles, Vec4};
 
 use super::context::test_device;
 use super::*;
+use crate::accel::{Preset, World};
 use crate::geometry::sampling::uniform_sphere;
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Ray, RayQuery};
-use crate::kdtree::{Preset, World};
+use crate::lights::LightSampler;
 use crate::pathtrace::fixtures::{add_part, low_sun, patchy_sky, window};
 use crate::pathtrace::{Film, PathTracer, Pixel, PixelFilter, RenderSettings, View};
 use crate::progress::{Monitor, Unmonitored};
 use crate::scene::{
-    AlphaMode, Camera, Glass, Light, LightKind, LightSampler, LightmapPlace, Material, MeshData, Projection, Scene,
-    Sides, Sky, Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
+    AlphaMode, Camera, Glass, Light, LightKind, LightmapPlace, Material, MeshData, Projection, Scene, Sides, Sky,
+    Texels, Texture, TextureId, TextureRef, UvChannel, Wrap, shapes,
 };
 
-/// Rays from within a scene's box, in all directions; every eighth along an axis.
+/// Returns rays from points in a scene's bounds, in all directions; every eighth along an axis.
 pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
     const AXES: [Vec3; 6] = [Vec3::X, Vec3::Y, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Y, Vec3::NEG_Z];
     let bounds = scene.bounds();
@@ -34,7 +35,7 @@ pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
     (0..count).map(ray).collect()
 }
 
-/// How many rays met something else than on the CPU, though not at the same distance.
+/// Counts the rays whose hit differs from the CPU's, except at equal distances.
 fn disagreements(scene: &Scene, rays: &[Ray], stack: Stack) -> Option<usize> {
     let gpu = test_device()?;
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
@@ -51,7 +52,7 @@ fn disagreements(scene: &Scene, rays: &[Ray], stack: Stack) -> Option<usize> {
 }
 
 fn cornell() -> Scene {
-    Scene::clone(&crate::scene::load("builtin:cornell_box").unwrap().scene)
+    Scene::clone(&crate::scene_files::load("builtin:cornell_box").unwrap().scene)
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn rays_meet_the_same_triangles_as_on_the_cpu_however_little_a_thread_remembers(
 
 #[test]
 fn rays_through_a_level_with_cut_out_leaves_agree_with_the_cpu() {
-    let level = crate::scene::load("assets/level.glb").unwrap().scene;
+    let level = crate::scene_files::load("assets/level.glb").unwrap().scene;
     let rays = rays_in(&level, 20_000);
     let Some(different) = disagreements(&level, &rays, Stack::Short) else { return };
     assert_eq!(different, 0);
@@ -85,11 +86,11 @@ fn as_much_light_gets_along_a_segment_as_on_the_cpu() {
         |(segment, answer): &(&Ray, &RayAnswer)| (world.blocked(segment).0.max_element() - answer.t).abs() > 1e-5;
     let different = segments.iter().zip(&answers).filter(differs).count();
     let tinted = answers.iter().filter(|answer| answer.t > 0.0 && answer.t < 1.0).count();
-    // Those that pass a leaf within a rounding of a cut-out texel.
+    // Differences occur for rays that pass a leaf within rounding of a cut-out texel.
     assert!(different <= 4 && tinted > 100, "{different} differ, {tinted} are tinted");
 }
 
-/// Pictures of a scene with the same random numbers, from the CPU and from the device.
+/// Returns pictures of a scene with equal random numbers, from the CPU and from the device.
 fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let gpu = test_device()?;
     let view = View { camera, size: UVec2::splat(32), lens: None, filter: PixelFilter::Box };
@@ -106,7 +107,7 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
 #[test]
 fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
     let Some(gpu) = test_device() else { return };
-    let mut scene = crate::scene::builtin::build("cornell_empty").unwrap();
+    let mut scene = crate::builtin_scenes::build("cornell_empty").unwrap();
     let value = |u: u32| Vec4::splat(1.0 + (u % 5) as f32);
     let page = Texture {
         name: "page".into(),
@@ -114,7 +115,7 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
         height: 8,
         texels: Texels::Float((0..64).map(value).collect()),
         wrap: [Wrap::Clamp; 2],
-        pyramids: Default::default(),
+        mip_chains: Default::default(),
     };
     scene.textures.push(Arc::new(page));
     for mesh in &mut scene.meshes {
@@ -127,7 +128,7 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
         size: Vec2::splat(0.5),
         is_direct_too: true,
     };
-    // Some have their direct light in the lightmap, some not, and some have none at all.
+    // Some surfaces have direct light in their lightmap, some do not, and some have no lightmap.
     for (index, surface) in scene.surfaces.iter_mut().enumerate() {
         let is_direct_too = index % 3 == 0;
         surface.lightmap = (index % 3 < 2).then_some(LightmapPlace { is_direct_too, ..place });
@@ -144,11 +145,19 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
     let ended = crate::pathtrace::render(&tracer.ending_at_lightmaps(), &view, &settings, &Unmonitored);
 
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let kernel = PathKernel::new(&gpu, Stack::Short, Trees::Resting);
+    let kernel = PathKernel::new(&gpu, Stack::Short, Trees::Static);
     let film = GpuFilm::new(&gpu, view.size).unwrap();
     for sample in 0..2 {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let pass = Pass { sample, seed: 3, most_bounces: None, rows: 0..32, ends_at_lightmaps: true, in_hybrid: false };
+        let pass = PathPass {
+            sample,
+            seed: 3,
+            max_bounces: None,
+            rows: 0..32,
+            ends_at_lightmaps: true,
+            in_hybrid: false,
+            background: Vec3::ZERO,
+        };
         kernel.record(&gpu, &mut encoder, &on_gpu, &film, &view, &pass);
         gpu.queue.submit([encoder.finish()]);
     }
@@ -160,7 +169,7 @@ fn paths_end_at_lightmaps_on_the_device_as_on_the_cpu() {
 
 #[test]
 fn an_orthographic_camera_sees_on_the_device_what_it_sees_on_the_cpu() {
-    let scene = crate::scene::builtin::build("cornell_box").unwrap();
+    let scene = crate::builtin_scenes::build("cornell_box").unwrap();
     let bounds = scene.bounds();
     let (middle, above) = ((bounds.min + bounds.max) * 0.5, 0.4 * bounds.extent());
     let camera = Camera {
@@ -173,8 +182,8 @@ fn an_orthographic_camera_sees_on_the_device_what_it_sees_on_the_cpu() {
     assert!(films[0].pixels().iter().any(|pixel| pixel.radiance.max_element() > 0.0));
 }
 
-/// Median relative difference of pixels, the share of those that differ by more than a thousandth, and the relative
-/// difference of the means.
+/// Compares two films: median relative difference of pixels, fraction of pixels that differ by more than 1e-3, and
+/// relative difference of means.
 pub(super) fn compare([a, b]: &[Film; 2]) -> (f32, f32, f32) {
     let difference = |a: Vec3, b: Vec3| (a - b).length() / a.length().max(1e-6);
     let mut differences: Vec<f32> =
@@ -185,22 +194,22 @@ pub(super) fn compare([a, b]: &[Film; 2]) -> (f32, f32, f32) {
     (differences[differences.len() / 2], far as f32 / differences.len() as f32, difference(mean(a), mean(b)))
 }
 
-/// A checkered picture of two values.
+/// Returns a checkered texture of two values.
 fn checkers(texels: fn([f32; 4]) -> [u8; 4], kind: fn(Vec<[u8; 4]>) -> Texels, a: [f32; 4], b: [f32; 4]) -> Texture {
-    let colours = (0..64).map(|index| if (index + index / 8) % 2 == 0 { texels(a) } else { texels(b) });
+    let colors = (0..64).map(|index| if (index + index / 8) % 2 == 0 { texels(a) } else { texels(b) });
     Texture {
         name: "checkers".into(),
         width: 8,
         height: 8,
-        texels: kind(colours.collect()),
+        texels: kind(colors.collect()),
         wrap: [Wrap::Repeat, Wrap::Mirror],
-        pyramids: Default::default(),
+        mip_chains: Default::default(),
     }
 }
 
-/// A room with a light of every kind, under an environment map, and things of every material in it.
+/// Returns a room with lights of every kind, an environment map, and objects of every material.
 pub(super) fn room_of_everything() -> Scene {
-    let mut scene = crate::scene::builtin::build("cornell_empty").unwrap();
+    let mut scene = crate::builtin_scenes::build("cornell_empty").unwrap();
     let eight_bits = |value: [f32; 4]| value.map(|channel| (channel * 255.0) as u8);
     let textures = [
         checkers(eight_bits, Texels::Srgb8, [0.9, 0.4, 0.1, 1.0], [0.2, 0.7, 0.9, 0.1]),
@@ -231,7 +240,7 @@ pub(super) fn room_of_everything() -> Scene {
     add(ball("metal"), metal, Vec3::new(0.5, -0.5, 0.0));
     let glow = Material { emission: Vec3::new(0.2, 0.6, 2.0), emission_texture: texture(0), ..Material::default() };
     add(square("glow"), glow, Vec3::new(0.0, 0.4, -0.6));
-    let varnish = Material {
+    let coated = Material {
         clearcoat: 0.8,
         clearcoat_texture: texture(2),
         clearcoat_perceptual_roughness: 0.3,
@@ -242,14 +251,16 @@ pub(super) fn room_of_everything() -> Scene {
         base_color_texture: texture(0),
         alpha: AlphaMode::Mask(0.5),
         diffuse_transmission: 0.4,
+        diffuse_transmission_texture: texture(0),
         diffuse_transmission_color: Vec3::new(0.3, 0.9, 0.2),
-        ..varnish
+        diffuse_transmission_color_texture: texture(2),
+        ..coated
     };
     add(square("leaf"), leaf, Vec3::new(-0.4, 0.2, 0.3));
     let tinted = Material { base_color: Vec4::new(0.9, 0.5, 0.5, 0.4), ..Material::default() };
     let pane = Material { alpha: AlphaMode::Blend, transmission: 0.5, transmission_texture: texture(2), ..tinted };
     add(square("pane"), pane, Vec3::new(0.4, 0.0, 0.3));
-    // Vertex colors, and textures each of which is laid by coordinates and a transform of its own.
+    // Vertex colors, and textures with a UV channel and transform of their own.
     let patchwork = Material {
         base_color: Vec4::new(0.9, 0.8, 0.7, 1.0),
         base_color_texture: texture(0).map(|place| place.with_channel(UvChannel::Other(1))),
@@ -288,15 +299,15 @@ pub(super) fn room_of_everything() -> Scene {
     scene
 }
 
-pub(super) fn look_into_the_room() -> Camera {
+pub(super) fn room_camera() -> Camera {
     Camera::looking_at(Vec3::new(0.0, 0.2, 3.0), Vec3::new(0.0, -0.1, 0.0), 0.7).unwrap()
 }
 
 #[test]
 fn lights_and_materials_of_every_kind_look_as_on_the_cpu() {
-    let Some(films) = pictures(&room_of_everything(), look_into_the_room(), 8) else { return };
+    let Some(films) = pictures(&room_of_everything(), room_camera(), 8) else { return };
     let (median, far, means) = compare(&films);
-    // The tiles of the bumpy metal have edges where the last bits decide too.
+    // At tile edges of the bumpy metal, the last bits decide too.
     println!("median {median}, {far} of the pixels far, means {means}");
     assert!(median < 1e-5 && far < 0.03 && means < 1e-3, "median {median}, {far} of the pixels far, means {means}");
     let is_alike = |(a, b): (&Pixel, &Pixel)| {
@@ -310,11 +321,11 @@ fn lights_and_materials_of_every_kind_look_as_on_the_cpu() {
 #[test]
 fn an_empty_scene_shows_its_sky_and_no_more() {
     let scene = Scene { sky: Sky::Uniform(Vec3::new(1.0, 2.0, 3.0)), ..Scene::default() };
-    let Some([_, film]) = pictures(&scene, look_into_the_room(), 1) else { return };
+    let Some([_, film]) = pictures(&scene, room_camera(), 1) else { return };
     assert!(film.pixels().iter().all(|pixel| pixel.radiance == Vec3::new(1.0, 2.0, 3.0) && pixel.depth.is_infinite()));
 }
 
-/// Asks to stop after some samples.
+/// Monitor that cancels after some samples.
 struct Impatient(AtomicU32);
 
 impl Monitor for Impatient {
@@ -330,7 +341,7 @@ fn a_picture_that_is_stopped_has_the_samples_that_were_done() {
     let Some(gpu) = test_device() else { return };
     let scene = cornell();
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let view = View { camera: look_into_the_room(), size: UVec2::splat(16), lens: None, filter: PixelFilter::Tent };
+    let view = View { camera: room_camera(), size: UVec2::splat(16), lens: None, filter: PixelFilter::Tent };
     let draw = |samples, monitor: &dyn Monitor| {
         render(&gpu, &on_gpu, &view, None, &RenderSettings { samples, ..Default::default() }, monitor).unwrap()
     };
@@ -368,7 +379,7 @@ fn pictures_that_a_device_has_no_layers_for_are_refused() {
     let picture = |width: u32, height: u32| {
         let texels = Texels::Linear8(vec![[255; 4]; (width * height) as usize]);
         let wrap = [Wrap::Repeat; 2];
-        Arc::new(Texture { name: "picture".into(), width, height, texels, wrap, pyramids: Default::default() })
+        Arc::new(Texture { name: "picture".into(), width, height, texels, wrap, mip_chains: Default::default() })
     };
     let refusal = |limits, pictures: &[[u32; 2]]| {
         let textures = pictures.iter().map(|&[width, height]| picture(width, height)).collect();

@@ -1,4 +1,4 @@
-//! Small scenes with lightmap coordinates made by hand, for tests.
+//! Small scenes with hand-made lightmap coordinates, for tests.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use glam::{Affine3A, Vec2, Vec3};
 use super::{Layout, PageSize, Placement, Rectangle, Unwrap, Voxels};
 use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey};
 
-/// A quad from a corner along two edges, its front where `u x v` points, with texture coordinates over the whole
-/// unit square.
+/// Builds a quad from a corner along two edges, with its front along `u x v`. Texture coordinates cover the unit
+/// square.
 pub fn quad(corner: Vec3, u: Vec3, v: Vec3) -> MeshData {
     MeshData {
         name: "quad".into(),
@@ -22,7 +22,7 @@ pub fn quad(corner: Vec3, u: Vec3, v: Vec3) -> MeshData {
     }
 }
 
-/// The six faces of a box as quads, fronts outside.
+/// Builds the six faces of a box as quads, fronts outside.
 pub fn cuboid(min: Vec3, max: Vec3) -> Vec<MeshData> {
     let e = max - min;
     let (x, y, z) = (Vec3::X * e.x, Vec3::Y * e.y, Vec3::Z * e.z);
@@ -36,7 +36,7 @@ pub fn cuboid(min: Vec3, max: Vec3) -> Vec<MeshData> {
     ]
 }
 
-/// Several meshes as one, side by side in texture space with a gap between them: a chart each.
+/// Merges meshes into one, as one chart each, side by side in texture space with gaps between.
 pub fn merged(parts: &[MeshData]) -> (MeshData, Vec<u32>) {
     let mut mesh = MeshData { name: "merged".into(), ..MeshData::default() };
     let mut charts = Vec::new();
@@ -54,7 +54,7 @@ pub fn merged(parts: &[MeshData]) -> (MeshData, Vec<u32>) {
     (mesh, charts)
 }
 
-/// A ball of triangles with smooth normals, fronts outside; longitude and latitude are its texture coordinates.
+/// Builds a ball with smooth normals and fronts outside. Its texture coordinates are longitude and latitude.
 pub fn ball(radius: f32, columns: u32, rows: u32) -> MeshData {
     let mut mesh = MeshData { name: "ball".into(), ..MeshData::default() };
     for row in 0..=rows {
@@ -78,7 +78,7 @@ pub fn ball(radius: f32, columns: u32, rows: u32) -> MeshData {
     mesh
 }
 
-/// A scene in the making, and where its texels lie.
+/// Scene under construction, with its layout.
 #[derive(Default)]
 pub struct Fixture {
     pub scene: Scene,
@@ -88,13 +88,13 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Adds a surface of one chart with a page of its own.
+    /// Adds a surface of one chart on its own page.
     pub fn add(&mut self, mesh: MeshData, sides: Sides, size: [u32; 2]) -> &mut Self {
         let charts = vec![0; mesh.triangles.len()];
         self.add_charts(mesh, charts, sides, size)
     }
 
-    /// Adds a surface with a page of its own.
+    /// Adds a surface on its own page.
     pub fn add_charts(
         &mut self,
         mesh: MeshData,
@@ -107,7 +107,7 @@ impl Fixture {
         surface.sides = sides;
         self.scene.surfaces.push(surface);
         self.scene.meshes.push(Arc::new(mesh.clone()));
-        self.scene.materials.resize(1, Material::diffuse("grey", Vec3::splat(0.5)));
+        self.scene.materials.resize(1, Material::diffuse("gray", Vec3::splat(0.5)));
         let source_vertices = (0..mesh.positions.len() as u32).collect();
         self.layout.placements.push(Some(Placement {
             unwrap: Arc::new(Unwrap {
@@ -125,8 +125,8 @@ impl Fixture {
         self
     }
 
-    /// Gives the backs of the last surface, which has one chart, texels of their own: those of a page as large again to
-    /// the right.
+    /// Gives the back of the last surface, which has one chart, its own texels. They follow to the right on a page of
+    /// twice the width.
     pub fn two_sided(&mut self) -> &mut Self {
         let placement = self.layout.placements.last_mut().and_then(Option::as_mut).expect("a surface was added");
         let mut unwrap = (*placement.unwrap).clone();
@@ -146,7 +146,7 @@ impl Fixture {
         self
     }
 
-    /// Places the last surface.
+    /// Sets the transform of the last surface.
     pub fn placed(&mut self, to_world: Affine3A) -> &mut Self {
         self.scene.surfaces.last_mut().expect("a surface was added").to_world = to_world;
         self

@@ -1,4 +1,4 @@
-//! Which part of which triangle lies in which texel of a surface's rectangle.
+//! Footprints: the parts of triangles behind the texels of a surface's rectangle.
 
 #[cfg(feature = "gpu")]
 mod description;
@@ -19,61 +19,62 @@ use super::Unwrap;
 use super::polygon::{Line, Polygon};
 use crate::geometry::sampling::uniform_triangle;
 
-/// Marks texels without a footprint.
+/// Index of texels without a footprint.
 const NONE: u32 = u32::MAX;
-/// Set in [`Footprints::home`] where one footprint holds the whole triangle.
+/// Bit set in [`Footprints::home`] if one footprint holds the whole triangle.
 const WHOLE: u32 = 1 << 31;
-/// Set in [`Footprints::grid`] where the texel is cut into parts.
+/// Bit set in [`Footprints::grid`] if the texel is divided into parts.
 const DIVIDED: u32 = 1 << 31;
-/// Pieces of less area (in texels) are left to their triangle's other pieces: rounding of texture coordinates makes
-/// slivers along every chart that ends on a texel's edge, and a sliver is not worth an element.
-const LEAST_AREA: f64 = 1e-3;
-/// Sample points keep this distance (in texels) from a texel's edge, so that rounding of their barycentric coordinates
-/// does not carry them into the next texel: half a unit in the last place over a rectangle of 4096 texels.
+/// Area in texels below which pieces are merged into their triangle's other pieces. Rounding of texture coordinates
+/// makes slivers along every chart that ends on a texel's edge. Slivers are not worth elements.
+const MIN_AREA: f64 = 1e-3;
+/// Distance in texels between sample points and a texel's edge. So rounding of barycentric coordinates moves no sample
+/// into the next texel. It is half a unit in the last place over a rectangle of 4096 texels.
 const INSET: f64 = 2.5e-4;
-/// Barycentric weights beyond this are those of a triangle that is a line but for rounding.
-const MOST_WEIGHT: f64 = 1e12;
+/// Maximum barycentric weight. Larger weights belong to triangles that collapse to lines within rounding.
+const MAX_WEIGHT: f64 = 1e12;
 
-/// The part of one triangle that lies in one texel.
+/// Part of one triangle that lies in one texel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fragment {
-    /// The triangle of the unwrapped mesh.
+    /// Triangle of the unwrapped mesh.
     pub triangle: u32,
-    /// Area in square metres.
+    /// Area in square meters.
     pub area: f32,
-    /// Where its corners start; they end where the next fragment's start. A fragment without corners is the whole
-    /// texel, or the whole triangle where [`Footprints::home`] says so.
+    /// Index of its first corner; its corners end at the next fragment's. A fragment without corners is the whole
+    /// texel, or the whole triangle if [`Footprints::home`] says so.
     corners: u32,
 }
 
-/// The footprints of a surface's texels, in rows from the top. A texel that other geometry crosses has one for each part.
+/// Footprints of a surface's texels, in rows from the top. A texel crossed by other geometry has one footprint per
+/// part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Footprints {
     width: u32,
     height: u32,
-    /// Row-major texel of each footprint.
+    /// Row-major texel index of each footprint.
     texels: Vec<u32>,
-    /// The chart of each footprint; of its first triangle where charts share a texel.
+    /// Chart of each footprint; that of its first triangle if charts share a texel.
     charts: Vec<u32>,
     /// First fragment of each footprint, and the number of fragments at the end.
     offsets: Vec<u32>,
     fragments: Vec<Fragment>,
-    /// Corners of fragments within their texel, 65535 to a texel.
+    /// Corners of fragments within their texel, in 1/65535ths of a texel.
     corners: Vec<[u16; 2]>,
-    /// The footprint of each texel of the rectangle, the number of its division with [`DIVIDED`], or [`NONE`].
+    /// Footprint of each texel of the rectangle, or its division's index with [`DIVIDED`], or [`NONE`].
     grid: Vec<u32>,
-    /// First footprints of the texels that are cut into parts, and which part is where.
+    /// First footprints of the divided texels, with the division into parts.
     divisions: Vec<(u32, Division)>,
-    /// The footprint that holds most of each triangle, with [`WHOLE`] where it holds all of it.
+    /// Footprint that holds most of each triangle, with [`WHOLE`] if it holds all of it.
     home: Vec<u32>,
 }
 
-/// A piece of a triangle before it has been sorted into its texel.
+/// Piece of a triangle, not yet assigned to its texel.
 #[derive(Clone, Debug)]
 struct Piece {
     texel: u32,
     triangle: u32,
-    /// Area in texels, then in square metres.
+    /// Area in texels, then in square meters.
     area: f64,
     shape: Shape,
 }
@@ -82,17 +83,17 @@ struct Piece {
 enum Shape {
     Texel,
     Triangle,
-    /// Boxed: most pieces are whole texels, and there are millions of them.
+    /// Boxed, because most pieces are whole texels, and there are millions of them.
     Polygon(Box<Polygon>),
 }
 
 impl Footprints {
     /// Clips every triangle of an unwrapped mesh against the texels of a rectangle.
     ///
-    /// `area` tells the area of a triangle in square metres; the fragments of each triangle add up to it. Degenerate
-    /// triangles own nothing. A triangle too small to be clipped, or without an extent in texture space, belongs to the
-    /// texel at its centre. `lines` tells where other geometry crosses a polygon of a triangle, both in texels of the
-    /// rectangle: texels are cut along them.
+    /// `area` returns the area of a triangle in square meters, and the fragments of each triangle add up to it.
+    /// Degenerate triangles get no footprint. A triangle that is too small to clip belongs to the texel at its center.
+    /// So does one without extent in texture space. `lines` returns the lines along which other geometry crosses a
+    /// polygon of a triangle, both in texels of the rectangle. Texels are divided along these lines.
     pub fn build(
         unwrap: &Unwrap,
         width: u32,
@@ -111,7 +112,7 @@ impl Footprints {
                 _ => Vec::new(),
             })
             .collect();
-        // Stable: within a texel the fragments stay in the order of the triangles.
+        // A stable sort keeps the fragments of a texel in the order of the triangles.
         pieces.par_sort_by_key(|piece| piece.texel);
         let divided = pieces
             .par_chunk_by(|a, b| a.texel == b.texel)
@@ -120,7 +121,7 @@ impl Footprints {
         Self::sorted(unwrap, width, height, &pieces, divided)
     }
 
-    /// `divided` holds the parts of texels that are cut, in order of the texels.
+    /// Assembles the footprints. `divided` holds the divided texels, in texel order.
     fn sorted(unwrap: &Unwrap, width: u32, height: u32, pieces: &[Piece], divided: Vec<Divided>) -> Self {
         let mut footprints = Self {
             width,
@@ -156,7 +157,7 @@ impl Footprints {
         footprints
     }
 
-    /// Adds a footprint that consists of the pieces. `largest` is the area of the largest piece of each triangle so far.
+    /// Adds a footprint made of the pieces. `largest` is the area of each triangle's largest piece so far.
     fn add(&mut self, pieces: &[Piece], unwrap: &Unwrap, largest: &mut [f64]) {
         let footprint = self.len() as u32;
         let texel = pieces[0].texel;
@@ -185,23 +186,24 @@ impl Footprints {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of footprints.
     pub fn len(&self) -> usize {
         self.texels.len()
     }
 
-    /// Column and row of a footprint in the rectangle.
+    /// Returns the column and row of a footprint in the rectangle.
     pub fn texel(&self, footprint: usize) -> [u32; 2] {
         let texel = self.texels[footprint];
         [texel % self.width, texel / self.width]
     }
 
-    /// The chart that a footprint belongs to.
+    /// Returns the chart of a footprint.
     pub fn chart(&self, footprint: usize) -> u32 {
         self.charts[footprint]
     }
 
-    /// What a footprint consists of, each piece with its outline as weights of its triangle's second and third corner.
+    /// Returns the fragments of a footprint with their outlines. Outline points are barycentric weights of the
+    /// triangle's second and third corner.
     pub fn outlines<'a>(
         &'a self,
         unwrap: &'a Unwrap,
@@ -220,7 +222,7 @@ impl Footprints {
         })
     }
 
-    /// True when one texel holds all of a triangle.
+    /// Returns true if one texel holds the whole triangle.
     fn is_whole(&self, triangle: u32) -> bool {
         self.home[triangle as usize] & WHOLE != 0
     }
@@ -229,8 +231,8 @@ impl Footprints {
         self.offsets[footprint] as usize..self.offsets[footprint + 1] as usize
     }
 
-    /// The footprint at a point of a triangle: that of its texel where the triangle's chart covers it, else the nearest
-    /// that the chart covers. `None` only for triangles without area.
+    /// Returns the footprint at a point of a triangle: that of its texel if the triangle's chart covers it, else the
+    /// nearest covered by the chart. Returns `None` only for triangles without area.
     pub fn at(&self, unwrap: &Unwrap, triangle: u32, barycentric: Vec2) -> Option<usize> {
         let home = self.home[triangle as usize];
         if home == NONE {
@@ -246,7 +248,7 @@ impl Footprints {
         Some(self.covered(x, y, point, chart).or_else(|| self.nearest(point, chart)).unwrap_or(home) as usize)
     }
 
-    /// The footprint of a texel, or of its part that the point lies in, where the chart covers it.
+    /// Returns the footprint of a texel, or of its part at the point, if the chart covers it.
     fn covered(&self, x: i64, y: i64, point: DVec2, chart: u32) -> Option<u32> {
         let x = x.clamp(0, i64::from(self.width) - 1);
         let y = y.clamp(0, i64::from(self.height) - 1);
@@ -261,7 +263,7 @@ impl Footprints {
         (self.charts[footprint as usize] == chart).then_some(footprint)
     }
 
-    /// The nearest of the chart's texels around a point whose own texel is not the chart's.
+    /// Returns the nearest adjacent footprint of the chart, for a point whose own texel the chart does not cover.
     fn nearest(&self, point: DVec2, chart: u32) -> Option<u32> {
         let (x, y) = (point.x as i64, point.y as i64);
         let around = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
@@ -277,7 +279,7 @@ impl Footprints {
             .map(|(_, footprint)| footprint)
     }
 
-    /// What a footprint consists of, ready to choose points on.
+    /// Returns samplers of a footprint's fragments.
     pub fn samplers<'a>(
         &'a self,
         unwrap: &'a Unwrap,
@@ -307,14 +309,14 @@ impl Footprints {
         }
     }
 
-    /// The centroid of a footprint in texture space, taken to the triangle that covers it, or else to the fragment that
-    /// is nearest.
-    pub fn centre(&self, unwrap: &Unwrap, footprint: usize) -> (u32, Vec2) {
+    /// Returns the centroid of a footprint in texture space. The point lies on the triangle that covers the centroid,
+    /// or else on the nearest fragment.
+    pub fn center(&self, unwrap: &Unwrap, footprint: usize) -> (u32, Vec2) {
         let middles: Vec<(u32, f32, DVec2, Vec2)> = self
             .range(footprint)
             .map(|index| {
                 let Fragment { triangle, area, .. } = self.fragments[index];
-                let barycentric = self.fragment_centre(unwrap, footprint, index);
+                let barycentric = self.fragment_center(unwrap, footprint, index);
                 let corners = texel_corners(unwrap, triangle, self.width, self.height);
                 (triangle, area, from_barycentric(corners, barycentric), barycentric)
             })
@@ -334,7 +336,7 @@ impl Footprints {
         })
     }
 
-    fn fragment_centre(&self, unwrap: &Unwrap, footprint: usize, fragment: usize) -> Vec2 {
+    fn fragment_center(&self, unwrap: &Unwrap, footprint: usize, fragment: usize) -> Vec2 {
         match self.corners_of(fragment) {
             [] => self.sampler(unwrap, footprint, fragment).sample(Vec2::splat(0.5)),
             corners => {
@@ -358,25 +360,24 @@ impl Footprints {
     }
 }
 
-/// Chooses points on one fragment.
+/// Sampler of points on one fragment.
 #[derive(Clone, Debug)]
 pub(super) struct FragmentSampler {
-    /// The triangle of the unwrapped mesh.
+    /// Triangle of the unwrapped mesh.
     pub triangle: u32,
-    /// Area in square metres.
+    /// Area in square meters.
     pub area: f32,
     shape: Shape,
-    /// Weights of the triangle's second and third corner at the texel's corner, and by how much they change over the
-    /// texel's width and height.
+    /// Barycentric weights of the triangle's second and third corner at the texel's corner. `across` and `down` are
+    /// their changes over the texel's width and height.
     origin: DVec2,
     across: DVec2,
     down: DVec2,
 }
 
 impl FragmentSampler {
-    /// The weights of the triangle's second and third corner at the point that stands for a point of the unit square:
-    /// uniform in area for a uniform `u`. A texel that one triangle fills takes the square as it is, so stratified
-    /// numbers stay stratified.
+    /// Samples barycentric weights of the triangle's second and third corner, uniformly in area for a uniform `u`. If
+    /// one triangle fills the texel, the mapping from the unit square is affine, so stratified numbers stay stratified.
     pub fn sample(&self, u: Vec2) -> Vec2 {
         let local = match &self.shape {
             Shape::Triangle => return uniform_triangle(u),
@@ -389,15 +390,15 @@ impl FragmentSampler {
     }
 }
 
-/// The upper left corner of a texel of a rectangle.
+/// Returns the upper left corner of a texel of a rectangle.
 fn texel_origin(texel: u32, width: u32) -> DVec2 {
     DVec2::new(f64::from(texel % width), f64::from(texel / width))
 }
 
-/// The corners of a triangle in texels of its rectangle.
+/// Returns the corners of a triangle in texels of its rectangle.
 pub(super) fn texel_corners(unwrap: &Unwrap, triangle: u32, width: u32, height: u32) -> [DVec2; 3] {
     let size = DVec2::new(f64::from(width), f64::from(height));
-    // `max` before `min`: a coordinate that is not a number becomes zero.
+    // `max` before `min` turns NaN coordinates into zero.
     unwrap.mesh.triangles[triangle as usize]
         .map(|vertex| (unwrap.mesh.uv1[vertex as usize].as_dvec2() * size).max(DVec2::ZERO).min(size))
 }
@@ -406,22 +407,22 @@ fn from_barycentric([a, b, c]: [DVec2; 3], barycentric: Vec2) -> DVec2 {
     a + (b - a) * f64::from(barycentric.x) + (c - a) * f64::from(barycentric.y)
 }
 
-/// Weights of the second and third corner at a point; `None` for a triangle without extent, or with so little that the
-/// weights are beyond all numbers.
+/// Returns the barycentric weights of the second and third corner at a point. `None` for triangles without extent, or
+/// with so little that the weights overflow.
 pub(super) fn to_barycentric([a, b, c]: [DVec2; 3], point: DVec2) -> Option<DVec2> {
     let (ab, ac, ap) = (b - a, c - a, point - a);
     let weights = DVec2::new(ap.perp_dot(ac), ab.perp_dot(ap)) / ab.perp_dot(ac);
-    (weights.abs().max_element() < MOST_WEIGHT).then_some(weights)
+    (weights.abs().max_element() < MAX_WEIGHT).then_some(weights)
 }
 
-/// Cuts a triangle (corners in texels) into what lies in each texel; the areas add up to `area`.
+/// Cuts a triangle (corners in texels) into its parts in each texel. The areas add up to `area`.
 fn pieces_of(corners: [DVec2; 3], width: u32, height: u32, triangle: u32, area: f64) -> Vec<Piece> {
     let mut pieces = clipped(&Polygon::from_triangle(corners), width, height, triangle);
-    pieces.retain(|piece| piece.area >= LEAST_AREA);
+    pieces.retain(|piece| piece.area >= MIN_AREA);
     if pieces.len() <= 1 {
-        let centre = (corners[0] + corners[1] + corners[2]) / 3.0;
-        let at_centre = || texel_number(centre.y, height) * width + texel_number(centre.x, width);
-        let texel = pieces.first().map_or_else(at_centre, |piece| piece.texel);
+        let center = (corners[0] + corners[1] + corners[2]) / 3.0;
+        let at_center = || texel_number(center.y, height) * width + texel_number(center.x, width);
+        let texel = pieces.first().map_or_else(at_center, |piece| piece.texel);
         return vec![Piece { texel, triangle, area, shape: Shape::Triangle }];
     }
     let scale = area / pieces.iter().map(|piece| piece.area).sum::<f64>();
@@ -431,7 +432,7 @@ fn pieces_of(corners: [DVec2; 3], width: u32, height: u32, triangle: u32, area: 
     pieces
 }
 
-/// The column or row that a coordinate falls into; the last one at the far edge.
+/// Returns the column or row of a coordinate; the last one at the far edge.
 fn texel_number(coordinate: f64, count: u32) -> u32 {
     (coordinate as u32).min(count.saturating_sub(1))
 }
@@ -450,8 +451,8 @@ fn clipped(polygon: &Polygon, width: u32, height: u32, triangle: u32) -> Vec<Pie
 
 /// Cuts a polygon into slices one texel wide.
 fn slices(polygon: Polygon, axis: usize, count: u32) -> impl Iterator<Item = (u32, Polygon)> {
-    let (least, most) = polygon.extent(axis);
-    let (first, last) = (texel_number(least, count), texel_number(most, count));
+    let (min, max) = polygon.extent(axis);
+    let (first, last) = (texel_number(min, count), texel_number(max, count));
     let mut rest = polygon;
     (first..=last).filter_map(move |number| {
         let (slice, beyond) = rest.split(axis, f64::from(number + 1));

@@ -1,4 +1,4 @@
-//! From surfaces to texels and back: unwrap, pack, elements, filter, files.
+//! Lightmaps: unwrapping, packing, elements, filtering and files.
 //!
 //! ```text
 //! Scene -> unwrap (UV_1 per mesh) -> pack (rectangles on pages) = Layout -> Elements -> solver
@@ -6,8 +6,11 @@
 //! files <- Page (irradiance / pi) <- filter (denoise, dilate, stitch seams) <-------------+
 //! ```
 //!
-//! [`Layout`] says where each surface's rectangle lies; [`Elements`] are the texels' footprints on the surfaces, what
-//! solvers work on.
+//! [`Layout`] holds the rectangle of each surface. [`Elements`] are the texels' footprints on the surfaces, the
+//! unknowns of the solvers.
+//! - `unwrap` makes lightmap coordinates of one mesh; `layout` calls it and packs the results on pages.
+//! - `elements` and `footprint` compute the exact area of surface behind each texel.
+//! - `page` and `voxels` hold results; [`filter`] removes noise and seams; [`files`] writes and reads levels.
 
 mod elements;
 pub mod files;

@@ -1,4 +1,4 @@
-//! The pictures that a bake ends in.
+//! Lightmap pages, the result of a bake.
 
 use core::f32::consts::FRAC_1_PI;
 
@@ -7,17 +7,17 @@ use glam::{Vec2, Vec3};
 use super::{ElementId, Elements, Layout, PageSize, Texel};
 use crate::geometry::Hit;
 
-/// How a page's texels are stored in textures.
+/// Texture format of a page's texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageFormat {
-    /// Four half floats: what a live bake writes.
+    /// Four half floats, used by a live bake.
     HalfFloat,
-    /// Three mantissas with a common exponent: what baked levels are stored as.
+    /// Three mantissas with a shared exponent, used by stored levels.
     SharedExponent,
 }
 
 impl PageFormat {
-    /// Bytes of a texel.
+    /// Returns the number of bytes per texel.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::HalfFloat => 8,
@@ -26,44 +26,44 @@ impl PageFormat {
     }
 }
 
-/// One lightmap texture.
+/// Lightmap page: one texture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// Irradiance / pi at the surface in cd/m2, rows from the top: what Bevy multiplies with the surface's diffuse colour.
+    /// Irradiance / pi at the surface in cd/m2, rows from the top. Bevy multiplies it with the surface's diffuse color.
     pub texels: Vec<Vec3>,
-    /// How much of each texel's footprint light can reach: from 1 down to 0 for one that is buried in other geometry or
-    /// shows no surface at all.
+    /// Fraction of each texel's footprint that light can reach, in 0..=1. Zero if the footprint lies inside geometry or
+    /// the texel shows no surface.
     pub validity: Vec<f32>,
 }
 
 impl Page {
-    /// A black page.
+    /// Creates a black page.
     pub fn new(PageSize { width, height }: PageSize) -> Self {
         let count = width as usize * height as usize;
         Self { width, height, texels: vec![Vec3::ZERO; count], validity: vec![0.0; count] }
     }
 
-    /// [`validity`](Self::validity) from 0 for nothing to 255 for all, rows from the top.
+    /// Returns [`validity`](Self::validity) scaled to 0..=255, rows from the top.
     pub fn validity_bytes(&self) -> Vec<u8> {
         self.validity.iter().map(|valid| (valid.clamp(0.0, 1.0) * 255.0).round() as u8).collect()
     }
 
-    /// Where a texel stands in the page's arrays.
+    /// Returns a texel's index in the page's arrays.
     #[inline]
     pub fn index(&self, x: u32, y: u32) -> usize {
         y as usize * self.width as usize + x as usize
     }
 
-    /// What a linear filter shows at a point, given in texels from the top left corner.
+    /// Returns the bilinearly filtered value at a point, given in texels from the top left corner.
     pub fn filtered(&self, spot: Vec2) -> Vec3 {
         self.taps(spot).read(self)
     }
 
-    /// The texels that a linear filter reads at a point, given in texels from the top left corner.
+    /// Returns the texels that bilinear filtering reads at a point, given in texels from the top left corner.
     pub(super) fn taps(&self, spot: Vec2) -> Taps {
         let position = spot - 0.5;
         let corner = position.floor();
@@ -74,23 +74,23 @@ impl Page {
     }
 }
 
-/// The four texels that a linear filter reads, and how it mixes them.
+/// Four texels read by bilinear filtering, with their weights.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taps {
-    /// Numbers of the texels: upper left, upper right, lower left, lower right.
+    /// Indices of the texels: upper left, upper right, lower left, lower right.
     pub texels: [u32; 4],
-    /// How far the point is from the left and from the upper ones, from 0 to 1.
+    /// Fractional position between left and right, and between upper and lower texels, in 0..=1.
     pub blend: Vec2,
 }
 
 impl Taps {
-    /// What each texel contributes; the sum is one.
+    /// Returns the weight of each texel. The weights add up to one.
     pub fn shares(&self) -> [f32; 4] {
         let Vec2 { x, y } = self.blend;
         [(1.0 - x) * (1.0 - y), x * (1.0 - y), (1.0 - x) * y, x * y]
     }
 
-    /// What the filter shows; exactly the texels' value where they are all the same.
+    /// Returns the filtered value; exactly the texels' value if they are all equal.
     pub fn read(&self, page: &Page) -> Vec3 {
         let [a, b, c, d] = self.texels.map(|texel| page.texels[texel as usize]);
         let (top, bottom) = (a + (b - a) * self.blend.x, c + (d - c) * self.blend.x);
@@ -98,7 +98,7 @@ impl Taps {
     }
 }
 
-/// Irradiance in lux that the pages show where a ray met a surface; `None` on a surface without texels.
+/// Returns the irradiance in lux that the pages hold at a hit; `None` on a surface without texels.
 pub fn irradiance_at(layout: &Layout, pages: &[Page], hit: &Hit) -> Option<Vec3> {
     let placement = layout.placement(hit.surface)?;
     let (triangle, barycentric) = placement.unwrap.drawn(hit.triangle, hit.barycentric, hit.back);
@@ -109,11 +109,11 @@ pub fn irradiance_at(layout: &Layout, pages: &[Page], hit: &Hit) -> Option<Vec3>
     Some(pages[placement.page as usize].filtered(corner + uv * size) * core::f32::consts::PI)
 }
 
-/// Puts what a solver found on the layout's pages.
+/// Writes a solver's result to the layout's pages.
 ///
-/// `irradiance` is in lux, the average over the visible part of each element; `valid` is that part, from 0 to 1. A texel
-/// that is cut into several elements shows the average of what is visible of them. Of a surface that is open on both
-/// sides, the side that its texels show is taken.
+/// `irradiance` is in lux, averaged over the visible part of each element; `valid` is the visible fraction, in 0..=1. A
+/// texel that is cut into several elements gets the average over their visible parts. For a surface that is open on
+/// both sides, only the side that its texels show is used.
 pub fn pages(layout: &Layout, elements: &Elements, irradiance: &[Vec3], valid: &[f32]) -> Vec<Page> {
     let mut pages: Vec<Page> = layout.pages.iter().copied().map(Page::new).collect();
     for texel in elements.texels().filter(|texel| elements.is_shown(ElementId::from_index(texel.start))) {

@@ -1,90 +1,91 @@
-//! Small convex polygons in texture space, and clipping them against texels.
+//! Small convex polygons in texture space, with clipping against texels.
 
 use glam::{DVec2, Vec2};
 
 use crate::geometry::clip::split;
 use crate::geometry::sampling::uniform_triangle;
 
-/// A triangle clipped by the four sides of a square has at most seven corners, and three more lines may each add one.
-const MOST_CORNERS: usize = 10;
+/// Maximum number of corners. A triangle clipped by the four sides of a square has at most seven. Three more lines may
+/// each add one.
+const MAX_CORNERS: usize = 10;
 
-/// A straight line, and which side of it is which.
+/// Oriented line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line {
-    /// Unit normal: points that it points to lie above.
+    /// Unit normal, which points to the side above the line.
     pub normal: DVec2,
-    /// Height of the origin above the line.
+    /// Signed height of the origin above the line.
     pub height: f64,
 }
 
 impl Line {
-    /// How far above the line a point lies.
+    /// Returns the signed height of a point above the line.
     pub fn height_of(&self, point: DVec2) -> f64 {
         self.normal.dot(point) + self.height
     }
 }
 
-/// A convex polygon with up to ten corners.
+/// Convex polygon with up to ten corners.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Polygon {
-    corners: [DVec2; MOST_CORNERS],
+    corners: [DVec2; MAX_CORNERS],
     count: u8,
 }
 
 impl Polygon {
-    const EMPTY: Self = Self { corners: [DVec2::ZERO; MOST_CORNERS], count: 0 };
+    const EMPTY: Self = Self { corners: [DVec2::ZERO; MAX_CORNERS], count: 0 };
 
-    /// A triangle, whichever way it turns.
+    /// Creates a triangle of either orientation.
     pub fn from_triangle(corners: [DVec2; 3]) -> Self {
         let mut polygon = Self::EMPTY;
         corners.iter().for_each(|&corner| polygon.push(corner));
         polygon
     }
 
-    /// The square of one texel.
+    /// Creates the square of one texel.
     pub fn from_corner(corner: DVec2) -> Self {
         let mut polygon = Self::EMPTY;
         [DVec2::ZERO, DVec2::X, DVec2::ONE, DVec2::Y].iter().for_each(|&offset| polygon.push(corner + offset));
         polygon
     }
 
-    /// A polygon from corners in 65535ths of a texel.
+    /// Creates a polygon from corners in 1/65535ths of a texel.
     pub fn from_texel(corners: &[[u16; 2]]) -> Self {
         let mut polygon = Self::EMPTY;
         corners.iter().for_each(|&[x, y]| polygon.push(DVec2::new(f64::from(x), f64::from(y)) / 65_535.0));
         polygon
     }
 
-    /// The corners in order.
+    /// Returns the corners in order.
     pub fn corners(&self) -> &[DVec2] {
         &self.corners[..usize::from(self.count)]
     }
 
-    /// True when nothing is left of it.
+    /// Returns true if the polygon is empty.
     pub fn is_empty(&self) -> bool {
         self.count < 3
     }
 
     fn push(&mut self, corner: DVec2) {
-        // Rounding may cut a corner off twice; what one more corner would add has no area.
-        if usize::from(self.count) < MOST_CORNERS {
+        // Rounding may cut a corner off twice. A surplus corner would add no area.
+        if usize::from(self.count) < MAX_CORNERS {
             self.corners[usize::from(self.count)] = corner;
             self.count += 1;
         }
     }
 
-    /// The parts below and above `value` on an axis.
+    /// Splits the polygon at `value` on an axis, into the parts below and above.
     pub fn split(&self, axis: usize, value: f64) -> (Self, Self) {
         self.split_where(|corner| corner[axis] - value, |crossing| crossing[axis] = value)
     }
 
-    /// The parts below and above a line.
+    /// Splits the polygon along a line, into the parts below and above.
     pub fn split_along(&self, line: &Line) -> (Self, Self) {
         self.split_where(|corner| line.height_of(corner), |_| ())
     }
 
-    /// The parts where a linear function is negative and positive. `settle` rounds a point where it is
-    /// zero.
+    /// Splits the polygon by the sign of a linear function. `settle` rounds a crossing point to where the function is
+    /// exactly zero.
     fn split_where(&self, height: impl Fn(DVec2) -> f64, settle: impl Fn(&mut DVec2)) -> (Self, Self) {
         let (mut below, mut above) = (Self::EMPTY, Self::EMPTY);
         let cross = |from: &DVec2, to: &DVec2, t: f64| {
@@ -102,43 +103,43 @@ impl Polygon {
         (below, above)
     }
 
-    /// The same shape about the same centre, smaller by so much that every edge moves in by at least `distance`, but by
-    /// no more than half.
+    /// Scales the polygon about its centroid so that every edge moves in by at least `distance`. The scale is at least
+    /// one half.
     pub fn shrunk(mut self, distance: f64) -> Self {
-        let centre = self.centroid();
+        let center = self.centroid();
         let corners = self.corners();
         let narrowest = (0..corners.len())
             .filter_map(|index| {
                 let (from, to) = (corners[index], corners[(index + 1) % corners.len()]);
                 let along = (to - from).try_normalize()?;
-                Some(along.perp_dot(centre - from).abs())
+                Some(along.perp_dot(center - from).abs())
             })
             .fold(f64::INFINITY, f64::min);
         let scale = (1.0 - distance / narrowest).max(0.5);
         let count = usize::from(self.count);
-        self.corners[..count].iter_mut().for_each(|corner| *corner = centre.lerp(*corner, scale));
+        self.corners[..count].iter_mut().for_each(|corner| *corner = center.lerp(*corner, scale));
         self
     }
 
-    /// Smallest and largest coordinate on an axis.
+    /// Returns the smallest and largest coordinate on an axis.
     pub fn extent(&self, axis: usize) -> (f64, f64) {
-        self.corners().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), corner| {
-            (least.min(corner[axis]), most.max(corner[axis]))
+        self.corners().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), corner| {
+            (min.min(corner[axis]), max.max(corner[axis]))
         })
     }
 
-    /// The triangles that fan out from the first corner.
+    /// Iterates over the triangles of the fan around the first corner.
     fn fan(&self) -> impl Iterator<Item = [DVec2; 3]> + '_ {
         let first = self.corners[0];
         self.corners().windows(2).skip(1).map(move |pair| [first, pair[0], pair[1]])
     }
 
-    /// The area, whichever way the corners turn.
+    /// Returns the area, for either orientation.
     pub fn area(&self) -> f64 {
         self.fan().map(signed_area).sum::<f64>().abs()
     }
 
-    /// The centre of gravity; the first corner where there is no area.
+    /// Returns the centroid; the first corner if the area is zero.
     pub fn centroid(&self) -> DVec2 {
         let total: f64 = self.fan().map(signed_area).sum();
         if total == 0.0 {
@@ -150,7 +151,7 @@ impl Polygon {
             / total
     }
 
-    /// A point of the polygon, uniform in area for a uniform `u`.
+    /// Samples a point of the polygon, uniformly in area for a uniform `u`.
     pub fn sample(&self, u: Vec2) -> DVec2 {
         let mut rest = f64::from(u.x) * self.area();
         let mut sampled = self.corners[0];
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shrunk_square_keeps_its_centre_and_loses_a_rim() {
+    fn a_shrunk_square_keeps_its_center_and_loses_a_rim() {
         let shrunk = Polygon::from_corner(DVec2::ZERO).shrunk(0.1);
         assert!((shrunk.area() - 0.64).abs() < 1e-12 && (shrunk.centroid() - 0.5).length() < 1e-12);
     }

@@ -1,4 +1,4 @@
-//! How well a layout uses its pages.
+//! Statistics of a layout: chart count, coverage and stretch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use super::{Layout, Unwrap};
 use crate::geometry::SurfaceId;
 use crate::scene::Scene;
 
-/// How well a layout uses its pages.
+/// Statistics of a layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayoutStatistics {
-    /// Charts of all surfaces.
+    /// Number of charts of all surfaces.
     pub charts: u64,
-    /// Texels of all pages.
+    /// Number of texels of all pages.
     pub texels: u64,
-    /// Texels that some triangle touches.
+    /// Number of texels touched by any triangle.
     pub covered: u64,
-    /// `covered / texels`.
+    /// Fraction of texels that are covered: `covered / texels`.
     pub coverage: f32,
-    /// Root mean square over all surfaces of how much larger than asked for a texel's footprint is along a direction:
-    /// 1 where nothing is stretched (the L2 stretch of Sander, Snyder, Gortler and Hoppe 2001, before normalisation).
+    /// Root mean square, over all surfaces and directions, of a texel's size relative to the requested size: 1 without
+    /// stretch. This is the L2 stretch of Sander, Snyder, Gortler and Hoppe (2001), before normalization.
     pub stretch: f32,
 }
 
 impl Layout {
-    /// Measures the layout of a scene that was asked for with `texels_per_metre`.
-    pub fn statistics(&self, scene: &Scene, texels_per_metre: f32) -> LayoutStatistics {
+    /// Measures the layout of a scene that was built with `texels_per_meter`.
+    pub fn statistics(&self, scene: &Scene, texels_per_meter: f32) -> LayoutStatistics {
         let mut statistics = LayoutStatistics::default();
         let mut known: HashMap<*const Unwrap, (u64, u64)> = HashMap::new();
         let (mut area, mut squares) = (0.0, 0.0);
@@ -41,7 +41,7 @@ impl Layout {
             let (charts, covered) = *known.entry(Arc::as_ptr(&placement.unwrap)).or_insert_with(|| count(unwrap));
             statistics.charts += charts;
             statistics.covered += covered;
-            let density = f64::from(texels_per_metre * scene.surface(id).density_scale);
+            let density = f64::from(texels_per_meter * scene.surface(id).density_scale);
             for triangle in 0..unwrap.mesh.triangles.len() as u32 {
                 if let Some((weight, square)) = footprint(scene, id, unwrap, triangle) {
                     area += weight;
@@ -58,7 +58,7 @@ impl Layout {
     }
 }
 
-/// Charts and covered texels.
+/// Returns the number of charts and of covered texels.
 fn count(unwrap: &Unwrap) -> (u64, u64) {
     let mut coverage = Coverage::new(unwrap.width, unwrap.height);
     for (triangle, &chart) in unwrap.charts.iter().enumerate().filter(|(_, chart)| **chart != Unwrap::NO_CHART) {
@@ -72,7 +72,7 @@ fn texels_of(unwrap: &Unwrap, triangle: usize) -> [Vec2; 3] {
     unwrap.mesh.triangles[triangle].map(|vertex| unwrap.mesh.uv1[vertex as usize] * size)
 }
 
-/// A triangle's area in square metres, and the mean square of metres a texel over all directions.
+/// Returns a triangle's area in square meters, and the mean square of meters per texel over all directions.
 fn footprint(scene: &Scene, id: SurfaceId, unwrap: &Unwrap, triangle: u32) -> Option<(f64, f64)> {
     if unwrap.charts[triangle as usize] == Unwrap::NO_CHART {
         return None;
@@ -85,6 +85,6 @@ fn footprint(scene: &Scene, id: SurfaceId, unwrap: &Unwrap, triangle: u32) -> Op
     let along_x = ((q - p) * (c - a).y - (r - p) * (b - a).y) / determinant;
     let along_y = ((r - p) * (b - a).x - (q - p) * (c - a).x) / determinant;
     let square = 0.5 * (along_x.length_squared() + along_y.length_squared());
-    // A sliver that projection has folded to a line says nothing about what is seen.
+    // A sliver that projection collapsed to a line has no measurable stretch.
     square.is_finite().then(|| (0.5 * (q - p).cross(r - p).length(), square))
 }

@@ -1,20 +1,21 @@
-//! Files that stand in the way of others.
+//! Protection of existing files against being overwritten.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of a folder that a bake may replace and delete.
+use super::held;
+
+/// Files in a folder that a bake may replace and delete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
-    /// Files that a bake provably wrote: their names, their kinds and their recorded digests fit.
+    /// Only files provably written by a bake: names, kinds and recorded digests match.
     #[default]
     Own,
-    /// All files with names that bakes give.
+    /// All files with names that a bake uses.
     All,
 }
 
-/// A file or folder that stands where a bake would write.
+/// Existing file or folder at a path that a bake would write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InTheWay {
     /// A file that no bake wrote, or that has changed since.
@@ -27,39 +28,50 @@ pub enum InTheWay {
     /// A folder.
     #[error("{} is in the way: it is a folder; move it or choose another folder", .0.display())]
     Folder(PathBuf),
+    /// A file that another program has open, so that it cannot be read or replaced.
+    #[error("another program has {} open; close that program and try again", .0.display())]
+    Held(PathBuf),
 }
 
 impl InTheWay {
-    /// Whether the file at a path may be replaced: there is none, it is a bake's as `is_own` says, or all may be.
-    /// Links, pipes and devices are nobody's own.
+    /// Checks that other programs let us read a regular file, waiting for some seconds if necessary.
     ///
     /// # Errors
-    /// Names the file that may not.
+    /// When another program keeps the file locked.
+    pub(crate) fn check_open(path: &Path) -> Result<(), Self> {
+        if held::is_closed(path) { Err(Self::Held(path.to_owned())) } else { Ok(()) }
+    }
+
+    /// Checks whether the file at a path may be replaced: there is none, `is_own` accepts it, or `overwrite` allows
+    /// all. Links, pipes and devices are never a bake's own.
+    ///
+    /// # Errors
+    /// Returns the file that must not be replaced.
     pub(crate) fn check(path: &Path, overwrite: Overwrite, is_own: impl FnOnce(&Path) -> bool) -> Result<(), Self> {
         match path.symlink_metadata() {
             Ok(found) if found.is_dir() => Err(Self::Folder(path.to_owned())),
             Ok(_) if overwrite == Overwrite::All => Ok(()),
-            Ok(found) if found.is_file() && is_own(path) => Ok(()),
+            Ok(found) if found.is_file() && Self::check_open(path).map(|()| is_own(path))? => Ok(()),
             Ok(_) => Err(Self::Foreign(path.to_owned())),
-            // There is nothing, or nothing that could be replaced: writing will say why.
+            // Nothing exists, or nothing replaceable; writing will report the reason.
             Err(_) => Ok(()),
         }
     }
 }
 
-/// True for a file that is no link, pipe, device or folder.
+/// Returns true for a regular file: no link, pipe, device or folder.
 pub(crate) fn is_regular(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
-/// Makes renames in a folder last through a power cut.
+/// Makes renames in a folder survive a power failure.
 #[cfg(unix)]
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    File::open(folder)?.sync_all()
+    std::fs::File::open(folder)?.sync_all()
 }
 
-/// Folders cannot be opened as files here; the system orders renames itself.
+/// Does nothing: this system cannot open folders as files, and it orders renames itself.
 #[cfg(not(unix))]
 pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())

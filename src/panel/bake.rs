@@ -1,4 +1,4 @@
-//! The part of the window that bakes.
+//! Bake section of the window.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::bake::{BakePass, BakeSettings, Report};
 use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
 use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
 
-/// Patches that a bake for lights that change asks for.
+/// Number of patches for relighting that the panel requests.
 const PATCHES: u32 = 1000;
 
-/// How a bake is solved, how that is called, and what it is good for.
+/// Bake methods, with their names and hints.
 const METHODS: [(Method, &str, &str); 4] = [
     (Method::Gather, "gather", "Keeps what rays hit, and follows light along them. The fastest."),
     (Method::Stochastic, "stochastic", "Shoots light at random, bounce after bounce. Needs less memory."),
@@ -23,7 +23,7 @@ const METHODS: [(Method, &str, &str); 4] = [
     (Method::Path, "path", "Follows paths. Slow, but texels do not count as evenly bright."),
 ];
 
-/// How the last bake ended.
+/// Result of the most recent bake.
 #[derive(Resource, Clone, Debug, Default)]
 pub enum LastBake {
     #[default]
@@ -43,7 +43,7 @@ pub fn note_failed(failed: On<BakeFailed>, mut last: ResMut<LastBake>) {
     *last = LastBake::Failed(Arc::clone(&failed.error));
 }
 
-/// A button that was pressed.
+/// Button that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Press {
     Bake,
@@ -67,7 +67,7 @@ pub fn draw(
     } else {
         egui::Grid::new("bake").num_columns(2).show(ui, |ui| {
             ui.label("density");
-            let density = slider(&mut settings.layout.texels_per_metre, 1.0..=128.0).suffix(" texels/m");
+            let density = slider(&mut settings.layout.texels_per_meter, 1.0..=128.0).suffix(" texels/m");
             ui.add(density.logarithmic(true)).on_hover_text("More shows finer shadows and takes longer.");
             ui.end_row();
             ui.label("error");
@@ -99,7 +99,7 @@ pub fn draw(
     press
 }
 
-/// How it is solved; other methods than progressive refinement have no subscenes.
+/// Draws the choice of method. Only progressive refinement has subscenes, so other methods clear them.
 fn choose_method(ui: &mut egui::Ui, solver: &mut SolverSettings) {
     let before = solver.method;
     let name = METHODS.iter().find(|(method, ..)| *method == before).map_or("", |(_, name, _)| name);
@@ -113,7 +113,7 @@ fn choose_method(ui: &mut egui::Ui, solver: &mut SolverSettings) {
     }
 }
 
-/// Which subscenes are worked on one after the other, if any.
+/// Draws the partition into subscenes, if any.
 fn draw_subscenes(ui: &mut egui::Ui, subscenes: &mut Option<SubsceneSettings>) {
     let mut are_wanted = subscenes.is_some();
     let hint = "Works on one part of the scene after the other.";
@@ -125,7 +125,7 @@ fn draw_subscenes(ui: &mut egui::Ui, subscenes: &mut Option<SubsceneSettings>) {
     }
 }
 
-/// The error over the seconds of a bake.
+/// Draws the error over the time of a bake.
 fn draw_convergence(ui: &mut egui::Ui, passes: &[BakePass]) {
     if let Some(last) = passes.last() {
         let count = match passes.len() {
@@ -137,9 +137,9 @@ fn draw_convergence(ui: &mut egui::Ui, passes: &[BakePass]) {
     }
 }
 
-/// The curve: seconds to the right, the logarithm of the error upwards, from the smallest to the largest.
+/// Returns the points of the curve: seconds to the right, logarithm of the error upward, both scaled to 0..1.
 fn convergence(passes: &[BakePass]) -> impl Iterator<Item = [f32; 2]> {
-    let logarithm = |pass: &BakePass| pass.error_of_mean.max(1e-6).ln();
+    let logarithm = |pass: &BakePass| libm::logf(pass.error_of_mean.max(1e-6));
     let seconds = passes.iter().map(|pass| pass.seconds).fold(f32::MIN_POSITIVE, f32::max);
     let lowest = passes.iter().map(logarithm).fold(f32::INFINITY, f32::min);
     let highest = passes.iter().map(logarithm).fold(f32::NEG_INFINITY, f32::max);

@@ -1,6 +1,6 @@
-//! The cells of the KD-tree and of a partition, drawn over the picture.
+//! Cells of the KD-tree and of a partition, drawn over the image.
 //!
-//! egui draws them, for what Bevy draws in a scene lies below a live view's picture.
+//! egui draws them, since everything that Bevy draws in a scene lies below the image of a live view.
 
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, PrimaryEguiContext, egui};
@@ -9,12 +9,12 @@ use super::Panel;
 use crate::geometry::Aabb;
 use crate::plugin::{PartitionCells, TreeCells};
 
-/// Which corners of a box its edges join: those whose numbers differ in one bit, of which each is for an axis.
+/// Corners that the edges of a box join. Each bit of a corner's index selects one axis, and an edge flips one bit.
 const EDGES: [(usize, usize); 12] =
     [(0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6), (3, 7)];
-/// Where lines that reach behind the camera are cut, metres before it.
+/// Near distance at which lines are clipped, in meters.
 const NEAR: f32 = 0.01;
-/// How many hues follow each other before one comes back nearly the same (Vogel 1979).
+/// Hue step between cells: the golden ratio keeps successive hues apart (Vogel 1979).
 const GOLDEN: f32 = 0.618_034;
 
 pub fn draw(
@@ -39,17 +39,17 @@ pub fn draw(
     }
 }
 
-/// Draws the edges of boxes, each in a colour of its own, with lines of so many points.
+/// Draws the edges of boxes, each in its own color. `width` is in egui points.
 fn draw_boxes(context: &egui::Context, clip_from_world: &Mat4, boxes: &[Aabb], width: f32) {
     let screen = context.content_rect();
     let painter = context.layer_painter(egui::LayerId::background());
     for (index, cell) in boxes.iter().enumerate() {
-        let colour = egui::epaint::Hsva::new((index as f32 * GOLDEN).fract(), 0.8, 1.0, 0.7);
+        let color = egui::epaint::Hsva::new((index as f32 * GOLDEN).fract(), 0.8, 1.0, 0.7);
         for line in edges(cell).filter_map(|ends| visible_part(clip_from_world, ends)) {
             let line = line.map(|end| {
                 egui::pos2(0.5 + 0.5 * end.x, 0.5 - 0.5 * end.y).to_vec2() * screen.size() + screen.min.to_vec2()
             });
-            painter.line_segment(line.map(egui::Vec2::to_pos2), egui::Stroke::new(width, colour));
+            painter.line_segment(line.map(egui::Vec2::to_pos2), egui::Stroke::new(width, color));
         }
     }
 }
@@ -63,7 +63,8 @@ fn edges(cell: &Aabb) -> impl Iterator<Item = [Vec3; 2]> {
     EDGES.into_iter().map(move |(from, to)| [corner(from), corner(to)])
 }
 
-/// The ends, from -1 to 1 over the picture, of what of a line lies before the camera.
+/// Returns the ends of a line's part in front of the camera, from -1 to 1 over the image. `None` if there is no such
+/// part.
 fn visible_part(clip_from_world: &Mat4, ends: [Vec3; 2]) -> Option<[Vec2; 2]> {
     let [from, to] = ends.map(|end| *clip_from_world * end.extend(1.0));
     if from.w.max(to.w) < NEAR {
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn lines_are_drawn_where_the_camera_sees_them_and_end_before_it() {
-        // A right angle high and wide, looking along -z: what is as far off to the side as ahead lies on the edge.
+        // The field of view is 90 degrees, looking along -z: points with |x| = -z lie on the edge.
         let clip_from_world = Mat4::perspective_infinite_reverse_rh(core::f32::consts::FRAC_PI_2, 1.0, 0.1);
         let seen = visible_part(&clip_from_world, [Vec3::new(-2.0, 0.0, -2.0), Vec3::new(0.0, 1.0, -4.0)]);
         let [from, to] = seen.expect("it lies ahead");

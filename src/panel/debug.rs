@@ -1,4 +1,4 @@
-//! The part of the window that shows why light looks as it does.
+//! Debug section of the window.
 
 use bevy_egui::egui;
 
@@ -7,7 +7,7 @@ use super::window::{named_count, slider};
 use crate::partition::{PartitionKind, PartitionSettings};
 use crate::plugin::{LightmapOverlay, LiveChannel, PartitionCells, TreeCells};
 
-/// What a live view can draw, how it is called, and what its colours mean.
+/// Channels of a live view, with their names and color scales.
 const CHANNELS: [(LiveChannel, &str, &str); 5] = [
     (LiveChannel::Light, "light", "The picture."),
     (LiveChannel::Albedo, "albedo", "What surfaces reflect."),
@@ -16,20 +16,20 @@ const CHANNELS: [(LiveChannel, &str, &str); 5] = [
     (LiveChannel::Noise, "noise", "Standard error: 1 % and less is blue, 10 % green, 100 % and more red."),
 ];
 
-/// The same of what lies over lightmaps.
+/// Overlays of lightmaps, with their names and color scales.
 const OVERLAYS: [(LightmapOverlay, &str, &str); 4] = [
     (LightmapOverlay::Off, "none", "The picture."),
-    (LightmapOverlay::Texels, "texels", "Texels of the lightmaps, as a chequer."),
-    (LightmapOverlay::Charts, "charts", "Charts that the meshes were cut into, each in a colour of its own."),
+    (LightmapOverlay::Texels, "texels", "Texels of the lightmaps, as a checker."),
+    (LightmapOverlay::Charts, "charts", "Charts that the meshes were cut into, each in a color of its own."),
     (
         LightmapOverlay::Validity,
         "validity",
-        "How much of a texel light can reach: all is green; red is buried and shows its neighbours' light. \
+        "How much of a texel light can reach: all is green; red is buried and shows its neighbors' light. \
          Only a bake of this run knows it.",
     ),
 ];
 
-/// What is drawn in place of the picture, or over it.
+/// Draws the choice of channel or overlay.
 pub fn draw_picture(ui: &mut egui::Ui, view: &mut View, overlay: &mut LightmapOverlay) {
     if view.live.enabled {
         choose(ui, "live view", &mut view.live.channel, &CHANNELS);
@@ -52,7 +52,7 @@ fn choose<Choice: Copy + PartialEq>(
     });
 }
 
-/// Which cells of the tree are drawn.
+/// Draws the choice of tree depth.
 pub fn draw_tree(ui: &mut egui::Ui, depth: &mut Option<u32>) {
     ui.horizontal(|ui| {
         let mut is_shown = depth.is_some();
@@ -66,16 +66,16 @@ pub fn draw_tree(ui: &mut egui::Ui, depth: &mut Option<u32>) {
     });
 }
 
-/// Kinds of partitions, how they are called, and how their cells are made.
+/// Kinds of partitions, with their names and hints.
 const KINDS: [(PartitionKind, &str, &str); 3] = [
     (PartitionKind::Uniform, "uniform", "Boxes of one size."),
     (PartitionKind::Balanced, "balanced", "Boxes with equal areas of surface in them."),
     (PartitionKind::Hybrid, "hybrid", "Eight boxes of one size; those with more than the mean become eight in turn."),
 ];
-/// Cells that a partition may be asked for here: more than one can tell apart.
-const MOST_CELLS: u32 = 512;
+/// Maximum number of cells on the slider. More cannot be told apart.
+const MAX_CELLS: u32 = 512;
 
-/// Which partition is drawn, and what came of it.
+/// Draws the partition settings and the result.
 pub fn draw_partition(ui: &mut egui::Ui, wanted: &mut Option<PartitionSettings>, cells: &PartitionCells) {
     let mut is_shown = wanted.is_some();
     let hint = "Cuts what would take part in a bake now into subscenes, and draws their boxes.";
@@ -94,14 +94,14 @@ pub fn draw_partition(ui: &mut egui::Ui, wanted: &mut Option<PartitionSettings>,
     *wanted = Some(settings);
 }
 
-/// Into which cells a scene is cut, and into how many.
+/// Draws the kind of partition and the number of cells.
 pub fn draw_cut(ui: &mut egui::Ui, name: &str, settings: &mut PartitionSettings) {
     choose(ui, name, &mut settings.kind, &KINDS);
-    let least = if settings.kind == PartitionKind::Hybrid { 8 } else { 1 };
-    ui.add(slider(&mut settings.count, least..=MOST_CELLS).logarithmic(true));
+    let min_count = if settings.kind == PartitionKind::Hybrid { 8 } else { 1 };
+    ui.add(slider(&mut settings.count, min_count..=MAX_CELLS).logarithmic(true));
     settings.count = match settings.kind {
         PartitionKind::Uniform => settings.count,
         PartitionKind::Balanced => settings.count.next_power_of_two(),
-        PartitionKind::Hybrid => settings.count.max(least),
+        PartitionKind::Hybrid => settings.count.max(min_count),
     };
 }

@@ -1,4 +1,4 @@
-//! Numbers over time, and their curve.
+//! Values over time, and their curve.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use bevy_egui::egui;
 
 use crate::plugin::LiveViewStatus;
 
-/// Frames that are remembered.
+/// Number of frames that are kept.
 const FRAMES: usize = 240;
-/// Height of a curve, in egui's points.
+/// Height of a curve, in egui points.
 const HEIGHT: f32 = 36.0;
 
-/// A number in each of the last frames.
+/// Value in each of the most recent frames.
 #[derive(Clone, Debug, Default)]
 pub struct History(VecDeque<f32>);
 
@@ -33,7 +33,7 @@ impl History {
         self.0.iter().copied().fold(0.0, f32::max)
     }
 
-    /// Draws the curve, from zero to the largest, the newest on the right.
+    /// Draws the curve, from zero to the largest value, with the newest on the right.
     pub fn draw(&self, ui: &mut egui::Ui) {
         let top = self.largest().max(f32::MIN_POSITIVE);
         let newest_first = self.0.iter().rev().enumerate();
@@ -41,7 +41,7 @@ impl History {
     }
 }
 
-/// Draws a curve through points whose coordinates are from 0 to 1, from the lower left corner.
+/// Draws a curve through points in 0..1, with the origin at the lower left.
 pub fn draw_curve(ui: &mut egui::Ui, points: impl Iterator<Item = [f32; 2]>) -> egui::Response {
     let size = egui::vec2(ui.available_width(), HEIGHT);
     let (area, response) = ui.allocate_exact_size(size, egui::Sense::hover());
@@ -56,12 +56,12 @@ pub fn draw_curve(ui: &mut egui::Ui, points: impl Iterator<Item = [f32; 2]>) -> 
     response
 }
 
-/// What the panel has curves of.
+/// Histories that the panel draws.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Histories {
-    /// Milliseconds from one frame to the next.
+    /// Frame times, in milliseconds.
     pub frames: History,
-    /// Paths that live views trace in a second; empty where the GPU cannot tell.
+    /// Paths per second of all live views. Empty where the GPU has no timestamps.
     pub paths: History,
 }
 

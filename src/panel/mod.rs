@@ -1,4 +1,4 @@
-//! The panel: an egui window that shows what the plugin does, and sets it.
+//! The panel: an egui window that shows the state of the plugin and edits its settings.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
@@ -7,28 +7,27 @@
 //! App::new().add_plugins((DefaultPlugins, RadiosityPlugins, RadiosityPanelPlugin)).run();
 //! ```
 //!
-//! | key | what it does |
+//! | key | action |
 //! | --- | --- |
-//! | F1 | shows and hides the panel |
-//! | L | lightmaps, and off again |
-//! | P | path traced live, and back to what was shown before |
+//! | F1 | shows or hides the panel |
+//! | L | switches lightmaps on or off |
+//! | P | switches the live view on or off |
 //!
-//! [`Panel`] has the keys, which no other system of the app sees, and the bake that the panel's button starts.
+//! [`Panel`] holds the keys, and the bake that the button starts. No other system of the app sees these keys.
 //!
-//! It sets the cameras that have a [`LiveView`](crate::plugin::LiveView); where none has, the one that shows the panel,
-//! which gets a `LiveView` once it is asked for. What it shows is read from the world in every frame, and only what
-//! someone changes is written, for a view that is written to begins its picture anew. Without a camera that shows egui,
-//! as in an app without a window, nothing is drawn.
+//! The panel controls all cameras with a [`LiveView`](crate::plugin::LiveView). If there is none, it controls the
+//! camera that shows the panel, which gets a `LiveView` on demand. The panel reads the world in every frame, but writes
+//! only what the user changes: each write to a view restarts its image. In an app without a window it draws nothing.
 //!
-//! | file | its one idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `view` | what cameras show: read from the world, written back |
+//! | `view` | view settings of cameras: read from the world, written back |
 //! | `window` | the window and its widgets |
-//! | `bake` | the part of the window that bakes |
-//! | `relight` | the part of the window that has lightmaps follow their lights |
-//! | `debug` | the part of the window that shows why light looks as it does |
-//! | `cells` | the cells of the KD-tree and of a partition, drawn over the picture |
-//! | `history` | numbers over time, and their curve |
+//! | `bake` | bake section |
+//! | `relight` | relighting section |
+//! | `debug` | debug section |
+//! | `cells` | cells of the KD-tree and of a partition, drawn over the image |
+//! | `history` | values over time, and their curve |
 
 mod bake;
 mod cells;
@@ -42,21 +41,26 @@ use bevy::prelude::*;
 use bevy_egui::input::egui_wants_any_keyboard_input;
 use bevy_egui::{EguiGlobalSettings, EguiPlugin, EguiPreUpdateSet, EguiPrimaryContextPass};
 
-use crate::plugin::{Bake, BakePlugin};
+use crate::plugin::{
+    Bake, BakePlugin, LightmapOverlayPlugin, PartitionCellsPlugin, RadiositySystems, RelightPlugin, SceneSyncPlugin,
+    WriteBackPlugin, has_plugin,
+};
 use view::{Cameras, Mode};
 
-/// What the panel is, for the app to set.
-#[derive(Resource, Clone, Debug)]
+/// Settings of the panel.
+#[derive(Resource, Clone, Debug, Reflect)]
+#[reflect(Resource, Default, Debug, Clone)]
 pub struct Panel {
-    /// Whether it is shown.
+    /// True while the panel is shown. Default true.
     pub visible: bool,
-    /// What the panel's button triggers. The panel sets its density, its error and whether there are previews, which it
-    /// shows unless told not to; the rest is as the app has it.
+    /// Bake that the button triggers. The panel edits density, error, method, subscenes, relighting and preview; the
+    /// app sets the rest. Previews are on by default.
     pub bake: Bake,
-    /// Draws the cells of the tree that was built last over the picture, those that lie so many splits below its root;
-    /// at most [`TreeCells::DEEPEST`](crate::plugin::TreeCells::DEEPEST). It shows while the panel is hidden, too.
+    /// Depth of the KD-tree cells to draw over the image, at most
+    /// [`TreeCells::DEEPEST`](crate::plugin::TreeCells::DEEPEST). Default `None`. The cells are drawn while the panel
+    /// is hidden, too.
     pub tree_depth: Option<u32>,
-    /// The panel's keys.
+    /// Keys of the panel.
     pub keys: PanelKeys,
 }
 
@@ -67,14 +71,15 @@ impl Default for Panel {
     }
 }
 
-/// Keys of the panel; `None` leaves a key to the app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Keys of the panel. `None` leaves a key to the app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq)]
 pub struct PanelKeys {
-    /// Shows and hides the panel.
+    /// Shows or hides the panel. Default F1.
     pub panel: Option<KeyCode>,
-    /// Shows lightmaps, and takes them off again.
+    /// Switches lightmaps on or off. Default L.
     pub lightmaps: Option<KeyCode>,
-    /// Shows the live view, and what was shown before.
+    /// Switches the live view on or off. Default P.
     pub live: Option<KeyCode>,
 }
 
@@ -84,9 +89,10 @@ impl Default for PanelKeys {
     }
 }
 
-/// The panel. It shows what `RadiosityPlugins` do, which the app has to add as well.
+/// Plugin of the panel. It needs all of [`RadiosityPlugins`](crate::plugin::RadiosityPlugins), but for live views and
+/// baked levels.
 ///
-/// It adds `EguiPlugin` where the app does not, and then keeps keys and clicks that are meant for egui from the app.
+/// It adds `EguiPlugin` if the app has not. In that case egui also absorbs its own keyboard and mouse input.
 pub struct RadiosityPanelPlugin;
 
 impl Plugin for RadiosityPanelPlugin {
@@ -98,31 +104,40 @@ impl Plugin for RadiosityPanelPlugin {
     }
 
     fn finish(&self, app: &mut App) {
-        if !app.is_plugin_added::<BakePlugin>() {
-            error!("RadiosityPanelPlugin shows what RadiosityPlugins do: add those to the app too");
+        // A plugin that needs these two adds nothing without them.
+        let has_all = has_plugin::<SceneSyncPlugin, _>(app, self)
+            && has_plugin::<WriteBackPlugin, _>(app, self)
+            && has_plugin::<BakePlugin, _>(app, self)
+            && has_plugin::<RelightPlugin, _>(app, self)
+            && has_plugin::<LightmapOverlayPlugin, _>(app, self)
+            && has_plugin::<PartitionCellsPlugin, _>(app, self);
+        if !has_all {
             return;
         }
         add_systems(app);
         let keys = press_keys
             .after(EguiPreUpdateSet::ProcessInput)
             .run_if(resource_exists::<ButtonInput<KeyCode>>)
-            .run_if(not(egui_wants_any_keyboard_input));
-        app.add_systems(PreUpdate, keys).add_systems(EguiPrimaryContextPass, (cells::draw, window::show).chain());
+            .run_if(not(egui_wants_any_keyboard_input))
+            .in_set(RadiositySystems::Panel);
+        let window = (cells::draw, window::show).chain().in_set(RadiositySystems::Panel);
+        app.add_systems(PreUpdate, keys).add_systems(EguiPrimaryContextPass, window);
     }
 }
 
 fn add_systems(app: &mut App) {
-    app.init_resource::<Panel>()
+    app.register_type::<Panel>()
+        .init_resource::<Panel>()
         .init_resource::<bake::LastBake>()
         .init_resource::<history::Histories>()
-        .add_systems(Update, history::record)
+        .add_systems(Update, history::record.in_set(RadiositySystems::Panel))
         .add_observer(bake::note_finished)
         .add_observer(bake::note_failed);
 }
 
 fn press_keys(mut keys: ResMut<ButtonInput<KeyCode>>, mut panel: ResMut<Panel>, mut cameras: Cameras) {
     let bound = panel.keys;
-    // Whoever else in the app listens to the key would undo what it does here: the viewer has an L of its own.
+    // Consumes the key: another system may use it too, as the viewer uses L.
     let mut is_pressed =
         |key: Option<KeyCode>| key.is_some_and(|key| keys.just_pressed(key) && keys.clear_just_pressed(key));
     if is_pressed(bound.panel) {

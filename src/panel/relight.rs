@@ -1,18 +1,18 @@
-//! The part of the window that has lightmaps follow their lights.
+//! Relighting section of the window.
 
 use bevy_egui::egui;
 
 use super::window::{named_count, slider};
 use crate::plugin::{Relight, RelightDevice, RelightStatus};
 
-/// What may draw the pages, what the window calls it, and what that means.
+/// Devices that draw relit pages, with their names and hints.
 const DEVICES: [(RelightDevice, &str, &str); 3] = [
     (RelightDevice::Auto, "either", "The graphics card if it is a real one and has room for the level."),
     (RelightDevice::Processor, "the processor", "Pages are uploaded whenever they change."),
     (RelightDevice::Graphics, "the graphics card", "Pages are rewritten where they are."),
 ];
 
-/// Draws the switch, the settings, and what they come to.
+/// Draws the switch, the settings and the status.
 pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightStatus) {
     let mut is_enabled = relight.is_some_and(|relight| relight.enabled);
     let switch = ui.checkbox(&mut is_enabled, "lightmaps follow their lights");

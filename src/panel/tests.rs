@@ -1,4 +1,4 @@
-//! The panel in an app without a window: egui's context is the test's own.
+//! Tests of the panel in an app without a window. The test owns the egui context.
 
 use bevy::camera::Exposure;
 use bevy::time::Real;
@@ -15,7 +15,7 @@ use crate::plugin::{
 };
 use crate::radiosity::Method;
 
-/// Writes to what cameras show, as any other system sees them.
+/// Number of writes to view settings that other systems would detect.
 #[derive(Resource, Default)]
 struct Writes(usize);
 
@@ -60,7 +60,7 @@ impl Screen {
             .add_systems(PreUpdate, press_keys)
             .add_systems(Last, count_writes)
             .add_observer(|bake: On<Bake>, mut triggered: ResMut<Triggered>| {
-                triggered.densities.push(bake.settings.layout.texels_per_metre);
+                triggered.densities.push(bake.settings.layout.texels_per_meter);
             })
             .add_observer(|_: On<CancelBake>, mut triggered: ResMut<Triggered>| triggered.cancelled += 1);
         add_systems(&mut app);
@@ -68,7 +68,7 @@ impl Screen {
         let camera = app.world_mut().spawn((Camera3d::default(), PrimaryEguiContext, camera)).id();
         let egui = app.world_mut().get_mut::<EguiContext>(camera).unwrap().get_mut().clone();
         let mut screen = Self { app, camera, egui };
-        // The window finds its size.
+        // The window needs some frames to find its size.
         for _ in 0..4 {
             screen.frame(Vec::new());
         }
@@ -76,7 +76,7 @@ impl Screen {
         screen
     }
 
-    /// Draws the panel, and lets the app run on.
+    /// Draws the panel and updates the app.
     fn frame(&mut self, events: Vec<egui::Event>) -> Vec<egui::epaint::ClippedShape> {
         let size = egui::vec2(800.0, 900.0);
         let screen_rect = Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size));
@@ -89,7 +89,7 @@ impl Screen {
         shapes
     }
 
-    /// The middle of a text, if it stands anywhere.
+    /// Returns the center of a text, if it is shown.
     fn find(&mut self, text: &str) -> Option<egui::Pos2> {
         self.place_of(text).map(|place| place.center())
     }
@@ -110,7 +110,7 @@ impl Screen {
         self.click_at(pos);
     }
 
-    /// On what a label is beside.
+    /// Clicks on the widget beside a label.
     fn click_right_of(&mut self, label: &str) {
         let label_at = self.find(label).unwrap_or_else(|| panic!("nothing says '{label}'"));
         let longest = self.place_of("ends at lightmaps").expect("the longest label");
@@ -129,7 +129,7 @@ impl Screen {
         }
     }
 
-    /// Until what was clicked has unfolded.
+    /// Runs frames until a section has unfolded.
     fn unfold(&mut self) {
         for _ in 0..30 {
             self.frame(Vec::new());
@@ -152,7 +152,7 @@ impl Screen {
         self.app.world().get::<Exposure>(self.camera).map(|exposure| exposure.ev100)
     }
 
-    /// What is on: live view, lightmaps.
+    /// Returns whether the live view and lightmaps are on.
     fn mode(&self) -> (bool, bool) {
         (self.live().is_some_and(|live| live.enabled), self.app.world().resource::<Lightmaps>().enabled)
     }
@@ -162,11 +162,11 @@ impl Screen {
     }
 }
 
-/// Settings that lie on no step of a slider, and outside of some.
+/// Settings between the steps of sliders, and partly outside their ranges.
 const ODD: LiveView = LiveView {
     enabled: true,
     bounces: 77,
-    most_samples: 70_001,
+    max_samples: 70_001,
     render_scale: 0.333_333,
     frame_budget: 0.017_3,
     filter: false,
@@ -177,11 +177,11 @@ const ODD: LiveView = LiveView {
 #[test]
 fn what_nobody_touches_is_never_written() {
     let mut screen = Screen::new((ODD, Exposure { ev100: 42.424_2 }));
-    screen.app.world_mut().resource_mut::<Panel>().bake.settings.layout.texels_per_metre = 0.123_4;
+    screen.app.world_mut().resource_mut::<Panel>().bake.settings.layout.texels_per_meter = 0.123_4;
     screen.frame(Vec::new());
     screen.app.world_mut().resource_mut::<Writes>().0 = 0;
     for x in 0..40 {
-        // The mouse may go over all of it.
+        // The pointer moves over the whole panel.
         let across = (0..90).map(|y| egui::Event::PointerMoved(egui::pos2(x as f32 * 10.0, y as f32 * 10.0)));
         screen.frame(across.collect());
     }
@@ -224,6 +224,23 @@ fn keys_switch_modes_and_no_other_system_sees_them() {
     assert_eq!(screen.app.world().resource::<Seen>().0, 0);
     screen.press(KeyCode::KeyX);
     assert_eq!(screen.app.world().resource::<Seen>().0, 1, "other keys are the app's");
+}
+
+#[test]
+fn an_apps_systems_run_before_and_after_those_of_the_panel() {
+    #[derive(Resource, Default)]
+    struct Ran(Vec<&'static str>);
+    let mut screen = Screen::new(LiveView::default());
+    let note = |name: &'static str| move |mut ran: ResMut<Ran>| ran.0.push(name);
+    screen.app.init_resource::<Ran>().add_systems(
+        Update,
+        (note("after").after(RadiositySystems::Panel), note("before").before(RadiositySystems::Panel)),
+    );
+    screen.frame(Vec::new());
+    assert_eq!(screen.app.world().resource::<Ran>().0, ["before", "after"]);
+    let update = screen.app.get_schedule(Update).expect("it has run");
+    let systems = update.graph().systems_in_set(RadiositySystems::Panel.intern()).expect("the set exists");
+    assert!(!systems.is_empty(), "the panel's systems are in the set");
 }
 
 #[test]
@@ -291,7 +308,7 @@ fn frames_are_remembered_in_turn_and_the_oldest_are_forgotten() {
 #[test]
 fn the_button_bakes_with_the_apps_settings_and_another_cancels() {
     let mut screen = Screen::new(());
-    screen.app.world_mut().resource_mut::<Panel>().bake.settings.layout.texels_per_metre = 5.5;
+    screen.app.world_mut().resource_mut::<Panel>().bake.settings.layout.texels_per_meter = 5.5;
     screen.click("Bake now");
     assert_eq!(screen.app.world().resource::<Triggered>().densities, [5.5]);
     let progress = BakeProgress { phase: BakePhase::Reading, fraction: 0.0, seconds_left: None };

@@ -1,4 +1,4 @@
-//! What cameras show: read from the world, written back.
+//! View settings of cameras: read from the world, written back.
 
 use bevy::camera::Exposure;
 use bevy::ecs::query::QueryData;
@@ -8,21 +8,21 @@ use bevy_egui::PrimaryEguiContext;
 
 use crate::plugin::{Lightmaps, LiveView, LiveViewStatus};
 
-/// What lights the picture.
+/// Source of the image's light.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Bevy draws, with lightmaps.
+    /// Bevy's renderer with lightmaps.
     Lightmaps,
-    /// Path traced.
+    /// Path tracing.
     Live,
-    /// Bevy draws, with its own lights alone.
+    /// Bevy's renderer without lightmaps.
     Off,
 }
 
-/// All that the panel sets of cameras.
+/// View settings that the panel edits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// Whether lightmaps are shown where no live view is.
+    /// True if lightmaps are shown in cameras without a live view.
     pub lightmaps: bool,
     pub live: LiveView,
     pub ev100: f32,
@@ -39,14 +39,14 @@ impl View {
 
     pub fn set_mode(&mut self, mode: Mode) {
         self.live.enabled = mode == Mode::Live;
-        // A live view shows neither; taking lightmaps off below it would have its scene read anew.
+        // A live view shows neither. Switching lightmaps off below it would make it read the scene again.
         if mode != Mode::Live {
             self.lightmaps = mode == Mode::Lightmaps;
         }
     }
 }
 
-/// The cameras of the world.
+/// Cameras of the world.
 #[derive(SystemParam)]
 pub struct Cameras<'w, 's> {
     commands: Commands<'w, 's>,
@@ -65,7 +65,7 @@ struct CameraData {
 }
 
 impl Cameras<'_, '_> {
-    /// What the first of the panel's cameras shows; `None` without cameras.
+    /// Returns the view of the panel's first camera, or `None` without cameras.
     pub fn view(&self) -> Option<View> {
         let camera = self.cameras.get(*self.chosen().first()?).ok()?;
         Some(View {
@@ -75,13 +75,13 @@ impl Cameras<'_, '_> {
         })
     }
 
-    /// How far that camera's live view is.
+    /// Returns the status of that camera's live view.
     pub fn status(&self) -> Option<LiveViewStatus> {
         let camera = self.cameras.get(*self.chosen().first()?).ok()?;
         camera.status.copied()
     }
 
-    /// Writes what differs between two views, and nothing else.
+    /// Writes only the differences between two views.
     pub fn change(&mut self, before: &View, after: &View) {
         self.lightmaps.set_if_neq(Lightmaps { enabled: after.lightmaps });
         for entity in self.chosen() {
@@ -111,7 +111,7 @@ impl Cameras<'_, '_> {
         }
     }
 
-    /// The cameras that the panel sets.
+    /// Returns the cameras that the panel controls.
     fn chosen(&self) -> Vec<Entity> {
         let live: Vec<Entity> =
             self.cameras.iter().filter(|camera| camera.live.is_some()).map(|camera| camera.entity).collect();
@@ -123,7 +123,7 @@ impl Cameras<'_, '_> {
     }
 }
 
-/// Another camera keeps what it has of its own.
+/// Applies the difference between two states to a third. All other settings keep their values.
 fn with_changes(mut live: LiveView, before: &LiveView, after: &LiveView) -> LiveView {
     fn set<T: PartialEq>(shown: &mut T, before: T, after: T) {
         if before != after {
@@ -132,7 +132,7 @@ fn with_changes(mut live: LiveView, before: &LiveView, after: &LiveView) -> Live
     }
     set(&mut live.enabled, before.enabled, after.enabled);
     set(&mut live.bounces, before.bounces, after.bounces);
-    set(&mut live.most_samples, before.most_samples, after.most_samples);
+    set(&mut live.max_samples, before.max_samples, after.max_samples);
     set(&mut live.render_scale, before.render_scale, after.render_scale);
     set(&mut live.frame_budget, before.frame_budget, after.frame_budget);
     set(&mut live.filter, before.filter, after.filter);

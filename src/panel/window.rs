@@ -19,10 +19,10 @@ use crate::plugin::{
     RelightStatus, SceneCounts, SceneRead, SceneStatus,
 };
 
-/// Width and height of the window at first, in egui's points: it has room for all that may be shown.
+/// Initial width and height of the window, in egui points. All sections fit.
 const SIZE: [f32; 2] = [300.0, 646.0];
 
-/// What the window shows and nobody edits.
+/// Read-only state that the window shows.
 #[derive(SystemParam)]
 pub struct Shown<'w> {
     histories: Res<'w, Histories>,
@@ -33,7 +33,7 @@ pub struct Shown<'w> {
     relight: Res<'w, RelightStatus>,
 }
 
-/// What the window sets beside cameras and bakes.
+/// Settings besides cameras and bakes.
 #[derive(SystemParam)]
 pub struct Switches<'w> {
     overlay: ResMut<'w, LightmapOverlay>,
@@ -41,7 +41,7 @@ pub struct Switches<'w> {
     relight: Option<ResMut<'w, Relight>>,
 }
 
-/// What the window edits: copies, for the world is written only where they come back changed.
+/// Copies of the edited settings. The world is written only where a copy has changed.
 struct Edited {
     view: Option<View>,
     bake: BakeSettings,
@@ -113,7 +113,7 @@ pub fn show(
     }
 }
 
-/// The window's content.
+/// Draws the content of the window.
 fn draw(
     ui: &mut egui::Ui,
     shown: &Shown,
@@ -182,7 +182,7 @@ fn draw_live_settings(ui: &mut egui::Ui, view: &mut View) {
         ui.add(slider(&mut live.bounces, 0..=32)).on_hover_text("More lights deep corners; fewer are faster.");
         ui.end_row();
         ui.label("samples");
-        let samples = slider(&mut live.most_samples, 1..=65_536).logarithmic(true);
+        let samples = slider(&mut live.max_samples, 1..=65_536).logarithmic(true);
         ui.add(samples).on_hover_text("A picture is done when each pixel has so many, and the GPU rests.");
         ui.end_row();
         ui.label("render scale");
@@ -269,7 +269,7 @@ fn say_keys(keys: &PanelKeys) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-/// A number of things, in English.
+/// Returns a count with its noun, in English.
 pub fn named_count(count: u64, name: &str) -> String {
     let ending = match (count, name.ends_with("sh")) {
         (1, _) => "",
@@ -279,7 +279,7 @@ pub fn named_count(count: u64, name: &str) -> String {
     format!("{count} {name}{ending}")
 }
 
-/// A time in seconds, as exactly as one wants to know it.
+/// Formats a time in seconds with a suitable unit and precision.
 pub fn say_time(seconds: f32) -> String {
     match seconds {
         ..0.1 => format!("{:.1} ms", seconds * 1000.0),
@@ -289,12 +289,12 @@ pub fn say_time(seconds: f32) -> String {
     }
 }
 
-/// A slider that leaves values of the app's own alone, wherever they are.
+/// Creates a slider that does not clamp values set by the app.
 pub fn slider<Number: egui::emath::Numeric>(value: &mut Number, range: RangeInclusive<Number>) -> egui::Slider<'_> {
     egui::Slider::new(value, range).clamping(egui::SliderClamping::Edits)
 }
 
-/// A list that is in nobody's way.
+/// Draws a collapsed list of warnings.
 pub fn warnings(ui: &mut egui::Ui, name: &str, warnings: &[String]) {
     if warnings.is_empty() {
         return;

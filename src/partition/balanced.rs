@@ -1,24 +1,24 @@
-//! Boxes that are halved until there are enough of them, by planes that leave the same load on both sides (section 3.1
-//! of the thesis; section 4.2.1 for the choice of the axis by volume).
+//! Balanced partition: recursive bisection into cells of equal load (thesis section 3.1; section 4.2.1 for the choice
+//! of the axis by volume).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::pieces::{MOST_PIECES, Pieces};
+use super::pieces::{MAX_PIECES, Pieces};
 use super::tree::{Tree, is_inside};
 use super::{AxisChoice, PartitionError, PartitionSettings, Polygons, imbalance_of_two};
 use crate::geometry::Aabb;
 
-/// How often the search for a plane is halved at most: then planes are closer than single precision tells apart.
+/// Maximum number of bisection steps of a plane search. Further planes would be indistinguishable in single precision.
 const DEEPEST: u32 = 24;
 
 pub(super) fn cut(bounds: Aabb, polygons: &Polygons, settings: &PartitionSettings) -> Result<Tree, PartitionError> {
     let pieces = Pieces::whole(polygons, &settings.factor.loads(polygons)?);
-    Halving::new(settings, &pieces, MOST_PIECES).halve(bounds, &pieces, settings.count.ilog2())
+    Halving::new(settings, &pieces, MAX_PIECES).halve(bounds, &pieces, settings.count.ilog2())
 }
 
-/// A plane and how unequal the loads on its two sides are.
+/// Splitting plane, with the load imbalance of its two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plane {
     pub axis: usize,
@@ -28,19 +28,20 @@ pub(super) struct Plane {
 
 struct Halving<'a> {
     settings: &'a PartitionSettings,
-    /// Pieces that all cells may hold together, and that they hold now; cutting on makes them no fewer.
-    most: usize,
+    /// Limit on the number of pieces in all cells together, and the current number. Further cuts never reduce the
+    /// number.
+    max: usize,
     held: AtomicUsize,
 }
 
 impl<'a> Halving<'a> {
-    fn new(settings: &'a PartitionSettings, pieces: &Pieces, most: usize) -> Self {
-        Self { settings, most, held: AtomicUsize::new(pieces.len()) }
+    fn new(settings: &'a PartitionSettings, pieces: &Pieces, max: usize) -> Self {
+        Self { settings, max, held: AtomicUsize::new(pieces.len()) }
     }
 
     fn halve(&self, cell: Aabb, pieces: &Pieces, depth: u32) -> Result<Tree, PartitionError> {
-        if self.held.load(Ordering::Relaxed) > self.most {
-            return Err(PartitionError::TooManyPieces { count: self.settings.count, most: self.most });
+        if self.held.load(Ordering::Relaxed) > self.max {
+            return Err(PartitionError::TooManyPieces { count: self.settings.count, max: self.max });
         }
         if depth == 0 {
             return Ok(Tree::Cell);
@@ -57,7 +58,7 @@ impl<'a> Halving<'a> {
         Ok(Tree::cut(axis, position, [below?, above?]))
     }
 
-    /// The plane that halves a cell; `None` where no plane through its pieces is inside it.
+    /// Returns the plane that halves a cell, or `None` if no plane through its pieces lies inside.
     fn plane(&self, cell: Aabb, pieces: &Pieces) -> Option<Plane> {
         let search = |axis| Search::new(cell, pieces, axis);
         match self.settings.axis {
@@ -82,26 +83,26 @@ impl<'a> Halving<'a> {
     }
 }
 
-/// The middle of the longest edge of a cell.
+/// Returns the middle of the longest edge of a cell.
 fn middle(cell: Aabb) -> Result<(usize, f32), PartitionError> {
     let axis = cell.extent().max_position();
-    let position = cell.centre()[axis];
+    let position = cell.center()[axis];
     if is_inside(cell, axis, position) { Ok((axis, position)) } else { Err(PartitionError::too_thin(cell, axis)) }
 }
 
-/// A search along one axis for the plane that divides the load of some pieces evenly: a walk down a binary tree whose
-/// root is the middle of the box around them.
+/// Bisection search along one axis for the plane that divides a load evenly. The search starts at the middle of the
+/// bounds of the pieces.
 struct Search<'a> {
     cell: Aabb,
     pieces: &'a Pieces,
     axis: usize,
-    /// Ends of the box around the pieces.
-    least: f64,
-    most: f64,
+    /// Extent of the pieces along the axis.
+    min: f64,
+    max: f64,
     total: f64,
-    /// Load that lies below every plane that is still in question.
+    /// Load below every plane still in question.
     settled: f64,
-    /// Pieces that planes still in question may cut.
+    /// Indices of the pieces that remaining planes may cut.
     open: Vec<u32>,
 }
 
@@ -110,16 +111,16 @@ impl<'a> Search<'a> {
         let (min, max) = pieces.bounds();
         let open = (0..pieces.len() as u32).collect();
         let search =
-            Self { cell, pieces, axis, least: min[axis], most: max[axis], total: pieces.load(), settled: 0.0, open };
+            Self { cell, pieces, axis, min: min[axis], max: max[axis], total: pieces.load(), settled: 0.0, open };
         (!pieces.is_empty()).then_some(search)
     }
 
-    /// The best of the planes that the walk visits until one is good enough, or it has made so many steps.
+    /// Returns the best plane visited. Stops after `steps` planes, or once the imbalance is below `tolerance`.
     fn best_of(mut self, steps: u32, tolerance: f64) -> Option<Plane> {
         let mut best: Option<Plane> = None;
         let (mut fraction, mut step) = (0.5, 0.25);
         for _ in 0..steps {
-            let position = (self.least + (self.most - self.least) * fraction) as f32;
+            let position = (self.min + (self.max - self.min) * fraction) as f32;
             if !is_inside(self.cell, self.axis, position) {
                 break;
             }
@@ -149,13 +150,13 @@ impl<'a> Search<'a> {
         self.settled + open.sum::<f64>()
     }
 
-    /// All further planes lie below one.
+    /// Restricts the search to planes below the given one.
     fn stay_below(&mut self, position: f64) {
         let (pieces, axis) = (self.pieces, self.axis);
         self.open.retain(|&piece| pieces.get(piece as usize).extent(axis).0 < position);
     }
 
-    /// All further planes lie above one.
+    /// Restricts the search to planes above the given one.
     fn stay_above(&mut self, position: f64) {
         let (pieces, axis) = (self.pieces, self.axis);
         let mut settled = self.settled;
@@ -175,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// The planes that a search along x visits in a row of squares of one size at some places of a unit length.
+    /// Returns the planes that a search along x visits, for a row of equal squares at the given positions.
     fn visited(places: &[f32], steps: u32) -> Vec<f32> {
         let mut polygons = Polygons::default();
         for &x in places {
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_search_walks_down_the_binary_tree_of_figure_3_2() {
-        // Half of the load lies below 13/32 and half above 15/32; each step is better than the one before.
+        // Half of the load lies below 13/32 and half above 15/32. Each step improves on the one before.
         let places = [0.0, 0.3, 0.36, 0.4, 0.47, 0.48, 0.7, 1.0];
         assert_eq!(visited(&places, 8), [0.5, 0.5, 0.375, 0.4375, 0.4375, 0.4375, 0.4375, 0.4375]);
     }
@@ -201,9 +202,9 @@ mod tests {
         }
         let settings = PartitionSettings { count: 16, ..PartitionSettings::default() };
         let pieces = Pieces::whole(&polygons, &[1.0; 10]);
-        let halved = |most: usize| Halving::new(&settings, &pieces, most).halve(polygons.bounds(), &pieces, 4).err();
-        // Ten in each of 16 cells.
+        let halved = |max: usize| Halving::new(&settings, &pieces, max).halve(polygons.bounds(), &pieces, 4).err();
+        // Ten pieces in each of 16 cells.
         assert_eq!(halved(160), None);
-        assert_eq!(halved(159), Some(PartitionError::TooManyPieces { count: 16, most: 159 }));
+        assert_eq!(halved(159), Some(PartitionError::TooManyPieces { count: 16, max: 159 }));
     }
 }

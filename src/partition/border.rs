@@ -1,46 +1,46 @@
-//! What two cells share.
+//! Borders between cells.
 
 use super::tree::Node;
 use super::{BorderId, CellId};
 use crate::geometry::{Aabb, Face};
 
-/// The rectangle that two cells share: through it, and nowhere else, light goes from one to the other.
+/// Rectangle shared by two adjacent cells. All light between both cells crosses their border.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Border {
-    /// The axis that it stands upright on: 0, 1 or 2 for x, y or z.
+    /// Axis that the border is perpendicular to: 0, 1 or 2 for x, y or z.
     pub axis: u8,
-    /// The rectangle, as a box without extent along the axis, in metres.
+    /// Rectangle as a box without extent along the axis, in meters.
     pub rectangle: Aabb,
-    /// The cell with the smaller coordinates.
+    /// Cell with the smaller coordinates.
     pub below: CellId,
-    /// The other one.
+    /// Cell with the larger coordinates.
     pub above: CellId,
 }
 
 impl Border {
-    /// The cell on the other side of one.
+    /// Returns the cell on the other side of the border.
     pub fn beyond(&self, cell: CellId) -> CellId {
         if cell == self.below { self.above } else { self.below }
     }
 
-    /// The face of a cell that it is part of.
+    /// Returns the face of the given cell that contains the border.
     pub fn face_of(&self, cell: CellId) -> Face {
         Face { axis: self.axis, is_upper: cell == self.below }
     }
 
-    /// Area in square metres.
+    /// Returns the area, in square meters.
     pub fn area(&self) -> f32 {
         self.rectangle.surface_area() * 0.5
     }
 }
 
-/// All borders of a partition, and which of them each face of each cell has.
+/// All borders of a partition, indexed by cell and face.
 #[derive(Clone, Debug)]
 pub(super) struct Borders {
     all: Vec<Border>,
-    /// Grouped by cell and face.
+    /// Border ids, grouped by cell and face.
     by_face: Vec<BorderId>,
-    /// For each face of each cell the end of its group.
+    /// End of each group, for each face of each cell.
     ends: Vec<u32>,
 }
 
@@ -82,7 +82,7 @@ struct Adjoining<'a> {
 }
 
 impl Adjoining<'_> {
-    /// Adds all borders between cells of a node.
+    /// Adds all borders between cells below a node.
     fn cross_within(&mut self, node: u32, bounds: Aabb) {
         if let Node::Cut { axis, position, below, above } = self.nodes[node as usize] {
             let [lower, upper] = bounds.halves(axis, position);
@@ -94,11 +94,11 @@ impl Adjoining<'_> {
         }
     }
 
-    /// Adds all borders in a rectangle of the plane between two nodes.
+    /// Adds all borders within a rectangle of the plane between two nodes.
     fn cross_between(&mut self, axis: usize, rectangle: Aabb, below: u32, above: u32) {
         match (self.nodes[below as usize], self.nodes[above as usize]) {
             (Node::Cut { axis: across, below: first, above: second, position }, _) => {
-                // Of what is cut along the axis itself, only the part next to the plane is there.
+                // A cut along the border's own axis leaves only the half next to the plane.
                 for (half, part) in parts(axis, rectangle, across, position, [first, second], second) {
                     self.cross_between(axis, part, half, above);
                 }
@@ -115,8 +115,8 @@ impl Adjoining<'_> {
     }
 }
 
-/// The halves of a node that meet a rectangle, and the part of the rectangle that each meets. `next_to` is the half that
-/// adjoins it where the node is cut along the rectangle's own axis.
+/// Returns the halves of a node that touch a rectangle, with the part of the rectangle that each touches. `next_to` is
+/// the half adjacent to the rectangle, for nodes cut along the rectangle's own axis.
 fn parts(
     axis: usize,
     rectangle: Aabb,

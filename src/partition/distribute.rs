@@ -1,4 +1,4 @@
-//! Which polygons lie in which cells (section 2.2.2 of the thesis).
+//! Distribution of polygons to cells (thesis section 2.2.2).
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -8,22 +8,22 @@ use super::{CellId, Partition, Polygons};
 use crate::geometry::clip::{Corner, Interpolate, Kind, OrderedClipper, vector_area};
 use crate::geometry::{Aabb, Face};
 
-/// How a polygon and a cell overlap (figure 2.5 of the thesis).
+/// Kind of overlap between a polygon and a cell (figure 2.5 of the thesis).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
-    /// All of the polygon lies in the cell.
+    /// The whole polygon lies in the cell.
     Inside,
-    /// Some corners do, and some do not.
+    /// Some corners lie in the cell, and some do not.
     SomeCorners,
-    /// No corner does, but some edge passes through.
+    /// No corner lies in the cell, but some edge passes through.
     SomeEdges,
-    /// No edge does, but the cell's own edges pierce the polygon.
+    /// No edge enters the cell, but the cell's own edges pierce the polygon.
     Pierced,
-    /// Nothing of it lies in the cell.
+    /// No part of the polygon lies in the cell.
     Outside,
 }
 
-/// How a polygon, by its corners, and a cell overlap.
+/// Classifies the overlap of a polygon, given by its corners, with a cell.
 pub fn overlap(corners: &[glam::Vec3], cell: &Aabb) -> Overlap {
     let corners: Vec<Corner> =
         corners.iter().map(|corner| Corner { position: corner.as_dvec3(), attribute: () }).collect();
@@ -40,16 +40,16 @@ pub fn overlap(corners: &[glam::Vec3], cell: &Aabb) -> Overlap {
     }
 }
 
-/// What of some polygons lies in one cell.
+/// Pieces of polygons that lie in one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subscene<A = ()> {
     corners: Vec<Corner<A>>,
-    /// For each piece its polygon and the end of its corners.
+    /// Polygon index and end of the corners of each piece.
     pieces: Vec<(u32, u32)>,
 }
 
 impl<A> Subscene<A> {
-    /// The number of each polygon of which something lies in the cell, rising, and the corners of that piece.
+    /// Iterates over the pieces: polygon index, in ascending order, and corners.
     pub fn pieces(&self) -> impl ExactSizeIterator<Item = (usize, &[Corner<A>])> {
         self.pieces.iter().enumerate().map(|(index, &(polygon, end))| {
             let first = index.checked_sub(1).map_or(0, |before| self.pieces[before].1);
@@ -59,10 +59,12 @@ impl<A> Subscene<A> {
 }
 
 impl Partition {
-    /// Cuts polygons to all cells. Every point of them is in one cell; a polygon that lies in a border is in the cell
-    /// that it faces.
+    /// Clips polygons to all cells.
     ///
-    /// `attribute` is asked for what each corner of each polygon carries.
+    /// Each point of a polygon ends up in one cell. A polygon that lies in a border goes to the cell that its front
+    /// faces.
+    ///
+    /// `attribute(polygon, corner)` supplies an attribute of each corner, which is interpolated at new corners.
     pub fn distribute<A>(&self, polygons: &Polygons, attribute: impl Fn(usize, usize) -> A + Sync) -> Vec<Subscene<A>>
     where
         A: Interpolate + Send,
@@ -70,7 +72,7 @@ impl Partition {
         self.of_each(polygons, attribute, |subscene| subscene)
     }
 
-    /// Something of what lies in each cell, of which no more is kept.
+    /// Maps the subscene of each cell with `find`, and drops the subscene afterwards.
     fn of_each<A, R>(
         &self,
         polygons: &Polygons,
@@ -83,7 +85,7 @@ impl Partition {
     {
         let mut near: Vec<Vec<u32>> = vec![Vec::new(); self.cells().len()];
         for polygon in 0..polygons.len() {
-            self.visit(&Reach::of(polygons, polygon), &mut |cell| near[cell.index()].push(polygon as u32));
+            self.visit(&PolygonRegion::of(polygons, polygon), &mut |cell| near[cell.index()].push(polygon as u32));
         }
         let cut = |(cell, near): (CellId, Vec<u32>)| {
             find(self.cut(cell, polygons, near.into_iter().map(|polygon| polygon as usize), &attribute))
@@ -91,7 +93,7 @@ impl Partition {
         self.ids().zip(near).collect::<Vec<_>>().into_par_iter().map(cut).collect()
     }
 
-    /// Cuts polygons to one cell, as a process does that has nothing to do with the others.
+    /// Clips polygons to one cell, as an independent process does.
     pub fn subscene<A>(&self, cell: CellId, polygons: &Polygons, attribute: impl Fn(usize, usize) -> A) -> Subscene<A>
     where
         A: Interpolate,
@@ -99,7 +101,7 @@ impl Partition {
         self.cut(cell, polygons, 0..polygons.len(), &attribute)
     }
 
-    /// How much of the loads of some polygons lies in each cell.
+    /// Returns the load in each cell, given the load of each polygon. Loads spread evenly over area.
     pub fn loads(&self, polygons: &Polygons, loads: &[f64]) -> Vec<f64> {
         let load = |(polygon, corners): (usize, &[Corner])| {
             loads[polygon] * (vector_area(corners).length() / polygons.area(polygon))
@@ -135,30 +137,30 @@ impl Partition {
         subscene
     }
 
-    /// Visits the cells that something may meet, faces included.
-    pub(super) fn visit(&self, reach: &Reach, found: &mut impl FnMut(CellId)) {
-        self.visit_below(0, self.bounds(), reach, found);
+    /// Visits the cells that may touch a region, including at faces.
+    pub(super) fn visit(&self, region: &PolygonRegion, found: &mut impl FnMut(CellId)) {
+        self.visit_below(0, self.bounds(), region, found);
     }
 
-    fn visit_below(&self, node: u32, cell: Aabb, reach: &Reach, found: &mut impl FnMut(CellId)) {
-        if !reach.comes_near(&cell) {
+    fn visit_below(&self, node: u32, cell: Aabb, region: &PolygonRegion, found: &mut impl FnMut(CellId)) {
+        if !region.comes_near(&cell) {
             return;
         }
         match self.nodes[node as usize] {
             Node::Cell(cell) => found(cell),
             Node::Cut { axis, position, below, above } => {
                 let [lower, upper] = cell.halves(axis, position);
-                if reach.bounds.min[axis] <= position {
-                    self.visit_below(below, lower, reach, found);
+                if region.bounds.min[axis] <= position {
+                    self.visit_below(below, lower, region, found);
                 }
-                if reach.bounds.max[axis] >= position {
-                    self.visit_below(above, upper, reach, found);
+                if region.bounds.max[axis] >= position {
+                    self.visit_below(above, upper, region, found);
                 }
             }
         }
     }
 
-    /// False for a polygon in a border that faces the cell behind it.
+    /// Returns false for a polygon that lies in a border and faces the neighboring cell.
     fn is_faced(&self, bounds: &Aabb, area: DVec3, cell: Aabb) -> bool {
         Face::ALL.iter().all(|&face| {
             let axis = usize::from(face.axis);
@@ -170,44 +172,45 @@ impl Partition {
     }
 }
 
-/// Where something is that cells are looked for: in a box, and between two planes.
-pub(super) struct Reach {
+/// Search region for cells: a box, and a slab between two parallel planes.
+pub(super) struct PolygonRegion {
     bounds: Aabb,
     normal: DVec3,
-    /// Least and greatest distance along the normal, metres.
-    least: f64,
-    most: f64,
+    /// Minimum and maximum distance along the normal, in meters.
+    min: f64,
+    max: f64,
 }
 
-impl Reach {
-    /// Anywhere in a box.
+impl PolygonRegion {
+    /// Returns the region of a whole box.
     pub fn of_box(bounds: Aabb) -> Self {
-        Self { bounds, normal: DVec3::ZERO, least: 0.0, most: 0.0 }
+        Self { bounds, normal: DVec3::ZERO, min: 0.0, max: 0.0 }
     }
 
-    /// A polygon lies in its plane: most cells of the box around one that is large and slanted are far from it.
+    /// Returns the region of a polygon. The slab around its plane excludes most cells of a large, slanted polygon's
+    /// box.
     pub fn of(polygons: &Polygons, polygon: usize) -> Self {
         let bounds = polygons.bounds_of(polygon);
         let normal = vector_area(&polygons.with_attributes(polygon, |_| ())).normalize_or_zero();
         let slack = 1e-6 * (1.0 + f64::from(bounds.min.abs().max(bounds.max.abs()).max_element()));
         let ends = (f64::INFINITY, f64::NEG_INFINITY);
-        let (least, most) = polygons.corners(polygon).iter().fold(ends, |(least, most): (f64, f64), corner| {
+        let (min, max) = polygons.corners(polygon).iter().fold(ends, |(min, max): (f64, f64), corner| {
             let distance = normal.dot(corner.as_dvec3());
-            (least.min(distance - slack), most.max(distance + slack))
+            (min.min(distance - slack), max.max(distance + slack))
         });
-        Self { bounds, normal, least, most }
+        Self { bounds, normal, min, max }
     }
 
-    /// False when all of a cell is beyond one of the planes.
+    /// Returns false if a cell lies entirely outside the slab.
     fn comes_near(&self, cell: &Aabb) -> bool {
         let (min, max) = (cell.min.as_dvec3(), cell.max.as_dvec3());
         let middle = self.normal.dot(0.5 * (min + max));
         let extent = self.normal.abs().dot(0.5 * (max - min));
-        middle + extent >= self.least && middle - extent <= self.most
+        middle + extent >= self.min && middle - extent <= self.max
     }
 }
 
-/// True for a box that has an extent but shares no more than a part of a face with a cell.
+/// Returns true for a box that is not flat and shares at most part of a face with a cell.
 fn touches_only(bounds: &Aabb, cell: &Aabb) -> bool {
     (0..3).any(|axis| {
         let is_flat = bounds.min[axis] == bounds.max[axis];

@@ -1,80 +1,81 @@
-//! Why a scene cannot be cut.
+//! Errors of partitioning.
 
-/// Why there is no such partition.
+/// Reason why a scene cannot be partitioned.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 pub enum PartitionError {
     /// No polygon has an area.
     #[error("there is nothing to cut into cells: no triangle that takes part in a bake has an area")]
     Nothing,
-    /// Zero cells were asked for.
+    /// The requested number of cells is zero.
     #[error("0 cells hold no scene: ask for 1 or more")]
     NoCells,
-    /// More cells were asked for than can be of use.
-    #[error("{count} cells are too many: ask for {most} or fewer")]
+    /// The requested number of cells exceeds the limit.
+    #[error("{count} cells are too many: ask for {max} or fewer")]
     TooMany {
-        /// How many were asked for.
+        /// Requested number of cells.
         count: u32,
-        /// How many there may be.
-        most: u32,
+        /// Maximum number of cells.
+        max: u32,
     },
-    /// So many polygons lie on each other that cells would hold more pieces of them than memory has room for.
-    #[error("in {count} cells there would be more than {most} pieces of the scene's polygons: ask for fewer cells")]
+    /// So many polygons overlap that the cells would hold more pieces than fit into memory.
+    #[error("in {count} cells there would be more than {max} pieces of the scene's polygons: ask for fewer cells")]
     TooManyPieces {
-        /// How many cells were asked for.
+        /// Requested number of cells.
         count: u32,
-        /// How many pieces there may be.
-        most: usize,
+        /// Maximum number of pieces.
+        max: usize,
     },
-    /// Halving cells leads to powers of two only.
+    /// Balanced partitions need a power of two.
     #[error("a balanced partition halves its cells and cannot have {count} of them: ask for {below} or {above}")]
     NoPowerOfTwo {
-        /// How many were asked for.
+        /// Requested number of cells.
         count: u32,
-        /// The next smaller count that it can have.
+        /// Next smaller valid number.
         below: u32,
-        /// The next larger one.
+        /// Next larger valid number.
         above: u32,
     },
-    /// A hybrid partition begins with eight cells.
+    /// Hybrid partitions have at least eight cells.
     #[error("a hybrid partition begins with 8 cells and cannot have {count}: ask for 8 or more")]
     FewerThanEight {
-        /// How many were asked for.
+        /// Requested number of cells.
         count: u32,
     },
-    /// Power is to be shared out, and there is none.
+    /// The load depends on power, but no polygon emits any.
     #[error("no surface of the scene emits light, so there is no power to share out: balance by area")]
     NoPower,
-    /// The weight of power is negative, not a number, or hides all areas.
+    /// The weight of power is negative, NaN, or so large that areas would be lost to rounding.
     #[error("power cannot weigh {0} times as much as area: give a number from 0 to 1e12")]
     Weight(f64),
-    /// Surfaces cannot be merged by that threshold.
+    /// The merge threshold is negative or NaN.
     #[error("normals cannot differ by less than {0}: merge surfaces by a threshold from 0 on")]
     Threshold(f64),
-    /// Triangles cannot be divided into elements of that size.
+    /// The maximum element area is not positive.
     #[error("elements cannot have {0} m2: give the largest an area above 0, infinite for a triangle each")]
     LargestElement(f32),
-    /// Triangles would be divided into more elements than can be of use.
-    #[error("elements of {area} m2 at most would be more than {most}: ask for larger ones")]
+    /// Triangles would be divided into too many elements.
+    #[error("elements of {area} m2 at most would be more than {max}: ask for larger ones")]
     TooManyElements {
-        /// The largest area that was asked for, in square metres.
+        /// Requested maximum area, in square meters.
         area: f32,
-        /// How many elements there may be.
-        most: u32,
+        /// Maximum number of elements.
+        max: u32,
     },
-    /// Borders cannot be divided like that.
-    #[error("masks of {resolution} x {resolution} cells cannot be made: ask for 1 to {most} along an edge")]
+    /// The mask resolution is out of range.
+    #[error("masks of {resolution} x {resolution} cells cannot be made: ask for 1 to {max} along an edge")]
     Mask {
-        /// How many were asked for along an edge.
+        /// Requested resolution along an edge.
         resolution: u32,
-        /// How many there may be.
-        most: u32,
+        /// Maximum resolution.
+        max: u32,
     },
-    /// Two planes would have the same coordinate.
+    /// A cell is too thin: two planes would have the same coordinate.
     #[error("a cell at {at:?} m is too thin to be cut along {axis}: ask for fewer cells")]
     TooThin {
-        /// The cell's corner with the smallest coordinates.
+        /// Minimum corner of the cell, in meters.
         at: [f32; 3],
-        /// Across which planes.
+        /// Axis on which the cell is too thin.
         axis: char,
     },
 }

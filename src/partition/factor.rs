@@ -1,35 +1,37 @@
-//! What cells are to share out evenly.
+//! Load factors: quantities that a partition balances.
 
 use serde::{Deserialize, Serialize};
 
 use super::{PartitionError, Polygons};
 
-/// Beside this weight of power, areas vanish in sums.
-const MOST_WEIGHT: f64 = 1e12;
+/// Upper limit of the weight of power. Beyond this weight, areas are lost to rounding.
+const MAX_WEIGHT: f64 = 1e12;
 
-/// What the load of a polygon is.
+/// Load of a polygon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum Factor {
-    /// Its area: about its share of the elements, and of the rays once light is everywhere.
+    /// Area of the polygon. Approximates its share of elements, and of rays once light has spread.
     #[default]
     Area,
-    /// The power that it emits: its share of the rays at first.
+    /// Emitted power of the polygon, which is its share of the first rays.
     Power,
-    /// So many times its share of the power, and its share of the area (equation 4.11 of the thesis, which has 0 to 15).
+    /// Weighted share of the power plus share of the area (equation 4.11 of the thesis, which uses weights from 0 to
+    /// 15).
     Both(f64),
 }
 
 impl Factor {
-    /// The load of each polygon; the sum is 1, or 1 more than the weight of power.
+    /// Returns the load of each polygon. Loads sum to 1, plus the weight for [`Factor::Both`].
     ///
     /// # Errors
-    /// When power is to be shared out and there is none, or its weight is no weight.
+    /// Returns an error if the load depends on power and there is none, or if the weight is invalid.
     pub fn loads(self, polygons: &Polygons) -> Result<Vec<f64>, PartitionError> {
         let (of_power, of_area) = match self {
             Self::Area => (0.0, 1.0),
             Self::Power => (1.0, 0.0),
-            Self::Both(weight) if (0.0..=MOST_WEIGHT).contains(&weight) => (weight, 1.0),
+            Self::Both(weight) if (0.0..=MAX_WEIGHT).contains(&weight) => (weight, 1.0),
             Self::Both(weight) => return Err(PartitionError::Weight(weight)),
         };
         let areas: Vec<f64> = (0..polygons.len()).map(|polygon| polygons.area(polygon)).collect();

@@ -1,6 +1,6 @@
-//! Eight boxes of one size; those with more than the mean load become eight in turn (section 5.4.1 of the thesis).
+//! Hybrid partition: an octree whose cells above the mean load are split again (thesis section 5.4.1).
 
-use super::pieces::{MOST_PIECES, Pieces};
+use super::pieces::{MAX_PIECES, Pieces};
 use super::tree::{Tree, is_inside};
 use super::{PartitionError, PartitionSettings, Polygons};
 use crate::geometry::Aabb;
@@ -13,14 +13,14 @@ pub(super) fn cut(bounds: Aabb, polygons: &Polygons, settings: &PartitionSetting
     if growth.count == 1 {
         return Err(PartitionError::too_thin(bounds, 0));
     }
-    growth.cut_above_the_mean(settings.count, MOST_PIECES)?;
+    growth.cut_above_the_mean(settings.count, MAX_PIECES)?;
     Ok(growth.tree(0))
 }
 
-/// Cells that have been cut or may still be.
+/// Octree under construction.
 struct Growth {
     cells: Vec<GrowingCell>,
-    /// How many are not cut, and the pieces in those.
+    /// Number of leaf cells, and of pieces in them.
     count: usize,
     pieces: usize,
 }
@@ -32,7 +32,7 @@ struct GrowingCell {
     eighths: Option<Eighths>,
 }
 
-/// How a cell was cut.
+/// Subdivision of a cell: up to three nested halvings.
 enum Eighths {
     Cell(usize),
     Cut { axis: usize, position: f32, halves: Box<[Eighths; 2]> },
@@ -45,9 +45,8 @@ impl Growth {
         self.cells.len() - 1
     }
 
-    /// In rounds, cuts all cells with more than the mean load, the fullest first, while there is room for what they
-    /// become.
-    fn cut_above_the_mean(&mut self, most: u32, most_pieces: usize) -> Result<(), PartitionError> {
+    /// Splits all cells above the mean load, fullest first, and repeats until none is left or the limit is reached.
+    fn cut_above_the_mean(&mut self, max: u32, max_pieces: usize) -> Result<(), PartitionError> {
         loop {
             let mut cells: Vec<usize> = (0..self.cells.len()).filter(|&cell| self.is_whole(cell)).collect();
             let mean = cells.iter().map(|&cell| self.cells[cell].load).sum::<f64>() / cells.len() as f64;
@@ -55,11 +54,11 @@ impl Growth {
             cells.sort_by(|&a, &b| self.cells[b].load.total_cmp(&self.cells[a].load));
             let before = self.count;
             for cell in cells {
-                if self.count + 7 <= most as usize {
+                if self.count + 7 <= max as usize {
                     self.cut_in_eight(cell);
                 }
-                if self.pieces > most_pieces {
-                    return Err(PartitionError::TooManyPieces { count: most, most: most_pieces });
+                if self.pieces > max_pieces {
+                    return Err(PartitionError::TooManyPieces { count: max, max: max_pieces });
                 }
             }
             if self.count == before {
@@ -72,11 +71,11 @@ impl Growth {
         self.cells[cell].eighths.is_none()
     }
 
-    /// Cuts a cell through its middle along all axes along which it is not too thin.
+    /// Splits a cell at its center along every axis on which the cell is not too thin.
     fn cut_in_eight(&mut self, cell: usize) {
         let pieces = core::mem::take(&mut self.cells[cell].pieces);
         let bounds = self.cells[cell].bounds;
-        if (0..3).all(|axis| !is_inside(bounds, axis, bounds.centre()[axis])) {
+        if (0..3).all(|axis| !is_inside(bounds, axis, bounds.center()[axis])) {
             self.cells[cell].pieces = pieces;
             return;
         }
@@ -85,13 +84,13 @@ impl Growth {
         self.cells[cell].eighths = Some(self.halve(bounds, pieces, 3));
     }
 
-    /// Halves a cell along the axes below one.
+    /// Halves a cell along all axes below `axes`.
     fn halve(&mut self, bounds: Aabb, pieces: Pieces, axes: usize) -> Eighths {
         let Some(axis) = axes.checked_sub(1) else {
             self.count += 1;
             return Eighths::Cell(self.add(bounds, pieces));
         };
-        let position = bounds.centre()[axis];
+        let position = bounds.center()[axis];
         if !is_inside(bounds, axis, position) {
             return self.halve(bounds, pieces, axis);
         }
@@ -127,15 +126,15 @@ mod tests {
         for _ in 0..10 {
             polygons.push(&[Vec3::ZERO, Vec3::X, Vec3::Y], 0.0);
         }
-        let grown = |most: usize| {
+        let grown = |max: usize| {
             let mut growth = Growth { cells: Vec::new(), count: 1, pieces: 0 };
             growth.add(polygons.bounds(), Pieces::whole(&polygons, &[1.0; 10]));
             growth.cut_in_eight(0);
-            growth.cut_above_the_mean(64, most).map(|()| growth.pieces)
+            growth.cut_above_the_mean(64, max).map(|()| growth.pieces)
         };
         let pieces = grown(usize::MAX).unwrap();
         assert!(pieces > 100, "{pieces}");
         assert_eq!(grown(pieces), Ok(pieces));
-        assert_eq!(grown(100), Err(PartitionError::TooManyPieces { count: 64, most: 100 }));
+        assert_eq!(grown(100), Err(PartitionError::TooManyPieces { count: 64, max: 100 }));
     }
 }

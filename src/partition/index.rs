@@ -1,9 +1,9 @@
-//! Names of the cells of a balanced partition, and of the cells that they were cut from.
+//! Binary indices of cells of a balanced partition, and of their ancestors.
 
 use std::fmt;
 
-/// Which cuts led to a cell, one binary digit each: 0 for the half with the smaller coordinates. What is left when digits
-/// are dropped from the right names the larger cells that it is part of.
+/// Path of cuts that led to a cell, one binary digit per cut. A 0 stands for the half with the smaller coordinates.
+/// Dropping digits from the right gives the cell's ancestors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BinaryIndex {
     digits: u32,
@@ -11,28 +11,28 @@ pub struct BinaryIndex {
 }
 
 impl BinaryIndex {
-    /// The first `length` cuts by the binary digits of a number.
+    /// Creates an index of `length` cuts from the binary digits of a number.
     pub(super) fn new(digits: u32, length: u32) -> Self {
         Self { digits, length }
     }
 
-    /// How many cuts led to the cell.
+    /// Returns the number of cuts.
     pub fn len(self) -> u32 {
         self.length
     }
 
-    /// True for the whole, which no cut led to.
+    /// Returns true for the whole scene, with no cuts.
     pub fn is_empty(self) -> bool {
         self.length == 0
     }
 
-    /// The cell that this one is half of.
+    /// Returns the cell that this cell is a half of, or `None` for the whole scene.
     pub fn parent(self) -> Option<Self> {
         (self.length > 0).then(|| Self { digits: self.digits >> 1, length: self.length - 1 })
     }
 
-    /// The other half, with which this one shares a whole face, since one cut made both. With others it may too, by
-    /// chance or where cuts follow each other along one axis.
+    /// Returns the other half of the parent, or `None` for the whole scene. Siblings always share a whole face. Other
+    /// cells may share one too, by chance or after consecutive cuts along one axis.
     pub fn sibling(self) -> Option<Self> {
         (self.length > 0).then_some(Self { digits: self.digits ^ 1, length: self.length })
     }

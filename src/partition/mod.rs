@@ -1,16 +1,18 @@
-//! Cutting a scene into subscenes: convex cells that share no space and fill the scene's box (Sanjurjo 2011).
+//! Partitioning of a scene into subscenes: convex cells that do not overlap and fill the scene's bounding box (Sanjurjo
+//! 2011).
 //!
-//! A ray that meets something in a convex cell has met the first thing on its way; one that meets nothing goes on in the
-//! one cell behind the [`Border`] that it leaves through. So cells can be worked on apart, by processes that hold only
-//! their own part of the scene and hand each other rays or light.
+//! The first hit of a ray within a convex cell is the first hit on the ray so far. A ray without a hit continues in the
+//! one cell behind the [`Border`] through which the ray leaves. Cells can therefore be processed separately, by
+//! processes that hold only their part of the scene and exchange rays or light.
 //!
-//! Start from [`Polygons`] (of a scene or of your own) and [`Partition::new`]: equal boxes, boxes with equal loads, or
-//! eighths where the load is high, as [`PartitionSettings`] say. [`Partition::distribute`] then cuts the polygons to the
-//! cells, [`Partition::walk`] follows a ray from cell to cell, and [`imbalance`] says how unequal loads are. [`masks`]
-//! carry what polygons of one cell see of others from cell to cell.
-//!
-//! [`Simplified`] merges polygons that lie in one plane into larger ones, and a [`CellTracer`] finds what rays meet with
-//! nothing but cells and such surfaces to help it.
+//! Start with [`Polygons`] (of a scene or your own) and [`Partition::new`]. [`PartitionSettings`] select equal boxes,
+//! boxes of equal load, or an octree refined where the load is high.
+//! - [`Partition::distribute`] clips the polygons to the cells.
+//! - [`Partition::traverse`] follows a ray from cell to cell.
+//! - [`imbalance`] measures how evenly load is spread.
+//! - [`masks`] transfers visibility between cells.
+//! - [`Simplified`] merges coplanar polygons into larger ones.
+//! - [`CellTracer`] traces rays with no other acceleration structure than cells and merged surfaces.
 //!
 //! ```text
 //! Scene --> Polygons --> Partition (cells, borders) --> Subscenes
@@ -18,7 +20,7 @@
 //!              +--> Factor --> loads
 //! ```
 //!
-//! This room sees `geometry` and `scene`.
+//! The module depends only on `geometry` and `scene`.
 
 mod balanced;
 mod border;
@@ -35,9 +37,9 @@ mod settings;
 mod simplify;
 mod tracer;
 mod traffic;
+mod traversal;
 mod tree;
 mod uniform;
-mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -56,44 +58,44 @@ pub use simplify::Simplified;
 pub(crate) use tracer::FinePart;
 pub use tracer::{CellHit, CellTracer, CellWork, Fineness};
 pub use traffic::{Traffic, light_rays};
+pub use traversal::{CellStep, CellTraversal};
 pub use uniform::divisions;
-pub use walk::{Step, Walk};
 
 use border::Borders;
-use distribute::Reach;
-use pieces::{MOST_PIECES, Pieces};
+use distribute::PolygonRegion;
+use pieces::{MAX_PIECES, Pieces};
 use tree::{Node, Tree};
 
 define_id! {
-    /// Which cell of a partition.
+    /// Index of a cell in a partition.
     CellId
 }
 define_id! {
-    /// Which border between two cells of a partition.
+    /// Index of a border between two cells of a partition.
     BorderId
 }
 
-/// Cells that fill the smallest box around some polygons and share nothing but their faces.
+/// Partition of a bounding box into cells that share nothing but faces.
 #[derive(Clone, Debug)]
 pub struct Partition {
     kind: PartitionKind,
     cells: Vec<Aabb>,
-    /// The planes that cut the box, root first.
+    /// Splitting planes of the box, root first.
     nodes: Vec<Node>,
     borders: Borders,
     bounds: Aabb,
 }
 
 impl Partition {
-    /// More cells than this are refused.
-    pub const MOST_CELLS: u32 = 1 << 16;
+    /// Maximum number of cells.
+    pub const MAX_CELLS: u32 = 1 << 16;
 
-    /// Cuts the smallest box around some polygons into cells.
+    /// Partitions the bounding box of the polygons into cells.
     ///
-    /// An axis along which they have no extent, as a lone floor has none upwards, is not cut.
+    /// Axes on which the polygons have no extent are not cut, such as the vertical axis of a single floor.
     ///
     /// # Errors
-    /// When there is nothing to cut, or not into so many cells of that kind.
+    /// Returns an error if there is nothing to cut, or if the settings do not fit the scene.
     pub fn new(polygons: &Polygons, settings: &PartitionSettings) -> Result<Self, PartitionError> {
         let bounds = polygons.bounds();
         if bounds.is_empty() {
@@ -107,24 +109,24 @@ impl Partition {
         };
         let partition = Self::assemble(settings.kind, bounds, &tree);
         if settings.kind == PartitionKind::Uniform {
-            // The others have looked at the pieces of polygons on the way.
-            partition.check_pieces(polygons, &tree, MOST_PIECES)?;
+            // The other kinds have already checked the number of pieces.
+            partition.check_pieces(polygons, &tree, MAX_PIECES)?;
         }
         Ok(partition)
     }
 
-    /// Refuses cells that hold too many pieces of polygons together. They are counted only where so many cells are near
-    /// polygons, which is quickly told.
-    fn check_pieces(&self, polygons: &Polygons, tree: &Tree, most: usize) -> Result<(), PartitionError> {
-        let mut met = 0;
+    /// Refuses cells that hold too many pieces of polygons together. A cheap count of nearby cells comes first; pieces
+    /// are counted only if that is too high.
+    fn check_pieces(&self, polygons: &Polygons, tree: &Tree, max: usize) -> Result<(), PartitionError> {
+        let mut count = 0;
         let meets_too_many = |polygon: usize| {
-            self.visit(&Reach::of(polygons, polygon), &mut |_| met += 1);
-            met > most
+            self.visit(&PolygonRegion::of(polygons, polygon), &mut |_| count += 1);
+            count > max
         };
-        let is_suspect = (0..polygons.len()).any(meets_too_many);
+        let may_exceed = (0..polygons.len()).any(meets_too_many);
         let pieces = || Pieces::whole(polygons, &vec![0.0; polygons.len()]);
-        if is_suspect && pieces().count_in(tree, most) > most {
-            return Err(PartitionError::TooManyPieces { count: self.cells.len() as u32, most });
+        if may_exceed && pieces().count_in(tree, max) > max {
+            return Err(PartitionError::TooManyPieces { count: self.cells.len() as u32, max });
         }
         Ok(())
     }
@@ -135,56 +137,56 @@ impl Partition {
         Self { kind, cells, nodes, borders, bounds }
     }
 
-    /// How the cells were made.
+    /// Returns the kind of the partition.
     pub fn kind(&self) -> PartitionKind {
         self.kind
     }
 
-    /// The box that all cells together fill.
+    /// Returns the box that all cells together fill.
     pub fn bounds(&self) -> Aabb {
         self.bounds
     }
 
-    /// All cells, by their ids. Neighbours share coordinates to the last bit.
+    /// Returns all cells, indexed by id. Adjacent cells have bitwise equal coordinates.
     pub fn cells(&self) -> &[Aabb] {
         &self.cells
     }
 
-    /// The ids of all cells, in order.
+    /// Iterates over the ids of all cells, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = CellId> + use<> {
         (0..self.cells.len()).map(CellId::from_index)
     }
 
-    /// The box of a cell.
+    /// Returns the box of a cell.
     pub fn cell(&self, id: CellId) -> Aabb {
         self.cells[id.index()]
     }
 
-    /// Which cuts led to a cell; known for balanced partitions only.
+    /// Returns the path of cuts that led to a cell, or `None` if the partition is not balanced.
     pub fn index_of(&self, id: CellId) -> Option<BinaryIndex> {
         let depth = self.cells.len().ilog2();
         (self.kind == PartitionKind::Balanced).then(|| BinaryIndex::new(id.0, depth))
     }
 
-    /// All borders, by their ids.
+    /// Returns all borders, indexed by id.
     pub fn borders(&self) -> &[Border] {
         self.borders.all()
     }
 
-    /// The borders that a face of a cell is made of: none at the edge of the scene, several where smaller cells adjoin.
+    /// Returns the borders on a face of a cell: none at the edge of the scene, several where smaller cells adjoin.
     pub fn borders_of(&self, id: CellId, face: Face) -> &[BorderId] {
         self.borders.of(id, face)
     }
 
-    /// The cells behind a cell's borders, each once, in order.
-    pub fn neighbours(&self, id: CellId) -> Vec<CellId> {
-        let mut neighbours: Vec<CellId> = Face::ALL
+    /// Returns the cells adjacent to a cell, each once, in ascending order.
+    pub fn neighbors(&self, id: CellId) -> Vec<CellId> {
+        let mut neighbors: Vec<CellId> = Face::ALL
             .iter()
             .flat_map(|&face| self.borders_of(id, face))
             .map(|&border| self.borders()[border.index()].beyond(id))
             .collect();
-        neighbours.sort_unstable();
-        neighbours.dedup();
-        neighbours
+        neighbors.sort_unstable();
+        neighbors.dedup();
+        neighbors
     }
 }

@@ -1,4 +1,4 @@
-//! Pieces of polygons and their loads, while a cell is being cut.
+//! Pieces of polygons with their loads, while a cell is being cut.
 
 use glam::DVec3;
 
@@ -6,10 +6,10 @@ use super::Polygons;
 use super::tree::Tree;
 use crate::geometry::clip::{Corner, split, vector_area};
 
-/// Pieces of polygons in all cells together, at most: some two gigabytes of them.
-pub(super) const MOST_PIECES: usize = 1 << 24;
+/// Maximum number of pieces in all cells together, about two gigabytes.
+pub(super) const MAX_PIECES: usize = 1 << 24;
 
-/// What of some polygons lies in a cell.
+/// Pieces of polygons inside a cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
     corners: Vec<Corner>,
@@ -18,10 +18,10 @@ pub(super) struct Pieces {
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The end of its corners.
+    /// End of the piece's corners.
     end: u32,
     load: f64,
-    /// Which way it faces, as long as its area.
+    /// Vector area, in square meters: the normal times the area.
     area: DVec3,
 }
 
@@ -34,20 +34,20 @@ pub(super) struct PieceRef<'a> {
 }
 
 impl PieceRef<'_> {
-    /// Smallest and largest coordinate on an axis.
+    /// Returns the minimum and maximum coordinate on an axis.
     pub fn extent(&self, axis: usize) -> (f64, f64) {
-        self.corners.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), corner| {
-            (least.min(corner.position[axis]), most.max(corner.position[axis]))
+        self.corners.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), corner| {
+            (min.min(corner.position[axis]), max.max(corner.position[axis]))
         })
     }
 
-    /// How much of its load lies below a plane. A piece in the plane lies on the side that it faces.
+    /// Returns the load below a plane. A piece in the plane belongs to the side that its front faces.
     pub fn load_below(&self, axis: usize, position: f64) -> f64 {
         match self.side_of(axis, position) {
             Side::Below => self.load,
             Side::Above => 0.0,
             Side::Both => {
-                // A fan of what lies below, added up as its corners come.
+                // Area of the part below, as a triangle fan accumulated corner by corner.
                 let (mut first, mut previous, mut area) = (None, None, DVec3::ZERO);
                 let add = |corner: Corner| match (first, previous) {
                     (None, _) => first = Some(corner.position),
@@ -64,13 +64,13 @@ impl PieceRef<'_> {
     }
 
     fn side_of(&self, axis: usize, position: f64) -> Side {
-        let (least, most) = self.extent(axis);
-        if least == position && most == position {
+        let (min, max) = self.extent(axis);
+        if min == position && max == position {
             return if self.area[axis] > 0.0 { Side::Above } else { Side::Below };
         }
-        if most <= position {
+        if max <= position {
             Side::Below
-        } else if least >= position {
+        } else if min >= position {
             Side::Above
         } else {
             Side::Both
@@ -85,7 +85,7 @@ enum Side {
 }
 
 impl Pieces {
-    /// Whole polygons with the given loads; those without area are left out.
+    /// Creates pieces of whole polygons with the given loads. Polygons without area are left out.
     pub fn whole(polygons: &Polygons, loads: &[f64]) -> Self {
         let mut pieces = Self::default();
         for (polygon, &load) in loads.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Pieces {
         pieces
     }
 
-    /// Makes a piece of the corners that were added last, unless it has no area.
+    /// Makes a piece of the corners added last, unless they enclose no area.
     fn finish(&mut self, load: f64) {
         let first = self.pieces.last().map_or(0, |before| before.end) as usize;
         let area = vector_area(&self.corners[first..]);
@@ -124,19 +124,19 @@ impl Pieces {
         self.pieces.len()
     }
 
-    /// The load of all of them.
+    /// Returns the total load.
     pub fn load(&self) -> f64 {
         self.pieces.iter().map(|piece| piece.load).sum()
     }
 
-    /// Smallest and largest coordinates of the box around them.
+    /// Returns the minimum and maximum corner of the bounding box.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         self.corners.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(min, max), corner| {
             (min.min(corner.position), max.max(corner.position))
         })
     }
 
-    /// The parts below and above a plane. What lies in the plane goes to the side that it faces.
+    /// Splits the pieces at a plane. A piece in the plane goes to the side that its front faces.
     pub fn split(&self, axis: usize, position: f32) -> [Self; 2] {
         let position = f64::from(position);
         let (mut below, mut above) = (Self::default(), Self::default());
@@ -156,13 +156,13 @@ impl Pieces {
         [below, above]
     }
 
-    /// How many there are in all cells of a tree together; no more than `most` and a few are counted.
-    pub fn count_in(&self, tree: &Tree, most: usize) -> usize {
+    /// Counts the pieces in all cells of a tree. Counting stops soon after `max` is exceeded.
+    pub fn count_in(&self, tree: &Tree, max: usize) -> usize {
         match tree {
-            Tree::Cut { axis, position, halves } if self.len() <= most => {
+            Tree::Cut { axis, position, halves } if self.len() <= max => {
                 let [below, above] = self.split(*axis, *position);
-                let first = below.count_in(&halves[0], most);
-                first + if first > most { 0 } else { above.count_in(&halves[1], most - first) }
+                let first = below.count_in(&halves[0], max);
+                first + if first > max { 0 } else { above.count_in(&halves[1], max - first) }
             }
             _ => self.len(),
         }

@@ -1,48 +1,51 @@
-//! What kind of partition is wanted.
+//! Settings of a partition.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Factor, Partition, PartitionError};
 
-/// How cells are made.
+/// Method of partitioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum PartitionKind {
-    /// Boxes of one size in rows, for any count: few neighbours, whatever the load.
+    /// Grid of equal boxes, for any count. Cells have few neighbors but uneven loads.
     Uniform,
-    /// Boxes that are halved so that both halves have the same load, for counts that are powers of two: more neighbours.
+    /// Recursive bisection into halves of equal load, for powers of two. Cells have more neighbors.
     #[default]
     Balanced,
-    /// Eight boxes of one size; those with more than the mean load become eight in turn: between the two.
+    /// Octree: eight equal boxes, and boxes above the mean load are split again. A compromise between the others.
     Hybrid,
 }
 
-/// Along which axis a balanced partition halves a cell.
+/// Choice of the axis on which a balanced partition halves a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum AxisChoice {
-    /// Where a plane through the middle divides the load best (section 3.1 of the thesis).
+    /// Axis on which a plane through the middle divides the load best (thesis section 3.1).
     Middle,
-    /// Where the plane that divides the load best leaves the most equal volumes, so that few rays cross it (section
-    /// 4.2.1 there).
+    /// Axis on which the best-balanced plane leaves the most equal volumes, so that few rays cross the plane (thesis
+    /// section 4.2.1).
     #[default]
     Volume,
 }
 
-/// How a scene is to be cut into cells.
+/// Settings of [`Partition::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default, deny_unknown_fields)]
 pub struct PartitionSettings {
-    /// How cells are made.
+    /// Method of partitioning. Default balanced.
     pub kind: PartitionKind,
-    /// How many: a power of two for balanced partitions, at most so many for hybrid ones.
+    /// Number of cells. A power of two for balanced partitions, an upper limit for hybrid ones. Default 8.
     pub count: u32,
-    /// What is shared out evenly. Uniform partitions do not look at it.
+    /// Load to balance. Uniform partitions ignore this setting. Default area.
     pub factor: Factor,
-    /// Along which axis balanced partitions cut.
+    /// Axis choice of balanced partitions. Default by volume.
     pub axis: AxisChoice,
-    /// How unequal the halves of a cut may be, as [`imbalance_of_two`](super::imbalance_of_two) says it: less makes
-    /// loads more equal and the search longer.
+    /// Accepted imbalance of the halves of a cut, as [`imbalance_of_two`](super::imbalance_of_two) measures it. Lower
+    /// values balance loads better but search longer. Default 1e-3.
     pub tolerance: f64,
 }
 
@@ -59,17 +62,17 @@ impl Default for PartitionSettings {
 }
 
 impl PartitionSettings {
-    /// Finds settings that no scene can be cut with.
+    /// Checks for settings that fit no scene.
     ///
     /// # Errors
-    /// Names what is wrong, and what may be asked for.
+    /// Returns an error that names the invalid setting and the valid values.
     pub fn check(&self) -> Result<(), PartitionError> {
         let count = self.count;
         if count == 0 {
             return Err(PartitionError::NoCells);
         }
-        if count > Partition::MOST_CELLS {
-            return Err(PartitionError::TooMany { count, most: Partition::MOST_CELLS });
+        if count > Partition::MAX_CELLS {
+            return Err(PartitionError::TooMany { count, max: Partition::MAX_CELLS });
         }
         match self.kind {
             PartitionKind::Balanced if !count.is_power_of_two() => {

@@ -1,4 +1,4 @@
-//! How rays of light spread over cells.
+//! Distribution of light rays over cells.
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -7,13 +7,14 @@ use super::Partition;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Hit, Ray, RayQuery};
-use crate::scene::{EmissionSampler, LightSampler, Scene, luminance};
+use crate::lights::{EmissionSampler, LightSampler};
+use crate::scene::{Scene, luminance};
 
-/// A path of light ends after so many reflections.
-const MOST_BOUNCES: u32 = 16;
+/// Maximum number of reflections of a light path.
+const MAX_BOUNCES: u32 = 16;
 
-/// The rays of some paths of light: from all that shines, in proportion to its power, to matt reflection after matt
-/// reflection until surfaces absorb them. Each ends where it meets a surface.
+/// Traces light paths and returns their ray segments. Paths start at emitters in proportion to power, and reflect
+/// diffusely until absorbed. Each segment ends at its hit.
 pub fn light_rays(scene: &Scene, query: &dyn RayQuery, paths: u32, seed: u32) -> Vec<Ray> {
     let lights = LightSampler::new(scene);
     let emission = EmissionSampler::new(&lights);
@@ -25,7 +26,7 @@ fn follow(scene: &Scene, query: &dyn RayQuery, emission: &EmissionSampler, path:
     let ([choice, ..], emitted) = (dimensions(0), dimensions(1));
     let mut next = emission.sample(choice, emitted).map(|emission| emission.ray);
     let mut rays = Vec::new();
-    while let Some(ray) = next.take().filter(|_| rays.len() < MOST_BOUNCES as usize) {
+    while let Some(ray) = next.take().filter(|_| rays.len() < MAX_BOUNCES as usize) {
         let hit = query.closest(&ray);
         rays.push(Ray { t_max: hit.map_or(f32::INFINITY, |hit| hit.t), ..ray });
         next = hit.and_then(|hit| reflect(scene, &ray, &hit, dimensions(1 + rays.len() as u32)));
@@ -33,11 +34,11 @@ fn follow(scene: &Scene, query: &dyn RayQuery, emission: &EmissionSampler, path:
     rays
 }
 
-/// The reflected ray, if the surface reflects it.
-fn reflect(scene: &Scene, ray: &Ray, hit: &Hit, [chance, u, v, _]: [f32; 4]) -> Option<Ray> {
+/// Returns the reflected ray, or `None` if the surface absorbs the light.
+fn reflect(scene: &Scene, ray: &Ray, hit: &Hit, [choice, u, v, _]: [f32; 4]) -> Option<Ray> {
     let material = scene.material_of(hit.surface);
-    let colour = material.base_color_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric);
-    if scene.absorbs(hit) || chance >= luminance(colour.truncate()) {
+    let color = material.base_color_at(scene, scene.mesh_of(hit.surface), hit.triangle, hit.barycentric);
+    if scene.absorbs(hit) || choice >= luminance(color.truncate()) {
         return None;
     }
     let front = scene.geometric_normal(hit.surface, hit.triangle);
@@ -47,19 +48,19 @@ fn reflect(scene: &Scene, ray: &Ray, hit: &Hit, [chance, u, v, _]: [f32; 4]) -> 
     Some(Ray::new(lifted, cosine_hemisphere(normal, Vec2::new(u, v))))
 }
 
-/// What rays do to cells.
+/// Ray counts of the cells of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many rays there were.
+    /// Number of rays.
     pub rays: u64,
-    /// For each cell how many rays began in it or came into it: what it has to trace.
+    /// Number of rays traced in each cell, whether they start there or enter.
     pub traced: Vec<u64>,
-    /// How often a ray went through a border: what cells have to tell each other.
+    /// Number of border crossings, a measure of communication between cells.
     pub crossings: u64,
 }
 
 impl Traffic {
-    /// Follows rays through the cells of a partition to where each ends.
+    /// Counts rays along their way through the cells of a partition.
     pub fn of(partition: &Partition, rays: &[Ray]) -> Self {
         let none = || Self { traced: vec![0; partition.cells().len()], ..Self::default() };
         rays.par_iter().fold(none, |traffic, ray| traffic.with(partition, ray)).reduce(none, Self::sum)
@@ -67,7 +68,7 @@ impl Traffic {
 
     fn with(mut self, partition: &Partition, ray: &Ray) -> Self {
         self.rays += 1;
-        for step in partition.walk(ray) {
+        for step in partition.traverse(ray) {
             self.traced[step.cell.index()] += 1;
             self.crossings += u64::from(step.border.is_some());
         }

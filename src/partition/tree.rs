@@ -1,9 +1,9 @@
-//! The planes that cut a box into cells.
+//! Tree of splitting planes that cuts a box into cells.
 
 use super::CellId;
 use crate::geometry::Aabb;
 
-/// How a box is cut: as a tree, while it grows.
+/// Tree of cuts, under construction.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
     Cell,
@@ -11,12 +11,12 @@ pub(super) enum Tree {
 }
 
 impl Tree {
-    /// A plane, and what lies below and above it.
+    /// Creates a cut, with the subtrees below and above the plane.
     pub fn cut(axis: usize, position: f32, halves: [Self; 2]) -> Self {
         Self::Cut { axis, position, halves: Box::new(halves) }
     }
 
-    /// The nodes, root first, and the cells that a box is cut into, lower ones before upper ones at each plane.
+    /// Returns the nodes, root first, and the cells of a box. Cells below a plane come before cells above.
     pub fn flatten(&self, bounds: Aabb) -> (Vec<Node>, Vec<Aabb>) {
         let (mut nodes, mut cells) = (Vec::new(), Vec::new());
         self.add_to(bounds, &mut nodes, &mut cells);
@@ -40,14 +40,14 @@ impl Tree {
     }
 }
 
-/// One node of a finished tree.
+/// Node of a finished tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     Cell(CellId),
     Cut { axis: usize, position: f32, below: u32, above: u32 },
 }
 
-/// True when a plane leaves a part of a box on both of its sides.
+/// Returns true if a plane lies strictly inside a box.
 pub(super) fn is_inside(cell: Aabb, axis: usize, position: f32) -> bool {
     cell.min[axis] < position && position < cell.max[axis]
 }

@@ -1,4 +1,4 @@
-//! Boxes of one size in rows (section 2.2.1 of the thesis).
+//! Uniform partition: a grid of equal boxes (thesis section 2.2.1).
 
 use core::ops::Range;
 
@@ -6,13 +6,13 @@ use super::PartitionError;
 use super::tree::{Tree, is_inside};
 use crate::geometry::Aabb;
 
-/// Into how many parts each axis is cut for a number of cells: its prime factors, largest first, each go to the axis
-/// that has fewest parts, x before y before z.
+/// Returns the number of parts on each axis for a number of cells. Assigns each prime factor, largest first, to the
+/// axis with the fewest parts. Ties go to x before y before z.
 pub fn divisions(count: u32) -> [u32; 3] {
     divisions_along(count, [true; 3])
 }
 
-/// The same where some axes cannot be cut.
+/// Returns the number of parts on each axis, with some axes left uncut.
 fn divisions_along(count: u32, can_be_cut: [bool; 3]) -> [u32; 3] {
     let mut divisions = [1; 3];
     for factor in prime_factors(count).into_iter().rev() {
@@ -24,7 +24,7 @@ fn divisions_along(count: u32, can_be_cut: [bool; 3]) -> [u32; 3] {
     divisions
 }
 
-/// Prime factors, smallest first.
+/// Returns the prime factors in ascending order.
 fn prime_factors(mut number: u32) -> Vec<u32> {
     let mut factors = Vec::new();
     let mut candidate = 2;
@@ -47,14 +47,14 @@ pub(super) fn cut(bounds: Aabb, count: u32) -> Result<Tree, PartitionError> {
     Rows { bounds, parts: rows.clone().map(|row| row.end) }.cut(bounds, rows)
 }
 
-/// A box in equal parts.
+/// Box divided into equal parts.
 struct Rows {
     bounds: Aabb,
     parts: [u32; 3],
 }
 
 impl Rows {
-    /// Cuts the cells of some ranges apart, so that x changes fastest from one cell to the next.
+    /// Cuts ranges of parts into cells, ordered so that x varies fastest.
     fn cut(&self, cell: Aabb, ranges: [Range<u32>; 3]) -> Result<Tree, PartitionError> {
         let Some(axis) = (0..3).rev().find(|&axis| ranges[axis].len() > 1) else { return Ok(Tree::Cell) };
         let middle = ranges[axis].start + ranges[axis].len() as u32 / 2;

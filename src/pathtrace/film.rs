@@ -1,35 +1,37 @@
-//! What a camera has gathered: mean radiance, how noisy it is, and what surfaces were seen.
+//! Film: mean radiance of each pixel, its noise, and features of the visible surfaces.
 
 use std::io::Cursor;
 
 use exr::prelude::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image, Layer, LayerAttributes, WritableImage};
 use glam::{UVec2, Vec3};
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder};
 
-use super::Seen;
+use super::{Exposure, Seen, Tonemapping, to_srgb8};
 use crate::scene::luminance;
 
-/// A picture of means.
+/// Picture of per-pixel means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Film {
     size: UVec2,
-    /// Rows from the top.
+    /// Pixels in rows from the top.
     pixels: Vec<Pixel>,
 }
 
-/// What the samples of one pixel say.
+/// Statistics of the samples of one pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pixel {
-    /// How many there are.
+    /// Number of samples.
     pub samples: u32,
-    /// Mean radiance in cd/m2.
+    /// Mean radiance, in cd/m2.
     pub radiance: Vec3,
-    /// Sum of the squared differences from the mean.
+    /// Sum of squared differences from the mean.
     pub(crate) squares: Vec3,
-    /// Mean share of light that the surfaces reflect; zero for the sky.
+    /// Mean albedo of the visible surfaces; zero for the sky.
     pub albedo: Vec3,
-    /// Mean of the surfaces' normals.
+    /// Mean normal of the visible surfaces, in world space.
     pub normal: Vec3,
-    /// Distance in metres to the nearest surface; infinite where only the sky was seen.
+    /// Distance to the nearest visible surface, in meters; infinite if only the sky is visible.
     pub depth: f32,
 }
 
@@ -41,7 +43,7 @@ impl Default for Pixel {
 }
 
 impl Pixel {
-    /// Takes one more sample into the means (Welford's way, which keeps small variances of large values).
+    /// Adds one sample to the means, by Welford's method, which preserves small variances of large values.
     #[inline]
     pub(super) fn add(&mut self, seen: &Seen) {
         self.samples += 1;
@@ -55,49 +57,50 @@ impl Pixel {
         self.depth = seen.surface.map_or(self.depth, |it| self.depth.min(it.distance));
     }
 
-    /// The sum of two independent means. What is known of surfaces is this one's.
+    /// Returns the sum of two independent means. Surface features come from `self`.
     fn plus(&self, other: &Self) -> Self {
         let variance = self.variance() + other.variance();
         let count = self.samples as f32;
         Self { radiance: self.radiance + other.radiance, squares: variance * (count * (count - 1.0).max(1.0)), ..*self }
     }
 
-    /// Variance of the mean, if the samples were independent. They are stratified, so the true one is lower.
+    /// Returns the variance of the mean under the assumption of independent samples. Samples are stratified, so the
+    /// true variance is lower.
     pub fn variance(&self) -> Vec3 {
         let count = self.samples as f32;
         self.squares / (count * (count - 1.0).max(1.0))
     }
 }
 
-/// The picture could not be encoded.
+/// Error of encoding a picture.
 #[derive(Debug, thiserror::Error)]
-#[error("the picture cannot be encoded as OpenEXR: {0}")]
+#[error("the picture cannot be encoded: {0}")]
 pub struct FilmFault(String);
 
 impl Film {
-    /// A film that has seen nothing.
+    /// Creates an empty film. `size` holds columns and rows.
     pub fn new(size: UVec2) -> Self {
         Self { size, pixels: vec![Pixel::default(); size.x as usize * size.y as usize] }
     }
 
-    /// A film of pixels that were gathered elsewhere, rows from the top.
+    /// Creates a film from given pixels, in rows from the top.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_pixels(size: UVec2, pixels: Vec<Pixel>) -> Self {
         debug_assert_eq!(pixels.len(), size.x as usize * size.y as usize);
         Self { size, pixels }
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub fn size(&self) -> UVec2 {
         self.size
     }
 
-    /// All pixels, rows from the top.
+    /// Returns all pixels, in rows from the top.
     pub fn pixels(&self) -> &[Pixel] {
         &self.pixels
     }
 
-    /// Samples that each pixel has.
+    /// Returns the number of samples per pixel.
     pub fn samples(&self) -> u32 {
         self.pixels.first().map_or(0, |pixel| pixel.samples)
     }
@@ -106,20 +109,20 @@ impl Film {
         self.pixels.chunks_exact_mut(self.size.x as usize)
     }
 
-    /// Adds one sample of each pixel.
+    /// Adds one sample to each pixel.
     pub(super) fn add(&mut self, radiances: &[Vec3]) {
         for (pixel, &radiance) in self.pixels.iter_mut().zip(radiances) {
             pixel.add(&Seen { radiance, surface: None });
         }
     }
 
-    /// The sum of two independent pictures of one size.
+    /// Returns the sum of two independent pictures of equal size.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let pixels = self.pixels.iter().zip(&other.pixels).map(|(one, other)| one.plus(other)).collect();
         Self { size: self.size, pixels }
     }
 
-    /// Mean change of luminance since an earlier state of the pixels that have got any light, cd/m2.
+    /// Returns the mean change of luminance since an earlier state, in cd/m2, over the lit pixels.
     pub(super) fn mean_change(&self, before: &Self) -> f32 {
         let lit = self.pixels.iter().zip(&before.pixels).filter(|(now, _)| now.radiance != Vec3::ZERO);
         let (sum, count) = lit.fold((0.0f64, 0u32), |(sum, count), (now, then)| {
@@ -128,7 +131,7 @@ impl Film {
         (sum / f64::from(count.max(1))) as f32
     }
 
-    /// How many pixels have got something since an earlier state with one sample less.
+    /// Counts the pixels that received light since an earlier state with one sample less.
     pub(super) fn brighter_than(&self, before: &Self) -> u64 {
         let got = |(now, then): &(&Pixel, &Pixel)| {
             now.radiance.max_element() * now.samples as f32 > then.radiance.max_element() * then.samples as f32
@@ -136,8 +139,8 @@ impl Film {
         self.pixels.iter().zip(&before.pixels).filter(got).count() as u64
     }
 
-    /// Standard error of the pixels' luminance, root mean square over all of them, over the mean luminance: at most, since
-    /// stratified samples are better than they look.
+    /// Returns the relative error of the picture: the RMS standard error of pixel luminance divided by the mean
+    /// luminance. Stratification makes this an upper bound.
     pub fn relative_error(&self) -> f32 {
         let mean_of = |value: &dyn Fn(&Pixel) -> f32| {
             self.pixels.iter().map(|pixel| f64::from(value(pixel))).sum::<f64>() / self.pixels.len() as f64
@@ -147,11 +150,23 @@ impl Film {
         if mean > 0.0 { (mean_of(&of_luminance).sqrt() / mean) as f32 } else { 0.0 }
     }
 
-    /// The bytes of an OpenEXR file: `R`, `G`, `B` in cd/m2, their `variance`, the number of `samples`, and `albedo`,
-    /// `normal` and `depth` (`Z`) of what was seen. More channels may be added, with a value for each pixel.
+    /// Encodes the film as a PNG file, exposed and tone mapped.
     ///
     /// # Errors
-    /// When the encoder refuses the picture.
+    /// Returns an error if the encoder fails.
+    pub fn to_png(&self, exposure: Exposure, tonemapping: Tonemapping) -> Result<Vec<u8>, FilmFault> {
+        let factor = exposure.factor();
+        let encode = |pixel: &Pixel| to_srgb8(tonemapping.apply(pixel.radiance * factor));
+        let colors: Vec<u8> = self.pixels.iter().flat_map(encode).collect();
+        to_png(&colors, self.size)
+    }
+
+    /// Encodes the film as an OpenEXR file. Channels are `R`, `G`, `B` in cd/m2, their `variance`, the number of
+    /// `samples`, and the surfaces' `albedo`, `normal` and `depth` (`Z`). `more` adds channels with one value per
+    /// pixel.
+    ///
+    /// # Errors
+    /// Returns an error if the encoder fails.
     pub fn to_exr(&self, more: impl IntoIterator<Item = (&'static str, Vec<u32>)>) -> Result<Vec<u8>, FilmFault> {
         let channel = |name: &str, value: &dyn Fn(&Pixel) -> f32| {
             AnyChannel::new(name, FlatSamples::F32(self.pixels.iter().map(value).collect()))
@@ -187,18 +202,30 @@ impl Film {
     }
 }
 
+/// Encodes sRGB colors as a PNG file. `colors` has three bytes for each pixel, in rows from the top.
+///
+/// # Errors
+/// Returns an error if the encoder fails, for example because of another number of colors than pixels.
+pub(crate) fn to_png(colors: &[u8], size: UVec2) -> Result<Vec<u8>, FilmFault> {
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes)
+        .write_image(colors, size.x, size.y, ExtendedColorType::Rgb8)
+        .map_err(|fault| FilmFault(fault.to_string()))?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn grey(value: f32) -> Seen {
+    fn gray(value: f32) -> Seen {
         Seen { radiance: Vec3::splat(value), surface: None }
     }
 
     #[test]
     fn a_pixel_keeps_the_mean_and_the_variance_of_the_mean() {
         let mut pixel = Pixel::default();
-        [1.0, 2.0, 6.0, 7.0].into_iter().for_each(|value| pixel.add(&grey(value)));
+        [1.0, 2.0, 6.0, 7.0].into_iter().for_each(|value| pixel.add(&gray(value)));
         // The sample variance of 1, 2, 6 and 7 is 26 / 3.
         assert_eq!((pixel.samples, pixel.radiance), (4, Vec3::splat(4.0)));
         assert!((pixel.variance() - 26.0 / 3.0 / 4.0).abs().max_element() < 1e-5, "{}", pixel.variance());
@@ -208,9 +235,9 @@ mod tests {
     fn the_error_is_that_of_the_mean_over_the_mean() {
         let mut film = Film::new(UVec2::new(2, 1));
         for value in [1.0, 3.0] {
-            film.rows_mut().flatten().for_each(|pixel| pixel.add(&grey(value)));
+            film.rows_mut().flatten().for_each(|pixel| pixel.add(&gray(value)));
         }
-        // Sample variance 2, of the mean of two samples 1, over a mean of 2.
+        // Sample variance 2; variance of the mean of two samples 1; mean 2.
         assert!((film.relative_error() - 0.5).abs() < 1e-5, "{}", film.relative_error());
     }
 
@@ -220,7 +247,7 @@ mod tests {
         film.add(&[Vec3::ZERO, Vec3::ONE, Vec3::splat(3.0), Vec3::ZERO]);
         let before = film.clone();
         film.add(&[Vec3::ZERO, Vec3::splat(2.0), Vec3::ZERO, Vec3::ZERO]);
-        // Means go from 1 to 1.5 and from 3 to 1.5.
+        // Means change from 1 to 1.5 and from 3 to 1.5.
         assert!((film.mean_change(&before) - 1.0).abs() < 1e-6, "{}", film.mean_change(&before));
         assert_eq!(Film::new(UVec2::ONE).mean_change(&Film::new(UVec2::ONE)), 0.0);
     }

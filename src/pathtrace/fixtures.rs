@@ -19,7 +19,7 @@ pub fn scene_of(parts: impl IntoIterator<Item = (MeshData, Material)>) -> Scene 
     scene
 }
 
-/// Adds a surface that is named like its mesh.
+/// Adds a surface named after its mesh.
 pub fn add_part(scene: &mut Scene, mesh: MeshData, material: Material) -> &mut Surface {
     let mesh_id = MeshId::from_index(scene.meshes.len());
     let material_id = MaterialId::from_index(scene.materials.len());
@@ -34,17 +34,17 @@ pub fn lamp(position: Vec3, intensity: f32) -> Light {
     Light { name: "lamp".into(), kind: LightKind::Point { position, intensity, radius: 0.0, range: f32::INFINITY } }
 }
 
-/// A sun that shines deep into a Cornell box.
+/// Returns a low sun that shines deep into a Cornell box.
 pub fn low_sun() -> Light {
     let direction = Vec3::new(-0.3, -0.4, -0.866).normalize();
     let kind = LightKind::Directional { direction, illuminance: Vec3::splat(3.0), angular_diameter: 0.01 };
     Light { name: "sun".into(), kind }
 }
 
-/// A rectangle in the open side of a Cornell box.
+/// Returns a rectangular light in the open side of a Cornell box.
 pub fn window() -> Light {
     let kind = LightKind::Rectangle {
-        centre: Vec3::new(0.0, 0.0, 0.99),
+        center: Vec3::new(0.0, 0.0, 0.99),
         half_width: Vec3::X * 0.5,
         half_height: Vec3::Y * 0.5,
         normal: Vec3::NEG_Z,
@@ -53,7 +53,7 @@ pub fn window() -> Light {
     Light { name: "window".into(), kind }
 }
 
-/// An environment of so many shades of grey, of which the first is black.
+/// Returns an environment map with `shades` gray levels, of which the first is black.
 pub fn patchy_sky(shades: u32, scale: f32, rotation: Quat) -> Sky {
     let picture = Texture {
         name: "sky".into(),
@@ -61,9 +61,9 @@ pub fn patchy_sky(shades: u32, scale: f32, rotation: Quat) -> Sky {
         height: 4,
         texels: Texels::Float((0..32).map(|index| Vec4::splat((index % shades) as f32)).collect()),
         wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Default::default(),
+        mip_chains: Default::default(),
     };
-    Sky::Map(EnvironmentMap { picture: Arc::new(picture), scale, rotation })
+    Sky::Map(EnvironmentMap { texture: Arc::new(picture), scale, rotation })
 }
 
 pub fn white_metal(perceptual_roughness: f32) -> Material {
@@ -82,7 +82,7 @@ pub fn toward(origin: Vec3, target: Vec3) -> Ray {
     Ray::new(origin, (target - origin).normalize())
 }
 
-/// Mean radiance along a ray.
+/// Returns the mean radiance along a ray.
 pub fn mean_radiance(integrator: &dyn Integrator, ray: &Ray, samples: u32) -> Vec3 {
     (0..samples).map(|sample| integrator.trace(ray, sample, 5).radiance).sum::<Vec3>() / samples as f32
 }

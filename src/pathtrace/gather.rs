@@ -6,44 +6,46 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::surroundings::{Surroundings, Vertex, roulette};
+use super::context::{ScatteringContext, Vertex, roulette};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{hash2, points, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
+use crate::lights::LightSampler;
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{LightSampler, Scene};
+use crate::scene::Scene;
 
-/// A point and the direction that it faces.
+/// Point with the direction that it faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Receiver {
-    /// Where it is, metres.
+    /// Position in world space, in meters.
     pub position: Vec3,
-    /// Unit normal of the side that receives light.
+    /// Unit normal of the receiving side.
     pub normal: Vec3,
 }
 
-/// What arrives at a [`Receiver`].
+/// Irradiance at a [`Receiver`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PointIrradiance {
-    /// Irradiance per channel in lux.
+    /// Irradiance per color channel, in lux.
     pub irradiance: Vec3,
-    /// Standard error of its noisiest channel, lux.
+    /// Standard error of the noisiest channel, in lux.
     pub standard_error: f32,
 }
 
-/// Independent randomisations of the points of a sequence: their spread is the error of their mean, which the spread
-/// of single samples would overstate.
+/// Number of independent randomizations of the sample sequence. Their spread estimates the error of the mean, which the
+/// spread of single stratified samples would overestimate.
 const BATCHES: u32 = 16;
 
-/// Irradiance at each of some receivers, all bounces, from at least `samples` paths each.
+/// Computes the irradiance at each receiver, with all bounces, from at least `samples` paths each.
 ///
-/// Each vertex of a path aims at a light that is near and one far away, and goes on in a random direction. Light that both
-/// ways may find is divided between them, so none counts twice: without the first, small lamps would be missed; without
-/// the second, light from a nearby wall would be noisy. Paths end by Russian roulette, which keeps the mean. The result is
-/// a function of the scene, the receivers, `samples` and `seed`, whatever the number of threads.
+/// Each path vertex samples one nearby and one distant light, and then a random direction. Multiple importance sampling
+/// divides light between both techniques. Light sampling finds small lamps, while direction sampling handles nearby
+/// walls with little noise. Russian roulette ends paths without bias.
+///
+/// The result is a function of the scene, the receivers, `samples` and `seed`, independent of the number of threads.
 ///
 /// # Errors
-/// When the monitor asks to stop.
+/// Returns [`Cancelled`] if the monitor asks to stop.
 pub fn irradiance_at(
     scene: &Scene,
     world: &dyn RayQuery,
@@ -53,7 +55,7 @@ pub fn irradiance_at(
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
-    let gatherer = Gatherer(Surroundings::new(scene, world, lights));
+    let gatherer = Gatherer(ScatteringContext::new(scene, world, lights));
     let samples_per_batch = samples.div_ceil(BATCHES).next_power_of_two();
     let batches = receivers.len() * BATCHES as usize;
     let done = AtomicUsize::new(0);
@@ -70,11 +72,11 @@ pub fn irradiance_at(
             Ok(mean)
         })
         .collect::<Result<Vec<Vec3>, Cancelled>>()?;
-    Ok(means.chunks_exact(BATCHES as usize).map(summarise).collect())
+    Ok(means.chunks_exact(BATCHES as usize).map(summarize).collect())
 }
 
-/// The mean of independent means, and its standard error.
-fn summarise(means: &[Vec3]) -> PointIrradiance {
+/// Returns the mean of independent means, and its standard error.
+fn summarize(means: &[Vec3]) -> PointIrradiance {
     let count = means.len() as f32;
     let irradiance = means.iter().sum::<Vec3>() / count;
     let squares = means.iter().map(|mean| (*mean - irradiance) * (*mean - irradiance)).sum::<Vec3>();
@@ -82,29 +84,29 @@ fn summarise(means: &[Vec3]) -> PointIrradiance {
     PointIrradiance { irradiance, standard_error: variance.sqrt() }
 }
 
-struct Gatherer<'a>(Surroundings<'a>);
+struct Gatherer<'a>(ScatteringContext<'a>);
 
 impl Gatherer<'_> {
     fn mean(&self, receiver: Receiver, samples: u32, seed: u32) -> Vec3 {
         (0..samples).map(|sample| self.path(receiver, sample, seed)).sum::<Vec3>() / samples as f32
     }
 
-    /// Irradiance that one path finds.
+    /// Returns the irradiance found by one path.
     fn path(&self, receiver: Receiver, sample: u32, seed: u32) -> Vec3 {
-        let Self(surroundings) = self;
+        let Self(context) = self;
         let mut vertex = Vertex::new(receiver.position, receiver.normal, receiver.normal);
         let mut found = Vec3::ZERO;
-        // What the irradiance of the current vertex counts at the receiver.
+        // Weight of the current vertex's irradiance at the receiver.
         let mut weight = Vec3::ONE;
         for reflections in 0.. {
             let [[light_u, light_v, pick, end], [direction_u, direction_v, ..]] =
                 points([hash2(seed, 2 * reflections), hash2(seed, 2 * reflections + 1)], sample);
 
-            let density = |direction: Vec3| direction.dot(vertex.shading_normal).max(0.0) / PI;
+            let pdf = |direction: Vec3| direction.dot(vertex.shading_normal).max(0.0) / PI;
             let (at, normal) = (vertex.position, vertex.shading_normal);
-            for visit in surroundings.lights.draw(at, normal, pick).into_iter().flatten() {
-                let aimed = surroundings.aim_at_light(&vertex, visit, [light_u, light_v], density);
-                found += weight * aimed.map_or(Vec3::ZERO, |aimed| aimed.irradiance);
+            for visit in context.lights.draw(at, normal, pick).into_iter().flatten() {
+                let light_sample = context.sample_light(&vertex, visit, [light_u, light_v], pdf);
+                found += weight * light_sample.map_or(Vec3::ZERO, |light_sample| light_sample.irradiance);
             }
 
             let direction = cosine_hemisphere(vertex.shading_normal, Vec2::new(direction_u, direction_v));
@@ -112,33 +114,33 @@ impl Gatherer<'_> {
                 return found;
             }
             let ray = Ray::new(vertex.position, direction);
-            let density = Some(direction.dot(vertex.shading_normal) / PI);
-            let chance_of = |emitter| surroundings.lights.chance_of(emitter, at, normal);
-            let hit = match surroundings.world.trace(&ray) {
+            let pdf = Some(direction.dot(vertex.shading_normal) / PI);
+            let probability_of = |emitter| context.lights.probability_of(emitter, at, normal);
+            let hit = match context.world.trace(&ray) {
                 Ok(hit) => hit,
                 Err(escaped) => {
-                    let sky = surroundings.met_sky(direction, density, chance_of);
+                    let sky = context.eval_environment(direction, pdf, probability_of);
                     return found + weight * escaped.filter * PI * sky;
                 }
             };
             weight *= hit.filter;
-            found += weight * PI * surroundings.met_emission(&ray, &hit, density, chance_of);
+            found += weight * PI * context.eval_emission(&ray, &hit, pdf, probability_of);
             let mut hit = hit;
             let Some(reflectance) = self.scattered(&mut hit, hash2(hash2(seed, 2 * reflections), sample)) else {
                 return found;
             };
-            // Radiance is irradiance * reflectance / pi, and a cosine-distributed direction counts pi times radiance.
+            // Radiance is irradiance * reflectance / pi. A cosine-weighted direction contributes pi times its radiance.
             match roulette(weight * reflectance, reflections, end) {
                 Some(survived) => weight = survived,
                 None => return found,
             }
-            vertex = surroundings.vertex(&hit);
+            vertex = context.vertex(&hit);
         }
         found
     }
 
-    /// What the surface reflects, or, by chance, lets through as scattered light, and then the hit is turned to its other
-    /// side; `None` where its back absorbs everything.
+    /// Returns the albedo of the surface. With the probability of diffuse transmission, moves the hit to the other side
+    /// and returns the tint instead. Returns `None` if the back absorbs everything.
     fn scattered(&self, hit: &mut Hit, random: u32) -> Option<Vec3> {
         let scene = self.0.scene;
         if scene.absorbs(hit) {
@@ -147,7 +149,7 @@ impl Gatherer<'_> {
         let material = scene.material_of(hit.surface);
         let mesh = scene.mesh_of(hit.surface);
         if let Some(crossing) = material.crossing_at(scene, mesh, hit.triangle, hit.barycentric)
-            && unit_float(random) < crossing.chance
+            && unit_float(random) < crossing.probability
         {
             hit.back = !hit.back;
             return Some(crossing.tint());

@@ -1,35 +1,35 @@
-//! Ways to find out what a camera sees.
+//! Interface of integrators, which estimate radiance along rays.
 
 use glam::Vec3;
 
 use super::Bsdf;
-use super::surroundings::Vertex;
+use super::context::Vertex;
 use crate::geometry::Ray;
 
-/// Finds what rays bring; one sample at a time, so that pictures are means of as many as one likes.
+/// Radiance estimator along rays. Returns one sample at a time, so that pictures average any number of samples.
 pub trait Integrator: Sync {
-    /// What one sample brings along a ray, whose direction has unit length. A function of the scene, the ray, `sample` and
-    /// `seed`; the samples of one seed are stratified.
+    /// Returns one sample of the radiance along a ray with a unit direction. The result is a function of the scene, the
+    /// ray, `sample` and `seed`. Samples of one seed are stratified.
     fn trace(&self, ray: &Ray, sample: u32, seed: u32) -> Seen;
 }
 
-/// What a ray brought.
+/// Sample of the radiance along a ray.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Radiance in cd/m2: the estimate of one path.
+    /// Radiance estimate of one path, in cd/m2.
     pub radiance: Vec3,
-    /// The surface that was seen; `None` where the sky was.
+    /// Visible surface; `None` for the sky.
     pub surface: Option<SeenSurface>,
 }
 
-/// The surface that a ray met first.
+/// First surface hit by a ray.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenSurface {
-    /// The share of light from all around that it reflects.
+    /// Albedo under uniform illumination.
     pub albedo: Vec3,
-    /// Its unit shading normal.
+    /// Unit shading normal, in world space.
     pub normal: Vec3,
-    /// How far along the ray it is, metres.
+    /// Distance along the ray, in meters.
     pub distance: f32,
 }
 

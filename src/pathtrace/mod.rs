@@ -1,51 +1,63 @@
-//! Solvers over paths.
+//! Path-based solvers: reference irradiance, irradiance volumes and rendered pictures.
 //!
-//! [`irradiance_at`] follows diffuse paths from any points of a scene. It shares nothing with the radiosity solvers but
-//! the scene, the rays and the light sampler, knows neither elements nor lightmaps, and its only error is noise, which
-//! it reports: what a bake is held against. [`solve_volume`] asks it for the light in the air, where things move.
+//! [`irradiance_at`] computes irradiance at arbitrary points with diffuse paths. The solver shares only the scene, the
+//! ray queries and the light sampler with radiosity. Noise is its only error, and is reported. Bakes are validated
+//! against this solver. [`solve_volume`] uses [`irradiance_at`] to fill an irradiance volume for moving objects.
 //!
-//! [`render`] draws a picture: a [`View`] sends rays through a lens, a [`PathTracer`] finds the radiance along each, where
-//! surfaces scatter light as their [`Bsdf`] says, highlights and all, and a [`Film`] keeps the mean and how noisy it is.
-//! Other [`Integrator`]s may take its place: [`WhittedTracer`] follows mirrors, glass and shadows alone,
-//! and a [`LightTracer`] light from where it shines, which [`render_from_lights`] draws with.
-//! [`Exposure`] and [`Tonemapping`] make colours for a screen of it, as Bevy makes them.
+//! [`render`] draws a picture. A [`View`] generates camera rays, an [`Integrator`] estimates radiance along each, and a
+//! [`Film`] accumulates means and variances:
+//! - [`PathTracer`] is the unbiased reference, with the full [`Bsdf`].
+//! - [`WhittedTracer`] follows only mirrors, glass and shadow rays. With [`BakedIrradiance`], pictures show a bake.
+//! - [`LightTracer`] follows paths from lights; [`render_from_lights`] draws with this tracer.
+//! - [`PublishedMeans`] is the method of directions as published.
+//!
+//! [`Exposure`] and [`Tonemapping`] convert radiance to display colors, as Bevy does.
 
-mod alternate;
+mod baked_irradiance;
 mod bsdf;
+mod context;
+mod default_camera;
 mod exposure;
 mod film;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod gather;
+mod hybrid;
 mod integrator;
 mod light;
-mod looks;
+mod material_class;
 mod path;
-mod printed;
+mod published;
 mod render;
-mod surroundings;
 mod tonemapping;
 mod view;
 mod volume;
 mod whitted;
 
-pub use alternate::render_from_lights;
-#[cfg(feature = "gpu")]
-pub(crate) use alternate::{Turn, TwoKinds, take_turns};
+pub use baked_irradiance::BakedIrradiance;
 pub use bsdf::{Bsdf, Scattered};
 #[cfg(feature = "gpu")]
 pub(crate) use bsdf::{glass_losses, layer_albedos};
-pub use exposure::{Exposure, meter};
+pub use default_camera::default_camera;
+#[cfg(feature = "cli")]
+pub(crate) use default_camera::{DEFAULT_FOV, default_eye};
+pub(crate) use exposure::ASPECT;
+pub use exposure::{Exposure, meter, metered};
+pub(crate) use film::to_png;
 pub use film::{Film, FilmFault, Pixel};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
+pub use hybrid::render_from_lights;
+#[cfg(feature = "gpu")]
+pub(crate) use hybrid::{PassKind, TwoKinds, render_passes};
 pub use integrator::{Integrator, Seen, SeenSurface};
 pub use light::LightTracer;
 #[cfg(feature = "gpu")]
 pub(crate) use light::seed_of_pass;
 pub use path::PathTracer;
-pub use printed::{Directions, PrintedMeans, PrintedPixel};
+pub use published::{Directions, PublishedMeans, PublishedPixel};
 pub use render::{RenderSettings, render};
 pub use tonemapping::{Tonemapping, to_srgb8};
-pub use view::{Lens, PixelFilter, Sight, View};
+pub use view::{Lens, PixelFilter, ProjectedPoint, View};
+pub(crate) use volume::seconds_of_volume;
 pub use volume::{VolumeSettings, solve_volume};
 pub use whitted::WhittedTracer;

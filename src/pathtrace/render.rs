@@ -1,4 +1,4 @@
-//! Pictures: samples of every pixel, pass by pass.
+//! Rendering of pictures, pass by pass, with one sample per pixel and pass.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use super::{Film, Integrator, View};
 use crate::geometry::sobol::{hash2, points};
 use crate::progress::Monitor;
 
-/// When a picture is good enough, and which random numbers it is drawn with.
+/// Stopping criteria and random seed of a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenderSettings {
-    /// Most samples of each pixel. Four times as many halve the noise.
+    /// Maximum number of samples per pixel. Four times as many halve the noise. Default 256.
     pub samples: u32,
-    /// Most seconds to spend; the pass that is being drawn is finished.
+    /// Maximum time, in seconds. The current pass is finished. Default unlimited.
     pub time_seconds: Option<f32>,
-    /// The [relative error](Film::relative_error) that is good enough.
+    /// [Relative error](Film::relative_error) at which rendering stops. Default none.
     pub error: Option<f32>,
-    /// One over the mean number of contributions to a pixel that is enough.
+    /// Reciprocal of the mean number of contributions per pixel at which rendering stops. Default none.
     pub tolerance: Option<f32>,
-    /// Which random numbers; the same seed gives the same picture.
+    /// Random seed. Equal seeds give equal pictures. Default 0.
     pub seed: u32,
 }
 
@@ -31,36 +31,37 @@ impl Default for RenderSettings {
 }
 
 impl RenderSettings {
-    /// How much of the samples, or of the time, is behind a picture.
+    /// Returns the completed fraction of the samples or of the time, whichever is larger.
     pub(crate) fn fraction_done(&self, samples: u32, elapsed: Duration) -> f32 {
         let of_time = self.time_seconds.map_or(0.0, |seconds| elapsed.as_secs_f32() / seconds.max(f32::MIN_POSITIVE));
         of_time.max(samples as f32 / self.samples.max(1) as f32)
     }
 
-    /// True when pixels have got enough contributions on average.
+    /// Returns true if pixels have enough contributions on average.
     pub(crate) fn is_tolerated(&self, contributions: f32) -> bool {
         self.tolerance.is_some_and(|tolerance| 1.0 <= tolerance * contributions)
     }
 
-    /// True when there is something to see, and no samples, time or contributions are wanted beyond it.
+    /// Returns true if there is a picture, and samples, time or contributions are used up.
     pub(crate) fn is_used_up(&self, samples: u32, fraction_done: f32) -> bool {
         samples > 0 && (fraction_done >= 1.0 || self.is_tolerated(samples as f32))
     }
 
-    /// The error that is good enough, when it is time to look at it: every few samples, but not too soon.
+    /// Returns the accepted error if it should be tested now: every few samples, but not too early.
     pub(crate) fn error_to_judge(&self, samples: u32) -> Option<f32> {
-        self.error.filter(|_| samples >= LEAST_SAMPLES_FOR_ERROR && samples.is_multiple_of(LEAST_SAMPLES_FOR_ERROR))
+        self.error.filter(|_| samples >= MIN_SAMPLES_FOR_ERROR && samples.is_multiple_of(MIN_SAMPLES_FOR_ERROR))
     }
 }
 
-/// Samples before which the estimate of the error is not to be trusted.
-pub(super) const LEAST_SAMPLES_FOR_ERROR: u32 = 16;
-/// The sequence that places samples on the film and on the lens; bounces take those from zero up.
+/// Minimum number of samples for a reliable error estimate, and interval between tests.
+pub(super) const MIN_SAMPLES_FOR_ERROR: u32 = 16;
+/// Sequence number for film and lens positions. Bounces use numbers from zero up.
 const CAMERA: u32 = u32::MAX;
 
-/// Draws what a camera sees, one sample of every pixel a pass, until the settings or the monitor say that it is enough.
+/// Renders a view, one sample per pixel and pass, until the settings or the monitor end rendering.
 ///
-/// A film is a function of the scene, the view, the seed and the number of passes, whatever the number of threads.
+/// The film is a function of the scene, the view, the seed and the number of passes. The number of threads has no
+/// effect.
 pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
     let started = Instant::now();
     let mut film = Film::new(view.size);

@@ -1,56 +1,56 @@
-//! From places of a picture to rays.
+//! View: mapping between picture positions and camera rays.
 
 use glam::{UVec2, Vec2, Vec3};
 
 use crate::geometry::{Ray, sin_cos_turns};
 use crate::scene::{Camera, Sights};
 
-/// A camera, its lens, and the picture that it draws.
+/// Camera, lens and picture size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Where it stands and how much it sees from the bottom to the top.
+    /// Position, orientation and field of view.
     pub camera: Camera,
     /// Columns and rows of the picture.
     pub size: UVec2,
-    /// A lens that blurs what is not in focus; none for a pinhole, which sees everything sharp, as all orthographic cameras
-    /// do.
+    /// Thin lens with depth of field; `None` for a pinhole, which is sharp everywhere. Orthographic cameras ignore the
+    /// lens.
     pub lens: Option<Lens>,
-    /// How pixels weigh what is around their middle.
+    /// Reconstruction filter of the pixels.
     pub filter: PixelFilter,
 }
 
-/// A thin lens.
+/// Thin lens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
-    /// Metres; wider blurs more.
+    /// Radius, in meters. Larger radii blur more.
     pub radius: f32,
-    /// Distance in metres, along the line of sight, of what is sharp.
+    /// Distance of the plane in focus along the viewing direction, in meters.
     pub focus: f32,
 }
 
-/// How a point is seen.
+/// Projection of a point into a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sight {
-    /// Where in the picture, in pixels from the top left; it may lie beyond the edges.
+pub struct ProjectedPoint {
+    /// Position in pixels from the top left; may lie outside the picture.
     pub place: Vec2,
-    /// From which point of the lens.
+    /// Point of the lens.
     pub origin: Vec3,
-    /// Pixels per steradian at that point, in the direction of what is seen.
+    /// Pixels per steradian at the lens point, in the direction of the projected point.
     pub importance: f32,
 }
 
-/// How a pixel weighs what is around its middle. Samples are placed by weight, so each counts alike, in its pixel alone.
+/// Pixel reconstruction filter. Samples are distributed by the filter, so each has equal weight, in a single pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PixelFilter {
-    /// The pixel's own square, all of it alike.
+    /// Uniform over the pixel's square.
     Box,
-    /// A pyramid that ends at the middles of the neighbours: smoother edges.
+    /// Pyramid that extends to the centers of the neighboring pixels: smoother edges.
     #[default]
     Tent,
 }
 
 impl PixelFilter {
-    /// Where in the pixel's surroundings a sample lies, from its top left corner in pixels.
+    /// Returns the sample position, in pixels from the pixel's top left corner.
     fn place(self, u: Vec2) -> Vec2 {
         let tent = |u: f32| if u < 0.5 { (2.0 * u).sqrt() - 1.0 } else { 1.0 - (2.0 - 2.0 * u).sqrt() };
         match self {
@@ -59,7 +59,7 @@ impl PixelFilter {
         }
     }
 
-    /// The pixels to which light at a place of the picture (in pixels from the top left) counts, and how much.
+    /// Returns the pixels that receive light at a picture position (in pixels from the top left), with weights.
     fn shares(self, place: Vec2) -> [(Vec2, f32); 4] {
         match self {
             Self::Box => [(place.floor(), 1.0), (Vec2::ZERO, 0.0), (Vec2::ZERO, 0.0), (Vec2::ZERO, 0.0)],
@@ -76,15 +76,15 @@ impl PixelFilter {
 }
 
 impl View {
-    /// The ray of a sample of a pixel, of unit length, chosen by four numbers in `[0, 1)`: place in the pixel, place on the
-    /// lens.
+    /// Returns the camera ray of a sample, with unit direction. The four numbers in `[0, 1)` select the position in the
+    /// pixel and on the lens.
     pub fn ray(&self, pixel: UVec2, u: [f32; 4]) -> Ray {
         self.ray_of(&self.camera.sights(), pixel, u)
     }
 
-    /// The same by the camera's lines of sight.
+    /// Returns the camera ray of a sample, given precomputed viewing directions.
     #[inline]
-    pub(super) fn ray_of(&self, sights: &Sights, pixel: UVec2, [x, y, lens_x, lens_y]: [f32; 4]) -> Ray {
+    pub(crate) fn ray_of(&self, sights: &Sights, pixel: UVec2, [x, y, lens_x, lens_y]: [f32; 4]) -> Ray {
         let size = self.size.as_vec2();
         let place = (pixel.as_vec2() + self.filter.place(Vec2::new(x, y))) * 2.0 - size;
         let sight = sights.line(Vec2::new(place.x, -place.y) / size.y);
@@ -97,16 +97,16 @@ impl View {
         Ray::new(origin, (sharp - origin).normalize())
     }
 
-    /// A point of the lens, chosen by two numbers in `[0, 1)`.
+    /// Returns a point of the lens, selected by two numbers in `[0, 1)`.
     fn lens_point(&self, lens: &Lens, [x, y]: [f32; 2]) -> Vec3 {
         let (sine, cosine) = sin_cos_turns(y);
         let across = (self.camera.right * cosine + self.camera.up * sine) * (lens.radius * x.sqrt());
         self.camera.position + across
     }
 
-    /// How a point is seen from a place of the lens, which two numbers in `[0, 1)` choose as for [`View::ray`]; `None` for
-    /// points behind the camera.
-    pub fn sight(&self, point: Vec3, on_lens: [f32; 2]) -> Option<Sight> {
+    /// Projects a point through a lens point, which two numbers in `[0, 1)` select as in [`View::ray`]. Returns `None`
+    /// for points behind the camera.
+    pub fn sight(&self, point: Vec3, on_lens: [f32; 2]) -> Option<ProjectedPoint> {
         let camera = &self.camera;
         let size = self.size.as_vec2();
         let half_height = camera.half_height();
@@ -116,7 +116,7 @@ impl View {
             let offset = point - camera.position;
             let depth = offset.dot(camera.forward);
             let place = Vec2::new(offset.dot(camera.right), -offset.dot(camera.up)) / half_height;
-            return (depth > 0.0).then(|| Sight {
+            return (depth > 0.0).then(|| ProjectedPoint {
                 place: in_picture(place),
                 origin: point - camera.forward * depth,
                 importance: (depth / pixel) * (depth / pixel),
@@ -129,20 +129,24 @@ impl View {
         if depth <= 0.0 {
             return None;
         }
-        // Where the line meets the plane that is sharp, in half heights from the picture's middle.
+        // Intersection with the plane in focus, in half heights from the picture's center.
         let sharp = origin + offset * (focus / depth) - camera.position;
         let place = Vec2::new(sharp.dot(camera.right), -sharp.dot(camera.up)) / (focus * half_height);
         let cosine = depth / offset.length();
-        Some(Sight { place: in_picture(place), origin, importance: 1.0 / (pixel * pixel * cosine * cosine * cosine) })
+        Some(ProjectedPoint {
+            place: in_picture(place),
+            origin,
+            importance: 1.0 / (pixel * pixel * cosine * cosine * cosine),
+        })
     }
 
-    /// The number of the pixel that holds a place of the picture.
+    /// Returns the index of the pixel at a picture position, or `None` outside the picture.
     pub fn pixel_at(&self, place: Vec2) -> Option<usize> {
         let inside = place.cmpge(Vec2::ZERO).all() && place.cmplt(self.size.as_vec2()).all();
         inside.then(|| place.y as usize * self.size.x as usize + place.x as usize)
     }
 
-    /// The pixels to which light at a place of the picture counts, by their number, and how much.
+    /// Returns the indices and weights of the pixels that receive light at a picture position.
     pub fn shares(&self, place: Vec2) -> impl Iterator<Item = (usize, f32)> + use<> {
         let size = self.size;
         self.filter.shares(place).into_iter().filter_map(move |(pixel, share)| {
@@ -204,13 +208,13 @@ mod tests {
     fn an_orthographic_camera_sees_a_square_as_large_near_as_far() {
         let mut view = View { lens: Some(Lens { radius: 1.0, focus: 1.0 }), ..view(None) };
         view.camera.projection = Projection::Orthographic { height: 10.0 };
-        // A hundred rows show ten metres, so a square of two metres covers twenty of them, wherever it stands.
+        // A hundred rows show ten meters, so a square of two meters covers twenty rows at any distance.
         for distance in [0.1, 5.0, 1000.0] {
             let corner = view.sight(Vec3::new(-1.0, 1.0, -distance), [0.3, 0.7]).unwrap();
             assert!((corner.place - Vec2::new(90.0, 40.0)).length() < 1e-3, "{}", corner.place);
             let opposite = view.sight(Vec3::new(1.0, -1.0, -distance), [0.3, 0.7]).unwrap();
             assert!((opposite.place - Vec2::new(110.0, 60.0)).length() < 1e-3, "{}", opposite.place);
-            // A pixel of a tenth of a metre spans so many steradians from there.
+            // Solid angle of a pixel of a tenth of a meter, seen from there.
             assert!((corner.importance * 0.01 / (distance * distance) - 1.0).abs() < 1e-5);
             let ray = view.ray(UVec2::new(90, 40), [0.0, 0.0, 0.3, 0.7]);
             assert!((ray.at(distance) - Vec3::new(-1.0, 1.0, -distance)).length() < 1e-4);
@@ -241,12 +245,12 @@ mod tests {
     }
 
     #[test]
-    fn the_tent_reaches_to_the_neighbours_and_is_twice_as_dense_in_the_middle() {
+    fn the_tent_reaches_to_the_neighbors_and_is_twice_as_dense_in_the_middle() {
         let places: Vec<f32> =
             (0..1000).map(|step| PixelFilter::Tent.place(Vec2::splat((step as f32 + 0.5) / 1000.0)).x).collect();
         assert!(places[0] > -0.5 && places[999] < 1.5 && places[0] < -0.45);
         let within = |from: f32, to: f32| places.iter().filter(|&&place| place >= from && place < to).count();
-        // The pyramid holds three quarters of its weight in the pixel itself.
+        // The pyramid has three quarters of its weight in the pixel itself.
         assert_eq!(within(0.0, 1.0), 750);
     }
 }

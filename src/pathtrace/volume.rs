@@ -1,51 +1,79 @@
-//! An irradiance volume, so that what moves through the level is lit by it.
+//! Irradiance volume that lights moving objects in a baked level.
 //!
-//! It holds what lamps do not bring straight: Bevy goes on lighting moving things with lamps itself.
+//! The volume excludes direct light of lamps, because Bevy lights moving objects with lamps itself.
 
-use glam::{EulerRot, Quat, UVec3, Vec3, Vec4};
+use std::time::Instant;
+
+use glam::{UVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
 use super::{PointIrradiance, Receiver, irradiance_at};
-use crate::geometry::{Aabb, Ray, RayQuery};
+use crate::geometry::{Aabb, Ray, RayQuery, rotation_x, rotation_y, rotation_z};
 use crate::lightmap::Voxels;
+use crate::lights::LightSampler;
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{LightSampler, Material, Scene, Sky};
+use crate::scene::{Material, Scene, Sky};
 
-/// How finely a bake's irradiance volume is made.
+/// Bytes of one voxel while its irradiance is computed: six receivers, their results with and without reflections, and
+/// two copies of six values.
+const BYTES_PER_VOXEL: u64 = 900;
+
+/// Resolution and quality of an irradiance volume.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct VolumeSettings {
-    /// Wanted distance between voxels in metres. Less follows the light more closely, at a cubic cost.
+    /// Distance between voxels, in meters. Lower values follow the light more closely, at cubic cost. Default 1.
     pub spacing: f32,
-    /// Most voxels; where the spacing would take more, it grows.
-    pub most_voxels: u32,
-    /// Paths for each voxel and direction. More of them reduce noise.
+    /// Maximum number of voxels. The spacing grows if necessary. Default 4096.
+    #[serde(rename = "most_voxels")]
+    pub max_voxels: u32,
+    /// Number of paths per voxel and direction. Higher values reduce noise. Default 64.
     pub samples: u32,
 }
 
 impl Default for VolumeSettings {
     fn default() -> Self {
-        Self { spacing: 1.0, most_voxels: 4096, samples: 64 }
+        Self { spacing: 1.0, max_voxels: 4096, samples: 64 }
     }
 }
 
 impl VolumeSettings {
-    /// How many voxels a box takes, at least two along each axis.
+    /// Returns the number of voxels on each axis of a box, at least two.
     fn count(&self, size: Vec3) -> UVec3 {
         let at = |spacing: f32| (size / spacing).ceil().max(Vec3::splat(2.0)).as_uvec3();
         let mut spacing = self.spacing.max(1e-3);
-        let fits = |count: UVec3| count.as_u64vec3().element_product() <= u64::from(self.most_voxels.max(8));
+        let fits = |count: UVec3| {
+            let is_few = count.as_u64vec3().element_product() <= u64::from(self.max_voxels.max(8));
+            is_few && Voxels::page_size(count).is_some()
+        };
         while !fits(at(spacing)) {
             spacing *= 1.1;
         }
         at(spacing)
     }
+
+    /// Returns the box of the volume, in world space, or `None` for an empty scene. A flat scene, such as a single
+    /// floor, gets a box as thick as the spacing on its positive side.
+    fn bounds(&self, scene: &Scene) -> Option<Aabb> {
+        let Aabb { min, max } = bounds_of_bake(scene);
+        let size = max - min;
+        let is_flat = size.cmplt(Vec3::splat(FLAT * self.spacing));
+        let bounds = Aabb { min, max: Vec3::select(is_flat, min + self.spacing.max(1e-3), max) };
+        (size.is_finite() && size.max_element() > 0.0).then_some(bounds)
+    }
+
+    /// Returns the bytes of a scene's volume while it is computed.
+    pub(crate) fn bytes(&self, scene: &Scene) -> u64 {
+        let count = self.bounds(scene).map(|bounds| self.count(bounds.max - bounds.min));
+        count.map_or(0, |count| count.as_u64vec3().element_product().saturating_mul(BYTES_PER_VOXEL))
+    }
 }
 
-/// Fills the box around a scene with voxels.
+/// Computes the irradiance volume of a scene's bounding box. Returns `None` if the box is empty.
 ///
 /// # Errors
-/// When the monitor asks to stop.
+/// Returns [`Cancelled`] if the monitor asks to stop.
 pub fn solve_volume(
     scene: &Scene,
     world: &dyn RayQuery,
@@ -53,16 +81,8 @@ pub fn solve_volume(
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Option<Voxels>, Cancelled> {
-    let bounds = bounds_of_bake(scene);
-    let size = bounds.max - bounds.min;
-    if !size.is_finite() || size.max_element() <= 0.0 {
-        return Ok(None);
-    }
-    let count = settings.count(size);
-    let centres: Vec<Vec3> =
-        Voxels::cells(count).map(|cell| bounds.min + (cell.as_vec3() + 0.5) / count.as_vec3() * size).collect();
-    let receivers: Vec<Receiver> =
-        centres.iter().flat_map(|&position| Voxels::DIRECTIONS.map(|normal| Receiver { position, normal })).collect();
+    let Some(Grid { bounds, count, centers }) = Grid::new(scene, settings) else { return Ok(None) };
+    let receivers: Vec<Receiver> = centers.iter().flat_map(receivers_at).collect();
     let gather = |scene: &Scene| {
         irradiance_at(scene, world, &LightSampler::new(scene), &receivers, settings.samples, seed, monitor)
     };
@@ -73,9 +93,61 @@ pub fn solve_volume(
     };
     let values: Vec<Vec3> = all.iter().zip(&straight).map(indirect).collect();
     let mut voxels = Voxels { bounds, count, values: values.as_chunks().0.to_vec() };
-    let is_open: Vec<bool> = centres.iter().map(|&centre| is_in_the_open(scene, world, centre)).collect();
-    voxels.fill_buried(is_open);
+    let is_open: Vec<bool> = centers.iter().map(|&center| is_in_the_open(scene, world, center)).collect();
+    voxels.fill_invalid(is_open);
     Ok(Some(voxels))
+}
+
+/// A scene thinner than this counts as flat, in units of the spacing.
+const FLAT: f32 = 1e-3;
+
+/// Number of voxels that are computed to predict the time of all.
+const TRIED: usize = 16;
+
+/// Predicts the time of [`solve_volume`] from some voxels, in seconds.
+///
+/// # Errors
+/// When the monitor asks to stop.
+pub(crate) fn seconds_of_volume(
+    scene: &Scene,
+    world: &dyn RayQuery,
+    settings: &VolumeSettings,
+    seed: u32,
+    monitor: &dyn Monitor,
+) -> Result<f32, Cancelled> {
+    let Some(Grid { centers, .. }) = Grid::new(scene, settings) else { return Ok(0.0) };
+    let started = Instant::now();
+    let lights = LightSampler::new(scene);
+    let once = started.elapsed();
+    let tried: Vec<Vec3> = centers.iter().step_by(centers.len().div_ceil(TRIED)).copied().collect();
+    let receivers: Vec<Receiver> = tried.iter().flat_map(receivers_at).collect();
+    let started = Instant::now();
+    irradiance_at(scene, world, &lights, &receivers, settings.samples, seed, monitor)?;
+    // The second solve has only lamps. Its paths end after one bounce, so it takes no longer than the first.
+    let of_tried = started.elapsed() * 2;
+    Ok(once.as_secs_f32() * 2.0 + of_tried.as_secs_f32() * centers.len() as f32 / tried.len() as f32)
+}
+
+/// Positions of the voxels.
+struct Grid {
+    bounds: Aabb,
+    count: UVec3,
+    centers: Vec<Vec3>,
+}
+
+impl Grid {
+    /// Creates the grid of a scene; `None` if its box is empty.
+    fn new(scene: &Scene, settings: &VolumeSettings) -> Option<Self> {
+        let bounds = settings.bounds(scene)?;
+        let size = bounds.max - bounds.min;
+        let count = settings.count(size);
+        let center = |cell: UVec3| bounds.min + (cell.as_vec3() + 0.5) / count.as_vec3() * size;
+        Some(Self { bounds, count, centers: Voxels::cells(count).map(center).collect() })
+    }
+}
+
+fn receivers_at(&position: &Vec3) -> [Receiver; 6] {
+    Voxels::DIRECTIONS.map(|normal| Receiver { position, normal })
 }
 
 fn bounds_of_bake(scene: &Scene) -> Aabb {
@@ -86,7 +158,7 @@ fn bounds_of_bake(scene: &Scene) -> Aabb {
         .fold(Aabb::EMPTY, |bounds, (id, triangle)| bounds.union(scene.triangle(id, triangle).bounds()))
 }
 
-/// The same shapes with nothing but lamps to see by: what they bring straight.
+/// Returns the scene with black surfaces and a dark sky, which leaves only direct light of lamps.
 fn lamps_alone(scene: &Scene) -> Scene {
     let black = |material: &Material| Material {
         base_color: Vec4::new(0.0, 0.0, 0.0, material.base_color.w),
@@ -96,23 +168,40 @@ fn lamps_alone(scene: &Scene) -> Scene {
     Scene { materials: scene.materials.iter().map(black).collect(), sky: Sky::Dark, ..scene.clone() }
 }
 
-/// False where most rays meet backs of walls: inside of solid things.
-fn is_in_the_open(scene: &Scene, world: &dyn RayQuery, centre: Vec3) -> bool {
+/// Returns false inside solids, where most rays hit backs of surfaces.
+fn is_in_the_open(scene: &Scene, world: &dyn RayQuery, center: Vec3) -> bool {
     let sees_back =
-        |direction: Vec3| world.closest(&Ray::new(centre, direction)).is_some_and(|hit| scene.absorbs(&hit));
-    // Slightly turned, so that rays run along no wall.
-    let turn = Quat::from_euler(EulerRot::XYZ, 0.37, 0.21, 0.11);
+        |direction: Vec3| world.closest(&Ray::new(center, direction)).is_some_and(|hit| scene.absorbs(&hit));
+    // Slightly rotated, so that no ray runs along a wall.
+    let turn = rotation_x(0.37) * rotation_y(0.21) * rotation_z(0.11);
     Voxels::DIRECTIONS.into_iter().filter(|&direction| sees_back(turn * direction)).count() < 3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pathtrace::fixtures::add_part;
+    use crate::scene::shapes;
+
+    #[test]
+    fn the_volume_of_a_floor_lies_above_it() {
+        let mut scene = Scene::default();
+        add_part(&mut scene, shapes::floor("floor", 4.0), Material::default());
+        let settings = VolumeSettings { spacing: 0.5, ..VolumeSettings::default() };
+        let Grid { bounds, centers, .. } = Grid::new(&scene, &settings).expect("a floor is something");
+        assert_eq!((bounds.min.y, bounds.max.y), (0.0, 0.5));
+        assert!(centers.iter().all(|center| center.y > 0.0));
+        assert!(Grid::new(&Scene::default(), &settings).is_none());
+    }
 
     #[test]
     fn the_spacing_grows_until_the_voxels_fit() {
-        let settings = VolumeSettings { spacing: 0.5, most_voxels: 1000, samples: 1 };
+        let settings = VolumeSettings { spacing: 0.5, max_voxels: 1000, samples: 1 };
         assert_eq!(settings.count(Vec3::new(4.0, 3.0, 2.0)), UVec3::new(8, 6, 4));
         assert!(settings.count(Vec3::splat(1000.0)).element_product() <= 1000);
+        // 200 x 200 would be more columns than an image can have: the largest are 16,384 wide.
+        let settings = VolumeSettings { spacing: 1.0, max_voxels: u32::MAX, samples: 1 };
+        let count = settings.count(Vec3::new(200.0, 3.0, 200.0));
+        assert!(count.x * count.z <= 16_384 && count.x > 100, "{count}");
     }
 }

@@ -1,32 +1,67 @@
-//! How an app refines what is baked, and how.
+//! Components and settings of an app: what is baked, which levels are shown, and which cameras path trace.
 
+use std::path::PathBuf;
+
+use bevy::camera::Hdr;
+use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
 
-/// The entity and its descendants do not exist for the bake: they cast no light or shadow and get no lightmap.
-#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-pub struct BakeExclude;
+use crate::scene::Role;
 
-/// The entity and its descendants cast and reflect light but get no lightmap: things too small or too many for texels.
-#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-pub struct BakeOccluder;
-
-/// The entity and its descendants move: they are no part of the bake, and an irradiance volume lights them.
+/// Role of the entity and its descendants in bakes.
 ///
-/// Skinned and morphed meshes, what the animations of a glTF file move, and whatever has moved since it was loaded, are
-/// movers without being told.
-#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-pub struct BakeMover;
+/// The nearest role wins: that of the entity itself, then that of its parent, and so on. So a child may be lightmapped
+/// below an excluded ancestor. A role goes before the `extras` of a glTF file. Without either:
+///
+/// | mesh | role |
+/// | --- | --- |
+/// | skinned or morphed; moved since it was loaded; moved by an animation of its file, unless it is unlit | [`Mover`](Self::Mover) |
+/// | with an unlit material, or with `NotShadowCaster` | [`Excluded`](Self::Excluded) |
+/// | any other | [`Lightmapped`](Self::Lightmapped) |
+///
+/// A hidden mesh is excluded whatever its role is.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Component, Debug, Clone, PartialEq, Hash)]
+pub enum BakeRole {
+    /// Baked at its current place, even if it has moved. It blocks and reflects light, and gets a lightmap.
+    Lightmapped,
+    /// Baked without a lightmap: it blocks and reflects light. Use it for objects that are too small or too many for
+    /// texels.
+    Occluder,
+    /// Moves: bakes ignore it, and an irradiance volume lights it.
+    Mover,
+    /// Excluded from bakes and live views: it blocks and reflects no light, and gets no lightmap.
+    Excluded,
+}
 
-/// The entity and its descendants are baked where they stand, even if they moved.
-#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-pub struct BakeStatic;
+/// Roles of entities, with those of their ancestors.
+#[derive(SystemParam)]
+pub(super) struct Roles<'w, 's> {
+    parents: Query<'w, 's, &'static ChildOf>,
+    roles: Query<'w, 's, &'static BakeRole>,
+}
 
-/// Where the entity and its descendants are blended, they tint the light that they let through by their base color, as
-/// stained glass does; `BakeTint(false)` takes that back below an ancestor that asks for it.
+impl Roles<'_, '_> {
+    /// Returns the role of the entity or of its nearest ancestor with one.
+    pub fn of(&self, entity: Entity) -> Option<BakeRole> {
+        let mut lineage = core::iter::once(entity).chain(self.parents.iter_ancestors(entity));
+        lineage.find_map(|entity| self.roles.get(entity).ok()).copied()
+    }
+}
+
+impl From<BakeRole> for Role {
+    fn from(role: BakeRole) -> Self {
+        match role {
+            BakeRole::Lightmapped => Self::Static,
+            BakeRole::Occluder => Self::Occluder,
+            BakeRole::Mover => Self::Mover,
+            BakeRole::Excluded => Self::Excluded,
+        }
+    }
+}
+
+/// Tints transmitted light by the base color, as stained glass does, for blended materials of the entity and its
+/// descendants. `BakeTint(false)` undoes that below an ancestor.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakeTint(pub bool);
@@ -37,9 +72,9 @@ impl Default for BakeTint {
     }
 }
 
-/// Factor on the bake's texel density for the entity and its descendants.
+/// Factor on the texel density of the entity and its descendants. Default 1.0.
 ///
-/// 2.0 shows shadows twice as fine and takes four times the texels; 0.5 saves three quarters of them.
+/// 2.0 doubles the shadow resolution and takes four times the texels; 0.5 saves three quarters of them.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakeResolution(pub f32);
@@ -50,44 +85,44 @@ impl Default for BakeResolution {
     }
 }
 
-/// Names a mesh entity across runs, in place of the key that is made from its file, node path and primitive.
+/// Stable name of a mesh or light, in place of the name from its file or its `Name`. It must be unique.
 ///
-/// Worth setting on entities that code spawns, so that a baked level finds them again. It must be unique.
+/// Set it on entities that code spawns, so that a baked level finds them in later runs.
 #[derive(Component, Clone, Debug, Default, PartialEq, Eq, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakeId(pub String);
 
-/// How `StandardMaterial::emissive` is understood.
+/// Interpretation of `StandardMaterial::emissive`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 #[reflect(Default, Debug, Clone)]
 pub enum EmissiveUnits {
-    /// As Bevy draws it: `emissive_exposure_weight` blends between a value that exposure does not touch and cd/m2.
+    /// Bevy's own units: `emissive_exposure_weight` blends between an exposure-independent value and cd/m2.
     #[default]
     Bevy,
-    /// The colour is cd/m2, as in glTF files.
+    /// Luminance in cd/m2, as in glTF files.
     Nits,
-    /// The colour is W/(m2 sr), as Blender's exporter leaves it in its lighting mode *Standard*, which turns lamps alone
-    /// into candela and lux: each watt counts as 683 lm.
+    /// Radiance in W/(m2 sr), at 683 lm/W. Blender's exporter writes it in its lighting mode *Standard*, which converts
+    /// only lamps to candela and lux.
     Blender,
 }
 
-/// What counts as light when the Bevy world is read.
+/// Light units and sky of the Bevy world.
 #[derive(Resource, Clone, Copy, Debug, PartialEq, Reflect)]
 #[reflect(Resource, Default, Debug, Clone)]
 pub struct SceneSettings {
-    /// How emissive colours are understood.
+    /// Units of emissive colors. Default [`EmissiveUnits::Bevy`].
     pub emissive_units: EmissiveUnits,
-    /// The exposure (EV100) for which [`EmissiveUnits::Bevy`] computes cd/m2: that of the camera which will look at the
-    /// level. A higher value makes emissive surfaces brighter.
+    /// Exposure (EV100) for the conversion of [`EmissiveUnits::Bevy`] to cd/m2. Default 9.7, as in Blender. Use that of
+    /// the camera that will show the level. A higher value makes emissive surfaces brighter.
     pub reference_ev100: f32,
-    /// True takes the `Skybox` of a camera for the sky, which is seen and sheds light: in live views that of their own
-    /// camera, in bakes that of the first camera that has one. False leaves the sky dark.
+    /// True takes the `Skybox` of a camera as a sky that emits light. Default true. A live view uses the skybox of its
+    /// own camera, a bake that of the first camera with one. False leaves the sky dark.
     pub skybox_is_sky: bool,
-    /// True takes Bevy's `GlobalAmbientLight` for a uniform sky, in place of any `Skybox`. It always exists in Bevy, so it
-    /// has to be asked for.
+    /// True takes Bevy's `GlobalAmbientLight` as a uniform sky, in place of any `Skybox`. Default false, since the
+    /// resource always exists in Bevy.
     pub ambient_is_sky: bool,
-    /// Angle in degrees that directional lights without a `SunDisk` span in the sky. A larger one softens shadows;
-    /// the sun's is 0.53.
+    /// Angular diameter of directional lights without a `SunDisk`, in degrees. Default 0. Higher values soften shadows;
+    /// that of the sun is 0.53.
     pub sun_diameter_degrees: f32,
 }
 
@@ -101,4 +136,131 @@ impl Default for SceneSettings {
             sun_diameter_degrees: 0.0,
         }
     }
+}
+
+/// Shows the lightmaps of a baked level. Spawn it once, before or after the level itself.
+///
+/// Removing it, or despawning its entity, removes the lightmaps and frees them. A level that is moved, turned or scaled
+/// has it on its root entity, next to the `WorldAssetRoot`: the light of movers and relighting follow that entity.
+///
+/// ```no_run
+/// # use bevy::prelude::*;
+/// # use bevy_radiosity::prelude::*;
+/// # fn setup(mut commands: Commands) {
+/// commands.spawn(BakedLevel::new("assets/level.baked"));
+/// # }
+/// ```
+#[derive(Component, Clone, Debug, Default, PartialEq, Eq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+#[require(Transform, Visibility)]
+pub struct BakedLevel {
+    /// Output folder of the bake.
+    pub folder: PathBuf,
+    /// Baked scene file. If set, a thread compares it with the bake, and a warning says when the lightmaps are out of
+    /// date. Default `None`.
+    pub source: Option<PathBuf>,
+}
+
+impl BakedLevel {
+    /// Creates the component for a folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), source: None }
+    }
+
+    /// Sets the scene file to compare with the bake.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<PathBuf>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+}
+
+/// Path traces the image of a camera live, in place of Bevy's rendering.
+///
+/// It shows the same scene as a bake, at its current state: meshes with a `StandardMaterial` and all of Bevy's lights,
+/// on any GPU. It leaves out skinned and morphed meshes, excluded meshes, and meshes that cast no shadow.
+///
+/// Meshes that have moved once or are [`BakeRole::Mover`] are updated every frame. The first move
+/// shows when a thread has rebuilt the scene, as does any other change. [`SceneStatus`](crate::plugin::SceneStatus)
+/// reports rebuilds and moves with their times.
+///
+/// A scene without a sky shows the camera's clear color. It lights nothing.
+///
+/// The camera's `Exposure`, tonemapping, bloom and later effects apply to the image. [`LiveViewStatus`] reports its
+/// progress.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+#[require(Hdr, LiveViewStatus)]
+pub struct LiveView {
+    /// False shows Bevy's rendering and frees the view's GPU resources. Default true.
+    pub enabled: bool,
+    /// Maximum number of bounces. Default 8. Higher values light deep corners; lower values are faster but darker.
+    pub bounces: u32,
+    /// Maximum samples per pixel, from 1 to 65,536, at which the GPU rests. Default 65,536. Higher values reduce noise.
+    pub max_samples: u32,
+    /// Traced pixels per pixel of the camera, along each side. Default 1. Lower values are faster but blurred; 0.5
+    /// traces a quarter of the pixels.
+    pub render_scale: f32,
+    /// GPU time per frame for tracing, in milliseconds. Default 8. Higher values converge sooner; lower values keep the
+    /// frame rate higher.
+    pub frame_budget: f32,
+    /// True filters the noise of images with few samples, less with more samples. Default true. False shows the
+    /// unfiltered mean.
+    pub filter: bool,
+    /// True ends paths at reflected hits on surfaces whose lightmap is shown by
+    /// [`Lightmaps`](crate::plugin::Lightmaps). Default false, which traces full paths.
+    ///
+    /// It is faster and less noisy, but has the bake's errors. Surfaces seen by reflection miss the light of lamps that
+    /// were not baked, and mirrors show such surfaces as diffuse.
+    pub ends_at_lightmaps: bool,
+    /// Quantity to draw. Default [`LiveChannel::Light`].
+    pub channel: LiveChannel,
+}
+
+/// Quantity that a [`LiveView`] draws. All channels except light bypass exposure and tonemapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq, Hash)]
+pub enum LiveChannel {
+    /// The path traced image. The default.
+    #[default]
+    Light,
+    /// Albedo of the nearest surface, from 0 to 1. The sky is black.
+    Albedo,
+    /// Shading normal of the nearest surface in world space, with normal maps: -1 is black and 1 is white, along each
+    /// axis.
+    Normal,
+    /// KD-tree nodes that a camera ray visits: 0 is blue, 64 is green, 128 and more is red.
+    TreeCost,
+    /// Relative standard error of the mean: 1 % and less is blue, 10 % is green, 100 % and more is red.
+    Noise,
+}
+
+impl Default for LiveView {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            bounces: 8,
+            max_samples: 65_536,
+            render_scale: 1.0,
+            frame_budget: 8.0,
+            filter: true,
+            ends_at_lightmaps: false,
+            channel: LiveChannel::default(),
+        }
+    }
+}
+
+/// Progress of a [`LiveView`].
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+pub struct LiveViewStatus {
+    /// Number of images started: one more after each move or change.
+    pub pictures: u32,
+    /// Samples per shown pixel. Zero while Bevy's rendering is shown.
+    pub samples: u32,
+    /// Size of the shown image, in traced pixels. It is smaller than the camera's while things move.
+    pub size: UVec2,
+    /// GPU time of tracing per frame, in milliseconds. Zero where the GPU has no timestamps.
+    pub frame_milliseconds: f32,
+    /// Paths traced per second. Zero where the GPU has no timestamps.
+    pub paths_per_second: f32,
 }

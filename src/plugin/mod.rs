@@ -1,4 +1,4 @@
-//! The Bevy plugin: bakes a game's own world in the background and shows it lit, or path traces it live.
+//! The Bevy plugin: bakes the game's world in the background and shows it lit, or path traces it live.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
@@ -11,66 +11,88 @@
 //!     .run();
 //! ```
 //!
-//! Mesh entities with a `StandardMaterial` are baked as they stand; [`BakeExclude`], [`BakeOccluder`], [`BakeMover`],
-//! [`BakeStatic`], [`BakeResolution`], [`BakeTint`] and [`BakeId`] refine that, on an entity or on an ancestor of it.
+//! A bake takes all mesh entities with a `StandardMaterial` at their current places. [`BakeRole`], [`BakeResolution`],
+//! [`BakeTint`] and [`BakeId`] change that, on an entity or on an ancestor.
 //!
-//! | plugin | what it does |
+//! Each plugin may be left out: `RadiosityPlugins.build().disable::<LiveViewPlugin>()`. One that misses a plugin that it
+//! needs does nothing, and an error names both.
+//!
+//! | plugin | task |
 //! | --- | --- |
-//! | [`SceneSyncPlugin`] | reads the Bevy world into a scene, watches what changes: [`SceneStatus`], [`SceneSettings`] |
-//! | [`BakePlugin`] | [`Bake`], [`CancelBake`], [`BakeProgress`], [`BakeFinished`], [`BakeFailed`] |
-//! | [`WriteBackPlugin`] | puts lightmaps on entities and keeps them right: [`Lightmaps`], [`RemoveLightmaps`] |
-//! | [`LightmapOverlayPlugin`] | draws texels, charts or buried texels over baked surfaces: [`LightmapOverlay`] |
+//! | [`SceneSyncPlugin`] | reads the Bevy world and watches for changes: [`SceneStatus`], [`SceneSettings`] |
+//! | [`BakePlugin`] | background bakes: [`Bake`], [`CancelBake`], [`BakeProgress`], [`BakeFinished`], [`BakeFailed`] |
+//! | [`WriteBackPlugin`] | attaches lightmaps to entities and keeps them valid: [`Lightmaps`], [`RemoveLightmaps`] |
+//! | [`LightmapOverlayPlugin`] | draws texels, charts or validity over baked surfaces: [`LightmapOverlay`] |
 //! | [`BakedLevelPlugin`] | shows levels that were baked before: [`BakedLevel`] |
-//! | [`RelightPlugin`] | has lightmaps follow their lights: [`Relight`], [`RelightDoor`], [`RelightExclude`], [`RelightStatus`] |
-//! | [`PartitionCellsPlugin`] | cuts the world into the cells of a partition, for debug views: [`PartitionCells`] |
-//! | [`LiveViewPlugin`] | path traces what a camera sees: [`LiveView`], [`LiveViewStatus`] |
+//! | [`RelightPlugin`] | live relighting: [`Relight`], [`RelightDoor`], [`RelightExclude`], [`RelightStatus`] |
+//! | [`PartitionCellsPlugin`] | computes the cells of a partition, for debug views: [`PartitionCells`] |
+//! | [`LiveViewPlugin`] | path traces the view of a camera: [`LiveView`], [`LiveViewStatus`] |
+//!
+//! An app orders its systems by [`RadiositySystems`], with run conditions such as [`bake_running`].
 //!
 //! Baked lights have `affects_lightmapped_mesh_diffuse` off while lightmaps are shown. Bevy's deferred renderer ignores
-//! that, and its `RectLight` has no such switch: bake [`Content::Indirect`](crate::radiosity::Content) there.
+//! that flag, and `RectLight` does not have it. In these cases bake [`Content::Indirect`](crate::radiosity::Content).
+//!
+//! | folder or file | contents |
+//! | --- | --- |
+//! | `components` | components and settings of the app |
+//! | `background`, `renderer` | threads for background work; the renderer's device |
+//! | `convert` | Bevy's assets and components to plain data |
+//! | `sync` | the Bevy world to a scene, and change detection |
+//! | `job` | background bakes |
+//! | `write_back` | lightmaps on entities |
+//! | `level` | levels that were baked before |
+//! | `relight` | live relighting |
+//! | `live` | live views |
+//! | `overlay`, `partition_cells`, `tree_cells` | debug views |
+//! | `schedule`, `needs` | system sets; what a plugin needs |
+//! | `state` | data that the plugins share |
+//! | `skybox` | environment maps as skyboxes |
 
+mod background;
 mod components;
 mod convert;
-#[cfg(feature = "window")]
-mod fly;
 mod job;
 mod level;
 mod live;
+mod needs;
 mod overlay;
 mod partition_cells;
 mod relight;
+mod renderer;
+mod schedule;
 mod skybox;
-mod spawn;
+mod state;
 mod sync;
 mod tree_cells;
-mod viewer;
 mod write_back;
 
 use bevy::app::{PluginGroup, PluginGroupBuilder};
 
+pub use background::RadiosityThreads;
 pub use components::*;
 pub use job::{
-    Bake, BakeConvergence, BakeFailed, BakeFailure, BakeFinished, BakePhase, BakePlugin, BakeProgress, CancelBake,
+    BAKE_ERROR, BAKE_MAIN_THREAD, BAKE_PROGRESS, Bake, BakeConvergence, BakeFailed, BakeFailure, BakeFinished,
+    BakePhase, BakePlugin, BakeProgress, CancelBake, bake_running,
 };
-pub use level::{BakedLevel, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin, BakedLevelShown};
-pub use live::{LiveChannel, LiveView, LiveViewPlugin, LiveViewStatus};
+pub use level::{BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin, BakedLevelShown};
+pub use live::{LIVE_VIEW_GPU, LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LiveViewPlugin, live_view_enabled};
+#[cfg(feature = "panel")]
+pub(crate) use needs::has_plugin;
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};
 pub use relight::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
-    RelightDevice, RelightDoor, RelightExclude, RelightPlugin, RelightStatus,
+    RelightDevice, RelightDoor, RelightExclude, RelightPlugin, RelightStatus, relighting,
 };
-pub use spawn::spawn_scene;
-pub use sync::{
-    AssetCache, LiveMove, LiveRebuild, Moved, Needed, Purpose, SceneCounts, SceneRead, SceneReader, SceneStatus,
-    SceneSyncPlugin, WorldScene,
-};
+pub use schedule::RadiositySystems;
+pub use skybox::skybox;
+pub use state::{Baked, BakedLight, BakedVolume};
+pub use sync::{LiveMove, LiveRebuild, SceneCounts, SceneRead, SceneStatus, SceneSyncPlugin, WorldScene, read_scene};
 pub use tree_cells::TreeCells;
-pub use viewer::{TakeScreenshot, ViewerPlugin};
-pub use write_back::{
-    Baked, BakedLight, BakedVolume, BatchTimes, Lightmaps, RemoveLightmaps, StandInMaterial, WriteBackPlugin,
-};
+pub use write_back::{BatchTimes, LIGHTMAPS_MAIN_THREAD, Lightmaps, RemoveLightmaps, WriteBackPlugin};
 
-/// Everything that baking in an app takes, and looking at it path traced.
+/// Plugins for baking in an app, relighting and live views.
 pub struct RadiosityPlugins;
 
 impl PluginGroup for RadiosityPlugins {

@@ -1,10 +1,9 @@
-//! What can be drawn over baked surfaces, to see how they were cut into texels.
+//! Debug overlays on baked surfaces, which show texels, charts and validity.
 //!
-//! An overlay is an entity of its own in the surface's place, whose mesh and material stay as they are. Bakes and live
-//! views do not see it. It is no child of the surface: to get one, Bevy counts as having moved.
+//! An overlay is a separate entity at the place of the surface, so the surface keeps its mesh and material. Bakes and
+//! live views ignore it. It is no child of the surface: Bevy would report the surface as moved.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::visibility::RenderLayers;
@@ -16,65 +15,51 @@ use bevy::mesh::UvChannel;
 use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 
-use super::components::BakeExclude;
-use super::write_back::{Baked, MeshCopies, Pages};
-use crate::lightmap::{Page, PageSize, Unwrap};
+use super::components::BakeRole;
+use super::needs::has_plugin;
+use super::schedule::{RadiositySystems, order_sets};
+use super::state::{Baked, PageValidity, Pages, TexelValidity};
+use super::write_back::{MeshCopies, WriteBackPlugin};
+use crate::lightmap::Unwrap;
 
-/// What is drawn over baked surfaces, whether or not their lightmaps are shown. A live view hides it.
+/// Overlay on baked surfaces, whether or not their lightmaps are shown. A live view hides it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 #[reflect(Resource, Default, Debug, Clone, PartialEq)]
 pub enum LightmapOverlay {
-    /// Nothing.
+    /// No overlay. The default.
     #[default]
     Off,
-    /// Texels, as a chequer: larger squares are coarser light, stretched ones a poor unwrap.
+    /// Texels, as a checkerboard. Larger squares mean lower resolution, stretched ones a poor unwrap.
     Texels,
-    /// Charts, each in a colour of its own.
+    /// Charts, each in its own color.
     Charts,
-    /// How much of each texel light can reach: all is green, half yellow. Red is buried in other geometry and shows what
-    /// its neighbours do: where light leaks or shadows end early, look for it. Levels that
-    /// earlier versions baked do not know it, and keep their own colours.
+    /// Validity of each texel: the fraction that light can reach. Green is all, yellow half. Red is inside other
+    /// geometry, and shows the light of its neighbors. So red marks the source of light leaks and of shadows that end
+    /// early.
+    ///
+    /// Levels without validity, from earlier versions, keep their own colors.
     Validity,
 }
 
-/// How much of each texel of the pages that are shown light can reach; empty where nobody knows.
-#[derive(Resource, Clone, Default)]
-pub struct TexelValidity(pub Vec<Arc<PageValidity>>);
-
-/// One page's share of [`TexelValidity`].
-pub struct PageValidity {
-    size: UVec2,
-    /// From 0 for nothing to 255 for all, rows from the top.
-    texels: Vec<u8>,
-}
-
-impl PageValidity {
-    /// That of a page with so many columns and rows: texels from 0 for nothing to 255 for all, rows from the top.
-    pub fn new(size: PageSize, texels: Vec<u8>) -> Self {
-        Self { size: UVec2::new(size.width, size.height), texels }
-    }
-}
-
-impl From<&Page> for PageValidity {
-    fn from(page: &Page) -> Self {
-        Self::new(PageSize { width: page.width, height: page.height }, page.validity_bytes())
-    }
-}
-
-/// Draws over baked surfaces.
+/// Plugin of the overlays. It needs [`WriteBackPlugin`].
 pub struct LightmapOverlayPlugin;
 
 impl Plugin for LightmapOverlayPlugin {
     fn build(&self, app: &mut App) {
+        if !has_plugin::<WriteBackPlugin, _>(app, self) {
+            return;
+        }
+        order_sets(app);
         app.register_type::<LightmapOverlay>()
             .init_resource::<LightmapOverlay>()
             .init_resource::<TexelValidity>()
-            .add_systems(Update, redraw)
-            .add_systems(PostUpdate, follow.after(TransformSystems::Propagate));
+            .add_systems(Update, redraw.in_set(RadiositySystems::Overlay))
+            .add_systems(PostUpdate, follow.in_set(RadiositySystems::Overlay));
     }
 }
 
-/// Is drawn over a surface. It is hidden rather than despawned, since a mesh that is gone is a change of the scene.
+/// Marks an overlay of a surface. Unused overlays are hidden rather than despawned, since a despawned mesh is a change
+/// of the scene.
 #[derive(Component)]
 struct Over(Entity);
 
@@ -107,21 +92,21 @@ fn redraw(
         };
         let overlay = idle.remove(&surface).unwrap_or_else(|| commands.spawn(Over(surface)).id());
         let drawn = (Mesh3d(mesh), MeshMaterial3d(material), Visibility::Inherited);
-        commands.entity(overlay).insert((drawn, BakeExclude, NotShadowCaster, NotShadowReceiver));
+        commands.entity(overlay).try_insert((drawn, BakeRole::Excluded, NotShadowCaster, NotShadowReceiver));
         if let Some(layers) = layers {
-            commands.entity(overlay).insert(layers.clone());
+            commands.entity(overlay).try_insert(layers.clone());
         }
     }
     for (surface, overlay) in idle {
         if surfaces.contains(surface) {
-            commands.entity(overlay).insert(Visibility::Hidden);
+            commands.entity(overlay).try_insert(Visibility::Hidden);
         } else {
             commands.entity(overlay).try_despawn();
         }
     }
 }
 
-/// Keeps overlays where their surfaces are.
+/// Moves overlays to their surfaces.
 fn follow(mut overlays: Query<(&Over, &mut GlobalTransform)>, surfaces: Query<&GlobalTransform, Without<Over>>) {
     for (over, mut place) in &mut overlays {
         if let Ok(surface) = surfaces.get(over.0) {
@@ -130,7 +115,7 @@ fn follow(mut overlays: Query<(&Over, &mut GlobalTransform)>, surfaces: Query<&G
     }
 }
 
-/// Makes the meshes and materials of overlays.
+/// Assets for creating the meshes and materials of overlays.
 #[derive(SystemParam)]
 struct Painter<'w> {
     meshes: ResMut<'w, Assets<Mesh>>,
@@ -141,18 +126,18 @@ struct Painter<'w> {
     validity: Res<'w, TexelValidity>,
 }
 
-/// What surfaces share.
+/// Assets that overlays share.
 #[derive(Default)]
 struct Paints {
-    chequer: Option<Handle<Image>>,
+    checker: Option<Handle<Image>>,
     pages: HashMap<usize, Handle<Image>>,
-    in_chart_colours: HashMap<AssetId<Mesh>, Handle<Mesh>>,
-    /// Charts that have a colour.
+    in_chart_colors: HashMap<AssetId<Mesh>, Handle<Mesh>>,
+    /// Number of charts with a color so far.
     charts: u32,
 }
 
 impl Painter<'_> {
-    /// What to draw over a surface; `None` where there is nothing to see.
+    /// Returns the mesh and material of an overlay, or `None` if there is nothing to show.
     fn paint(
         &mut self,
         wanted: LightmapOverlay,
@@ -165,23 +150,23 @@ impl Painter<'_> {
         let (mesh, material) = match wanted {
             LightmapOverlay::Off => return None,
             LightmapOverlay::Texels => {
-                let chequer = paints.chequer.get_or_insert_with(|| self.images.add(chequer())).clone();
-                // Two texels to the picture.
+                let checker = paints.checker.get_or_insert_with(|| self.images.add(checker())).clone();
+                // The image covers two lightmap texels per side.
                 let scale = Vec2::new(unwrap.width as f32, unwrap.height as f32) / 2.0;
                 let uv_transform = Affine2::from_scale(scale);
-                (baked.mesh.clone(), StandardMaterial { base_color_texture: Some(chequer), uv_transform, ..flat })
+                (baked.mesh.clone(), StandardMaterial { base_color_texture: Some(checker), uv_transform, ..flat })
             }
             LightmapOverlay::Charts => {
-                let mesh = match paints.in_chart_colours.get(&baked.mesh.id()) {
+                let mesh = match paints.in_chart_colors.get(&baked.mesh.id()) {
                     Some(mesh) => mesh.clone(),
                     None => {
-                        let coloured = in_chart_colours(self.meshes.get(&baked.mesh)?, unwrap, paints.charts);
+                        let colored = in_chart_colors(self.meshes.get(&baked.mesh)?, unwrap, paints.charts);
                         paints.charts +=
                             1 + unwrap.charts.iter().filter(|&&chart| chart != Unwrap::NO_CHART).max().unwrap_or(&0);
-                        self.meshes.add(coloured)
+                        self.meshes.add(colored)
                     }
                 };
-                paints.in_chart_colours.insert(baked.mesh.id(), mesh.clone());
+                paints.in_chart_colors.insert(baked.mesh.id(), mesh.clone());
                 (mesh, flat)
             }
             LightmapOverlay::Validity => {
@@ -198,7 +183,7 @@ impl Painter<'_> {
     }
 }
 
-/// Draws its base colour as it is, in front of what lies in the same place, on the sides that another material shows.
+/// Returns an unlit material in front of the surface, with the culling of the surface's material.
 fn flat_material(below: &StandardMaterial) -> StandardMaterial {
     StandardMaterial {
         base_color_channel: UvChannel::Uv1,
@@ -211,11 +196,11 @@ fn flat_material(below: &StandardMaterial) -> StandardMaterial {
     }
 }
 
-/// Four texels, and what is left of them from afar.
-fn chequer() -> Image {
+/// Returns a checkerboard of two by two texels, with a mip level of their mean.
+fn checker() -> Image {
     const LIGHT: [u8; 4] = [230, 230, 230, 255];
     const DARK: [u8; 4] = [60, 60, 60, 255];
-    /// As bright as the mean of both.
+    /// Mean of both in linear light, as sRGB.
     const FAR: [u8; 4] = [170, 170, 170, 255];
     let mut image = picture(UVec2::splat(2), [LIGHT, DARK, DARK, LIGHT].concat());
     image.texture_descriptor.mip_level_count = 2;
@@ -231,8 +216,8 @@ fn chequer() -> Image {
 }
 
 fn validity_picture(validity: &PageValidity) -> Image {
-    let colour = |&valid: &u8| [(255 - valid).saturating_mul(2), valid.saturating_mul(2), 0, 255];
-    let mut image = picture(validity.size, validity.texels.iter().flat_map(colour).collect());
+    let color = |&valid: &u8| [(255 - valid).saturating_mul(2), valid.saturating_mul(2), 0, 255];
+    let mut image = picture(validity.size, validity.texels.iter().flat_map(color).collect());
     image.sampler = ImageSampler::nearest();
     image
 }
@@ -243,25 +228,26 @@ fn picture(size: UVec2, texels: Vec<u8>) -> Image {
     Image::new(size, TextureDimension::D2, texels, format, RenderAssetUsages::RENDER_WORLD)
 }
 
-/// A copy of an unwrapped mesh whose vertices, which no two charts share, have their chart's colour, after so many of
-/// other meshes.
-fn in_chart_colours(mesh: &Mesh, unwrap: &Unwrap, first: u32) -> Mesh {
-    /// Hues that follow each other in steps of this part of the circle come back late (Vogel 1979).
+/// Returns a copy of an unwrapped mesh with a vertex color for each chart. No two charts share vertices. `first` is the
+/// number of charts of earlier meshes.
+fn in_chart_colors(mesh: &Mesh, unwrap: &Unwrap, first: u32) -> Mesh {
+    /// Hue step: multiples of the golden ratio keep successive hues apart (Vogel 1979).
     const GOLDEN: f32 = 0.618_034;
-    let mut colours = vec![[0.5, 0.5, 0.5, 1.0]; unwrap.mesh.positions.len()];
+    let mut colors = vec![[0.5, 0.5, 0.5, 1.0]; unwrap.mesh.positions.len()];
     for (triangle, &chart) in unwrap.mesh.triangles.iter().zip(&unwrap.charts) {
         if chart != Unwrap::NO_CHART {
             let hue = ((first + chart) as f32 * GOLDEN).fract() * 360.0;
-            let colour = Color::hsl(hue, 0.7, 0.6).to_linear().to_f32_array();
-            triangle.iter().for_each(|&vertex| colours[vertex as usize] = colour);
+            let color = Color::hsl(hue, 0.7, 0.6).to_linear().to_f32_array();
+            triangle.iter().for_each(|&vertex| colors[vertex as usize] = color);
         }
     }
-    mesh.clone().with_inserted_attribute(Mesh::ATTRIBUTE_COLOR, colours)
+    mesh.clone().with_inserted_attribute(Mesh::ATTRIBUTE_COLOR, colors)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lightmap::Page;
 
     #[test]
     fn buried_texels_are_red_half_open_ones_yellow_and_open_ones_green() {
@@ -272,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn each_chart_has_a_colour_of_its_own() {
+    fn each_chart_has_a_color_of_its_own() {
         let corners = vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::ONE, Vec3::NEG_X, Vec3::NEG_Y];
         let mesh = crate::scene::MeshData {
             positions: corners.clone(),
@@ -292,17 +278,17 @@ mod tests {
                 Mesh::ATTRIBUTE_POSITION,
                 corners.iter().map(|corner| corner.to_array()).collect::<Vec<_>>(),
             );
-        let coloured = in_chart_colours(&bevy_mesh, &unwrap, 0);
-        let Some(bevy::mesh::VertexAttributeValues::Float32x4(colours)) = coloured.attribute(Mesh::ATTRIBUTE_COLOR)
+        let colored = in_chart_colors(&bevy_mesh, &unwrap, 0);
+        let Some(bevy::mesh::VertexAttributeValues::Float32x4(colors)) = colored.attribute(Mesh::ATTRIBUTE_COLOR)
         else {
-            panic!("it has no colours");
+            panic!("it has no colors");
         };
-        assert!(colours[0] == colours[1] && colours[1] == colours[2] && colours[3] == colours[5]);
-        assert_ne!(colours[0], colours[3]);
-        let next = in_chart_colours(&bevy_mesh, &unwrap, 1);
+        assert!(colors[0] == colors[1] && colors[1] == colors[2] && colors[3] == colors[5]);
+        assert_ne!(colors[0], colors[3]);
+        let next = in_chart_colors(&bevy_mesh, &unwrap, 1);
         let Some(bevy::mesh::VertexAttributeValues::Float32x4(next)) = next.attribute(Mesh::ATTRIBUTE_COLOR) else {
-            panic!("it has no colours");
+            panic!("it has no colors");
         };
-        assert_eq!(next[0], colours[3], "charts of the next mesh go on with other colours");
+        assert_eq!(next[0], colors[3], "charts of the next mesh go on with other colors");
     }
 }

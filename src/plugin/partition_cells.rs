@@ -1,64 +1,80 @@
-//! How the world would be cut into subscenes, for whoever wants to draw it.
+//! Partition of the world into subscenes, for debug views.
 //!
 //! ```text
-//! changed? --> read, a little a frame --> a thread: other polygons, or other settings? --> cut --> `PartitionCells`
+//! changed? --> read, a little a frame --> thread: other polygons or settings? --> partition --> `PartitionCells`
 //! ```
 //!
-//! While nobody wants to see cells, nothing is watched, read or kept.
+//! While no partition is requested, nothing is watched, read or kept.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use bevy::asset::{AssetEventSystems, UntypedAssetId};
+use bevy::asset::UntypedAssetId;
 use bevy::prelude::*;
 
-use super::components::SceneSettings;
-use super::sync::{AssetCache, AssetChanges, Purpose, SceneReader, SurfaceChanges, WorldReading, WorldScene};
+use super::background::{self, Fault, RadiosityThreads, Task};
+use super::needs::has_plugin;
+use super::schedule::{RadiositySystems, order_sets};
+use super::sync::{
+    AssetCache, Purpose, SceneChanges, SceneRead, SceneReader, SceneSyncPlugin, WorldReading, WorldScene,
+};
 use crate::geometry::Aabb;
 use crate::partition::{Partition, PartitionError, PartitionSettings, Polygons, imbalance};
 use crate::scene::Scene;
 use crate::scene::check::repair;
 
-/// The cells of a partition of all that would take part in a bake now. They follow meshes, places and materials, and are cut
-/// in the background: those before are shown until then.
-#[derive(Resource, Debug, Default)]
+/// Cells of a partition of the scene that a bake would take now.
+///
+/// They follow changes of meshes, transforms and materials. A thread computes them, and the earlier cells stay until
+/// then.
+#[derive(Resource, Debug, Default, Reflect)]
+#[reflect(Resource, Default, Debug)]
 pub struct PartitionCells {
-    /// How to cut; `None` cuts nothing. Of power, only surfaces have any.
+    /// Settings of the partition, or `None` for no partition. If cells are balanced by power, only surfaces count as
+    /// emitters.
     pub wanted: Option<PartitionSettings>,
-    /// What came of it; `None` while nothing has been cut.
+    /// Result of the partition. `None` before the first one.
     pub cut: Option<Result<CutScene, PartitionError>>,
+    /// Latest reading of the world, if any.
+    pub last_read: Option<SceneRead>,
 }
 
-/// A scene that has been cut.
-#[derive(Clone, Debug, PartialEq)]
+/// Partitioned scene.
+#[derive(Clone, Debug, PartialEq, Reflect)]
+#[reflect(Debug, Clone, PartialEq)]
 pub struct CutScene {
-    /// All cells.
+    /// Boxes of all cells, in world space.
     pub cells: Vec<Aabb>,
-    /// How unequal the loads in them are that were to be shared out: [`imbalance`].
+    /// Imbalance of the loads of the cells; see [`imbalance`].
     pub sigma: f64,
 }
 
-/// Cuts in the background.
+/// Plugin that computes partitions in the background. It needs [`SceneSyncPlugin`].
 pub struct PartitionCellsPlugin;
 
 impl Plugin for PartitionCellsPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<PartitionCells>()
+        if !has_plugin::<SceneSyncPlugin, _>(app, self) {
+            return;
+        }
+        order_sets(app);
+        background::add(app);
+        app.register_type::<PartitionCells>()
+            .init_resource::<PartitionCells>()
             .init_resource::<Cutting>()
-            .add_systems(Last, (watch, advance).chain().after(AssetEventSystems).run_if(is_wanted))
-            .add_systems(Last, rest.run_if(not(is_wanted)));
+            .add_systems(Last, (watch, advance).chain().in_set(RadiositySystems::Partition).run_if(is_wanted))
+            .add_systems(Last, rest.in_set(RadiositySystems::Partition).run_if(not(is_wanted)));
     }
 }
 
-/// The work of keeping cells right.
+/// State of the background work.
 #[derive(Resource, Default)]
 struct Cutting {
     work: Work,
-    /// What was read last.
+    /// Entities and assets of the latest scene.
     read: Option<Read>,
     is_stale: bool,
-    /// What was cut last.
+    /// Input of the latest partition.
     given: Option<Given>,
 }
 
@@ -67,16 +83,16 @@ enum Work {
     #[default]
     Rest,
     Read(Box<WorldReading>),
-    Cut(JoinHandle<Done>),
+    Cut(Task<Done>),
 }
 
-/// Of what a scene was read.
+/// Entities and assets that a scene was read from.
 struct Read {
     entities: HashSet<Entity>,
     assets: HashSet<UntypedAssetId>,
 }
 
-/// What is cut, and how.
+/// Input of a partition.
 #[derive(Clone, PartialEq)]
 struct Given {
     polygons: Arc<Polygons>,
@@ -85,7 +101,7 @@ struct Given {
 
 struct Done {
     given: Given,
-    /// None when that was what had been cut last.
+    /// `None` if the input equals the previous one.
     cut: Option<Result<CutScene, PartitionError>>,
 }
 
@@ -93,27 +109,21 @@ fn is_wanted(partition: Res<PartitionCells>) -> bool {
     partition.wanted.is_some()
 }
 
-/// Takes note of whether something that is cut has changed. What moves is no part of bakes: it is when it begins to move
-/// that something changes.
-fn watch(
-    mut cutting: ResMut<Cutting>,
-    mut surfaces: SurfaceChanges,
-    mut assets: AssetChanges,
-    moved: Query<Entity, (With<Mesh3d>, Changed<GlobalTransform>)>,
-    settings: Res<SceneSettings>,
-) {
+/// Marks the cells as stale when their scene has changed. Movers are no part of bakes, so only the first move of a
+/// surface counts.
+fn watch(mut cutting: ResMut<Cutting>, mut changes: SceneChanges) {
     let Cutting { read, is_stale, .. } = &mut *cutting;
-    let is_read = |id: UntypedAssetId| read.as_ref().is_some_and(|read| read.assets.contains(&id));
-    let has_moved = |entity: Entity| read.as_ref().is_some_and(|read| read.entities.contains(&entity));
-    let is_other = [surfaces.any(), assets.any(is_read), moved.iter().any(has_moved), settings.is_changed()];
-    *is_stale |= is_other.contains(&true);
+    let has_asset = |id: UntypedAssetId| read.as_ref().is_some_and(|read| read.assets.contains(&id));
+    let is_read = |entity: Entity| read.as_ref().is_some_and(|read| read.entities.contains(&entity));
+    *is_stale |= changes.any(has_asset, is_read);
 }
 
-/// Goes on with what there is to do.
+/// Advances the work by one step.
 fn advance(
     mut partition: ResMut<PartitionCells>,
     mut cutting: ResMut<Cutting>,
     mut cache: ResMut<AssetCache>,
+    threads: Res<RadiosityThreads>,
     reader: SceneReader,
 ) {
     let (cutting, Some(settings)) = (&mut *cutting, partition.wanted) else {
@@ -127,56 +137,61 @@ fn advance(
         Work::Rest => match &cutting.given {
             Some(given) if given.settings != settings => {
                 let polygons = Arc::clone(&given.polygons);
-                cutting.start(settings, move || polygons)
+                cutting.start(settings, *threads, move || polygons)
             }
             _ => Work::Rest,
         },
         Work::Read(mut reading) => match reading.advance(&reader, &mut cache) {
-            Some((world, _)) => {
+            Some((world, read)) => {
+                partition.last_read = Some(read);
                 cutting.read = Some(Read::new(&world));
-                cutting.start(settings, move || polygons_of(world.scene))
+                cutting.start(settings, *threads, move || polygons_of(world.scene))
             }
             None => Work::Read(reading),
         },
-        Work::Cut(thread) if thread.is_finished() => {
-            match thread.join() {
-                Ok(Done { given, cut }) => {
-                    cutting.given = Some(given);
-                    if cut.is_some() {
-                        partition.cut = cut;
-                    }
+        Work::Cut(mut task) => match task.poll() {
+            None => Work::Cut(task),
+            Some(Ok(Done { given, cut })) => {
+                cutting.given = Some(given);
+                if cut.is_some() {
+                    partition.cut = cut;
                 }
-                Err(_) => {
-                    warn!("cutting the world into cells stopped by a fault of its own");
-                    // The same again would end the same.
-                    cutting.given = None;
-                }
+                Work::Rest
             }
-            Work::Rest
-        }
-        work => work,
+            Some(Err(Fault)) => {
+                warn!("cutting the world into cells stopped by a fault of its own");
+                // Another try would fail again.
+                cutting.given = None;
+                Work::Rest
+            }
+        },
     };
 }
 
-/// Frees everything once nobody wants to see cells.
+/// Frees everything once no partition is requested.
 fn rest(mut partition: ResMut<PartitionCells>, mut cutting: ResMut<Cutting>) {
     if partition.cut.is_some() || cutting.read.is_some() || !matches!(cutting.work, Work::Rest) {
-        partition.cut = None;
+        (partition.cut, partition.last_read) = (None, None);
         *cutting = Cutting::default();
     }
 }
 
 impl Cutting {
-    /// Cuts in a thread, unless that has been done.
-    fn start(&self, settings: PartitionSettings, read: impl FnOnce() -> Arc<Polygons> + Send + 'static) -> Work {
+    /// Starts a thread that computes the partition, unless the input is unchanged.
+    fn start(
+        &self,
+        settings: PartitionSettings,
+        threads: RadiosityThreads,
+        read: impl FnOnce() -> Arc<Polygons> + Send + 'static,
+    ) -> Work {
         let before = self.given.clone();
         let cut = move || {
             let given = Given { polygons: read(), settings };
             let is_new = before.is_none_or(|before| before != given);
             Done { cut: is_new.then(|| CutScene::new(&given)), given }
         };
-        match std::thread::Builder::new().name("partition".to_owned()).spawn(cut) {
-            Ok(thread) => Work::Cut(thread),
+        match Task::start("partition", threads, cut) {
+            Ok(task) => Work::Cut(task),
             Err(error) => {
                 warn_once!("there is no thread to cut the world into cells with: {error}");
                 Work::Rest
@@ -194,7 +209,7 @@ impl Read {
 }
 
 fn polygons_of(mut scene: Scene) -> Arc<Polygons> {
-    // What bakes warn of is left to them.
+    // Bakes report these problems.
     repair(&mut scene);
     Arc::new(Polygons::of_scene(&scene).0)
 }

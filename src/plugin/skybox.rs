@@ -1,4 +1,4 @@
-//! The surroundings of a scene behind what a camera sees.
+//! Skybox from an environment map.
 
 use bevy::asset::RenderAssetUsages;
 use bevy::light::Skybox;
@@ -11,17 +11,18 @@ use super::convert::direction_on_face;
 use super::write_back::half_floats;
 use crate::scene::{EnvironmentMap, Sky};
 
-/// Rows and columns of a face at most.
+/// Maximum size of a cube face, in texels.
 const LARGEST_FACE: u32 = 1024;
 
-/// Shows an environment map as it is, in cd/m2, through the camera's exposure.
+/// Creates a skybox that shows an environment map in cd/m2, through the camera's exposure. A bake reads the same sky
+/// from it.
 pub fn skybox(map: &EnvironmentMap, images: &mut Assets<Image>) -> Skybox {
     Skybox { image: Some(images.add(cube(map))), brightness: map.scale, rotation: Quat::IDENTITY }
 }
 
 fn cube(map: &EnvironmentMap) -> Image {
-    // A face shows a quarter of the picture's columns.
-    let size = (map.picture.width / 4).clamp(1, LARGEST_FACE);
+    // A face covers a quarter of the columns of the map.
+    let size = (map.texture.width / 4).clamp(1, LARGEST_FACE);
     let unscaled = Sky::Map(EnvironmentMap { scale: 1.0, ..map.clone() });
     let texels: Vec<Vec3> = (0..6)
         .flat_map(|face| (0..size * size).map(move |texel| (face, UVec2::new(texel % size, texel / size))))

@@ -1,19 +1,20 @@
-//! The tree that was built last, for whoever wants to draw it.
+//! Cells of the latest KD-tree, for debug views.
 
 use bevy::prelude::*;
 
+use crate::accel::Tree;
 use crate::geometry::Aabb;
-use crate::kdtree::Tree;
 
-/// The cells of the top levels of the KD-tree that was built last, be it for a bake or for a live view.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
+/// Cells in the top levels of the KD-tree that a bake or a live view built last.
+#[derive(Resource, Clone, Debug, Default, PartialEq, Reflect)]
+#[reflect(Resource, Default, Debug, Clone, PartialEq)]
 pub struct TreeCells {
-    /// By depth: the root alone, then what its split makes of it, and so on. A leaf is in all levels below it too.
+    /// World-space boxes by depth: the root alone, then its children, and so on. A leaf is in all deeper levels too.
     pub levels: Vec<Vec<Aabb>>,
 }
 
 impl TreeCells {
-    /// Deepest level that is kept: some thousand cells are more than one can tell apart.
+    /// Depth of the deepest level that is kept. More cells cannot be told apart.
     pub const DEEPEST: usize = 10;
 
     pub(super) fn of(tree: &Tree) -> Self {

@@ -1,80 +1,108 @@
-//! What a backend has added up so far: the whole state of a solution, and nothing else.
+//! Accumulated sums of a backend, which are the whole state of a solution.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::backend::Reading;
+use super::backend::ElementEstimate;
 use super::bright::BrightElement;
 use crate::lightmap::{ElementId, Elements};
 
-/// How many independent solutions run side by side. Their difference is the error estimate.
+/// Number of independent solutions (halves). Their difference is the error estimate.
 pub const HALVES: usize = 2;
 
-/// Sums of one element. Irradiances are in lux and already divided by the probability of their samples.
+/// Sums of one element. Irradiances are in lux, already divided by the PDF of their samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Sums {
-    /// Irradiance found by rays aimed at emitters.
-    pub aimed: Vec3,
-    /// Squares of its luminance.
-    pub aimed_square: f32,
-    /// How many samples aimed at all emitters.
-    pub aimed_count: u32,
-    /// Direct irradiance that gather rays met: sky, and emissive surfaces.
-    pub met: Vec3,
-    /// Gather rays traced, which is where the next ones go on in the element's sequence.
+    /// Direct irradiance from light-sampled rays (next event estimation).
+    pub light_sampled: Vec3,
+    /// Sum of squared luminances of the samples in `light_sampled`.
+    pub light_sampled_square: f32,
+    /// Number of light samples.
+    pub light_samples: u32,
+    /// Direct irradiance from sky and emissive surfaces that gather rays hit.
+    pub bsdf_sampled: Vec3,
+    /// Number of traced gather rays. Also the index of the next ray in the element's sample sequence.
     pub gathered: u32,
-    /// Indirect irradiance that gather rays brought straight from lights by way of surfaces that own no elements, or of
-    /// bright elements.
-    pub detour: Vec3,
-    /// Indirect irradiance of gather rays whose hits are not stored.
+    /// Indirect irradiance of paths that continued through unmapped surfaces, or that bright elements sampled as lights
+    /// contributed.
+    pub continuation: Vec3,
+    /// Indirect irradiance of gather rays that read radiosity instead of storing their hits.
     pub read: Vec3,
-    /// Gather rays that count.
+    /// Number of valid gather rays.
     pub valid: u32,
-    /// Those among them whose hits count, in `read` or as stored hits.
+    /// Number of valid gather rays whose hits contribute, in `read` or as stored hits.
     pub carriers: u32,
-    /// Those that escaped or were absorbed.
+    /// Number of gather rays that escaped or were absorbed.
     pub lost: u32,
-    /// Gather rays that started inside other geometry; they do not count.
-    pub buried: u32,
+    /// Number of gather rays that started inside other geometry. They are invalid samples.
+    pub inside: u32,
 }
 
-/// Stored hit: the ray counts and brings nothing. The entry after the last element's radiosity, always zero.
+impl Sums {
+    /// Most rays or samples of an element that are plausible in a checkpoint.
+    pub(super) const MAX_RAYS: u32 = 1 << 30;
+
+    /// Returns false for sums that no bake has: more rays than it would trace, or invalid numbers.
+    fn are_possible(&self) -> bool {
+        let Self {
+            light_sampled,
+            light_sampled_square,
+            light_samples,
+            bsdf_sampled,
+            gathered,
+            continuation,
+            read,
+            valid,
+            carriers,
+            lost,
+            inside,
+        } = self;
+        let vectors = [light_sampled, bsdf_sampled, continuation, read];
+        vectors.iter().all(|sum| sum.is_finite())
+            && light_sampled_square.is_finite()
+            && (*light_samples).max(*gathered) <= Self::MAX_RAYS
+            && [valid, carriers, lost, inside].iter().all(|&part| part <= gathered)
+    }
+}
+
+/// Returns the stored hit of a valid ray without contribution. This is the index of an always zero entry after the last
+/// element's radiosity.
 pub(crate) const fn brings_nothing(elements: usize) -> u32 {
     elements as u32
 }
 
-/// Stored hit: the ray does not count.
+/// Returns the stored hit of an invalid ray.
 pub(crate) const fn does_not_count(elements: usize) -> u32 {
     elements as u32 + 1
 }
 
-/// What a run of gather rays met: a sparse Monte Carlo row of the form-factor matrix for each element.
+/// Element hits of a set of gather rays: one sparse Monte Carlo row of the form-factor matrix for each element.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredHits {
-    /// Where the rays of each element start, and their number at the end.
+    /// Start of each element's rays in `hits`, followed by the total number.
     pub offsets: Vec<u64>,
     /// Index of the element that was hit.
     pub hits: Vec<u32>,
-    /// Rays that were coloured on their way, in order of `element`; `hits` says of them that they bring nothing.
+    /// Rays tinted on their way, sorted by `element`. Their entries in `hits` are those of rays without contribution.
     pub tinted: Vec<TintedHit>,
 }
 
-/// A gather ray that passed a blended surface or bounced off a surface without elements before it hit one.
+/// Hit of a gather ray that passed a blended surface, or bounced off an unmapped surface, on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TintedHit {
-    /// Where the ray started.
+    /// Element from which the ray started.
     pub element: u32,
-    /// What it hit.
+    /// Element that the ray hit.
     pub hit: u32,
-    /// Share of the radiosity that arrives, per channel.
+    /// Fraction of the radiosity that arrives, per color channel.
     pub tint: Vec3,
 }
 
-/// Where rows of such lengths start when they stand one after the other, and where the last ends.
-pub(super) fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
+/// Returns the start offsets of consecutive rows with these lengths, followed by the end of the last row.
+pub(crate) fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
     let ends = lengths.scan(0, |end, length| {
         *end += length as u64;
         Some(*end)
@@ -83,72 +111,101 @@ pub(super) fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
 }
 
 impl StoredHits {
-    /// Where the rays of each element start when it has so many, and their number.
+    /// Returns the start offset of each element's rays, followed by the total number.
     pub(crate) fn offsets_for(rays: &[u32]) -> Vec<u64> {
         offsets(rays.iter().map(|&rays| rays as usize))
     }
 
-    /// Room for so many rays of each element.
+    /// Allocates room for this number of rays of each element.
     pub(crate) fn with_room_for(rays: &[u32]) -> Self {
         let offsets = Self::offsets_for(rays);
         let count = offsets[rays.len()] as usize;
         Self { offsets, hits: vec![0; count], tinted: Vec::new() }
     }
 
-    /// Where the rays of an element are.
+    /// Drops the hits of all elements but some; tinted ones stay.
+    pub(crate) fn retain(&mut self, stays: impl Fn(usize) -> bool) {
+        let elements = self.offsets.len() - 1;
+        let mut end = 0;
+        for element in 0..elements {
+            let range = self.range(element);
+            self.offsets[element] = end as u64;
+            if stays(element) {
+                let length = range.len();
+                self.hits.copy_within(range, end);
+                end += length;
+            }
+        }
+        self.offsets[elements] = end as u64;
+        self.hits.truncate(end);
+    }
+
+    /// Returns the range of an element's rays in `hits`.
     #[inline]
     pub(crate) fn range(&self, element: usize) -> core::ops::Range<usize> {
         self.offsets[element] as usize..self.offsets[element + 1] as usize
     }
 
-    /// True when the arrays fit a number of elements.
+    /// Returns true if the arrays are valid for this number of elements.
     fn fits(&self, elements: usize) -> bool {
         self.offsets.len() == elements + 1
             && self.offsets.first() == Some(&0)
             && self.offsets.is_sorted()
             && self.offsets.last().is_some_and(|&count| count as usize == self.hits.len())
             && self.hits.iter().all(|&hit| hit as usize <= elements + 1)
+            && self.tinted.is_sorted_by_key(|tinted| tinted.element)
             && self.tinted.iter().all(|tinted| (tinted.element.max(tinted.hit) as usize) < elements)
     }
 
-    /// The coloured rays of a range of elements.
+    /// Returns the tinted rays of a range of elements.
     pub(crate) fn tinted_in(&self, elements: core::ops::Range<usize>) -> &[TintedHit] {
         let at = |element: usize| self.tinted.partition_point(|tinted| (tinted.element as usize) < element);
         if self.tinted.is_empty() { &[] } else { &self.tinted[at(elements.start)..at(elements.end)] }
     }
 }
 
-/// One of the independent solutions.
+/// Accumulated state of one of the two independent solutions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accumulators {
-    /// One an element.
+    /// Sums of each element.
     pub sums: Vec<Sums>,
-    /// One an executed storing step.
+    /// Stored hits of each executed storing step.
     pub stored: Vec<StoredHits>,
-    /// Reflected radiosity in lm/m2 that gathering reads, one an element, then two zeros that stored hits point at.
+    /// Reflected radiosity of each element, in lm/m2, read by gathering. Two zeros follow, for stored hits without
+    /// contribution.
     pub radiosity: Vec<Vec4>,
-    /// Radiosity in lm/m2 that shooting brought, summed over its runs, one an element; empty before the first.
+    /// Radiosity that shooting transferred to each element, in lm/m2, summed over its runs. Empty before the first run.
     pub shot: Vec<Vec3>,
-    /// How many times all power has been shot.
+    /// Number of complete shooting runs.
     pub shots: u32,
-    /// Elements that gather rays sample as lights.
+    /// Elements sampled as lights by gather rays.
     pub bright: Vec<BrightElement>,
 }
 
 impl Accumulators {
-    /// Bytes of all halves for each element that stores the hits of so many rays.
+    /// Returns only the sums of light-sampled rays.
+    pub(crate) fn light_sampled(&self) -> Self {
+        let light_sampled = |sums: &Sums| {
+            let Sums { light_sampled, light_sampled_square, light_samples, .. } = *sums;
+            Sums { light_sampled, light_sampled_square, light_samples, ..Sums::default() }
+        };
+        let sums = self.sums.iter().map(light_sampled).collect();
+        Self { bright: self.bright.clone(), sums, ..Self::new(self.sums.len()) }
+    }
+
+    /// Returns the bytes of both halves for each element, given its number of stored rays.
     pub fn bytes_per_element(rays: f64) -> f64 {
-        // The last is where each step's hits start.
+        // The last term is the element's offset in each stored step.
         let fixed = size_of::<Sums>() + size_of::<Vec4>() + 4 * size_of::<u64>();
         HALVES as f64 * (fixed as f64 + rays * size_of::<u32>() as f64)
     }
 
-    /// Nothing gathered yet.
+    /// Creates empty accumulators.
     pub fn new(elements: usize) -> Self {
         Self { sums: vec![Sums::default(); elements], radiosity: vec![Vec4::ZERO; elements + 2], ..Self::default() }
     }
 
-    /// True when the arrays fit a number of elements.
+    /// Returns true if the arrays are valid for this number of elements.
     pub(crate) fn fits(&self, elements: usize) -> bool {
         self.sums.len() == elements
             && self.radiosity.len() == elements + 2
@@ -157,62 +214,76 @@ impl Accumulators {
             && self.bright.iter().all(|bright| (bright.element as usize) < elements)
     }
 
-    /// Direct irradiance of an element over its visible part: from aimed rays, and met by gather rays.
+    /// Returns false if there are numbers that no bake has.
+    pub(super) fn are_possible(&self) -> bool {
+        let is_possible = |bright: &BrightElement| {
+            bright.probability.is_finite() && bright.area.is_finite() && bright.radiosity.is_finite()
+        };
+        self.sums.iter().all(Sums::are_possible)
+            && self.radiosity.iter().all(|radiosity| radiosity.is_finite())
+            && self.shot.iter().all(|shot| shot.is_finite())
+            && self.stored.iter().flat_map(|stored| &stored.tinted).all(|tinted| tinted.tint.is_finite())
+            && self.bright.iter().all(is_possible)
+    }
+
+    /// Returns the direct irradiance of an element over its visible part, in lux: from light-sampled rays and from
+    /// gather rays.
     pub(crate) fn direct(&self, element: usize) -> [Vec3; 2] {
         let sums = &self.sums[element];
         if sums.valid == 0 {
             return [Vec3::ZERO; 2];
         }
-        // A buried point is dark to every light, so only the visible part has brought something.
-        let aimed = sums.aimed / (sums.aimed_count.max(1) as f32 * sums.visible_fraction());
-        [aimed, sums.met / sums.valid as f32]
+        // A point inside geometry sees no light, so all of the sum belongs to the visible part.
+        let light_sampled = sums.light_sampled / (sums.light_samples.max(1) as f32 * sums.visible_fraction());
+        [light_sampled, sums.bsdf_sampled / sums.valid as f32]
     }
 
-    /// What is known of each element; `brought` is the sum of the radiosities that its stored hits see.
-    pub(crate) fn readings(&self, brought: &[Vec3]) -> Vec<Reading> {
-        let reading = |(element, (sums, brought)): (usize, (&Sums, &Vec3))| {
-            let [aimed, met] = self.direct(element);
-            Reading {
-                aimed,
-                met,
-                indirect: sums.detour() + (sums.read + *brought) / sums.carriers.max(1) as f32,
+    /// Returns the estimate of each element. `from_hits` holds the sum of radiosities over each element's stored hits.
+    pub(crate) fn element_estimates(&self, from_hits: &[Vec3]) -> Vec<ElementEstimate> {
+        let element_estimate = |(element, (sums, from_hits)): (usize, (&Sums, &Vec3))| {
+            let [light_sampled, bsdf_sampled] = self.direct(element);
+            ElementEstimate {
+                light_sampled,
+                bsdf_sampled,
+                indirect: sums.continuation() + (sums.read + *from_hits) / sums.carriers.max(1) as f32,
                 visible_fraction: sums.visible_fraction(),
                 gathered: sums.gathered,
                 lost: sums.lost as f32 / sums.valid.max(1) as f32,
             }
         };
-        self.sums.par_iter().zip(brought).enumerate().map(reading).collect()
+        self.sums.par_iter().zip(from_hits).enumerate().map(element_estimate).collect()
     }
 
-    /// Reflected radiosity of each element that gathering reads, lm/m2.
+    /// Returns the reflected radiosity of each element, in lm/m2, read by gathering.
     pub(crate) fn radiosities(&self) -> Vec<Vec3> {
         self.radiosity[..self.sums.len()].iter().map(|radiosity| radiosity.truncate()).collect()
     }
 
-    /// What an iteration starts from: where all bounces are followed, the radiosities of the pass before are nearly right
-    /// already.
+    /// Returns the initial radiosities of an iteration. With an unlimited number of bounces, those of the previous pass
+    /// are already close to the solution.
     pub(crate) fn start_of_iteration(&self, sources: &[Vec3], bounces: Option<u32>) -> Vec<Vec3> {
         let followed = bounces.is_none() && self.radiosity.iter().any(|&radiosity| radiosity != Vec4::ZERO);
         if followed { self.radiosities() } else { sources.to_vec() }
     }
 
-    /// Adds what one more run of shooting brought; radiosities become the mean over all runs.
-    pub(crate) fn add_shot(&mut self, sources: &[Vec3], brought: &[Vec3]) {
+    /// Adds the transferred radiosity of one more shooting run. Radiosities become the mean over all runs.
+    pub(crate) fn add_shot(&mut self, sources: &[Vec3], received: &[Vec3]) {
         self.shot.resize(sources.len(), Vec3::ZERO);
         self.shots += 1;
-        for (element, (source, brought)) in sources.iter().zip(brought).enumerate() {
-            self.shot[element] += *brought;
+        for (element, (source, received)) in sources.iter().zip(received).enumerate() {
+            self.shot[element] += *received;
             self.radiosity[element] = (*source + self.shot[element] / self.shots as f32).extend(0.0);
         }
     }
 
-    /// Reflected light of an element that did not come from other elements, lm/m2, without the part that gather rays
-    /// sample as that of a light.
+    /// Returns the reflected direct light of an element, in lm/m2, including paths over unmapped surfaces. The part
+    /// sampled as a light is left out.
     pub(crate) fn source(&self, elements: &Elements, element: usize) -> Vec3 {
-        let [aimed, met] = self.direct(element);
-        let reflected = elements.reflectance[element] * (aimed + met + self.sums[element].detour());
+        let [light_sampled, bsdf_sampled] = self.direct(element);
+        let reflected =
+            elements.reflectance[element] * (light_sampled + bsdf_sampled + self.sums[element].continuation());
         match BrightElement::find(&self.bright, ElementId::from_index(element)) {
-            // The samples of one half may say less than those that the sampled part was measured by.
+            // The samples of one half may give less than the measured sampled part.
             Some(bright) => (reflected - bright.radiosity).max(Vec3::ZERO),
             None => reflected,
         }
@@ -220,16 +291,30 @@ impl Accumulators {
 }
 
 impl Sums {
-    /// Indirect irradiance that came straight from lights by way of surfaces without elements, lux.
-    pub(crate) fn detour(&self) -> Vec3 {
-        self.detour / self.valid.max(1) as f32
+    /// Returns the indirect irradiance of paths over unmapped surfaces, in lux.
+    pub(crate) fn continuation(&self) -> Vec3 {
+        self.continuation / self.valid.max(1) as f32
     }
 
-    /// How much of the element is open to light.
+    /// Returns the visible fraction of the element.
     pub fn visible_fraction(&self) -> f32 {
-        match self.valid + self.buried {
+        match self.valid + self.inside {
             0 => 0.0,
             all => self.valid as f32 / all as f32,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hits_of_elements_that_are_dropped_leave_no_gap() {
+        let mut stored = StoredHits { offsets: vec![0, 2, 3, 3, 6], hits: vec![0, 1, 2, 3, 0, 1], tinted: Vec::new() };
+        stored.retain(|element| element != 1);
+        assert_eq!((&stored.offsets[..], &stored.hits[..]), (&[0, 2, 2, 2, 5][..], &[0, 1, 3, 0, 1][..]));
+        stored.retain(|element| element == 3);
+        assert_eq!((&stored.offsets[..], &stored.hits[..]), (&[0, 0, 0, 0, 3][..], &[3, 0, 1][..]));
     }
 }

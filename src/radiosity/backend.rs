@@ -1,7 +1,7 @@
-//! The seam between how a bake is solved and what does the arithmetic.
+//! Interface between solvers and the hardware that runs them.
 //!
-//! A solver decides on [`Step`]s and drives a [`TransportBackend`] through them. What a step adds up stays with the
-//! backend, be it the processor's memory or a graphics card's; only per-element results come back, once a pass.
+//! A solver chooses [`Step`]s, and a [`TransportBackend`] runs them. Sums of the steps stay with the backend, in CPU or
+//! GPU memory. Only per-element results come back, once a pass.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,101 +12,117 @@ use super::Accumulators;
 use super::bright::BrightElement;
 use crate::progress::{Cancelled, Monitor};
 
-/// Why a step ended before its end.
+/// Reason why a step was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
-    /// The monitor asked for it.
+    /// Cancellation by the monitor.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// What the backend runs on has failed: a graphics card that was lost, or has too little memory.
+    /// The monitor asked for it; some elements have all of the step and others none.
+    #[error("{Cancelled}")]
+    CutShort {
+        /// Rays traced.
+        rays: u64,
+    },
+    /// Device failure: a lost graphics card, or one with too little memory.
     #[error("{0}")]
     Device(String),
 }
 
-/// A batch of work over all elements, for both halves.
+impl StepError {
+    /// Adds the rays that were traced before the monitor canceled.
+    pub fn after(self, rays: u64) -> Self {
+        match self {
+            Self::Cancelled(_) => Self::CutShort { rays },
+            other => other,
+        }
+    }
+}
+
+/// Batch of work over all elements, for both halves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Aims rays at emitters until each element has `samples` of them, and up to sixteen times as many where the other
-    /// half of it and of its neighbors says that the standard error is above `tolerance`. Elements whose samples are all
-    /// alike have enough with a quarter.
+    /// Traces rays to emitters until each element has `samples` of them. An element gets up to sixteen times as many if
+    /// its standard error exceeds `tolerance`. The other half estimates this error, from the element and its neighbors.
+    /// A quarter is enough for elements whose samples all agree.
     Direct {
-        /// Samples most elements have afterwards, at least.
+        /// Minimum number of samples that most elements have afterwards.
         samples: u32,
-        /// Standard error of each element, lux, that more samples are worth: infinite for those that have enough, empty
-        /// to give all of them `samples`.
+        /// Accepted standard error of each element, in lux. Infinite for elements that need no more samples. Empty if
+        /// all elements get `samples`.
         tolerance: Arc<[f32]>,
     },
     /// Traces gather rays.
     Gather {
-        /// How many more of them for each half of each element.
+        /// Number of additional rays for each half of each element.
         rays: Vec<u32>,
-        /// What becomes of what they hit.
+        /// Treatment of the hits.
         hits: Hits,
     },
-    /// Iterates the radiosities on stored hits until they stand still.
+    /// Iterates the radiosities on stored hits to convergence.
     Iterate {
-        /// Stored rays an element that the iteration reads, at least, if there are as many.
+        /// Minimum number of stored rays that the iteration reads for each element, if there are as many.
         rays: u32,
-        /// Adaptation level of each element, lux, which changes are compared with.
+        /// Adaptation level of each element, in lux. Changes are relative to this level.
         adaptation: Arc<[f32]>,
-        /// Most bounces of indirect light; `None` follows them until nothing is left.
+        /// Maximum number of indirect bounces, or `None` without a limit.
         bounces: Option<u32>,
     },
-    /// Shoots all power until less than `UNSHOT` of it is left (`000` S11). Radiosities are the mean over all times
-    /// that this was done.
+    /// Shoots all power until less than `UNSHOT` of it is left (`000` S11). Radiosities become the mean over all
+    /// shooting runs.
     Shoot {
-        /// The part of each element that rays meet: of surfaces in the very same place one sends light out.
+        /// Exposed area fraction of each element. Of coincident surfaces only one emits light.
         shown: Arc<[f32]>,
-        /// Adaptation level of each element, lux. Rays from dim surroundings carry less power, so that dim rooms are
-        /// shot through by as many rays as sunlit ground.
+        /// Adaptation level of each element, in lux. Rays from dim surroundings carry less power. Dim rooms therefore
+        /// get as many rays as sunlit ground.
         adaptation: Arc<[f32]>,
-        /// Most bounces of indirect light; `None` follows them until nothing is left.
+        /// Maximum number of indirect bounces, or `None` without a limit.
         bounces: Option<u32>,
     },
 }
 
-/// What becomes of the hits of gather rays.
+/// Treatment of the hits of gather rays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hits {
-    /// They are stored, for iterations to come.
+    /// Stores hits for later iterations.
     Store,
-    /// Their present radiosity is read, once and for all.
+    /// Adds the present radiosity at the hits.
     Read,
-    /// They are forgotten; only direct light that the ray met is kept.
+    /// Drops hits, and keeps only direct light that the rays hit.
     Forget,
-    /// Rays go on from them as paths do, and bring what lights send there; nothing is read or kept.
+    /// Continues rays as paths with light sampling. Reads and stores no radiosity.
     Follow {
-        /// Most bounces.
+        /// Maximum number of bounces.
         bounces: u32,
     },
 }
 
 impl Hits {
-    /// True for rays that bring the radiosity of the element that they hit, now or later.
+    /// Returns true if rays carry the radiosity of the hit element, now or later.
     pub(crate) fn carry(self) -> bool {
         matches!(self, Self::Store | Self::Read)
     }
 }
 
-/// Shooting stops when this share of the first iteration's power is left.
+/// Fraction of the first iteration's power below which shooting stops.
 pub const UNSHOT: f64 = 1e-3;
 
-/// Iterating stops when what is still to come is this share of the whole.
+/// Remaining fraction of the light below which iterations stop.
 pub const CONVERGED: f64 = 1e-5;
 
-/// What a step found out besides sums.
+/// Statistics of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Rays traced.
+    /// Number of traced rays.
     pub rays: u64,
-    /// Iterations of the radiosities, or of shooting.
+    /// Number of iterations of the radiosities, or of shooting.
     pub iterations: u32,
-    /// Share of the reflected power that was not followed to its end.
+    /// Fraction of the reflected power that was not propagated to the end.
     pub unshot: f32,
 }
 
 impl StepReport {
-    /// Adds what a step found out in another half.
+    /// Merges the report of another half.
     pub(crate) fn join(&mut self, half: Self) {
         self.rays += half.rays;
         self.iterations = self.iterations.max(half.iterations);
@@ -114,72 +130,72 @@ impl StepReport {
     }
 }
 
-/// What one half says of an element, averaged over the part that light can reach.
+/// Estimates of one half for an element, averaged over the visible part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reading {
-    /// Direct irradiance by rays aimed at emitters, lux.
-    pub aimed: Vec3,
-    /// Direct irradiance met by gather rays, lux.
-    pub met: Vec3,
-    /// Indirect irradiance, lux.
+pub struct ElementEstimate {
+    /// Direct irradiance from light-sampled rays, in lux.
+    pub light_sampled: Vec3,
+    /// Direct irradiance from emitters and sky that gather rays hit, in lux.
+    pub bsdf_sampled: Vec3,
+    /// Indirect irradiance, in lux.
     pub indirect: Vec3,
-    /// How much of the element is open to light.
+    /// Visible fraction of the element.
     pub visible_fraction: f32,
-    /// Gather rays traced.
+    /// Number of traced gather rays.
     pub gathered: u32,
-    /// Share of the gather rays that escaped or were absorbed.
+    /// Fraction of the gather rays that escaped or were absorbed.
     pub lost: f32,
 }
 
-impl Reading {
-    /// All irradiance, lux.
+impl ElementEstimate {
+    /// Returns the total irradiance, in lux.
     pub fn total(&self) -> Vec3 {
-        self.aimed + self.met + self.indirect
+        self.light_sampled + self.bsdf_sampled + self.indirect
     }
 }
 
-/// Runs steps on data that stays where it is.
+/// Runner of [`Step`]s, which keeps its data on its own device.
 pub trait TransportBackend {
     /// Runs a step to its end.
     ///
     /// # Errors
-    /// When the monitor asks for it, or the device fails; the sums are then of no further use.
+    /// Returns an error if the monitor cancels, or if the device fails. The sums are invalid then.
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError>;
 
-    /// Makes gather rays sample some elements as lights from now on.
+    /// Sets the elements that gather rays sample as lights from now on.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn sample_as_lights(&mut self, bright: &[BrightElement]) -> Result<(), StepError>;
 
-    /// What a half says of each element so far.
+    /// Returns the present estimates of a half for each element.
     ///
     /// # Errors
-    /// When the device fails.
-    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError>;
+    /// Returns an error if the device fails.
+    fn read(&self, half: usize) -> Result<Vec<ElementEstimate>, StepError>;
 
-    /// Reflected radiosity of each element that gathering reads, lm/m2.
+    /// Returns the reflected radiosity of each element, in lm/m2, read by gathering.
     fn radiosity(&self, half: usize) -> Vec<Vec3>;
 
-    /// Indirect irradiance that the stored hits would bring if the elements had these radiosities, lux: one product
-    /// with the form-factor matrix.
+    /// Returns the indirect irradiance of each element, in lux, for given element radiosities. This is one product with
+    /// the form-factor matrix of stored hits.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn apply(&self, half: usize, radiosity: &[Vec3]) -> Result<Vec<Vec3>, StepError>;
 
-    /// How many gather rays of both halves have their hits stored.
+    /// Returns the number of gather rays of both halves with stored hits.
     fn stored_rays(&self) -> u64;
 
-    /// Everything that has been added up, for a checkpoint.
+    /// Returns all accumulated state, for a checkpoint.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn snapshot(&self) -> Result<Cow<'_, [Accumulators; super::HALVES]>, StepError>;
 
-    /// Goes back to a checkpoint.
+    /// Restores the state of a checkpoint.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn restore(&mut self, accumulators: [Accumulators; super::HALVES]) -> Result<(), StepError>;
 }

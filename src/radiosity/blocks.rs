@@ -1,11 +1,12 @@
-//! Neighbouring elements in groups.
+//! Groups of neighboring elements.
 
 use std::collections::HashMap;
 
 use crate::lightmap::{ElementId, Elements, Texel};
 
-/// Elements by blocks of `edge` x `edge` texels of one side and chart of a surface, in order of their first elements.
-pub(super) fn blocks(elements: &Elements, edge: u16, counts: impl Fn(ElementId) -> bool) -> Vec<Vec<ElementId>> {
+/// Groups elements by blocks of `edge` x `edge` texels of one side and chart of a surface. Groups are in order of their
+/// first elements.
+pub(crate) fn blocks(elements: &Elements, edge: u16, counts: impl Fn(ElementId) -> bool) -> Vec<Vec<ElementId>> {
     let mut numbers = HashMap::new();
     let mut groups: Vec<Vec<ElementId>> = Vec::new();
     for id in elements.ids().filter(|&id| counts(id)) {

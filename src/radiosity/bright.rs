@@ -1,10 +1,10 @@
-//! Elements so small and bright that gather rays sample them as lights.
+//! Small, bright elements that gather rays sample as lights.
 //!
-//! A lamp that stands 5 mm below a ceiling lights one texel of it a thousand times as much as the room. The texel lights
-//! the whole room, but one gather ray in a thousand meets it, so noise would fall only with hundreds of thousands of
-//! rays. Therefore most of the direct light that such an element reflects is sampled as that of a light. The rest, what
-//! its radiosity differs from the sampled part by, is met by chance as usual. The sum is right whatever the sampled part
-//! is, so that need not be exact (a control variate).
+//! A lamp 5 mm below a ceiling lights one texel a thousand times as much as the room. The texel lights the whole room,
+//! but only one gather ray in a thousand hits it. Low noise would take hundreds of thousands of rays. Gather rays
+//! therefore sample most of the direct light that such an element reflects, as if it were a light. Rays that hit the
+//! element by chance add the difference between its radiosity and the sampled part. The sum is unbiased for any sampled
+//! part, which need not be exact (a control variate).
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
@@ -13,86 +13,88 @@ use rayon::prelude::*;
 use super::HALVES;
 use super::accumulators::Accumulators;
 use super::backend::Step;
+use super::cell_views::CellViews;
 use super::cpu::{Transport, direct_light};
-use super::surroundings::Surroundings;
 use crate::lightmap::{ElementId, Elements};
 use crate::scene::luminance;
 
-/// The variance of a gather ray over the square of the adaptation level, beyond which an element counts as bright: that
-/// of a ray that would need 1,600 others to leave 5 %.
-const MOST_VARIANCE: f32 = 4.0;
+/// Variance of a gather ray over the squared adaptation level, above which an element counts as bright. At this
+/// variance 1,600 rays leave an error of 5 %.
+const MAX_VARIANCE: f32 = 4.0;
 
-/// The part of that variance from which a closer look is worth it: the first samples may have missed most of the light.
-const WORTH_A_LOOK: f32 = 0.05;
+/// Fraction of [`MAX_VARIANCE`] above which a candidate is measured again. The first samples may have missed most of
+/// the light.
+const MIN_CANDIDATE: f32 = 0.05;
 
-/// Most elements that get a closer look, and most that are sampled as lights.
-const MOST_LOOKED_AT: usize = 256;
-pub(crate) const MOST_BRIGHT: usize = 16;
+/// Maximum number of candidates, and of elements sampled as lights.
+const MAX_CANDIDATES_OF_A_VIEW: usize = 256;
+pub(crate) const MAX_BRIGHT: usize = 16;
 
-/// Samples of direct light of a closer look, and those that measure the part that is sampled as a light.
-const LOOK_SAMPLES: u32 = 256;
+/// Number of direct light samples of each candidate, and of each measurement of a sampled part.
+const CANDIDATE_SAMPLES: u32 = 256;
 const MEASURE_SAMPLES: u32 = 1 << 16;
 
-/// The part of the reflected direct light that is sampled. It should not be more than there is, which samples tell within a
-/// few per cent.
+/// Fraction of the reflected direct light that is sampled. The sampled part should not exceed the true one, which is
+/// known within a few percent.
 const SAMPLED_PART: f32 = 0.9;
 
-/// Samples of direct light that bright elements get at once, and the relative standard error below which they get no more.
+/// Number of direct light samples of bright elements, and the relative standard error below which they get no more.
 const DIRECT_SAMPLES: u32 = 1 << 14;
 const ERROR_OF_DIRECT: f32 = 0.01;
 
-/// An element that gather rays sample as a light.
+/// Element that gather rays sample as a light.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct BrightElement {
-    /// The number of the element.
+    /// Index of the element.
     pub element: u32,
-    /// The chance that a sample goes to this one.
-    pub chance: f32,
-    /// Area in square meters.
+    /// Probability that a sample selects this element.
+    pub probability: f32,
+    /// Area, in square meters.
     pub area: f32,
-    /// The part of its radiosity that is sampled, lm/m2.
+    /// Sampled part of the element's radiosity, in lm/m2.
     pub radiosity: Vec3,
 }
 
 impl BrightElement {
-    /// The one for an element, if it is sampled.
+    /// Returns the entry of an element, if it is sampled as a light.
     #[inline]
     pub(super) fn find(bright: &[Self], element: ElementId) -> Option<&Self> {
         bright.iter().find(|bright| bright.element == element.0)
     }
 
-    /// Density per steradian of samples at a point of it, at a squared distance, seen under a cosine.
-    pub(super) fn density(&self, distance_squared: f32, cosine: f32) -> f32 {
-        self.chance * distance_squared / (cosine.abs() * self.area).max(f32::MIN_POSITIVE)
+    /// Returns the PDF of a sampled point, per steradian, given its squared distance and the cosine at the element.
+    pub(super) fn pdf(&self, distance_squared: f32, cosine: f32) -> f32 {
+        self.probability * distance_squared / (cosine.abs() * self.area).max(f32::MIN_POSITIVE)
     }
 }
 
-/// Finds the bright elements, by the first samples of direct light of all elements.
+/// Finds the bright elements from the first direct light samples of all elements.
 pub(super) fn find(
     transport: &Transport,
-    surroundings: &Surroundings,
+    cell_views: &CellViews,
     halves: &[Accumulators; HALVES],
 ) -> Vec<BrightElement> {
     let elements = transport.elements;
-    let aimed = |half: &Accumulators, element: usize| {
+    let light_sampled = |half: &Accumulators, element: usize| {
         let sums = &half.sums[element];
-        sums.aimed / sums.aimed_count.max(1) as f32
+        sums.light_sampled / sums.light_samples.max(1) as f32
     };
-    let light: Vec<Vec3> =
-        (0..elements.len()).map(|element| 0.5 * (aimed(&halves[0], element) + aimed(&halves[1], element))).collect();
-    let variances = variances_of_rays(transport, surroundings, &light);
+    let light: Vec<Vec3> = (0..elements.len())
+        .map(|element| 0.5 * (light_sampled(&halves[0], element) + light_sampled(&halves[1], element)))
+        .collect();
+    let variances = variances_of_rays(transport, cell_views, &light);
     let variance = |element: usize, light: Vec3| {
         luminance(elements.reflectance[element] * light).powi(2) * elements.area[element] * variances[element]
     };
-    let brightest = |mut found: Vec<(usize, f32)>, least: f32, most: usize| {
-        found.retain(|(_, variance)| *variance > least);
-        // By their numbers where they are alike, so that the order is always the same.
+    let brightest = |mut found: Vec<(usize, f32)>, min_variance: f32, max_count: usize| {
+        found.retain(|(_, variance)| *variance > min_variance);
+        // Ties are sorted by index, so that the order is deterministic.
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        found.truncate(most);
+        found.truncate(max_count);
         found
     };
-    // Rays may pass the others, so their samples would have to.
+    // Rays may pass through other materials, so their light samples would have to as well.
     let stops_all_rays = |(element, _): &(usize, &Vec3)| {
         let material = transport.scene.material_of(elements.surface(ElementId::from_index(*element)));
         !material.can_be_passed() && material.diffuse_transmission <= 0.0
@@ -103,13 +105,14 @@ pub(super) fn find(
         .filter(stops_all_rays)
         .map(|(element, light)| (element, variance(element, *light)))
         .collect();
-    let candidates = brightest(all, WORTH_A_LOOK * MOST_VARIANCE, MOST_LOOKED_AT);
-    let look =
-        |&(element, _): &(usize, f32)| (element, variance(element, direct_light(transport, element, LOOK_SAMPLES)));
-    let chosen = brightest(candidates.par_iter().map(look).collect(), MOST_VARIANCE, MOST_BRIGHT);
+    let candidates = brightest(all, MIN_CANDIDATE * MAX_VARIANCE, MAX_CANDIDATES_OF_A_VIEW);
+    let measure_again = |&(element, _): &(usize, f32)| {
+        (element, variance(element, direct_light(transport, element, CANDIDATE_SAMPLES)))
+    };
+    let chosen = brightest(candidates.par_iter().map(measure_again).collect(), MAX_VARIANCE, MAX_BRIGHT);
     let measure = |&(element, _): &(usize, f32)| BrightElement {
         element: element as u32,
-        chance: 0.0,
+        probability: 0.0,
         area: elements.area[element],
         radiosity: elements.reflectance[element] * direct_light(transport, element, MEASURE_SAMPLES) * SAMPLED_PART,
     };
@@ -117,11 +120,11 @@ pub(super) fn find(
     let power = |bright: &BrightElement| luminance(bright.radiosity) * bright.area;
     bright.retain(|bright| power(bright) > 0.0 && power(bright).is_finite());
     let all: f32 = bright.iter().map(power).sum();
-    bright.iter_mut().for_each(|bright| bright.chance = power(bright) / all);
+    bright.iter_mut().for_each(|bright| bright.probability = power(bright) / all);
     bright
 }
 
-/// The step that finds the direct light of bright elements well: what they have, a whole room has.
+/// Returns the step that computes precise direct light of bright elements, because their error affects a whole room.
 pub(super) fn more_direct_light(bright: &[BrightElement], elements: &Elements) -> Step {
     let mut tolerance = vec![f32::INFINITY; elements.len()];
     for bright in bright {
@@ -132,17 +135,17 @@ pub(super) fn more_direct_light(bright: &[BrightElement], elements: &Elements) -
     Step::Direct { samples: DIRECT_SAMPLES, tolerance: tolerance.into() }
 }
 
-/// The variance that a gather ray has by an element, over the square of the adaptation level at the ray's start, for a
-/// radiosity and an area of one: what half of all that see the element have at least.
-fn variances_of_rays(transport: &Transport, surroundings: &Surroundings, direct: &[Vec3]) -> Vec<f32> {
+/// Returns the median variance of gather rays due to each element, over the views of the element. It is relative to the
+/// squared adaptation level at the ray's start, and for unit radiosity and area.
+fn variances_of_rays(transport: &Transport, cell_views: &CellViews, direct: &[Vec3]) -> Vec<f32> {
     let elements = transport.elements;
     let open = vec![1.0; elements.len()];
     let direct: Vec<f32> = direct.iter().map(|light| luminance(*light)).collect();
-    let light = surroundings.foresee(elements, &open, &direct, None);
-    let levels = surroundings.adaptation(elements, &open, &light);
-    // A ray meets the element with a probability of its area over pi times the squared distance, cosines left out.
-    surroundings.median_of_views(|element, seen| {
-        let distance_squared = elements.centre[element].distance_squared(elements.centre[seen]);
+    let light = cell_views.predict_light(elements, &open, &direct, None);
+    let levels = cell_views.adaptation(elements, &open, &light);
+    // A ray hits the element with a probability of its area over pi times the squared distance, without cosines.
+    cell_views.median_of_views(|element, seen| {
+        let distance_squared = elements.center[element].distance_squared(elements.center[seen]);
         1.0 / (core::f32::consts::PI * distance_squared * levels[seen] * levels[seen]).max(f32::MIN_POSITIVE)
     })
 }
@@ -152,12 +155,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::kdtree::BruteForce;
+    use crate::accel::BruteForce;
     use crate::progress::Unmonitored;
-    use crate::radiosity::test_scene::{TestScene, grey};
+    use crate::radiosity::test_scene::{TestScene, gray};
     use crate::radiosity::{CpuBackend, Hits, Method, SolverSettings, Step, TransportBackend};
 
-    /// The indirect irradiance and its mean, lux, in a scene where gather rays sample some elements as lights.
+    /// Returns the mean indirect irradiance and that of each element, in lux, with some elements sampled as lights.
     fn indirect(test: &TestScene, bright: &[BrightElement], rays: u32) -> (f64, Vec<f32>) {
         let (scene, elements) = (Arc::new(test.scene.clone()), test.elements());
         let world = BruteForce::new(&scene);
@@ -171,7 +174,8 @@ mod tests {
         ] {
             backend.run(&step, &Unmonitored).unwrap();
         }
-        let light: Vec<f32> = backend.read(0).unwrap().iter().map(|reading| luminance(reading.indirect)).collect();
+        let light: Vec<f32> =
+            backend.read(0).unwrap().iter().map(|element_estimate| luminance(element_estimate.indirect)).collect();
         let (sum, area) = light
             .iter()
             .zip(&elements.area)
@@ -182,13 +186,13 @@ mod tests {
     #[test]
     fn the_light_is_the_same_whatever_part_of_it_is_sampled_as_that_of_lights() {
         let mut test = TestScene::default();
-        test.room(Vec3::new(2.0, 1.5, 1.0), 6, |_| grey(0.6));
+        test.room(Vec3::new(2.0, 1.5, 1.0), 6, |_| gray(0.6));
         test.point_light(Vec3::new(0.6, 1.2, 0.4), 10.0);
         let elements = test.elements();
-        // One in a corner, where a wall comes as near as can be, and one in the middle of the floor.
-        let bright = |element: usize, chance: f32, radiosity: f32| BrightElement {
+        // One element lies in a corner, next to a wall, the other in the middle of the floor.
+        let bright = |element: usize, probability: f32, radiosity: f32| BrightElement {
             element: element as u32,
-            chance,
+            probability,
             area: elements.area[element],
             radiosity: Vec3::splat(radiosity),
         };
@@ -196,26 +200,26 @@ mod tests {
         let (other_mean, other_light) = indirect(&test, &[bright(0, 0.7, 3.0), bright(14, 0.3, 5.0)], 4096);
         assert!((other_mean / mean - 1.0).abs() < 1e-3, "{other_mean} instead of {mean}");
         for (element, (a, b)) in light.iter().zip(&other_light).enumerate() {
-            assert!((a / b - 1.0).abs() < 0.06, "{b} instead of {a} at {}", elements.centre[element]);
+            assert!((a / b - 1.0).abs() < 0.06, "{b} instead of {a} at {}", elements.center[element]);
         }
     }
 
     #[test]
     fn a_lamp_close_to_a_ceiling_lights_the_floor_by_way_of_one_texel() {
-        // A gray ceiling of 4 m by 4 m in a black room of 3 m. Half of the lamp's light goes straight to the floor, I / h^2
-        // below the lamp. The ceiling sends back half of the other half: its flux is 2 pi I, and a small diffuse source of
-        // flux F is as bright as F / (pi h^2) below itself.
+        // A gray ceiling of 4 m by 4 m in a black room of 3 m. Half of the lamp's light goes directly to the floor,
+        // with I / h^2 below the lamp. The ceiling reflects half of the other half, so its flux is 2 pi I times 0.5. A
+        // small diffuse source of flux F gives F / (pi h^2) below itself.
         for (gap, method) in
             [(0.001, Method::Gather), (0.005, Method::Gather), (0.02, Method::Gather), (0.005, Method::Stochastic)]
         {
             let mut test = TestScene::default();
-            let room = test.room(Vec3::new(4.0, 3.0, 4.0), 24, |face| grey(if face == 1 { 0.5 } else { 0.0 }));
+            let room = test.room(Vec3::new(4.0, 3.0, 4.0), 24, |face| gray(if face == 1 { 0.5 } else { 0.0 }));
             test.point_light(Vec3::new(2.03, 3.0 - gap, 2.03), 300.0);
             let (elements, solution) = test.solve(&SolverSettings { method, ..SolverSettings::default() });
-            // The mean of some texels, since the error that is asked for is that of single ones.
+            // The mean of some texels is compared, because the requested error is that of single texels.
             let foot = Vec3::new(2.03, 0.0, 2.03);
             let below: Vec<usize> =
-                elements.of_surface(room[0]).filter(|element| elements.centre[*element].distance(foot) < 0.3).collect();
+                elements.of_surface(room[0]).filter(|element| elements.center[*element].distance(foot) < 0.3).collect();
             let expected = [300.0 / 9.0, 0.5 * 2.0 * 300.0 / 9.0];
             let found = [&solution.direct, &solution.indirect]
                 .map(|light| below.iter().map(|element| light[*element].x).sum::<f32>() / below.len() as f32);
@@ -238,17 +242,17 @@ mod tests {
             let mut backend = CpuBackend::new(&scene, &world, &elements, 0);
             backend.run(&Step::Direct { samples: 8, tolerance: [].into() }, &Unmonitored).unwrap();
             let transport = Transport::new(&scene, &world, &elements, 0);
-            let surroundings = Surroundings::new(&transport, &Unmonitored).unwrap();
-            let bright = find(&transport, &surroundings, &backend.snapshot().unwrap());
+            let cell_views = CellViews::new(&transport, &Unmonitored).unwrap();
+            let bright = find(&transport, &cell_views, &backend.snapshot().unwrap());
             assert_eq!(bright.len(), expected, "{bright:?}");
-            assert!(bright.iter().all(|bright| (bright.chance * expected as f32 - 1.0).abs() < 1e-6));
+            assert!(bright.iter().all(|bright| (bright.probability * expected as f32 - 1.0).abs() < 1e-6));
         }
     }
 
-    /// A gray room of 2 m with a lamp so far below the middle of a texel of its ceiling.
+    /// Creates a gray room of 2 m, with a lamp `gap` meters below the center of a ceiling texel.
     fn near_the_ceiling(gap: f32) -> TestScene {
         let mut test = TestScene::default();
-        test.room(Vec3::splat(2.0), 16, |_| grey(0.5));
+        test.room(Vec3::splat(2.0), 16, |_| gray(0.5));
         test.point_light(Vec3::new(0.9375, 2.0 - gap, 0.9375), 20.0);
         test
     }

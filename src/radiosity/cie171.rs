@@ -1,27 +1,28 @@
-//! CIE 171:2006, "Test cases to assess the accuracy of lighting computer programs", as far as diffuse, opaque light
-//! goes. A room of 4 m by 4 m, 3 m high; measuring points are small black patches. Expected values are exact form
-//! factors where the printed tables round or err.
+//! Test cases of CIE 171:2006, "Test cases to assess the accuracy of lighting computer programs", for diffuse opaque
+//! surfaces. The room is 4 m by 4 m, and 3 m high. Measuring points are small black patches. Expected values are exact
+//! form factors where the printed tables are rounded or wrong.
 
 use core::f32::consts::PI;
 
 use glam::Vec3;
 
-use super::test_scene::{TestScene, grey, mean_over, shining};
+use super::test_scene::{TestScene, emissive, gray, mean_over};
 use super::{Content, SolverSettings};
 use crate::geometry::SurfaceId;
 use crate::scene::{Light, LightKind, Sky};
 
-/// Edge of a measuring patch, metres.
+/// Edge of a measuring patch, in meters.
 const PATCH: f32 = 0.01;
 
-/// Heights of the wall's measuring points from the top (A to F), on the middle line of the wall `z = 0`.
+/// Heights of the wall's measuring points, A to F from the top, in meters. They are on the middle line of the wall `z =
+/// 0`.
 const WALL: [f32; 6] = [2.75, 2.25, 1.75, 1.25, 0.75, 0.25];
-/// Distances of the floor's and ceiling's points from that wall (G to J).
+/// Distances of the floor's and ceiling's measuring points from this wall, G to J, in meters.
 const ALONG: [f32; 4] = [0.25, 0.75, 1.25, 1.75];
 
-/// A measuring patch around a point, facing along `u x v`.
+/// Adds a measuring patch around a point, with the normal `u x v`.
 fn measure(test: &mut TestScene, at: Vec3, u: Vec3, v: Vec3) -> SurfaceId {
-    test.quad(at - (u + v) * (0.5 * PATCH), u * PATCH, v * PATCH, [1; 2], grey(0.0))
+    test.quad(at - (u + v) * (0.5 * PATCH), u * PATCH, v * PATCH, [1; 2], gray(0.0))
 }
 
 fn wall_points(test: &mut TestScene) -> Vec<SurfaceId> {
@@ -52,7 +53,7 @@ fn assert_measured(test: &TestScene, points: &[SurfaceId], expected: &[f32], err
 
 fn lamp_in_ceiling(edge: f32, intensity: f32) -> Light {
     let kind = LightKind::Rectangle {
-        centre: Vec3::new(2.0, 3.0, 2.0),
+        center: Vec3::new(2.0, 3.0, 2.0),
         half_width: Vec3::X * (0.5 * edge),
         half_height: Vec3::Z * (0.5 * edge),
         normal: Vec3::NEG_Y,
@@ -86,8 +87,8 @@ fn test_5_6_light_reflected_by_a_floor() {
     let mut test = TestScene::default();
     let mut points = wall_points(&mut test);
     points.extend(ceiling_points(&mut test));
-    // Without texels, so that the error is that of the measuring points.
-    test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [0; 2], grey(0.3));
+    // The floor has no texels, so that only the measuring points have an error.
+    test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [0; 2], gray(0.3));
     let kind =
         LightKind::Directional { direction: Vec3::NEG_Y, illuminance: Vec3::splat(100.0 / 0.3), angular_diameter: 0.0 };
     test.scene.lights.push(Light { name: "from above".into(), kind });
@@ -100,20 +101,20 @@ fn test_5_7_light_of_a_wall_behind_an_obstruction() {
     let mut test = TestScene::default();
     let mut points = wall_points(&mut test);
     points.extend(floor_points(&mut test).into_iter().take(3));
-    test.quad(Vec3::new(4.0, 0.0, 4.0), Vec3::NEG_X * 4.0, Vec3::Y * 3.0, [0; 2], shining(0.0, 100.0 / PI));
-    test.block(Vec3::new(0.0, 0.0, 2.5), Vec3::new(4.0, 1.0, 2.7), 0, &grey(0.0));
+    test.quad(Vec3::new(4.0, 0.0, 4.0), Vec3::NEG_X * 4.0, Vec3::Y * 3.0, [0; 2], emissive(0.0, 100.0 / PI));
+    test.block(Vec3::new(0.0, 0.0, 2.5), Vec3::new(4.0, 1.0, 2.7), 0, &gray(0.0));
     let expected = [16.07, 16.34, 15.39, 13.32, 10.32, 7.08, 3.38, 3.63, 3.01];
     assert_measured(&test, &points, &expected, 0.003, 0.01);
 }
 
-/// How far walls, floor and roof reach past the room's edges, so that no sky is seen between them.
+/// Overlap of walls, floor and roof beyond the room's edges, in meters. It hides the sky between them.
 const OVERLAP: f32 = 0.1;
 
-/// Black walls up to the roof, and a black floor.
+/// Adds black walls up to the roof, and a black floor.
 fn walls(test: &mut TestScene) {
     let (x, y, z) = (Vec3::X, Vec3::Y, Vec3::Z);
     let (width, height) = (4.0 + 2.0 * OVERLAP, 3.0 + OVERLAP);
-    // A little outside, so that the patches are not in their planes.
+    // The walls are slightly outside, so that the patches are not in their planes.
     let behind = 1e-3;
     let low = (x + y + z) * -OVERLAP;
     let faces = [
@@ -124,7 +125,7 @@ fn walls(test: &mut TestScene) {
         (low.with_x(4.0), z * width, y * height),
     ];
     for (corner, u, v) in faces {
-        test.quad(corner, u, v, [0; 2], grey(0.0));
+        test.quad(corner, u, v, [0; 2], gray(0.0));
     }
 }
 
@@ -149,10 +150,10 @@ fn test_5_9_a_skylight_under_an_even_sky() {
     for (column, row, columns, rows) in
         [(edge, edge, whole, side), (edge, 2.5, whole, side), (edge, 1.5, side, 1.0), (2.5, 1.5, side, 1.0)]
     {
-        test.quad(Vec3::new(column, 3.0, row), Vec3::X * columns, Vec3::Z * rows, [0; 2], grey(0.0));
+        test.quad(Vec3::new(column, 3.0, row), Vec3::X * columns, Vec3::Z * rows, [0; 2], gray(0.0));
     }
     test.scene.sky = Sky::Uniform(Vec3::splat(100.0 / PI));
     let expected = [1.0401, 2.3935, 2.5886, 2.1983, 1.6999, 1.2733, 1.9552, 2.5228, 3.0452, 3.3670];
-    // One ray in a hundred finds the opening: it takes a hundred thousand.
+    // One ray in a hundred hits the opening, so this needs about a hundred thousand rays.
     assert_measured(&test, &points, &expected, 0.002, 0.01);
 }

@@ -1,17 +1,16 @@
-//! Scenes whose light can be worked out on paper: spheres, sheets with two sides, tinted glass, environment maps, and
-//! many lamps.
+//! Scenes with closed-form solutions: spheres, two-sided sheets, tinted glass, environment maps, and many lamps.
 
 use core::f32::consts::{PI, TAU};
 use std::sync::Arc;
 
 use glam::{Quat, Vec2, Vec3};
 
-use super::test_scene::{TestScene, colored_pane, grey, mean_over};
+use super::test_scene::{TestScene, colored_pane, gray, mean_over};
 use super::{Method, Solution, SolverSettings};
 use crate::geometry::SurfaceId;
 use crate::lightmap::Elements;
 use crate::scene::{
-    AlphaMode, EnvironmentMap, Light, LightKind, Material, MeshData, Pyramids, Sides, Sky, Texels, Texture, Wrap,
+    AlphaMode, EnvironmentMap, Light, LightKind, Material, MeshData, MipChains, Sides, Sky, Texels, Texture, Wrap,
 };
 
 fn settings(method: Method, error: f32) -> SolverSettings {
@@ -33,13 +32,13 @@ fn total(solution: &Solution, element: usize) -> Vec3 {
     solution.direct[element] + solution.indirect[element]
 }
 
-/// Mean over all elements, weighted by area.
+/// Returns the mean over all elements, weighted by area.
 fn mean_of(elements: &Elements, light: &[Vec3]) -> f32 {
     let area: f32 = elements.area.iter().sum();
     light.iter().zip(&elements.area).map(|(light, area)| light.x * area).sum::<f32>() / area
 }
 
-/// The inside of a unit sphere, by longitude and latitude.
+/// Creates the inside of a unit sphere, with longitude and latitude as lightmap coordinates.
 fn sphere_interior(columns: u32, rows: u32) -> MeshData {
     let mut mesh = MeshData::default();
     for row in 0..=rows {
@@ -62,12 +61,12 @@ fn sphere_interior(columns: u32, rows: u32) -> MeshData {
 
 #[test]
 fn all_of_a_sphere_gets_the_same_indirect_light() {
-    // Every point of a sphere sees all others alike (the form factor is the area's share), so what bounces is
-    // rho / (1 - rho) of the mean direct light, wherever the lamp hangs.
+    // Every point of a sphere has the same form factor to all others, their share of the area. The indirect irradiance
+    // is therefore rho / (1 - rho) times the mean direct irradiance, wherever the lamp is.
     let reflectance = 0.6;
     for method in METHODS {
         let mut test = TestScene::default();
-        test.mesh(sphere_interior(48, 24), [48, 24], grey(reflectance));
+        test.mesh(sphere_interior(48, 24), [48, 24], gray(reflectance));
         test.point_light(Vec3::new(0.3, 0.4, 0.0), 100.0);
         let (elements, solution) = test.solve(&settings(method, 0.01));
         let area: f32 = elements.area.iter().sum();
@@ -77,24 +76,24 @@ fn all_of_a_sphere_gets_the_same_indirect_light() {
         let found = mean_of(&elements, &solution.indirect);
         assert!((found / expected - 1.0).abs() < 0.005, "{method:?}: {found} instead of {expected}");
         let brightest = solution.direct.iter().map(|light| light.x).fold(0.0, f32::max);
-        assert!(brightest > 2.0 * direct, "the lamp is off centre");
+        assert!(brightest > 2.0 * direct, "the lamp is off center");
         for element in 0..elements.len() {
             let relative = solution.indirect[element].x / expected;
-            assert!((relative - 1.0).abs() < 0.05, "{method:?}: {relative} at {}", elements.centre[element]);
+            assert!((relative - 1.0).abs() < 0.05, "{method:?}: {relative} at {}", elements.center[element]);
         }
     }
 }
 
 #[test]
 fn a_sphere_whose_vertices_have_a_color_bounces_light_of_that_color() {
-    // As above, with a material of 0.8 and vertices of different colors, which are 0.75, 0.5 and 0 in the mean.
+    // This is the scene above with a material of 0.8. The vertex colors have means of 0.75, 0.5 and 0.
     let color = Vec3::new(0.75, 0.5, 0.0);
     for method in METHODS {
         let mut mesh = sphere_interior(24, 12);
         let of_column = |vertex: usize| if (vertex % 25).is_multiple_of(2) { 1.2 } else { 0.8 };
         mesh.colors = (0..mesh.positions.len()).map(|vertex| (color * of_column(vertex)).extend(1.0)).collect();
         let mut test = TestScene::default();
-        test.mesh(mesh, [24, 12], grey(0.8));
+        test.mesh(mesh, [24, 12], gray(0.8));
         test.point_light(Vec3::ZERO, 100.0);
         let (elements, solution) = test.solve(&settings(method, 0.01));
         let area: f32 = elements.area.iter().sum();
@@ -108,7 +107,7 @@ fn a_sphere_whose_vertices_have_a_color_bounces_light_of_that_color() {
     }
 }
 
-/// Form factor of two equal rectangles of `x` by `y` that face each other at a distance of one (Howell C-11).
+/// Returns the form factor of two facing equal rectangles of `x` by `y` at a distance of one (Howell C-11).
 fn facing_rectangles(x: f32, y: f32) -> f32 {
     let (x2, y2) = (1.0 + x * x, 1.0 + y * y);
     let sum = 0.5 * (x2 * y2 / (1.0 + x * x + y * y)).ln()
@@ -121,12 +120,13 @@ fn facing_rectangles(x: f32, y: f32) -> f32 {
 
 #[test]
 fn the_two_sides_of_a_sheet_are_lit_each_by_its_own_light() {
-    // A sheet at a height of one and a black floor beside it, a unit square each.
+    // A sheet at a height of one stands beside a black floor, a unit square each.
     let mut test = TestScene::default();
-    let sheet = test.quad(Vec3::Y, Vec3::Z, Vec3::X, [8; 2], grey(0.5));
-    let floor = test.quad(Vec3::X, Vec3::Z, Vec3::X, [8; 2], grey(0.0));
+    let sheet = test.quad(Vec3::Y, Vec3::Z, Vec3::X, [8; 2], gray(0.5));
+    let floor = test.quad(Vec3::X, Vec3::Z, Vec3::X, [8; 2], gray(0.0));
     test.scene.surfaces[sheet.index()].sides = Sides::Both;
-    // The upper one comes from the right and is steep enough to leave the floor in the open; the lower one passes it.
+    // The upper sun comes from the right, steep enough to leave the floor unshadowed. The lower sun misses the floor's
+    // front.
     test.scene.lights.push(sun(Vec3::new(-0.6, -0.8, 0.0), 1000.0));
     test.scene.lights.push(sun(Vec3::new(0.6, 0.8, 0.0), 300.0));
     let (elements, solution) = test.solve(&settings(Method::Gather, 0.0003));
@@ -139,7 +139,7 @@ fn the_two_sides_of_a_sheet_are_lit_each_by_its_own_light() {
         seen[usize::from(back)] += 1;
     }
     assert_eq!(seen, [64, 64]);
-    // Two squares side by side that face two others: each sees the one that faces it, and that beside it.
+    // Two adjacent squares face two others. Each square sees the one that faces it, and the one beside that.
     let beside = facing_rectangles(2.0, 1.0) - facing_rectangles(1.0, 1.0);
     let expected = 0.5 * 300.0 * 0.8 * beside;
     let found = mean_over(&elements, floor, |element| solution.indirect[element].x);
@@ -148,14 +148,14 @@ fn the_two_sides_of_a_sheet_are_lit_each_by_its_own_light() {
 
 #[test]
 fn panes_let_through_their_color() {
-    // Two unit squares that face each other, wide glass between them; the lower one is lit through the glass.
-    let colour = Vec3::new(0.2, 0.6, 1.0);
-    let through = colour * 0.75;
+    // Two unit squares face each other, with a wide pane between. The lower one is lit through the pane.
+    let color = Vec3::new(0.2, 0.6, 1.0);
+    let through = color * 0.75;
     let mut test = TestScene::default();
-    let lower = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.5));
-    let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], grey(0.0));
+    let lower = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], gray(0.5));
+    let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], gray(0.0));
     let pane =
-        test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], colored_pane(colour * 0.75));
+        test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], colored_pane(color * 0.75));
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     test.scene.lights.push(sun(Vec3::new(0.8, -0.6, 0.0), 100.0));
     for method in METHODS {
@@ -173,12 +173,13 @@ fn panes_let_through_their_color() {
     }
 }
 
-/// Unit squares that face each other, the lower one of a material and lit by a sun through the upper one, which is black: the
-/// light that it reflects there over what falls on the lower one.
+/// Returns the irradiance that a lit square reflects to another, and the direct irradiance of the lit square. Both are
+/// relative to those of a perfect reflector, or of a sun without occlusion. Two unit squares face each other. A sun
+/// lights the lower one, which has the material, from the side of the upper one, which is black.
 fn reflected_onto_a_square(method: Method, material: Material) -> (Vec3, Vec3) {
     let mut test = TestScene::default();
     let lower = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], material);
-    let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], grey(0.0));
+    let upper = test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], gray(0.0));
     test.scene.lights.push(sun(Vec3::new(0.8, -0.6, 0.0), 100.0));
     let (elements, solution) = test.solve(&settings(method, 0.002));
     let mean = |surface: SurfaceId, light: &[Vec3]| {
@@ -214,8 +215,8 @@ fn light_passes_a_blended_sheet_without_tint_and_only_tinting_ones_with() {
     for (tints, expected) in [(false, Vec3::splat(0.75)), (true, 0.75 * color)] {
         for method in ALL_METHODS {
             let mut test = TestScene::default();
-            let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.0));
-            let veil = Material { base_color: color.extend(0.25), alpha: AlphaMode::Blend, tints, ..grey(0.0) };
+            let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], gray(0.0));
+            let veil = Material { base_color: color.extend(0.25), alpha: AlphaMode::Blend, tints, ..gray(0.0) };
             let veil = test.quad(Vec3::new(-1.0, 0.5, -1.0), Vec3::Z * 3.0, Vec3::X * 3.0, [0; 2], veil);
             test.scene.surfaces[veil.index()].sides = Sides::Both;
             test.scene.lights.push(sun(Vec3::NEG_Y, 100.0));
@@ -232,7 +233,7 @@ fn specular_layers_and_metals_reflect_light_too() {
     let black = Material { base_color: glam::Vec4::W, perceptual_roughness: 0.0, ..Material::default() };
     let steel = Material { metallic: 1.0, base_color: glam::Vec4::new(0.6, 0.3, 0.6, 1.0), ..black.clone() };
     for method in ALL_METHODS {
-        // The mean of Schlick's term over directions by their cosine: F0 + (1 - F0) / 21.
+        // The cosine-weighted mean of Schlick's term is F0 + (1 - F0) / 21.
         let (reflected, _) = reflected_onto_a_square(method, black.clone());
         assert!((reflected.x / (0.04 + 0.96 / 21.0) - 1.0).abs() < 0.04, "{method:?}: {reflected}");
         let (reflected, _) = reflected_onto_a_square(method, steel.clone());
@@ -244,14 +245,14 @@ fn specular_layers_and_metals_reflect_light_too() {
 #[test]
 fn light_is_scattered_through_a_sheet_that_lets_it() {
     let color = Vec3::new(0.9, 0.5, 0.1);
-    let sheet = Material { diffuse_transmission: 0.6, diffuse_transmission_color: color, ..grey(0.5) };
+    let sheet = Material { diffuse_transmission: 0.6, diffuse_transmission_color: color, ..gray(0.5) };
     for texels in [4, 0] {
         for method in ALL_METHODS {
-            // A sun from above falls on a square sheet, and the square below it is lit through the sheet alone.
+            // A sun from above lights a square sheet, and the square below is lit through the sheet alone.
             let mut test = TestScene::default();
             let sheet = test.quad(Vec3::Y, Vec3::Z, Vec3::X, [texels; 2], sheet.clone());
             test.scene.surfaces[sheet.index()].sides = Sides::Both;
-            let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.0));
+            let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], gray(0.0));
             test.scene.lights.push(sun(Vec3::NEG_Y, 100.0));
             let (elements, solution) = test.solve(&settings(method, 0.005));
             let mean = |channel: usize| mean_over(&elements, floor, |element| total(&solution, element)[channel]);
@@ -264,7 +265,7 @@ fn light_is_scattered_through_a_sheet_that_lets_it() {
 
 #[test]
 fn an_environment_map_brings_its_integral() {
-    // Uneven, with one small patch a thousand times as bright as the rest.
+    // The map is uneven, with one small patch a thousand times as bright as the rest.
     let (width, height) = (32, 16);
     let texel = |index: u32| {
         let (column, row) = (index % width, index / width);
@@ -278,13 +279,14 @@ fn an_environment_map_brings_its_integral() {
         height,
         texels: Texels::Float((0..width * height).map(texel).collect()),
         wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Pyramids::default(),
+        mip_chains: MipChains::default(),
     };
-    let map = EnvironmentMap { picture: Arc::new(picture), scale: 3.0, rotation: Quat::from_rotation_y(0.4) };
+    let map = EnvironmentMap { texture: Arc::new(picture), scale: 3.0, rotation: Quat::from_rotation_y(0.4) };
     let mut test = TestScene::default();
-    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], grey(0.5));
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [2; 2], gray(0.5));
     test.scene.sky = Sky::Map(map);
-    // The midpoint rule over azimuth and squared sine, in which a cosine-weighted hemisphere is even.
+    // The integral uses the midpoint rule over azimuth and squared sine, in which a cosine-weighted hemisphere is
+    // uniform.
     let steps = 1000;
     let expected = (0..steps * steps)
         .map(|step| {
@@ -308,7 +310,8 @@ fn an_environment_map_brings_its_integral() {
     }
 }
 
-/// Twelve lamps of growing strength, near the floor and far from it, between the walls of a room of 4 by 3 by 4 metres.
+/// Returns position and candela of twelve lamps of growing strength, near the floor and far above. The room has 4 by 3
+/// by 4 meters.
 fn twelve_lamps() -> Vec<(Vec3, f32)> {
     (0..12)
         .map(|number| {
@@ -322,22 +325,22 @@ fn twelve_lamps() -> Vec<(Vec3, f32)> {
 #[test]
 fn many_lamps_bring_the_sum_of_their_light_past_a_sun_that_outshines_them() {
     let mut test = TestScene::default();
-    test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [8; 2], grey(0.0));
+    test.quad(Vec3::ZERO, Vec3::Z * 4.0, Vec3::X * 4.0, [8; 2], gray(0.0));
     let lamps = twelve_lamps();
     for &(place, candela) in &lamps {
         test.point_light(place, candela);
     }
-    // From below, where the floor's front does not see it.
+    // The sun shines from below, so the floor's front does not see it.
     test.scene.lights.push(sun(Vec3::Y, 1e5));
     let (elements, solution) = test.solve(&settings(Method::Gather, 0.005));
     let mut sums = Vec2::ZERO;
     for element in 0..elements.len() {
-        // The texel's mean by the midpoint rule.
+        // The mean over the texel uses the midpoint rule.
         let steps = 64;
         let expected: f32 = (0..steps * steps)
             .map(|step| {
                 let within = Vec3::new((step % steps) as f32, 0.0, (step / steps) as f32) + Vec3::new(0.5, 0.0, 0.5);
-                let at = elements.centre[element] + (within / steps as f32 - Vec3::new(0.5, 0.0, 0.5)) * 0.5;
+                let at = elements.center[element] + (within / steps as f32 - Vec3::new(0.5, 0.0, 0.5)) * 0.5;
                 lamps.iter().map(|(place, candela)| candela * place.y / (*place - at).length().powi(3)).sum::<f32>()
             })
             .sum::<f32>()
@@ -351,11 +354,11 @@ fn many_lamps_bring_the_sum_of_their_light_past_a_sun_that_outshines_them() {
 
 #[test]
 fn light_by_way_of_a_white_occluder_is_found_past_a_hidden_sun() {
-    // A white block absorbs nothing, so all lumens end on the grey walls: their mean irradiance is the flux over
-    // area times absorption.
+    // A white block absorbs nothing, so the gray walls absorb all flux. Their mean irradiance is flux / (area *
+    // absorptance).
     let mut test = TestScene::default();
-    test.room(Vec3::new(4.0, 3.0, 4.0), 4, |_| grey(0.5));
-    test.block(Vec3::new(1.2, 1.0, 1.3), Vec3::new(2.8, 1.7, 2.6), 0, &grey(1.0));
+    test.room(Vec3::new(4.0, 3.0, 4.0), 4, |_| gray(0.5));
+    test.block(Vec3::new(1.2, 1.0, 1.3), Vec3::new(2.8, 1.7, 2.6), 0, &gray(1.0));
     let lamps = twelve_lamps();
     let inside =
         |place: Vec3| place.cmpgt(Vec3::new(1.2, 1.0, 1.3)).all() && place.cmplt(Vec3::new(2.8, 1.7, 2.6)).all();
@@ -372,8 +375,8 @@ fn light_by_way_of_a_white_occluder_is_found_past_a_hidden_sun() {
         let found = mean_of(&elements, &(0..elements.len()).map(|e| total(&solution, e)).collect::<Vec<_>>());
         assert!((found / expected - 1.0).abs() < 0.01, "{method:?}: {found} instead of {expected}");
         assert!(solution.error_estimate < 0.02, "{method:?}: {}", solution.error_estimate);
-        // Refinement asks once more for each pair of patches.
-        let most_rays = if method == Method::Progressive { 20_000_000 } else { 2_000_000 };
-        assert!(solution.rays < most_rays, "{method:?}: {} rays", solution.rays);
+        // Progressive refinement traces additional rays for each pair of patches.
+        let max_rays = if method == Method::Progressive { 20_000_000 } else { 2_000_000 };
+        assert!(solution.rays < max_rays, "{method:?}: {} rays", solution.rays);
     }
 }

@@ -1,9 +1,9 @@
-//! How wrong a solution is, judged by itself.
+//! Error estimates of a solution, from the solution alone.
 //!
-//! Two halves that share no random number differ by their noise: half their difference is the error of their mean. What
-//! both get wrong alike is the discretisation, one radiosity an element; it is judged by what coarser elements would
-//! change (Richardson's argument: measured errors shrink by a factor of about three when elements halve, so the
-//! step from coarse to fine is about twice the error that remains).
+//! The two halves share no random number, so half of their difference is the error of their mean. Both have the same
+//! discretization error, because radiosity is constant over each element. This error is estimated from the change that
+//! coarser elements cause (Richardson extrapolation). Measured errors shrink by a factor of about three when the size
+//! of elements is halved. The change from coarse to fine elements is therefore about twice the remaining error.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,41 +11,44 @@ use std::sync::Arc;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::backend::{Reading, StepError, TransportBackend};
+use super::backend::{ElementEstimate, StepError, TransportBackend};
 use super::bands::{Bands, Judged};
 use super::bright::BrightElement;
 use super::{Content, HALVES};
 use crate::lightmap::{ElementId, Elements, Texel};
 use crate::scene::luminance;
 
-/// The errors of a solution.
+/// Error estimate of a solution.
 #[derive(Clone, Debug, Default)]
 pub struct Estimate {
-    /// Errors of the whole scene as one band, relative to the mean light.
+    /// Errors of the whole scene as one band, relative to the mean irradiance.
     pub whole: Judged,
-    /// Errors of bands of brightness, relative to the light nearby.
+    /// Errors of brightness bands, relative to the adaptation levels.
     pub local: Judged,
 }
 
-/// The part of a reading that the pages will show.
-pub(super) fn delivered(reading: &Reading, content: Content) -> Vec3 {
+/// Returns the part of a reading that the lightmap pages will contain.
+pub(super) fn delivered(element_estimate: &ElementEstimate, content: Content) -> Vec3 {
     match content {
-        Content::Full => reading.total(),
-        Content::Indirect => reading.indirect,
+        Content::Full => element_estimate.total(),
+        Content::Indirect => element_estimate.indirect,
     }
 }
 
-/// Judges the halves of a solution by their differences. `areas` are those that texels show. The error of the whole is
-/// relative to the mean `irradiance`, luminance in lux; those of bands are relative to `adaptation`, lux.
+/// Estimates the errors of a solution from the differences of its halves. Also returns the visible area of each
+/// element. `areas` are those shown by texels. The error of the whole scene is relative to the mean of `irradiance`,
+/// luminances in lux. Errors of bands are relative to `adaptation`, in lux.
 pub(super) fn estimate(
     areas: &[f32],
     adaptation: Arc<[f32]>,
     irradiance: &[f32],
-    halves: &[Vec<Reading>; HALVES],
+    halves: &[Vec<ElementEstimate>; HALVES],
     content: Content,
 ) -> (Estimate, Vec<f32>) {
     let [first, second] = halves;
-    let open = |(area, (a, b)): (&f32, (&Reading, &Reading))| area * 0.5 * (a.visible_fraction + b.visible_fraction);
+    let open = |(area, (a, b)): (&f32, (&ElementEstimate, &ElementEstimate))| {
+        area * 0.5 * (a.visible_fraction + b.visible_fraction)
+    };
     let weights: Vec<f32> = areas.iter().zip(first.iter().zip(second)).map(open).collect();
     let (light, area) = weights.iter().zip(irradiance).fold((0.0, 0.0), |(light, area), (weight, irradiance)| {
         (light + f64::from(*weight) * f64::from(*irradiance), area + f64::from(*weight))
@@ -56,8 +59,8 @@ pub(super) fn estimate(
     (Estimate { whole, local }, weights)
 }
 
-/// Groups elements two by two texels: for each element the number of its group. What is left of texels that other
-/// geometry crosses stands alone: one part may be lit and the other dark, and no coarser elements would mix them.
+/// Groups of two by two texels: the group index of each element. Parts of texels that other geometry divides stay
+/// alone. One part may be lit and another dark, and coarser elements would not mix them.
 pub(super) struct Groups {
     of_element: Vec<u32>,
     count: usize,
@@ -82,8 +85,8 @@ impl Groups {
         groups
     }
 
-    /// Radiosities averaged over the visible part of each group.
-    fn coarsen(&self, elements: &Elements, half: &[Reading], radiosity: &[Vec3]) -> Vec<Vec3> {
+    /// Returns radiosities averaged over the visible part of each group.
+    fn coarsen(&self, elements: &Elements, half: &[ElementEstimate], radiosity: &[Vec3]) -> Vec<Vec3> {
         let mut sums = vec![(Vec3::ZERO, 0.0f32); self.count];
         for (element, (group, radiosity)) in self.of_element.iter().zip(radiosity).enumerate() {
             let visible = elements.area[element] * half[element].visible_fraction;
@@ -101,15 +104,15 @@ impl Groups {
     }
 }
 
-/// How much of the difference between coarse and fine elements remains as error of the fine ones.
+/// Error of fine elements, relative to the difference between coarse and fine ones.
 const REMAINING: f32 = 0.5;
 
-/// Errors of taking elements for evenly bright, lux, one an element, judged by groups of two by two.
-pub(super) fn discretisation(
+/// Returns the discretization error of each element, in lux, estimated with groups of two by two texels.
+pub(super) fn discretization(
     backend: &dyn TransportBackend,
     elements: &Elements,
     groups: &Groups,
-    half: &[Reading],
+    half: &[ElementEstimate],
 ) -> Result<Vec<f32>, StepError> {
     let radiosity = backend.radiosity(0);
     let fine = backend.apply(0, &radiosity)?;
@@ -117,37 +120,37 @@ pub(super) fn discretisation(
     Ok(fine.iter().zip(&coarse).map(|(fine, coarse)| REMAINING * luminance(*fine - *coarse).abs()).collect())
 }
 
-/// How much more indirect light arrives than leaves, relative to what leaves.
+/// Returns the relative excess of arriving over leaving indirect light.
 pub(super) fn energy_balance(
     backend: &dyn TransportBackend,
     elements: &Elements,
-    halves: &[Vec<Reading>; HALVES],
+    halves: &[Vec<ElementEstimate>; HALVES],
     bright: &[BrightElement],
 ) -> f32 {
     let (mut arriving, mut leaving) = (0.0f64, 0.0f64);
-    for (half, readings) in halves.iter().enumerate() {
+    for (half, element_estimates) in halves.iter().enumerate() {
         let mut radiosities = backend.radiosity(half);
         bright.iter().for_each(|bright| radiosities[bright.element as usize] += bright.radiosity);
-        for (element, (reading, radiosity)) in readings.iter().zip(radiosities).enumerate() {
+        for (element, (element_estimate, radiosity)) in element_estimates.iter().zip(radiosities).enumerate() {
             let area = f64::from(elements.area[element]);
-            let power = |light: Vec3| area * f64::from(reading.visible_fraction * luminance(light));
-            arriving += power(reading.indirect);
-            leaving += power(radiosity) * f64::from(1.0 - reading.lost);
+            let power = |light: Vec3| area * f64::from(element_estimate.visible_fraction * luminance(light));
+            arriving += power(element_estimate.indirect);
+            leaving += power(radiosity) * f64::from(1.0 - element_estimate.lost);
         }
     }
     if leaving > 0.0 { ((arriving - leaving) / leaving) as f32 } else { 0.0 }
 }
 
-/// The mean of both halves, weighted by how much of the element each found visible.
-pub(super) fn mean_reading(a: &Reading, b: &Reading) -> Reading {
+/// Returns the mean of both halves, weighted by the visible fraction in each.
+pub(super) fn mean_estimate(a: &ElementEstimate, b: &ElementEstimate) -> ElementEstimate {
     let weight = a.visible_fraction + b.visible_fraction;
     if weight <= 0.0 {
-        return Reading::default();
+        return ElementEstimate::default();
     }
     let (wa, wb) = (a.visible_fraction / weight, b.visible_fraction / weight);
-    Reading {
-        aimed: a.aimed * wa + b.aimed * wb,
-        met: a.met * wa + b.met * wb,
+    ElementEstimate {
+        light_sampled: a.light_sampled * wa + b.light_sampled * wb,
+        bsdf_sampled: a.bsdf_sampled * wa + b.bsdf_sampled * wb,
         indirect: a.indirect * wa + b.indirect * wb,
         visible_fraction: 0.5 * weight,
         gathered: a.gathered + b.gathered,
@@ -155,11 +158,13 @@ pub(super) fn mean_reading(a: &Reading, b: &Reading) -> Reading {
     }
 }
 
-/// Means of both halves, and for each element the standard error of its luminance as far as one difference tells.
-pub(super) fn merge(halves: &[Vec<Reading>; HALVES], content: Content) -> (Vec<Reading>, Vec<f32>) {
+/// Returns the means of both halves, and the standard error of each element's luminance, estimated from one difference.
+pub(super) fn merge(halves: &[Vec<ElementEstimate>; HALVES], content: Content) -> (Vec<ElementEstimate>, Vec<f32>) {
     let [first, second] = halves;
-    let merged = first.par_iter().zip(second).map(|(a, b)| mean_reading(a, b)).collect();
-    let error = |(a, b): (&Reading, &Reading)| 0.5 * luminance(delivered(a, content) - delivered(b, content)).abs();
+    let merged = first.par_iter().zip(second).map(|(a, b)| mean_estimate(a, b)).collect();
+    let error = |(a, b): (&ElementEstimate, &ElementEstimate)| {
+        0.5 * luminance(delivered(a, content) - delivered(b, content)).abs()
+    };
     (merged, first.par_iter().zip(second).map(error).collect())
 }
 
@@ -169,9 +174,13 @@ mod tests {
 
     #[test]
     fn halves_that_agree_have_no_noise_and_unlit_ones_no_nan() {
-        let reading = |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, ..Reading::default() };
+        let element_estimate = |light: f32| ElementEstimate {
+            light_sampled: Vec3::splat(light),
+            visible_fraction: 1.0,
+            ..ElementEstimate::default()
+        };
         let judge = |light: f32| {
-            let halves = [vec![reading(light); 4], vec![reading(light); 4]];
+            let halves = [vec![element_estimate(light); 4], vec![element_estimate(light); 4]];
             estimate(&[1.0; 4], [light.max(1e-20); 4].into(), &[light; 4], &halves, Content::Full).0
         };
         for light in [2.0, 0.0] {
@@ -183,13 +192,17 @@ mod tests {
 
     #[test]
     fn the_noise_of_a_mean_is_half_the_difference() {
-        let reading = |light: f32| Reading { aimed: Vec3::splat(light), visible_fraction: 1.0, ..Reading::default() };
-        let pair = |a, b| [[reading(a), reading(b)]; 5_000].concat();
+        let element_estimate = |light: f32| ElementEstimate {
+            light_sampled: Vec3::splat(light),
+            visible_fraction: 1.0,
+            ..ElementEstimate::default()
+        };
+        let pair = |a, b| [[element_estimate(a), element_estimate(b)]; 5_000].concat();
         let halves = [pair(9.0, 11.0), pair(11.0, 9.0)];
         let light = vec![10.0; 10_000];
         let (found, _) = estimate(&[1.0; 10_000], light.clone().into(), &light, &halves, Content::Full);
         for band in [found.whole.bands[0], found.local.bands[0]] {
-            assert!((band.noise - 0.1).abs() < 2.1e-3 && (band.aimed - 0.1).abs() < 2.1e-3, "{band:?}");
+            assert!((band.noise - 0.1).abs() < 2.1e-3 && (band.light_sampled - 0.1).abs() < 2.1e-3, "{band:?}");
             assert_eq!(band.gathered, 0.0);
         }
     }

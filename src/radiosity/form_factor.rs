@@ -1,4 +1,4 @@
-//! How much of what a point receives comes from a polygon: the analytic form factor.
+//! Analytic form factor from a point to a polygon.
 
 use core::f64::consts::FRAC_1_PI;
 
@@ -6,15 +6,16 @@ use glam::{DVec3, Vec3};
 
 use crate::geometry::clip::split;
 
-/// A convex polygon that a triangle and a rectangle have in common has seven corners; each horizon may add one.
-pub(super) const MOST_CORNERS: usize = 16;
+/// Maximum number of corners. The intersection of a triangle and a rectangle has seven, and each of two clips may add
+/// one.
+pub(super) const MAX_CORNERS: usize = 16;
 
-/// The form factor from a point of a surface to a convex polygon that nothing hides: the share of the cosine-weighted
-/// hemisphere about `normal` that it fills (Lambert's formula, Cohen and Wallace 1993; `000` S1).
+/// Returns the form factor from a surface point to an unoccluded convex polygon.
 ///
-/// `corners` turn counter-clockwise seen from the side that shines; a point behind them receives nothing. What lies below
-/// the plane of `normal` or that of `horizon`, the normal of the surface itself, is cut away. Both have unit length.
-/// Corners beyond the first fourteen are left out.
+/// The polygon covers this fraction of the cosine-weighted hemisphere about `normal` (Lambert's formula, Cohen and
+/// Wallace 1993; `000` S1). `corners` turn counter-clockwise, seen from the emitting side. A point behind that side
+/// receives nothing. The polygon is clipped by the planes of `normal` and `horizon`, the geometric normal of the
+/// surface. Both are unit vectors. Corners beyond the first fourteen are ignored.
 pub fn point_to_polygon(point: Vec3, normal: Vec3, horizon: Vec3, corners: &[Vec3]) -> f32 {
     let mut outline = Outline::new(point, corners);
     outline.clip(normal.as_dvec3());
@@ -24,15 +25,15 @@ pub fn point_to_polygon(point: Vec3, normal: Vec3, horizon: Vec3, corners: &[Vec
     outline.share_of_hemisphere(normal.as_dvec3()).max(0.0) as f32
 }
 
-/// Corners seen from a point.
+/// Polygon corners relative to a point.
 struct Outline {
-    corners: [DVec3; MOST_CORNERS],
+    corners: [DVec3; MAX_CORNERS],
     count: usize,
 }
 
 impl Outline {
     fn new(point: Vec3, corners: &[Vec3]) -> Self {
-        let mut outline = Self { corners: [DVec3::ZERO; MOST_CORNERS], count: corners.len().min(MOST_CORNERS - 2) };
+        let mut outline = Self { corners: [DVec3::ZERO; MAX_CORNERS], count: corners.len().min(MAX_CORNERS - 2) };
         let point = point.as_dvec3();
         for (seen, corner) in outline.corners[..outline.count].iter_mut().zip(corners) {
             *seen = corner.as_dvec3() - point;
@@ -40,7 +41,7 @@ impl Outline {
         outline
     }
 
-    /// Keeps what lies above the plane through the point.
+    /// Clips the polygon to the half-space above the plane through the point.
     fn clip(&mut self, normal: DVec3) {
         let before = self.corners;
         let corners = &before[..self.count];
@@ -53,8 +54,8 @@ impl Outline {
     }
 
     fn push(&mut self, corner: DVec3) {
-        // Each clip of a convex polygon adds one corner at most, for which there is room.
-        if self.count < MOST_CORNERS {
+        // Each clip of a convex polygon adds at most one corner, and the array has room for two clips.
+        if self.count < MAX_CORNERS {
             self.corners[self.count] = corner;
             self.count += 1;
         }
@@ -64,16 +65,16 @@ impl Outline {
         let corners = &self.corners[..self.count];
         let edges = corners.iter().zip(corners.iter().cycle().skip(1));
         let sum: f64 = edges.map(|(from, to)| normal.dot(arc(*from, *to))).sum();
-        // Seen from the point, the side that shines turns clockwise.
+        // The corners turn clockwise as seen from the point, so the sign is negative.
         -0.5 * FRAC_1_PI * sum
     }
 }
 
-/// The vector along `from x to` whose length is the angle between both.
+/// Returns the vector along `from x to` with the angle between both as its length.
 fn arc(from: DVec3, to: DVec3) -> DVec3 {
     let across = from.cross(to);
     let sine = across.length();
-    if sine == 0.0 { DVec3::ZERO } else { across * (sine.atan2(from.dot(to)) / sine) }
+    if sine == 0.0 { DVec3::ZERO } else { across * (libm::atan2(sine, from.dot(to)) / sine) }
 }
 
 #[cfg(test)]
@@ -87,14 +88,14 @@ mod tests {
     use crate::geometry::sobol::OwenSobol;
     use crate::geometry::{Ray, Triangle, WatertightRay};
 
-    /// A rectangle in the plane y = `height` that shines downwards.
+    /// Returns a rectangle in the plane y = `height` that emits downwards.
     fn ceiling(min: Vec2, max: Vec2, height: f32) -> [Vec3; 4] {
         [(min.x, min.y), (max.x, min.y), (max.x, max.y), (min.x, max.y)].map(|(x, z)| Vec3::new(x, height, z))
     }
 
     #[test]
     fn a_parallel_rectangle_above_one_of_its_corners_matches_the_table() {
-        // Howell's B-3: a rectangle a by b at distance c, the point below a corner.
+        // Howell B-3: a rectangle `a` by `b` at a distance of `c`, with the point below a corner.
         for (a, b, c) in [(1.0f32, 1.0f32, 1.0f32), (2.0, 0.5, 1.0), (0.1, 3.0, 0.7), (20.0, 20.0, 0.5)] {
             let (x, y) = (a / c, b / c);
             let (rx, ry) = ((1.0 + x * x).sqrt(), (1.0 + y * y).sqrt());
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_perpendicular_rectangle_that_touches_the_plane_matches_the_table() {
-        // Howell's B-4: a wall a wide and c high at distance b, the point before a corner of its foot.
+        // Howell B-4: a wall `a` wide and `c` high at a distance of `b`. The point is before a lower corner.
         for (a, b, c) in [(1.0f32, 1.0f32, 1.0f32), (3.0, 0.25, 2.0), (0.5, 2.0, 8.0)] {
             let (x, y) = (a / b, c / b);
             let root = (1.0 + y * y).sqrt();
@@ -161,32 +162,32 @@ mod tests {
         } else {
             triangle
         };
-        // Smooth shading: the normal leans, and the surface's own horizon cuts some of what it would see.
+        // The shading normal is tilted, and the geometric horizon cuts off part of its hemisphere.
         let (normal, horizon) = (Vec3::new(0.3, 0.9, 0.3).normalize(), Vec3::new(0.0, 0.8, -0.6));
         let expected = point_to_polygon(Vec3::ZERO, normal, horizon, &triangle.corners);
         let rays = 1 << 18;
         let numbers = OwenSobol::new(5);
-        let met = (0..rays).filter(|&ray| {
+        let hits = (0..rays).filter(|&ray| {
             let [x, y, ..] = numbers.point(ray);
             let direction = cosine_hemisphere(normal, Vec2::new(x, y));
             let seen = triangle.intersect(&WatertightRay::new(&Ray::new(Vec3::ZERO, direction))).is_some();
             seen && direction.dot(horizon) > 0.0
         });
-        let found = met.count() as f32 / rays as f32;
+        let found = hits.count() as f32 / rays as f32;
         assert!(expected > 0.005 && (found / expected - 1.0).abs() < 0.01, "{found} by rays, {expected} by formula");
     }
 
     #[test]
     fn small_and_distant_polygons_become_the_solid_angle_formula() {
         let (tangent, bitangent) = orthonormal_basis(Vec3::new(0.0, -0.6, 0.8));
-        let centre = Vec3::new(0.0, 30.0, -40.0);
+        let center = Vec3::new(0.0, 30.0, -40.0);
         let edge = 1e-3;
         let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
-            .map(|(x, y)| centre + (tangent * x + bitangent * y) * (0.5 * edge));
+            .map(|(x, y)| center + (tangent * x + bitangent * y) * (0.5 * edge));
         let cosine = 0.6;
         let expected = edge * edge * cosine / (PI * 2500.0);
         let found = point_to_polygon(Vec3::ZERO, Vec3::Y, Vec3::Y, &corners);
-        // Corners are rounded to singles: four millionths of a metre in a millimetre.
+        // Corners are rounded to single precision: four micrometers relative to a millimeter.
         assert!((found / expected - 1.0).abs() < 0.01, "{found} instead of {expected}");
     }
 }

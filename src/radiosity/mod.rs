@@ -1,82 +1,85 @@
-//! Solvers over elements: the irradiance of every element, all bounces.
+//! Radiosity solvers: they compute direct and indirect irradiance of every element.
 //!
-//! Start from [`solve`]. It drives a [`TransportBackend`] through [`Step`]s, pass after pass, until the error that it
-//! estimates is the one that was asked for:
+//! Entry point: [`solve`]. It runs passes of [`Step`]s on a [`TransportBackend`], until the estimated error is the
+//! requested one:
 //!
 //! ```text
 //! Direct   shadow rays to lights            -> direct light
-//! Gather   cosine rays from elements        -> sky and emissive surfaces that they meet, and stored hits; more of them
-//!                                              where neighbours are noisy
+//! Gather   cosine-weighted rays             -> sky, emissive surfaces and stored hits; more for noisy neighbors
 //! Iterate  B = reflectance (E + mean B over hits), to convergence          (Method::Gather)
 //! Shoot    stochastic Jacobi iterations, then gather rays that read B      (Method::Stochastic)
 //! ```
 //!
-//! With [`Method::Path`] gather rays go on as paths, and nothing is iterated or shot.
-//! With [`Method::Progressive`] that is direct light alone; progressive refinement follows it through all bounces, and
-//! gather rays correct what its form factors get wrong.
+//! * [`Method::Path`] continues gather rays as paths, and neither iterates nor shoots.
+//! * [`Method::Progressive`] takes only direct light from the steps. Progressive refinement computes all bounces, and
+//!   gather rays correct the error of its form factors.
 //!
-//! Everything is done twice with different random numbers; the difference of the halves is the error estimate, their
-//! mean the [`Solution`]. Between passes the whole state is a [`Partial`], which is what a checkpoint holds.
+//! Two halves run side by side with different random numbers. Their difference gives the error estimate, their mean the
+//! [`Solution`]. Between passes a [`SolverCheckpoint`] holds the whole state, as a checkpoint.
 //!
-//! [`SubsceneElements`] are another way, which a partition of the scene gives its order: rays that are only counted.
+//! [`SubsceneElements`] is a further solver, ordered by a partition of the scene. It counts rays in integers.
+//! [`low_rank`](crate::low_rank) precomputes the transfer between elements, for lights that change later.
 //!
-//! [`low_rank`] precomputes how light goes from element to element, for lights that change later.
-//!
-//! Surfaces without elements (occluders, and backs that no texel shows) reflect too: a ray that meets one goes on from
-//! there as a path tracer's would, until it meets an element.
+//! Some surfaces have no elements: occluders, and back faces without texels. A ray that hits one scatters there, as in
+//! a path tracer, until it hits an element.
 
 mod accumulators;
-mod aiming;
-mod allot;
 mod backend;
 mod bands;
 mod blocks;
 mod bright;
+mod cell_views;
 mod cells;
+mod clock;
 mod converge;
 mod cpu;
 mod estimate;
+mod exposed_area;
 mod form_factor;
-pub mod low_rank;
-mod partial;
+mod light_sample_allocation;
 mod passes;
 mod plan;
 mod progress_share;
 mod progressive;
+mod ray_allocation;
 mod residual;
 mod seeds;
 mod settings;
 mod shooting;
-mod shown;
 mod solve;
+mod solver_checkpoint;
 mod subscenes;
-mod surroundings;
 
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
-pub use backend::{Hits, Reading, Step, StepError, StepReport, TransportBackend};
+pub use backend::{ElementEstimate, Hits, Step, StepError, StepReport, TransportBackend};
 pub use bright::BrightElement;
 pub use cpu::CpuBackend;
 pub use form_factor::point_to_polygon;
-pub use partial::{Partial, PartialError};
 pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
+pub use solver_checkpoint::{SolverCheckpoint, SolverCheckpointError};
 pub use subscenes::{
-    CountedBounce, Counters, Counts, CpuCounters, Source, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution,
+    CountedBounce, Counters, Counts, CpuCounters, RaySource, Stages, SubsceneElements, SubsceneResidual,
+    SubsceneSolution,
 };
 
+pub(crate) use accumulators::{does_not_count, offsets};
 #[cfg(feature = "cli")]
 pub(crate) use bands::say_lux;
-pub(crate) use passes::storable_rays;
-pub(crate) use progressive::{MOST_PATCHES, most_mask_bytes_on_their_way};
+pub(crate) use blocks::blocks;
+pub(crate) use clock::GRACE;
+pub(crate) use cpu::gather_rays;
+pub(crate) use passes::{HITS_SHARE, storable_rays};
+pub(crate) use progressive::{MAX_PATCHES, facets_of, max_mask_bytes_in_flight};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {
-    aiming::Aiming,
-    bright::MOST_BRIGHT,
+    bright::MAX_BRIGHT,
     converge::{Sweep, Sweeps, converge, steps_to_read},
-    cpu::MOST_BOUNCES,
+    cpu::MAX_BOUNCES,
+    light_sample_allocation::LightSampleAllocator,
     seeds::{Stage, seed_of_allocation, seed_of_stage},
-    shooting::{Bounce, Landed, ONE, Weights, shoot_half},
+    shooting::{Bounce, Deposits, ONE, Weights, shoot_half},
     subscenes::CHANNELS,
 };
 
@@ -92,5 +95,7 @@ mod local_error;
 pub(crate) mod test_scene;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod time_limit;
 #[cfg(test)]
 mod touching;

@@ -1,104 +1,111 @@
-//! Drives a backend through passes until the error is as small as was asked for.
+//! Passes of a backend, repeated until the requested error is reached.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::time::Instant;
 
 use glam::Vec3;
 
-use super::allot::{Allotment, Deal, ask_the_buried_again};
-use super::backend::{CONVERGED, Hits, Reading, Step, StepError, TransportBackend, UNSHOT};
-use super::bands::{Bands, say_hopeless, shown_areas, worst};
+use super::backend::{CONVERGED, ElementEstimate, Hits, Step, StepError, TransportBackend, UNSHOT};
+use super::bands::{Bands, exposed_areas, say_hopeless, worst};
 use super::bright::{self, BrightElement};
-use super::cpu::{MOST_BOUNCES, Transport};
+use super::cell_views::CellViews;
+use super::clock::{Limited, Times, Work};
+use super::cpu::{MAX_BOUNCES, Transport};
 use super::estimate::{self, Estimate, Groups};
-use super::partial::{Ledger, Partial, fingerprint};
-use super::plan::{Aim, FIRST_RAYS, Gather, MOST_RAYS, Plan, Planner};
+use super::exposed_area::CoincidentSurfaces;
+use super::plan::{FIRST_RAYS, Gather, LightSamples, MAX_RAYS, Plan, Planner};
 use super::progress_share::ProgressShare;
-use super::shown::Covers;
+use super::ray_allocation::{RayAllocator, RayBudget, add_rays_to_invisible};
+use super::residual::{checked_of, rays_for};
 use super::solve::{LightSoFar, Pass, SolveError, SolveObserver};
-use super::surroundings::Surroundings;
-use super::{Content, HALVES, Method, Solution, SolverSettings};
+use super::solver_checkpoint::{SolverCheckpoint, SolverProgress, fingerprint};
+use super::{Accumulators, Content, HALVES, Method, Solution, SolverSettings, Sums};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
-use crate::progress::Monitor;
+use crate::progress::{Monitor, Part, Silent};
 use crate::scene::{Scene, luminance};
 
-/// Samples of direct light of the first pass, for each half of an element.
+/// Share of the first pass that direct light takes, for progress.
+const FIRST_DIRECT: f32 = 0.4;
+
+/// Light samples in the first pass, for each half of an element.
 const FIRST_SAMPLES: u32 = 8;
 
-/// Stored rays that iterations read; more of them would lose nothing but time.
+/// Most stored rays that iterations read. More would only cost time.
 const ITERATED_RAYS: u32 = 128;
 
-/// Stored rays below which it is better to shoot.
-const FEWEST_STORED_RAYS: u32 = FIRST_RAYS;
+/// Least number of stored rays in each half. With fewer, shooting is better.
+const MIN_STORED_RAYS: u32 = FIRST_RAYS;
 
-/// Elements so few that iterations may read all of their stored rays.
+/// Most stored hits that iterations may read completely.
 const FEW_HITS: usize = 1 << 22;
 
-/// How bounces are followed.
+/// Method of computing bounces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Following {
-    /// By iterating stored hits.
+enum BounceIntegrator {
+    /// Iteration over stored hits.
     Iterating,
-    /// By shooting, and gathering what that brought.
+    /// Shooting, followed by a gathering step.
     Shooting,
-    /// Not at all: others do that.
+    /// None, because another solver computes them.
     Nothing,
-    /// By paths.
+    /// Path tracing.
     Paths,
 }
 
-/// Runs passes on a backend.
+/// Runner of passes on a backend.
 pub(super) struct Passes<'a> {
     backend: &'a mut dyn TransportBackend,
     scene: &'a Scene,
     world: &'a dyn RayQuery,
     elements: &'a Elements,
     settings: &'a SolverSettings,
-    surroundings: Surroundings,
-    /// The area of each element that texels show.
-    shown_areas: Vec<f32>,
+    cell_views: CellViews,
+    /// Area of each element that texels show, in square meters.
+    exposed_areas: Vec<f32>,
     fingerprint: [u8; 32],
-    following: Following,
-    /// The part of each element that rays meet; empty where nothing is shot.
+    integrator: BounceIntegrator,
+    /// Exposed area fraction of each element; empty where nothing is shot.
     shown: Arc<[f32]>,
     groups: Groups,
-    /// Made for the first rays that are dealt out.
-    allotment: OnceCell<Allotment>,
-    ledger: Ledger,
-    /// Most rays of each half of an element whose hits fit into memory.
+    /// Distribution of rays among elements, created for the first rays.
+    ray_allocator: OnceCell<RayAllocator>,
+    solver_progress: SolverProgress,
+    /// Most rays in each half of an element whose hits fit into memory.
     storable_rays: u32,
     /// Elements that gather rays sample as lights.
     bright: Vec<BrightElement>,
+    times: Times,
     warnings: Vec<String>,
 }
 
 impl<'a> Passes<'a> {
-    /// Starts anew, or from a checkpoint.
+    /// Starts from zero or from a checkpoint.
     ///
     /// # Errors
-    /// When the monitor cancels, the checkpoint belongs to another bake, or the backend's device fails.
+    /// When the observer cancels, the time is over, the checkpoint belongs to another bake, or the backend's device
+    /// fails.
     pub fn new(
         backend: &'a mut dyn TransportBackend,
         scene: &'a Scene,
         world: &'a dyn RayQuery,
         elements: &'a Elements,
         settings: &'a SolverSettings,
-        resume: Option<Partial<'_>>,
-        monitor: &dyn Monitor,
+        resume: Option<SolverCheckpoint<'_>>,
+        observer: &dyn SolveObserver,
     ) -> Result<Self, SolveError> {
         let storable_rays = storable_rays(elements.len(), settings.memory_mib);
         let mut warnings = Vec::new();
-        let mut following = match settings.method {
-            Method::Gather => Following::Iterating,
-            Method::Stochastic => Following::Shooting,
-            Method::Progressive => Following::Nothing,
-            Method::Path => Following::Paths,
+        let mut integrator = match settings.method {
+            Method::Gather => BounceIntegrator::Iterating,
+            Method::Stochastic => BounceIntegrator::Shooting,
+            Method::Progressive => BounceIntegrator::Nothing,
+            Method::Path => BounceIntegrator::Paths,
         };
-        if following == Following::Iterating && storable_rays < FEWEST_STORED_RAYS {
-            following = Following::Shooting;
+        if integrator == BounceIntegrator::Iterating && storable_rays < MIN_STORED_RAYS {
+            integrator = BounceIntegrator::Shooting;
             warnings.push(format!(
                 "the hits of {} elements do not fit into {} MiB: solved by shooting instead; allow more memory, or bake \
                  with fewer texels",
@@ -106,190 +113,330 @@ impl<'a> Passes<'a> {
                 settings.memory_mib
             ));
         }
-        let shown = match following {
-            Following::Shooting => Covers { scene, world, elements }.shown(),
-            Following::Iterating | Following::Nothing | Following::Paths => Vec::new(),
+        let shown = match integrator {
+            BounceIntegrator::Shooting => CoincidentSurfaces { scene, world, elements }.shown(),
+            BounceIntegrator::Iterating | BounceIntegrator::Nothing | BounceIntegrator::Paths => Vec::new(),
         };
-        let ledger = Ledger { following: following as u32, ..Ledger::default() };
-        let surroundings = Surroundings::new(&Transport::new(scene, world, elements, settings.seed), monitor)?;
+        let solver_progress = SolverProgress { integrator: integrator as u32, ..SolverProgress::default() };
+        let limited = Limited::first_pass(observer);
+        let cell_views = CellViews::new(&Transport::new(scene, world, elements, settings.seed), &limited)
+            .map_err(|cancelled| limited.why(cancelled))?;
         let mut passes = Self {
             backend,
             scene,
             world,
             elements,
             settings,
-            surroundings,
-            shown_areas: shown_areas(elements),
+            cell_views,
+            exposed_areas: exposed_areas(elements),
             fingerprint: fingerprint(scene, elements, settings),
-            following,
+            integrator,
             shown: shown.into(),
             groups: Groups::new(elements),
-            allotment: OnceCell::new(),
-            ledger,
+            ray_allocator: OnceCell::new(),
+            solver_progress,
             storable_rays,
             bright: Vec::new(),
+            times: Times::default(),
             warnings,
         };
         resume.map_or(Ok(()), |partial| passes.resume(partial))?;
         Ok(passes)
     }
 
-    fn resume(&mut self, partial: Partial<'_>) -> Result<(), SolveError> {
+    fn resume(&mut self, partial: SolverCheckpoint<'_>) -> Result<(), SolveError> {
         let fits = partial.halves.iter().all(|half| half.fits(self.elements.len()));
-        if partial.fingerprint != self.fingerprint || !fits || partial.ledger.following != self.ledger.following {
+        if partial.fingerprint != self.fingerprint
+            || !fits
+            || partial.solver_progress.integrator != self.solver_progress.integrator
+        {
             return Err(SolveError::OtherInputs);
         }
-        self.ledger = partial.ledger;
+        self.solver_progress = partial.solver_progress;
         self.bright = partial.halves[0].bright.clone();
         Ok(self.backend.restore(partial.halves.into_owned())?)
     }
 
-    /// Runs passes until the error is small enough or the time is over.
+    /// Runs passes until the error is small enough, or until `share` of the time is over. The first pass may take all
+    /// of the time, and slightly more.
     ///
     /// # Errors
-    /// When the observer cancels, or the backend's device fails.
-    pub fn solve(&mut self, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
+    /// When the observer cancels, the time is over before the end of the first pass, or the backend's device fails.
+    pub fn solve(&mut self, observer: &dyn SolveObserver, share: f32) -> Result<Solution, SolveError> {
         if self.elements.is_empty() {
             return Ok(Solution::default());
         }
-        let start = Instant::now();
-        let clock = Clock { start, limit: self.settings.time_seconds };
-        let mut progress = ProgressShare { observer, from: 0.0, to: 0.1 };
-        if self.ledger.passes == 0 {
-            self.first_pass(&progress)?;
+        let mut left = observer.seconds_left();
+        let kept_back = left.map_or(0.0, |seconds| (1.0 - share) * seconds.max(0.0));
+        let mut progress = ProgressShare::first(observer, 0.1);
+        if self.solver_progress.passes == 0 {
+            let limited = Limited::first_pass(&progress);
+            match self.first_pass(&limited) {
+                Err(SolveError::Cancelled(cancelled)) => {
+                    observer.step_finished(&|| self.state_of_first_pass())?;
+                    observer.check()?;
+                    return Err(limited.why(cancelled));
+                }
+                done => done?,
+            }
         }
         let mut traced_before = 0;
         loop {
-            let readings = [self.read(0)?, self.read(1)?];
-            let estimate = self.estimate(&readings)?;
-            self.finish_pass(&readings, &estimate, observer, traced_before)?;
-            traced_before = self.ledger.rays;
-            let planner = Planner { settings: self.settings, ledger: &self.ledger };
+            let element_estimates = [self.read(0)?, self.read(1)?];
+            let estimate = self.estimate(&element_estimates)?;
+            if let (Some(before), Some(now)) = (left, observer.seconds_left()) {
+                self.times.end_pass(before - now);
+            }
+            self.finish_pass(&element_estimates, &estimate, observer, traced_before)?;
+            // From here, the observer may reserve more time for later stages, which does not belong to the pass.
+            left = observer.seconds_left();
+            traced_before = self.solver_progress.rays;
+            let planner = Planner { settings: self.settings, solver_progress: &self.solver_progress };
             let plan = planner.plan(&estimate);
-            if plan.is_empty() || !clock.allows(&self.ledger, plan.rays()) {
+            // If another solver computes the bounces, `kept_back` contains the time of its check.
+            let check = match self.integrator {
+                BounceIntegrator::Nothing => 0.0,
+                _ => self.seconds_of_check(rays_for(traced_before + plan.rays(), self.elements.len())),
+            };
+            let kept_back = kept_back + check;
+            progress = progress.next(planner.remaining_share(&plan));
+            let limited = Limited::later_pass(&progress, kept_back);
+            let has_time = limited.seconds_left().is_none_or(|seconds| self.times.seconds_of(&plan) < seconds);
+            if plan.is_empty() || !has_time {
                 self.report_shortfall(&estimate, plan.is_empty());
                 observer.progress(1.0);
-                return self.finish(&readings, &estimate);
+                return self.finish(&element_estimates, &estimate);
             }
-            progress = progress.next(planner.remaining_share(&plan));
-            self.run_pass(&plan, &estimate, &readings, &progress)?;
-            if self.ledger.rays == traced_before && plan.aim.is_none() {
-                // Nothing would change from here on.
+            if let Some(bytes) = self.bytes_of_hits(&plan).filter(|&bytes| !observer.has_room_for_hits(bytes)) {
+                return Err(SolveError::HitsBeyondMemory { bytes });
+            }
+            match self.run_pass(&plan, &estimate, &element_estimates, &limited) {
+                // The light is valid but not saved, since a resumed solver could not reach the same result.
+                Err(SolveError::Cancelled(_)) if limited.is_time_over() && !observer.is_cancelled() => {
+                    observer.progress(1.0);
+                    return self.as_it_is(false);
+                }
+                done => done?,
+            }
+            if self.solver_progress.rays == traced_before && plan.light_samples.is_none() {
+                // Further passes would not change the result.
                 self.report_shortfall(&estimate, true);
-                return self.finish(&readings, &estimate);
+                return self.finish(&element_estimates, &estimate);
             }
         }
     }
 
-    /// The light that eyes are adapted to.
-    pub fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
+    /// Predicts the time of checking the solution with `rays` rays, in seconds.
+    pub fn seconds_of_check(&self, rays: u32) -> f32 {
+        match self.settings.bounces {
+            Some(_) => 0.0,
+            None => self.times.seconds_of_check(checked_of(self.elements.len()), rays),
+        }
     }
 
-    /// The area of each element that texels show.
-    pub fn shown_areas(&self) -> &[f32] {
-        &self.shown_areas
+    /// Returns the cell views that adaptation levels are taken from.
+    pub fn cell_views(&self) -> &CellViews {
+        &self.cell_views
     }
 
-    /// The solution that is known so far.
+    /// Returns the area of each element that texels show, in square meters.
+    pub fn exposed_areas(&self) -> &[f32] {
+        &self.exposed_areas
+    }
+
+    /// Returns the present solution. `gave_up` says that more time would not help.
     ///
     /// # Errors
-    /// When the backend's device fails.
-    pub fn as_it_is(&mut self) -> Result<Solution, SolveError> {
+    /// Returns an error if the backend's device fails.
+    pub fn as_it_is(&mut self, gave_up: bool) -> Result<Solution, SolveError> {
         if self.elements.is_empty() {
             return Ok(Solution::default());
         }
-        let readings = [self.read(0)?, self.read(1)?];
-        let estimate = self.estimate(&readings)?;
-        self.report_shortfall(&estimate, true);
-        self.finish(&readings, &estimate)
+        let element_estimates = [self.read(0)?, self.read(1)?];
+        let estimate = self.estimate(&element_estimates)?;
+        self.report_shortfall(&estimate, gave_up);
+        self.finish(&element_estimates, &estimate)
     }
 
-    fn first_pass(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
-        self.run(&Step::Direct { samples: FIRST_SAMPLES, tolerance: [].into() }, monitor)?;
-        self.ledger.light_samples = FIRST_SAMPLES;
-        self.find_bright(monitor)?;
-        match self.following {
-            Following::Iterating => {
-                self.gather_evenly(FIRST_RAYS, Hits::Store, monitor)?;
-                self.iterate(self.foreseen()?, monitor)?;
-            }
-            Following::Shooting => {
-                self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?;
-                self.shoot(self.foreseen()?, monitor)?;
-                self.gather_evenly(FIRST_RAYS, Hits::Read, monitor)?;
-            }
-            Following::Nothing => self.gather_evenly(FIRST_RAYS, Hits::Forget, monitor)?,
-            Following::Paths => self.gather_evenly(FIRST_RAYS, self.paths(), monitor)?,
+    /// Runs the first pass. If it ends early, only its direct light can be resumed from.
+    fn first_pass(&mut self, limited: &Limited) -> Result<(), SolveError> {
+        if self.solver_progress.light_samples == 0 {
+            self.first_direct_light(limited)?;
+            self.solver_progress.light_samples = FIRST_SAMPLES;
         }
-        self.ledger.passes = 1;
+        let known = self.solver_progress;
+        if let Err(error) = self.first_bounces(limited) {
+            self.solver_progress = known;
+            return Err(error);
+        }
+        self.solver_progress.passes = 1;
         Ok(())
     }
 
-    /// Finds elements that are to be sampled as lights. Only where all bounces are followed: of those elements light would
-    /// come one bounce further than of others.
+    fn first_direct_light(&mut self, limited: &Limited) -> Result<(), SolveError> {
+        let step = Step::Direct { samples: FIRST_SAMPLES, tolerance: [].into() };
+        let samples = (HALVES * self.elements.len()) as u64 * u64::from(FIRST_SAMPLES);
+        let part = Part { monitor: limited, from: 0.0, to: FIRST_DIRECT };
+        self.timed(limited, (Work::LightSamples, samples), |passes| passes.run(&step, &part))?;
+        self.find_bright(&Silent(limited))
+    }
+
+    fn first_bounces(&mut self, limited: &Limited) -> Result<(), SolveError> {
+        let part = |from: f32, to: f32| Part { monitor: limited, from, to };
+        let gather = |passes: &mut Self, hits: Hits, part: &dyn Monitor| {
+            let rays = (HALVES * passes.elements.len()) as u64 * u64::from(FIRST_RAYS);
+            passes.timed(limited, (Work::Gather, rays), |passes| passes.gather_evenly(FIRST_RAYS, hits, part))
+        };
+        match self.integrator {
+            BounceIntegrator::Iterating => {
+                gather(self, Hits::Store, &part(FIRST_DIRECT, 1.0))?;
+                self.iterate(self.predicted()?, limited)
+            }
+            BounceIntegrator::Shooting => {
+                let middle = 0.5 * (FIRST_DIRECT + 1.0);
+                gather(self, Hits::Forget, &part(FIRST_DIRECT, middle))?;
+                self.shoot(self.predicted()?, &Silent(limited))?;
+                gather(self, Hits::Read, &part(middle, 1.0))
+            }
+            BounceIntegrator::Nothing => gather(self, Hits::Forget, &part(FIRST_DIRECT, 1.0)),
+            BounceIntegrator::Paths => {
+                let hits = self.paths();
+                gather(self, hits, &part(FIRST_DIRECT, 1.0))
+            }
+        }
+    }
+
+    /// Does some work and measures its time.
+    fn timed(
+        &mut self,
+        limited: &Limited,
+        (work, units): (Work, u64),
+        run: impl FnOnce(&mut Self) -> Result<(), SolveError>,
+    ) -> Result<(), SolveError> {
+        let before = limited.seconds_left();
+        run(self)?;
+        if let (Some(before), Some(now)) = (before, limited.seconds_left()) {
+            self.times.learn(work, units, before - now);
+        }
+        Ok(())
+    }
+
+    /// Finds bright elements to sample as lights. Used only with an unlimited number of bounces, because light of such
+    /// elements arrives one bounce later than other light.
     fn find_bright(&mut self, monitor: &dyn Monitor) -> Result<(), SolveError> {
-        if !matches!(self.following, Following::Iterating | Following::Shooting) || self.settings.bounces.is_some() {
+        if !matches!(self.integrator, BounceIntegrator::Iterating | BounceIntegrator::Shooting)
+            || self.settings.bounces.is_some()
+        {
             return Ok(());
         }
         let transport = Transport::new(self.scene, self.world, self.elements, self.settings.seed);
-        self.bright = bright::find(&transport, &self.surroundings, &*self.backend.snapshot()?);
+        let halves = self.backend.snapshot()?;
+        self.bright = bright::find(&transport, &self.cell_views, &halves);
+        let sums = |half: &Accumulators| self.bright.iter().map(|bright| half.sums[bright.element as usize]).collect();
+        let before: [Vec<Sums>; HALVES] = halves.each_ref().map(sums);
+        drop(halves);
         self.backend.sample_as_lights(&self.bright)?;
-        if !self.bright.is_empty() {
-            // The first samples may have missed most of the light: only the next ones tell how many are needed.
-            let step = bright::more_direct_light(&self.bright, self.elements);
-            self.run(&step, monitor)?;
-            self.run(&step, monitor)?;
+        if self.bright.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        // The first samples may have missed most of the light. The following ones tell how many are needed.
+        let step = bright::more_direct_light(&self.bright, self.elements);
+        let rays = self.solver_progress.rays;
+        let done = self.run(&step, monitor).and_then(|()| self.run(&step, monitor));
+        if matches!(done, Err(SolveError::Cancelled(_))) {
+            // They must be found again from the same samples.
+            self.solver_progress.rays = rays;
+            self.forget_bright(&before)?;
+        }
+        done
+    }
+
+    fn forget_bright(&mut self, before: &[Vec<Sums>; HALVES]) -> Result<(), SolveError> {
+        let mut halves = self.backend.snapshot()?.into_owned();
+        for (half, before) in halves.iter_mut().zip(before) {
+            half.bright.clear();
+            for (bright, sums) in self.bright.iter().zip(before) {
+                half.sums[bright.element as usize] = *sums;
+            }
+        }
+        Ok(self.backend.restore(halves)?)
+    }
+
+    /// Returns the direct light of a first pass that ended early, for a checkpoint.
+    fn state_of_first_pass(&self) -> Result<SolverCheckpoint<'_>, StepError> {
+        let Self { fingerprint, solver_progress, .. } = *self;
+        let halves = self.backend.snapshot()?.each_ref().map(Accumulators::light_sampled);
+        Ok(SolverCheckpoint { fingerprint, solver_progress, halves: Cow::Owned(halves), shots: None })
     }
 
     fn run_pass(
         &mut self,
         plan: &Plan<'_>,
         estimate: &Estimate,
-        readings: &[Vec<Reading>; HALVES],
-        monitor: &dyn Monitor,
+        element_estimates: &[Vec<ElementEstimate>; HALVES],
+        limited: &Limited,
     ) -> Result<(), SolveError> {
-        let traced_before = self.ledger.rays;
+        let traced_before = self.solver_progress.rays;
         let levels = &plan.judged.grouping;
-        if let Some(Aim { samples, tolerance, ref bands }) = plan.aim {
+        let part = |from: f32, to: f32| Part { monitor: limited, from, to };
+        let middle = plan.samples() as f32 / plan.rays().max(1) as f32;
+        if let Some(LightSamples { samples, tolerance, ref bands }) = plan.light_samples {
             let of =
                 |(level, band): (&f32, &u8)| if bands[usize::from(*band)] { tolerance * level } else { f32::INFINITY };
             let each = levels.adaptation.iter().zip(&levels.of_element).map(of).collect();
-            self.run(&Step::Direct { samples, tolerance: each }, monitor)?;
+            let step = Step::Direct { samples, tolerance: each };
+            self.timed(limited, (Work::LightSamples, plan.samples()), |passes| passes.run(&step, &part(0.0, middle)))?;
             if plan.is_local {
-                (self.ledger.local_samples, self.ledger.local_tolerance) = (samples, tolerance);
+                (self.solver_progress.local_samples, self.solver_progress.local_tolerance) = (samples, tolerance);
             } else {
-                (self.ledger.light_samples, self.ledger.light_tolerance) = (samples, tolerance);
+                (self.solver_progress.light_samples, self.solver_progress.light_tolerance) = (samples, tolerance);
             }
         }
-        let adaptation = &self.levels_of_transport(estimate, readings);
+        let adaptation = &self.levels_of_transport(estimate, element_estimates);
         if let Some(gather) = &plan.gather {
-            let mean = gather.mean(self.elements.len());
-            match self.following {
-                // The noise of shooting is alike for all.
-                Following::Shooting => {
-                    self.shoot(adaptation.clone(), monitor)?;
-                    self.gather_where_open(gather, levels, readings, monitor)?;
-                }
-                Following::Iterating => {
-                    let stores = self.ledger.stored_rays + mean <= self.storable_rays;
-                    let hits = if stores { Hits::Store } else { Hits::Read };
-                    self.gather_where_noisy(gather, levels, readings, hits, monitor)?;
-                }
-                Following::Nothing => self.gather_where_noisy(gather, levels, readings, Hits::Forget, monitor)?,
-                Following::Paths => self.gather_where_noisy(gather, levels, readings, self.paths(), monitor)?,
+            if self.integrator == BounceIntegrator::Shooting {
+                self.shoot(adaptation.clone(), &Silent(limited))?;
             }
+            let part = part(middle, 1.0);
+            self.timed(limited, (Work::Gather, plan.gather_rays()), |passes| {
+                let mean = gather.mean(passes.elements.len());
+                match passes.integrator {
+                    // The noise of shooting is equal for all elements.
+                    BounceIntegrator::Shooting => passes.gather_where_open(gather, levels, element_estimates, &part),
+                    BounceIntegrator::Iterating => {
+                        let hits = if passes.stores(mean) { Hits::Store } else { Hits::Read };
+                        passes.gather_where_noisy(gather, levels, element_estimates, hits, &part)
+                    }
+                    BounceIntegrator::Nothing => {
+                        passes.gather_where_noisy(gather, levels, element_estimates, Hits::Forget, &part)
+                    }
+                    BounceIntegrator::Paths => {
+                        passes.gather_where_noisy(gather, levels, element_estimates, passes.paths(), &part)
+                    }
+                }
+            })?;
         }
-        if self.following == Following::Iterating {
-            self.iterate(adaptation.clone(), monitor)?;
+        if self.integrator == BounceIntegrator::Iterating {
+            self.iterate(adaptation.clone(), limited)?;
         }
         if plan.is_local {
-            self.ledger.local_rays += self.ledger.rays - traced_before;
+            self.solver_progress.local_rays += self.solver_progress.rays - traced_before;
         }
-        self.ledger.passes += 1;
+        self.solver_progress.passes += 1;
         Ok(())
+    }
+
+    /// Returns true if the hits of `rays` more rays in each half of an element fit into memory.
+    fn stores(&self, rays: u32) -> bool {
+        self.solver_progress.stored_rays + rays <= self.storable_rays
+    }
+
+    /// Returns the bytes of all stored hits after a pass that stores more. `None` if it stores none.
+    fn bytes_of_hits(&self, plan: &Plan<'_>) -> Option<u64> {
+        let elements = self.elements.len();
+        let rays = plan.gather.as_ref().filter(|_| self.integrator == BounceIntegrator::Iterating)?.mean(elements);
+        let all = u64::from(self.solver_progress.stored_rays + rays) * (HALVES * elements * size_of::<u32>()) as u64;
+        self.stores(rays).then_some(all)
     }
 
     fn paths(&self) -> Hits {
@@ -297,11 +444,15 @@ impl<'a> Passes<'a> {
     }
 
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<(), SolveError> {
-        let report = self.backend.run(step, monitor)?;
-        self.ledger.rays += report.rays;
+        let done = self.backend.run(step, monitor);
+        if let Err(StepError::CutShort { rays }) = done {
+            self.solver_progress.rays += rays;
+        }
+        let report = done?;
+        self.solver_progress.rays += report.rays;
         if report.iterations > 0 {
-            self.ledger.iterations = self.ledger.iterations.max(report.iterations);
-            self.ledger.unshot = report.unshot;
+            self.solver_progress.iterations = self.solver_progress.iterations.max(report.iterations);
+            self.solver_progress.unshot = report.unshot;
         }
         Ok(())
     }
@@ -320,42 +471,42 @@ impl<'a> Passes<'a> {
         &mut self,
         gather: &Gather,
         levels: &Bands,
-        readings: &[Vec<Reading>; HALVES],
+        element_estimates: &[Vec<ElementEstimate>; HALVES],
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
         let mean = gather.mean(self.elements.len());
         let of = |band: &u8| if gather.bands[usize::from(*band)] { gather.each } else { 0 };
         let mut rays: Vec<u32> = levels.of_element.iter().map(of).collect();
-        ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + mean);
+        add_rays_to_invisible(&mut rays, element_estimates, self.solver_progress.gather_rays + mean);
         self.gather(rays, mean, Hits::Read, monitor)
     }
 
-    /// Traces most rays for elements of the bands that are among noisy neighbors.
+    /// Traces most rays for elements of the bands with noisy neighbors.
     fn gather_where_noisy(
         &mut self,
         gather: &Gather,
         levels: &Bands,
-        readings: &[Vec<Reading>; HALVES],
+        element_estimates: &[Vec<ElementEstimate>; HALVES],
         hits: Hits,
         monitor: &dyn Monitor,
     ) -> Result<(), SolveError> {
         let mean = gather.mean(self.elements.len());
-        let deal = Deal {
+        let budget = RayBudget {
             adaptation: &levels.adaptation,
             takes_part: &|element| gather.bands[usize::from(levels.of_element[element])],
             rays: gather.rays(),
         };
-        let allotment = self.allotment.get_or_init(|| Allotment::new(self.elements));
-        let mut rays = allotment.deal(self.elements, readings, self.settings.content, &deal);
-        ask_the_buried_again(&mut rays, readings, self.ledger.gather_rays + mean);
+        let ray_allocator = self.ray_allocator.get_or_init(|| RayAllocator::new(self.elements));
+        let mut rays = ray_allocator.allocate(self.elements, element_estimates, self.settings.content, &budget);
+        add_rays_to_invisible(&mut rays, element_estimates, self.solver_progress.gather_rays + mean);
         self.gather(rays, mean, hits, monitor)
     }
 
     fn gather(&mut self, rays: Vec<u32>, mean: u32, hits: Hits, monitor: &dyn Monitor) -> Result<(), SolveError> {
         self.run(&Step::Gather { rays, hits }, monitor)?;
-        self.ledger.gather_rays += mean;
+        self.solver_progress.gather_rays += mean;
         if hits == Hits::Store {
-            self.ledger.stored_rays += mean;
+            self.solver_progress.stored_rays += mean;
         }
         Ok(())
     }
@@ -366,107 +517,118 @@ impl<'a> Passes<'a> {
         self.run(&Step::Iterate { rays, adaptation, bounces: self.settings.bounces }, &Silent(monitor))
     }
 
-    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
-        let mut readings = self.backend.read(half)?;
+    fn read(&self, half: usize) -> Result<Vec<ElementEstimate>, StepError> {
+        let mut element_estimates = self.backend.read(half)?;
         if self.settings.bounces == Some(0) {
-            // Light by way of surfaces without elements was found along with the sky; it is one bounce too many.
-            readings.iter_mut().for_each(|reading| reading.indirect = Vec3::ZERO);
+            // Light by way of unmapped surfaces was found along with the sky; it is one bounce too many.
+            element_estimates.iter_mut().for_each(|element_estimate| element_estimate.indirect = Vec3::ZERO);
         }
-        Ok(readings)
+        Ok(element_estimates)
     }
 
-    /// Adaptation levels before any bounce has been followed.
-    fn foreseen(&self) -> Result<Arc<[f32]>, StepError> {
+    /// Returns adaptation levels before any bounce has been computed.
+    fn predicted(&self) -> Result<Arc<[f32]>, StepError> {
         let (visible, light) = self.light(&[self.read(0)?, self.read(1)?], Content::Full, true);
-        Ok(self.surroundings.adaptation(self.elements, &visible, &light))
+        Ok(self.cell_views.adaptation(self.elements, &visible, &light))
     }
 
-    /// Adaptation levels by all light, which transport is weighed by: a surface may send out much light and get none of
-    /// the kind that is delivered.
-    fn levels_of_transport(&self, estimate: &Estimate, readings: &[Vec<Reading>; HALVES]) -> Arc<[f32]> {
+    /// Returns adaptation levels by all light, which weigh the transport. A surface may reflect much light, and receive
+    /// none of the content that is delivered.
+    fn levels_of_transport(
+        &self,
+        estimate: &Estimate,
+        element_estimates: &[Vec<ElementEstimate>; HALVES],
+    ) -> Arc<[f32]> {
         match self.settings.content {
             Content::Full => estimate.local.grouping.adaptation.clone(),
             Content::Indirect => {
-                let (visible, light) = self.light(readings, Content::Full, false);
-                self.surroundings.adaptation(self.elements, &visible, &light)
+                let (visible, light) = self.light(element_estimates, Content::Full, false);
+                self.cell_views.adaptation(self.elements, &visible, &light)
             }
         }
     }
 
-    /// The open part of each element and its light, luminance in lux; `foresees` adds about as much as bounces will bring.
+    /// Returns the visible fraction of each element, and the luminance of its irradiance in lux. `predicts` adds an
+    /// estimate of the bounces.
     fn light(
         &self,
-        [first, second]: &[Vec<Reading>; HALVES],
+        [first, second]: &[Vec<ElementEstimate>; HALVES],
         content: Content,
-        foresees: bool,
+        predicts: bool,
     ) -> (Vec<f32>, Vec<f32>) {
-        let merged: Vec<Reading> = first.iter().zip(second).map(|(a, b)| estimate::mean_reading(a, b)).collect();
-        let visible: Vec<f32> = merged.iter().map(|reading| reading.visible_fraction).collect();
-        let light: Vec<f32> =
-            merged.iter().map(|reading| luminance(estimate::delivered(reading, content)).max(0.0)).collect();
+        let merged: Vec<ElementEstimate> =
+            first.iter().zip(second).map(|(a, b)| estimate::mean_estimate(a, b)).collect();
+        let visible: Vec<f32> = merged.iter().map(|element_estimate| element_estimate.visible_fraction).collect();
+        let light: Vec<f32> = merged
+            .iter()
+            .map(|element_estimate| luminance(estimate::delivered(element_estimate, content)).max(0.0))
+            .collect();
         let bounces = self.settings.bounces;
-        let light = if foresees { self.surroundings.foresee(self.elements, &visible, &light, bounces) } else { light };
+        let light =
+            if predicts { self.cell_views.predict_light(self.elements, &visible, &light, bounces) } else { light };
         (visible, light)
     }
 
-    fn estimate(&self, readings: &[Vec<Reading>; HALVES]) -> Result<Estimate, StepError> {
-        let foresees = self.following == Following::Nothing;
-        let (visible, light) = self.light(readings, self.settings.content, foresees);
-        let adaptation = self.surroundings.adaptation(self.elements, &visible, &light);
+    fn estimate(&self, element_estimates: &[Vec<ElementEstimate>; HALVES]) -> Result<Estimate, StepError> {
+        let predicts = self.integrator == BounceIntegrator::Nothing;
+        let (visible, light) = self.light(element_estimates, self.settings.content, predicts);
+        let adaptation = self.cell_views.adaptation(self.elements, &visible, &light);
         let (mut estimate, weights) =
-            estimate::estimate(&self.shown_areas, adaptation, &light, readings, self.settings.content);
-        if self.ledger.stored_rays > 0 {
-            let errors = estimate::discretisation(&*self.backend, self.elements, &self.groups, &readings[0])?;
-            estimate.whole.add_discretisation(&weights, &errors);
-            estimate.local.add_discretisation(&weights, &errors);
+            estimate::estimate(&self.exposed_areas, adaptation, &light, element_estimates, self.settings.content);
+        if self.solver_progress.stored_rays > 0 {
+            let errors = estimate::discretization(&*self.backend, self.elements, &self.groups, &element_estimates[0])?;
+            estimate.whole.add_discretization(&weights, &errors);
+            estimate.local.add_discretization(&weights, &errors);
         }
         Ok(estimate)
     }
 
-    /// All that is known, for a checkpoint.
+    /// Returns the complete state, for a checkpoint.
     ///
     /// # Errors
-    /// When it cannot be fetched from the backend's device.
-    pub fn state(&self) -> Result<Partial<'_>, StepError> {
-        let Self { fingerprint, ledger, .. } = *self;
-        Ok(Partial { fingerprint, ledger, halves: self.backend.snapshot()?, shots: None })
+    /// When it cannot be read back from the backend's device.
+    pub fn state(&self) -> Result<SolverCheckpoint<'_>, StepError> {
+        let Self { fingerprint, solver_progress, .. } = *self;
+        Ok(SolverCheckpoint { fingerprint, solver_progress, halves: self.backend.snapshot()?, shots: None })
     }
 
     fn finish_pass(
         &self,
-        readings: &[Vec<Reading>; HALVES],
+        element_estimates: &[Vec<ElementEstimate>; HALVES],
         estimate: &Estimate,
         observer: &dyn SolveObserver,
         traced_before: u64,
     ) -> Result<(), StepError> {
-        if self.ledger.rays == traced_before {
+        if self.solver_progress.rays == traced_before {
             return Ok(());
         }
         let pass = Pass {
-            number: self.ledger.passes,
+            number: self.solver_progress.passes,
             error: estimate.local.error(),
             error_of_mean: estimate.whole.error(),
-            gather_rays: self.ledger.gather_rays * HALVES as u32,
-            rays: self.ledger.rays,
+            gather_rays: self.solver_progress.gather_rays * HALVES as u32,
+            rays: self.solver_progress.rays,
         };
         observer.pass_finished(&pass, &|| self.state())?;
-        observer.light_improved(&|| LightSoFar::of(&estimate::merge(readings, self.settings.content).0));
+        observer.light_improved(&|| LightSoFar::of(&estimate::merge(element_estimates, self.settings.content).0));
         Ok(())
     }
 
     fn report_shortfall(&mut self, estimate: &Estimate, gave_up: bool) {
         let asked = self.settings.error;
         self.warnings.extend(say_hopeless(&estimate.local.bands, self.scene, self.elements, asked));
-        // Whoever follows bounces says how good all is together.
-        let is_judged_here = self.following != Following::Nothing;
+        // If another solver computes the bounces, that solver judges the whole result.
+        let is_judged_here = self.integrator != BounceIntegrator::Nothing;
         let Some(whole) = estimate.whole.bands.first().filter(|_| is_judged_here) else { return };
-        if whole.discretisation > asked {
+        let are_texels_too_coarse = whole.discretization > asked;
+        if are_texels_too_coarse {
             self.warnings.push(format!(
                 "the texels are too coarse for an error of {asked}: evenly bright texels alone cost about {:.3}; raise the \
                  density",
-                whole.discretisation
+                whole.discretization
             ));
-        } else if whole.total() > asked * 1.05 {
+        }
+        if whole.total() > asked * 1.05 && !(are_texels_too_coarse && gave_up) {
             let why = match gave_up {
                 false => "the time limit",
                 true if whole.is_hopeless() => "a sensible number of rays",
@@ -477,33 +639,46 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// True when so much more light is reflected again and again than once that paths must have ended before it was gone.
-    fn are_paths_cut_off(&self, merged: &[Reading]) -> bool {
+    /// Returns true if there is so much more indirect than direct light that paths must have ended before their light
+    /// was absorbed.
+    fn are_paths_cut_off(&self, merged: &[ElementEstimate]) -> bool {
         let Elements { area, reflectance, .. } = self.elements;
-        let reflected = |light: &dyn Fn(&Reading) -> Vec3| -> f64 {
-            let of = |(element, reading): (usize, &Reading)| {
-                f64::from(area[element] * reading.visible_fraction * luminance(reflectance[element] * light(reading)))
+        let reflected = |light: &dyn Fn(&ElementEstimate) -> Vec3| -> f64 {
+            let of = |(element, element_estimate): (usize, &ElementEstimate)| {
+                f64::from(
+                    area[element]
+                        * element_estimate.visible_fraction
+                        * luminance(reflectance[element] * light(element_estimate)),
+                )
             };
             merged.iter().enumerate().map(of).sum()
         };
-        let once = reflected(&|reading| reading.aimed + reading.met);
-        reflected(&|reading| reading.indirect) > most_reflections() * once
+        let once = reflected(&|element_estimate| element_estimate.light_sampled + element_estimate.bsdf_sampled);
+        reflected(&|element_estimate| element_estimate.indirect) > max_reflections() * once
     }
 
-    fn finish(&mut self, readings: &[Vec<Reading>; HALVES], estimate: &Estimate) -> Result<Solution, SolveError> {
-        let (merged, standard_error) = estimate::merge(readings, self.settings.content);
-        let delivered = |reading: &Reading| estimate::delivered(reading, self.settings.content);
-        let halves = readings.each_ref().map(|half| half.iter().map(delivered).collect());
-        let limit = if self.following == Following::Iterating { CONVERGED } else { UNSHOT };
-        if self.settings.bounces.is_none() && f64::from(self.ledger.unshot) > 2.0 * limit {
+    fn finish(
+        &mut self,
+        element_estimates: &[Vec<ElementEstimate>; HALVES],
+        estimate: &Estimate,
+    ) -> Result<Solution, SolveError> {
+        let (merged, standard_error) = estimate::merge(element_estimates, self.settings.content);
+        let delivered =
+            |element_estimate: &ElementEstimate| estimate::delivered(element_estimate, self.settings.content);
+        let halves = element_estimates.each_ref().map(|half| half.iter().map(delivered).collect());
+        let limit = if self.integrator == BounceIntegrator::Iterating { CONVERGED } else { UNSHOT };
+        if self.settings.bounces.is_none() && f64::from(self.solver_progress.unshot) > 2.0 * limit {
             self.warnings.push(format!(
                 "{:.2} % of the light still moved when the iterations ended: reflectances near one in a closed room",
-                self.ledger.unshot * 100.0
+                self.solver_progress.unshot * 100.0
             ));
         }
-        if self.following == Following::Paths && self.settings.bounces.is_none() && self.are_paths_cut_off(&merged) {
+        if self.integrator == BounceIntegrator::Paths
+            && self.settings.bounces.is_none()
+            && self.are_paths_cut_off(&merged)
+        {
             self.warnings.push(format!(
-                "light still moved where paths ended, after {MOST_BOUNCES} bounces: reflectances near one in a closed room"
+                "light still moved where paths ended, after {MAX_BOUNCES} bounces: reflectances near one in a closed room"
             ));
         }
         let LightSoFar { direct, indirect, visible_fraction } = LightSoFar::of(&merged);
@@ -516,53 +691,30 @@ impl<'a> Passes<'a> {
             error_estimate: estimate.local.error(),
             worst_irradiance: worst(&estimate.local.bands).map_or(0.0, |band| band.light),
             error_of_mean: estimate.whole.error(),
-            energy_balance: estimate::energy_balance(&*self.backend, self.elements, readings, &self.bright),
-            unshot: self.ledger.unshot,
-            iterations: self.ledger.iterations,
-            rays: self.ledger.rays,
+            energy_balance: estimate::energy_balance(&*self.backend, self.elements, element_estimates, &self.bright),
+            unshot: self.solver_progress.unshot,
+            iterations: self.solver_progress.iterations,
+            rays: self.solver_progress.rays,
             warnings: core::mem::take(&mut self.warnings),
             ..Solution::default()
         })
     }
 }
 
-/// How many times the light that is reflected once is reflected in all where a thousandth is left after the most bounces
-/// that paths have.
-fn most_reflections() -> f64 {
-    let reflectance = UNSHOT.powf(1.0 / f64::from(MOST_BOUNCES));
+/// Returns the maximum plausible ratio of all reflected light to light that is reflected once. At this ratio, the
+/// fraction [`UNSHOT`] is left after the most bounces of a path.
+fn max_reflections() -> f64 {
+    let reflectance = libm::pow(UNSHOT, 1.0 / f64::from(MAX_BOUNCES));
     1.0 / (1.0 - reflectance)
 }
 
-/// Rays of each half of an element whose hits fit into half of the memory, a power of two.
+/// Fraction of a solver's memory that stored hits may take.
+pub(crate) const HITS_SHARE: f64 = 0.5;
+
+/// Returns the number of rays of each half of an element whose hits fit into their share of the memory, a power of two.
 pub fn storable_rays(elements: usize, memory_mib: u32) -> u32 {
-    let bytes = u64::from(memory_mib) << 19;
+    let bytes = (HITS_SHARE * f64::from(memory_mib) * f64::from(1 << 20)) as u64;
     let rays = bytes / (HALVES * elements.max(1) * size_of::<u32>()) as u64;
-    let rays = u32::try_from(rays).unwrap_or(u32::MAX).min(MOST_RAYS);
+    let rays = u32::try_from(rays).unwrap_or(u32::MAX).min(MAX_RAYS);
     if rays == 0 { 0 } else { 1 << rays.ilog2() }
-}
-
-/// Whether there is time for another pass.
-struct Clock {
-    start: Instant,
-    limit: Option<f32>,
-}
-
-impl Clock {
-    /// True when so many more rays will be done before the time is over, going by those that were traced.
-    fn allows(&self, ledger: &Ledger, rays: u64) -> bool {
-        let Some(limit) = self.limit else { return true };
-        let elapsed = self.start.elapsed().as_secs_f32();
-        elapsed * (1.0 + rays as f32 / ledger.rays.max(1) as f32) <= limit
-    }
-}
-
-/// Passes on the wish to stop, and no progress.
-struct Silent<'a>(&'a dyn Monitor);
-
-impl Monitor for Silent<'_> {
-    fn progress(&self, _fraction: f32) {}
-
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
 }

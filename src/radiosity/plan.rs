@@ -1,90 +1,90 @@
-//! Plans the next pass: which elements get more rays, and how many.
+//! Planning of the next pass: the elements that get more rays, and the number of rays.
 //!
-//! Rays first go where they lower the error of the whole scene over its mean. Once that is as small as was asked for, they
-//! go to bands of brightness whose own error is larger, as long as those are worth their rays.
+//! Rays first reduce the error of the whole scene, relative to its mean light. Once this error is small enough, rays go
+//! to brightness bands with a larger error, within a budget.
 
-use super::allot::BUNDLE;
 use super::bands::{Band, Judged};
 use super::estimate::Estimate;
-use super::partial::Ledger;
+use super::ray_allocation::BUNDLE;
+use super::solver_checkpoint::SolverProgress;
 use super::{HALVES, SolverSettings};
 
-/// Gather rays of the first pass, for each half of an element.
+/// Number of gather rays in the first pass, for each half of an element.
 pub const FIRST_RAYS: u32 = 16;
 
-/// Gather rays that one pass adds at most, so that it ends soon and error and time are looked at again: so many, or a
-/// power of two below a quarter of what there are.
-const MOST_RAYS_A_PASS: u32 = 128;
+/// Maximum number of gather rays that one pass adds to each half of an element. If larger, a power of two up to a
+/// quarter of the existing rays applies. Passes stay short, so that error and time are checked often.
+const MAX_RAYS_A_PASS: u32 = 128;
 
-/// The least part of its gather rays that an element gets more in a pass.
-const LEAST_GROWTH: f32 = 0.25;
+/// Minimum growth of the gather rays in a pass for brightness bands, relative to the existing rays.
+const MIN_GROWTH: f32 = 0.25;
 
-/// Gather rays of each half of an element after which the solver gives up on the error that was asked for.
-pub const MOST_RAYS: u32 = 1 << 17;
+/// Number of gather rays of each half of an element after which the solver gives up on the requested error.
+pub const MAX_RAYS: u32 = 1 << 17;
 
-/// Samples of direct light of each half of an element after which the solver gives up on the error that was asked for:
-/// a lamp that touches a wall is never smooth.
-const MOST_LIGHT_SAMPLES: u32 = 1 << 14;
+/// Number of light samples of each half of an element after which the solver gives up on the requested error. The light
+/// of a lamp that touches a wall never becomes smooth.
+const MAX_LIGHT_SAMPLES: u32 = 1 << 14;
 
-/// Bands of brightness get a quarter of all other rays. They get at least 2,048 an element, up to eight million in all:
-/// those are enough for every band of a small level. Without a limit, dim corners of a large level would take ten times
-/// the rays of all that is seen.
+/// Ray budget of brightness bands: a quarter of all other rays. The minimum is 2,048 an element, up to eight million in
+/// total. It is enough for every band of a small level. Without a limit, dim corners of a large level would take ten
+/// times the rays of the visible rest.
 const LOCAL_SHARE: f64 = 0.25;
 const LOCAL_RAYS_OF_ELEMENT: u64 = 1 << 11;
-const MOST_LOCAL_RAYS_OF_ELEMENTS: u64 = 1 << 23;
+const MAX_LOCAL_RAYS_OF_ELEMENTS: u64 = 1 << 23;
 
-/// Rays that are left for bands of brightness, when the whole scene took `whole` rays and bands took `local`.
+/// Returns the remaining rays for brightness bands, after `whole` rays for the whole scene and `local` rays for bands.
 pub fn local_rays_left(elements: usize, whole: u64, local: u64) -> u64 {
-    let at_least = (elements as u64 * LOCAL_RAYS_OF_ELEMENT).min(MOST_LOCAL_RAYS_OF_ELEMENTS);
+    let at_least = (elements as u64 * LOCAL_RAYS_OF_ELEMENT).min(MAX_LOCAL_RAYS_OF_ELEMENTS);
     ((whole as f64 * LOCAL_SHARE) as u64).max(at_least).saturating_sub(local)
 }
 
-/// Plans passes by what has been done.
+/// Planner of passes, from the progress so far.
 pub struct Planner<'a> {
     pub settings: &'a SolverSettings,
-    pub ledger: &'a Ledger,
+    pub solver_progress: &'a SolverProgress,
 }
 
-/// The work that a pass adds: none when the error is small enough.
+/// Work of the next pass. It is empty if the error is small enough.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// The bands that it is for.
+    /// Bands that the pass improves.
     pub judged: &'a Judged,
-    /// True for bands of brightness, false for the whole scene.
+    /// True for brightness bands, false for the whole scene.
     pub is_local: bool,
-    pub aim: Option<Aim>,
+    pub light_samples: Option<LightSamples>,
     pub gather: Option<Gather>,
 }
 
-/// More samples of direct light.
+/// Additional light samples.
 #[derive(Clone, Debug)]
-pub struct Aim {
-    /// Samples that most elements have afterwards.
+pub struct LightSamples {
+    /// Number of samples that most elements have afterwards.
     pub samples: u32,
-    /// The standard error that more are worth, relative to the adaptation level.
+    /// Accepted standard error, relative to the adaptation level.
     pub tolerance: f32,
-    /// Which bands get them.
+    /// True for each band that gets samples.
     pub bands: Vec<bool>,
 }
 
-/// More gather rays.
+/// Additional gather rays.
 #[derive(Clone, Debug)]
 pub struct Gather {
-    /// For each half of an element, on average.
+    /// Mean number of rays for each half of an element.
     pub each: u32,
-    /// Elements of the bands that get them.
+    /// Number of elements in the chosen bands.
     pub members: u64,
-    /// Which bands get them.
+    /// True for each band that gets rays.
     pub bands: Vec<bool>,
 }
 
 impl Gather {
-    /// Rays of either half of all elements together.
+    /// Returns the number of rays of each half, over all elements.
     pub fn rays(&self) -> u64 {
         u64::from(self.each) * self.members
     }
 
-    /// Rays of either half, for each of so many elements on average.
+    /// Returns the mean number of rays of each half, over this number of elements.
     pub fn mean(&self, elements: usize) -> u32 {
         self.rays().div_ceil(elements.max(1) as u64) as u32
     }
@@ -92,14 +92,24 @@ impl Gather {
 
 impl Plan<'_> {
     pub fn is_empty(&self) -> bool {
-        self.aim.is_none() && self.gather.is_none()
+        self.light_samples.is_none() && self.gather.is_none()
     }
 
-    /// About how many rays the pass will trace.
+    /// Returns the approximate number of rays that the pass will trace.
     pub fn rays(&self) -> u64 {
-        let aimed = self.aim.as_ref().map_or(0, |aim| u64::from(aim.samples) * self.judged.members(&aim.bands));
-        let gathered = self.gather.as_ref().map_or(0, Gather::rays);
-        (aimed + gathered) * HALVES as u64
+        self.samples() + self.gather_rays()
+    }
+
+    /// Returns the approximate number of light samples of the pass, over all elements and both halves.
+    pub fn samples(&self) -> u64 {
+        let each =
+            |light_samples: &LightSamples| u64::from(light_samples.samples) * self.judged.members(&light_samples.bands);
+        self.light_samples.as_ref().map_or(0, each) * HALVES as u64
+    }
+
+    /// Returns the number of gather rays that the pass will trace.
+    pub fn gather_rays(&self) -> u64 {
+        self.gather.as_ref().map_or(0, Gather::rays) * HALVES as u64
     }
 }
 
@@ -110,70 +120,75 @@ impl Planner<'_> {
         if !for_whole.is_empty() {
             return for_whole;
         }
-        let Ledger { rays, local_rays, .. } = *self.ledger;
+        let SolverProgress { rays, local_rays, .. } = *self.solver_progress;
         let elements = estimate.local.grouping.of_element.len();
         self.pass_for(&estimate.local, true, local_rays_left(elements, rays - local_rays, local_rays))
     }
 
-    /// The share of what is left to do that the next pass will have done; noise shrinks a little faster than with the
-    /// root of the rays.
+    /// Returns the fraction of the remaining work that the next pass will complete. Noise falls slightly faster than
+    /// with the root of the rays.
     pub fn remaining_share(&self, plan: &Plan) -> f32 {
         let excess = |band: &Band| if self.is_too_noisy(band) { band.noise / self.noise_goal(band) } else { 1.0 };
-        let more = plan.judged.bands.iter().map(excess).fold(1.0, f32::max).powf(1.0 / 0.75);
+        let limit = plan.judged.bands.iter().map(excess).fold(1.0, f32::max);
+        let more = libm::pow(f64::from(limit), 1.0 / 0.75) as f32;
         (1.0 / (more - 1.0)).clamp(0.02, 0.9)
     }
 
-    /// The noise of a band that leaves its whole error at what was asked for, as far as that can be had.
+    /// Returns the noise at which the total error of a band equals the requested one. The discretization error may use
+    /// at most three quarters of its square.
     fn noise_goal(&self, band: &Band) -> f32 {
         let goal = self.settings.error;
-        (goal * goal - band.discretisation * band.discretisation).max(0.25 * goal * goal).sqrt()
+        (goal * goal - band.discretization * band.discretization).max(0.25 * goal * goal).sqrt()
     }
 
-    /// True where more rays are worth it.
+    /// Returns true if the band needs more rays and profits from them.
     fn is_too_noisy(&self, band: &Band) -> bool {
         band.noise > self.noise_goal(band) && !band.is_hopeless()
     }
 
-    /// Plans a pass for some bands, with so many rays at most.
+    /// Plans a pass for the bands that need it, with at most `max_rays` rays.
     ///
-    /// Light found by aimed rays and by gather rays may each have half of the noise's square.
-    fn pass_for<'a>(&self, judged: &'a Judged, is_local: bool, most_rays: u64) -> Plan<'a> {
+    /// Light-sampled rays and gather rays may each cause half of the squared noise.
+    fn pass_for<'a>(&self, judged: &'a Judged, is_local: bool, max_rays: u64) -> Plan<'a> {
         let share = |band: &Band| self.noise_goal(band) * core::f32::consts::FRAC_1_SQRT_2;
-        let aims = |band: &Band| band.aimed > share(band) || band.aimed > band.gathered;
-        let gathers =
-            |band: &Band| band.rays < MOST_RAYS as f32 && (band.gathered > share(band) || band.aimed <= band.gathered);
+        let aims = |band: &Band| band.light_sampled > share(band) || band.light_sampled > band.gathered;
+        let gathers = |band: &Band| {
+            band.rays < MAX_RAYS as f32 && (band.gathered > share(band) || band.light_sampled <= band.gathered)
+        };
         let those_that = |wants: &dyn Fn(&Band) -> bool| -> Option<Vec<bool>> {
             let chosen = judged.bands.iter().map(|band| self.is_too_noisy(band) && wants(band)).collect::<Vec<_>>();
             chosen.contains(&true).then_some(chosen)
         };
-        let Ledger { light_samples, light_tolerance, local_samples, local_tolerance, .. } = *self.ledger;
+        let SolverProgress { light_samples, light_tolerance, local_samples, local_tolerance, .. } =
+            *self.solver_progress;
         let (samples, tolerance) = match (is_local, local_samples) {
             (false, _) => (light_samples, light_tolerance),
             (true, 0) => (light_samples, 0.0),
             (true, _) => (local_samples, local_tolerance),
         };
-        let can_aim = samples < MOST_LIGHT_SAMPLES;
+        let can_sample_lights = samples < MAX_LIGHT_SAMPLES;
         let samples = samples * 2;
         let tolerance = if tolerance > 0.0 { 0.5 * tolerance } else { self.settings.error };
-        let aim = those_that(&|band| can_aim && aims(band)).map(|bands| Aim { samples, tolerance, bands });
+        let light_samples =
+            those_that(&|band| can_sample_lights && aims(band)).map(|bands| LightSamples { samples, tolerance, bands });
         let gather = those_that(&gathers).map(|bands| self.gather_more(judged, is_local, bands));
-        let mut plan = Plan { judged, is_local, aim, gather };
-        if plan.rays() > most_rays {
-            // Gather rays can be as many as there may be; samples of direct light come by the double.
-            plan.aim = plan
-                .aim
-                .filter(|aim| u64::from(aim.samples) * judged.members(&aim.bands) * HALVES as u64 <= most_rays / 2);
+        let mut plan = Plan { judged, is_local, light_samples, gather };
+        if plan.rays() > max_rays {
+            // The number of gather rays can match the budget, whereas light samples are only doubled.
+            plan.light_samples = plan.light_samples.filter(|light_samples| {
+                u64::from(light_samples.samples) * judged.members(&light_samples.bands) * HALVES as u64 <= max_rays / 2
+            });
             plan.gather = plan.gather.and_then(|gather| {
-                let most = if plan.aim.is_some() { most_rays / 2 } else { most_rays };
-                let each = (most / (gather.members.max(1) * HALVES as u64)).min(gather.each.into()) as u32;
+                let limit = if plan.light_samples.is_some() { max_rays / 2 } else { max_rays };
+                let each = (limit / (gather.members.max(1) * HALVES as u64)).min(gather.each.into()) as u32;
                 (each >= BUNDLE).then_some(Gather { each, ..gather })
             });
         }
         plan
     }
 
-    /// More gather rays for some bands: as many as they have, no more than a pass may have, nor than bands of brightness
-    /// need.
+    /// Returns additional gather rays for some bands, at most as many as exist and as a pass may add. Brightness bands
+    /// get no more than their noise needs.
     fn gather_more(&self, judged: &Judged, is_local: bool, bands: Vec<bool>) -> Gather {
         let (mut have, mut need, mut elements) = (0.0, 0.0f32, 0.0);
         for (band, _) in judged.bands.iter().zip(&bands).filter(|(_, chosen)| **chosen) {
@@ -183,10 +198,10 @@ impl Planner<'_> {
             need = need.max(ratio * ratio.sqrt() - 1.0);
         }
         let have = (have / f32::max(elements, 1.0)).max(FIRST_RAYS as f32) as u32;
-        let most = have.min(MOST_RAYS_A_PASS.max(1 << (have / 4).ilog2()));
-        // The whole scene's rays find slivers that are lit as well, and are not to be few.
-        let need = if is_local { need.max(LEAST_GROWTH) } else { 1.0 };
-        let need = (have as f32 * need).min(most as f32) as u32;
+        let limit = have.min(MAX_RAYS_A_PASS.max(1 << (have / 4).ilog2()));
+        // Rays for the whole scene also find small lit areas, so their number is not reduced.
+        let need = if is_local { need.max(MIN_GROWTH) } else { 1.0 };
+        let need = (have as f32 * need).min(limit as f32) as u32;
         Gather { each: need.max(BUNDLE), members: judged.members(&bands), bands }
     }
 }
@@ -209,35 +224,39 @@ mod tests {
     #[test]
     fn bands_get_rays_once_the_whole_scene_is_exact_enough_and_no_more_than_are_left() {
         let settings = SolverSettings { error: 0.05, ..SolverSettings::default() };
-        let plan = |whole: f32, ledger: &Ledger| {
+        let plan = |whole: f32, solver_progress: &SolverProgress| {
             let estimate = Estimate {
                 whole: judged(&[band(whole, 64.0)]),
                 local: judged(&[band(0.4, 64.0), band(0.01, 64.0), band(0.1, 64.0)]),
             };
-            let Plan { is_local, gather, .. } = Planner { settings: &settings, ledger }.plan(&estimate);
+            let Plan { is_local, gather, .. } = Planner { settings: &settings, solver_progress }.plan(&estimate);
             gather.map(|gather| (is_local, gather.each, gather.bands))
         };
-        let ledger = Ledger { rays: 100_000_000, light_samples: 8, ..Ledger::default() };
-        assert_eq!(plan(0.2, &ledger), Some((false, 64, vec![true])));
-        assert_eq!(plan(0.04, &ledger), Some((true, 64, vec![true, false, true])));
-        // A quarter of the 100 million rays are gone.
-        let spent = Ledger { rays: 125_000_000, local_rays: 25_000_000, ..ledger };
+        let solver_progress = SolverProgress { rays: 100_000_000, light_samples: 8, ..SolverProgress::default() };
+        assert_eq!(plan(0.2, &solver_progress), Some((false, 64, vec![true])));
+        assert_eq!(plan(0.04, &solver_progress), Some((true, 64, vec![true, false, true])));
+        // The budget of a quarter of 100 million rays is used up.
+        let spent = SolverProgress { rays: 125_000_000, local_rays: 25_000_000, ..solver_progress };
         assert_eq!(plan(0.04, &spent), None);
         assert_eq!(plan(0.2, &spent), Some((false, 64, vec![true])));
-        // 8,000 rays are left: 20 for each of 200 elements' halves.
-        let nearly = Ledger { rays: 124_992_000, local_rays: 24_992_000, ..ledger };
+        // 8,000 rays are left: 20 for each half of 200 elements.
+        let nearly = SolverProgress { rays: 124_992_000, local_rays: 24_992_000, ..solver_progress };
         assert_eq!(plan(0.04, &nearly), Some((true, 20, vec![true, false, true])));
     }
 
     #[test]
     fn a_pass_for_bands_has_no_more_rays_than_noise_needs() {
         let settings = SolverSettings { error: 0.05, ..SolverSettings::default() };
-        let ledger = Ledger { light_samples: 8, ..Ledger::default() };
+        let solver_progress = SolverProgress { light_samples: 8, ..SolverProgress::default() };
         let each = |noise: f32, rays: f32| {
             let estimate = Estimate { whole: judged(&[band(0.01, rays)]), local: judged(&[band(noise, rays)]) };
-            Planner { settings: &settings, ledger: &ledger }.plan(&estimate).gather.map(|gather| gather.each)
+            Planner { settings: &settings, solver_progress: &solver_progress }
+                .plan(&estimate)
+                .gather
+                .map(|gather| gather.each)
         };
-        // (1.5^1.5 - 1) x 100, a quarter at least, as many as there are at most, and 128 unless that is below a quarter.
+        // Rays are (1.5^1.5 - 1) x 100, at least a quarter, and at most the existing ones. The limit of 128 applies
+        // unless a quarter of the existing rays is more.
         for (noise, rays, expected) in [
             (0.075, 100.0, Some(83)),
             (0.051, 100.0, Some(25)),

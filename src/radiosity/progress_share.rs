@@ -1,19 +1,34 @@
-//! One observer for several pieces of work, one after the other.
+//! Progress of one observer, divided over consecutive pieces of work.
+
+use std::time::{Duration, Instant};
 
 use super::{LightSoFar, Pass, Snapshot, SolveObserver, StepError};
 use crate::progress::Monitor;
 
-/// A part of the whole progress.
+/// Section of the total progress, from 0 to 1.
 pub(super) struct ProgressShare<'a> {
     pub observer: &'a dyn SolveObserver,
     pub from: f32,
     pub to: f32,
+    /// Deadline of the work, besides that of the observer. `None` for no deadline.
+    pub ends: Option<Instant>,
 }
 
-impl ProgressShare<'_> {
-    /// The part after this one, when that will do `share` of the rest.
+impl<'a> ProgressShare<'a> {
+    /// Returns the whole progress, with a deadline in `seconds` from now.
+    pub fn within(observer: &'a dyn SolveObserver, seconds: Option<f32>) -> Self {
+        let end = |seconds: f32| Instant::now().checked_add(Duration::try_from_secs_f32(seconds).ok()?);
+        Self { observer, from: 0.0, to: 1.0, ends: seconds.and_then(end) }
+    }
+
+    /// Returns the first section, with `share` of the progress.
+    pub fn first(observer: &'a dyn SolveObserver, share: f32) -> Self {
+        Self { observer, from: 0.0, to: share, ends: None }
+    }
+
+    /// Returns the next section, with `share` of the remaining progress.
     pub fn next(&self, share: f32) -> Self {
-        Self { observer: self.observer, from: self.to, to: self.to + (1.0 - self.to) * share }
+        Self { from: self.to, to: self.to + (1.0 - self.to) * share, ..*self }
     }
 }
 
@@ -32,12 +47,22 @@ impl SolveObserver for ProgressShare<'_> {
         self.observer.pass_finished(pass, state)
     }
 
-    fn shot_finished(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
-        self.observer.shot_finished(state)
+    fn step_finished(&self, state: &Snapshot<'_>) -> Result<(), StepError> {
+        self.observer.step_finished(state)
     }
 
     fn wants_to_stop(&self) -> bool {
         self.observer.wants_to_stop()
+    }
+
+    fn has_room_for_hits(&self, bytes: u64) -> bool {
+        self.observer.has_room_for_hits(bytes)
+    }
+
+    fn seconds_left(&self) -> Option<f32> {
+        let of_work = self.ends.map(|end| end.saturating_duration_since(Instant::now()).as_secs_f32());
+        let asked = self.observer.seconds_left();
+        of_work.into_iter().chain(asked).reduce(f32::min)
     }
 
     fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {

@@ -1,4 +1,4 @@
-//! How far radiosities are from solving their equation, judged by rays that no solver has used.
+//! Residual of the radiosity equation, measured with rays that no solver has used.
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -9,61 +9,66 @@ use super::seeds::Stage;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, Elements};
+use crate::lights::LightPmf;
 use crate::progress::{Cancelled, Monitor};
-use crate::scene::{Chances, luminance};
+use crate::scene::luminance;
 
-/// Elements that are looked at, fewer where there are not as many.
+/// Maximum number of elements that are checked.
 const SAMPLES: usize = 1024;
 
-/// Rays of either half of each, at most, at least, and enough to see a residual of two per cent.
-const MOST_RAYS: u64 = 1 << 16;
-const FEWEST_RAYS: u64 = 64;
+/// Maximum and minimum number of rays for each half of a checked element. The third number resolves a residual of 2 %.
+const MAX_RAYS: u64 = 1 << 16;
+const MIN_RAYS: u64 = 64;
 pub(super) const MANY_RAYS: u32 = 512;
 
-/// One part in so many of the rays that the solver has traced of an element is traced again of each that is looked at.
-/// Their noise is then larger than the solver's, but that many elements together tell its size to about a third.
+/// Divisor of the solver's rays of an element, for the number of rays that check an element. The noise of a check is
+/// larger than the solver's. The checked elements together still give its size to about a third.
 const SHARE: u64 = 4;
 
-/// Rays of either half of each element that is looked at, where the solver has traced so many of all elements.
+/// Returns the number of rays for each half of a checked element. `traced` is the number of rays for all elements.
 pub(super) fn rays_for(traced: u64, elements: usize) -> u32 {
     let rays = traced / (SHARE * (HALVES * elements.max(1)) as u64);
-    1 << rays.clamp(FEWEST_RAYS, MOST_RAYS).ilog2()
+    1 << rays.clamp(MIN_RAYS, MAX_RAYS).ilog2()
 }
 
-/// What is to be checked, one an element: irradiance straight from lights and by way of other surfaces, lux, and the part
-/// of the element that light reaches.
+/// Returns the number of elements that are checked, out of `elements`.
+pub(super) fn checked_of(elements: usize) -> usize {
+    SAMPLES.min(elements)
+}
+
+/// Solution to be checked: direct and indirect irradiance of each element, in lux, and its visible fraction.
 #[derive(Clone, Copy)]
 pub(super) struct Claim<'a> {
     pub direct: &'a [Vec3],
     pub indirect: &'a [Vec3],
     pub visible: &'a [f32],
-    /// The level that an element's irradiance is relative to in [`Residual::local`], lux: infinite for elements that do not
-    /// count there. Empty where nobody asks for it.
+    /// Adaptation level of each element in [`Residual::local`], in lux. Infinite for elements that do not count there.
+    /// Empty if the local residual is not needed.
     pub adaptation: &'a [f32],
-    /// Rays that check either half of an element, a power of two.
+    /// Number of rays that check each half of an element, a power of two.
     pub rays: u32,
 }
 
-/// How far what a solution claims is from what rays find, root mean squares over area that are free of the rays' noise.
+/// Root mean square differences over area between a solution and its check, without the noise of the rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Residual {
-    /// Of the radiosity equation (`000` equation 2.13), relative to the first bounce.
+    /// Residual of the radiosity equation, relative to the first bounce. `000` equation 2.13 uses another norm.
     pub relative: f32,
-    /// By how much it would be larger if the mean square were larger by its standard error.
+    /// One-sigma error bar: the increase of `relative` if the mean square were larger by its standard error.
     pub standard_error: f32,
-    /// Of the irradiance that one bounce of the solution brings, lux.
+    /// Residual of the irradiance of one bounce, in lux.
     pub bounce: f32,
-    /// Residual of the irradiance that one bounce brings, relative to the adaptation levels.
+    /// Residual of the irradiance of one bounce, relative to the adaptation levels.
     pub local: f32,
-    /// Mean of the irradiance that is claimed less what is found, lux.
+    /// Mean of claimed minus measured irradiance, in lux.
     pub surplus: f32,
 }
 
-/// Traces gather rays that read a solution's radiosities, from elements that were drawn in proportion to their area, and
-/// compares what they find with what the solution claims.
+/// Compares a solution with gather rays that read its radiosities. The elements are sampled in proportion to their
+/// visible area.
 ///
 /// # Errors
-/// When the monitor cancels.
+/// Returns an error if the monitor cancels.
 pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> Result<Residual, Cancelled> {
     let Elements { reflectance, area, .. } = transport.elements;
     let reflected = |element: usize| luminance(reflectance[element] * claim.direct[element]);
@@ -91,14 +96,14 @@ pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monit
     })
 }
 
-/// What an element's claimed irradiance is above what either half of its rays found, lux.
+/// Claimed minus measured irradiance of an element, in lux, for both halves of its rays.
 struct Difference {
     element: usize,
     halves: [Vec3; HALVES],
 }
 
 impl Difference {
-    /// Luminance of both halves.
+    /// Returns the weighted luminance of both halves.
     fn weighed_by(&self, weight: Vec3) -> [f64; HALVES] {
         self.halves.map(|half| f64::from(luminance(weight * half)))
     }
@@ -124,18 +129,18 @@ fn differences(
     chosen.par_iter().with_min_len(8).filter_map(watched).collect()
 }
 
-/// How large differences are.
+/// Statistics of differences.
 pub(super) struct Spread {
     mean: f64,
     mean_square: f64,
-    /// Standard error of the mean square.
+    /// Standard error of `mean_square`.
     standard_error: f64,
 }
 
 impl Spread {
-    /// Of differences that were found twice.
+    /// Computes the statistics of differences that were measured twice.
     ///
-    /// The two halves share no random number, so that their product is free of noise.
+    /// Both halves share no random number, so the mean of their product is free of noise.
     pub fn of(pairs: impl Iterator<Item = [f64; HALVES]> + Clone) -> Self {
         let count = pairs.clone().count().max(1) as f64;
         let mean = pairs.clone().map(|[first, second]| 0.5 * (first + second)).sum::<f64>() / count;
@@ -144,25 +149,25 @@ impl Spread {
         Self { mean, mean_square, standard_error: (variance / count).sqrt() }
     }
 
-    /// Root of the mean square.
+    /// Returns the root mean square.
     pub fn rms(&self) -> f64 {
         self.square().sqrt()
     }
 
-    /// What it would be if the mean square were larger by its standard error.
+    /// Returns the root mean square after the mean square has grown by its standard error.
     pub fn upper_rms(&self) -> f64 {
         (self.square() + self.standard_error).sqrt()
     }
 
-    /// Of what is no number it is none: light that has run away must not look like none.
+    /// Returns the mean square, at least 0. NaN passes, so that diverged light does not look like a zero residual.
     fn square(&self) -> f64 {
         self.mean_square.clamp(0.0, f64::INFINITY)
     }
 }
 
-/// Elements in proportion to their weights, such as visible areas, evenly spread over their order.
+/// Samples elements in proportion to their weights, such as visible areas, stratified over their order.
 pub(super) fn choose(weights: &[f64]) -> Vec<usize> {
-    let samples = SAMPLES.min(weights.len());
+    let samples = checked_of(weights.len());
     let step = weights.iter().sum::<f64>() / samples as f64;
     let mut sum = -0.5 * step;
     let mut chosen = Vec::with_capacity(samples);
@@ -176,35 +181,36 @@ pub(super) fn choose(weights: &[f64]) -> Vec<usize> {
     chosen
 }
 
-/// What gather rays of an element find.
+/// Result of gather rays of an element.
 pub(super) struct Gathered {
-    /// Irradiance by way of other surfaces, lux; `None` where none of the rays counts.
+    /// Indirect irradiance, in lux, or `None` without a valid ray.
     pub light: Option<Vec3>,
-    /// Rays traced.
+    /// Number of traced rays.
     pub rays: u64,
 }
 
-/// Gather rays that read radiosities.
+/// Tracer of gather rays that read radiosities.
 #[derive(Clone, Copy)]
 pub(super) struct Probe<'a> {
     pub transport: &'a Transport<'a>,
-    /// Of each element, lm/m2.
+    /// Radiosity of each element, in lm/m2.
     pub radiosity: &'a [Vec3],
-    /// The part of each element that light reaches, where that can be relied on: points of those that are wholly open are
-    /// not asked whether they are.
+    /// Visible fraction of each element, if exact. Points of fully visible elements are then not tested for lying
+    /// inside geometry.
     pub visible: Option<&'a [f32]>,
     pub stage: Stage,
 }
 
 impl Probe<'_> {
-    /// Traces rays of an element.
+    /// Traces `rays` gather rays of an element.
     pub fn gathered(&self, half: usize, element: usize, rays: u32) -> Gathered {
         let Self { transport, radiosity, visible, stage } = *self;
         let id = ElementId::from_index(element);
         let sampler = transport.elements.sampler(transport.scene, id);
         let seed = transport.seed_of(half, stage, element);
-        let suspect = visible.is_none_or(|visible| visible[element] < 1.0);
-        let source = Source { element, suspect, chances: Chances::All(0), until: Until::Element, bright: &[] };
+        let may_be_inside = visible.is_none_or(|visible| visible[element] < 1.0);
+        let source =
+            Source { element, may_be_inside, light_pmf: LightPmf::All(0).into(), until: Until::Element, bright: &[] };
         let numbers = OwenSobol::new(seed);
         let (mut sum, mut count, mut traced) = (Vec3::ZERO, 0, 0);
         for ray in 0..rays {
@@ -216,9 +222,9 @@ impl Probe<'_> {
             match arrival.end {
                 End::Element(hit) => sum += arrival.tint * radiosity[hit.index()],
                 End::Lost => {}
-                End::Buried => continue,
+                End::Inside => continue,
             }
-            sum += arrival.detour;
+            sum += arrival.continuation;
             count += 1;
         }
         Gathered { light: (count > 0).then(|| sum / count as f32), rays: traced }

@@ -1,4 +1,4 @@
-//! What a solver is asked, and what it answers.
+//! Settings and results of solvers.
 
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
@@ -7,68 +7,75 @@ use super::HALVES;
 use crate::partition::masks::Mask;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 
-/// How a bake is solved.
+/// Method of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Every element keeps what its gather rays hit and the hits are iterated to convergence. The fastest; its memory
-    /// grows with elements times rays.
+    /// Stores the hits of each element's gather rays, and iterates radiosities on them to convergence. The fastest
+    /// method. Memory grows with the number of elements times rays.
     #[default]
     Gather,
-    /// Monte Carlo radiosity by incremental stochastic Jacobi iteration, then one gather. Needs no memory for hits.
+    /// Monte Carlo radiosity by incremental stochastic Jacobi iteration, followed by one gather. Stores no hits.
     Stochastic,
-    /// Progressive refinement: patches shoot, the strongest first, with analytic form factors, and gather rays correct what
-    /// those get wrong. Slow with many texels, on the processor alone, and it knows no number of bounces.
+    /// Progressive refinement. Patches shoot with analytic form factors, the strongest first, and gather rays correct
+    /// the error of the form factors. Slow with many texels. Shots run only on the CPU. A limit of bounces is ignored
+    /// unless it is 0.
     Progressive,
-    /// Paths: every gather ray goes on until it dies. Knows no elements but the one that it began at, so that elements do
-    /// not stand for evenly bright pieces; free of bias and of memory for hits, and the noisiest where light bounces much.
+    /// Path tracing: every gather ray continues until it ends. Radiosity is not constant over elements here, so the
+    /// method is unbiased. It stores no hits, and is the noisiest method in scenes with many bounces.
     Path,
 }
 
-/// Which light the pages hold.
+/// Content of the lightmap pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// Direct and indirect light: baked lights can be switched off for lightmapped meshes.
+    /// Direct and indirect light. Baked lights can then be switched off for lightmapped meshes.
     #[default]
     Full,
-    /// Indirect light only: the lights stay live.
+    /// Indirect light only. The lights stay live.
     Indirect,
 }
 
-/// What a solver is asked for.
+/// Settings of a solver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct SolverSettings {
-    /// How to solve.
+    /// Method of the solver. Default: [`Method::Gather`].
     pub method: Method,
-    /// Which light to deliver.
+    /// Content of the lightmap pages. Default: [`Content::Full`].
     pub content: Content,
-    /// Wanted error. It is reached by the whole scene, relative to its mean irradiance, and then by each of the bands of
-    /// brightness that [`Solution::error_estimate`] tells of, relative to the light nearby, as far as a quarter as many
-    /// rays again reach, or 2,048 of each element up to eight million if that is more. Lower values reduce noise at a cost
-    /// that grows with the inverse square or a little less.
+    /// Requested error, relative. Default: 0.05.
+    ///
+    /// The whole scene reaches this error first, relative to its mean irradiance. Brightness bands follow, relative to
+    /// their adaptation levels (see [`Solution::error_estimate`]). Bands may add a quarter of the previous rays. If
+    /// more, they may add 2,048 for each element, up to eight million. Lower values reduce noise, at a cost that grows
+    /// with almost the inverse square.
     pub error: f32,
-    /// Most seconds to spend; passes stop when they are over.
+    /// Time limit of the passes, in seconds. Default: none.
     pub time_seconds: Option<f32>,
-    /// Most bounces of indirect light; `None` follows them until nothing is left.
+    /// Maximum number of indirect bounces, or `None` without a limit. Default: `None`.
     pub bounces: Option<u32>,
-    /// Which random numbers. The same seed gives the same bytes.
+    /// Seed of the random numbers. The same seed gives the same bytes. Default: 0.
     pub seed: u32,
-    /// Most memory for stored hits and the like, MiB.
+    /// Memory limit of stored hits and similar data, in MiB. Default: 4096.
     pub memory_mib: u32,
-    /// Work subscene by subscene, with the progressive method; `None` for the whole scene at once.
+    /// Subscenes of the progressive method, or `None` for the whole scene at once. Default: `None`.
     pub subscenes: Option<SubsceneSettings>,
 }
 
-/// How a scene is worked on subscene by subscene.
+/// Settings of a solution subscene by subscene.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct SubsceneSettings {
-    /// How the scene is cut. More subscenes are smaller each, and tell each other more.
+    /// Partition of the scene. More subscenes are smaller, and exchange more light. Default: 4 uniform ones.
     pub partition: PartitionSettings,
-    /// Cells along each edge of the masks that tell what is seen through a border, 1 to 256. More make shadows that fall
-    /// through borders sharper, at a cost that grows with the square where something stands in the way.
+    /// Number of cells along each edge of a border's visibility mask, 1 to 256. Higher values sharpen shadows that fall
+    /// through borders. The cost grows with the square near occluders. Default: 16.
     pub mask_resolution: u32,
 }
 
@@ -80,10 +87,10 @@ impl Default for SubsceneSettings {
 }
 
 impl SubsceneSettings {
-    /// Finds settings that no scene can be worked on with.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// Names what is wrong, and what may be asked for.
+    /// Returns an error that names the invalid value and the valid ones.
     pub fn check(&self) -> Result<(), PartitionError> {
         self.partition.check()?;
         Mask::check_resolution(self.mask_resolution)
@@ -105,42 +112,43 @@ impl Default for SolverSettings {
     }
 }
 
-/// What a solver found. Irradiance is in lux per channel, averaged over the part of an element that light can reach.
+/// Result of a solver. Irradiance is in lux per channel, averaged over the visible part of an element.
 #[derive(Clone, Debug, Default)]
 pub struct Solution {
-    /// Irradiance that came straight from lights, sky and emissive surfaces, one an element.
+    /// Direct irradiance of each element, from lights, sky and emissive surfaces.
     pub direct: Vec<Vec3>,
-    /// Irradiance that came by way of at least one reflection, one an element.
+    /// Indirect irradiance of each element, reflected at least once.
     pub indirect: Vec<Vec3>,
-    /// Irradiance of the light that was asked for, as each of two halves found it that share no random number.
+    /// Irradiance of the requested content in each of the two halves, which share no random number.
     pub halves: [Vec<Vec3>; HALVES],
-    /// How much of each element is open to light, 0 for one that is wholly buried in other geometry.
+    /// Visible fraction of each element. 0 for an element completely inside other geometry.
     pub visible_fraction: Vec<f32>,
-    /// Standard error of the sum of both, luminance, lux, one an element.
+    /// Standard error of each element's total irradiance, luminance in lux.
     pub standard_error: Vec<f32>,
-    /// Estimated error of the worst band of brightness.
+    /// Estimated error of the worst brightness band.
     ///
-    /// The error of each texel is divided by its adaptation level: the mean irradiance around it, or a tenth of the mean
-    /// irradiance of the surfaces that it sees, if that is more; at least a hundred-thousandth of the scene's mean. Texels
-    /// are sorted by this level into bands two photographic stops wide. The error of a band is the area-weighted RMS.
+    /// The error of each texel is divided by its adaptation level. This is the larger of the mean irradiance around the
+    /// texel, and a tenth of that of visible surfaces. The minimum is 1e-5 of the scene's mean. Texels are sorted by
+    /// level into bands two photographic stops wide. The error of a band is the area-weighted RMS.
     pub error_estimate: f32,
-    /// The mean adaptation level of that band, lux.
+    /// Mean adaptation level of the worst band, in lux.
     pub worst_irradiance: f32,
-    /// Estimated error of the whole scene: area-weighted RMS error of irradiance over its mean.
+    /// Estimated error of the whole scene: area-weighted RMS error of irradiance over mean irradiance.
     pub error_of_mean: f32,
-    /// Residual of the radiosity equation (`000` 2.13) as judged by rays that the solver has not used, whose noise is
-    /// removed: area-weighted RMS over the first bounce, of luminance. Zero where the number of bounces was limited.
+    /// Residual of the radiosity equation, measured with rays that the solver has not used, without their noise.
+    /// Area-weighted RMS of luminance, relative to the first bounce; `000` equation 2.13 uses another norm. Zero if the
+    /// number of bounces was limited.
     pub residual: f32,
-    /// By how much the residual would be larger if its square were larger by its standard error.
+    /// One-sigma error bar of the residual.
     pub residual_standard_error: f32,
-    /// How much more indirect light arrives than leaves, relative; it should be zero but for noise and discretisation.
+    /// Relative excess of arriving over leaving indirect light. Only noise and discretization make it differ from zero.
     pub energy_balance: f32,
-    /// Share of the light's power that was not followed to its end.
+    /// Fraction of the light's power that was not propagated to the end.
     pub unshot: f32,
-    /// Iterations until convergence.
+    /// Number of iterations to convergence.
     pub iterations: u32,
-    /// Rays traced.
+    /// Number of traced rays.
     pub rays: u64,
-    /// What a user should know: fallbacks, limits reached.
+    /// Warnings for users, about fallbacks and limits.
     pub warnings: Vec<String>,
 }

@@ -1,14 +1,15 @@
-//! From a scene to its light: which method does it, who watches, and what may go wrong.
+//! Entry points of the solvers, with their errors and observers.
 
 use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::backend::{Reading, StepError, TransportBackend};
+use super::backend::{ElementEstimate, StepError, TransportBackend};
 use super::cpu::{CpuBackend, Transport};
-use super::partial::Partial;
 use super::passes::Passes;
+use super::progress_share::ProgressShare;
 use super::residual::{Claim, rays_for, residual};
+use super::solver_checkpoint::SolverCheckpoint;
 use super::{Method, Solution, SolverSettings, progressive};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
@@ -16,141 +17,178 @@ use crate::partition::PartitionError;
 use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::scene::Scene;
 
-/// Why there is no solution.
+/// Error of a solver.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolveError {
-    /// The monitor asked for it.
+    /// The monitor cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// The checkpoint belongs to another bake.
     #[error("the checkpoint is of another scene or other settings; bake without it")]
     OtherInputs,
-    /// The scene cannot be cut into such subscenes.
+    /// The time was over before all elements had light.
+    #[error("the time was over with {:.0} % of the first light: allow more, or solve for fewer elements", .done * 100.0)]
+    TooLittleTime {
+        /// Finished part of the first pass, from 0 to 1.
+        done: f32,
+    },
+    /// The scene cannot be divided into the requested subscenes.
     #[error(transparent)]
     Subscenes(#[from] PartitionError),
-    /// What the backend runs on has failed: a graphics card that was lost, or has too little memory.
+    /// The device failed: a lost graphics card, or one with too little memory.
     #[error("{0}")]
     Device(String),
+    /// The observer has no memory for the hits of the requested rays.
+    #[error("hits of gather rays need {bytes} bytes, more than there is memory for; ask for a larger error")]
+    HitsBeyondMemory {
+        /// Bytes of all hits.
+        bytes: u64,
+    },
 }
 
 impl From<StepError> for SolveError {
     fn from(error: StepError) -> Self {
         match error {
             StepError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            StepError::CutShort { .. } => Self::Cancelled(Cancelled),
             StepError::Device(reason) => Self::Device(reason),
         }
     }
 }
 
-/// What a pass has come to.
+/// State after a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
-    /// How many passes have been done.
+    /// Number of finished passes.
     pub number: u32,
-    /// Estimated error, as [`Solution::error_estimate`] is.
+    /// Estimated error, as in [`Solution::error_estimate`].
     pub error: f32,
-    /// Estimated error of the whole scene, as [`Solution::error_of_mean`] is.
+    /// Estimated error of the whole scene, as in [`Solution::error_of_mean`].
     pub error_of_mean: f32,
-    /// Gather rays of each element so far.
+    /// Mean number of gather rays of an element so far.
     pub gather_rays: u32,
-    /// Rays traced so far.
+    /// Number of rays traced so far.
     pub rays: u64,
 }
 
-/// Asks for all that a solver knows.
-pub type Snapshot<'a> = dyn Fn() -> Result<Partial<'a>, StepError> + 'a;
+/// Function that returns the complete state of a solver.
+pub type Snapshot<'a> = dyn Fn() -> Result<SolverCheckpoint<'a>, StepError> + 'a;
 
-/// Watches a solver.
+/// Observer of a solver.
 pub trait SolveObserver: Monitor {
-    /// Told after each pass. `state` answers all that the solver knows, which waits meanwhile; it may have to be fetched
-    /// from a graphics card.
+    /// Reports a finished pass. `state` returns the solver's state, possibly read back from a graphics card. The solver
+    /// waits meanwhile.
     ///
     /// # Errors
-    /// What `state` answers when it cannot be had.
+    /// Returns the error of `state` if the state is unavailable.
     fn pass_finished(&self, _pass: &Pass, _state: &Snapshot<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
-    /// Told after each shot of progressive refinement, which follows when its passes are done. `state` as after a pass.
+    /// Reports a finished shot of progressive refinement, which follows the passes, or the direct light of a first pass
+    /// that ends early. `state` is as in [`Self::pass_finished`].
     ///
     /// # Errors
-    /// What `state` answers when it cannot be had.
-    fn shot_finished(&self, _state: &Snapshot<'_>) -> Result<(), StepError> {
+    /// Returns the error of `state` if the state is unavailable.
+    fn step_finished(&self, _state: &Snapshot<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
-    /// Asked where stopping would leave work undone that cannot be kept: true once somebody wants the work to stop, even
-    /// if [`Monitor::is_cancelled`] is yet to wait for the end of a pass or a shot.
+    /// Returns true once the work should stop. Solvers ask before work whose result could not be kept if they were
+    /// stopped. [`Monitor::is_cancelled`] may still be false then, until the end of a pass or a shot.
     fn wants_to_stop(&self) -> bool {
         self.is_cancelled()
     }
 
-    /// Told after each pass and each shot that the light is better than before; `light` answers it.
+    /// Returns true if there is memory for the given bytes of stored hits. Asked before hits are stored; if false, the
+    /// work ends.
+    fn has_room_for_hits(&self, _bytes: u64) -> bool {
+        true
+    }
+
+    /// Returns the seconds left for the solver, zero or negative once it has to end. `None` if only
+    /// [`SolverSettings::time_seconds`] limits the time.
+    fn seconds_left(&self) -> Option<f32> {
+        None
+    }
+
+    /// Reports improved light after each pass and each shot. `light` returns it.
     fn light_improved(&self, _light: &dyn Fn() -> LightSoFar) {}
 }
 
-/// What the [`Solution`] would be were this the end, by element.
+/// Present light of each element, as the [`Solution`] would contain it if the solver ended now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LightSoFar {
-    /// Irradiance straight from lights, sky and emissive surfaces, lux.
+    /// Direct irradiance from lights, sky and emissive surfaces, in lux.
     pub direct: Vec<Vec3>,
-    /// Irradiance that was reflected at least once, lux.
+    /// Irradiance that was reflected at least once, in lux.
     pub indirect: Vec<Vec3>,
-    /// How much of each element is open to light.
+    /// Visible fraction of each element.
     pub visible_fraction: Vec<f32>,
 }
 
 impl LightSoFar {
-    pub(super) fn of(readings: &[Reading]) -> Self {
+    pub(super) fn of(element_estimates: &[ElementEstimate]) -> Self {
         Self {
-            direct: readings.iter().map(|reading| reading.aimed + reading.met).collect(),
-            indirect: readings.iter().map(|reading| reading.indirect).collect(),
-            visible_fraction: readings.iter().map(|reading| reading.visible_fraction).collect(),
+            direct: element_estimates
+                .iter()
+                .map(|element_estimate| element_estimate.light_sampled + element_estimate.bsdf_sampled)
+                .collect(),
+            indirect: element_estimates.iter().map(|element_estimate| element_estimate.indirect).collect(),
+            visible_fraction: element_estimates
+                .iter()
+                .map(|element_estimate| element_estimate.visible_fraction)
+                .collect(),
         }
     }
 }
 
 impl SolveObserver for Unmonitored {}
 
-/// Solves for the irradiance of all elements on the processor's cores.
+/// Computes the irradiance of all elements on the CPU.
 ///
 /// # Errors
-/// When the observer cancels, or the checkpoint to resume from belongs to another bake.
+/// Returns an error if the observer cancels, or the checkpoint belongs to another bake. Also returns an error if the
+/// scene cannot be divided into the requested subscenes.
 pub fn solve(
     scene: &Arc<Scene>,
     world: &dyn RayQuery,
     elements: &Elements,
     settings: &SolverSettings,
-    resume: Option<Partial<'_>>,
+    resume: Option<SolverCheckpoint<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
     let mut backend = CpuBackend::new(scene, world, elements, settings.seed);
     solve_with(&mut backend, scene, world, elements, settings, resume, observer)
 }
 
-/// Solves for the irradiance of all elements of a scene on a backend that was made for them and the settings' seed.
+/// Computes the irradiance of all elements on a backend, which must have been created for them and the settings' seed.
 ///
 /// # Errors
-/// When the observer cancels, the checkpoint to resume from belongs to another bake, or the backend's device fails.
+/// Returns an error if the observer cancels, the checkpoint belongs to another bake, or the backend's device fails.
+/// Also returns an error if the scene cannot be divided into the requested subscenes.
 pub fn solve_with(
     backend: &mut dyn TransportBackend,
     scene: &Scene,
     world: &dyn RayQuery,
     elements: &Elements,
     settings: &SolverSettings,
-    resume: Option<Partial<'_>>,
+    resume: Option<SolverCheckpoint<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
+    let observer = &ProgressShare::within(observer, settings.time_seconds);
     match settings.method {
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
         Method::Gather | Method::Stochastic | Method::Path => {
-            let solution = Passes::new(backend, scene, world, elements, settings, resume, observer)?.solve(observer)?;
+            let mut passes = Passes::new(backend, scene, world, elements, settings, resume, observer)?;
+            let solution = passes.solve(observer, 1.0)?;
             judged(scene, world, elements, settings, solution, observer)
         }
     }
 }
 
-/// The same solution with its residual, unless bounces were cut off: then it is not meant to solve the equation.
+/// Adds the residual to a solution. With a limited number of bounces it does not solve the equation, and has no
+/// residual.
 fn judged(
     scene: &Scene,
     world: &dyn RayQuery,

@@ -1,18 +1,18 @@
-//! Scenes of quadrilaterals for the solvers' tests.
+//! Test scenes of quadrilaterals for the solvers.
 
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
-use super::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use super::{CpuBackend, Hits, Solution, SolverSettings, Step, TransportBackend, solve};
+use crate::accel::{BruteForce, World};
 use crate::geometry::{RayQuery, SurfaceId};
-use crate::kdtree::{BruteForce, World};
 use crate::lightmap::{Elements, Layout, PageSize, Placement, Rectangle, Unwrap};
+use crate::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use crate::progress::Unmonitored;
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey};
 
-/// A scene whose surfaces are grids of texels, and where those lie.
+/// Scene with surfaces that are grids of texels, and their layout.
 #[derive(Default)]
 pub struct TestScene {
     pub scene: Scene,
@@ -20,7 +20,7 @@ pub struct TestScene {
 }
 
 impl TestScene {
-    /// Adds a parallelogram that faces along `u x v`, covered by `texels` texels. Nothing owns texels when that is zero.
+    /// Adds a parallelogram with the normal `u x v` and `texels` texels. With 0 texels it is an occluder.
     pub fn quad(&mut self, corner: Vec3, u: Vec3, v: Vec3, texels: [u32; 2], material: Material) -> SurfaceId {
         let uv = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
         let mesh = MeshData {
@@ -33,7 +33,7 @@ impl TestScene {
         self.mesh(mesh, texels, material)
     }
 
-    /// Adds a mesh whose `uv1` fills the unit square.
+    /// Adds a mesh with a `uv1` that fills the unit square.
     pub fn mesh(&mut self, mesh: MeshData, texels: [u32; 2], material: Material) -> SurfaceId {
         let id = self.scene.surfaces.len();
         let mut surface = Surface::new(SurfaceKey(format!("{id}")), MeshId(id as u32), MaterialId(id as u32));
@@ -59,7 +59,7 @@ impl TestScene {
         SurfaceId::from_index(id)
     }
 
-    /// Adds the six faces of a box that is seen from within, `texels` along each edge: floor, ceiling, then walls.
+    /// Adds the six inward faces of a box, `texels` along each edge: floor, ceiling, then walls.
     pub fn room(&mut self, size: Vec3, texels: u32, material: impl Fn(usize) -> Material) -> [SurfaceId; 6] {
         let (x, y, z) = (Vec3::X * size.x, Vec3::Y * size.y, Vec3::Z * size.z);
         let faces = [(Vec3::ZERO, z, x), (y, x, z), (Vec3::ZERO, x, y), (z, y, x), (Vec3::ZERO, y, z), (x, z, y)];
@@ -69,7 +69,7 @@ impl TestScene {
         })
     }
 
-    /// Adds the faces of a box that is seen from outside.
+    /// Adds the six outward faces of a box.
     pub fn block(&mut self, min: Vec3, max: Vec3, texels: u32, material: &Material) -> Vec<SurfaceId> {
         let (x, y, z) = (Vec3::X * (max.x - min.x), Vec3::Y * (max.y - min.y), Vec3::Z * (max.z - min.z));
         [(min, x, z), (min + y, z, x), (min, y, x), (min + z, x, y), (min, z, y), (min + x, y, z)]
@@ -77,22 +77,23 @@ impl TestScene {
             .to_vec()
     }
 
-    /// A box of coloured walls with a lamp below its ceiling and a block that floats: nothing of it is buried.
+    /// Creates a box of colored walls, with a lamp below its ceiling and a floating block. No element lies inside
+    /// geometry.
     pub fn cornell() -> Self {
         let mut test = Self::default();
         test.room(Vec3::splat(2.0), 8, |face| {
-            let colour = [[0.7; 3], [0.7; 3], [0.7; 3], [0.7; 3], [0.6, 0.1, 0.1], [0.1, 0.4, 0.1]][face];
-            Material::diffuse("wall", colour.into())
+            let color = [[0.7; 3], [0.7; 3], [0.7; 3], [0.7; 3], [0.6, 0.1, 0.1], [0.1, 0.4, 0.1]][face];
+            Material::diffuse("wall", color.into())
         });
-        test.quad(Vec3::new(0.5, 1.7, 0.5), Vec3::X, Vec3::Z, [4; 2], shining(0.0, 10.0));
-        test.block(Vec3::new(0.5, 0.2, 0.5), Vec3::new(1.0, 1.0, 1.25), 4, &grey(0.6));
+        test.quad(Vec3::new(0.5, 1.7, 0.5), Vec3::X, Vec3::Z, [4; 2], emissive(0.0, 10.0));
+        test.block(Vec3::new(0.5, 0.2, 0.5), Vec3::new(1.0, 1.0, 1.25), 4, &gray(0.6));
         test
     }
 
-    /// A closed grey room with a lamp in its ceiling, and so many triangles in one place in its middle.
+    /// Creates a closed gray room with a luminous ceiling, and `count` coincident triangles in its middle.
     pub fn with_copies(count: usize, texels: u32) -> Self {
         let mut test = Self::default();
-        test.room(Vec3::splat(2.0), 4, |face| if face == 1 { shining(0.5, 5.0) } else { grey(0.5) });
+        test.room(Vec3::splat(2.0), 4, |face| if face == 1 { emissive(0.5, 5.0) } else { gray(0.5) });
         let uv = vec![Vec2::ZERO, Vec2::X, Vec2::Y];
         let mesh = MeshData {
             positions: [[0.6, 0.9, 0.6], [0.6, 1.1, 1.5], [1.5, 1.0, 0.6]].map(Vec3::from).to_vec(),
@@ -102,7 +103,7 @@ impl TestScene {
             ..MeshData::default()
         };
         for _ in 0..count {
-            test.mesh(mesh.clone(), [texels; 2], grey(0.7));
+            test.mesh(mesh.clone(), [texels; 2], gray(0.7));
         }
         test
     }
@@ -112,7 +113,7 @@ impl TestScene {
         self.scene.lights.push(Light { name: "lamp".into(), kind });
     }
 
-    /// Solves, and returns the elements with it.
+    /// Solves the scene, and returns its elements and the solution.
     pub fn solve(&self, settings: &SolverSettings) -> (Elements, Solution) {
         let scene = Arc::new(self.scene.clone());
         let elements = self.elements();
@@ -122,7 +123,7 @@ impl TestScene {
             brute_force = BruteForce::new(&scene);
             &brute_force
         } else {
-            tree = World::build(scene.clone(), crate::kdtree::Preset::fast());
+            tree = World::build(scene.clone(), crate::accel::Preset::fast());
             &tree
         };
         let solution = solve(&scene, world, &elements, settings, None, &Unmonitored).expect("nobody cancels");
@@ -135,7 +136,7 @@ impl TestScene {
     }
 }
 
-/// Area-weighted mean over a surface's elements.
+/// Returns the area-weighted mean over a surface's elements.
 pub fn mean_over(elements: &Elements, surface: SurfaceId, of: impl Fn(usize) -> f32) -> f32 {
     let (sum, area) = elements.of_surface(surface).fold((0.0, 0.0), |(sum, area), element| {
         (sum + of(element) * elements.area[element], area + elements.area[element])
@@ -143,20 +144,21 @@ pub fn mean_over(elements: &Elements, surface: SurfaceId, of: impl Fn(usize) -> 
     sum / area
 }
 
-pub fn grey(reflectance: f32) -> Material {
-    Material::diffuse("grey", Vec3::splat(reflectance))
+pub fn gray(reflectance: f32) -> Material {
+    Material::diffuse("gray", Vec3::splat(reflectance))
 }
 
-/// A pane that lets a color through and reflects nothing.
+/// Creates a pane that transmits a color and reflects nothing.
 pub fn colored_pane(color: Vec3) -> Material {
     Material { transmission: 1.0, ..Material::diffuse("pane", color) }
 }
 
-pub fn shining(reflectance: f32, radiance: f32) -> Material {
-    Material { emission: Vec3::splat(radiance), ..grey(reflectance) }
+pub fn emissive(reflectance: f32, radiance: f32) -> Material {
+    Material { emission: Vec3::splat(radiance), ..gray(reflectance) }
 }
 
-/// What relighting needs of a scene none of whose elements is hidden: so many patches, and rays of each half of an element.
+/// Precomputes relighting data of a scene with fully visible elements. It has `patches` patches, and `rays` rays for
+/// each half of an element.
 pub fn precomputed(
     scene: &Arc<Scene>,
     world: &dyn RayQuery,

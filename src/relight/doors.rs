@@ -1,14 +1,14 @@
-//! A level some of which stands elsewhere than it was baked, doors, or has another colour.
+//! Doors and recolored surfaces: a level that differs from its bake.
 //!
 //! ```text
-//! rays of baked lights that come by the doors, before and after   --> change of direct light, by receiver
-//! elements that see the doors, asked before and after (`follow`)  --> two transports, and light by way of doors alone
-//! other colours (`colours`)                                       --> what the second of them reflects
-//! after x direct light after - before x direct light before       --> smoothed: what pages gain or lose
+//! rays of baked lights near the doors, before and after           --> change of direct light, by receiver
+//! elements that see the doors, sampled before and after (`follow`)--> two transports, and light by way of doors alone
+//! other colors (`colors`)                                        --> reflectance of the second transport
+//! after x direct light after  -  before x direct light before     --> smoothed: change of the pages
 //! ```
 //!
-//! Both sides are asked with the same rays, so what a door has nothing to do with cancels out, and every place is worked out
-//! from what was baked: pages know no way that a door has come.
+//! Both sides use the same rays, so that everything a door does not affect cancels out. Each placement starts from the
+//! bake. So pages do not depend on the path that a door has taken.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,85 +16,87 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
-use super::colours::{Paint, painted, reflectance};
-use super::level::Level;
-use super::lights::{Shining, baked_lights, lit};
-use super::near::Near;
+use super::colors::{Paint, painted, reflectance};
+use super::input::RelightInput;
+use super::lights::{Emitter, baked_lights, lit};
 use super::order::Order;
-use super::reach::{Reach, Receiving};
-use super::showing::{LazyShowing, Showing};
-use super::slot::rounds;
+use super::response::{LightResponse, Receiving};
+use super::restricted_query::RestrictedQuery;
+use super::texel_mapping::{LazyTexelMapping, TexelMapping};
+use super::tracked_light::rounds;
+use crate::accel::{Preset, World};
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
-use crate::kdtree::{Preset, World};
+use crate::low_rank::{Followed, LowRank, MovedSurfaces, Precomputed};
 use crate::progress::{Cancelled, Monitor};
-use crate::radiosity::low_rank::{Followed, LowRank, Moved, Precomputed};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
 
-/// What elements that see doors are asked with.
+/// Seed of the samples of elements that see doors.
 const SEED: u32 = 0x0d00_25ed;
 
-/// Gather rays of each half of an element that sees doors: fewer than a bake's, since doors move while the game runs.
+/// Gather rays for each half of an element that sees doors. A bake uses more; doors move while the game runs.
 const RAYS: u32 = 128;
 
-/// The share of what an element sees that may be simplified away: nothing, since doorways are small and all the light that
-/// many an element gets.
+/// Fraction of a transport row that may be simplified away. It is zero: a small doorway may be all that an element
+/// sees.
 const LOSS: f32 = 0.0;
 
-/// How far apart, in metres, two numbers of the same place may be.
+/// Tolerance for transforms of the same place, in meters.
 const ROUNDING: f32 = 1e-5;
 
-/// Where a surface is that may move.
+/// Current placement of a movable surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Door {
-    /// A surface of the baked scene.
+    /// Surface of the baked scene.
     pub surface: SurfaceId,
-    /// Where it is; none for one that is gone. One that this flattens, or whose numbers are not finite, counts as gone.
+    /// Transform from object to world space, or `None` for a removed surface. A singular or non-finite transform counts
+    /// as `None`.
     pub to_world: Option<Affine3A>,
 }
 
-/// A level with its doors somewhere, in its colours as they are.
+/// Level with its doors and colors applied.
 #[derive(Clone)]
-pub struct Placed {
-    /// What it is lit with there; its pages are those of the baked lights.
-    pub level: Level,
-    /// Boxes around doors that are not where they were baked, there and here.
+pub struct PlacedOccluder {
+    /// Relit level. Its pages show the baked lights.
+    pub level: RelightInput,
+    /// World-space boxes around displaced doors, both at their baked and at their current places.
     pub boxes: Vec<Aabb>,
-    /// Elements that had to be asked anew what they see.
+    /// Number of elements with a newly sampled view.
     pub asked: usize,
 }
 
-/// Works out what becomes of a level when its doors move and its colours change.
+/// Updates a level when its doors move or its colors change.
 pub struct Doors {
-    level: Level,
+    level: RelightInput,
     lit: Arc<Scene>,
     order: Order,
-    showing: Arc<Showing>,
-    lights: Vec<Shining>,
-    /// Direct irradiance of all receivers from the baked lights, lux, where the doors were baked.
+    texel_mapping: Arc<TexelMapping>,
+    lights: Vec<Emitter>,
+    /// Direct irradiance of all receivers from the baked lights, in lux, with doors as baked.
     direct: Vec<Vec3>,
-    /// Colours as they are, what elements reflect in them, and transport, where the doors were baked.
+    /// Current colors, and the resulting reflectance and transport with doors as baked.
     paints: Vec<Paint>,
     reflectance: Vec<Vec3>,
     painted: Arc<Precomputed>,
-    /// What was placed last: doors that are not where they were baked, and transport in their colours.
+    /// Most recent placement: displaced doors, and the transport of their colors.
     placed: (Vec<Door>, Arc<Precomputed>),
-    /// The tree of all but some surfaces.
+    /// BVH without some surfaces, and the set of these surfaces.
     tree: Option<(BTreeSet<SurfaceId>, World)>,
 }
 
 impl Doors {
-    /// Prepares a level: asks all receivers for the lights that it was baked with.
+    /// Prepares a level: computes the direct irradiance of the baked lights at all receivers.
     ///
     /// # Errors
-    /// When the monitor asks for it.
-    pub fn new(level: Level, monitor: &dyn Monitor) -> Result<Self, Cancelled> {
+    ///
+    /// Returns [`Cancelled`] when the monitor cancels.
+    pub fn new(level: RelightInput, monitor: &dyn Monitor) -> Result<Self, Cancelled> {
         let Precomputed { transport, receivers, .. } = &*level.precomputed;
         let order = Order::new(&transport.patches, &receivers.visible);
-        let lights: Vec<Shining> = baked_lights(&level.scene).into_iter().map(|(_, shining)| shining).collect();
+        let lights: Vec<Emitter> = baked_lights(&level.scene).into_iter().map(|(_, emitter)| emitter).collect();
         let mut doors = Self {
             lit: lit(&level.scene),
-            showing: level.shown(),
+            texel_mapping: level.texel_mapping(),
             direct: vec![Vec3::ZERO; transport.elements()],
             paints: Vec::new(),
             reflectance: level.elements.reflectance.clone(),
@@ -108,22 +110,22 @@ impl Doors {
         let receiving = doors.receiving(&*doors.level.world);
         let mut direct = doors.direct.clone();
         for light in &doors.lights {
-            let aim = light.shape.aim(&doors.lit);
-            let mut reach = Reach::new(&receiving, rounds(&light.shape, false));
-            while !reach.is_done(&doors.order) {
+            let sampler = light.shape.sampler(&doors.lit);
+            let mut response = LightResponse::new(&receiving, rounds(&light.shape, false));
+            while !response.is_done(&doors.order) {
                 monitor.check()?;
-                reach.step(aim.as_ref(), &receiving);
+                response.step(sampler.as_ref(), &receiving);
             }
-            reach.add_direct(light.strength, &mut direct);
+            response.add_direct(light.strength, &mut direct);
         }
         doors.direct = direct;
         Ok(doors)
     }
 
-    /// Gives surfaces other colours in all places that are worked out from now on. Those that are not named, or
-    /// [cannot be painted](Paint::fault), have those that they were baked with.
+    /// Sets the colors for all later placements. Surfaces that are absent or have a [fault](Paint::fault) keep their
+    /// baked color.
     pub fn paint(&mut self, paints: &[Paint]) {
-        // Doors move more often than colours change.
+        // Doors move more often than colors change.
         if paints == self.paints {
             return;
         }
@@ -135,7 +137,7 @@ impl Doors {
         }
     }
 
-    /// Why a surface cannot be a door; `None` when it can.
+    /// Returns the reason why a surface cannot be a door, or `None` if it can.
     pub fn fault_of(&self, surface: SurfaceId) -> Option<&'static str> {
         let Self { level, .. } = self;
         if !level.elements.of_surface(surface).is_empty() {
@@ -147,12 +149,14 @@ impl Doors {
         }
     }
 
-    /// The level with doors somewhere; none when that is how it was placed last, or baked. Doors that are not named, or
-    /// [cannot be doors](Doors::fault_of), are where they were baked.
+    /// Places the doors. Returns `None` if nothing has changed since the last placement, or since the bake.
+    ///
+    /// Surfaces that are absent or have a [fault](Doors::fault_of) stay at their baked places.
     ///
     /// # Errors
-    /// When the monitor asks for it.
-    pub fn place(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Option<Placed>, StepError> {
+    ///
+    /// Returns an error when the monitor cancels or a solver step fails.
+    pub fn place(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Option<PlacedOccluder>, StepError> {
         let doors: Vec<Door> = doors.iter().map(Door::sound).filter(|door| self.has_moved(door)).collect();
         if doors == self.placed.0 && Arc::ptr_eq(&self.painted, &self.placed.1) {
             return Ok(None);
@@ -162,10 +166,10 @@ impl Doors {
         Ok(Some(placed))
     }
 
-    fn place_anew(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<Placed, StepError> {
+    fn place_anew(&mut self, doors: &[Door], monitor: &dyn Monitor) -> Result<PlacedOccluder, StepError> {
         let is_painted = !Arc::ptr_eq(&self.painted, &self.level.precomputed);
         if doors.is_empty() && !is_painted {
-            return Ok(Placed { level: self.level.clone(), boxes: Vec::new(), asked: 0 });
+            return Ok(PlacedOccluder { level: self.level.clone(), boxes: Vec::new(), asked: 0 });
         }
         let scene = self.scene_with(doors);
         let world: Arc<dyn RayQuery + Send + Sync> =
@@ -175,46 +179,52 @@ impl Doors {
             .flatten()
             .collect();
         let change = self.change_of_direct(&*world, &boxes, monitor)?;
-        let Level { precomputed, content, elements, .. } = &self.level;
-        let moved = |scene, world| Moved { scene, world, elements, boxes: &boxes, rays: RAYS, seed: SEED, loss: LOSS };
+        let RelightInput { precomputed, content, elements, .. } = &self.level;
+        let moved =
+            |scene, world| MovedSurfaces { scene, world, elements, boxes: &boxes, rays: RAYS, seed: SEED, loss: LOSS };
         let rest = moved(&self.level.scene, &*self.level.world);
-        let (transport, at_rest) = follow(&precomputed.transport, &rest, monitor)?;
+        let (transport, of_baked) = follow(&precomputed.transport, &rest, monitor)?;
         let before = spread(&transport, &self.direct);
         let (transport, followed) = follow(&self.painted.transport, &moved(&scene, &*world), monitor)?;
-        let mut detours = vec![Vec3::ZERO; elements.len()];
-        at_rest.detours.iter().for_each(|&(row, light)| detours[row as usize] -= light);
-        followed.detours.iter().for_each(|&(row, light)| detours[row as usize] += light);
-        let direct: Vec<Vec3> = (0..elements.len()).map(|row| self.direct[row] + change[row] + detours[row]).collect();
+        let mut continuations = vec![Vec3::ZERO; elements.len()];
+        of_baked.continuations.iter().for_each(|&(row, light)| continuations[row as usize] -= light);
+        followed.continuations.iter().for_each(|&(row, light)| continuations[row as usize] += light);
+        let direct: Vec<Vec3> =
+            (0..elements.len()).map(|row| self.direct[row] + change[row] + continuations[row]).collect();
         let mut more = spread(&transport, &direct);
         more.iter_mut().zip(before).for_each(|(after, before)| *after -= before);
         let mut smooth = vec![Vec3::ZERO; elements.len()];
-        self.showing.smoothing.smooth(&more, &mut smooth);
-        let shown = if *content == Content::Full { &*change } else { &[] };
+        self.texel_mapping.smoothing.smooth(&more, &mut smooth);
+        let direct = if *content == Content::Full { &*change } else { &[] };
         let more: Vec<Vec3> = (0..elements.len())
-            .map(|row| smooth[row] + detours[row] + shown.get(row).copied().unwrap_or_default())
+            .map(|row| smooth[row] + continuations[row] + direct.get(row).copied().unwrap_or_default())
             .collect();
         let mut pages = self.level.pages.to_vec();
-        for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.showing.texels) {
+        for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texel_mapping.texels) {
             texels.draw(&baked.texels, &more, &mut page.texels);
         }
         let precomputed = match transport {
             Cow::Borrowed(_) => Arc::clone(&self.painted),
             Cow::Owned(transport) => {
                 let mut hits = self.painted.hits.clone();
-                at_rest.detours.iter().chain(&followed.detours).for_each(|&(row, _)| hits.forget(row as usize));
+                of_baked
+                    .continuations
+                    .iter()
+                    .chain(&followed.continuations)
+                    .for_each(|&(row, _)| hits.forget(row as usize));
                 Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits })
             }
         };
-        let level = Level {
+        let level = RelightInput {
             scene,
             world,
             elements: Arc::clone(elements),
             precomputed,
             pages: pages.into(),
             content: *content,
-            showing: LazyShowing::default(),
+            texel_mapping: LazyTexelMapping::default(),
         };
-        Ok(Placed { level, boxes, asked: followed.elements })
+        Ok(PlacedOccluder { level, boxes, asked: followed.elements })
     }
 
     fn receiving<'a>(&'a self, world: &'a dyn RayQuery) -> Receiving<'a> {
@@ -228,7 +238,7 @@ impl Doors {
             && if surface.is_in_bake() { door.to_world.is_none_or(is_apart) } else { door.to_world.is_some() }
     }
 
-    /// Around a door as it was baked, if it was.
+    /// Returns the world-space bounds of a door at its baked place, or `None` if it was not in the bake.
     fn box_at_rest(&self, door: &Door) -> Option<Aabb> {
         let scene = &self.level.scene;
         scene.surface(door.surface).is_in_bake().then(|| bounds(scene, door.surface))
@@ -258,7 +268,7 @@ impl Doors {
         world
     }
 
-    /// How much more direct irradiance from the baked lights each receiver gets in another world, lux.
+    /// Returns the change of direct irradiance from the baked lights at each receiver in another world, in lux.
     fn change_of_direct(
         &self,
         world: &dyn RayQuery,
@@ -269,14 +279,14 @@ impl Doors {
         if boxes.is_empty() {
             return Ok(direct);
         }
-        let [before, after] = [&*self.level.world, world].map(|world| Near { world, boxes });
+        let [before, after] = [&*self.level.world, world].map(|world| RestrictedQuery { world, boxes });
         let [before, after] = [&before, &after].map(|near| self.receiving(near));
         let shows_direct = self.level.content == Content::Full;
         for light in &self.lights {
             monitor.check()?;
             let rounds = rounds(&light.shape, shows_direct);
-            let mut change = Reach::dark(&before, rounds);
-            change.follow(light.shape.aim(&self.lit).as_ref(), &before, &after);
+            let mut change = LightResponse::dark(&before, rounds);
+            change.follow(light.shape.sampler(&self.lit).as_ref(), &before, &after);
             change.add_direct(light.strength, &mut direct);
         }
         Ok(direct)
@@ -290,10 +300,11 @@ impl Door {
     }
 }
 
-/// Transport past the doors, and what had to be redone; the same where none has moved.
+/// Returns the transport with displaced doors and the recomputed rows. The transport is borrowed where no door has
+/// moved.
 fn follow<'a>(
     transport: &'a LowRank,
-    moved: &Moved,
+    moved: &MovedSurfaces,
     monitor: &dyn Monitor,
 ) -> Result<(Cow<'a, LowRank>, Followed), StepError> {
     let mut transport = Cow::Borrowed(transport);
@@ -302,7 +313,7 @@ fn follow<'a>(
     Ok((transport, followed))
 }
 
-/// Indirect irradiance that direct irradiance comes to, both lux by row.
+/// Returns the indirect irradiance for a direct irradiance, both in lux by row.
 fn spread(transport: &LowRank, direct: &[Vec3]) -> Vec<Vec3> {
     let mut indirect = vec![Vec3::ZERO; direct.len()];
     transport.relight(direct, &mut indirect);

@@ -1,82 +1,83 @@
-//! Light that has come and gone since the bake, on its way from what is shown to what is wanted.
+//! Temporal smoothing of light differences: from the shown to the wanted state.
 //!
-//! All that follows is linear, so it is followed before it spreads: as what each patch reflects once, a few thousand numbers.
-//! Only what is known better of lights that rest stands beside that, element by element.
+//! All later steps are linear, so smoothing acts before light spreads: on the first-bounce radiosity of each patch, a
+//! few thousand values. Only the refined result of settled lights is stored by element.
 
 use glam::Vec3;
 
 use crate::scene::luminance;
 
-/// A difference of light so small, as a part of the change that it remains of, is no difference.
+/// Difference below which light has arrived, as a fraction of the change.
 const SETTLED: f32 = 1e-3;
 
-/// Light to be shown, as differences from what was baked.
+/// Light to show, as a difference from the bake.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference<'a> {
-    /// Mean radiosity of each patch that reflects it once, lm/m2.
+    /// Mean first-bounce radiosity of each patch, in lm/m2.
     pub patches: &'a [Vec3],
-    /// Irradiance of each element beside what patches spread, lux, in their order; none where there is nothing.
+    /// Irradiance of each element in addition to that from patches, in lux, by row. Empty for none.
     pub elements: &'a [Vec3],
-    /// Another number whenever `elements` are others; zero where there is nothing yet.
+    /// Number that changes whenever `elements` changes. Zero while there are none.
     pub edition: u64,
 }
 
-/// What patches reflect once, and what elements get beside what that comes to.
+/// First-bounce radiosity of patches, and additional irradiance of elements.
 #[derive(Clone, Debug)]
 pub struct Light {
     patches: Approach,
     elements: Approach,
-    /// The sum of all light that the elements' own is a part of.
+    /// Total irradiance that the elements' part belongs to, for relative differences.
     whole: f32,
 }
 
 impl Light {
-    /// As it was baked.
+    /// Starts from the baked light.
     pub fn new(patches: usize) -> Self {
         let dark = vec![Vec3::ZERO; patches];
-        let patches = Approach { wanted: dark.clone(), shown: dark, ..Approach::default() };
+        let patches = Approach { wanted: dark.clone(), displayed: dark, ..Approach::default() };
         Self { patches, elements: Approach::default(), whole: 0.0 }
     }
 
-    /// Wants what patches reflect, and what elements get beside what these spread, lux by row: a part of so much light in all.
+    /// Sets the target: radiosity of patches, and additional irradiance of elements in lux by row. `whole` is the total
+    /// light that the elements' part belongs to.
     pub fn want(&mut self, patches: Vec<Vec3>, (elements, whole): (Vec<Vec3>, f32)) {
         self.patches.want(patches);
         self.elements.want(elements);
         self.whole = whole;
     }
 
-    /// What is shown of patches.
+    /// Returns the shown radiosity of patches.
     pub fn patches(&self) -> &[Vec3] {
-        &self.patches.shown
+        &self.patches.displayed
     }
 
-    /// What is shown of elements beside that; none where there is nothing.
+    /// Returns the shown additional irradiance of elements, or an empty slice for none.
     pub fn elements(&self) -> &[Vec3] {
-        &self.elements.shown
+        &self.elements.displayed
     }
 
-    /// Brings what is shown nearer to what is wanted; which of patches and elements change.
+    /// Moves the shown state toward the target. Returns whether patches and elements change.
     pub fn approach(&mut self, keep: f32) -> [bool; 2] {
         [&mut self.patches, &mut self.elements].map(|part| part.approach(keep))
     }
 
-    /// How far what is shown is from what is wanted, as a part of all of it.
+    /// Returns the distance from the shown state to the target, as a fraction of the total light.
     pub fn behind(&self) -> f32 {
         let part = |part: &Approach, whole: f32| {
             let missing = part.missing();
             if missing > 0.0 { missing / whole.max(missing) } else { 0.0 }
         };
-        let of_patches = sum(&self.patches.wanted).max(sum(&self.patches.shown));
+        let of_patches = sum(&self.patches.wanted).max(sum(&self.patches.displayed));
         (part(&self.patches, of_patches) + part(&self.elements, self.whole)).min(1.0)
     }
 }
 
-/// Numbers that go to others step by step; where there are none, all are zero.
+/// Values that approach a target step by step. An empty list counts as zeros.
 #[derive(Clone, Debug, Default)]
 struct Approach {
     wanted: Vec<Vec3>,
-    shown: Vec<Vec3>,
-    /// The largest difference between both since they were last the same.
+    displayed: Vec<Vec3>,
+    /// Largest difference to the target since both were equal.
     change: f32,
     is_under_way: bool,
 }
@@ -89,26 +90,27 @@ impl Approach {
 
     fn pairs(&self) -> impl Iterator<Item = (Vec3, Vec3)> {
         let of = |numbers: &[Vec3], index: usize| numbers.get(index).copied().unwrap_or_default();
-        let count = if self.is_under_way { self.wanted.len().max(self.shown.len()) } else { 0 };
-        (0..count).map(move |index| (of(&self.wanted, index), of(&self.shown, index)))
+        let count = if self.is_under_way { self.wanted.len().max(self.displayed.len()) } else { 0 };
+        (0..count).map(move |index| (of(&self.wanted, index), of(&self.displayed, index)))
     }
 
-    /// True when what is shown changes.
+    /// Moves `displayed` toward `wanted`. Returns true when `displayed` changes.
     fn approach(&mut self, keep: f32) -> bool {
-        let largest = self.pairs().map(|(wanted, shown)| (wanted - shown).abs().max_element()).fold(0.0, f32::max);
+        let largest =
+            self.pairs().map(|(wanted, displayed)| (wanted - displayed).abs().max_element()).fold(0.0, f32::max);
         self.change = self.change.max(largest);
         let step = 1.0 - keep.clamp(0.0, 1.0);
         if step >= 1.0 || largest <= SETTLED * self.change {
-            self.shown.clone_from(&self.wanted);
+            self.displayed.clone_from(&self.wanted);
             (self.change, self.is_under_way) = (0.0, false);
         } else {
-            self.shown = self.pairs().map(|(wanted, shown)| shown + (wanted - shown) * step).collect();
+            self.displayed = self.pairs().map(|(wanted, displayed)| displayed + (wanted - displayed) * step).collect();
         }
         largest > 0.0
     }
 
     fn missing(&self) -> f32 {
-        self.pairs().map(|(wanted, shown)| luminance((wanted - shown).abs())).sum()
+        self.pairs().map(|(wanted, displayed)| luminance((wanted - displayed).abs())).sum()
     }
 }
 
@@ -137,7 +139,7 @@ mod tests {
         let mut light = Light::new(1);
         light.want(vec![Vec3::ONE], Default::default());
         light.approach(0.0);
-        // A tenth of what elements get is news.
+        // The new light is a tenth of the irradiance of elements.
         light.want(vec![Vec3::ONE], (vec![Vec3::splat(0.1); 4], 4.0));
         assert!((light.behind() - 0.1).abs() < 1e-6, "{}", light.behind());
         assert_eq!((light.approach(0.0), light.behind()), ([false, true], 0.0));

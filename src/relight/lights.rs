@@ -1,38 +1,38 @@
-//! Lights as they are now, and which of the baked ones each was.
+//! Current lights, and their match to baked lights.
 
 use std::sync::Arc;
 
 use glam::Vec3;
 
 use crate::geometry::SurfaceId;
+use crate::lights::OneLight;
 use crate::scene::check::fault_of_light;
-use crate::scene::{Light, LightKind, OneLight, Scene};
+use crate::scene::{Light, LightKind, Scene};
 
-/// How far, relative to their size, the numbers of a light may be from the baked ones that they once were: what ways
-/// through files and transforms make of them.
+/// Relative tolerance for matching a light to its baked state. It covers rounding by files and transforms.
 const ROUNDING: f32 = 1e-3;
 
-/// A light that is not a surface, as it is now.
+/// Current state of a light that is not a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveLight {
-    /// What tells it from the others, as long as it lives.
+    /// Identifier that is unique during the lifetime of the light.
     pub id: u64,
-    /// Its shape and strength; a strength of zero for one that is switched off.
+    /// Shape and strength. The strength is zero for a light that is off.
     pub light: Light,
-    /// It stays as it was baked, whatever it does; or brings no indirect light if it was not baked.
+    /// If true, a baked light keeps its baked state, and another light adds no indirect light.
     pub is_excluded: bool,
 }
 
-/// A surface that shines, as it is now.
+/// Current state of an emissive surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LivePanel {
-    /// Which surface of the baked scene.
+    /// Surface of the baked scene.
     pub surface: SurfaceId,
-    /// Its material's emission, cd/m2, but for its picture.
+    /// Emission of its material without the texture, in cd/m2.
     pub emission: Vec3,
 }
 
-/// Where light comes from and whereto, of strength one.
+/// Geometry of a light, at unit strength.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// A lamp.
@@ -41,14 +41,14 @@ pub enum Shape {
     Panel(SurfaceId),
 }
 
-/// A light as [`Relighter`](super::Relighter) takes it: what it brings is in proportion to its strength.
+/// Light as [`Relighter`](super::Relighter) stores it: geometry, and a strength that scales its irradiance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shining {
+pub struct Emitter {
     pub shape: Shape,
     pub strength: Vec3,
 }
 
-impl Shining {
+impl Emitter {
     pub fn lamp(kind: LightKind) -> Self {
         let mut shape = kind;
         let strength = core::mem::replace(strength_of(&mut shape), Vec3::ONE);
@@ -59,11 +59,11 @@ impl Shining {
         Self { shape: Shape::Panel(panel.surface), strength: panel.emission }
     }
 
-    /// True when both are the same but for rounding.
+    /// Returns true when both lights are equal up to rounding.
     pub fn is_nearly(&self, other: &Self) -> bool {
         let is_near = |a: f32, b: f32| a == b || (a - b).abs() <= ROUNDING * (1.0 + a.abs().max(b.abs()));
         let strengths = self.strength.to_array().into_iter().zip(other.strength.to_array());
-        // A strength's scale is its own.
+        // A strength is compared relative to its own largest channel.
         let scale = self.strength.abs().max_element().max(other.strength.abs().max_element());
         let mut are_alike = strengths.into_iter().all(|(a, b)| (a - b).abs() <= ROUNDING * scale);
         match (self.shape, other.shape) {
@@ -76,7 +76,7 @@ impl Shining {
         are_alike
     }
 
-    /// True when both are lamps of one kind.
+    /// Returns true when both are lamps of one kind.
     pub fn is_alike(&self, other: &Self) -> bool {
         match (self.shape, other.shape) {
             (Shape::Lamp(a), Shape::Lamp(b)) => core::mem::discriminant(&a) == core::mem::discriminant(&b),
@@ -86,15 +86,15 @@ impl Shining {
 }
 
 impl Shape {
-    /// How its light is aimed at. `lit` is the baked scene with panels that emit one.
-    pub fn aim<'a>(&self, lit: &'a Scene) -> Option<OneLight<'a>> {
+    /// Returns the sampler of its light. `lit` is the baked scene with unit emission; see [`lit`].
+    pub fn sampler<'a>(&self, lit: &'a Scene) -> Option<OneLight<'a>> {
         match self {
             Self::Lamp(kind) => OneLight::of_kind(lit, kind),
             Self::Panel(surface) => OneLight::of_surface(lit, *surface),
         }
     }
 
-    /// True when different points of it are seen differently, so that one ray does not tell all.
+    /// Returns true when visibility varies over the light, so that one shadow ray is not enough.
     pub fn has_extent(&self) -> bool {
         match *self {
             Self::Lamp(LightKind::Point { radius, .. } | LightKind::Spot { radius, .. }) => radius > 0.0,
@@ -104,25 +104,25 @@ impl Shape {
     }
 }
 
-/// All that a scene was baked with but the sky, and what it is called: lamps in the scene's order, then surfaces.
-pub fn baked_lights(scene: &Scene) -> Vec<(String, Shining)> {
-    let lamps = scene.lights.iter().map(|light| (light.name.clone(), Shining::lamp(light.kind)));
+/// Returns the names and states of all baked lights except the sky: lamps in the order of the scene, then surfaces.
+pub fn baked_lights(scene: &Scene) -> Vec<(String, Emitter)> {
+    let lamps = scene.lights.iter().map(|light| (light.name.clone(), Emitter::lamp(light.kind)));
     let panels = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake()).filter_map(|surface| {
         let emission = scene.material_of(surface).emission;
-        let panel = Shining::panel(LivePanel { surface, emission });
+        let panel = Emitter::panel(LivePanel { surface, emission });
         (emission != Vec3::ZERO).then(|| (scene.surface(surface).key.0.clone(), panel))
     });
     lamps.chain(panels).collect()
 }
 
-/// The same scene with panels that emit one: what shapes are aimed at in.
+/// Returns a copy of the scene in which all materials have unit emission.
 pub fn lit(scene: &Scene) -> Arc<Scene> {
     let mut lit = scene.clone();
     lit.materials.iter_mut().for_each(|material| material.emission = Vec3::ONE);
     Arc::new(lit)
 }
 
-/// The same light switched off.
+/// Returns a copy of a light with zero strength.
 pub fn switched_off(mut kind: LightKind) -> LightKind {
     *strength_of(&mut kind) = Vec3::ZERO;
     kind
@@ -136,7 +136,7 @@ fn strength_of(kind: &mut LightKind) -> &mut Vec3 {
     }
 }
 
-/// The kind, and all numbers but the strength.
+/// Returns the kind, and all parameters except the strength.
 fn numbers(kind: &LightKind) -> (core::mem::Discriminant<LightKind>, Vec<f32>) {
     let of = |vectors: &[Vec3], rest: &[f32]| {
         vectors.iter().flat_map(|vector| vector.to_array()).chain(rest.iter().copied()).collect()
@@ -147,19 +147,19 @@ fn numbers(kind: &LightKind) -> (core::mem::Discriminant<LightKind>, Vec<f32>) {
             of(&[position, direction], &[radius, range, inner_angle, outer_angle])
         }
         LightKind::Directional { direction, angular_diameter, .. } => of(&[direction], &[angular_diameter]),
-        LightKind::Rectangle { centre, half_width, half_height, normal, .. } => {
-            of(&[centre, half_width, half_height, normal], &[])
+        LightKind::Rectangle { center, half_width, half_height, normal, .. } => {
+            of(&[center, half_width, half_height, normal], &[])
         }
     };
     (core::mem::discriminant(kind), numbers)
 }
 
-/// Why a lamp cannot be followed.
+/// Returns the reason why a lamp cannot be relit, or `None` if it can.
 pub fn fault_of(kind: &LightKind) -> Option<&'static str> {
     fault_of_light(kind)
 }
 
-/// A light's name without the quotation marks that messages put around it.
+/// Returns the name of a light without the quotation marks of messages.
 pub fn plain(name: &str) -> &str {
     name.trim_matches('\'')
 }
@@ -168,9 +168,9 @@ pub fn plain(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn lamp(x: f32, candela: f32) -> Shining {
+    fn lamp(x: f32, candela: f32) -> Emitter {
         let position = Vec3::new(x, 2.0, 0.0);
-        Shining::lamp(LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: 20.0 })
+        Emitter::lamp(LightKind::Point { position, intensity: Vec3::splat(candela), radius: 0.0, range: 20.0 })
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_no_change_and_a_centimetre_is() {
+    fn rounding_is_no_change_and_a_centimeter_is() {
         assert!(lamp(1.0, 100.0).is_nearly(&lamp(1.000_01, 100.01)));
         assert!(!lamp(1.0, 100.0).is_nearly(&lamp(1.01, 100.0)));
         assert!(!lamp(1.0, 0.01).is_nearly(&lamp(1.0, 0.011)), "weak lamps too");

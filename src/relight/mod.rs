@@ -1,83 +1,83 @@
-//! Live relighting: the pages of a baked level follow its lights while the game runs, on any machine.
+//! Live relighting: updates the lightmaps of a baked level when its lights change at run time, on any machine.
 //!
 //! ```text
-//! lights now --> reach: what each light brings to each patch, by shadow rays, within a budget
-//!                  |     (once for each place that it stands in: a new strength needs no ray)
-//!                  v
-//!        differences from the baked lights, step by step --> low rank: all bounces --> smoothed --> texels: baked
-//!                  |                                                                     ^        + difference,
-//!                  each light that rests: sweeps over what elements' rays met, ------------------+ never below zero
-//!                                         and rays to the brightest
+//! current lights --> response: unit response of each light by patch, from shadow rays, within a budget
+//!                      |     (traced once for each place: a new strength needs no ray)
+//!                      v
+//!            differences from the baked lights, smoothed over time --> low rank: all bounces --> filter --> texels:
+//!                      |                                                                    ^       bake + difference,
+//!                      each settled light: sweeps over stored hits, ------------------------+       never below zero
+//!                                          and rays to the brightest elements
 //! ```
 //!
-//! Start from [`Relighter`]: it is given what a bake left ([`Level`]) and, update by update, the lights as they are
-//! ([`LiveLight`], [`LivePanel`]). A light that is as it was baked costs nothing and changes no byte, so that it keeps the
-//! bake's full accuracy.
+//! Start from [`Relighter`]. It takes the result of a bake ([`RelightInput`]) and, at each update, the current lights
+//! ([`LiveLight`], [`LivePanel`]). A light in its baked state costs nothing and changes no byte. So it keeps the full
+//! accuracy of the bake.
 //!
-//! | file | its one idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `relighter` | the state, and what one update does |
-//! | `level` | what is relit |
-//! | `lights` | which live light was which baked one; what is shape and what is strength |
-//! | `light` | what has come and gone, on its way from what is shown to what is wanted |
-//! | `slot` | one light: as it was baked, as it is, and what is known of both |
-//! | `reach` | what a light of strength one brings, traced little by little |
-//! | `order` | in which order receivers are asked, so that few of them say much |
-//! | `doors` | a level some of which stands elsewhere than it was baked |
-//! | `colours` | surfaces of another colour than they were baked with |
-//! | `near` | rays that what has moved may have to do with |
-//! | `finer` | direct light known better than at first, once lights rest |
-//! | `bright` | what the brightest elements bring to others, by rays between them |
-//! | `resting` | light followed from element to element once it rests |
-//! | `turns` | whose turn it is among lights that rest, and which keep what they came to |
-//! | `pages` | from light to texels, on the processor |
-//! | `showing` | what that takes, once for all copies of a level |
-//! | `texels` | which texels show which receivers |
+//! | `relighter` | the state, and one update |
+//! | `input` | the input: a baked level |
+//! | `lights` | match of live lights to baked ones; split into shape and strength |
+//! | `light` | temporal smoothing, from the shown to the wanted light |
+//! | `tracked_light` | one tracked light: baked state, current state, and the responses to both |
+//! | `response` | unit-strength response of a light, traced incrementally |
+//! | `order` | sampling order of receivers: any prefix covers all patches |
+//! | `doors` | displaced and recolored surfaces |
+//! | `colors` | reflectance after recoloring |
+//! | `restricted_query` | ray queries near moved objects |
+//! | `adaptive_samples` | adaptive sampling of direct light, once lights have settled |
+//! | `brightest_senders` | rays to the brightest elements |
+//! | `element_refinement` | per-element refinement of a settled light |
+//! | `scheduler` | scheduler of the refinement, and its cache entries |
+//! | `pages` | from patches to texels, on the CPU |
+//! | `texel_mapping` | tables for that, shared by all copies of a level |
+//! | `texel_receivers` | mapping from texels to receivers |
 //!
-//! **Direct light.** Pages that hold indirect light alone ([`Content::Indirect`](crate::radiosity::Content)) leave it to the
-//! renderer. Pages that hold all light keep it for lights that stand where they stood, whatever their strength, and for
-//! surfaces that shine; from a lamp that has moved it is taken out, and [`Relighter::moved`] names the lamp, so that the
-//! renderer draws it. The sky stays as it was baked.
+//! **Direct light.** Pages of [`Content::Indirect`](crate::radiosity::Content) leave direct light to the renderer.
+//! Pages of `Content::Full` keep the direct light of lights at their baked places, at any strength, and of emissive
+//! surfaces. The direct light of a moved lamp is removed, and [`Relighter::moved`] names the lamp, so that the renderer
+//! draws it. The sky stays as baked.
 //!
-//! **Order and exactness.** A change is first seen by about one receiver a patch, then by more, until all have been asked: a
-//! lamp that rests is exact after some updates. While lights move, their light comes by way of patches, and one of some
-//! metres spreads it; once a light rests, [`UpdateSettings::sweeps`] follow its light from element to element. Then receivers
-//! are asked again all over, 256 times at most, sweeps follow that, what the brightest bring is asked for by rays between
-//! elements, noise that is left is evened out, and nothing is done any more. For that each light keeps what it brings to
-//! receivers: 32 bytes for each that it reaches. Elements that see a door which has moved keep what patches tell, and so
-//! does what another colour makes of light that was baked.
+//! **Order and accuracy.** A change first samples about one receiver per patch, then more, until all have been sampled.
+//! So a settled lamp is exact after some updates. While a light moves, relighting has patch resolution. Once it
+//! settles, [`UpdateSettings::bounces`] bounces are computed per element. Then direct light is sampled adaptively, up
+//! to 256 times per receiver, and a second solve follows. Last come rays to the brightest elements and a noise filter;
+//! then updates do nothing. Each light stores its response: 32 bytes per lit receiver. Elements that see a displaced
+//! door keep the patch solution, and so does the change of baked light by recoloring.
 //!
-//! **One light moves, others rest.** Up to eight lights that have changed keep what each of them comes to, for a strength of
-//! one: 24 bytes for each element, 48 for a baked lamp that stands elsewhere now. So it stays while other lights move, and a
-//! light that flickers where it stands is as near at every strength. Those beyond eight are followed together, and anew
-//! whenever one of them changes. While lights move, those that rest get a quarter of an update's rays and one sweep.
-//! All numbers are functions of the lights and the budgets that were given, whatever the number of threads.
+//! **Cache.** Up to eight changed lights cache their refined result at unit strength. An entry takes 24 bytes per
+//! element, or 48 for a baked lamp that has moved. It stays valid while other lights move, and for every strength, so a
+//! flickering lamp keeps its accuracy. All other lights share one entry, recomputed when any of them changes. While
+//! lights move, settled ones get a quarter of an update's rays and one sweep.
+//!
+//! All results depend on lights and budgets only, not on the number of threads.
 
-mod bright;
-mod colours;
+mod adaptive_samples;
+mod brightest_senders;
+mod colors;
 mod doors;
-mod finer;
-mod level;
+mod element_refinement;
+mod input;
 mod light;
 mod lights;
-mod near;
 mod order;
 mod pages;
-mod reach;
 mod relighter;
-mod resting;
-mod showing;
-mod slot;
+mod response;
+mod restricted_query;
+mod scheduler;
 #[cfg(test)]
 mod tests;
-mod texels;
-mod turns;
+mod texel_mapping;
+mod texel_receivers;
+mod tracked_light;
 
-pub use colours::Paint;
-pub use doors::{Door, Doors, Placed};
-pub use level::{Level, LevelError};
+pub use colors::Paint;
+pub use doors::{Door, Doors, PlacedOccluder};
+pub use input::{RelightInput, RelightInputError};
 pub use light::Difference;
 pub use lights::{LiveLight, LivePanel, switched_off};
 pub use relighter::{Relighter, Update, UpdateSettings};
-pub use showing::LazyShowing;
-pub use texels::Texels;
+pub use texel_mapping::LazyTexelMapping;
+pub use texel_receivers::TexelReceivers;

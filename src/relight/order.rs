@@ -1,18 +1,18 @@
-//! In which order the receivers of each patch are asked for light.
+//! Sampling order of the receivers of each patch.
 
 use glam::Vec3;
 
-use crate::radiosity::low_rank::{LowRank, Patches};
+use crate::low_rank::{LowRank, Patches};
 
-/// Parts beyond which asking costs more than the answers.
-const MOST_PARTS: usize = 256;
+/// Maximum number of parts. With more, the overhead exceeds the benefit.
+const MAX_PARTS: usize = 256;
 
-/// The golden ratio's fraction: its multiples leave no gaps.
+/// Fractional part of the golden ratio: its multiples form a low-discrepancy sequence.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// All receivers that light reaches, in parts that each have some of every patch, spread over it.
+/// All receivers that light reaches, in parts. Each part holds some receivers of every patch, spread over the patch.
 ///
-/// One part alone tells about what a patch gets; all parts together tell it exactly.
+/// One part gives a first estimate of each patch, and all parts together give the exact result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Order {
     parts: Vec<Part>,
@@ -21,17 +21,17 @@ pub struct Order {
 /// Receivers of each patch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// Where each patch's rows start, and their number at the end.
+    /// Start of each patch in `rows`, and the number of rows at the end.
     offsets: Vec<u32>,
     rows: Vec<u32>,
 }
 
 impl Order {
-    /// Divides the receivers of patches, as many parts as a patch has receivers on average. `visible` is the part of each
-    /// that light reaches; those without are left out.
+    /// Divides receivers into parts, as many as the mean number of receivers of a patch. `visible` is the unoccluded
+    /// fraction of each receiver; receivers with zero are left out.
     pub fn new(patches: &Patches, visible: &[f32]) -> Self {
         let reached = visible.iter().filter(|visible| **visible != 0.0).count();
-        let count = (reached / patches.len().max(1)).clamp(1, MOST_PARTS);
+        let count = (reached / patches.len().max(1)).clamp(1, MAX_PARTS);
         let empty = Part { offsets: vec![0], rows: Vec::new() };
         let mut parts = vec![empty; count];
         for patch in patches.ids() {
@@ -41,7 +41,7 @@ impl Order {
             }
             for part in &mut parts {
                 let first = part.offsets[part.offsets.len() - 1] as usize;
-                // Neighbours in memory are neighbours in space, and so are their rays.
+                // Neighbors in memory are neighbors in space, and so are their rays.
                 part.rows[first..].sort_unstable();
                 part.offsets.push(part.rows.len() as u32);
             }
@@ -49,7 +49,7 @@ impl Order {
         Self { parts }
     }
 
-    /// The weights of all receivers of each patch.
+    /// Returns the sum of the receiver weights of each patch.
     pub fn weights(&self, transport: &LowRank) -> Vec<Vec3> {
         let mut weights = vec![Vec3::ZERO; transport.patches.len()];
         for part in &self.parts {
@@ -60,30 +60,30 @@ impl Order {
         weights
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// One of them.
+    /// Returns one part.
     pub fn part(&self, index: usize) -> &Part {
         &self.parts[index]
     }
 }
 
 impl Part {
-    /// The receivers of a patch, as rows.
+    /// Returns the receivers of a patch, as rows.
     pub fn of(&self, patch: usize) -> &[u32] {
         &self.rows[self.offsets[patch] as usize..self.offsets[patch + 1] as usize]
     }
 
-    /// How many receivers it has.
+    /// Returns the number of receivers.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 }
 
-/// An order of so many things in which any first few are spread over all of them.
+/// Returns a permutation of `0..count` in which every prefix is spread over the whole range.
 fn spread(count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     let place = |index: usize| (0.5 + (index + 1) as f64 * GOLDEN).fract();

@@ -1,63 +1,64 @@
-//! From light of patches to texels, on the processor. The graphics card does the same in `gpu::GpuPages`.
+//! CPU path from light of patches to texels. `gpu::GpuPages` does the same on the GPU.
 
 use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::level::Level;
+use super::input::RelightInput;
 use super::light::Difference;
-use super::showing::Showing;
-use super::texels::Texels;
-use crate::radiosity::low_rank::{LowRank, Smoothing};
+use super::texel_mapping::TexelMapping;
+use super::texel_receivers::TexelReceivers;
+use crate::low_rank::{LowRank, Smoothing};
 
-/// The pages as they are shown.
+/// Shown pages, and the tables to draw them.
 pub struct Pages {
-    showing: Arc<Showing>,
-    /// What patches reflected when pages were drawn last, and what elements got of it; none before.
+    texel_mapping: Arc<TexelMapping>,
+    /// Radiosity of patches at the last draw, and the resulting irradiance of elements. `None` before.
     spread: Option<(Vec<Vec3>, Vec<Vec3>)>,
-    shown: Vec<Vec<Vec3>>,
+    displayed: Vec<Vec<Vec3>>,
 }
 
 impl Pages {
-    /// As they were baked.
-    pub fn new(level: &Level) -> Self {
+    /// Starts from the baked pages.
+    pub fn new(level: &RelightInput) -> Self {
         Self {
-            showing: level.shown(),
+            texel_mapping: level.texel_mapping(),
             spread: None,
-            shown: level.pages.iter().map(|page| page.texels.clone()).collect(),
+            displayed: level.pages.iter().map(|page| page.texels.clone()).collect(),
         }
     }
 
     pub fn smoothing(&self) -> &Smoothing {
-        &self.showing.smoothing
+        &self.texel_mapping.smoothing
     }
 
-    pub fn texels(&self) -> &[Texels] {
-        &self.showing.texels
+    pub fn texels(&self) -> &[TexelReceivers] {
+        &self.texel_mapping.texels
     }
 
-    /// Irradiance / pi, cd/m2, rows from the top.
+    /// Returns a page: irradiance / pi in cd/m2, rows from the top.
     pub fn page(&self, index: usize) -> &[Vec3] {
-        &self.shown[index]
+        &self.displayed[index]
     }
 
-    /// What all bounces bring to elements of light that patches reflect once, lux by row, smooth.
+    /// Returns the smoothed irradiance of elements after all bounces, in lux by row. `patches` is the first-bounce
+    /// radiosity.
     pub fn spread(&self, transport: &LowRank, patches: &[Vec3]) -> Vec<Vec3> {
         let mut smooth = vec![Vec3::ZERO; transport.elements()];
         if patches.iter().any(|light| *light != Vec3::ZERO) {
-            self.showing.smoothing.smooth(&transport.spread(patches), &mut smooth);
+            self.texel_mapping.smoothing.smooth(&transport.spread(patches), &mut smooth);
         }
         smooth
     }
 
-    /// The level has become another, of the same texels.
+    /// Discards the cached irradiance, after the level has changed. The texels must be the same.
     pub fn forget(&mut self) {
         self.spread = None;
     }
 
-    /// Draws all pages; which of them look different.
-    pub fn draw(&mut self, level: &Level, light: &Difference) -> Vec<usize> {
+    /// Draws all pages. Returns the indices of those that have changed.
+    pub fn draw(&mut self, level: &RelightInput, light: &Difference) -> Vec<usize> {
         let known = self.spread.take().filter(|(patches, _)| patches == light.patches);
         let (patches, spread) =
             known.unwrap_or_else(|| (light.patches.to_vec(), self.spread(&level.precomputed.transport, light.patches)));
@@ -66,9 +67,11 @@ impl Pages {
             all.extend(spread.iter().zip(light.elements).map(|(spread, more)| *spread + *more));
         }
         let more = if all.is_empty() { &spread } else { &all };
-        let pages = self.shown.par_iter_mut().zip(&*level.pages).zip(&self.showing.texels).enumerate();
+        let pages = self.displayed.par_iter_mut().zip(&*level.pages).zip(&self.texel_mapping.texels).enumerate();
         let different = pages
-            .filter_map(|(index, ((shown, baked), texels))| texels.draw(&baked.texels, more, shown).then_some(index))
+            .filter_map(|(index, ((displayed, baked), texels))| {
+                texels.draw(&baked.texels, more, displayed).then_some(index)
+            })
             .collect();
         self.spread = Some((patches, spread));
         different

@@ -1,20 +1,21 @@
-//! Relit pages against whole bakes with the same lights, and what unchanged lights cost.
+//! Tests that compare relit pages with full bakes, and check that unchanged lights cost nothing.
 
 use std::sync::{Arc, OnceLock};
 
 use glam::Vec3;
 
-mod colours;
+mod colors;
 mod doors;
-mod rest;
+mod settled;
 
 use super::*;
-use crate::bake::{Bake, BakeSettings, Unobserved, run};
+use crate::bake::{BakeOutput, BakeSettings, Unobserved, run};
+use crate::builtin_scenes;
 use crate::geometry::SurfaceId;
 use crate::lightmap::Page;
 use crate::progress::Unmonitored;
 use crate::radiosity::Content;
-use crate::scene::{Light, LightKind, Scene, builtin, luminance};
+use crate::scene::{Light, LightKind, Scene, luminance};
 
 const LAMP: Vec3 = Vec3::new(0.5, 0.6, 0.2);
 
@@ -23,26 +24,26 @@ fn lamp_at(position: Vec3, candela: f32) -> Light {
     Light { name: "lamp".to_owned(), kind }
 }
 
-/// The Cornell box with its two blocks, its own light multiplied by something, and lamps.
+/// Builds the Cornell box with its two blocks and some lamps. `glow` scales its emission.
 fn room(glow: f32, lights: Vec<Light>) -> Scene {
-    let mut scene = builtin::build("cornell_box").unwrap();
+    let mut scene = builtin_scenes::build("cornell_box").unwrap();
     scene.materials.iter_mut().for_each(|material| material.emission *= glow);
     scene.lights = lights;
     scene
 }
 
-fn bake(scene: Scene, content: Content, relight: Option<u32>) -> Bake {
+fn bake(scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput {
     let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
-    settings.layout.texels_per_metre = 8.0;
+    settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
     settings.solver.content = content;
-    // What is held against a bake has other random numbers.
+    // The reference bake uses another seed.
     settings.solver.seed = u32::from(relight.is_none());
     run(Arc::new(scene), &settings, &Unobserved).unwrap()
 }
 
-fn level_of(bake: &Bake) -> Level {
-    Level::new(
+fn level_of(bake: &BakeOutput) -> RelightInput {
+    RelightInput::new(
         Arc::clone(&bake.scene),
         bake.world.clone(),
         &bake.layout,
@@ -53,15 +54,15 @@ fn level_of(bake: &Bake) -> Level {
     .unwrap()
 }
 
-/// Indirect light of a lamp of 10 candela and of the ceiling's panel.
-fn indirect() -> &'static Bake {
-    static BAKE: OnceLock<Bake> = OnceLock::new();
+/// Returns a bake of indirect light: a lamp of 10 cd, and the ceiling panel.
+fn indirect() -> &'static BakeOutput {
+    static BAKE: OnceLock<BakeOutput> = OnceLock::new();
     BAKE.get_or_init(|| bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Indirect, Some(400)))
 }
 
-/// All light of the same.
-fn full() -> &'static Bake {
-    static BAKE: OnceLock<Bake> = OnceLock::new();
+/// Returns a bake of all light of that scene.
+fn full() -> &'static BakeOutput {
+    static BAKE: OnceLock<BakeOutput> = OnceLock::new();
     BAKE.get_or_init(|| bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Full, Some(400)))
 }
 
@@ -70,7 +71,7 @@ fn live(lights: &[Light]) -> Vec<LiveLight> {
     lights.iter().enumerate().map(live).collect()
 }
 
-/// Updates until nothing changes any more; rays traced.
+/// Updates until nothing changes. Returns the number of rays traced.
 fn settle(relighter: &mut Relighter) -> u64 {
     let mut rays = 0;
     for _ in 0..1000 {
@@ -92,7 +93,7 @@ fn baked_bits(pages: &[Page]) -> Vec<Vec<[u32; 3]>> {
     pages.iter().map(|page| page.texels.iter().map(|texel| texel.to_array().map(f32::to_bits)).collect()).collect()
 }
 
-/// RMS of the difference over the mean of the truth, over texels that show something.
+/// Returns the RMS difference of luminance relative to the mean of the reference, over valid texels.
 fn error(relighter: &Relighter, truth: &[Page]) -> f32 {
     let (mut squares, mut sum, mut count) = (0.0f64, 0.0f64, 0.0f64);
     for (index, page) in truth.iter().enumerate() {
@@ -114,7 +115,7 @@ fn a_lamp_that_moves_lights_the_room_as_a_whole_bake_would() {
     let before = error(&relighter, &truth.pages);
     assert_eq!(relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]), [""; 0]);
     relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
-    // A part of the receivers tells nearly all.
+    // A part of the receivers suffices for most of the accuracy.
     let first = relighter.update(&UpdateSettings { rays: 2_000, ..UpdateSettings::default() });
     let soon = error(&relighter, &truth.pages);
     assert!(first.waiting == 1 && first.rays < 4_000, "{first:?}");
@@ -125,7 +126,7 @@ fn a_lamp_that_moves_lights_the_room_as_a_whole_bake_would() {
 }
 
 #[test]
-fn lights_that_come_go_or_change_their_colour_and_panels_are_followed() {
+fn lights_that_come_go_or_change_their_color_and_panels_are_followed() {
     let blue = Light {
         name: "blue".to_owned(),
         kind: LightKind::Spot {
@@ -160,7 +161,7 @@ fn lights_that_come_go_or_change_their_colour_and_panels_are_followed() {
     settle(&mut relighter);
     let error = error(&relighter, &truth.pages);
     println!("{error}");
-    // All of it comes by way of two small bright spots, of which each texel's rays have met some.
+    // All light comes from two small bright spots, and few rays of each texel hit them.
     assert!(error < 0.09, "{error}");
 }
 
@@ -179,7 +180,7 @@ fn pages_with_direct_light_follow_strengths_and_lose_that_of_what_moves() {
     let dimmed = error(&relighter, &weaker.pages);
     assert!(relighter.moved().is_empty());
 
-    // Where it is now, the renderer draws it: pages hold its indirect light alone.
+    // The renderer draws the direct light of the moved lamp: pages hold its indirect light alone.
     let place = Vec3::new(-0.4, 0.3, 0.6);
     relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &panels);
     settle(&mut relighter);
@@ -198,7 +199,7 @@ fn pages_with_direct_light_follow_strengths_and_lose_that_of_what_moves() {
 
 #[test]
 fn a_lamp_that_rests_beside_a_wall_is_known_better_and_better_and_then_costs_nothing() {
-    // A few centimetres from the left wall, whose texels are an eighth of a metre: in its middle the nearest says little.
+    // The lamp is 7 cm from the left wall, and texels are 12.5 cm wide. So a center sample says little.
     let lamps = |candela: f32| [lamp_at(LAMP, 10.0), lamp_at(Vec3::new(-0.93, 0.31, 0.23), candela)];
     let truth = bake(room(1.0, lamps(10.0).into()), Content::Indirect, None);
     let mut relighter = Relighter::new(level_of(indirect()));
@@ -208,7 +209,7 @@ fn a_lamp_that_rests_beside_a_wall_is_known_better_and_better_and_then_costs_not
     let mut errors = Vec::new();
     while errors.len() < 1000 {
         let update = relighter.update(&settings);
-        // The last part that is asked for may go beyond the budget: 512 receivers, 256 rays each.
+        // The last chunk may exceed the budget: 512 receivers with 256 rays each.
         assert!(update.rays < u64::from(settings.rays) + 256 * 512, "{update:?}");
         if !update.pages.is_empty() {
             errors.push(error(&relighter, &truth.pages));
@@ -219,7 +220,7 @@ fn a_lamp_that_rests_beside_a_wall_is_known_better_and_better_and_then_costs_not
     }
     println!("{errors:?}");
     let [.., once, better, best] = errors[..] else { panic!("{errors:?}") };
-    // Then what is left is that few of a texel's rays meet the bright spot.
+    // The remaining error comes from stored hits: few rays of a texel hit the bright spot.
     assert!(better < 0.95 * once && best < 0.9 * better, "{errors:?}");
     let refined = bits(&relighter, &truth.pages);
     for _ in 0..3 {
@@ -235,7 +236,7 @@ fn a_lamp_that_rests_beside_a_wall_is_known_better_and_better_and_then_costs_not
 fn what_has_not_changed_costs_no_ray_and_changes_no_byte() {
     for bake in [indirect(), full()] {
         let mut relighter = Relighter::new(level_of(bake));
-        // What ways through files do to numbers is no change.
+        // Rounding by files is no change.
         let rounded = LAMP * (1.0 + 1e-6);
         for _ in 0..3 {
             relighter.set_lights(&live(&[lamp_at(rounded, 10.000_1)]), &[]);
@@ -258,11 +259,11 @@ fn a_lamp_that_is_switched_off_and_on_again_leaves_no_trace_and_takes_no_ray_aga
         relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
         assert_eq!(settle(&mut relighter), 0);
         assert_eq!(bits(&relighter, &bake.pages), baked_bits(&bake.pages));
-        // It may as well be taken away.
+        // A removed lamp equals one that is switched off.
         relighter.set_lights(&[], &[]);
         assert_eq!(settle(&mut relighter), 0);
         assert_eq!(bits(&relighter, &bake.pages), off);
-        // Whoever lights the room again under that name is the same lamp.
+        // A new lamp of the same name and kind matches the baked one.
         let again = [LiveLight { id: 77, light: lamp_at(LAMP, 10.0), is_excluded: false }];
         relighter.set_lights(&again, &[]);
         assert_eq!(settle(&mut relighter), 0);
@@ -294,7 +295,7 @@ fn three_hundred_lamps_keep_the_budget_and_all_of_them_come() {
     let mut updates = 0;
     loop {
         let update = relighter.update(&settings);
-        // The last part of a light may go beyond the budget.
+        // The last part of a light may exceed the budget.
         assert!(update.rays < 20_000 + elements, "{update:?}");
         updates += 1;
         if update.behind < 1.0 {
@@ -326,7 +327,7 @@ fn impossible_lights_are_named_once_and_ignored() {
     assert_eq!(bits(&relighter, &indirect().pages), baked_bits(&indirect().pages));
 }
 
-/// The same lights, left out of relighting.
+/// Returns lights that are excluded from relighting.
 fn excluded(lights: &[Light]) -> Vec<LiveLight> {
     live(lights).into_iter().map(|light| LiveLight { is_excluded: true, ..light }).collect()
 }
@@ -348,8 +349,8 @@ fn excluded_lights_stay_as_they_were_baked() {
 #[test]
 fn lights_that_are_excluded_later_go_back_to_how_they_were_baked_and_are_followed_again_once_they_are_not() {
     let torch = Light { name: "torch".to_owned(), ..lamp_at(Vec3::ZERO, 5.0) };
-    let [moved, newcomer] = [[lamp_at(Vec3::ZERO, 5.0)].into(), vec![lamp_at(LAMP, 10.0), torch]];
-    for (bake, lights) in [(indirect(), &moved), (full(), &moved), (indirect(), &newcomer)] {
+    let [moved, added] = [[lamp_at(Vec3::ZERO, 5.0)].into(), vec![lamp_at(LAMP, 10.0), torch]];
+    for (bake, lights) in [(indirect(), &moved), (full(), &moved), (indirect(), &added)] {
         let mut relighter = Relighter::new(level_of(bake));
         relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
         relighter.set_lights(&live(lights), &[]);
@@ -376,7 +377,7 @@ fn smoothing_comes_nearer_with_every_update_and_arrives() {
     }
     settle(&mut plain);
     let settings = UpdateSettings { rays: u32::MAX, keep: 0.5, ..UpdateSettings::default() };
-    let by_patches = UpdateSettings { sweeps: 0, ..settings };
+    let by_patches = UpdateSettings { bounces: 0, ..settings };
     let halves: Vec<f32> = (0..4).map(|_| smooth.update(&by_patches).behind).collect();
     assert!(halves.windows(2).all(|pair| pair[1] < 0.55 * pair[0]), "{halves:?}");
     while !smooth.update(&settings).is_settled() {}

@@ -1,31 +1,32 @@
-//! How much light a material reflects in all, when light comes alike from everywhere before it.
+//! Albedo of a material under uniform illumination.
 //!
-//! Bakes take all reflected light for diffuse. A specular layer and a metal reflect as well, and a room of them is darker
-//! without that light. So what bounces is the albedo of all lobes of the path tracer's BSDF, averaged over directions by
-//! their cosine: that of the microfacets, of the diffuse base below them, which gets the rest, and of a clear coat over both.
+//! Bakes treat all reflected light as diffuse. Specular layers and metals reflect light too, and a room would be too
+//! dark without that light. So bounces use the albedo of all lobes of the path tracer's BSDF, averaged over
+//! cosine-weighted directions. The lobes are the microfacets, the diffuse base below them, which gets the rest, and a
+//! clearcoat over both.
 
 use glam::Vec3;
 
 use super::Appearance;
 
-/// Smallest perceptual roughness, as the path tracer has it.
+/// Minimum perceptual roughness, as in the path tracer.
 const MIN_ROUGHNESS: f32 = 0.03;
 
-/// Reflectance of a clear coat straight on.
+/// Reflectance of a clearcoat at normal incidence.
 const COAT_STRAIGHT: f32 = 0.04;
 
-/// Mean albedos of microfacets that light leaves after one reflection.
+/// Mean single-scattering albedos of microfacets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FacetAlbedo {
-    /// When each facet reflects everything.
+    /// Albedo if every facet reflects everything.
     pub white: f32,
-    /// When each facet reflects the fifth power of one minus the cosine that it is seen under.
+    /// Albedo if every facet reflects `(1 - cos)^5`, by the cosine of its viewing angle.
     pub rim: f32,
 }
 
 impl FacetAlbedo {
-    /// Fitted to GGX with height-correlated Smith masking, to within 0.003 and 0.0004. `shaders/material.wgsl` has the same
-    /// numbers.
+    /// Evaluates polynomials fitted to GGX with height-correlated Smith masking, to within 0.003 and 0.0004.
+    /// `shaders/scene/material.wgsl` holds the same coefficients.
     pub fn of(perceptual_roughness: f32) -> Self {
         let r = perceptual_roughness.clamp(MIN_ROUGHNESS, 1.0);
         let horner = |coefficients: &[f32]| coefficients.iter().rev().fold(0.0, |sum, factor| sum * r + factor);
@@ -37,17 +38,17 @@ impl FacetAlbedo {
 }
 
 impl Appearance {
-    /// The share of light that the surface reflects, per channel, of all that falls on it alike from everywhere; zero to one.
+    /// Returns the albedo per channel under uniform illumination, in 0..=1.
     ///
-    /// Light that passes a [thin pane](super::Material::transmission) or a hole is not counted, and that which is scattered
-    /// [through](Self::diffuse_transmission) the surface neither.
+    /// Light that passes a [thin pane](super::Material::transmission) or a hole is not counted. Neither is light
+    /// scattered [through](Self::diffuse_transmission) the surface.
     pub fn total_reflectance(&self) -> Vec3 {
         let base = self.base_color * ((1.0 - self.metallic) * (1.0 - self.diffuse_transmission));
         let layer = self.layer_albedo();
         self.below_coat(layer + base * (Vec3::ONE - layer))
     }
 
-    /// The share of light that is scattered through the surface, per channel.
+    /// Returns the fraction of light scattered through the surface, per channel.
     pub fn total_diffuse_transmittance(&self) -> Vec3 {
         if self.diffuse_transmission <= 0.0 {
             return Vec3::ZERO;
@@ -56,8 +57,8 @@ impl Appearance {
         through * (Vec3::ONE - self.layer_albedo()) * (1.0 - self.coat_albedo())
     }
 
-    /// The share of rays that bakes send on behind a surface that they meet, since light is scattered through it.
-    pub(crate) fn crossing_chance(&self) -> f32 {
+    /// Returns the probability that a bake's ray continues behind the surface, because light is scattered through.
+    pub(crate) fn crossing_probability(&self) -> f32 {
         if self.diffuse_transmission <= 0.0 {
             return 0.0;
         }
@@ -65,17 +66,17 @@ impl Appearance {
         (1.0 - reflected) * self.diffuse_transmission * (1.0 - self.metallic)
     }
 
-    /// The share of light that is reflected where the other rays stop.
+    /// Returns the albedo that applies to the rays that do not continue behind the surface.
     pub(crate) fn stopped_reflectance(&self) -> Vec3 {
-        let chance = self.crossing_chance();
-        if chance <= 0.0 {
+        let probability = self.crossing_probability();
+        if probability <= 0.0 {
             return self.total_reflectance();
         }
-        let stops = (1.0 - chance).max(f32::MIN_POSITIVE);
+        let stops = (1.0 - probability).max(f32::MIN_POSITIVE);
         (self.total_reflectance() / stops).min(Vec3::ONE)
     }
 
-    /// The share that the glossy layer reflects, in one go and in several.
+    /// Returns the albedo of the glossy layer, including multiple scattering.
     fn layer_albedo(&self) -> Vec3 {
         let dielectric = 0.16 * self.reflectance * self.reflectance;
         let straight = dielectric.lerp(self.base_color, self.metallic).clamp(Vec3::ZERO, Vec3::ONE);
@@ -109,19 +110,19 @@ mod tests {
     use super::*;
     use crate::scene::Material;
 
-    fn look(material: Material) -> Appearance {
-        material.plain_appearance(&crate::scene::MeshData::default()).expect("it has no picture")
+    fn appearance(material: Material) -> Appearance {
+        material.constant_appearance(&crate::scene::MeshData::default()).expect("it has no picture")
     }
 
     #[test]
-    fn matt_surfaces_reflect_their_color_and_white_ones_everything() {
+    fn diffuse_surfaces_reflect_their_color_and_white_ones_everything() {
         let color = Vec3::new(0.2, 0.5, 0.8);
-        assert_eq!(look(Material::diffuse("matt", color)).total_reflectance(), color);
+        assert_eq!(appearance(Material::diffuse("diffuse", color)).total_reflectance(), color);
         for roughness in [0.0, 0.3, 0.7, 1.0] {
             for metallic in [0.0, 1.0] {
                 let white =
                     Material { metallic, perceptual_roughness: roughness, clearcoat: 0.5, ..Material::default() };
-                let found = look(white).total_reflectance();
+                let found = appearance(white).total_reflectance();
                 assert!((found - 1.0).abs().max_element() < 2e-3, "{roughness} {metallic}: {found}");
                 assert!(found.max_element() <= 1.0 + 1e-6, "{found}");
             }
@@ -132,17 +133,17 @@ mod tests {
     fn a_black_smooth_dielectric_reflects_the_mean_of_schlicks_term_and_a_smooth_metal_its_own() {
         let black = Material { base_color: glam::Vec4::W, perceptual_roughness: 0.0, ..Material::default() };
         // 0.04 + 0.96 / 21 for a grazing reflectance of one; Bevy's is 0.04 * 3 * 50 * 0.33 = 1.98, which is one.
-        let found = look(black).total_reflectance().x;
+        let found = appearance(black).total_reflectance().x;
         assert!((found - (0.04 + 0.96 / 21.0)).abs() < 2e-3, "{found}");
         let steel = Material { base_color: glam::Vec4::new(0.6, 0.6, 0.6, 1.0), metallic: 1.0, ..Material::default() };
-        let found = look(Material { perceptual_roughness: 0.0, ..steel }).total_reflectance().x;
+        let found = appearance(Material { perceptual_roughness: 0.0, ..steel }).total_reflectance().x;
         assert!((found - (0.6 + 0.4 / 21.0)).abs() < 2e-3, "{found}");
     }
 
     #[test]
     fn what_is_scattered_through_and_what_is_reflected_never_exceed_one() {
         for factor in [0.0, 0.5, 1.0] {
-            let sheet = Appearance { diffuse_transmission: factor, ..look(Material::default()) };
+            let sheet = Appearance { diffuse_transmission: factor, ..appearance(Material::default()) };
             let sum = sheet.total_reflectance() + sheet.total_diffuse_transmittance();
             assert!((sum - 1.0).abs().max_element() < 2e-3, "{factor}: {sum}");
         }

@@ -1,43 +1,44 @@
-//! Where a scene is looked at from.
+//! Cameras of a scene.
 
 use glam::{Vec2, Vec3};
 
 use crate::geometry::{Ray, sin_cos_turns};
 
-/// A camera as a file describes it.
+/// Camera as described by a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Camera {
-    /// What the file calls it.
+    /// Name in the file.
     pub name: String,
-    /// Where it stands, metres.
+    /// Position, in meters.
     pub position: Vec3,
-    /// Unit vector that it looks along.
+    /// Unit vector of the viewing direction.
     pub forward: Vec3,
-    /// Unit vector to its right.
+    /// Unit vector to the right.
     pub right: Vec3,
-    /// Unit vector to the top of its picture.
+    /// Unit vector to the top of the image.
     pub up: Vec3,
-    /// How far its lines of sight diverge.
+    /// Projection of the image.
     pub projection: Projection,
 }
 
-/// What a camera makes of distance.
+/// Projection of a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Projection {
-    /// What is farther away is smaller.
+    /// Perspective projection: distant objects appear smaller.
     Perspective {
-        /// Angle in radians from the bottom to the top of the picture.
+        /// Vertical field of view, in radians.
         vertical_fov: f32,
     },
-    /// All lines of sight run along each other, as in plans.
+    /// Orthographic projection: all rays are parallel.
     Orthographic {
-        /// Metres from the bottom to the top of the picture.
+        /// Height of the image, in meters.
         height: f32,
     },
 }
 
 impl Camera {
-    /// A perspective camera that looks from one point at another, upright; `None` when they are one point, or not finite.
+    /// Returns an upright perspective camera at `eye` that looks at `target`; `None` if the points coincide or are not
+    /// finite.
     pub fn looking_at(eye: Vec3, target: Vec3, vertical_fov: f32) -> Option<Self> {
         let forward = (target - eye).try_normalize()?;
         let right = forward.cross(Vec3::Y).try_normalize().unwrap_or(Vec3::X);
@@ -52,13 +53,13 @@ impl Camera {
         })
     }
 
-    /// The ray, of unit length, to what is seen at a place of the picture, measured from its middle in half heights:
-    /// `(0, 1)` is the middle of the top edge.
+    /// Returns the ray of unit length through a point of the image. Coordinates are measured from the center in half
+    /// heights: `(0, 1)` is the middle of the top edge.
     pub fn sight_line(&self, place: Vec2) -> Ray {
         self.sights().line(place)
     }
 
-    /// All its lines of sight.
+    /// Returns all rays of the camera.
     pub fn sights(&self) -> Sights {
         let half_height = self.half_height();
         Sights {
@@ -70,7 +71,7 @@ impl Camera {
         }
     }
 
-    /// Half of the picture's height in metres; of a perspective camera, where it is one metre away.
+    /// Returns half of the image's height in meters; for a perspective camera, at a distance of one meter.
     pub fn half_height(&self) -> f32 {
         match self.projection {
             Projection::Orthographic { height } => 0.5 * height,
@@ -81,26 +82,26 @@ impl Camera {
         }
     }
 
-    /// True when all lines of sight run along each other.
+    /// Returns true if the projection is orthographic.
     pub fn is_orthographic(&self) -> bool {
         matches!(self.projection, Projection::Orthographic { .. })
     }
 }
 
-/// The lines of sight of a camera, with what they have in common worked out once.
+/// Rays of a camera, with shared terms precomputed.
 #[derive(Clone, Copy, Debug)]
 pub struct Sights {
     pub(crate) position: Vec3,
     pub(crate) forward: Vec3,
-    /// Half a picture's height to the right.
+    /// Vector of half the image's height to the right.
     pub(crate) right: Vec3,
-    /// As far up.
+    /// Vector of half the image's height upwards.
     pub(crate) up: Vec3,
     pub(crate) is_orthographic: bool,
 }
 
 impl Sights {
-    /// As [`Camera::sight_line`].
+    /// Returns a ray as [`Camera::sight_line`] does.
     #[inline]
     pub fn line(&self, place: Vec2) -> Ray {
         let across = self.right * place.x + self.up * place.y;

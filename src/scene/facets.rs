@@ -1,4 +1,4 @@
-//! Triangles as hits ask about them, worked out once.
+//! Precomputed triangles and normals for ray hits.
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -8,26 +8,26 @@ use crate::geometry::{SurfaceId, Triangle};
 
 /// All triangles of all surfaces in world space, with their normals.
 ///
-/// A path asks for them at every vertex; from the scene's own data each takes nine look-ups, three transforms and a
-/// normal in double precision.
+/// Paths need both at every vertex. Computing them from the scene takes nine look-ups, three transforms and a normal in
+/// double precision.
 pub(crate) struct Facets {
-    /// For each surface its first facet.
+    /// Index of each surface's first facet.
     first: Vec<u32>,
     facets: Vec<Facet>,
 }
 
-/// A cache line.
+/// One triangle, aligned to a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Facet {
     triangle: Triangle,
     geometric_normal: Vec3,
-    /// Where it is the same all over the triangle.
+    /// Shading normal, if constant over the triangle.
     shading_normal: Option<Vec3>,
 }
 
 impl Facets {
-    /// Of a scene, whose surfaces must not move any more.
+    /// Precomputes the facets of a scene, whose surfaces must not move afterwards.
     pub fn new(scene: &Scene) -> Self {
         let of_surface = |id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle));
         let all: Vec<_> = scene.surface_ids().flat_map(of_surface).collect();
@@ -35,7 +35,8 @@ impl Facets {
         Self { first: scene.first_triangles(), facets }
     }
 
-    /// A point of a triangle in world space, with [`Scene::geometric_normal`] and [`Scene::shading_normal`] there.
+    /// Returns a point of a triangle in world space, with [`Scene::geometric_normal`] and [`Scene::shading_normal`]
+    /// there.
     #[inline(always)]
     pub fn point_and_normals(
         &self,
@@ -79,7 +80,7 @@ mod tests {
         let mut scene = Scene::default();
         scene.materials.push(Material::default());
         let flat = shapes::cuboid("flat", Vec3::NEG_ONE, Vec3::ONE);
-        let bare = crate::scene::MeshData { normals: Vec::new(), ..flat.clone() };
+        let without_normals = crate::scene::MeshData { normals: Vec::new(), ..flat.clone() };
         let mut bent = flat.clone();
         bent.normals.iter_mut().zip(&flat.positions).for_each(|(normal, position)| *normal = position.normalize());
         let turned = Affine3A::from_scale_rotation_translation(
@@ -88,7 +89,7 @@ mod tests {
             Vec3::new(5.0, -2.0, 0.1),
         );
         let mirrored = turned * Affine3A::from_scale(Vec3::new(-1.0, 1.0, 1.0));
-        for (index, mesh) in [flat, bare, bent].into_iter().enumerate() {
+        for (index, mesh) in [flat, without_normals, bent].into_iter().enumerate() {
             scene.meshes.push(mesh.into());
             for to_world in [Affine3A::IDENTITY, turned, mirrored] {
                 let surface =

@@ -1,67 +1,66 @@
-//! Averages of pictures over polygons, exact in linear light.
+//! Exact averages of textures over polygons, in linear light.
 //!
-//! The picture is taken as a mosaic of texels, so its average over a polygon is the sum of its texels times the area
-//! that the polygon covers of each. Those areas come from the polygon's edges alone: an edge adds the signed area to its
-//! right, and what is left of the outline cancels (the way in which font rasterisers find exact coverage). A polygon
-//! wider than [`WIDEST`] texels is laid on a coarser level of the picture's pyramid.
+//! The texture is treated as a mosaic of constant texels. Its average over a polygon is the sum of the texels weighted
+//! by covered area. Coverage is computed from the polygon's edges alone: each edge adds the signed area to its right,
+//! as font rasterizers do. A polygon wider than [`WIDEST`] texels uses a coarser mip level.
 
 use glam::{Vec2, Vec4};
 
 use super::Texture;
-use super::pyramid::{Level, Weight};
+use super::mip_chain::{MipLevel, Weight};
 
-/// Most texels that a polygon may span before a coarser level is taken.
+/// Maximum extent of a polygon in texels before a coarser mip level is used.
 const WIDEST: f32 = 16.0;
-/// A polygon of that width touches one texel more, and coverage runs over into the next.
+/// A polygon of that width touches one more texel, and coverage carries over into the next.
 const COLUMNS: usize = WIDEST as usize + 2;
 const ROWS: usize = WIDEST as usize + 1;
 
 impl Texture {
-    /// The mean over a convex polygon in texture coordinates (origin at the top left): colour weighted as asked, and
-    /// mean alpha.
+    /// Returns the mean over a convex polygon in texture coordinates (origin at the top left): color weighted as
+    /// requested, and mean alpha.
     ///
-    /// A polygon smaller than a texel is read with bilinear filtering at its centre.
+    /// A polygon smaller than a texel is sampled with bilinear filtering at its center.
     pub fn average(&self, polygon: &[Vec2], weight: Weight) -> Vec4 {
-        let centre = polygon.iter().sum::<Vec2>() / polygon.len().max(1) as f32;
-        let mut grid = Grid::Picture(self);
+        let center = polygon.iter().sum::<Vec2>() / polygon.len().max(1) as f32;
+        let mut grid = Grid::Texture(self);
         let extent = extent_of(polygon);
         if !extent.is_finite() || (extent * grid.size()).max_element() < 1.0 {
-            return self.sample(centre);
+            return self.sample(center);
         }
         if (extent * grid.size()).max_element() > WIDEST {
-            let levels = self.pyramids.levels(self, weight);
-            let fits = |level: &&Level| (extent * Grid::Level(level).size()).max_element() <= WIDEST;
+            let levels = self.mip_chains.levels(self, weight);
+            let fits = |level: &&MipLevel| (extent * Grid::MipLevel(level).size()).max_element() <= WIDEST;
             let Some(level) = levels.iter().find(fits) else {
                 return levels.last().map_or(Vec4::ONE, |whole| weight.undo(whole.texel(0, 0)));
             };
-            grid = Grid::Level(level);
+            grid = Grid::MipLevel(level);
         }
         let mean = grid.mean(polygon, self, weight);
-        mean.map_or_else(|| self.sample(centre), |mean| weight.undo(mean))
+        mean.map_or_else(|| self.sample(center), |mean| weight.undo(mean))
     }
 }
 
 fn extent_of(polygon: &[Vec2]) -> Vec2 {
-    let least = polygon.iter().copied().fold(Vec2::INFINITY, Vec2::min);
-    let most = polygon.iter().copied().fold(Vec2::NEG_INFINITY, Vec2::max);
-    most - least
+    let min = polygon.iter().copied().fold(Vec2::INFINITY, Vec2::min);
+    let max = polygon.iter().copied().fold(Vec2::NEG_INFINITY, Vec2::max);
+    max - min
 }
 
-/// The mosaic that a polygon is laid on.
+/// Texel grid on which coverage is computed.
 enum Grid<'a> {
-    Picture(&'a Texture),
-    Level(&'a Level),
+    Texture(&'a Texture),
+    MipLevel(&'a MipLevel),
 }
 
 impl Grid<'_> {
     fn size(&self) -> Vec2 {
         match self {
-            Self::Picture(texture) => Vec2::new(texture.width as f32, texture.height as f32),
-            Self::Level(level) => Vec2::new(level.width as f32, level.height as f32),
+            Self::Texture(texture) => Vec2::new(texture.width as f32, texture.height as f32),
+            Self::MipLevel(level) => Vec2::new(level.width as f32, level.height as f32),
         }
     }
 
-    /// The mean of weighted texels, `None` for a polygon without area.
+    /// Returns the mean of weighted texels; `None` for a polygon without area.
     fn mean(&self, polygon: &[Vec2], texture: &Texture, weight: Weight) -> Option<Vec4> {
         let size = self.size();
         let origin = polygon.iter().map(|&corner| corner * size).fold(Vec2::INFINITY, Vec2::min).floor();
@@ -70,8 +69,8 @@ impl Grid<'_> {
         coverage.for_each(|column, row, covered| {
             let (x, y) = (origin.x as i64 + column as i64, origin.y as i64 + row as i64);
             let texel = match self {
-                Self::Picture(texture) => weight.apply(texture.texel(x, y)),
-                Self::Level(level) => {
+                Self::Texture(texture) => weight.apply(texture.texel(x, y)),
+                Self::MipLevel(level) => {
                     level.texel(texture.wrap[0].apply(x, level.width), texture.wrap[1].apply(y, level.height))
                 }
             };
@@ -82,7 +81,7 @@ impl Grid<'_> {
     }
 }
 
-/// How much of each cell of a small grid a polygon covers; negative where the polygon turns the other way.
+/// Covered area of each cell of a small grid; negative where the polygon has the opposite orientation.
 struct Coverage {
     /// Differences of coverage from one cell to the next in its row.
     steps: [[f32; COLUMNS]; ROWS],
@@ -90,7 +89,7 @@ struct Coverage {
 }
 
 impl Coverage {
-    /// Coverage of a polygon whose corners lie within the grid.
+    /// Computes the coverage of a polygon whose corners lie within the grid.
     fn of(corners: impl Iterator<Item = Vec2> + Clone) -> Self {
         let mut coverage = Self { steps: [[0.0; COLUMNS]; ROWS], rows: 0 };
         let following = corners.clone().cycle().skip(1);
@@ -126,10 +125,10 @@ impl Coverage {
     }
 }
 
-/// Cuts an edge where its coordinate on an axis is a whole number.
+/// Splits an edge where its coordinate on an axis is an integer.
 fn for_each_piece(from: Vec2, to: Vec2, axis: usize, mut visit: impl FnMut(Vec2, Vec2)) {
     let (first, last) = (from[axis], to[axis]);
-    // Coordinates are not negative, so truncation is the floor, and much faster than a call of it.
+    // Coordinates are not negative, so truncation equals floor, and is much faster.
     let floor = first as i32 as f32;
     let (step, mut cut) = match first < last {
         true => (1.0, floor + 1.0),
@@ -150,9 +149,9 @@ fn for_each_piece(from: Vec2, to: Vec2, axis: usize, mut visit: impl FnMut(Vec2,
 mod tests {
     use super::*;
     use crate::geometry::sobol::OwenSobol;
-    use crate::scene::{Pyramids, Texels, Wrap};
+    use crate::scene::{MipChains, Texels, Wrap};
 
-    fn picture(width: u32, height: u32, texel: impl Fn(u32, u32) -> Vec4) -> Texture {
+    fn texture(width: u32, height: u32, texel: impl Fn(u32, u32) -> Vec4) -> Texture {
         let texels = (0..width * height).map(|index| texel(index % width, index / width)).collect();
         Texture {
             name: "picture".into(),
@@ -160,13 +159,13 @@ mod tests {
             height,
             texels: Texels::Float(texels),
             wrap: [Wrap::Repeat; 2],
-            pyramids: Pyramids::default(),
+            mip_chains: MipChains::default(),
         }
     }
 
     fn noise(width: u32, height: u32) -> Texture {
         let points = OwenSobol::new(5);
-        picture(width, height, |x, y| Vec4::from_array(points.point(x + y * width)))
+        texture(width, height, |x, y| Vec4::from_array(points.point(x + y * width)))
     }
 
     fn rectangle(min: Vec2, max: Vec2) -> [Vec2; 4] {
@@ -175,7 +174,7 @@ mod tests {
 
     #[test]
     fn texels_count_by_the_area_that_is_covered_of_them() {
-        let columns = picture(4, 4, |x, _| Vec4::splat(x as f32));
+        let columns = texture(4, 4, |x, _| Vec4::splat(x as f32));
         // Covers a quarter of column 0, columns 1 and 2, and half of column 3, in any rows and either direction.
         let mut polygon = rectangle(Vec2::new(0.1875, 0.1), Vec2::new(0.875, 0.77));
         let expected = (0.0 * 0.25 + 1.0 + 2.0 + 3.0 * 0.5) / 2.75;
@@ -211,7 +210,7 @@ mod tests {
             let texture = noise(width, height);
             let Texels::Float(texels) = &texture.texels else { unreachable!() };
             let expected = texels.iter().sum::<Vec4>() / texels.len() as f32;
-            // Moved by part of a picture and repeated: the mean stays.
+            // Shifting a repeated texture keeps its mean.
             for (min, max) in [(Vec2::ZERO, Vec2::ONE), (Vec2::new(-1.25, 0.5), Vec2::new(1.75, 2.5))] {
                 let mean = texture.average(&rectangle(min, max), Weight::Area);
                 assert!((mean - expected).abs().max_element() < 2e-3, "{width} x {height}: {mean} {expected}");
@@ -230,7 +229,7 @@ mod tests {
 
     #[test]
     fn averages_are_taken_in_linear_light() {
-        let mut texture = picture(2, 2, |_, _| Vec4::ONE);
+        let mut texture = texture(2, 2, |_, _| Vec4::ONE);
         texture.texels = Texels::Srgb8(vec![[0, 0, 0, 255], [255; 4], [255; 4], [0, 0, 0, 255]]);
         let mean = texture.average(&rectangle(Vec2::ZERO, Vec2::ONE), Weight::Area);
         assert_eq!(mean, Vec4::new(0.5, 0.5, 0.5, 1.0));
@@ -240,14 +239,14 @@ mod tests {
     fn cut_out_texels_do_not_tint_what_remains() {
         let leaf = Vec4::new(0.1, 0.6, 0.2, 1.0);
         for size in [4, 64] {
-            let texture = picture(size, size, |x, _| if x % 2 == 0 { leaf } else { Vec4::new(1.0, 0.0, 1.0, 0.0) });
+            let texture = texture(size, size, |x, _| if x % 2 == 0 { leaf } else { Vec4::new(1.0, 0.0, 1.0, 0.0) });
             let mean = texture.average(&rectangle(Vec2::ZERO, Vec2::ONE), Weight::Alpha);
             assert!((mean - leaf.truncate().extend(0.5)).abs().max_element() < 1e-5, "{mean}");
         }
     }
 
     #[test]
-    fn unusable_coordinates_give_some_colour_and_no_panic() {
+    fn unusable_coordinates_give_some_color_and_no_panic() {
         let texture = noise(8, 8);
         for corner in [f32::NAN, f32::INFINITY, 1e30, -3e9, 0.0] {
             let polygon = [Vec2::ZERO, Vec2::new(corner, 0.3), Vec2::new(0.2, corner)];

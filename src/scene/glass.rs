@@ -1,35 +1,36 @@
-//! Solids that light goes through.
+//! Solid glass: materials with refraction and absorption.
 
 use glam::Vec3;
 
 use super::{AlphaMode, Material, Scene, Sides};
 
-/// What a solid is filled with.
+/// Medium inside a solid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glass {
-    /// The part of the light that goes in, of what the surface neither mirrors nor, as a metal, takes.
-    /// [`Material::transmission_texture`] is multiplied with it.
+    /// Fraction of light transmitted into the solid, of the light neither reflected specularly nor absorbed as by a
+    /// metal. [`Material::transmission_texture`] multiplies it.
     pub transmission: f32,
     /// Index of refraction: 1.33 for water, 1.5 for glass, 2.4 for diamond.
     pub ior: f32,
-    /// How fast light fades within, per metre and channel: `exp(-absorption * metres)` is left.
+    /// Absorption coefficient per meter and channel: the transmittance is `exp(-absorption * meters)`.
     pub absorption: Vec3,
 }
 
 impl Glass {
-    /// Absorption of a solid in which white light has become `colour` after some metres.
-    pub fn absorption_of(colour: Vec3, metres: f32) -> Vec3 {
-        /// Darker is black for all that follows, and its logarithm is a number.
+    /// Returns the absorption of a solid that tints white light to `color` after the given distance in meters. Returns
+    /// zero if the distance is not positive and finite.
+    pub fn absorption_of(color: Vec3, meters: f32) -> Vec3 {
+        /// Lower bound of a channel, so that its logarithm stays finite.
         const DARKEST: f32 = 1e-6;
-        let fade = |channel: f32| -(f64::from(channel.clamp(DARKEST, 1.0)).ln() / f64::from(metres)) as f32;
-        if metres > 0.0 && metres.is_finite() { colour.map(fade) } else { Vec3::ZERO }
+        let fade = |channel: f32| -(libm::log(f64::from(channel.clamp(DARKEST, 1.0))) / f64::from(meters)) as f32;
+        if meters > 0.0 && meters.is_finite() { color.map(fade) } else { Vec3::ZERO }
     }
 }
 
 impl Scene {
-    /// The scene as pictures show it: rays stop at solid glass, and whoever follows them sends them on.
+    /// Returns the scene as images show it: rays stop at solid glass, and path tracers refract them.
     ///
-    /// For bakes the same surfaces let light straight through, as panes do, since lightmaps know no caustics.
+    /// In bakes the same surfaces transmit light straight on, as thin panes do, because lightmaps hold no caustics.
     pub fn with_solid_glass(mut self) -> Self {
         for surface in &mut self.surfaces {
             if self.materials[surface.material.index()].glass.is_some() {
@@ -44,8 +45,8 @@ impl Scene {
 }
 
 impl Material {
-    /// Lets light into a solid of this material. Bakes treat it as [`Material::with_transmission`] says, and so does path
-    /// tracing where alpha has a meaning.
+    /// Makes the material a solid that transmits light. Bakes treat it as [`Material::with_transmission`] does. So does
+    /// path tracing unless [`AlphaMode::Opaque`] is set.
     pub fn with_glass(mut self, glass: Glass) -> Self {
         if glass.transmission > 0.0 && self.alpha == AlphaMode::Opaque {
             self.glass = Some(glass);
@@ -53,7 +54,7 @@ impl Material {
         self.with_transmission(glass.transmission)
     }
 
-    /// The glass that a ray meets, if rays stop at it at all.
+    /// Returns the glass that a ray hits, if rays stop at it at all.
     pub fn solid_glass(&self) -> Option<&Glass> {
         self.glass.as_ref().filter(|_| !self.can_be_passed())
     }
@@ -64,11 +65,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn light_has_the_colour_of_the_glass_after_the_distance_that_it_is_given_for() {
-        let colour = Vec3::new(0.25, 0.5, 1.0);
-        let left = (-Glass::absorption_of(colour, 0.2) * 0.2).map(f32::exp);
-        assert!((left - colour).abs().max_element() < 1e-6, "{left}");
-        assert_eq!(Glass::absorption_of(colour, f32::INFINITY), Vec3::ZERO);
+    fn light_has_the_color_of_the_glass_after_the_distance_that_it_is_given_for() {
+        let color = Vec3::new(0.25, 0.5, 1.0);
+        let left = (-Glass::absorption_of(color, 0.2) * 0.2).map(f32::exp);
+        assert!((left - color).abs().max_element() < 1e-6, "{left}");
+        assert_eq!(Glass::absorption_of(color, f32::INFINITY), Vec3::ZERO);
         assert!(Glass::absorption_of(Vec3::ZERO, 1.0).is_finite());
     }
 

@@ -1,4 +1,4 @@
-//! What a scene holds, as one number: equal scenes bake to equal pages.
+//! Content hashes of scenes. Scenes with equal hashes bake to equal pages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,12 +12,12 @@ use super::{
     TextureRef,
 };
 
-/// A BLAKE3 hash, written as 64 hexadecimal digits.
+/// BLAKE3 hash, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Hash(pub [u8; 32]);
 
-/// The text is not a hash.
+/// Error for text that is not a hash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no hash: 64 hexadecimal digits are expected")]
 pub struct NoHash(String);
@@ -50,9 +50,9 @@ impl TryFrom<String> for Hash {
     }
 }
 
-/// The hash of everything in a scene that influences a bake, in the scene's order.
+/// Returns the hash of everything in a scene that influences a bake, in the scene's order.
 ///
-/// Names that only messages use do not count; surface keys do, since files refer to surfaces by them.
+/// Names used only in messages do not count. Surface keys do, because files refer to surfaces by key.
 pub fn hash(scene: &Scene) -> Hash {
     let meshes: Vec<Hash> = scene.meshes.par_iter().map(|mesh| hash_mesh(mesh)).collect();
     let textures: Vec<Hash> = scene.textures.par_iter().map(|texture| hash_texture(texture)).collect();
@@ -66,7 +66,7 @@ pub fn hash(scene: &Scene) -> Hash {
     state.finish()
 }
 
-/// The hash of a mesh's vertices and triangles.
+/// Returns the hash of a mesh's vertices and triangles.
 pub fn hash_mesh(mesh: &MeshData) -> Hash {
     let mut state = State::new("mesh");
     state.slice(&mesh.positions);
@@ -79,13 +79,13 @@ pub fn hash_mesh(mesh: &MeshData) -> Hash {
     state.finish()
 }
 
-/// The hash of each material of a scene as bakes see it, with the content of its textures.
+/// Returns the hash of each material of a scene as bakes use it, including the contents of its textures.
 pub fn hash_materials(scene: &Scene) -> Vec<Hash> {
     let textures: Vec<Hash> = scene.textures.par_iter().map(|texture| hash_texture(texture)).collect();
     let hash = |material: &Material| {
         let mut state = State::new("material");
         let mut material = Material { normal_texture: None, ..material.clone() };
-        // Their numbers may change while the material stays.
+        // Texture indices may change while the material stays the same, so contents replace them.
         for (number, reference) in material.textures_mut().into_iter().flatten().enumerate() {
             let texture = textures.get(reference.texture.index()).map_or(&[][..], |hash| &hash.0);
             state.slice(texture);
@@ -97,14 +97,14 @@ pub fn hash_materials(scene: &Scene) -> Vec<Hash> {
     scene.materials.iter().map(hash).collect()
 }
 
-/// The hash of a surface's transform.
+/// Returns the hash of a surface's transform.
 pub fn hash_transform(to_world: &Affine3A) -> Hash {
     let mut state = State::new("transform");
     state.floats(&Affine3A::to_cols_array(to_world));
     state.finish()
 }
 
-/// The hash of a light's place, shape and strength.
+/// Returns the hash of a light's position, shape and strength.
 pub fn hash_light(light: &Light) -> Hash {
     let mut state = State::new("light");
     state.light(light);
@@ -124,7 +124,7 @@ fn hash_texture(texture: &Texture) -> Hash {
     state.finish()
 }
 
-/// A hash that is being made. Everything of variable length is preceded by its length, every variant by a number.
+/// Hash under construction. A length precedes everything of variable length, and a number every variant.
 struct State(blake3::Hasher);
 
 impl State {
@@ -201,7 +201,7 @@ impl State {
             specular_tint_texture,
             emission,
             emission_texture,
-            // Bakes see no bumps, and what solid glass does to them is in its transmission.
+            // Bakes ignore bumps, and solid glass affects them only through its transmission.
             normal_texture: _,
             normal_scale: _,
             clearcoat,
@@ -212,8 +212,10 @@ impl State {
             transmission_texture,
             glass: _,
             diffuse_transmission,
+            diffuse_transmission_texture,
             diffuse_transmission_color,
-            // It is told by the surface's role.
+            diffuse_transmission_color_texture,
+            // Covered by the surface's role.
             is_unlit: _,
             alpha,
             tints,
@@ -235,6 +237,12 @@ impl State {
             transmission_texture,
         ] {
             self.texture_reference(*reference);
+        }
+        // Hashes of materials without these stay as they were, so that baked levels stay fresh.
+        for (variant, reference) in [(9, diffuse_transmission_texture), (10, diffuse_transmission_color_texture)] {
+            if reference.is_some() {
+                self.variant(variant).texture_reference(*reference);
+            }
         }
         self.number(u32::from(*tints));
         match alpha {
@@ -277,9 +285,9 @@ impl State {
                 self.vector(illuminance);
                 self.float(angular_diameter);
             }
-            LightKind::Rectangle { centre, half_width, half_height, normal, radiance } => {
+            LightKind::Rectangle { center, half_width, half_height, normal, radiance } => {
                 self.number(3);
-                [centre, half_width, half_height, normal, radiance].into_iter().for_each(|vector| self.vector(vector));
+                [center, half_width, half_height, normal, radiance].into_iter().for_each(|vector| self.vector(vector));
             }
         }
     }
@@ -288,8 +296,8 @@ impl State {
         match sky {
             Sky::Dark => self.number(0),
             Sky::Uniform(radiance) => self.variant(1).vector(*radiance),
-            Sky::Map(EnvironmentMap { picture, scale, rotation }) => {
-                // 2 was a picture with its middle along -Z.
+            Sky::Map(EnvironmentMap { texture: picture, scale, rotation }) => {
+                // 2 was an environment map with its middle along -Z.
                 self.number(3);
                 self.bytes(&hash_texture(picture).0);
                 self.float(*scale);
@@ -304,22 +312,23 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::scene::{Role, UvChannel, Wrap, builtin};
+    use crate::builtin_scenes;
+    use crate::scene::{Role, UvChannel, Wrap};
 
     #[test]
     fn the_same_scene_has_the_same_hash_and_names_do_not_matter() {
-        let (a, mut b) = (builtin::build("cornell_box").unwrap(), builtin::build("cornell_box").unwrap());
+        let (a, mut b) = (builtin_scenes::build("cornell_box").unwrap(), builtin_scenes::build("cornell_box").unwrap());
         assert_eq!(hash(&a), hash(&b));
         b.materials[0].name = "other".into();
         Arc::make_mut(&mut b.meshes[0]).name = "other".into();
         assert_eq!(hash(&a), hash(&b));
-        assert_ne!(hash(&a), hash(&builtin::build("cornell_empty").unwrap()));
+        assert_ne!(hash(&a), hash(&builtin_scenes::build("cornell_empty").unwrap()));
     }
 
     #[test]
     fn every_change_that_a_bake_would_show_changes_the_hash() {
-        let scene = || builtin::build("cornell_empty").unwrap();
-        let changes: [fn(&mut Scene); 20] = [
+        let scene = || builtin_scenes::build("cornell_empty").unwrap();
+        let changes: [fn(&mut Scene); 22] = [
             |scene| Arc::make_mut(&mut scene.meshes[0]).positions[0].x += 1e-6,
             |scene| Arc::make_mut(&mut scene.meshes[0]).triangles.swap(0, 1),
             |scene| Arc::make_mut(&mut scene.meshes[0]).colors.push(glam::Vec4::ONE),
@@ -333,6 +342,8 @@ mod tests {
             |scene| scene.materials[0].transmission += 0.5,
             |scene| scene.materials[0].tints = true,
             |scene| scene.materials[0].diffuse_transmission += 0.5,
+            |scene| scene.materials[0].diffuse_transmission_texture = Some(TextureRef::new(TextureId(0))),
+            |scene| scene.materials[0].diffuse_transmission_color_texture = Some(TextureRef::new(TextureId(0))),
             |scene| {
                 scene.materials[0].transmission_texture = Some(TextureRef::new(TextureId(0)));
             },
@@ -368,9 +379,9 @@ mod tests {
         let texture = |gray: u8| {
             let texels = Texels::Srgb8(vec![[gray, gray, gray, 255]]);
             let wrap = [Wrap::Repeat; 2];
-            Arc::new(Texture { name: String::new(), width: 1, height: 1, texels, wrap, pyramids: Default::default() })
+            Arc::new(Texture { name: String::new(), width: 1, height: 1, texels, wrap, mip_chains: Default::default() })
         };
-        let mut scene = builtin::build("cornell_empty").unwrap();
+        let mut scene = builtin_scenes::build("cornell_empty").unwrap();
         scene.textures = vec![texture(10), texture(200)];
         scene.materials[0].base_color_texture = Some(TextureRef::new(TextureId(0)));
         let hash = |scene: &Scene| hash_materials(scene)[0];
@@ -386,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_hash_survives_being_written_down() {
-        let hash = hash(&builtin::build("furnace").unwrap());
+        let hash = hash(&builtin_scenes::build("furnace").unwrap());
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert_eq!(serde_json::from_str::<Hash>(&serde_json::to_string(&hash).unwrap()).unwrap(), hash);
         assert!("0123".parse::<Hash>().is_err());

@@ -1,9 +1,9 @@
-//! Names of surfaces that stay the same from run to run.
+//! Names of surfaces that are stable between runs.
 //!
-//! A key is the path of names down to a node, without the file's name, and the number of the primitive:
-//! `table/lamp:0`. [`shorten`] leaves out the parents that are not needed to tell nodes apart. So a file may be renamed,
-//! and an object may get another parent, and the light that was baked for it is still found. Where parents are needed
-//! and have changed, [`KeyIndex`] proposes the surfaces of the same name, and the caller compares their contents.
+//! A key is the path of node names without the file's name, and the number of the primitive: `table/lamp:0`.
+//! [`shorten`] drops parents that are not needed to tell nodes apart. So baked light is still found after a file is
+//! renamed or an object gets another parent. If needed parents have changed, [`KeyIndex`] proposes the surfaces of
+//! equal name, and the caller compares their contents.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,29 +11,35 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Identifies a surface across runs: node path and primitive, or a name that the user gave it.
+/// Identifier of a surface across runs: node path and primitive, or a name given by the user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SurfaceKey(pub String);
 
 impl SurfaceKey {
-    /// The key of a primitive of a node, whose path is the names of its ancestors and its own, joined by `/`.
+    /// Returns the key of a primitive of a node. The path is the names of the node's ancestors and its own, joined by
+    /// `/`.
     pub fn from_node(node_path: &str, primitive: usize) -> Self {
         Self(format!("{node_path}:{primitive}"))
     }
 
-    /// The key with a number that tells it from earlier surfaces of the same key.
+    /// Returns the key with a number that distinguishes the surface from earlier ones with an equal key.
     pub fn numbered(&self, number: usize) -> Self {
         Self(format!("{self}~{number}"))
     }
 
-    /// Node path and primitive; `None` for a name that the user gave.
+    /// Returns the key without the number that distinguishes it from earlier ones.
+    pub fn without_number(&self) -> &str {
+        without_number(&self.0)
+    }
+
+    /// Splits the key into node path and primitive; `None` for a name given by the user.
     fn split(&self) -> Option<(&str, &str)> {
         let (path, primitive) = self.0.rsplit_once(':')?;
         primitive.starts_with(|first: char| first.is_ascii_digit()).then_some((path, primitive))
     }
 
-    /// The object that it belongs to, as messages call it: the last name of the node path.
+    /// Returns the object's name for messages: the last name of the node path.
     pub fn object(&self) -> &str {
         let path = self.split().map_or(self.0.as_str(), |(path, _)| path);
         path.rsplit('/').next().unwrap_or(path)
@@ -46,12 +52,13 @@ impl fmt::Display for SurfaceKey {
     }
 }
 
-/// Longest name that is kept whole, bytes.
+/// Maximum length of a name that is kept whole, in bytes.
 const LONGEST_NAME: usize = 256;
-/// Longest path that is kept whole, bytes.
+/// Maximum length of a path that is kept whole, in bytes.
 const LONGEST_PATH: usize = 1024;
 
-/// A name, or the beginning of one that is too long with a hash of all of it, so that names that differ still do.
+/// Returns the name, or its beginning and a hash of the whole name if the name is too long. Distinct names stay
+/// distinct.
 pub fn cap(name: &str) -> Cow<'_, str> {
     if name.len() <= LONGEST_NAME {
         return name.into();
@@ -61,7 +68,8 @@ pub fn cap(name: &str) -> Cow<'_, str> {
     format!("{start}...{hash}").into()
 }
 
-/// The path of a node below that of its parent, which may be empty; a hash stands for parents that make it too long.
+/// Returns the path of a node below its parent's path, which may be empty. A hash replaces parents that make it too
+/// long.
 pub fn child_path(parent: &str, name: &str) -> String {
     let name = cap(name);
     if parent.is_empty() {
@@ -77,14 +85,14 @@ fn short_hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// The same keys without the outermost names that are not needed to tell node paths apart.
+/// Returns the keys without the outermost names that are not needed to tell node paths apart.
 ///
-/// Keys that users gave, and keys that are short already, stay as they are.
+/// Keys given by users, and keys that are short already, stay unchanged.
 pub fn shorten(keys: &[SurfaceKey]) -> Vec<SurfaceKey> {
     let mut paths: Vec<&str> = keys.iter().filter_map(|key| Some(key.split()?.0)).collect();
     paths.sort_unstable();
     paths.dedup();
-    // How many paths end in each of the endings that are tried: the last name alone first.
+    // Endings to try, starting with the last name alone. Endings shared by several paths are lengthened.
     let mut endings: Vec<&str> = paths.iter().map(|path| longer_ending(path, "")).collect();
     loop {
         let mut counts: HashMap<&str, u32> = HashMap::with_capacity(endings.len());
@@ -110,13 +118,13 @@ pub fn shorten(keys: &[SurfaceKey]) -> Vec<SurfaceKey> {
     keys.iter().map(shortened).collect()
 }
 
-/// The ending of a path that has one name more than the given one.
+/// Returns the ending of a path that has one name more than the given one.
 fn longer_ending<'a>(path: &'a str, ending: &str) -> &'a str {
     let before = path[..path.len() - ending.len()].trim_end_matches('/');
     &path[before.rfind('/').map_or(0, |slash| slash + 1)..]
 }
 
-/// Finds baked surfaces by the keys of surfaces as they are now.
+/// Lookup of baked surfaces by the current surfaces' keys.
 #[derive(Clone, Debug, Default)]
 pub struct KeyIndex {
     /// Keys by the last name of their path and their primitive, in their order.
@@ -124,7 +132,7 @@ pub struct KeyIndex {
 }
 
 impl KeyIndex {
-    /// Of keys that differ.
+    /// Indexes keys, which must be distinct.
     pub fn new(keys: impl IntoIterator<Item = SurfaceKey>) -> Self {
         let mut by_name: HashMap<String, Vec<SurfaceKey>> = HashMap::new();
         for key in keys {
@@ -133,8 +141,8 @@ impl KeyIndex {
         Self { by_name }
     }
 
-    /// Keys that may mean the surface of a key, which may have more or other parents: those with the most parents in
-    /// common first, and among those the first. The caller compares the contents.
+    /// Returns keys that may mean the given key's surface under more or other parents. Keys with most parents in common
+    /// come first, then earlier keys. The caller compares the contents.
     pub fn candidates(&self, key: &SurfaceKey) -> Vec<&SurfaceKey> {
         let mut found: Vec<&SurfaceKey> = self.by_name.get(&name_and_primitive(key)).into_iter().flatten().collect();
         // A stable sort keeps numbered keys in their order.
@@ -143,19 +151,23 @@ impl KeyIndex {
     }
 }
 
-/// The last name of a key's path with the primitive, and without the number that tells it from others.
+/// Returns the last name of a key's path with the primitive, without the distinguishing number.
 fn name_and_primitive(key: &SurfaceKey) -> String {
-    let base = |text: &str| match text.rsplit_once('~') {
-        Some((base, number)) if number.parse::<u32>().is_ok() => base.to_owned(),
-        _ => text.to_owned(),
-    };
     match key.split() {
-        Some((_, primitive)) => format!("{}:{}", key.object(), base(primitive)),
-        None => base(&key.0),
+        Some((_, primitive)) => format!("{}:{}", key.object(), without_number(primitive)),
+        None => key.without_number().to_owned(),
     }
 }
 
-/// How many names the paths of two keys end in alike.
+/// Returns text without the number that [`SurfaceKey::numbered`] appends.
+fn without_number(text: &str) -> &str {
+    match text.rsplit_once('~') {
+        Some((base, number)) if number.parse::<u32>().is_ok() => base,
+        _ => text,
+    }
+}
+
+/// Returns the number of trailing names that the paths of two keys share.
 fn names_in_common(a: &SurfaceKey, b: &SurfaceKey) -> usize {
     match (a.split(), b.split()) {
         (Some((a, _)), Some((b, _))) => a.rsplit('/').zip(b.rsplit('/')).take_while(|(a, b)| a == b).count(),

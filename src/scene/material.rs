@@ -1,4 +1,4 @@
-//! What surfaces are made of, in the terms of Bevy's standard material.
+//! Materials, with the parameters of Bevy's standard material.
 
 use glam::{Vec2, Vec3, Vec4};
 
@@ -6,135 +6,138 @@ use super::texture_ref::{TextureRef, UvChannel, UvSets};
 use super::vertex_colors::mean_with_texture;
 use super::{Glass, MeshData, Scene, Weight};
 
-/// How a material's alpha is meant.
+/// Meaning of a material's alpha.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum AlphaMode {
     /// Alpha is ignored.
     #[default]
     Opaque,
-    /// A ray passes where alpha is below the threshold.
+    /// A ray passes if alpha is below the threshold.
     Mask(f32),
-    /// Alpha is coverage: `1 - alpha` of the light passes without tint, and `alpha` of it meets the surface. With
-    /// [`Material::tints`] what passes is tinted by the base color.
+    /// Alpha is coverage: `1 - alpha` of the light passes untinted, and `alpha` of it hits the surface. With
+    /// [`Material::tints`], the base color tints the passing light.
     Blend,
 }
 
-/// A metallic-roughness material.
+/// Metallic-roughness material.
 ///
-/// Path tracing reads all of it. Bakes take all reflected light for diffuse: what bounces is the
-/// [albedo of all lobes](Appearance::total_reflectance), so bumps alone are not seen.
+/// Path tracing uses all parameters. Bakes treat all reflected light as diffuse, with the [albedo of all
+/// lobes](Appearance::total_reflectance). Bakes ignore normal maps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
-    /// What messages call the material.
+    /// Name for messages.
     pub name: String,
-    /// Factor on the base colour, linear; alpha last.
+    /// Linear factor on the base color; alpha last.
     pub base_color: Vec4,
-    /// Base colour picture (sRGB), multiplied by the factor and by [`MeshData::colors`].
+    /// Base color texture (sRGB), multiplied by the factor and by [`MeshData::colors`].
     pub base_color_texture: Option<TextureRef>,
-    /// Factor on metalness: a metal reflects nothing diffusely.
+    /// Factor on metalness. A metal has no diffuse reflection.
     pub metallic: f32,
-    /// Factor on roughness, which is the square root of the width of highlights: zero is a mirror, one is chalk.
+    /// Factor on perceptual roughness, the square root of the width of highlights. Zero is a mirror, one is chalk.
     pub perceptual_roughness: f32,
-    /// Roughness in the green channel, metalness in the blue one, multiplied by their factors.
+    /// Texture of roughness in the green channel and metalness in the blue one, multiplied by their factors.
     pub metallic_roughness_texture: Option<TextureRef>,
-    /// How strongly it shines where it is no metal, per channel: light that falls straight on it is reflected by 0.16
-    /// times the square. 0.5 is what plastic, wood and stone have, zero is wholly matt.
+    /// Specular reflectance of non-metals, per channel. Reflectance at normal incidence is 0.16 times the square. 0.5
+    /// suits plastic, wood and stone; zero is purely diffuse. Default 0.5.
     pub reflectance: Vec3,
-    /// In the alpha channel, a factor on that (`KHR_materials_specular`, Bevy's `specular_texture`).
+    /// Texture whose alpha channel multiplies `reflectance` (`KHR_materials_specular`, Bevy's `specular_texture`).
     pub specular_texture: Option<TextureRef>,
-    /// Color of that (sRGB), multiplied by the factor.
+    /// Texture whose color (sRGB) multiplies `reflectance`.
     pub specular_tint_texture: Option<TextureRef>,
     /// Emitted radiance in cd/m2, after exposure weights have been applied.
     pub emission: Vec3,
-    /// Emission picture (sRGB), multiplied by the factor.
+    /// Emission texture (sRGB), multiplied by `emission`.
     pub emission_texture: Option<TextureRef>,
-    /// Normals in the space of the texture (linear, `2 * value - 1`), for pictures; bakes see the smooth surface.
+    /// Normal map in tangent space (linear, `2 * value - 1`), used in images only. Bakes use the smooth surface.
     pub normal_texture: Option<TextureRef>,
-    /// How steep the bumps of that texture are; one is as they were made.
+    /// Strength of the normal map; default one.
     pub normal_scale: f32,
-    /// How much of the surface is covered by a clear coat of varnish, from zero to one.
+    /// Fraction of the surface covered by a clearcoat, in 0..=1.
     pub clearcoat: f32,
-    /// Coverage in the red channel, multiplied by the factor.
+    /// Texture of clearcoat coverage in the red channel, multiplied by the factor.
     pub clearcoat_texture: Option<TextureRef>,
-    /// The roughness of that coat, as [`Material::perceptual_roughness`].
+    /// Perceptual roughness of the clearcoat, as [`Material::perceptual_roughness`].
     pub clearcoat_perceptual_roughness: f32,
-    /// That roughness in the green channel, multiplied by the factor.
+    /// Texture of clearcoat roughness in the green channel, multiplied by the factor.
     pub clearcoat_roughness_texture: Option<TextureRef>,
-    /// What part goes straight through, tinted by the base color, of the light that alpha does not let through, as through
-    /// a thin pane; zero to one. Metals let nothing through.
+    /// Fraction of light transmitted straight through, tinted by the base color, as by a thin pane; in 0..=1. Alpha is
+    /// applied first. Metals transmit nothing.
     pub transmission: f32,
-    /// In the red channel, what part goes through of the light that panes and [glass](Glass::transmission) would let through.
+    /// Texture whose red channel multiplies the transmission of panes and of [glass](Glass::transmission).
     pub transmission_texture: Option<TextureRef>,
-    /// What a solid is filled with that light goes through; `None` for other solids and for panes.
+    /// Medium of transparent solids; `None` for other solids and for panes.
     pub glass: Option<Glass>,
-    /// What part of the diffuse light is scattered through the surface instead of being reflected, as by paper and leaves;
-    /// zero to one.
+    /// Fraction of diffuse light scattered through the surface instead of reflected, as by paper and leaves; in 0..=1.
     pub diffuse_transmission: f32,
-    /// Color of that light.
+    /// Texture of that fraction in the alpha channel, multiplied by the factor.
+    pub diffuse_transmission_texture: Option<TextureRef>,
+    /// Color of the light scattered through the surface.
     pub diffuse_transmission_color: Vec3,
-    /// True for a material that is drawn in its base color, without light. Surfaces of it are no part of a bake unless
-    /// they are told to be.
+    /// Texture of that color (sRGB), multiplied by the factor.
+    pub diffuse_transmission_color_texture: Option<TextureRef>,
+    /// True for an unlit material, drawn in its base color. Surfaces of it take no part in a bake unless their role is
+    /// set explicitly.
     pub is_unlit: bool,
-    /// How alpha is meant.
+    /// Meaning of alpha.
     pub alpha: AlphaMode,
-    /// Texture coordinates that renderers read for this material, also for textures that are not among these. Lightmaps must
-    /// leave them as they are.
+    /// Texture coordinates that renderers read for this material, also for textures not listed here. Lightmaps must not
+    /// overwrite them.
     pub drawn_uv: UvSets,
-    /// What [`AlphaMode::Blend`] lets through is tinted by the base color, as by stained glass.
+    /// True if the base color tints light that [`AlphaMode::Blend`] lets through, as stained glass does.
     pub tints: bool,
 }
 
-/// How many pictures a material may have.
-pub(crate) const PICTURES: usize = 9;
+/// Maximum number of textures of a material.
+pub(crate) const TEXTURE_SLOTS: usize = 11;
 
-/// What one point of a surface looks like: a [`Material`] with its pictures read.
+/// Appearance of a surface point: a [`Material`] with its textures sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Appearance {
-    /// Base colour, each channel from zero to one.
+    /// Base color, each channel in 0..=1.
     pub base_color: Vec3,
-    /// Metalness from zero to one.
+    /// Metalness in 0..=1.
     pub metallic: f32,
-    /// [`Material::perceptual_roughness`] from zero to one.
+    /// Perceptual roughness in 0..=1; see [`Material::perceptual_roughness`].
     pub perceptual_roughness: f32,
-    /// [`Material::reflectance`].
+    /// Specular reflectance; see [`Material::reflectance`].
     pub reflectance: Vec3,
-    /// [`Material::clearcoat`] from zero to one.
+    /// Clearcoat coverage in 0..=1; see [`Material::clearcoat`].
     pub clearcoat: f32,
-    /// [`Material::clearcoat_perceptual_roughness`] from zero to one.
+    /// Perceptual roughness of the clearcoat; see [`Material::clearcoat_perceptual_roughness`].
     pub clearcoat_perceptual_roughness: f32,
-    /// [`Glass::transmission`], or zero.
+    /// Transmission into a solid; see [`Glass::transmission`]. Zero without glass.
     pub transmission: f32,
-    /// Index of refraction beyond the surface over that before it.
+    /// Index of refraction beyond the surface divided by that before the surface.
     pub relative_ior: f32,
-    /// [`Material::diffuse_transmission`] from zero to one.
+    /// Diffuse transmission in 0..=1; see [`Material::diffuse_transmission`].
     pub diffuse_transmission: f32,
-    /// [`Material::diffuse_transmission_color`], each channel from zero to one.
+    /// Color of diffuse transmission, each channel in 0..=1; see [`Material::diffuse_transmission_color`].
     pub diffuse_transmission_color: Vec3,
 }
 
-/// What becomes of rays that meet a point of a surface: some pass, the others stop.
+/// Probability that rays pass a surface point, with the light that passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
-    /// The share of rays that pass, from zero to one.
-    pub chance: f32,
-    /// The share of light that passes, per channel; no more than the share of rays.
+    /// Probability that a ray passes, in 0..=1.
+    pub probability: f32,
+    /// Fraction of light that passes, per channel; at most the probability of rays.
     pub transmittance: Vec3,
 }
 
 impl Passage {
-    /// Nothing passes.
-    pub const SHUT: Self = Self { chance: 0.0, transmittance: Vec3::ZERO };
+    /// Opaque point: nothing passes.
+    pub const SHUT: Self = Self { probability: 0.0, transmittance: Vec3::ZERO };
 
-    /// What light counts, per channel, that one of the rays brings which pass.
+    /// Returns the weight per channel of light carried by a passing ray.
     pub fn tint(&self) -> Vec3 {
-        if self.chance > 0.0 { self.transmittance / self.chance } else { Vec3::ZERO }
+        if self.probability > 0.0 { self.transmittance / self.probability } else { Vec3::ZERO }
     }
 }
 
 impl Appearance {
-    /// True when nothing but a matt base scatters light.
+    /// Returns true if only a diffuse base scatters light.
     #[inline]
-    pub(crate) fn is_matt(&self) -> bool {
+    pub(crate) fn is_diffuse(&self) -> bool {
         self.reflectance == Vec3::ZERO
             && self.metallic == 0.0
             && self.clearcoat == 0.0
@@ -142,7 +145,7 @@ impl Appearance {
             && self.diffuse_transmission == 0.0
     }
 
-    /// The same surface seen from within the solid.
+    /// Returns the surface as seen from inside the solid.
     pub fn from_within(self) -> Self {
         Self { relative_ior: 1.0 / self.relative_ior, ..self }
     }
@@ -172,7 +175,9 @@ impl Default for Material {
             transmission_texture: None,
             glass: None,
             diffuse_transmission: 0.0,
+            diffuse_transmission_texture: None,
             diffuse_transmission_color: Vec3::ONE,
+            diffuse_transmission_color_texture: None,
             is_unlit: false,
             alpha: AlphaMode::Opaque,
             drawn_uv: UvSets::default(),
@@ -182,7 +187,7 @@ impl Default for Material {
 }
 
 impl Material {
-    /// A grey or coloured matt material.
+    /// Creates a purely diffuse material.
     pub fn diffuse(name: impl Into<String>, reflectance: Vec3) -> Self {
         Self {
             name: name.into(),
@@ -193,18 +198,18 @@ impl Material {
         }
     }
 
-    /// Lets a part of the light straight through, tinted by the base color, as a thin pane does.
+    /// Sets the fraction of light transmitted straight through, tinted by the base color, as by a thin pane.
     pub fn with_transmission(self, transmission: f32) -> Self {
         Self { transmission: transmission.clamp(0.0, 1.0), ..self }
     }
 
-    /// True when a set of texture coordinates is read, by bakes or by renderers.
+    /// Returns true if bakes or renderers read a set of texture coordinates.
     pub fn reads_uv(&self, channel: UvChannel) -> bool {
         self.drawn_uv.contains(channel) || self.textures().iter().flatten().any(|texture| texture.channel == channel)
     }
 
-    /// All its pictures, in the order that shaders count them in.
-    pub(crate) fn textures(&self) -> [Option<TextureRef>; PICTURES] {
+    /// Returns all textures, in the shaders' order.
+    pub(crate) fn textures(&self) -> [Option<TextureRef>; TEXTURE_SLOTS] {
         [
             self.base_color_texture,
             self.metallic_roughness_texture,
@@ -215,11 +220,13 @@ impl Material {
             self.transmission_texture,
             self.specular_texture,
             self.specular_tint_texture,
+            self.diffuse_transmission_texture,
+            self.diffuse_transmission_color_texture,
         ]
     }
 
-    /// The places of all its pictures, in the order that shaders count them in.
-    pub(crate) fn textures_mut(&mut self) -> [&mut Option<TextureRef>; PICTURES] {
+    /// Returns mutable references to all textures, in the shaders' order.
+    pub(crate) fn textures_mut(&mut self) -> [&mut Option<TextureRef>; TEXTURE_SLOTS] {
         [
             &mut self.base_color_texture,
             &mut self.metallic_roughness_texture,
@@ -230,20 +237,23 @@ impl Material {
             &mut self.transmission_texture,
             &mut self.specular_texture,
             &mut self.specular_tint_texture,
+            &mut self.diffuse_transmission_texture,
+            &mut self.diffuse_transmission_color_texture,
         ]
     }
 
-    /// True when it gives off light anywhere.
+    /// Returns true if the material emits light.
     pub fn is_emissive(&self) -> bool {
         self.emission.max_element() > 0.0
     }
 
-    /// True when rays must ask the material whether it stops them.
+    /// Returns true if rays may pass, so that each hit must evaluate the material.
     pub fn can_be_passed(&self) -> bool {
         self.alpha != AlphaMode::Opaque || self.transmission > 0.0
     }
 
-    /// Base colour and alpha at a point of a triangle: factor, texture and vertex color multiplied, none above one.
+    /// Returns base color and alpha at a point of a triangle: factor, texture and vertex color multiplied. With vertex
+    /// colors, the product is clamped to one.
     #[inline]
     pub fn base_color_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec4 {
         let texel = self.read(self.base_color_texture, scene, mesh, triangle, barycentric);
@@ -251,17 +261,17 @@ impl Material {
         if mesh.colors.is_empty() { product } else { (product * mesh.color_at(triangle, barycentric)).min(Vec4::ONE) }
     }
 
-    /// The share of light, per channel, that bakes reflect of what stops at a point of a triangle: see
+    /// Returns the albedo per channel at a point of a triangle that applies to stopped rays; see
     /// [`Appearance::total_reflectance`].
     pub fn reflectance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.appearance_at(scene, mesh, triangle, barycentric).stopped_reflectance()
     }
 
-    /// What a point of a triangle looks like.
+    /// Returns the appearance of a point of a triangle.
     #[inline]
     pub fn appearance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Appearance {
         let read = |texture| self.read(texture, scene, mesh, triangle, barycentric);
-        let picture = read(self.metallic_roughness_texture);
+        let texel = read(self.metallic_roughness_texture);
         let base_color = self.base_color_at(scene, mesh, triangle, barycentric).truncate();
         let (transmission, relative_ior) = self
             .solid_glass()
@@ -269,21 +279,24 @@ impl Material {
         let coat_roughness = self.clearcoat_perceptual_roughness * read(self.clearcoat_roughness_texture).y;
         Appearance {
             base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
-            metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
-            perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
+            metallic: (self.metallic * texel.z).clamp(0.0, 1.0),
+            perceptual_roughness: (self.perceptual_roughness * texel.y).clamp(0.0, 1.0),
             reflectance: self.reflectance * read(self.specular_texture).w * read(self.specular_tint_texture).truncate(),
             clearcoat: (self.clearcoat * read(self.clearcoat_texture).x).clamp(0.0, 1.0),
             clearcoat_perceptual_roughness: coat_roughness.clamp(0.0, 1.0),
             transmission: transmission.clamp(0.0, 1.0),
             relative_ior,
-            diffuse_transmission: self.diffuse_transmission.clamp(0.0, 1.0),
-            diffuse_transmission_color: self.diffuse_transmission_color.clamp(Vec3::ZERO, Vec3::ONE),
+            diffuse_transmission: (self.diffuse_transmission * read(self.diffuse_transmission_texture).w)
+                .clamp(0.0, 1.0),
+            diffuse_transmission_color: (self.diffuse_transmission_color
+                * read(self.diffuse_transmission_color_texture).truncate())
+            .clamp(Vec3::ZERO, Vec3::ONE),
         }
     }
 
-    /// What all points of a mesh look like, where neither pictures nor vertex colors make them differ.
-    pub(crate) fn plain_appearance(&self, mesh: &MeshData) -> Option<Appearance> {
-        let pictures = [
+    /// Returns the uniform appearance of a mesh's points; `None` if textures or vertex colors make them differ.
+    pub(crate) fn constant_appearance(&self, mesh: &MeshData) -> Option<Appearance> {
+        let textures = [
             self.base_color_texture,
             self.metallic_roughness_texture,
             self.clearcoat_texture,
@@ -291,13 +304,15 @@ impl Material {
             self.transmission_texture,
             self.specular_texture,
             self.specular_tint_texture,
+            self.diffuse_transmission_texture,
+            self.diffuse_transmission_color_texture,
         ];
-        let is_plain = mesh.colors.is_empty() && pictures.iter().all(Option::is_none);
-        is_plain.then(|| self.appearance_at(&Scene::default(), &MeshData::default(), 0, Vec2::ZERO))
+        let is_constant = mesh.colors.is_empty() && textures.iter().all(Option::is_none);
+        is_constant.then(|| self.appearance_at(&Scene::default(), &MeshData::default(), 0, Vec2::ZERO))
     }
 
-    /// The normal that the normal map shows, scaled, and how the map's coordinates change along the triangle's two edges
-    /// from its first corner; `None` without a map or coordinates for it.
+    /// Returns the scaled normal of the normal map, and the changes of its coordinates along the triangle's first two
+    /// edges. `None` without a map or without its coordinates.
     pub(super) fn bump_at(
         &self,
         scene: &Scene,
@@ -312,26 +327,26 @@ impl Material {
         Some((normal * Vec3::new(self.normal_scale, self.normal_scale, 1.0), coordinates.edges))
     }
 
-    /// Emitted radiance at a point of a triangle, cd/m2.
+    /// Returns the emitted radiance at a point of a triangle, cd/m2.
     #[inline]
     pub fn emission_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.emission * self.read(self.emission_texture, scene, mesh, triangle, barycentric).truncate()
     }
 
-    /// Alpha at a point of a triangle: the base colour's, factor included.
+    /// Returns the alpha at a point of a triangle: the base color's, factor included.
     #[inline]
     pub fn alpha_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> f32 {
         self.base_color_at(scene, mesh, triangle, barycentric).w
     }
 
-    /// How much of the light crosses a point of a triangle, per channel: what panes and blended materials let through, all
-    /// where a texel is cut out, nothing otherwise.
+    /// Returns the fraction of light that crosses a point of a triangle, per channel: one at cut-out texels, less for
+    /// panes and blended materials, otherwise zero.
     #[inline]
     pub fn transmittance_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Vec3 {
         self.passage_at(scene, mesh, triangle, barycentric).transmittance
     }
 
-    /// What becomes of rays that meet a point of a triangle.
+    /// Returns the probability that rays pass a point of a triangle, and the light that passes.
     #[inline]
     pub fn passage_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Passage {
         if !self.can_be_passed() {
@@ -354,11 +369,11 @@ impl Material {
         }
         let open = 1.0 - coverage;
         let tint = if self.tints && self.alpha == AlphaMode::Blend { color } else { Vec3::ONE };
-        Passage { chance: (open + straight).clamp(0.0, 1.0), transmittance: tint * open + color * straight }
+        Passage { probability: (open + straight).clamp(0.0, 1.0), transmittance: tint * open + color * straight }
     }
 
-    /// What becomes of rays that stop at a point of a triangle and go on behind it in any direction, since light is scattered
-    /// through it; `None` where none is.
+    /// Returns the passage of rays by diffuse transmission: they stop at a point of a triangle, and continue behind it
+    /// in a random direction. `None` without diffuse transmission.
     #[inline]
     pub fn crossing_at(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Option<Passage> {
         if self.diffuse_transmission <= 0.0 {
@@ -366,24 +381,25 @@ impl Material {
         }
         let appearance = self.appearance_at(scene, mesh, triangle, barycentric);
         let transmittance = appearance.total_diffuse_transmittance();
-        Some(Passage { chance: appearance.crossing_chance(), transmittance })
+        Some(Passage { probability: appearance.crossing_probability(), transmittance })
     }
 
-    /// Mean reflectance, as of [`Material::reflectance_at`], and mean emission (cd/m2) over a convex part of a triangle, given
-    /// by the weights of the triangle's second and third corner at the part's corners. What is cut out or blended away does
-    /// not count.
+    /// Returns the mean reflectance, as of [`Material::reflectance_at`], and the mean emission (cd/m2) over a convex
+    /// part of a triangle. `part` holds the barycentric weights of the triangle's second and third corner at the part's
+    /// corners. Transparent texels do not count.
     pub fn average_over(&self, scene: &Scene, mesh: &MeshData, triangle: u32, part: &[Vec2]) -> (Vec3, Vec3) {
         let weight = if self.alpha == AlphaMode::Opaque { Weight::Area } else { Weight::Alpha };
         let mean = |reference, weight| self.read_mean(reference, scene, mesh, triangle, part, weight);
         let base_color = self.mean_base_color(scene, mesh, triangle, part, weight);
-        // The mean of a product is not the product of means, but metalness rarely changes within an element.
-        let picture = mean(self.metallic_roughness_texture, Weight::Area);
+        // Approximation: the mean of a product is not the product of means, but metalness rarely changes within an
+        // element.
+        let texel = mean(self.metallic_roughness_texture, Weight::Area);
         let emission = self.emission * mean(self.emission_texture, Weight::Area).truncate();
         let over_area = |texture| mean(texture, Weight::Area);
         let appearance = Appearance {
             base_color: base_color.clamp(Vec3::ZERO, Vec3::ONE),
-            metallic: (self.metallic * picture.z).clamp(0.0, 1.0),
-            perceptual_roughness: (self.perceptual_roughness * picture.y).clamp(0.0, 1.0),
+            metallic: (self.metallic * texel.z).clamp(0.0, 1.0),
+            perceptual_roughness: (self.perceptual_roughness * texel.y).clamp(0.0, 1.0),
             reflectance: self.reflectance
                 * over_area(self.specular_texture).w
                 * over_area(self.specular_tint_texture).truncate(),
@@ -392,13 +408,16 @@ impl Material {
                 * over_area(self.clearcoat_roughness_texture).y,
             transmission: 0.0,
             relative_ior: 1.0,
-            diffuse_transmission: self.diffuse_transmission.clamp(0.0, 1.0),
-            diffuse_transmission_color: self.diffuse_transmission_color.clamp(Vec3::ZERO, Vec3::ONE),
+            diffuse_transmission: (self.diffuse_transmission * over_area(self.diffuse_transmission_texture).w)
+                .clamp(0.0, 1.0),
+            diffuse_transmission_color: (self.diffuse_transmission_color
+                * over_area(self.diffuse_transmission_color_texture).truncate())
+            .clamp(Vec3::ZERO, Vec3::ONE),
         };
         (appearance.stopped_reflectance(), emission)
     }
 
-    /// Mean base color over a convex part of a triangle, vertex colors included.
+    /// Returns the mean base color over a convex part of a triangle, vertex colors included.
     fn mean_base_color(&self, scene: &Scene, mesh: &MeshData, triangle: u32, part: &[Vec2], weight: Weight) -> Vec3 {
         let of_texture = |part: &[Vec2]| self.read_mean(self.base_color_texture, scene, mesh, triangle, part, weight);
         let mean = match mesh.corner_colors(triangle) {
@@ -433,7 +452,7 @@ impl Material {
         triangle: u32,
         barycentric: Vec2,
     ) -> Vec4 {
-        // A mesh without the coordinates that its texture needs shows the factor alone, as Bevy does.
+        // Without the texture's coordinates, the mesh shows the factor alone, as in Bevy.
         reference.and_then(|texture| texture.sample(scene, mesh, triangle, barycentric)).unwrap_or(Vec4::ONE)
     }
 }
@@ -443,19 +462,19 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::scene::{Pyramids, Texels, Texture, TextureId, Wrap, shapes};
+    use crate::scene::{MipChains, Texels, Texture, TextureId, Wrap, shapes};
 
-    /// A quad whose picture is `left` in its left half and `right` in its right half.
+    /// Builds a quad whose texture is `left` in its left half and `right` in its right half.
     fn painted(left: Vec4, right: Vec4) -> (Scene, MeshData) {
-        let picture = Texture {
+        let texel = Texture {
             name: "halves".into(),
             width: 8,
             height: 8,
             texels: Texels::Float((0..64).map(|index| if index % 8 < 4 { left } else { right }).collect()),
             wrap: [Wrap::Clamp; 2],
-            pyramids: Pyramids::default(),
+            mip_chains: MipChains::default(),
         };
-        (Scene { textures: vec![Arc::new(picture)], ..Scene::default() }, shapes::floor("floor", 2.0))
+        (Scene { textures: vec![Arc::new(texel)], ..Scene::default() }, shapes::floor("floor", 2.0))
     }
 
     const TEXTURE: Option<TextureRef> = Some(TextureRef::new(TextureId(0)));
@@ -466,7 +485,7 @@ mod tests {
         let (scene, mesh) = painted(Vec4::ONE, Vec4::new(0.2, 0.4, 0.6, 1.0));
         let material = Material { base_color_texture: TEXTURE, emission_texture: TEXTURE, ..Material::default() };
         let material = Material { emission: Vec3::splat(10.0), reflectance: Vec3::ZERO, ..material };
-        // The first triangle of the quad has a quarter of its area in the left half.
+        // A quarter of the first triangle's area lies in the left half.
         let (reflectance, emission) = material.average_over(&scene, &mesh, 0, &WHOLE);
         let mean = Vec3::ONE * 0.25 + Vec3::new(0.2, 0.4, 0.6) * 0.75;
         assert!((reflectance - mean).length() < 1e-5, "{reflectance}");
@@ -495,7 +514,7 @@ mod tests {
     #[test]
     fn vertex_colors_tint_and_clear_what_factor_and_texture_show() {
         let (scene, mut mesh) = painted(Vec4::splat(0.5), Vec4::splat(0.5));
-        // Red at the first corner of the first triangle, green at the second, half clear at the third.
+        // Red at the first corner of the first triangle, green at the second, half transparent at the third.
         mesh.colors = vec![Vec4::new(1.0, 0.0, 0.0, 1.0), Vec4::new(0.0, 1.0, 0.0, 1.0), Vec4::splat(0.5), Vec4::ONE];
         let material = Material { base_color_texture: TEXTURE, alpha: AlphaMode::Blend, ..Material::default() };
         let at = |barycentric| material.base_color_at(&scene, &mesh, 0, barycentric);
@@ -504,8 +523,8 @@ mod tests {
         assert_eq!(at(Vec2::new(0.5, 0.0)), Vec4::new(0.25, 0.25, 0.0, 0.5));
         assert_eq!(material.alpha_at(&scene, &mesh, 0, Vec2::Y), 0.25);
         assert_eq!(material.appearance_at(&scene, &mesh, 0, Vec2::X).base_color, Vec3::new(0.0, 0.5, 0.0));
-        assert_eq!(Material::default().plain_appearance(&mesh), None);
-        // What glows does not ask for them, as in Bevy.
+        assert_eq!(Material::default().constant_appearance(&mesh), None);
+        // Emission ignores vertex colors, as in Bevy.
         let lamp = Material { emission: Vec3::ONE, ..Material::default() };
         assert_eq!(lamp.emission_at(&scene, &mesh, 0, Vec2::ZERO), Vec3::ONE);
     }
@@ -522,7 +541,7 @@ mod tests {
         let material = Material::diffuse("white", Vec3::ONE);
         let (mean, _) = material.average_over(&scene, &mesh, 0, &WHOLE);
         assert!((mean - Vec3::splat(0.3)).length() < 1e-6, "{mean}");
-        // The half of the triangle that is near its second corner has its centroid at 2/3 of the way from the first.
+        // The half of the triangle near its second corner has its centroid 2/3 of the way from the first corner.
         let (near, _) = material.average_over(&scene, &mesh, 0, &[Vec2::new(0.5, 0.0), Vec2::X, Vec2::new(0.5, 0.5)]);
         assert!((near - Vec3::new(0.15, 0.6, 0.3)).length() < 1e-6, "{near}");
     }

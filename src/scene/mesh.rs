@@ -1,35 +1,35 @@
-//! Triangles in their own space.
+//! Meshes in object space.
 
 use glam::{Vec2, Vec3, Vec4};
 
 use super::UvChannel;
 
-/// An indexed triangle list.
+/// Indexed triangle list.
 ///
-/// Whatever a file or a Bevy mesh held (strips, fans, 16-bit indices, none at all) has been brought to this form.
+/// Readers convert strips, fans, 16-bit indices and unindexed meshes to this form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeshData {
-    /// What messages call the mesh.
+    /// Name for messages.
     pub name: String,
-    /// Vertex positions in the mesh's own space, metres.
+    /// Vertex positions in object space, in meters.
     pub positions: Vec<Vec3>,
-    /// Unit normals, one a vertex; empty when the mesh has none and its facets are meant.
+    /// Unit normals, one per vertex; empty for a mesh without normals, which is flat-shaded.
     pub normals: Vec<Vec3>,
-    /// First texture coordinates (UV_0), one a vertex; empty when there are none.
+    /// First texture coordinates (UV_0), one per vertex; empty if there are none.
     pub uv0: Vec<Vec2>,
-    /// Second texture coordinates (UV_1), one a vertex; empty when there are none.
+    /// Second texture coordinates (UV_1), one per vertex; empty if there are none.
     pub uv1: Vec<Vec2>,
-    /// Texture coordinates beyond those, set by set (`TEXCOORD_2` and up), one a vertex; a set that no material reads is
+    /// Further sets of texture coordinates (`TEXCOORD_2` and up), one per vertex. A set that no material reads is
     /// empty.
     pub other_uv: Vec<Vec<Vec2>>,
-    /// Linear colors with alpha last, one a vertex; empty when there are none. They multiply the base color.
+    /// Linear vertex colors with alpha last; empty if there are none. Vertex colors multiply the base color.
     pub colors: Vec<Vec4>,
     /// Vertex indices of the triangles, counter-clockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
 }
 
 impl MeshData {
-    /// A set of texture coordinates; empty when the mesh lacks it.
+    /// Returns a set of texture coordinates; empty if the mesh lacks the set.
     #[inline]
     pub fn uv(&self, channel: UvChannel) -> &[Vec2] {
         match channel {
@@ -39,7 +39,7 @@ impl MeshData {
         }
     }
 
-    /// A vertex attribute at a point of a triangle, `None` when the mesh lacks the attribute.
+    /// Returns texture coordinates interpolated at a point of a triangle; `None` if `uv` is too short.
     #[inline]
     pub fn interpolate_uv(&self, uv: &[Vec2], triangle: u32, barycentric: Vec2) -> Option<Vec2> {
         let [a, b, c] = self.triangles[triangle as usize].map(|vertex| uv.get(vertex as usize).copied());
@@ -47,21 +47,21 @@ impl MeshData {
         Some(a + (b - a) * barycentric.x + (c - a) * barycentric.y)
     }
 
-    /// The interpolated normal in the mesh's own space (not of unit length), `None` when the mesh has no normals.
+    /// Returns the interpolated normal in object space, not normalized; `None` if the mesh has no normals.
     #[inline]
     pub fn interpolate_normal(&self, triangle: u32, barycentric: Vec2) -> Option<Vec3> {
         let [a, b, c] = self.corner_normals(triangle)?;
         Some(a + (b - a) * barycentric.x + (c - a) * barycentric.y)
     }
 
-    /// The normals of a triangle's vertices in the mesh's own space, `None` when the mesh has no normals.
+    /// Returns the vertex normals of a triangle in object space; `None` if the mesh has no normals.
     #[inline]
     pub fn corner_normals(&self, triangle: u32) -> Option<[Vec3; 3]> {
         let [a, b, c] = self.triangles[triangle as usize].map(|vertex| self.normals.get(vertex as usize).copied());
         Some([a?, b?, c?])
     }
 
-    /// The interpolated vertex color, white when the mesh has none.
+    /// Returns the interpolated vertex color; white if the mesh has none.
     #[inline]
     pub fn color_at(&self, triangle: u32, barycentric: Vec2) -> Vec4 {
         let Some([a, b, c]) = self.corner_colors(triangle) else {
@@ -70,7 +70,7 @@ impl MeshData {
         a + (b - a) * barycentric.x + (c - a) * barycentric.y
     }
 
-    /// The colors of a triangle's vertices, `None` when the mesh has no colors.
+    /// Returns the vertex colors of a triangle; `None` if the mesh has no colors.
     #[inline]
     pub fn corner_colors(&self, triangle: u32) -> Option<[Vec4; 3]> {
         if self.colors.is_empty() {
@@ -80,10 +80,39 @@ impl MeshData {
         Some([a?, b?, c?])
     }
 
-    /// True when every edge has as many triangles that run along it one way as the other: the mesh bounds a solid.
+    /// Returns the mesh with three vertices for each triangle, in the order of the triangles.
+    #[must_use]
+    pub fn with_split_vertices(&self) -> Self {
+        fn split<T: Copy>(values: &[T], triangles: &[[u32; 3]]) -> Vec<T> {
+            triangles.iter().flatten().filter_map(|&vertex| values.get(vertex as usize).copied()).collect()
+        }
+        Self {
+            name: self.name.clone(),
+            positions: split(&self.positions, &self.triangles),
+            normals: split(&self.normals, &self.triangles),
+            uv0: split(&self.uv0, &self.triangles),
+            uv1: split(&self.uv1, &self.triangles),
+            other_uv: self.other_uv.iter().map(|set| split(set, &self.triangles)).collect(),
+            colors: split(&self.colors, &self.triangles),
+            triangles: (0..self.triangles.len() as u32)
+                .map(|triangle| [0, 1, 2].map(|corner| 3 * triangle + corner))
+                .collect(),
+        }
+    }
+
+    /// Returns the size of the vertices of [`with_split_vertices`](Self::with_split_vertices), in bytes.
+    pub fn bytes_of_split_vertices(&self) -> u64 {
+        let sets = [&self.uv0, &self.uv1].into_iter().chain(&self.other_uv).filter(|set| !set.is_empty()).count();
+        let colors = if self.colors.is_empty() { 0 } else { size_of::<Vec4>() };
+        let normals = if self.normals.is_empty() { 0 } else { size_of::<Vec3>() };
+        let of_vertex = size_of::<Vec3>() + normals + sets * size_of::<Vec2>() + colors + size_of::<u32>();
+        (3 * self.triangles.len() * of_vertex) as u64
+    }
+
+    /// Returns true if every edge is used equally often in both directions, so that the mesh bounds a solid.
     ///
-    /// Vertices at one place count as one, whatever their normals and texture coordinates. Triangles that are lines or
-    /// points do not count.
+    /// Vertices at equal positions count as one, whatever their normals and texture coordinates. Triangles that
+    /// collapse to lines or points are ignored.
     pub fn is_closed(&self) -> bool {
         let place = |vertex: u32| (self.positions[vertex as usize] + Vec3::ZERO).to_array().map(f32::to_bits);
         let mut edges: Vec<_> = self
@@ -104,6 +133,23 @@ impl MeshData {
 mod tests {
     use super::*;
     use crate::scene::shapes;
+
+    #[test]
+    fn split_vertices_belong_to_one_triangle_each() {
+        let [a, b, c, d] = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z];
+        let mesh = MeshData {
+            positions: vec![a, b, c, d],
+            uv0: [0.0, 1.0, 2.0, 3.0].map(Vec2::splat).to_vec(),
+            triangles: vec![[0, 1, 2], [3, 2, 1]],
+            ..MeshData::default()
+        };
+        let split = mesh.with_split_vertices();
+        assert_eq!(split.triangles, [[0, 1, 2], [3, 4, 5]]);
+        assert_eq!(split.positions, [a, b, c, d, c, b]);
+        assert_eq!(split.uv0, [0.0, 1.0, 2.0, 3.0, 2.0, 1.0].map(Vec2::splat));
+        assert!(split.normals.is_empty() && split.uv1.is_empty());
+        assert_eq!(mesh.bytes_of_split_vertices(), 6 * (12 + 8 + 4));
+    }
 
     #[test]
     fn a_box_with_hard_edges_is_closed_until_a_triangle_is_missing() {

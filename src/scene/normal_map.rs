@@ -1,4 +1,4 @@
-//! Bumps that a picture of normals adds to a surface.
+//! Normal mapping.
 
 use glam::{Vec2, Vec3};
 
@@ -6,10 +6,10 @@ use super::{Scene, facing};
 use crate::geometry::SurfaceId;
 
 impl Scene {
-    /// [`Scene::shading_normal`] with the bumps of the material's normal map, if it has one.
+    /// Returns [`Scene::shading_normal`], perturbed by the material's normal map if there is one.
     ///
-    /// The picture's red runs along growing u, its green against growing v, which is upwards in a picture, as glTF says.
-    /// Both directions are taken from the triangle's own texture coordinates.
+    /// The texture's red channel points along growing u, its green channel against growing v, as in glTF. Both
+    /// directions follow from the triangle's own texture coordinates.
     pub fn bumpy_normal(&self, id: SurfaceId, triangle: u32, barycentric: Vec2) -> Vec3 {
         let smooth = self.shading_normal(id, triangle, barycentric);
         let material = self.material_of(id);
@@ -18,7 +18,7 @@ impl Scene {
             return smooth;
         };
         let [a, b, c] = self.triangle(id, triangle).corners;
-        // How the place changes with u and with v, times twice the triangle's area in the picture, which may be negative.
+        // Derivatives of position by u and v, scaled by twice the triangle's signed area in texture space.
         let (ab, ac) = (b - a, c - a);
         let turn = (along_b.x * along_c.y - along_b.y * along_c.x).signum();
         let with_u = (ab * along_c.y - ac * along_b.y) * turn;
@@ -41,11 +41,11 @@ mod tests {
 
     use super::*;
     use crate::scene::{
-        Material, MaterialId, MeshData, MeshId, Pyramids, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef,
+        Material, MaterialId, MeshData, MeshId, MipChains, Surface, SurfaceKey, Texels, Texture, TextureId, TextureRef,
         Wrap,
     };
 
-    /// A triangle in the XY plane that faces +Z, with u to the right and v downwards, and a map of one normal.
+    /// Builds a triangle in the XY plane that faces +Z, with a map of one normal. u points right, v down.
     fn bumpy(normal: Vec3, uv0: [Vec2; 3]) -> Scene {
         let mesh = MeshData {
             positions: vec![Vec3::ZERO, Vec3::X, Vec3::Y],
@@ -59,7 +59,7 @@ mod tests {
             height: 1,
             texels: Texels::Float(vec![Vec4::from((normal * 0.5 + 0.5, 1.0))]),
             wrap: [Wrap::Repeat; 2],
-            pyramids: Pyramids::default(),
+            mip_chains: MipChains::default(),
         };
         let normal_texture = Some(TextureRef::new(TextureId(0)));
         Scene {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn pictures_that_are_turned_or_mirrored_turn_their_bumps_with_them() {
-        // A quarter turn: the picture's right is up. Mirrored: its right is left.
+        // A quarter turn: the texture's right is up. Mirrored: its right is left.
         let turned = [Vec2::ZERO, Vec2::Y, Vec2::X];
         assert_close(normal_of(&bumpy(Vec3::new(0.6, 0.0, 0.8), turned)), Vec3::new(0.0, 0.6, 0.8));
         let mirrored = [Vec2::ONE, Vec2::new(0.0, 1.0), Vec2::new(1.0, 0.0)];

@@ -1,94 +1,94 @@
-//! What is wrong with a scene, said so that its author can find it.
+//! Problems of a scene, worded so that its author can find and fix them.
 
 use super::SurfaceKey;
 
 /// Severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Good to know; the result is as meant.
+    /// Information only; the result is as intended.
     Info,
-    /// The result is not what the author drew.
+    /// The result differs from the author's intent.
     Warning,
 }
 
-/// One thing that is wrong with a scene, and what was done about it.
+/// Problem of a scene, with the repair that was applied.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// A texture's file or data is not there.
     #[error("texture '{texture}' of material '{material}' cannot be read ({reason}): its factor alone is used")]
     MissingTexture {
-        /// The material that wants it.
+        /// Material that refers to the texture.
         material: String,
-        /// The image's name or file.
+        /// Name or file of the image.
         texture: String,
-        /// The reason.
+        /// Reason for the failure.
         reason: String,
     },
-    /// A texture's meaning is not known.
+    /// A texture's meaning is unknown.
     #[error("{texture} of material '{material}' is ignored: {reason}")]
     IgnoredTexture {
-        /// The material that wants it.
+        /// Material that refers to the texture.
         material: String,
         /// Name of the texture in the file or in Bevy.
         texture: String,
-        /// The treatment that it gets instead.
+        /// Treatment of the texture instead.
         reason: String,
     },
-    /// A material's lines cannot mean what they say.
+    /// A material's parameters are contradictory.
     #[error("material '{material}' {guess}")]
     GuessedMaterial {
-        /// The material.
+        /// Name of the material.
         material: String,
-        /// The oddity, its treatment, and the remedy.
+        /// Oddity, its treatment, and the remedy.
         guess: String,
     },
-    /// A file of materials is not there.
-    #[error("material file {file} cannot be read ({reason}): its materials are light grey")]
+    /// A material file is missing.
+    #[error("material file {file} cannot be read ({reason}): its materials are light gray")]
     MissingMaterials {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The reason.
+        /// Reason for the failure.
         reason: String,
     },
-    /// A file uses something that this reader does not know.
+    /// A file uses an unsupported extension.
     #[error("extension {name} is not known and ignored")]
     UnknownExtension {
-        /// The extension's name.
+        /// Name of the extension.
         name: String,
     },
-    /// A file uses an extension that changes what is seen, and that is not read.
+    /// A file uses an unsupported extension that changes the appearance.
     #[error("extension {name} is not read: {loss}")]
     ExtensionNotDrawn {
-        /// The extension's name.
+        /// Name of the extension.
         name: String,
-        /// The difference from the file's meaning.
+        /// Difference from the intended appearance.
         loss: &'static str,
     },
-    /// Part of a file cannot be understood.
+    /// Part of a file is damaged.
     #[error("{part} is damaged: {reason}")]
     DamagedPart {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// The fault and its repair.
+        /// Fault and its repair.
         reason: String,
     },
     /// An animation cannot be played.
     #[error("animation '{animation}' is damaged and moves nothing: {reason}")]
     BrokenAnimation {
-        /// The animation.
+        /// Name of the animation.
         animation: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
     /// An animation changes a material or a light.
     #[error("animation '{animation}' changes {target}{}, baked as at rest", and_more(*.more))]
-    AnimatedLook {
-        /// The animation.
+    AnimatedMaterial {
+        /// Name of the animation.
         animation: String,
-        /// The first thing that it changes.
+        /// First object that the animation changes.
         target: String,
-        /// Number of further targets that it changes.
+        /// Number of further objects that the animation changes.
         more: usize,
     },
     /// An animation moves nodes.
@@ -97,154 +97,154 @@ pub enum Problem {
         and_more(*.more)
     )]
     AnimatedNodes {
-        /// The animation.
+        /// Name of the animation.
         animation: String,
-        /// The first node with a mesh or a light that it moves.
+        /// First node with a mesh or a light that the animation moves.
         node: String,
-        /// Number of further nodes that it moves.
+        /// Number of further nodes that the animation moves.
         more: usize,
     },
     /// Nodes are hidden.
     #[error("'{node}'{} hidden by KHR_node_visibility and not there for light", if *.more > 0 { format!(" and {} more nodes are", .more) } else { " is".to_owned() })]
     HiddenNodes {
-        /// The first hidden node.
+        /// First hidden node.
         node: String,
         /// Number of further ones.
         more: usize,
     },
-    /// Surfaces have a material that no light falls on.
+    /// Surfaces have an unlit material.
     #[error(
         "material '{material}' of '{node}'{} is unlit: it neither blocks nor gives light and gets no texels; set radiosity_role to occluder or static on a node to bake it like any other",
         and_more(*.more)
     )]
     Unlit {
-        /// The material.
+        /// Name of the material.
         material: String,
-        /// The first node or entity that has it.
+        /// First node or entity with the material.
         node: String,
-        /// Number of further nodes that have it.
+        /// Number of further nodes with the material.
         more: usize,
     },
-    /// A material is a metal because its file says nothing else.
+    /// A material is metallic only because its file sets neither metalness nor roughness.
     #[error(
         "material '{material}' of '{node}' has neither metalness nor roughness, as Blender writes Diffuse BSDF, Mix and Add Shader: by glTF it is a metal and reflects nothing diffusely; use a Principled BSDF or --default-metallic 0"
     )]
     MetalByOmission {
-        /// The material.
+        /// Name of the material.
         material: String,
-        /// The first node that has it.
+        /// First node with the material.
         node: String,
     },
-    /// The sun that was asked for stands in for directional lights of the scene.
+    /// The requested sun replaces the scene's directional lights.
     #[error("--sun replaces the scene's directional light '{light}'{}", and_more(*.more))]
     SunReplaced {
-        /// The first of them.
+        /// First replaced light.
         light: String,
         /// Number of further directional lights.
         more: usize,
     },
-    /// Lamps and emission seem to have different units.
+    /// Lamps and emissive materials seem to use different units.
     #[error(
         "light '{lamp}' has {candela:.0} cd and material '{material}' glows with {radiance:.1} cd/m2, implausibly far apart: Blender's lighting mode Standard multiplies lamps alone by 683; if Blender wrote the file, use --units blender"
     )]
     UnitsApart {
-        /// The strongest lamp.
+        /// Name of the strongest lamp.
         lamp: String,
-        /// Its intensity, candela, or illuminance, lux.
+        /// Intensity of the lamp in candela, or illuminance in lux.
         candela: f32,
-        /// The brightest emissive material.
+        /// Name of the brightest emissive material.
         material: String,
-        /// Its luminance, cd/m2.
+        /// Luminance of the material, cd/m2.
         radiance: f32,
     },
-    /// A node shows its mesh in many places, not all of which can be read.
+    /// A node has many instances, some of which cannot be read.
     #[error("instances of '{node}' are left out: {reason}")]
     SkippedInstances {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
     /// Part of a mesh could not be read.
     #[error("primitive {primitive} of mesh '{mesh}' is left out: {reason}")]
     SkippedPrimitive {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Index of the primitive in it.
+        /// Index of the primitive in the mesh.
         primitive: usize,
-        /// The reason.
+        /// Reason for the failure.
         reason: String,
     },
     /// A vertex attribute could not be read.
     #[error("{attribute} of mesh '{mesh}' is ignored: {reason}")]
     IgnoredAttribute {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// The attribute's name in the file.
+        /// Name of the attribute in the file.
         attribute: String,
-        /// The reason.
+        /// Reason for the failure.
         reason: String,
     },
     /// Triangles refer to vertices that do not exist.
     #[error("{count} triangles of mesh '{mesh}' refer to vertices that do not exist and are dropped")]
     IndexOutOfRange {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Number of triangles.
+        /// Number of affected triangles.
         count: usize,
     },
-    /// Vertices are NaN, infinite or absurdly far away.
+    /// Vertices are NaN, infinite or implausibly far away.
     #[error(
         "{count} triangles of mesh '{mesh}' have vertices that are NaN, infinite or more than 1e9 m from the origin and are dropped"
     )]
     NonFiniteVertices {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Number of triangles.
+        /// Number of affected triangles.
         count: usize,
     },
     /// Triangles have no area.
     #[error("{count} triangles of mesh '{mesh}' have no area: they neither stop nor receive light")]
     DegenerateTriangles {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Number of triangles.
+        /// Number of affected triangles.
         count: usize,
     },
-    /// Normals have no direction.
+    /// Normals have zero length or are not finite.
     #[error("{count} normals of mesh '{mesh}' are zero or not finite: the normals of their faces are used")]
     UnusableNormals {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Number of vertices.
+        /// Number of affected vertices.
         count: usize,
     },
-    /// Vertex colors are negative or no numbers.
+    /// Vertex colors are negative or not finite.
     #[error("mesh '{mesh}': {count} vertex colors are negative or not a number; they are black, or white")]
     UnusableColors {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Number of vertices.
+        /// Number of affected vertices.
         count: usize,
     },
     /// A mesh has no triangles.
     #[error("mesh '{mesh}' has no triangles")]
     EmptyMesh {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
     },
     /// Texture coordinates are NaN or infinite.
     #[error("{count} texture coordinates of mesh '{mesh}' are NaN or infinite and are set to zero")]
     NonFiniteUv {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
-        /// Number of vertices.
+        /// Number of affected vertices.
         count: usize,
     },
     /// Meshes have no lightmap coordinates.
     #[error("mesh '{mesh}'{} no UV_1: unwrapping makes it", if *.more > 0 { format!(" and {} more have", .more) } else { " has".to_owned() })]
     MissingLightmapUv {
-        /// The first such mesh.
+        /// Name of the first such mesh.
         mesh: String,
         /// Number of further ones.
         more: usize,
@@ -252,62 +252,62 @@ pub enum Problem {
     /// Lightmap coordinates leave the unit square.
     #[error("UV_1 of mesh '{mesh}' leaves the unit square: it is fitted or unwrapped anew")]
     LightmapUvOutOfRange {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
     },
-    /// Lightmap coordinates lie on top of each other.
+    /// Lightmap coordinates overlap.
     #[error("UV_1 of mesh '{mesh}' overlaps itself: it is unwrapped anew")]
     OverlappingLightmapUv {
-        /// The mesh.
+        /// Name of the mesh.
         mesh: String,
     },
-    /// A surface stands nowhere.
+    /// A surface's transform is not finite.
     #[error("surface '{surface}' has a transform that is not finite and is left out")]
     NonFiniteTransform {
-        /// The surface or node.
+        /// Name of the surface or node.
         surface: String,
     },
-    /// A surface reaches farther than its numbers can say.
+    /// A surface extends beyond the usable range of coordinates.
     #[error(
         "surface '{surface}' reaches more than a billion meters from the origin and is left out: check the scale and the place of its node"
     )]
     TooFar {
-        /// The surface.
+        /// Key of the surface.
         surface: SurfaceKey,
     },
-    /// The scene is so far from the origin that its numbers are coarse.
+    /// The scene is so far from the origin that coordinates lose precision.
     #[error(
-        "surface '{surface}' is {metres:.0} m from the origin, too far for a scene of {size:.2} m: its light may be wrong; move the scene to the origin"
+        "surface '{surface}' is {meters:.0} m from the origin, too far for a scene of {size:.2} m: its light may be wrong; move the scene to the origin"
     )]
     FarFromOrigin {
-        /// The surface that is farthest.
+        /// Key of the farthest surface.
         surface: SurfaceKey,
-        /// Its distance, meters.
-        metres: f32,
-        /// Diagonal of the scene's bounds, meters.
+        /// Distance of the surface from the origin, in meters.
+        meters: f32,
+        /// Diagonal of the scene's bounds, in meters.
         size: f32,
     },
-    /// A surface is flattened to nothing.
+    /// A surface is scaled to zero size.
     #[error("surface '{surface}' has a scale of zero: nothing of it can be seen")]
     FlattenedSurface {
-        /// The surface.
+        /// Key of the surface.
         surface: SurfaceKey,
     },
-    /// A surface's own texel density is of no use.
+    /// A surface's texel density is unusable.
     #[error("surface '{surface}' asks for a texel density that is not above zero: the usual one is used")]
     UnusableDensity {
-        /// The surface.
+        /// Key of the surface.
         surface: SurfaceKey,
     },
-    /// Surfaces would be known by one name.
+    /// Several surfaces share a name.
     #[error(
         "more than one surface is called '{key}': one of them is known as '{used}', which may change when the level does{}; give nodes names of their own",
         if *.more > 0 { format!(" (and {} more surfaces share a name)", .more) } else { String::new() }
     )]
     AmbiguousKey {
-        /// The name that both have.
+        /// Shared name.
         key: SurfaceKey,
-        /// The name that the later one is given.
+        /// Name given to the later surface.
         used: SurfaceKey,
         /// Number of further surfaces that were given a number.
         more: usize,
@@ -315,30 +315,30 @@ pub enum Problem {
     /// A material reflects more light than it receives.
     #[error("material '{material}' reflects {reflectance} of the light, more than it receives: clamped to one")]
     ReflectanceAboveOne {
-        /// The material.
+        /// Name of the material.
         material: String,
-        /// Its largest channel.
+        /// Largest channel of the base color.
         reflectance: f32,
     },
     /// A material's number is NaN, infinite or negative.
     #[error("{property} of material '{material}' is negative or not finite: {repair}")]
     UnusableMaterial {
-        /// The material.
+        /// Name of the material.
         material: String,
-        /// The fault.
+        /// Faulty property.
         property: &'static str,
-        /// The substitute.
+        /// Substitute value.
         repair: &'static str,
     },
-    /// A texture asks for a set of coordinates beyond those that are read.
+    /// A texture uses a set of coordinates beyond the supported ones.
     #[error(
         "a texture of material '{material}' wants TEXCOORD_{set}: only sets below {} are read, so TEXCOORD_0 is used",
         super::UvChannel::MAX_SETS
     )]
     IgnoredTextureCoordinates {
-        /// The material.
+        /// Name of the material.
         material: String,
-        /// The set.
+        /// Index of the coordinate set.
         set: u32,
     },
     /// Surfaces have no material.
@@ -347,95 +347,95 @@ pub enum Problem {
         if *.more > 0 { format!(" and {} more primitives have", .more) } else { " has".to_owned() }
     )]
     NoMaterial {
-        /// The first node without.
+        /// First node without a material.
         node: String,
         /// Number of further primitives.
         more: usize,
     },
-    /// A light's numbers are of no use.
+    /// A light's parameters are unusable.
     #[error("light '{light}' is left out: {reason}")]
     UnusableLight {
-        /// The light.
+        /// Name of the light.
         light: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
-    /// Nothing in the scene gives off light.
+    /// The scene contains no light source.
     #[error("the scene has no light: no lamp, no emissive material, and the sky is dark, so all of it is black")]
     NoLight,
     /// The scene's size suggests wrong units.
-    #[error("the scene is {metres} m across, as if its units were {}", other_units(*.metres))]
+    #[error("the scene is {meters} m across, as if its units were {}", other_units(*.meters))]
     AbsurdSize {
-        /// Diagonal of its bounds, metres.
-        metres: f32,
+        /// Diagonal of the scene's bounds, in meters.
+        meters: f32,
     },
-    /// Light in it comes out wrong, for rays keep a gap to surfaces.
+    /// The scene is too small for correct light, because rays keep a gap to surfaces.
     #[error(
-        "the scene is {metres} m across, too small for its light to come out right, as if its units were {}", other_units(*.metres)
+        "the scene is {meters} m across, too small for its light to come out right, as if its units were {}", other_units(*.meters)
     )]
     TooSmall {
-        /// Diagonal of its bounds, metres.
-        metres: f32,
+        /// Diagonal of the scene's bounds, in meters.
+        meters: f32,
     },
-    /// A node is its own ancestor, or has two parents, or lies too deep.
+    /// A node is its own ancestor, has two parents, or is nested too deeply.
     #[error("node '{node}' is left out: {reason}")]
     SkippedNode {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
     /// A camera cannot be used.
     #[error("camera '{camera}' is left out: {reason}")]
     SkippedCamera {
-        /// The camera.
+        /// Name of the camera.
         camera: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
-    /// A skinned or morphed mesh.
+    /// A mesh is skinned or morphed.
     #[error(
         "'{node}' is {how}: it counts as a mover and is not baked; set its radiosity_role to static to bake its rest pose"
     )]
     Animated {
-        /// The node.
+        /// Name of the node.
         node: String,
         /// "skinned" or "morphed".
         how: &'static str,
     },
-    /// An extra that is meant for the bake cannot be understood.
+    /// An extra for the bake cannot be parsed.
     #[error("extra '{key}' of '{owner}' is ignored: {reason}")]
     BadExtra {
-        /// The node, mesh, material or light.
+        /// Name of the node, mesh, material or light.
         owner: String,
-        /// The extra's key.
+        /// Key of the extra.
         key: String,
-        /// The expected form.
+        /// Expected form.
         reason: String,
     },
-    /// A surface is seen from both sides, and its texels show one.
+    /// A surface is visible from both sides, but its texels hold one.
     #[error(
         "'{surface}' is seen from both sides, but a texture of it uses UV_1, which has texels for one side: both sides show the light of one; give that texture UV_0, or the object two layers"
     )]
     OneSideShown {
-        /// The surface.
+        /// Key of the surface.
         surface: SurfaceKey,
     },
-    /// A line of a text file cannot be understood.
+    /// A line of a text file cannot be parsed.
     #[error("{file}, line {line}: {reason}{}", if *.more > 0 { format!(" (and {} more lines like it)", .more) } else { String::new() })]
     BadLine {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The first such line, from one.
+        /// Number of the first such line, from one.
         line: usize,
-        /// The fault and its repair.
+        /// Fault and its repair.
         reason: String,
         /// Number of further lines with the same fault.
         more: usize,
     },
 }
 
-/// Units that a scene of an implausible size may be in, and the factors that bring it to meters.
+/// Returns likely units of a scene of implausible size, with the factors that convert it to meters.
 fn other_units(meters: f32) -> String {
     let units = if meters > 1.0 {
         [("millimeters", 0.001), ("centimeters", 0.01)]
@@ -464,7 +464,7 @@ impl Problem {
     }
 }
 
-/// The end of a list after its first name.
-fn and_more(more: usize) -> String {
+/// Returns the end of a list of names, with the number of those that are left out.
+pub(crate) fn and_more(more: usize) -> String {
     if more > 0 { format!(" and {more} more") } else { String::new() }
 }

@@ -1,6 +1,6 @@
-//! Simple meshes: quads, boxes, balls, rings, turned and implicit bodies, Bezier patches.
+//! Simple meshes: quads, boxes, balls, rings, lathed and implicit bodies, Bezier patches.
 //!
-//! All have normals and UV_0 and no UV_1; their fronts are counter-clockwise.
+//! All meshes have normals and UV_0, and no UV_1. Their fronts are counter-clockwise.
 
 mod curved;
 mod implicit;
@@ -14,23 +14,23 @@ use super::MeshData;
 pub use curved::{bezier_patch, lathe, torus};
 pub use implicit::implicit;
 
-/// The corners of a quad's UV_0, in the order of its own.
+/// UV_0 of a quad's corners, in the order of the corners.
 const QUAD_UV: [Vec2; 4] = [Vec2::new(0.0, 0.0), Vec2::new(1.0, 0.0), Vec2::new(1.0, 1.0), Vec2::new(0.0, 1.0)];
 
-/// A flat quad from its corners, counter-clockwise seen from the front; UV_0 runs over the unit square.
+/// Builds a flat quad from corners that are counter-clockwise seen from the front. UV_0 covers the unit square.
 pub fn quad(name: &str, corners: [Vec3; 4]) -> MeshData {
     let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
     add_quad(&mut mesh, corners);
     mesh
 }
 
-/// A square about the origin in the XZ plane, front up.
+/// Builds a square around the origin in the XZ plane, with its front up.
 pub fn floor(name: &str, edge: f32) -> MeshData {
     let h = edge * 0.5;
     quad(name, [Vec3::new(-h, 0.0, h), Vec3::new(h, 0.0, h), Vec3::new(h, 0.0, -h), Vec3::new(-h, 0.0, -h)])
 }
 
-/// A closed box with its fronts outside. Each face has all of UV_0 and vertices of its own.
+/// Builds a closed box with its fronts outside. Each face has its own vertices and covers the whole of UV_0.
 pub fn cuboid(name: &str, min: Vec3, max: Vec3) -> MeshData {
     let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
     for corners in cuboid_faces(min, max) {
@@ -39,7 +39,7 @@ pub fn cuboid(name: &str, min: Vec3, max: Vec3) -> MeshData {
     mesh
 }
 
-/// The faces of a box, fronts outside: -X, +X, -Y, +Y, -Z, +Z.
+/// Returns the faces of a box, fronts outside: -X, +X, -Y, +Y, -Z, +Z.
 pub fn cuboid_faces(min: Vec3, max: Vec3) -> [[Vec3; 4]; 6] {
     let corner = |x: bool, y: bool, z: bool| {
         Vec3::new(if x { max.x } else { min.x }, if y { max.y } else { min.y }, if z { max.z } else { min.z })
@@ -69,8 +69,8 @@ pub fn cuboid_faces(min: Vec3, max: Vec3) -> [[Vec3; 4]; 6] {
     ]
 }
 
-/// A ball of radius `radius` about the origin: an icosahedron, each triangle split in four `subdivisions` times
-/// (`20 * 4^n` triangles), with smooth normals. Fronts are outside.
+/// Builds a ball around the origin with smooth normals and fronts outside. Each triangle of an icosahedron is split
+/// into four, `subdivisions` times (`20 * 4^n` triangles).
 pub fn icosphere(name: &str, radius: f32, subdivisions: u32) -> MeshData {
     let golden = (1.0 + 5.0f32.sqrt()) * 0.5;
     let mut directions: Vec<Vec3> =
@@ -98,7 +98,7 @@ pub fn icosphere(name: &str, radius: f32, subdivisions: u32) -> MeshData {
     }
     let longitude_latitude = |d: &Vec3| {
         use core::f32::consts::{PI, TAU};
-        Vec2::new(0.5 + d.z.atan2(d.x) / TAU, d.y.clamp(-1.0, 1.0).acos() / PI)
+        Vec2::new(0.5 + libm::atan2f(d.z, d.x) / TAU, libm::acosf(d.y.clamp(-1.0, 1.0)) / PI)
     };
     MeshData {
         name: name.to_owned(),
@@ -112,7 +112,7 @@ pub fn icosphere(name: &str, radius: f32, subdivisions: u32) -> MeshData {
     }
 }
 
-/// The mesh seen from its other side.
+/// Turns a mesh inside out: flips its triangles and normals.
 pub fn inside_out(mut mesh: MeshData) -> MeshData {
     mesh.triangles.iter_mut().for_each(|triangle| triangle.swap(1, 2));
     mesh.normals.iter_mut().for_each(|normal| *normal = -*normal);
@@ -128,9 +128,9 @@ fn add_quad(mesh: &mut MeshData, corners: [Vec3; 4]) {
     mesh.triangles.extend([[first, first + 1, first + 2], [first, first + 2, first + 3]]);
 }
 
-/// The twenty triples of neighbouring corners, each turned outside.
+/// Returns the twenty triples of neighboring corners, oriented outwards.
 fn icosahedron_triangles(corners: &[Vec3]) -> Vec<[u32; 3]> {
-    // Neighbours lie 63 degrees apart, all others at least 116.
+    // Neighbors lie 63 degrees apart, all others at least 116.
     let adjacent = |a: usize, b: usize| corners[a].dot(corners[b]) > 0.0;
     let mut triangles = Vec::new();
     for a in 0..corners.len() {
@@ -156,7 +156,7 @@ mod tests {
         mesh.triangles.iter().map(|corners| Triangle { corners: corners.map(|corner| mesh.positions[corner as usize]) })
     }
 
-    /// By the divergence theorem: positive when fronts are outside.
+    /// Returns the volume by the divergence theorem: positive if fronts are outside.
     pub fn volume(mesh: &MeshData) -> f32 {
         triangles(mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum()
     }

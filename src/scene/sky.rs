@@ -1,4 +1,4 @@
-//! What rays see that leave the scene.
+//! Radiance of rays that leave the scene.
 
 use std::sync::Arc;
 
@@ -7,45 +7,45 @@ use glam::{Quat, Vec2, Vec3, Vec3Swizzles};
 use super::Texture;
 use crate::geometry::{arc_tangent, sin_cos_turns};
 
-/// Light from everywhere around the scene.
+/// Light from all around the scene.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Sky {
-    /// Darkness.
+    /// No light.
     #[default]
     Dark,
-    /// The same radiance from every direction, cd/m2.
+    /// Uniform radiance from every direction, cd/m2.
     Uniform(Vec3),
-    /// A picture of the surroundings.
+    /// Environment map.
     Map(EnvironmentMap),
 }
 
-/// An equirectangular picture of the surroundings: its top is up (+Y), its middle column looks along +X, and the columns
-/// to the right of that toward +Z, as in Blender, three.js and Khronos' viewers.
+/// Equirectangular environment map. Its top is up (+Y), and its middle column looks along +X. Columns to the right turn
+/// toward +Z, as in Blender, three.js and Khronos' viewers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnvironmentMap {
-    /// Relative radiance.
-    pub picture: Arc<Texture>,
-    /// Radiance in cd/m2 of a picture value of one.
+    /// Texture of relative radiance.
+    pub texture: Arc<Texture>,
+    /// Radiance in cd/m2 of a texture value of one.
     pub scale: f32,
-    /// From the picture's space to the world's.
+    /// Rotation from the map's space to world space.
     pub rotation: Quat,
 }
 
 impl EnvironmentMap {
-    /// Where in the picture a direction is seen, `(0, 0)` at the top left.
+    /// Returns the texture coordinates of a direction, with `(0, 0)` at the top left.
     pub fn uv(&self, direction: Vec3) -> Vec2 {
         let d = self.rotation.inverse() * direction;
         let (azimuth, polar) = (arc_tangent(d.z, d.x), arc_tangent(d.xz().length(), d.y));
         Vec2::new(0.5 + azimuth / core::f32::consts::TAU, polar / core::f32::consts::PI)
     }
 
-    /// The direction that a place in the picture shows; the inverse of [`EnvironmentMap::uv`].
+    /// Returns the direction of texture coordinates; the inverse of [`EnvironmentMap::uv`].
     pub fn direction(&self, uv: Vec2) -> Vec3 {
-        self.rotation * Self::direction_in_picture(uv)
+        self.rotation * Self::direction_of_uv(uv)
     }
 
-    /// The direction that a place in a picture that is not rotated shows.
-    pub(crate) fn direction_in_picture(uv: Vec2) -> Vec3 {
+    /// Returns the direction of texture coordinates in an unrotated map.
+    pub(crate) fn direction_of_uv(uv: Vec2) -> Vec3 {
         let (sin_polar, cos_polar) = sin_cos_turns(uv.y * 0.5);
         let (sine, cosine) = sin_cos_turns(uv.x - 0.5);
         Vec3::new(sin_polar * cosine, cos_polar, sin_polar * sine)
@@ -53,16 +53,16 @@ impl EnvironmentMap {
 }
 
 impl Sky {
-    /// Radiance that arrives from a direction (a unit vector away from the scene), cd/m2.
+    /// Returns the radiance arriving from a direction (a unit vector away from the scene), cd/m2.
     pub fn radiance(&self, direction: Vec3) -> Vec3 {
         match self {
             Self::Dark => Vec3::ZERO,
             Self::Uniform(radiance) => *radiance,
-            Self::Map(map) => map.picture.sample(map.uv(direction)).truncate() * map.scale,
+            Self::Map(map) => map.texture.sample(map.uv(direction)).truncate() * map.scale,
         }
     }
 
-    /// True when no light comes from it.
+    /// Returns true if the sky emits no light.
     pub fn is_dark(&self) -> bool {
         match self {
             Self::Dark => true,
@@ -75,19 +75,19 @@ impl Sky {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{Pyramids, Texels, Wrap};
+    use crate::scene::{MipChains, Texels, Wrap};
 
     #[test]
     fn the_middle_of_a_picture_looks_along_x_and_its_right_toward_z() {
-        let picture = Arc::new(Texture {
+        let texture = Arc::new(Texture {
             name: "sky".to_owned(),
             width: 1,
             height: 1,
             texels: Texels::Linear8(vec![[255; 4]]),
             wrap: [Wrap::Repeat, Wrap::Clamp],
-            pyramids: Pyramids::default(),
+            mip_chains: MipChains::default(),
         });
-        let map = |rotation| EnvironmentMap { picture: Arc::clone(&picture), scale: 1.0, rotation };
+        let map = |rotation| EnvironmentMap { texture: Arc::clone(&texture), scale: 1.0, rotation };
         for (rotation, uv, direction) in [
             (Quat::IDENTITY, Vec2::new(0.5, 0.5), Vec3::X),
             (Quat::IDENTITY, Vec2::new(0.75, 0.5), Vec3::Z),

@@ -1,73 +1,73 @@
-//! A mesh placed in the world.
+//! Mesh instances in the world.
 
 use glam::{Affine3A, Mat3, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
 use super::{MaterialId, MeshId, SealedSides, SurfaceKey, TextureId};
 
-/// What a surface does in a bake.
+/// Role of a surface in a bake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
-    /// Casts, reflects and receives light; owns a lightmap rectangle.
+    /// Casts, reflects and receives light; has a lightmap rectangle.
     #[default]
     Static,
-    /// Casts and reflects light but has no lightmap: something whose texels would be wasted.
+    /// Casts and reflects light but has no lightmap, for objects that are not worth texels.
     Occluder,
-    /// Moves through the level: not part of a bake.
+    /// Moves through the level; not part of a bake.
     Mover,
-    /// Does not exist for the bake.
+    /// Takes no part in bakes or images.
     Excluded,
 }
 
-/// Which sides of a surface's triangles reflect light.
+/// Sides of a surface's triangles that reflect light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sides {
-    /// The front only; the back absorbs what reaches it.
+    /// The front only; the back absorbs all light.
     #[default]
     Front,
-    /// Both.
+    /// Both sides.
     Both,
 }
 
-/// Where the light is that was baked for a surface: a rectangle of a page, filled by the mesh's second texture coordinates.
+/// Lightmap rectangle of a surface: part of a page, covered by the mesh's second texture coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LightmapPlace {
-    /// The page: irradiance / pi, cd/m2.
+    /// Texture of the page: irradiance / pi, cd/m2.
     pub page: TextureId,
-    /// The corner of the rectangle with the smallest coordinates, in parts of the page.
+    /// Corner of the rectangle with the smallest coordinates, as fractions of the page.
     pub corner: Vec2,
-    /// Its width and height.
+    /// Width and height of the rectangle, as fractions of the page.
     pub size: Vec2,
-    /// True where the page holds light that comes straight from lamps, emissive surfaces and the sky, too.
+    /// True if the page includes direct light from lamps, emissive surfaces and the sky.
     pub is_direct_too: bool,
 }
 
-/// One mesh instance of the scene.
+/// Mesh instance of the scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surface {
-    /// Its name across runs.
+    /// Stable name across runs.
     pub key: SurfaceKey,
-    /// The triangles.
+    /// Mesh with the triangles.
     pub mesh: MeshId,
-    /// From the mesh's own space to the world.
+    /// Transform from object space to world space.
     pub to_world: Affine3A,
-    /// What it is made of.
+    /// Material of the surface.
     pub material: MaterialId,
-    /// What it does in a bake.
+    /// Role in a bake.
     pub role: Role,
-    /// Which sides reflect.
+    /// Sides that reflect light.
     pub sides: Sides,
-    /// Sides of double-sided triangles that nothing can see; none until [`Scene::with_sealed_sides`](super::Scene) has
-    /// looked. Follows from the scene, so hashes leave it out.
+    /// Sides of double-sided triangles that are never visible; none until [`Scene::with_sealed_sides`](super::Scene)
+    /// has run. Derived from the scene, so hashes leave the field out.
     pub sealed: SealedSides,
-    /// Factor on the bake's texel density; 1.0 keeps it.
+    /// Factor on the bake's texel density; default 1.0.
     pub density_scale: f32,
-    /// Light at which paths may end; bakes know nothing of it.
+    /// Baked light at which paths may end. Bakes ignore the field.
     pub lightmap: Option<LightmapPlace>,
 }
 
 impl Surface {
-    /// A static, single-sided surface where the mesh stands.
+    /// Returns a static, single-sided surface with the identity transform.
     pub fn new(key: SurfaceKey, mesh: MeshId, material: MaterialId) -> Self {
         Self {
             key,
@@ -82,17 +82,16 @@ impl Surface {
         }
     }
 
-    /// True when the transform turns left into right, so that the corners of triangles seen from the front turn
-    /// clockwise.
+    /// Returns true if the transform is a reflection, so that triangles seen from the front have clockwise corners.
     #[inline]
     pub fn is_mirrored(&self) -> bool {
         self.to_world.matrix3.determinant() < 0.0
     }
 
-    /// Takes normals of the mesh to normals of the world, whose lengths it does not keep.
+    /// Returns the matrix that transforms normals from object to world space. Lengths are not preserved.
     #[inline]
     pub fn normal_matrix(&self) -> Mat3 {
-        // The cofactor matrix: the inverse transpose times the determinant, but finite for flattened transforms.
+        // Cofactor matrix: the inverse transpose times the determinant, but finite for flattened transforms too.
         let m = self.to_world.matrix3;
         let (x, y, z) = (Vec3::from(m.x_axis), Vec3::from(m.y_axis), Vec3::from(m.z_axis));
         let across = y.cross(z);
@@ -100,19 +99,19 @@ impl Surface {
         if x.dot(across) < 0.0 { -cofactors } else { cofactors }
     }
 
-    /// Takes a normal of the mesh to a unit normal of the world.
+    /// Transforms a normal of the mesh to a unit normal in world space.
     #[inline]
     pub fn normal_to_world(&self, normal: Vec3) -> Vec3 {
         (self.normal_matrix() * normal).normalize_or_zero()
     }
 
-    /// True when pictures show the surface.
+    /// Returns true if images show the surface.
     #[inline]
     pub fn is_shown(&self) -> bool {
         self.role != Role::Excluded
     }
 
-    /// True when the surface takes part in a bake at all.
+    /// Returns true if the surface takes part in a bake.
     #[inline]
     pub fn is_in_bake(&self) -> bool {
         matches!(self.role, Role::Static | Role::Occluder)

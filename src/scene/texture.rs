@@ -1,27 +1,27 @@
-//! Decoded pictures.
+//! Decoded textures.
 
 use glam::{Vec2, Vec4};
 
-use super::pyramid::Pyramids;
+use super::mip_chain::MipChains;
 
-/// What a texture does outside the unit square.
+/// Addressing mode outside the unit square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
-    /// Starts again.
+    /// Repeats the texture.
     #[default]
     Repeat,
-    /// Starts again, mirrored every other time.
+    /// Repeats the texture, mirrored every other time.
     Mirror,
-    /// Keeps its edge.
+    /// Clamps to the edge.
     Clamp,
 }
 
 impl Wrap {
-    /// The texel of a row or column of `size` that is seen at an index which may lie beyond it.
+    /// Returns the index of the texel in a row or column of `size`, for an index that may lie outside.
     #[inline]
     pub fn apply(self, texel: i64, size: u32) -> usize {
         let size = i64::from(size);
-        // Most lie within; a division would cost more than all the rest.
+        // Most indices lie inside, and the division would dominate the cost.
         if (0..size).contains(&texel) {
             return texel as usize;
         }
@@ -36,7 +36,7 @@ impl Wrap {
         wrapped as usize
     }
 
-    /// A coordinate near the unit square that shows the same texel, without rounding.
+    /// Returns a coordinate near the unit square that maps to the same texel, without rounding.
     fn folded(self, coordinate: f32) -> f32 {
         match self {
             Self::Repeat | Self::Mirror => coordinate - 2.0 * (0.5 * coordinate).floor(),
@@ -45,42 +45,52 @@ impl Wrap {
     }
 }
 
-/// The texels of a picture, rows from the top.
+/// Texels of a texture, rows from the top.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Texels {
-    /// Eight bits a channel; colour in sRGB, alpha linear.
+    /// Eight bits per channel; color in sRGB, alpha linear.
     Srgb8(Vec<[u8; 4]>),
-    /// Eight bits a channel, all linear.
+    /// Eight bits per channel, all linear.
     Linear8(Vec<[u8; 4]>),
     /// Linear floats.
     Float(Vec<Vec4>),
 }
 
-/// A decoded picture.
+impl Texels {
+    /// Returns the size of the texels, in bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Srgb8(texels) | Self::Linear8(texels) => size_of_val(texels.as_slice()),
+            Self::Float(texels) => size_of_val(texels.as_slice()),
+        }
+    }
+}
+
+/// Decoded texture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
-    /// What messages call the texture.
+    /// Name for messages.
     pub name: String,
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
     /// `width * height` texels.
     pub texels: Texels,
-    /// What happens beyond the left and right, and beyond the top and bottom.
+    /// Addressing modes along x and along y.
     pub wrap: [Wrap; 2],
-    /// Coarser versions, made when first asked for; start with the default.
-    pub pyramids: Pyramids,
+    /// Mip chains, built on first use; initialize with the default.
+    pub mip_chains: MipChains,
 }
 
 impl Texture {
-    /// A texel in linear light; indices beyond the picture are wrapped.
+    /// Returns a texel in linear light; out-of-range indices are wrapped.
     #[inline]
     pub fn texel(&self, x: i64, y: i64) -> Vec4 {
         self.texel_at(self.wrap[0].apply(x, self.width), self.wrap[1].apply(y, self.height))
     }
 
-    /// A texel of the picture in linear light.
+    /// Returns a texel in linear light, without wrapping.
     #[inline]
     pub(super) fn texel_at(&self, x: usize, y: usize) -> Vec4 {
         let index = y * self.width as usize + x;
@@ -94,9 +104,10 @@ impl Texture {
         }
     }
 
-    /// The picture at `uv` (origin at the top left), bilinearly filtered in linear light.
+    /// Samples the texture at `uv` (origin at the top left) with bilinear filtering in linear light. Returns white for
+    /// non-finite coordinates.
     pub fn sample(&self, uv: Vec2) -> Vec4 {
-        /// Beyond it floats no longer tell texels apart.
+        /// Coordinate in texels beyond which floats no longer resolve texels.
         const FARTHEST: f32 = 1e9;
         let size = Vec2::new(self.width as f32, self.height as f32);
         let mut position = uv * size - 0.5;
@@ -119,13 +130,22 @@ fn srgb_to_linear(value: u8) -> f32 {
     linear_of_srgb()[usize::from(value)]
 }
 
-/// Linear light of each value of an sRGB channel.
+/// Returns the sRGB channel value nearest to a linear value.
+pub(crate) fn nearest_srgb(linear: f32) -> u8 {
+    let table = linear_of_srgb();
+    let above = table.partition_point(|entry| *entry < linear).clamp(1, 255);
+    let is_nearer_below = linear - table[above - 1] < table[above] - linear;
+    (above - usize::from(is_nearer_below)) as u8
+}
+
+/// Returns the table of linear values for sRGB channel values.
 pub(crate) fn linear_of_srgb() -> &'static [f32; 256] {
-    static TABLE: std::sync::LazyLock<[f32; 256]> = std::sync::LazyLock::new(|| {
-        core::array::from_fn(|value| {
-            let encoded = value as f64 / 255.0;
-            (if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }) as f32
-        })
-    });
+    static TABLE: std::sync::LazyLock<[f32; 256]> =
+        std::sync::LazyLock::new(|| core::array::from_fn(|value| decode_srgb(value as f64 / 255.0) as f32));
     &TABLE
+}
+
+/// Converts a channel from sRGB to linear (IEC 61966-2-1). Both range from 0 to 1.
+pub(crate) fn decode_srgb(encoded: f64) -> f64 {
+    if encoded <= 0.040_45 { encoded / 12.92 } else { libm::pow((encoded + 0.055) / 1.055, 2.4) }
 }

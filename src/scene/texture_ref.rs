@@ -1,26 +1,26 @@
-//! Textures as materials lay them on surfaces.
+//! Textures with the coordinates at which materials sample them.
 
 use glam::{Affine2, Vec2, Vec4};
 
 use super::{MeshData, Scene, TextureId, Weight};
 
-/// Which texture coordinates a texture is read with.
+/// Set of texture coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UvChannel {
-    /// [`MeshData::uv0`].
+    /// First set: [`MeshData::uv0`].
     #[default]
     Uv0,
-    /// [`MeshData::uv1`].
+    /// Second set: [`MeshData::uv1`].
     Uv1,
-    /// A set of [`MeshData::other_uv`], counted from zero. Bevy has no such sets.
+    /// Set of [`MeshData::other_uv`], counted from zero. Bevy has no such sets.
     Other(u8),
 }
 
 impl UvChannel {
-    /// How many sets there may be: shaders have a bit for each.
+    /// Maximum number of sets. Shaders have one bit for each.
     pub const MAX_SETS: u32 = 24;
 
-    /// The set that glTF calls `TEXCOORD_index`; `None` beyond [`UvChannel::MAX_SETS`].
+    /// Returns the set that glTF calls `TEXCOORD_index`; `None` at or beyond [`UvChannel::MAX_SETS`].
     pub fn from_index(index: u32) -> Option<Self> {
         match index {
             0 => Some(Self::Uv0),
@@ -30,7 +30,7 @@ impl UvChannel {
         }
     }
 
-    /// The number in glTF's `TEXCOORD_index`.
+    /// Returns the index in glTF's `TEXCOORD_index`.
     pub fn index(self) -> u32 {
         match self {
             Self::Uv0 => 0,
@@ -40,63 +40,63 @@ impl UvChannel {
     }
 }
 
-/// Some sets of texture coordinates.
+/// Set of texture coordinate sets, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UvSets(u32);
 
 impl UvSets {
-    /// Adds a set.
+    /// Adds a set of coordinates.
     pub fn insert(&mut self, channel: UvChannel) {
         self.0 |= 1 << channel.index();
     }
 
-    /// True for a set that was added.
+    /// Returns true if the set was added.
     pub fn contains(self, channel: UvChannel) -> bool {
         self.0 & (1 << channel.index()) != 0
     }
 
-    /// Bit `n` is set where `TEXCOORD_n` was added.
+    /// Returns the bits: bit `n` is set if `TEXCOORD_n` was added.
     pub fn bits(self) -> u32 {
         self.0
     }
 }
 
-/// A texture and how it is laid on the surface.
+/// Texture with its coordinates and their transform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextureRef {
-    /// The picture.
+    /// Sampled texture.
     pub texture: TextureId,
-    /// The coordinates it is read with.
+    /// Coordinates at which the texture is sampled.
     pub channel: UvChannel,
-    /// Applied to those coordinates.
+    /// Transform applied to the coordinates.
     pub transform: Affine2,
 }
 
 impl TextureRef {
-    /// A texture read with UV_0 as they are.
+    /// Returns a reference that reads UV_0 without a transform.
     pub const fn new(texture: TextureId) -> Self {
         Self { texture, channel: UvChannel::Uv0, transform: Affine2::IDENTITY }
     }
 
-    /// The same texture read with other coordinates.
+    /// Returns the reference with other coordinates.
     pub const fn with_channel(self, channel: UvChannel) -> Self {
         Self { channel, ..self }
     }
 
-    /// The same texture laid differently.
+    /// Returns the reference with another transform.
     pub const fn with_transform(self, transform: Affine2) -> Self {
         Self { transform, ..self }
     }
 
-    /// The texture at a point of a triangle; `None` when the mesh lacks the coordinates.
+    /// Samples the texture at a point of a triangle; `None` if the mesh lacks the coordinates.
     #[inline]
     pub(super) fn sample(&self, scene: &Scene, mesh: &MeshData, triangle: u32, barycentric: Vec2) -> Option<Vec4> {
         let coordinates = self.coordinates(mesh, triangle)?;
         Some(scene.texture(self.texture).sample(coordinates.at(barycentric)))
     }
 
-    /// The mean over a convex part of a triangle, given by the weights of the triangle's second and third corner at the
-    /// part's corners; `None` when the mesh lacks the coordinates.
+    /// Returns the mean over a convex part of a triangle; `None` if the mesh lacks the coordinates. `part` holds the
+    /// barycentric weights of the triangle's second and third corner at the part's corners.
     pub(super) fn mean(
         &self,
         scene: &Scene,
@@ -105,7 +105,8 @@ impl TextureRef {
         part: &[Vec2],
         weight: Weight,
     ) -> Option<Vec4> {
-        /// A triangle clipped to a texel has seven corners; more are rare enough to be read at their center.
+        /// Maximum corners of a part. A triangle clipped to a texel has seven; larger parts are rare, and sampled at
+        /// their center.
         const MAX_CORNERS: usize = 16;
         let coordinates = self.coordinates(mesh, triangle)?;
         let texture = scene.texture(self.texture);
@@ -120,7 +121,7 @@ impl TextureRef {
         Some(texture.average(polygon, weight))
     }
 
-    /// Where a triangle lies in the texture; `None` when the mesh lacks the coordinates.
+    /// Returns a triangle's texture coordinates, transformed; `None` if the mesh lacks the coordinates.
     #[inline]
     pub(super) fn coordinates(&self, mesh: &MeshData, triangle: u32) -> Option<Coordinates> {
         let uv = mesh.uv(self.channel);
@@ -135,7 +136,7 @@ impl TextureRef {
 #[derive(Clone, Copy)]
 pub(super) struct Coordinates {
     corner: Vec2,
-    /// How they change along the triangle's two edges from its first corner.
+    /// Change of the coordinates along the triangle's two edges from its first corner.
     pub edges: [Vec2; 2],
 }
 

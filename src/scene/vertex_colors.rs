@@ -1,21 +1,21 @@
-//! Means of what vertex colors and a texture give together.
+//! Averages of vertex colors multiplied by a texture.
 
 use glam::{Vec2, Vec4};
 
 use super::Weight;
 
-/// Colors that differ by less within a part count as one color there.
+/// Color difference below which a part counts as uniform.
 const ALIKE: f32 = 1.0 / 16.0;
-/// How often a part is cut into four where colors differ by more.
+/// Maximum number of recursive subdivisions into four, where colors differ by more.
 const MAX_CUTS: u32 = 3;
 
-/// A texture's own mean over a convex part of a triangle.
+/// Mean of a texture over a convex part of a triangle.
 type MeanTexture<'a> = &'a dyn Fn(&[Vec2]) -> Vec4;
 
-/// The mean over a convex part of a triangle of its interpolated color times a texture, weighted as asked, with mean alpha.
+/// Returns the weighted mean of vertex color times texture over a convex part of a triangle, with mean alpha.
 ///
-/// The part is given by the weights of the triangle's second and third corner at the part's corners. `texture` answers the
-/// texture's own mean over such a part; `None` stands for white all over.
+/// `part` holds, for each corner of the part, the barycentric weights of the triangle's second and third corner.
+/// `texture` returns the texture's mean over such a part; `None` means white.
 pub(super) fn mean_with_texture(
     colors: [Vec4; 3],
     part: &[Vec2],
@@ -24,7 +24,7 @@ pub(super) fn mean_with_texture(
 ) -> Vec4 {
     let gradient = Gradient::new(colors);
     let whole = |texel: Vec4| gradient.at(centroid(part)) * texel;
-    // Over a part, color changes evenly: its plain mean is what it is at the centroid.
+    // The color is linear over a part, so its unweighted mean is its value at the centroid.
     let is_even = texture.is_none() && (weight == Weight::Area || gradient.edges.iter().all(|edge| edge.w == 0.0));
     if is_even || part.len() < 3 || gradient.spread(part) < ALIKE {
         return whole(texture.map_or(Vec4::ONE, |mean| mean(part)));
@@ -36,7 +36,7 @@ pub(super) fn mean_with_texture(
     if sum.area > 0.0 { weight.undo(sum.value / sum.area) } else { whole(texture.map_or(Vec4::ONE, |mean| mean(part))) }
 }
 
-/// A color that changes evenly over a triangle.
+/// Color that varies linearly over a triangle.
 struct Gradient {
     corner: Vec4,
     edges: [Vec4; 2],
@@ -51,7 +51,7 @@ impl Gradient {
         self.corner + self.edges[0] * barycentric.x + self.edges[1] * barycentric.y
     }
 
-    /// Largest difference of a channel between corners of a part.
+    /// Returns the largest difference of a channel between corners of a part.
     fn spread(&self, part: &[Vec2]) -> f32 {
         let colors = || part.iter().map(|&corner| self.at(corner));
         let (min, max) = (colors().fold(Vec4::INFINITY, Vec4::min), colors().fold(Vec4::NEG_INFINITY, Vec4::max));
@@ -59,7 +59,7 @@ impl Gradient {
     }
 }
 
-/// Weighted products, summed up by area.
+/// Area-weighted sum of products.
 #[derive(Default)]
 struct Sum {
     weight: Weight,
@@ -83,7 +83,7 @@ impl Sum {
     }
 }
 
-/// The center of mass of a convex polygon; the mean of its corners when it has no area.
+/// Returns the centroid of a convex polygon; the mean of its corners if the polygon has no area.
 fn centroid(polygon: &[Vec2]) -> Vec2 {
     let mean = polygon.iter().sum::<Vec2>() / polygon.len().max(1) as f32;
     let (mut sum, mut area) = (Vec2::ZERO, 0.0);

@@ -1,10 +1,10 @@
-//! Folders and files that bakes find: those of others stay, and damage is noticed.
+//! Tests of existing folders and files: foreign files stay, and damage is noticed.
 
 use super::*;
 
 const THESIS: &str = "three years of work";
 
-/// A bake of a second.
+/// Returns the arguments of a bake that takes a second.
 fn quick<'a>(output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let quick = ["--no-volume", "--threads", "2", "--backend", "cpu"];
     [&bake("builtin:cornell_box", output)[..], &quick, more].concat()
@@ -15,7 +15,7 @@ fn succeeds(folder: &TempDir, arguments: &[&str]) {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// The light that the lightmaps of a folder hold at a point of the floor, as a line of numbers, or the error of reading.
+/// Returns the light of a folder's lightmaps at a point of the floor, as a line of numbers, or the error of reading.
 fn probe(folder: &TempDir, from: &str) -> Result<String, String> {
     fs::write(folder.path().join("points.csv"), "0,0,0,0,1,0\n").unwrap();
     let arguments = ["probe", "builtin:cornell_box", "--from", from, "--points", "points.csv", "-o", "light.csv"];
@@ -32,7 +32,7 @@ fn nothing_is_written_through_links() {
     let folder = folder();
     let thesis = folder.path().join("thesis.txt");
     let planted = [
-        // Names of temporary files of earlier versions, or of anyone's guess.
+        // Names of temporary files of earlier versions, which anybody could guess.
         ("report.json.partial", true),
         ("checkpoint.bin.partial", true),
         ("level.ron.partial", true),
@@ -65,7 +65,7 @@ fn nothing_is_written_through_links() {
 fn a_refused_bake_leaves_the_checkpoint_of_another() {
     let folder = folder();
     let out = folder.path().join("out");
-    // What an earlier bake has kept: the digest of nothing, and nothing.
+    // The checkpoint of an earlier bake, with an empty payload and its digest.
     let mut kept = b"RADBAKE1".to_vec();
     kept.extend([7; 32]);
     kept.extend(blake3::hash(b"").as_bytes());
@@ -93,7 +93,7 @@ fn files_of_somebody_else_are_named_until_force_replaces_them() {
         assert_eq!(files(&out), [name, "thesis.txt"]);
         succeeds(&folder, &quick("out", &["--force"]));
         assert_eq!(fs::read_to_string(out.join("thesis.txt")).unwrap(), THESIS);
-        // Its own folder needs no force; then it is emptied for the next.
+        // The bake's own folder needs no force. Then it is emptied for the next case.
         succeeds(&folder, &quick("out", &["--seed", "1"]));
         probe(&folder, "out").unwrap();
         files(&out)
@@ -134,4 +134,19 @@ fn a_pipe_in_place_of_the_lock_or_of_a_page_is_refused_and_not_waited_for() {
     fs::remove_file(folder.path().join("out/page_0.exr")).unwrap();
     pipe(&folder.path().join("out/page_0.exr"));
     assert!(probe(&folder, "out").unwrap_err().contains("page_0.exr"));
+}
+
+#[test]
+fn names_that_windows_takes_for_devices_are_refused_on_every_system() {
+    let folder = folder();
+    fs::write(folder.path().join("aux.obj"), "v 0 0 0\nv 1 0 0\nv 0 0 1\nf 1 3 2\n").unwrap();
+    for arguments in [
+        vec!["info", "aux.obj"],
+        quick("con", &[]),
+        quick("trail. ", &[]),
+        vec!["render", "builtin:cornell_box", "-o", "nul.png"],
+    ] {
+        assert!(complaint(&folder, &arguments).contains("another name"), "{arguments:?}");
+    }
+    assert_eq!(files(folder.path()), ["aux.obj"]);
 }

@@ -1,13 +1,13 @@
-//! Scenes that lightmap bakers are known to light wrongly, with the light that they must have.
+//! Scenes that lightmap bakers are known to light wrongly, with their correct light.
 //!
-//! They follow public bug reports. The right values come from closed forms, from the balance of energy in closed rooms, and
-//! from a count of sky directions that boxes leave open.
+//! The scenes follow public bug reports. The correct values come from closed forms, from the balance of energy in
+//! closed rooms, and from counts of sky directions that boxes leave open.
 
 use core::f32::consts::PI;
 use std::path::Path;
 use std::sync::Arc;
 
-use bevy_radiosity::bake::{BakeSettings, Baked};
+use bevy_radiosity::bake::{BakeSettings, BakedScene};
 use bevy_radiosity::pathtrace::Receiver;
 use bevy_radiosity::radiosity::Method;
 use bevy_radiosity::scene::shapes::{cuboid, floor, inside_out, quad};
@@ -20,7 +20,7 @@ use glam::{Affine3A, Vec3, Vec4};
 pub struct Case {
     pub name: &'static str,
     pub scene: Scene,
-    pub texels_per_metre: f32,
+    pub texels_per_meter: f32,
     pub places: Vec<Place>,
     /// Whether a bake may say that it gives up the light here, in place of finding it.
     pub may_give_up: bool,
@@ -37,14 +37,14 @@ pub struct Place {
 }
 
 impl Case {
-    fn new(name: &'static str, scene: Scene, texels_per_metre: f32, places: Vec<Place>) -> Self {
-        Self { name, scene, texels_per_metre, places, may_give_up: false }
+    fn new(name: &'static str, scene: Scene, texels_per_meter: f32, places: Vec<Place>) -> Self {
+        Self { name, scene, texels_per_meter, places, may_give_up: false }
     }
 
-    /// Settings that bake it by a method.
+    /// Returns settings of a bake of the case by a method.
     pub fn settings(&self, method: Method) -> BakeSettings {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-        settings.layout.texels_per_metre = self.texels_per_metre;
+        settings.layout.texels_per_meter = self.texels_per_meter;
         settings.solver.method = method;
         settings
     }
@@ -62,7 +62,7 @@ impl Case {
         {
             return;
         }
-        let baked = Baked::read(folder, &self.scene).expect("it was just written");
+        let baked = BakedScene::read(folder, &self.scene).expect("it was just written");
         for place in &self.places {
             let light = baked.irradiance_at(&place.points);
             let known: Vec<f32> = light.iter().map(|light| light.expect("each point has texels").y).collect();
@@ -78,7 +78,7 @@ impl Case {
     }
 }
 
-/// All cases.
+/// Returns all cases.
 pub fn cases() -> Vec<Case> {
     vec![
         double_sided_room(),
@@ -122,14 +122,15 @@ fn sun(lux: f32) -> Light {
     Light { name: "sun".into(), kind }
 }
 
-/// A room of 4 m by 3 m by 4 m, its fronts outside.
+/// Returns a room of 4 m by 3 m by 4 m, its fronts outside.
 fn room() -> MeshData {
     cuboid("room", ROOM[0], ROOM[1])
 }
 
 const ROOM: [Vec3; 2] = [Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0)];
 
-/// All inner faces of the room, whose mean light follows from the balance of energy: all flux is absorbed in the end.
+/// Returns all inner faces of the room. Their mean irradiance follows from the balance of energy: all flux is
+/// absorbed in the end.
 fn all_of_the_room(at: Vec3, lumens: f32) -> Place {
     let size = ROOM[1] - ROOM[0];
     let mut points = Vec::new();
@@ -200,13 +201,14 @@ const SKY: f32 = 1000.0;
 /// A box by two corners.
 type Cuboid = [Vec3; 2];
 
-/// Whether a ray from a point meets a box.
+/// Returns true if a ray from a point hits a box.
 fn meets([min, max]: Cuboid, point: Vec3, direction: Vec3) -> bool {
     let (a, b) = ((min - point) / direction, (max - point) / direction);
     a.min(b).max_element().max(0.0) < a.max(b).min_element()
 }
 
-/// Five points in a row on a black floor or step under an even sky, where boxes hide a part of it. Directions are counted.
+/// Returns five points in a row on a black floor or step under a uniform sky, of which boxes hide a part. Directions
+/// are counted.
 fn under_the_sky(name: &'static str, middle: Vec3, boxes: &[Cuboid]) -> Place {
     const SIDE: u32 = 200;
     let points = [-0.2, -0.1, 0.0, 0.1, 0.2].map(|z| middle + Vec3::Z * z);
@@ -330,7 +332,8 @@ fn pane_of_many_triangles() -> Case {
 }
 
 fn lamp_close_to_a_ceiling() -> Case {
-    // The lamp's upper half lights the ceiling, which sends back what is as bright below as a small source: F / (pi h^2).
+    // The lamp's upper half lights the ceiling, whose reflected light is as bright below as a small source: F / (pi
+    // h^2).
     let candela = 300.0;
     let mut scene = Scene { lights: vec![lamp(Vec3::new(0.03, 2.995, 0.03), candela * 4.0 * PI)], ..Scene::default() };
     let walls = MeshData { name: "walls".into(), ..inside_out(room()) };

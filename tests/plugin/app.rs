@@ -1,10 +1,10 @@
-//! Apps without a window, and what the tests do with them.
+//! Test apps without a window, and helpers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use bevy::app::PluginsState;
+use bevy::app::{PluginGroupBuilder, PluginsState};
 use bevy::camera::{Hdr, RenderTarget};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
@@ -18,30 +18,35 @@ use bevy_radiosity::bake::BakeSettings;
 use bevy_radiosity::plugin::{Baked, BakedLevelLoaded, BakedLevelShown, BatchTimes};
 use bevy_radiosity::prelude::*;
 
-/// How the last bake ended.
+/// Result of the most recent bake.
 #[derive(Resource, Clone, Default)]
 pub struct Ended(pub Option<Result<BatchTimes, String>>);
 
-/// The level of files that was read last.
+/// Baked level that was read last.
 #[derive(Resource, Clone, Copy, Default)]
 pub struct Level {
     pub loaded: Option<BakedLevelLoaded>,
-    /// Surfaces that are said to show its light.
+    /// Reported number of surfaces that show its lightmaps.
     pub shown: Option<usize>,
 }
 
-/// An app that draws nothing, since it has no renderer.
+/// Creates an app without a renderer.
 pub fn create_world_app() -> App {
     create_app(WgpuSettings { backends: None, ..default() })
 }
 
-/// The same with its files in another folder.
-#[cfg(feature = "gltf")]
-pub fn create_world_app_of(folder: &Path) -> App {
-    create_app_of(WgpuSettings { backends: None, ..default() }, folder)
+/// Creates an app without a renderer, with some of the plugins.
+pub fn create_world_app_with(plugins: PluginGroupBuilder) -> App {
+    create_app_of(WgpuSettings { backends: None, ..default() }, &assets(), plugins)
 }
 
-/// An app that draws, or `None` on a machine without a graphics adapter.
+/// Creates an app without a renderer, with another asset folder.
+#[cfg(feature = "gltf")]
+pub fn create_world_app_of(folder: &Path) -> App {
+    create_app_of(WgpuSettings { backends: None, ..default() }, folder, RadiosityPlugins.build())
+}
+
+/// Creates an app with a renderer, or returns `None` on a machine without a graphics adapter.
 pub fn create_drawing_app() -> Option<App> {
     static HAS_ADAPTER: OnceLock<bool> = OnceLock::new();
     let has_adapter =
@@ -56,17 +61,21 @@ pub fn create_drawing_app() -> Option<App> {
 }
 
 pub fn create_app(settings: WgpuSettings) -> App {
-    create_app_of(settings, &Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"))
+    create_app_of(settings, &assets(), RadiosityPlugins.build())
 }
 
-fn create_app_of(settings: WgpuSettings, assets: &Path) -> App {
+fn assets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets")
+}
+
+fn create_app_of(settings: WgpuSettings, assets: &Path, radiosity: PluginGroupBuilder) -> App {
     let mut app = App::new();
     if settings.backends.is_none() {
-        // Bevy's lights cannot be despawned without it, and it comes with the renderer.
+        // Bevy's lights cannot be despawned without this plugin, which the renderer would add.
         app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
     }
     let plugins = DefaultPlugins.build();
-    // It waits for events of windows, which no test has.
+    // Winit waits for window events, which no test has.
     #[cfg(feature = "window")]
     let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
     app.add_plugins(
@@ -77,7 +86,7 @@ fn create_app_of(settings: WgpuSettings, assets: &Path) -> App {
             .disable::<PipelinedRenderingPlugin>()
             .disable::<bevy::log::LogPlugin>(),
     )
-    .add_plugins(RadiosityPlugins)
+    .add_plugins(radiosity)
     .init_resource::<Ended>()
     .init_resource::<Level>()
     .insert_resource(GlobalAmbientLight::NONE)
@@ -95,21 +104,22 @@ fn create_app_of(settings: WgpuSettings, assets: &Path) -> App {
     app
 }
 
-/// One frame.
+/// Runs one frame.
 ///
 /// # Panics
-/// When the renderer has given up, as it does after any validation error.
+///
+/// Panics when the renderer has given up, as it does after any validation error.
 pub fn tick_app(app: &mut App) {
     app.update();
     assert_eq!(app.should_exit(), None, "the renderer gave up");
 }
 
-/// Several frames.
+/// Runs several frames.
 pub fn tick_app_times(app: &mut App, frames: usize) {
     (0..frames).for_each(|_| tick_app(app));
 }
 
-/// Frames until something holds.
+/// Runs frames until a condition holds, for at most 240 s.
 pub fn tick_app_until(app: &mut App, what: &str, mut holds: impl FnMut(&mut App) -> bool) {
     let started = Instant::now();
     while !holds(app) {
@@ -119,7 +129,8 @@ pub fn tick_app_until(app: &mut App, what: &str, mut holds: impl FnMut(&mut App)
     }
 }
 
-/// Frames until every surface that a level of files has light for is said to have it: a busy machine takes many.
+/// Runs frames until all surfaces with lightmaps in a baked level are reported as shown. A busy machine takes many
+/// frames.
 pub fn tick_app_until_lit(app: &mut App) {
     tick_app_until(app, "the level's light", |app| {
         let Level { loaded, shown } = *app.world().resource::<Level>();
@@ -129,10 +140,10 @@ pub fn tick_app_until_lit(app: &mut App) {
     assert_eq!(app.world().resource::<Level>().shown, Some(lit), "all that have light are said to");
 }
 
-/// Coarse and quick, for what is not about the light itself.
+/// Returns a coarse, quick bake for tests that are not about the light itself.
 pub fn quick_bake() -> Bake {
     let mut settings = BakeSettings::default();
-    settings.layout.texels_per_metre = 4.0;
+    settings.layout.texels_per_meter = 4.0;
     settings.layout.page_size = 256;
     settings.solver.error = 0.2;
     settings.volume = None;
@@ -147,7 +158,7 @@ pub fn bake(app: &mut App, bake: Bake) -> Result<BatchTimes, String> {
     app.world().resource::<Ended>().0.clone().expect("just waited for")
 }
 
-/// A square floor of `size` metres in the ground plane, and a lamp of `candela` two metres above its middle.
+/// Spawns a square floor of `size` meters in the ground plane. A lamp of `candela` cd is 2 m above its center.
 pub fn spawn_lit_floor(app: &mut App, size: f32, candela: f32) -> (Entity, Entity) {
     let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(size, size));
     let material = spawn_material(app, Color::linear_rgb(0.5, 0.5, 0.5));
@@ -157,8 +168,7 @@ pub fn spawn_lit_floor(app: &mut App, size: f32, candela: f32) -> (Entity, Entit
     (floor, lamp)
 }
 
-/// A wall two metres behind the middle of the floor. What goes to and fro between both is noisy: an error that is small
-/// enough takes minutes.
+/// Spawns a wall 2 m behind the center of the floor. Light between both is noisy, so that a small error takes minutes.
 pub fn spawn_wall(app: &mut App) {
     let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::new(Vec3::Z, Vec2::ONE));
     let material = spawn_material(app, Color::linear_rgb(0.5, 0.5, 0.5));
@@ -166,13 +176,13 @@ pub fn spawn_wall(app: &mut App) {
     app.world_mut().spawn((Name::new("wall"), Mesh3d(mesh), MeshMaterial3d(material), place));
 }
 
-/// A matt material: Bevy's own shine would be added to what is baked.
+/// Adds a diffuse material: Bevy would add its own specular reflections to the lightmap.
 pub fn spawn_material(app: &mut App, base_color: Color) -> Handle<StandardMaterial> {
     let material = StandardMaterial { base_color, perceptual_roughness: 1.0, reflectance: 0.0, ..default() };
     app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(material)
 }
 
-/// A camera that looks down at the origin, and the picture that it draws into: linear, without tone mapping.
+/// Spawns a camera and its render target, which is linear, without tone mapping.
 pub fn spawn_camera(app: &mut App, from: Vec3, to: Vec3) -> Handle<Image> {
     let mut picture = Image::new_target_texture(64, 64, TextureFormat::Rgba16Float, None);
     picture.texture_descriptor.usage |= TextureUsages::COPY_SRC;
@@ -189,8 +199,8 @@ pub fn spawn_camera(app: &mut App, from: Vec3, to: Vec3) -> Handle<Image> {
     picture
 }
 
-/// Waits until the linear colour in the middle of a camera's picture is as expected. Bevy uploads meshes, compiles
-/// pipelines and sorts lights over several frames, more of them on a busy machine.
+/// Waits until the linear color at the center of an image is as expected. Bevy uploads meshes, compiles pipelines and
+/// sorts lights over several frames, more of them on a busy machine.
 pub fn assert_shows(app: &mut App, picture: &Handle<Image>, what: &str, expected: impl Fn(Vec3) -> bool) {
     let started = Instant::now();
     loop {
@@ -203,7 +213,7 @@ pub fn assert_shows(app: &mut App, picture: &Handle<Image>, what: &str, expected
     }
 }
 
-/// Waits until the red in the middle of a camera's picture is `expected`, but for a fraction of it.
+/// Waits until the red channel at the center of an image is `expected`, within a relative tolerance.
 pub fn assert_red(app: &mut App, picture: &Handle<Image>, expected: f32, tolerance: f32) {
     let what = format!("red should be {expected}");
     assert_shows(app, picture, &what, |seen| (seen.x - expected).abs() <= tolerance * expected);
@@ -214,7 +224,7 @@ fn middle_of(app: &mut App, picture: &Handle<Image>) -> Vec3 {
     color_at(&image, image.size() / 2)
 }
 
-/// What a camera has drawn into its picture.
+/// Returns the rendered image of a camera.
 pub fn picture_of(app: &mut App, picture: &Handle<Image>) -> Image {
     let seen: Arc<Mutex<Option<Image>>> = Arc::default();
     let slot = Arc::clone(&seen);
@@ -225,17 +235,17 @@ pub fn picture_of(app: &mut App, picture: &Handle<Image>) -> Image {
     seen.lock().unwrap().take().expect("just waited for")
 }
 
-/// The linear colour of a pixel.
+/// Returns the linear color of a pixel.
 pub fn color_at(image: &Image, pixel: UVec2) -> Vec3 {
     image.get_color_at(pixel.x, pixel.y).expect("a readable picture").to_linear().to_vec3()
 }
 
-/// What Bevy multiplies light with before it draws it, at its default exposure.
+/// Returns Bevy's default exposure factor, from cd/m2 to the drawn value.
 pub fn exposure() -> f32 {
     bevy::camera::Exposure::default().exposure()
 }
 
-/// A file of horizontal squares of one metre, of nothing but corners (mesh 0), and a lamp (light 0).
+/// Template of a glTF file with horizontal squares of 1 m (mesh 0) and a lamp (light 0). The mesh has positions only.
 const SQUARES: &str = r#"{
   "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": ROOTS}],
   "extensionsUsed": ["KHR_lights_punctual"],
@@ -251,7 +261,7 @@ const SQUARES: &str = r#"{
   "buffers": [{"byteLength": 60, "uri": "data:application/octet-stream;base64,AAAAvwAAAAAAAAC/AAAAPwAAAAAAAAC/AAAAPwAAAAAAAAA/AAAAvwAAAAAAAAA/AAADAAIAAAACAAEA"}]
 }"#;
 
-/// The text of a glTF file whose nodes are some such squares and lamps; `roots` are the numbers of those in the scene.
+/// Returns a glTF file of squares and lamps. `roots` are the node indices in the scene.
 pub fn file_of_squares(roots: &str, nodes: &str, candela: u32) -> String {
     SQUARES.replace("ROOTS", roots).replace("NODES", nodes).replace("CANDELA", &candela.to_string())
 }

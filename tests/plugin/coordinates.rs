@@ -1,4 +1,4 @@
-//! Materials that read UV_1, which lightmaps take for themselves.
+//! Tests of materials that read UV_1, which lightmaps reserve.
 
 use bevy::mesh::{UvChannel, VertexAttributeValues};
 use bevy::pbr::Lightmap;
@@ -7,7 +7,7 @@ use bevy_radiosity::prelude::*;
 
 use crate::app::*;
 
-/// A square one meter above the floor; its UV_1 are its UV_0 times `tiles`.
+/// Spawns a square 1 m above the floor. Its UV_1 are its UV_0 times `tiles`.
 fn spawn_square(app: &mut App, x: f32, tiles: f32, material: StandardMaterial) -> Entity {
     let mut mesh = Mesh::from(Plane3d::default().mesh().size(1.0, 1.0));
     let tiled: Vec<[f32; 2]> = pairs(&mesh, true).iter().map(|uv| uv.map(|value| value * tiles)).collect();
@@ -29,7 +29,7 @@ fn add_picture(app: &mut App) -> Handle<Image> {
     app.world_mut().resource_mut::<Assets<Image>>().add(Image::default())
 }
 
-/// The mesh and the material that an entity shows.
+/// Returns the current mesh and material of an entity.
 fn shown(app: &App, entity: Entity) -> (&Mesh, &StandardMaterial) {
     let world = app.world();
     let mesh = world.resource::<Assets<Mesh>>().get(&world.get::<Mesh3d>(entity).unwrap().0).unwrap();
@@ -60,7 +60,7 @@ fn textures_that_read_uv1_are_drawn_as_before_or_the_surface_shows_no_lightmap()
     bake(&mut app, quick_bake()).unwrap();
 
     let has_light = |app: &App, entity: Entity| app.world().get::<Lightmap>(entity).is_some();
-    // What was tiled moves to UV_0, where nothing else is.
+    // Tiled coordinates move to UV_0, which is free.
     let (mesh, material) = shown(&app, tiled);
     let mut moved = pairs(mesh, true);
     moved.sort_by(|a, b| a.partial_cmp(b).unwrap());
@@ -69,18 +69,18 @@ fn textures_that_read_uv1_are_drawn_as_before_or_the_surface_shows_no_lightmap()
     assert_eq!(moved, expected);
     assert!(material.base_color_channel == UvChannel::Uv0 && has_light(&app, tiled));
     assert!(pairs(mesh, false).as_flattened().iter().all(|value| (0.0..=1.0).contains(value)));
-    // What serves the lightmap as it is stays.
+    // Coordinates that suit the lightmap stay.
     let (mesh, material) = shown(&app, fitting);
     assert!(material.base_color_channel == UvChannel::Uv1 && has_light(&app, fitting));
     assert_eq!(pairs(mesh, false), pairs(mesh, true), "UV_1 were the same as UV_0");
-    // What reads both is left alone.
+    // A material that reads both sets stays unchanged.
     let (mesh, material) = shown(&app, torn);
     assert!(material.base_color_channel == UvChannel::Uv1 && !has_light(&app, torn));
     assert!(pairs(mesh, false).as_flattened().contains(&3.0));
-    // Occlusion goes: what is baked has it.
+    // The occlusion texture is dropped, since baked light includes occlusion.
     assert!(shown(&app, shaded).1.occlusion_texture.is_none() && has_light(&app, shaded));
 
-    // Another material that reads both leaves no coordinates for the lightmap.
+    // A later material that reads both sets leaves no coordinates for the lightmap.
     let both = StandardMaterial { emissive_texture: Some(image), ..reads_uv1 };
     let both = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(both);
     app.world_mut().get_mut::<MeshMaterial3d<StandardMaterial>>(tiled).unwrap().0 = both.clone();

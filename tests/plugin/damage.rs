@@ -1,4 +1,4 @@
-//! Levels whose files are damaged, or replaced by another bake.
+//! Tests of levels with damaged or replaced files.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Lightmaps that follow doors.
+//! Tests of relighting with moving doors.
 
 use std::sync::Arc;
 
@@ -7,18 +7,20 @@ use bevy::prelude::*;
 use bevy::render::render_resource::TextureFormat;
 use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::lightmap::files::rgb9e5;
-use bevy_radiosity::plugin::{RELIGHT_DOORS, spawn_scene};
+use bevy_radiosity::plugin::RELIGHT_DOORS;
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::scene;
+use bevy_radiosity::scene_files;
 
 use crate::app::*;
 use crate::relight::{at_once, change, diagnosed, f32_of_half, move_to, page_of, relightable, settle, status};
+use crate::spawn::spawn_scene;
 
-/// Where a board hangs between the floor and its lamp, and where it does not.
+/// Positions of a board between the floor and its lamp, and aside.
 pub const BELOW: Vec3 = Vec3::new(0.0, 1.0, 0.0);
 pub const ASIDE: Vec3 = Vec3::new(8.0, 1.0, 0.0);
 
-/// A board of a metre, halfway between the floor and a lamp of 100 candela.
+/// Spawns a board of 1 m, halfway between the floor and a lamp of 100 cd.
 pub fn spawn_board(app: &mut App) -> Entity {
     let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Cuboid::new(1.0, 0.1, 1.0));
     let material = spawn_material(app, Color::linear_rgb(0.5, 0.5, 0.5));
@@ -26,7 +28,7 @@ pub fn spawn_board(app: &mut App) -> Entity {
     app.world_mut().spawn((Name::new("board"), Mesh3d(mesh), MeshMaterial3d(material), place, RelightDoor)).id()
 }
 
-/// What is on the page in the middle of a square, cd/m2.
+/// Returns the page value at the center of a square, in cd/m2.
 fn middle_of(app: &App, floor: Entity) -> f32 {
     let Lightmap { image, uv_rect, .. } = app.world().get::<Lightmap>(floor).unwrap();
     let image = app.world().resource::<Assets<Image>>().get(image).unwrap();
@@ -50,7 +52,7 @@ fn light_goes_another_way_where_a_door_has_moved_and_comes_back_byte_for_byte() 
     settle(&mut app, 0);
     assert!(app.world().get::<Lightmap>(board).is_none(), "an occluder has none");
     let baked = page_of(&app, floor);
-    // 100 candela at two metres are 25 lux.
+    // 100 cd at 2 m are 25 lx.
     let lit = 25.0 / core::f32::consts::PI;
     assert!(middle_of(&app, floor) < 0.2 * lit, "in the shadow of the board");
 
@@ -74,7 +76,7 @@ fn light_goes_another_way_where_a_door_has_moved_and_comes_back_byte_for_byte() 
     assert_eq!(page_of(&app, floor), baked, "what cannot be is ignored");
     move_to(&mut app, board, BELOW);
 
-    // It moves on every frame, and the newest place wins.
+    // The board moves in every frame, and the newest place wins.
     let before = status(&app).updates;
     for step in 0..40 {
         move_to(&mut app, board, BELOW.lerp(ASIDE, step as f32 / 39.0));
@@ -112,8 +114,7 @@ fn several_doors_move_at_once_and_lights_go_on_meanwhile() {
     assert!(half > 0.97 * 0.5 * lit && half < 1.2 * 0.5 * lit, "{half} of {lit}");
 }
 
-/// A square of a metre, four times as large on the floor, and a board and a board with a lightmap above it; a lamp of 100
-/// candela.
+/// Nodes of a floor of 4 m, a board and a lightmapped shelf above it, and a lamp of 100 cd.
 const NODES: &str = r#"[
     {"name": "floor", "mesh": 0, "scale": [4, 1, 4]},
     {"name": "board", "mesh": 0, "translation": [0, 1, 0], "extras": {"radiosity_role": "occluder"}},
@@ -126,7 +127,7 @@ fn a_door_of_a_file_is_followed_and_what_has_a_lightmap_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("level.gltf");
     std::fs::write(&file, file_of_squares("[0, 1, 2, 3]", NODES, 100)).unwrap();
-    let mut level = scene::load(&file.to_string_lossy()).unwrap().scene;
+    let mut level = scene_files::load(&file.to_string_lossy()).unwrap().scene;
     scene::check::repair(&mut level);
     let level = Arc::new(level);
     let settings = relightable(Content::Full).settings;
@@ -169,7 +170,7 @@ fn a_live_view_beside_lightmaps_that_follow_shows_the_same_lights() {
     tick_app_times(&mut app, 2);
     app.insert_resource(at_once());
     bake(&mut app, relightable(Content::Full)).unwrap();
-    // Right below a lamp of 4000 candela, two metres above.
+    // The value right below a lamp of 4000 cd at 2 m.
     let below = 0.5 * 1000.0 / core::f32::consts::PI * exposure();
     for strength in [1.0, 0.25] {
         app.world_mut().get_mut::<PointLight>(lamp).unwrap().intensity =

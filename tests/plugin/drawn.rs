@@ -1,29 +1,32 @@
-//! What is drawn, on a graphics adapter or a software one.
+//! Tests of rendered images, on a GPU or a software adapter.
 
 use std::sync::Arc;
 
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
+use bevy_radiosity::accel::{self, Preset};
 use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::geometry::Ray;
-use bevy_radiosity::kdtree::{self, Preset};
+use bevy_radiosity::lights::LightSampler;
 use bevy_radiosity::pathtrace::{Integrator, PathTracer};
-use bevy_radiosity::plugin::{BatchTimes, spawn_scene};
+use bevy_radiosity::plugin::BatchTimes;
 use bevy_radiosity::prelude::*;
-use bevy_radiosity::scene::{self, LightSampler};
+use bevy_radiosity::scene;
+use bevy_radiosity::scene_files;
 
 use crate::app::*;
+use crate::spawn::spawn_scene;
 use crate::world::read_scene;
 
-/// Brightness that a Lambertian floor of reflectance one half has right below a lamp of `candela`, two metres above.
+/// Returns the drawn value of a Lambertian floor right below a lamp of `candela` cd at 2 m. Its reflectance is 0.5.
 fn floor_below_lamp(candela: f32) -> f32 {
     0.5 * candela / 4.0 / core::f32::consts::PI * exposure()
 }
 
-/// Fine enough that the texel below the lamp has the light of its middle.
-fn fine_bake(texels_per_metre: f32) -> Bake {
+/// Returns a bake that is fine enough for a uniform texel below the lamp.
+fn fine_bake(texels_per_meter: f32) -> Bake {
     let mut bake = quick_bake();
-    bake.settings.layout.texels_per_metre = texels_per_metre;
+    bake.settings.layout.texels_per_meter = texels_per_meter;
     bake.settings.solver.error = 0.02;
     bake
 }
@@ -60,7 +63,7 @@ fn a_sheet_below_a_lamp_is_bright_from_above_and_black_from_below() {
             let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
             let mut material = materials.get_mut(&material).unwrap();
             (material.double_sided, material.cull_mode) = (true, None);
-            // What is black is seen by what it glows with.
+            // The emission makes a black side visible.
             material.emissive = LinearRgba::rgb(0.0, 0.0, 0.25);
             drop(material);
             tick_app_times(&mut app, 2);
@@ -95,9 +98,9 @@ fn a_blended_pane_that_bevy_draws_lets_through_and_reflects_what_paths_say() {
         tick_app_times(&mut app, 2);
 
         let scene = Arc::new(read_scene(&mut app).scene);
-        let (world, lights) = (kdtree::World::build(Arc::clone(&scene), Preset::fast()), LightSampler::new(&scene));
+        let (world, lights) = (accel::World::build(Arc::clone(&scene), Preset::fast()), LightSampler::new(&scene));
         let tracer = PathTracer::new(&scene, &world, &lights, None);
-        // Chance decides for each ray whether a pane stops it, so no two rays may be the same.
+        // Each ray passes the pane at random, so no two rays may be equal.
         let paths = 1 << 14;
         let eye = |path: u32| Vec3::new((path % 128) as f32 - 64.0, 0.0, (path / 128) as f32 - 64.0) * 1e-4 + Vec3::Y;
         let radiance = |path| tracer.trace(&Ray::new(eye(path), Vec3::NEG_Y), path, 5).radiance;
@@ -126,15 +129,15 @@ fn overlays_show_texels_charts_and_what_is_buried_and_change_nothing() {
     assert_shows(&mut app, &picture, "nothing is buried", is_green);
 
     show(&mut app, LightmapOverlay::Texels);
-    assert_shows(&mut app, &picture, "the chequer is grey", |seen| seen.x == seen.z && seen.x < 0.9);
+    assert_shows(&mut app, &picture, "the checker is gray", |seen| seen.x == seen.z && seen.x < 0.9);
     let image = picture_of(&mut app, &picture);
     let row: Vec<bool> = (0..64).map(|x| color_at(&image, UVec2::new(x, 29)).x > 0.3).collect();
-    // The camera sees 0.41 m to each side; texels of 1/8 m meet in the middle and three times on either side of it.
+    // The camera sees 0.41 m to each side. Texels of 1/8 m meet at the center, and three times on either side.
     assert_eq!(row.windows(2).filter(|pair| pair[0] != pair[1]).count(), 7, "{row:?}");
 
     show(&mut app, LightmapOverlay::Charts);
-    let is_coloured = |seen: Vec3| seen.max_element() > 2.0 * seen.min_element();
-    assert_shows(&mut app, &picture, "a chart has a colour", is_coloured);
+    let is_colored = |seen: Vec3| seen.max_element() > 2.0 * seen.min_element();
+    assert_shows(&mut app, &picture, "a chart has a color", is_colored);
 
     show(&mut app, LightmapOverlay::Off);
     assert_red(&mut app, &picture, floor_below_lamp(4000.0), 0.03);
@@ -154,12 +157,12 @@ fn a_second_bake_shows_on_pages_of_the_same_size_and_of_another() {
     tick_app_times(&mut app, 2);
     bake(&mut app, fine_bake(8.0)).unwrap();
     assert_red(&mut app, &picture, floor_below_lamp(1000.0), 0.03);
-    for (texels_per_metre, candela) in [(8.0, 2000.0), (16.0, 3000.0), (8.0, 4000.0)] {
+    for (texels_per_meter, candela) in [(8.0, 2000.0), (16.0, 3000.0), (8.0, 4000.0)] {
         app.world_mut().get_mut::<PointLight>(lamp).unwrap().intensity = candela * 4.0 * core::f32::consts::PI;
-        bake(&mut app, fine_bake(texels_per_metre)).unwrap();
+        bake(&mut app, fine_bake(texels_per_meter)).unwrap();
         assert_red(&mut app, &picture, floor_below_lamp(candela), 0.03);
     }
-    // A mesh that is edited while it is being drawn loses UV_1, without which Bevy cannot draw it.
+    // An edited mesh loses UV_1, without which Bevy cannot draw it.
     let mesh = app.world().get::<Mesh3d>(floor).unwrap().0.clone();
     app.world_mut().resource_mut::<Assets<Mesh>>().get_mut(&mesh).unwrap().remove_attribute(Mesh::ATTRIBUTE_UV_1);
     assert_red(&mut app, &picture, floor_below_lamp(4000.0), 0.03);
@@ -186,10 +189,10 @@ fn the_light_so_far_is_drawn_before_a_bake_is_done() {
 #[test]
 fn what_moves_is_lit_by_the_volume() {
     let Some(mut app) = create_drawing_app() else { return };
-    // Inside of a large glowing box of 100 cd/m2 every surface has an irradiance of 100 pi.
+    // In a large box that emits 100 cd/m2, every surface has an irradiance of 100 pi lx.
     let glowing = StandardMaterial {
         base_color: Color::BLACK,
-        // Not even a specular layer reflects what glows.
+        // The emissive walls must not reflect, not even specularly.
         reflectance: 0.0,
         emissive: LinearRgba::rgb(100.0, 100.0, 100.0),
         emissive_exposure_weight: 1.0,
@@ -199,12 +202,12 @@ fn what_moves_is_lit_by_the_volume() {
     };
     let glowing = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(glowing);
     let shell = app.world_mut().resource_mut::<Assets<Mesh>>().add(Cuboid::from_length(6.0));
-    app.world_mut().spawn((Name::new("shell"), Mesh3d(shell), MeshMaterial3d(glowing), BakeOccluder));
-    let grey = spawn_material(&mut app, Color::linear_rgb(0.5, 0.5, 0.5));
+    app.world_mut().spawn((Name::new("shell"), Mesh3d(shell), MeshMaterial3d(glowing), BakeRole::Occluder));
+    let gray = spawn_material(&mut app, Color::linear_rgb(0.5, 0.5, 0.5));
     let plate = app.world_mut().resource_mut::<Assets<Mesh>>().add(Plane3d::default().mesh().size(0.5, 0.5));
-    let scrap = (Mesh3d(plate.clone()), MeshMaterial3d(grey.clone()), Transform::from_xyz(2.0, 2.0, 2.0));
+    let scrap = (Mesh3d(plate.clone()), MeshMaterial3d(gray.clone()), Transform::from_xyz(2.0, 2.0, 2.0));
     app.world_mut().spawn((Name::new("scrap"), scrap));
-    app.world_mut().spawn((Name::new("mover"), Mesh3d(plate), MeshMaterial3d(grey), BakeMover));
+    app.world_mut().spawn((Name::new("mover"), Mesh3d(plate), MeshMaterial3d(gray), BakeRole::Mover));
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
     tick_app_times(&mut app, 2);
     assert_shows(&mut app, &picture, "nothing lights the mover yet", |seen| seen.x == 0.0);
@@ -241,7 +244,7 @@ fn our_systems_leave_the_game_its_frame_rate() {
         app.world_mut().spawn((Mesh3d(mesh), MeshMaterial3d(material.clone()), place, BakeResolution(0.5)));
     }
     tick_app_times(&mut app, 3);
-    // The first bake reads everything; a busy machine may stop us at any moment, so the best of several counts.
+    // The first bake reads everything. A busy machine may interrupt at any moment, so the best of several bakes counts.
     let mut best = BatchTimes { longest_staging_seconds: f32::MAX, attach_seconds: f32::MAX };
     let mut best_reading = f32::MAX;
     for _ in 0..10 {
@@ -259,7 +262,7 @@ fn our_systems_leave_the_game_its_frame_rate() {
     panic!("reading {best_reading} s a frame, write-back {best:?}");
 }
 
-/// A square of four metres below a lamp of 1000 candela, of nothing but corners.
+/// Nodes of a square of 4 m below a lamp of 1000 cd, with positions only.
 const BARE: &str = r#"[
     {"name": "floor", "mesh": 0, "scale": [4, 1, 4]},
     {"name": "lamp", "translation": [0, 2, 0], "extensions": {"KHR_lights_punctual": {"light": 0}}}
@@ -271,7 +274,7 @@ fn a_file_of_nothing_but_corners_is_as_bright_as_physics_says() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bare.gltf");
     std::fs::write(&file, file_of_squares("[0, 1]", BARE, 1000)).unwrap();
-    let mut level = scene::load(&file.to_string_lossy()).unwrap().scene;
+    let mut level = scene_files::load(&file.to_string_lossy()).unwrap().scene;
     scene::check::repair(&mut level);
     let settings = fine_bake(8.0).settings;
     bake::run(Arc::new(level.clone()), &settings, &Unobserved).unwrap().write(&folder.path().join("baked")).unwrap();

@@ -1,4 +1,4 @@
-//! glTF files through Bevy's loader.
+//! Tests of glTF files through Bevy's loader.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,11 +9,13 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::geometry::{Ray, RayQuery};
+use bevy_radiosity::lights::LightSampler;
 use bevy_radiosity::pathtrace::{Receiver, irradiance_at};
 use bevy_radiosity::plugin::Baked;
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::scene::{self, LightSampler, Scene, Surface};
+use bevy_radiosity::scene::{self, Scene, Surface};
+use bevy_radiosity::scene_files;
 
 use crate::app::*;
 use crate::world::read_scene;
@@ -32,7 +34,7 @@ fn by_key(scene: &Scene) -> BTreeMap<String, &Surface> {
 
 fn assert_same_scene(file: &str) {
     let path = format!("{}/assets/{file}", env!("CARGO_MANIFEST_DIR"));
-    let expected = scene::load(&path).unwrap().scene;
+    let expected = scene_files::load(&path).unwrap().scene;
     let mut app = create_world_app();
     spawn_file(&mut app, file);
     let read = read_scene(&mut app);
@@ -89,18 +91,18 @@ fn the_level_is_the_same_scene_by_both_routes() {
 }
 
 /// Bakes a file of the repository as the command line does.
-fn bake_file(file: &str, folder: &Path) -> bake::Bake {
-    let mut scene = scene::load(&format!("{}/assets/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap().scene;
+fn bake_file(file: &str, folder: &Path) -> bake::BakeOutput {
+    let mut scene = scene_files::load(&format!("{}/assets/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap().scene;
     scene::check::repair(&mut scene);
     let mut settings = quick_bake().settings;
-    settings.layout.texels_per_metre = 24.0;
+    settings.layout.texels_per_meter = 24.0;
     settings.solver.error = 0.02;
     let mut baked = bake::run(Arc::new(scene), &settings, &Unobserved).unwrap();
     baked.write(folder).unwrap();
     baked
 }
 
-/// An app that is shown a baked level and its file, in either order.
+/// Spawns a baked level and its file.
 fn show_level(app: &mut App, file: &str, folder: &Path) {
     app.world_mut().spawn(BakedLevel::new(folder));
     spawn_file(app, file);
@@ -117,7 +119,7 @@ fn a_baked_level_finds_every_surface_of_a_file_that_comes_later() {
     let lit = app.world_mut().query::<&Baked>().iter(app.world()).count();
     assert_eq!(lit, baked.layout.placements.iter().flatten().count());
     let seconds = app.world().resource::<Level>().loaded.unwrap().seconds;
-    // It takes milliseconds, and a core of its own is not always to be had.
+    // Reading takes milliseconds, but a busy machine may have no free core.
     assert!(seconds < 2.0, "reading took {seconds} s");
 }
 
@@ -129,7 +131,7 @@ fn the_cornell_box_is_drawn_as_bright_as_paths_say() {
     let (scene, world) = (&*baked.scene, &*baked.world);
     let bounds = scene.bounds();
     let middle = (bounds.min + bounds.max) * 0.5;
-    // Down to the floor beside the blocks, from the middle of the room.
+    // The ray goes from the center of the room to the floor beside the blocks.
     let ray = Ray::new(middle, Vec3::new(-0.3, -1.0, 0.8).normalize());
     let hit = world.closest(&ray).unwrap();
     let normal = scene.geometric_normal(hit.surface, hit.triangle);
@@ -146,7 +148,7 @@ fn the_cornell_box_is_drawn_as_bright_as_paths_say() {
     assert_shows(&mut app, &picture, &what, |seen| (seen / expected - 1.0).abs().max_element() < 0.06);
 }
 
-/// A file with a floor, a door with a handle that an animation moves, a roof that is hidden, and an unlit dome.
+/// Writes a file with a floor, an animated door with a handle, a hidden roof and an unlit dome.
 fn write_moving_room(folder: &Path) {
     let corners: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0];
     let (times, places): ([f32; 2], [f32; 6]) = ([0.0, 1.0], [0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
@@ -154,7 +156,7 @@ fn write_moving_room(folder: &Path) {
     let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
     let mesh =
         |material: u32| serde_json::json!({"primitives": [{"attributes": {"POSITION": 0}, "material": material}]});
-    let matt = serde_json::json!({"metallicFactor": 0});
+    let diffuse = serde_json::json!({"metallicFactor": 0});
     let document = serde_json::json!({
         "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1, 3, 4]}],
         "nodes": [
@@ -165,7 +167,7 @@ fn write_moving_room(folder: &Path) {
             {"name": "dome", "mesh": 1}
         ],
         "meshes": [mesh(0), mesh(1)],
-        "materials": [{"pbrMetallicRoughness": matt}, {"pbrMetallicRoughness": matt, "extensions": {"KHR_materials_unlit": {}}}],
+        "materials": [{"pbrMetallicRoughness": diffuse}, {"pbrMetallicRoughness": diffuse, "extensions": {"KHR_materials_unlit": {}}}],
         "accessors": [
             {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, -1], "max": [1, 0, 0]},
             {"bufferView": 0, "byteOffset": 36, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [1]},
@@ -184,7 +186,7 @@ fn write_moving_room(folder: &Path) {
 fn hidden_animated_and_unlit_surfaces_are_known_by_both_routes() {
     let folder = tempfile::tempdir().unwrap();
     write_moving_room(folder.path());
-    let expected = scene::load(&folder.path().join("room.gltf").to_string_lossy()).unwrap();
+    let expected = scene_files::load(&folder.path().join("room.gltf").to_string_lossy()).unwrap();
     let roles = |scene: &Scene| -> BTreeMap<String, scene::Role> {
         let shown = scene.surfaces.iter().filter(|surface| surface.role != scene::Role::Excluded);
         shown.map(|surface| (surface.key.to_string(), surface.role)).collect()

@@ -1,12 +1,12 @@
-//! Scenes that lightmap bakers are known to light wrongly are right when they come from a Bevy world.
+//! Tests of scenes that lightmap bakers often light wrongly, read from a Bevy world.
 
 use bevy::prelude::*;
-use bevy_radiosity::plugin::spawn_scene;
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::radiosity::Method;
 use bevy_radiosity::scene::Sky;
 
 use crate::app::*;
+use crate::spawn::spawn_scene;
 
 #[path = "../light_faults/cases.rs"]
 mod cases;

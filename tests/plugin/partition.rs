@@ -1,9 +1,9 @@
-//! Cells of a partition, as they follow the world.
+//! Tests of partition cells that follow the world.
 
 use bevy::prelude::*;
 use bevy_radiosity::geometry::Aabb;
 use bevy_radiosity::partition::{Factor, PartitionError, PartitionKind, PartitionSettings};
-use bevy_radiosity::plugin::{AssetCache, CutScene, PartitionCells};
+use bevy_radiosity::plugin::{CutScene, PartitionCells};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
@@ -13,7 +13,7 @@ fn want(app: &mut App, kind: PartitionKind, count: u32, factor: Factor) {
     app.world_mut().resource_mut::<PartitionCells>().wanted = Some(settings);
 }
 
-/// Frames until cells are as they should be.
+/// Runs frames until the cells are as expected.
 fn tick_app_until_cut(app: &mut App, what: &str, is_right: impl Fn(&CutScene) -> bool) {
     tick_app_until(app, what, |app| {
         let cut = &app.world().resource::<PartitionCells>().cut;
@@ -21,7 +21,7 @@ fn tick_app_until_cut(app: &mut App, what: &str, is_right: impl Fn(&CutScene) ->
     });
 }
 
-/// How far cells reach along +x and +y.
+/// Returns the extent of all cells along +x and +y.
 fn reach(cut: &CutScene) -> [f32; 2] {
     let bounds = cut.cells.iter().copied().fold(Aabb::EMPTY, Aabb::union);
     [bounds.max.x, bounds.max.y]
@@ -38,9 +38,9 @@ fn cells_follow_meshes_and_places_and_are_of_what_a_bake_would_take() {
         let place = Transform::from_xyz(x, 0.5, 0.0);
         app.world_mut().spawn((Mesh3d(cube.clone()), MeshMaterial3d(material.clone()), place)).id()
     });
-    app.world_mut().entity_mut(cubes[0]).insert(BakeStatic);
+    app.world_mut().entity_mut(cubes[0]).insert(BakeRole::Lightmapped);
     tick_app_times(&mut app, 5);
-    assert!(app.world().resource::<AssetCache>().mesh(mesh.id()).is_none(), "nothing is read unless cells are wanted");
+    assert!(app.world().resource::<PartitionCells>().last_read.is_none(), "nothing is read unless cells are wanted");
 
     want(&mut app, PartitionKind::Uniform, 6, Factor::Area);
     tick_app_until_cut(&mut app, "six cells", |cut| cut.cells.len() == 6 && reach(cut) == [2.0, 1.0]);
@@ -57,7 +57,7 @@ fn cells_follow_meshes_and_places_and_are_of_what_a_bake_would_take() {
         app.world_mut().get_mut::<Transform>(cube).unwrap().translation.y = 9.0;
     }
     tick_app_until_cut(&mut app, "what begins to move to be left out", |cut| reach(cut) == [5.5, 9.5]);
-    app.world_mut().entity_mut(cubes[0]).insert(BakeExclude);
+    app.world_mut().entity_mut(cubes[0]).insert(BakeRole::Excluded);
     tick_app_until_cut(&mut app, "what is excluded to be left out", |cut| reach(cut) == [0.5, 0.5]);
 
     app.world_mut().resource_mut::<PartitionCells>().wanted = None;
@@ -104,4 +104,25 @@ fn sigma_is_of_the_factor_that_is_wanted_and_follows_materials() {
     app.world_mut().resource_mut::<Assets<StandardMaterial>>().get_mut(&materials[1]).unwrap().emissive =
         LinearRgba::WHITE;
     tick_app_until_cut(&mut app, "equal power", |cut| cut.sigma < 1e-6);
+}
+
+#[test]
+fn the_role_of_a_group_holds_for_its_meshes_and_cells_follow_it() {
+    let mut app = create_world_app();
+    spawn_lit_floor(&mut app, 4.0, 100.0);
+    let cube = app.world_mut().resource_mut::<Assets<Mesh>>().add(Cuboid::from_length(1.0));
+    let material = spawn_material(&mut app, Color::WHITE);
+    let group = app.world_mut().spawn((Transform::default(), Visibility::default())).id();
+    let [near, _] = [3.0, 5.0].map(|x| {
+        let drawn = (Mesh3d(cube.clone()), MeshMaterial3d(material.clone()));
+        app.world_mut().spawn((drawn, Transform::from_xyz(x, 0.5, 0.0), ChildOf(group))).id()
+    });
+    want(&mut app, PartitionKind::Uniform, 6, Factor::Area);
+    tick_app_until_cut(&mut app, "both cubes", |cut| reach(cut) == [5.5, 1.0]);
+    app.world_mut().entity_mut(group).insert(BakeRole::Excluded);
+    tick_app_until_cut(&mut app, "the floor alone", |cut| reach(cut)[0] == 2.0);
+    app.world_mut().entity_mut(near).insert(BakeRole::Occluder);
+    tick_app_until_cut(&mut app, "the cube with its own role", |cut| reach(cut) == [3.5, 1.0]);
+    app.world_mut().entity_mut(group).remove::<BakeRole>();
+    tick_app_until_cut(&mut app, "both cubes again", |cut| reach(cut) == [5.5, 1.0]);
 }

@@ -1,4 +1,4 @@
-//! Lightmaps that follow their lights.
+//! Tests of live relighting.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,24 +8,23 @@ use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
 use bevy_radiosity::lightmap::files::rgb9e5;
-use bevy_radiosity::plugin::{
-    RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, spawn_scene,
-};
+use bevy_radiosity::plugin::{RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
+use crate::spawn::spawn_scene;
 
-/// A bake whose pages can follow their lights.
+/// Returns a bake with relighting data.
 pub fn relightable(content: Content) -> Bake {
     let mut bake = quick_bake();
     bake.settings.relight = Some(32);
     bake.settings.solver.content = content;
-    bake.settings.layout.texels_per_metre = 8.0;
+    bake.settings.layout.texels_per_meter = 8.0;
     bake.settings.solver.error = 0.05;
     bake
 }
 
-/// No smoothing over time, and frames that wait for their light.
+/// Returns settings without temporal smoothing, whose frames wait for their update.
 pub fn at_once() -> Relight {
     Relight { smoothing_seconds: 0.0, wait_milliseconds: 200.0, ..default() }
 }
@@ -34,7 +33,7 @@ pub fn status(app: &App) -> &RelightStatus {
     app.world().resource::<RelightStatus>()
 }
 
-/// Waits until updates have been shown since `before`, and nothing is left to do.
+/// Waits until there are more than `before` updates, and nothing is left to do.
 pub fn settle(app: &mut App, before: u64) {
     tick_app_until(app, "light that rests", |app| {
         let status = status(app);
@@ -43,14 +42,14 @@ pub fn settle(app: &mut App, before: u64) {
     });
 }
 
-/// Changes something and waits until the light has followed.
+/// Applies a change and waits until the light has settled.
 pub fn change(app: &mut App, change: impl FnOnce(&mut App)) {
     let before = status(app).updates;
     change(app);
     settle(app, before);
 }
 
-/// What a diagnostic of relighting said last.
+/// Returns the latest value of a diagnostic.
 pub fn diagnosed(app: &App, path: &DiagnosticPath) -> f64 {
     let diagnostic = app.world().resource::<DiagnosticsStore>().get(path);
     diagnostic.and_then(Diagnostic::value).unwrap_or_else(|| panic!("nothing about {path}"))
@@ -147,7 +146,7 @@ fn surfaces_that_shine_more_light_what_is_before_them() {
         let value = |bytes: &[u8; 2]| f32_of_half(u16::from_le_bytes(*bytes));
         data.as_chunks::<8>().0.iter().map(|texel| value(&[texel[0], texel[1]])).sum::<f32>()
     };
-    // All light of the room is the panel's.
+    // All light of the room comes from the panel.
     let ratio = sum(&page_of(&app, floor).1) / sum(&baked.1);
     assert!((ratio / 3.0 - 1.0).abs() < 0.05, "{ratio}");
     change(&mut app, |app| glow(app, 100.0));
@@ -155,7 +154,7 @@ fn surfaces_that_shine_more_light_what_is_before_them() {
 }
 
 #[test]
-fn a_wall_that_is_painted_sends_on_its_new_colour() {
+fn a_wall_that_is_painted_sends_on_its_new_color() {
     let mut app = create_world_app();
     let (floor, _) = spawn_lit_floor(&mut app, 4.0, 100.0);
     spawn_wall(&mut app);
@@ -182,21 +181,21 @@ fn a_wall_that_is_painted_sends_on_its_new_colour() {
     change(&mut app, |app| paint(app, 0.25));
     let painted = page_of(&app, floor);
     assert_eq!(painted.0, baked.0, "in the same image");
-    // All indirect light of the floor is the wall's, and little of it has been there twice.
+    // All indirect light of the floor comes from the wall, and little of it was reflected there twice.
     let [red, green] = [0, 1].map(|channel| sum(&painted.1, channel) / sum(&baked.1, channel));
     assert!((red - 0.5).abs() < 0.02 && (green - 1.0).abs() < 1e-3, "{red} {green}");
     paint(&mut app, f32::NAN);
     tick_app_times(&mut app, 10);
-    assert!(page_of(&app, floor) == painted && !status(&app).are_doors_moving, "what is no colour is ignored");
+    assert!(page_of(&app, floor) == painted && !status(&app).are_doors_moving, "what is no color is ignored");
     change(&mut app, |app| paint(app, 0.5));
-    assert!(page_of(&app, floor) == baked, "the old colour leaves no trace");
+    assert!(page_of(&app, floor) == baked, "the old color leaves no trace");
 }
 
 #[test]
-fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
+fn colors_of_a_level_of_files_are_followed_to_black_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let baked_in = |color: Option<Vec3>| {
-        let mut scene = bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene;
+        let mut scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene;
         bevy_radiosity::scene::check::repair(&mut scene);
         let mut materials = scene.materials.iter_mut();
         materials.by_ref().for_each(|m| m.base_color = color.map_or(m.base_color, |color| color.extend(1.0)));
@@ -207,7 +206,7 @@ fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
     let truth: f32 = baked_in(Some(Vec3::ZERO)).pages[0].texels.iter().map(|texel| texel.x).sum();
 
     let mut app = create_world_app();
-    spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
+    spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
     app.insert_resource(at_once());
     app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
     tick_app_until_lit(&mut app);
@@ -222,21 +221,21 @@ fn colours_of_a_level_of_files_are_followed_to_black_and_back() {
     };
     change(&mut app, |app| paint(app, Some(Color::BLACK)));
     let (before, after) = (sum_of_reds(&baked.1), sum_of_reds(&page_of(&app, lit).1));
-    // What fifty patches know of the light that is gone.
+    // The tolerance covers the error of fifty patches.
     assert!((after - truth).abs() < 0.1 * (before - truth), "{before} {after} {truth}");
     assert!(before > 2.0 * truth);
     change(&mut app, |app| paint(app, None));
     assert!(page_of(&app, lit) == baked, "black leaves no trace");
 }
 
-/// Has whatever shines shine more or less.
+/// Scales the emission of all materials.
 pub fn dim_panels(app: &mut App, factor: f32) {
     let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
     let ids: Vec<_> = materials.ids().collect();
     ids.into_iter().for_each(|id| materials.get_mut(id).unwrap().emissive *= factor);
 }
 
-/// What is red of a page as files store it.
+/// Returns the sum of the red channel of a page in the file format.
 fn sum_of_reds(page: &[u8]) -> f32 {
     page.as_chunks::<4>().0.iter().map(|texel| rgb9e5::decode(u32::from_le_bytes(*texel)).x).sum()
 }
@@ -250,13 +249,13 @@ fn a_panel_that_comes_after_its_light_is_followed_all_the_same() {
     app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
     tick_app_until(&mut app, "the level", |app| status(app).is_active);
     settle(&mut app, 0);
-    spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
+    spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
     tick_app_until_lit(&mut app);
     tick_app_times(&mut app, 2);
     let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
     let before = sum_of_reds(&page_of(&app, lit).1);
     change(&mut app, |app| dim_panels(app, 0.25));
-    // All light of the room is its panel's.
+    // All light of the room comes from its panel.
     let ratio = sum_of_reds(&page_of(&app, lit).1) / before;
     assert!((ratio / 0.25 - 1.0).abs() < 0.06, "{ratio}");
 }
@@ -274,7 +273,7 @@ fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
     tick_app_times(&mut app, 2);
     app.insert_resource(at_once());
     bake(&mut app, relightable(Content::Full)).unwrap();
-    // Right below a lamp of 4000 cd, two metres above, as in `drawn`.
+    // The value right below a lamp of 4000 cd at 2 m, as in `drawn`.
     let below = 0.5 * 1000.0 / core::f32::consts::PI * exposure();
     assert_red(&mut app, &picture, below, 0.03);
 
@@ -283,7 +282,7 @@ fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
     assert!(is_silent(&app), "it is still in the pages");
     assert_red(&mut app, &picture, 0.25 * below, 0.03);
 
-    // A metre aside: 1/5 of the intensity, at a cosine of 2 / sqrt(5).
+    // 1 m aside: 4/5 of the irradiance by distance, times a cosine of 2 / sqrt(5).
     change(&mut app, |app| move_to(app, lamp, Vec3::new(1.0, 2.0, 0.0)));
     tick_app_times(&mut app, 2);
     assert!(!is_silent(&app), "Bevy draws it");
@@ -298,13 +297,13 @@ fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
 
 /// Bakes a built-in room as the command line does.
 pub fn bake_room(folder: &Path, relight: Option<u32>) {
-    let mut scene = bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene;
+    let mut scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene;
     bevy_radiosity::scene::check::repair(&mut scene);
     let settings = BakeSettings { relight, ..quick_bake().settings };
     bake::run(Arc::new(scene), &settings, &Unobserved).unwrap().write(folder).unwrap();
 }
 
-/// What relighting says of a level that is shown.
+/// Returns the relighting status of a level.
 fn said_of(level: BakedLevel) -> RelightStatus {
     let mut app = create_world_app();
     app.insert_resource(Relight::default());
@@ -335,7 +334,7 @@ fn a_level_that_has_changed_keeps_its_lightmaps_byte_for_byte() {
     bake_room(folder.path(), Some(50));
     let pages = |source: Option<&str>| {
         let mut app = create_world_app();
-        spawn_scene(app.world_mut(), &bevy_radiosity::scene::load("builtin:cornell_box").unwrap().scene);
+        spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
         let level = BakedLevel::new(folder.path());
         match source {
             Some(source) => {

@@ -1,4 +1,4 @@
-//! Lightmaps that follow their lights, drawn by the graphics card.
+//! Tests of relit pages that the GPU draws.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,15 @@ use bevy::render::render_resource::{Extent3d, PollType};
 use bevy::render::renderer::RenderDevice;
 use bevy::render::settings::{WgpuLimits, WgpuSettings};
 use bevy_radiosity::bake::BakeSettings;
-use bevy_radiosity::plugin::spawn_scene;
 use bevy_radiosity::prelude::*;
-use bevy_radiosity::scene;
+
+use bevy_radiosity::scene_files;
 
 use crate::app::*;
 use crate::relight::{at_once, change, dim_panels, move_to, page_of, relightable, settle, status};
+use crate::spawn::spawn_scene;
 
-/// What the floor shows right below a lamp of 4000 cd, two metres above, as in `drawn`.
+/// Returns the drawn value of the floor right below a lamp of 4000 cd at 2 m, as in `drawn`.
 fn below_lamp() -> f32 {
     0.5 * 1000.0 / core::f32::consts::PI * exposure()
 }
@@ -57,7 +58,7 @@ fn textures_follow_where_they_are_and_either_device_shows_the_same() {
     assert_red(&mut app, &picture, 0.5 * below_lamp(), 0.03);
     set_device(&mut app, RelightDevice::Graphics);
     assert_red(&mut app, &picture, 0.5 * below_lamp(), 0.03);
-    // A metre aside Bevy draws it, and pages have none of it left.
+    // Bevy draws the moved lamp, and pages no longer hold its direct light.
     change(&mut app, |app| move_to(app, lamp, Vec3::new(1.0, 2.0, 0.0)));
     assert_red(&mut app, &picture, 0.5 * below_lamp() * 4.0 / 5.0 * 2.0 / 5f32.sqrt(), 0.06);
     change(&mut app, |app| app.world_mut().resource_mut::<Relight>().enabled = false);
@@ -89,7 +90,7 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
     crate::relight::bake_room(folder.path(), Some(50));
     let picture = spawn_camera(&mut app, Vec3::Z, Vec3::ZERO);
     app.insert_resource(on(RelightDevice::Graphics));
-    spawn_scene(app.world_mut(), &scene::load("builtin:cornell_box").unwrap().scene);
+    spawn_scene(app.world_mut(), &scene_files::load("builtin:cornell_box").unwrap().scene);
     app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
     tick_app_until_lit(&mut app);
     settle(&mut app, 0);
@@ -98,12 +99,12 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
     let shown = |app: &mut App| color_at(&picture_of(app, &picture), UVec2::splat(32)).x;
     let before = shown(&mut app);
     assert!(before > 0.0);
-    // All light of the room is its panel's.
+    // All light of the room comes from its panel.
     change(&mut app, |app| dim_panels(app, 0.25));
     assert_red(&mut app, &picture, 0.25 * before, 0.06);
 }
 
-/// What is said where the graphics card does not draw, and that pages follow all the same.
+/// Returns the reason why the GPU does not draw. Also asserts that pages follow their lights nevertheless.
 fn reason_in(mut app: App, device: RelightDevice) -> String {
     let (floor, lamp) = spawn_lit_floor(&mut app, 4.0, 100.0);
     spawn_wall(&mut app);
@@ -136,7 +137,7 @@ fn the_processor_draws_where_the_level_is_larger_than_the_graphics_card_lets_sha
 }
 
 #[test]
-#[ignore = "prints a table, for BENCHMARKS.md"]
+#[ignore = "prints a table, for docs/benchmarks/low_rank.md"]
 fn what_an_update_and_a_frame_of_a_room_take_on_either_device() {
     let Some(mut app) = create_drawing_app() else { return };
     let _picture = spawn_camera(&mut app, Vec3::new(3.0, 3.0, 3.0), Vec3::ZERO);
@@ -154,7 +155,7 @@ fn what_an_update_and_a_frame_of_a_room_take_on_either_device() {
     let lamp = app.world_mut().spawn((Name::new("lamp"), lamp, Transform::from_xyz(0.0, 2.0, 0.0))).id();
     tick_app_times(&mut app, 2);
     let mut room = relightable(Content::Indirect);
-    (room.settings.relight, room.settings.layout.texels_per_metre) = (Some(500), 12.0);
+    (room.settings.relight, room.settings.layout.texels_per_meter) = (Some(500), 12.0);
     (room.settings.solver.error, room.settings.layout.page_size, room.threads) = (0.1, 1024, None);
     print_updates_and_frames(&mut app, room, |app, angle| {
         move_to(app, lamp, Vec3::new(2.0 * angle.sin(), 1.0, 2.0 * angle.cos()));
@@ -162,7 +163,7 @@ fn what_an_update_and_a_frame_of_a_room_take_on_either_device() {
 }
 
 #[test]
-#[ignore = "prints a table, for BENCHMARKS.md"]
+#[ignore = "prints a table, for docs/benchmarks/low_rank.md"]
 fn what_an_update_and_a_frame_of_the_level_take_on_either_device() {
     let Some(mut app) = create_drawing_app() else { return };
     let picture = spawn_camera(&mut app, Vec3::new(6.2, 1.7, -6.6), Vec3::new(1.2, 1.3, -3.4));
@@ -176,18 +177,18 @@ fn what_an_update_and_a_frame_of_the_level_take_on_either_device() {
     });
     let (lamp, home) = lamps.last().expect("the level has lamps");
     let mut level = Bake { settings: BakeSettings { relight: Some(1000), ..default() }, ..default() };
-    level.settings.layout.texels_per_metre = 5.0;
+    level.settings.layout.texels_per_meter = 5.0;
     print_updates_and_frames(&mut app, level, |app, angle| {
         move_to(app, lamp, home + 0.3 * Vec3::new(angle.sin(), 0.0, angle.cos()));
     });
 }
 
-/// Elements of the last bake.
+/// Number of elements of the most recent bake.
 #[derive(Resource)]
 struct Elements(u64);
 
-/// Bakes and prints what follows a lamp that moves on by an angle, in radians, from frame to frame. Each frame is waited
-/// for until it is drawn.
+/// Bakes, and prints timings while a lamp moves on by an angle in radians in every frame. It waits for the GPU after
+/// each frame.
 fn print_updates_and_frames(app: &mut App, bake: Bake, turn: impl Fn(&mut App, f32)) {
     app.add_observer(|done: On<BakeFinished>, mut commands: Commands| {
         commands.insert_resource(Elements(done.report.elements));
@@ -210,7 +211,7 @@ fn print_updates_and_frames(app: &mut App, bake: Bake, turn: impl Fn(&mut App, f
         let (mut sums, mut frames, mut before) = ([0.0; 2], 0, 0);
         let mut started = Instant::now();
         for frame in 0..140 {
-            // The first frames bring the device up.
+            // The first frames warm up the device.
             if frame == 40 {
                 (sums, frames, before, started) = ([0.0; 2], 0, status(app).updates, Instant::now());
             }

@@ -1,36 +1,20 @@
-//! Reading the world, baking it and writing back, as the ECS sees it.
+//! Tests of reading the world, baking it and writing back, on the level of the ECS.
 
 use bevy::asset::RenderAssetUsages;
 use bevy::light::{EnvironmentMapLight, Skybox};
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat};
-use bevy_radiosity::plugin::{AssetCache, Baked, Moved, Purpose, SceneReader, WorldScene};
+use bevy_radiosity::plugin::WorldScene;
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::radiosity::{Method, SolverSettings};
 use bevy_radiosity::scene::{LightKind, Role, Sides, Sky};
 
 use crate::app::*;
 
-/// The scene that a bake of the app would see.
+/// Returns the scene that a bake would read.
 pub fn read_scene(app: &mut App) -> WorldScene {
-    app.world_mut().run_system_once_with_cache(|reader: SceneReader, mut cache: ResMut<AssetCache>| {
-        for needed in reader.needed(Purpose::Bake) {
-            reader.read(needed, &mut cache);
-        }
-        reader.assemble(&cache, Purpose::Bake)
-    })
-}
-
-trait RunOnce {
-    fn run_system_once_with_cache<M>(&mut self, system: impl IntoSystem<(), WorldScene, M>) -> WorldScene;
-}
-
-impl RunOnce for World {
-    fn run_system_once_with_cache<M>(&mut self, system: impl IntoSystem<(), WorldScene, M>) -> WorldScene {
-        use bevy::ecs::system::RunSystemOnce;
-        self.run_system_once(system).expect("the scene can be read")
-    }
+    bevy_radiosity::plugin::read_scene(app.world_mut())
 }
 
 fn role_of(scene: &WorldScene, entity: Entity) -> Option<Role> {
@@ -50,14 +34,14 @@ fn plain_entities_are_static_and_wishes_come_from_the_nearest_ancestor() {
         child.id()
     };
     let gone = child_of(floor, |entity| {
-        entity.insert(BakeExclude);
+        entity.insert(BakeRole::Excluded);
     });
     let below_gone = child_of(gone, |_| {});
     let again_static = child_of(gone, |entity| {
-        entity.insert(BakeStatic);
+        entity.insert(BakeRole::Lightmapped);
     });
     let clutter = child_of(floor, |entity| {
-        entity.insert((BakeOccluder, BakeResolution(0.5)));
+        entity.insert((BakeRole::Occluder, BakeResolution(0.5)));
     });
     tick_app_times(&mut app, 2);
     let scene = read_scene(&mut app);
@@ -77,7 +61,7 @@ fn unlit_entities_let_light_pass_unless_they_are_told_to_block_it() {
     let unlit = StandardMaterial { unlit: true, emissive: LinearRgba::WHITE, ..default() };
     let material = MeshMaterial3d(app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(unlit));
     let dome = app.world_mut().spawn((Name::new("dome"), mesh.clone(), material.clone())).id();
-    let wall = app.world_mut().spawn((mesh, material, BakeOccluder)).id();
+    let wall = app.world_mut().spawn((mesh, material, BakeRole::Occluder)).id();
     tick_app_times(&mut app, 2);
     let scene = read_scene(&mut app);
     assert_eq!((role_of(&scene, dome), role_of(&scene, wall)), (None, Some(Role::Occluder)));
@@ -108,14 +92,14 @@ fn lights_are_read_in_bevys_units_and_ambient_light_only_when_asked() {
 fn a_skybox_is_the_sky_in_its_own_units_unless_that_is_switched_off_or_ambient_light_is_asked_for() {
     let mut app = create_world_app();
     spawn_lit_floor(&mut app, 2.0, 100.0);
-    let grey = Image::new(
+    let gray = Image::new(
         Extent3d { width: 1, height: 1, depth_or_array_layers: 6 },
         TextureDimension::D2,
         [51, 51, 51, 255].repeat(6),
         TextureFormat::Rgba8Unorm,
         RenderAssetUsages::default(),
     );
-    let image = app.world_mut().resource_mut::<Assets<Image>>().add(grey);
+    let image = app.world_mut().resource_mut::<Assets<Image>>().add(gray);
     let skybox = Skybox { image: Some(image.clone()), brightness: 1000.0, ..default() };
     let camera = app.world_mut().spawn((Camera3d::default(), skybox)).id();
     let of_map = EnvironmentMapLight { intensity: 1000.0, ..default() };
@@ -151,13 +135,13 @@ fn what_moves_after_it_was_placed_is_a_mover() {
     tick_app(&mut app);
     app.world_mut().get_mut::<Transform>(walker).unwrap().translation.y = 1.0;
     tick_app_times(&mut app, 6);
-    assert!(app.world().get::<Moved>(walker).is_none(), "placing is not moving");
+    assert_eq!(role_of(&read_scene(&mut app), walker), Some(Role::Static), "placing is not moving");
     app.world_mut().get_mut::<Transform>(walker).unwrap().translation.y = 2.0;
     tick_app_times(&mut app, 2);
     let scene = read_scene(&mut app);
     assert_eq!(role_of(&scene, walker), Some(Role::Mover));
-    assert!(scene.warnings.iter().any(|warning| warning.contains("BakeStatic")), "{:?}", scene.warnings);
-    app.world_mut().entity_mut(walker).insert(BakeStatic);
+    assert!(scene.warnings.iter().any(|warning| warning.contains("BakeRole::Lightmapped")), "{:?}", scene.warnings);
+    app.world_mut().entity_mut(walker).insert(BakeRole::Lightmapped);
     assert_eq!(role_of(&read_scene(&mut app), walker), Some(Role::Static));
 }
 
@@ -319,10 +303,10 @@ fn an_empty_world_and_a_cancelled_bake_fail_with_a_sentence() {
     assert!(ended.unwrap().unwrap_err().contains("cancelled"));
 }
 
-/// Takes minutes.
+/// Returns settings of a bake that takes minutes.
 fn fine_settings() -> bevy_radiosity::bake::BakeSettings {
     let mut settings = quick_bake().settings;
-    settings.layout.texels_per_metre = 16.0;
+    settings.layout.texels_per_meter = 16.0;
     settings.solver.error = 0.001;
     settings
 }
@@ -359,8 +343,8 @@ fn shots_of_progressive_refinement_are_shown_in_place_while_the_bake_goes_on() {
     spawn_wall(&mut app);
     tick_app_times(&mut app, 2);
     let mut settings = quick_bake().settings;
-    settings.layout.texels_per_metre = 16.0;
-    // Pages of indirect light stay dark until shots arrive; the time ends the direct light that has to be known before.
+    settings.layout.texels_per_meter = 16.0;
+    // Pages of indirect light stay dark until the first shots. The time limit ends the direct light that comes before.
     settings.solver = SolverSettings {
         method: Method::Progressive,
         content: Content::Indirect,

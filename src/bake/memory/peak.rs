@@ -1,6 +1,6 @@
-//! How much memory a process had.
+//! Peak memory of the process.
 
-/// The most memory that this process ever held, bytes; zero where the system does not tell.
+/// Returns the peak memory of this process, bytes; zero where the system does not tell.
 pub fn peak_memory_bytes() -> u64 {
     std::fs::read_to_string("/proc/self/status").ok().and_then(|status| peak_in_status(&status)).unwrap_or(0)
 }

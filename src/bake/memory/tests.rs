@@ -7,7 +7,7 @@ use super::*;
 use crate::partition::PartitionKind;
 use crate::scene::{Material, MaterialId, MeshData, MeshId, Surface, SurfaceKey};
 
-/// A square in the ground plane with edges of `edge` metres.
+/// Returns the scene of a square in the ground plane with edges of `edge` meters.
 fn square(edge: f32) -> Scene {
     let mesh = MeshData {
         positions: vec![Vec3::ZERO, Vec3::Z, Vec3::X, Vec3::new(1.0, 0.0, 1.0)],
@@ -24,11 +24,12 @@ fn square(edge: f32) -> Scene {
     }
 }
 
-/// Progressive refinement of a square of ten metres.
-fn refined(texels_per_metre: f32, memory_mib: u32, subscenes: Option<u32>) -> Result<(), String> {
-    let mut settings = at_density(texels_per_metre);
+/// Checks the memory of progressive refinement of a square of ten meters.
+fn refined(texels_per_meter: f32, memory_mib: u32, subscenes: Option<u32>) -> Result<(), String> {
+    let mut settings = at_density(texels_per_meter);
     let (method, subscenes) = (Method::Progressive, subscenes.map(uniform));
-    settings.solver = SolverSettings { method, memory_mib, subscenes, ..settings.solver };
+    settings.memory_mib = Some(memory_mib);
+    settings.solver = SolverSettings { method, subscenes, ..settings.solver };
     let estimate = MemoryEstimate::new(&square(10.0), &settings, |_| false);
     estimate.check(&settings).map_err(|refusal| refusal.to_string())
 }
@@ -38,14 +39,14 @@ fn uniform(count: u32) -> SubsceneSettings {
     SubsceneSettings { partition, ..SubsceneSettings::default() }
 }
 
-fn at_density(texels_per_metre: f32) -> BakeSettings {
+fn at_density(texels_per_meter: f32) -> BakeSettings {
     let mut settings = BakeSettings::default();
-    settings.layout.texels_per_metre = texels_per_metre;
+    settings.layout.texels_per_meter = texels_per_meter;
     settings
 }
 
 #[test]
-fn a_square_metre_has_the_square_of_the_density_in_elements_and_some_at_edges() {
+fn a_square_meter_has_the_square_of_the_density_in_elements_and_some_at_edges() {
     let estimate = MemoryEstimate::new(&square(3.0), &at_density(10.0), |_| false);
     assert!((estimate.area - 9.0).abs() < 1e-6);
     // Two triangles, each as large as a square of 21.2 texels.
@@ -76,8 +77,8 @@ fn a_smaller_error_takes_more_memory_until_hits_fill_half_of_what_is_allowed() {
 }
 
 #[test]
-fn a_ten_kilometre_scene_at_a_hundred_texels_a_metre_is_refused_with_the_numbers() {
-    let settings = at_density(100.0);
+fn a_ten_kilometer_scene_at_a_hundred_texels_a_meter_is_refused_with_the_numbers() {
+    let settings = BakeSettings { memory_mib: Some(4096), ..at_density(100.0) };
     let refusal =
         MemoryEstimate::new(&square(10_000.0), &settings, |_| false).check(&settings).unwrap_err().to_string();
     assert!(refusal.contains("elements") && refusal.contains("4096 MiB"), "{refusal}");
@@ -89,8 +90,8 @@ fn what_is_too_large_to_be_refined_at_once_is_proposed_in_subscenes_as_far_as_th
     let with_memory = |memory_mib, subscenes| refined(100.0, memory_mib, subscenes);
     let smallest = |subscenes| (1..4096).find(|&memory| with_memory(memory, subscenes).is_ok()).unwrap();
     let (whole, cut) = (smallest(None), smallest(Some(16)));
-    // A million places to look from are 229 MiB, of which one in sixteen is at work; numbers, copies of light, subscenes and
-    // masks on their way take 49 MiB. A quarter of the memory is for what is kept.
+    // The outlooks of a million elements are 229 MiB, and one subscene in sixteen is active. Numbers, copies of light,
+    // subscenes and masks in flight take 49 MiB. A quarter of the memory is for kept data.
     let saved = (240.0 * 1.0e6 * (1.0 - 1.0 / 16.0) / MIB - 49.0) / 0.75;
     assert!((f64::from(whole - cut) / saved - 1.0).abs() < 0.03, "{whole} and {cut} MiB, {saved}");
     let refusal = with_memory(whole - 1, None).unwrap_err();
@@ -114,11 +115,11 @@ fn more_subscenes_than_there_is_memory_for_are_refused_with_a_number_that_fits()
 fn subscenes_take_more_than_the_whole_where_there_is_memory_for_all() {
     let amounts = Amounts { triangles: 19_840.0, ..Amounts::default() }.of_elements(305_040.0);
     let settings = SolverSettings { method: Method::Progressive, ..SolverSettings::default() };
-    let least = |subscenes| Refined::new(&settings, &amounts, subscenes).least;
-    // Where all of them look from is kept.
+    let minimum = |subscenes| Refined::new(&settings, &amounts, subscenes).minimum;
+    // The outlooks of all subscenes are kept.
     let outlooks = 240.0 * amounts.elements() * (1.0 - 1.0 / 16.0);
-    let more = least(Some(uniform(16))) + outlooks - least(None);
-    // As measured before the first shot, and a copy of all light then.
+    let more = minimum(Some(uniform(16))) + outlooks - minimum(None);
+    // Measured before the first shot, plus a copy of all light.
     let measured = 19.7e6 + 24.0 * amounts.elements();
     assert!((more / measured - 1.0).abs() < 0.02, "{more}");
 }
@@ -127,11 +128,13 @@ fn subscenes_take_more_than_the_whole_where_there_is_memory_for_all() {
 fn what_form_factors_take_that_are_kept_is_expected_up_to_a_quarter_of_the_memory() {
     let bytes = |method, memory_mib| {
         let mut settings = at_density(10.0);
-        settings.solver = SolverSettings { method, memory_mib, ..settings.solver };
+        settings.memory_mib = Some(memory_mib);
+        settings.solver.method = method;
         MemoryEstimate::new(&square(10.0), &settings, |_| false).bytes
     };
     let more = |memory_mib| bytes(Method::Progressive, memory_mib) - bytes(Method::Path, memory_mib);
-    // Some ten thousand elements, 300 bytes each; two in five of their form factors to 2,048 patches, and links of those.
+    // About ten thousand elements of 300 bytes each; two in five of their form factors to 2,048 patches, and links of
+    // those.
     let elements = 10_000.0 + EDGE_ELEMENTS * 2.0 * 5_000.0f64.sqrt();
     let all = 0.4 * 2048.0 * (16.0 * 2048.0 + 4.0 * elements);
     assert!(((more(4096) - 300.0 * elements) / all - 1.0).abs() < 1e-6);
@@ -142,8 +145,8 @@ fn what_form_factors_take_that_are_kept_is_expected_up_to_a_quarter_of_the_memor
 fn the_density_that_the_refusal_names_is_accepted() {
     let scene = square(10_000.0);
     for method in [Method::Gather, Method::Progressive] {
-        let at_density = |texels_per_metre| {
-            let mut settings = at_density(texels_per_metre);
+        let at_density = |texels_per_meter| {
+            let mut settings = at_density(texels_per_meter);
             settings.solver.method = method;
             settings
         };
@@ -178,7 +181,7 @@ fn where_no_density_is_low_enough_more_memory_is_all_that_is_proposed() {
     let mut scene = square(1.0);
     Arc::make_mut(&mut scene.meshes[0]).triangles = [[0, 1, 2]; 80_000].to_vec();
     let mut settings = at_density(1.0);
-    settings.solver.memory_mib = 40;
+    settings.memory_mib = Some(40);
     let refusal = MemoryEstimate::new(&scene, &settings, |_| false).check(&settings).unwrap_err().to_string();
     assert!(refusal.contains("at any density") && refusal.contains("--memory"), "{refusal}");
     assert!(!refusal.contains("--density"), "{refusal}");
@@ -191,10 +194,35 @@ fn densities_are_proposed_with_three_digits() {
 }
 
 #[test]
-fn as_many_patches_are_allowed_as_half_of_the_memory_holds() {
-    for (elements, memory_mib) in [(1_000, 64), (200_000, 4096), (5_000_000, 1024)] {
-        let patches = most_patches(elements, memory_mib) as f64;
-        let bytes = patches * (patches * BYTES_PER_EXCHANGE + elements as f64 * BYTES_PER_VIEW);
-        assert!((bytes / (0.5 * f64::from(memory_mib) * MIB) - 1.0).abs() < 0.02, "{patches}");
-    }
+fn what_the_machine_has_changes_nothing_that_is_stored() {
+    let (mut said, unsaid) = (at_density(100.0), at_density(100.0));
+    let scene = square(10.0);
+    let solver = |settings: &BakeSettings| {
+        MemoryEstimate::new(&scene, settings, |_| false).shares(settings).unwrap().solver.memory_mib
+    };
+    assert_eq!(solver(&unsaid), SolverSettings::default().memory_mib);
+    // If the user sets the limit, hits get at most half of the solver's memory.
+    said.memory_mib = Some(1200);
+    let estimate = MemoryEstimate::new(&scene, &said, |_| false);
+    let left = 1200.0 - estimate.without_hits / MIB;
+    assert!((400.0..600.0).contains(&left), "{left}");
+    assert_eq!(f64::from(solver(&said)), (2.0 * left).ceil());
+}
+
+#[test]
+fn relighting_is_refused_where_it_does_not_fit_with_a_number_of_patches_that_does() {
+    let scene = square(10.0);
+    let check = |memory_mib, relight| {
+        let settings = BakeSettings { memory_mib: Some(memory_mib), relight: Some(relight), ..at_density(20.0) };
+        MemoryEstimate::new(&scene, &settings, |_| false).shares(&settings)
+    };
+    // 40,000 elements: 42 MiB, and 44 bytes a pair of patches.
+    let Err(BakeError::PatchesBeyondMemory { fitting, needed_mib, .. }) = check(100, 4_000) else { panic!("refused") };
+    assert!(needed_mib > 44.0 * 16.0e6 / MIB, "{needed_mib}");
+    assert!(check(100, fitting).is_ok() && check(100, fitting + 1).is_err(), "{fitting}");
+    assert!(check(needed_mib.ceil() as u32, 4_000).is_ok() && check(needed_mib as u32 - 1, 4_000).is_err());
+    // With more memory there are more rays, up to the maximum.
+    let rays = |memory_mib| check(memory_mib, 100).unwrap().relight_rays;
+    assert!(rays(60) < rays(4096) && rays(4096) == RELIGHT_RAYS, "{} {}", rays(60), rays(4096));
+    assert!(matches!(check(43, 100), Err(BakeError::RelightBeyondMemory { .. })));
 }

@@ -1,16 +1,16 @@
-//! Soups of triangles, slivers among them, go through a whole bake.
+//! Tests of whole bakes with random triangle soups that contain slivers.
 
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::accel::{Preset, World};
 use crate::geometry::sobol::{hash2, unit_float};
-use crate::kdtree::{Preset, World};
 use crate::lightmap::{Elements, Layout};
 use crate::progress::Unmonitored;
 use crate::radiosity::Method;
 use crate::scene::Sides;
 
-/// A sequence of random numbers.
+/// Generator of random numbers.
 struct Dice(u32);
 
 impl Dice {
@@ -19,7 +19,7 @@ impl Dice {
         self.0
     }
 
-    /// Between zero and one.
+    /// Returns a number in [0, 1).
     fn unit(&mut self) -> f32 {
         unit_float(self.throw())
     }
@@ -32,13 +32,13 @@ impl Dice {
         Vec3::new(self.unit(), self.unit(), self.unit()) * 4.0 - 2.0
     }
 
-    /// A point, every other time on a grid of half meters: such points share planes, edges and corners.
+    /// Returns a point, every other time on a grid of half meters: such points share planes, edges and corners.
     fn corner(&mut self) -> Vec3 {
         let point = self.point();
         if self.below(2) == 0 { (point * 2.0).round() * 0.5 } else { point }
     }
 
-    /// Something as small as one likes.
+    /// Returns a random length between 1e-11 and 0.1.
     fn little(&mut self) -> f32 {
         10.0f32.powf(-1.0 - 10.0 * self.unit())
     }
@@ -66,7 +66,7 @@ impl Dice {
     }
 }
 
-/// One to three meshes of a few triangles each, and a lamp; now and then a mesh glows.
+/// Returns one to three meshes of a few triangles each, and a lamp. Sometimes a mesh emits light.
 fn soup(seed: u32) -> Scene {
     let mut dice = Dice(hash2(seed, 15));
     let mut scene = Scene::default();
@@ -89,14 +89,14 @@ fn soup(seed: u32) -> Scene {
     scene
 }
 
-/// Bakes soups and returns the longest time that one took. Finite pages are those that the bake itself looks for.
+/// Bakes soups and returns the longest time of one. The bake itself checks that pages are finite.
 fn bake_soups(seeds: core::ops::Range<u32>) -> Duration {
     let mut longest = Duration::ZERO;
     for seed in seeds {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-        settings.layout.texels_per_metre = 2.0 + (seed % 7) as f32;
+        settings.layout.texels_per_meter = 2.0 + (seed % 7) as f32;
         settings.layout.page_size = 256;
-        settings.solver.memory_mib = 256;
+        settings.memory_mib = Some(256);
         settings.solver.error = 0.9;
         settings.solver.method =
             [Method::Gather, Method::Gather, Method::Stochastic, Method::Path][seed as usize / 7 % 4];
@@ -121,7 +121,7 @@ fn thousands_of_slivers_have_elements_of_finite_areas_that_add_up_to_their_surfa
         let scene = Arc::new(soup(seed));
         let world = World::build(scene.clone(), Preset::fast());
         let mut settings = crate::lightmap::LayoutSettings::default();
-        (settings.texels_per_metre, settings.page_size) = (2.0 + (seed % 7) as f32, 256);
+        (settings.texels_per_meter, settings.page_size) = (2.0 + (seed % 7) as f32, 256);
         let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).unwrap();
         let elements = Elements::build(&scene, &layout, &world, &Unmonitored).unwrap();
         super::super::finite::Finite { scene: &scene, elements: &elements }
@@ -131,8 +131,8 @@ fn thousands_of_slivers_have_elements_of_finite_areas_that_add_up_to_their_surfa
             let mesh = scene.mesh_of(id);
             let whole = (0..mesh.triangles.len() as u32).map(|triangle| scene.triangle(id, triangle).area());
             let (whole, found): (f32, f32) = (whole.sum(), elements.area[elements.of_surface(id)].iter().sum());
-            // Slivers that no texel can show are left out.
-            let texel = settings.texels_per_metre.powi(-2);
+            // Slivers that are too small for any texel are left out.
+            let texel = settings.texels_per_meter.powi(-2);
             assert!((whole - found).abs() <= 1e-4 * whole + 1e-3 * texel, "soup {seed}: {found} m2 of {whole}");
         }
     }

@@ -10,16 +10,16 @@ use crate::geometry::SurfaceId;
 use crate::lightmap::{Layout, LayoutWarning};
 use crate::scene::{AlphaMode, LightKind, Role, Scene, Sides, Sky, luminance};
 
-/// Rows of a list that are printed; `--json` holds all of them.
+/// Maximum number of rows printed per list; `--json` prints all.
 const MAX_ROWS: usize = 30;
 
-/// Scales along two axes that differ by less are even.
+/// Ratio of scales along two axes below which scaling counts as uniform.
 const EVEN: f32 = 1.001;
 
-/// Scales beyond this, or below its inverse, are unusual: they often stand for wrong units.
+/// Scale above which, or below whose inverse, scaling is unusual. Such scales often indicate wrong units.
 const UNUSUAL_SCALE: f32 = 50.0;
 
-/// Everything that a scene lists by name.
+/// Lists of everything named in a scene.
 #[derive(Serialize)]
 pub struct Lists {
     pub light_list: Vec<LightRow>,
@@ -28,23 +28,23 @@ pub struct Lists {
     pub unusual_scales: Vec<ScaleRow>,
 }
 
-/// A lamp, the sun, the sky, or a surface that emits light.
+/// Lamp, sun, sky, or emissive surface.
 #[derive(Serialize)]
 pub struct LightRow {
     name: String,
     kind: &'static str,
-    /// Luminance of its strength, in `unit`.
+    /// Luminance of the strength, in `unit`.
     strength: f32,
     unit: &'static str,
-    /// World space, meters; the middle of a surface's bounds.
+    /// Position in world space, in meters; the center of a surface's bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<[f32; 3]>,
-    /// Radius or half the diagonal, meters; diameter in degrees for a sun.
+    /// Radius or half diagonal, in meters; diameter in degrees for a sun.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<f32>,
 }
 
-/// A mesh in its place.
+/// Surface of the scene.
 #[derive(Serialize)]
 pub struct SurfaceRow {
     key: String,
@@ -56,27 +56,27 @@ pub struct SurfaceRow {
     sides: &'static str,
     triangles: usize,
     area_m2: f64,
-    /// Texels of its rectangle at the density asked for.
+    /// Number of texels of the rectangle at the requested density.
     texels: u64,
-    /// Sides that have texels.
+    /// Number of sides with texels.
     texel_sides: u32,
     /// Lightmap coordinates: the file's own ("kept"), or new ones ("new").
     uv1: &'static str,
 }
 
-/// A material that some surface has.
+/// Material used by some surface.
 #[derive(Serialize)]
 pub struct MaterialRow {
     name: String,
     base_color: [f32; 4],
     metallic: f32,
-    /// cd/m2.
+    /// Emission in cd/m2.
     emission: [f32; 3],
     alpha: &'static str,
     surfaces: usize,
 }
 
-/// A surface that is scaled unevenly, mirrored, or by much.
+/// Surface that is scaled unevenly, mirrored, or scaled by an unusual factor.
 #[derive(Serialize)]
 pub struct ScaleRow {
     object: String,
@@ -85,7 +85,7 @@ pub struct ScaleRow {
 }
 
 impl Lists {
-    /// Lists a scene, whose layout is made at the density that will be baked.
+    /// Lists a scene. `layout` is its layout at the density of the bake.
     pub fn new(scene: &Scene, layout: Option<&(Layout, Vec<LayoutWarning>)>) -> Self {
         let ids = || scene.surface_ids();
         let replaced: HashSet<&str> =
@@ -101,7 +101,7 @@ impl Lists {
         }
     }
 
-    /// Prints the lists, each to a number of rows.
+    /// Prints the first rows of each list.
     pub fn print(&self) {
         print_list("lights", &self.light_list, |light| {
             let place = light.position.map_or_else(String::new, |[x, y, z]| format!(" at {x:.2}, {y:.2}, {z:.2}"));
@@ -159,19 +159,19 @@ fn light_rows(scene: &Scene) -> Vec<LightRow> {
         let position = position.map(|place| place.to_array());
         LightRow { name: name.to_owned(), kind, strength: luminance(strength), unit, position, size }
     };
-    let lamps = scene.lights.iter().map(|light| match light.kind {
-        LightKind::Point { position, intensity, radius, .. } => {
-            row(&light.name, "point light", intensity, "cd", Some(position), Some(radius))
-        }
-        LightKind::Spot { position, intensity, radius, .. } => {
-            row(&light.name, "spot light", intensity, "cd", Some(position), Some(radius))
-        }
-        LightKind::Directional { illuminance, angular_diameter, .. } => {
-            row(&light.name, "sun", illuminance, "lx", None, Some(angular_diameter.to_degrees()))
-        }
-        LightKind::Rectangle { centre, half_width, half_height, radiance, .. } => {
-            let size = (half_width.length_squared() + half_height.length_squared()).sqrt();
-            row(&light.name, "rectangle light", radiance, "cd/m2", Some(centre), Some(size))
+    let lamps = scene.lights.iter().map(|light| {
+        let lamp =
+            |strength, unit, position, size| row(&light.name, light.kind.name(), strength, unit, position, Some(size));
+        match light.kind {
+            LightKind::Point { position, intensity, radius, .. }
+            | LightKind::Spot { position, intensity, radius, .. } => lamp(intensity, "cd", Some(position), radius),
+            LightKind::Directional { illuminance, angular_diameter, .. } => {
+                lamp(illuminance, "lx", None, angular_diameter.to_degrees())
+            }
+            LightKind::Rectangle { center, half_width, half_height, radiance, .. } => {
+                let size = (half_width.length_squared() + half_height.length_squared()).sqrt();
+                lamp(radiance, "cd/m2", Some(center), size)
+            }
         }
     });
     let shines = |id: &SurfaceId| scene.surface(*id).is_in_bake() && scene.material_of(*id).is_emissive();
@@ -187,12 +187,12 @@ fn light_rows(scene: &Scene) -> Vec<LightRow> {
     let sky = match &scene.sky {
         Sky::Dark => None,
         Sky::Uniform(radiance) => Some(row("sky", "sky", *radiance, "cd/m2", None, None)),
-        Sky::Map(map) => Some(row(&map.picture.name, "sky picture", Vec3::splat(map.scale), "cd/m2 for 1", None, None)),
+        Sky::Map(map) => Some(row(&map.texture.name, "sky picture", Vec3::splat(map.scale), "cd/m2 for 1", None, None)),
     };
     lamps.chain(panels).chain(sky).collect()
 }
 
-/// The mesh whose own lightmap coordinates were replaced.
+/// Returns the mesh whose own lightmap coordinates were replaced.
 fn replaced_uv(warning: &LayoutWarning) -> Option<&str> {
     match warning {
         LayoutWarning::Uv1Replaced { mesh, .. } => Some(mesh),

@@ -1,16 +1,17 @@
-//! `radiosity info`.
+//! Command `radiosity info`.
 
 mod lists;
 
 use serde::Serialize;
 
-use crate::bake::BakeSettings;
+use crate::accel::{Preset, Statistics, World};
+use crate::bake::{BakeSettings, MemoryEstimate};
+use crate::builtin_scenes;
 use crate::geometry::SurfaceId;
-use crate::kdtree::{Preset, Statistics, World};
 use crate::lightmap::{Layout, LayoutWarning, OpenSides};
 use crate::progress::Unmonitored;
 use crate::scene::check::darkness;
-use crate::scene::{Scene, abridged, builtin};
+use crate::scene::{Scene, dedup_warnings};
 
 use super::arguments::{SceneArguments, print_warnings};
 use super::cells::{CellArguments, PartitionInfo};
@@ -23,7 +24,8 @@ pub struct Arguments {
     scene: SceneArguments,
     #[command(flatten)]
     cells: CellArguments,
-    /// Texels per meter at which texels are counted and the files' own lightmap coordinates are judged [default: as bake]
+    /// Texels per meter at which texels are counted and the files' own lightmap coordinates are judged [default: as
+    /// bake]
     #[arg(long, value_name = "TEXELS_PER_METER", allow_negative_numbers = true)]
     density: Option<f32>,
     /// Print one JSON object
@@ -31,9 +33,11 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What is in a scene.
+/// Contents of a scene.
 #[derive(Serialize)]
 struct Info {
+    /// Most that a bake may use.
+    memory_mib: u32,
     triangles: usize,
     surfaces: usize,
     area_m2: f64,
@@ -58,6 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(format_args!("surfaces   {}", info.surfaces));
         say(format_args!("area       {:.2} m2", info.area_m2));
         say(format_args!("lights     {}", info.lights));
+        say(format_args!("memory     {}", arguments.scene.say_memory()));
         let tree = &info.kdtree;
         say(format_args!(
             "kd-tree    {} nodes, {} leaves, depth {}, {:.2} references a triangle, built in {:.3} s",
@@ -74,9 +79,9 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
     let world = World::build(opened.scene.clone(), Preset::best());
     let mut warnings = opened.warnings;
     warnings.extend(darkness(&opened.scene).map(|problem| problem.to_string()));
-    let layout = match lay_out(&opened.scene, &world, arguments.density) {
+    let layout = match lay_out(&opened.scene, &world, arguments) {
         Ok(layout) => {
-            warnings.extend(abridged(&layout.1));
+            warnings.extend(dedup_warnings(&layout.1));
             Some(layout)
         }
         Err(reason) => {
@@ -85,6 +90,7 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
         }
     };
     Ok(Info {
+        memory_mib: arguments.scene.memory_mib(),
         triangles: opened.scene.triangle_count(),
         surfaces: opened.scene.surfaces.len(),
         area_m2: area(&opened.scene),
@@ -96,16 +102,26 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
     })
 }
 
-/// The layout that a bake of this density would have.
-fn lay_out(scene: &Scene, world: &World, density: Option<f32>) -> Result<(Layout, Vec<LayoutWarning>), Failure> {
-    let mut settings = BakeSettings::default().layout;
-    settings.texels_per_metre = density.unwrap_or(settings.texels_per_metre);
+/// Builds the layout that a bake at this density would have.
+fn lay_out(scene: &Scene, world: &World, arguments: &Arguments) -> Result<(Layout, Vec<LayoutWarning>), Failure> {
+    let mut settings = BakeSettings::default();
+    settings.layout.texels_per_meter = arguments.density.unwrap_or(settings.layout.texels_per_meter);
     let scene = &scene.with_sealed_sides(world);
     let two_sided = OpenSides::deserving_texels_each(scene);
-    Ok(Layout::build_with_sides(scene, &settings, |id: SurfaceId| two_sided[id.index()], &Unmonitored)?)
+    let two_sided = |id: SurfaceId| two_sided[id.index()];
+    let bytes = MemoryEstimate::new(scene, &settings, two_sided).layout_bytes();
+    if let Some(needed_mib) = arguments.scene.mib_beyond_memory(bytes) {
+        let allowed_mib = arguments.scene.memory_mib();
+        let remedy = "lower the density (--density) or allow more (--memory)";
+        return Err(format!(
+            "texels are not counted, which needs about {needed_mib} MiB of memory of {allowed_mib} MiB: {remedy}"
+        )
+        .into());
+    }
+    Ok(Layout::build_with_sides(scene, &settings.layout, two_sided, &Unmonitored)?)
 }
 
-/// Square metres of all surfaces that take part in a bake, one side of each.
+/// Returns the area in square meters of all surfaces in the bake, one side of each.
 fn area(scene: &Scene) -> f64 {
     scene
         .surface_ids()
@@ -115,7 +131,7 @@ fn area(scene: &Scene) -> f64 {
         .sum()
 }
 
-/// Lamps, emissive surfaces, and a sky that is not dark.
+/// Returns the number of lamps, emissive surfaces, and a sky that is not dark.
 fn count_lights(scene: &Scene) -> usize {
     let emissive =
         scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake() && scene.material_of(id).is_emissive()).count();
@@ -124,10 +140,10 @@ fn count_lights(scene: &Scene) -> usize {
 
 fn list_builtin_scenes(json: bool) -> Result<(), Failure> {
     if json {
-        let names: Vec<String> = builtin::names().map(|(name, _)| format!("builtin:{name}")).collect();
+        let names: Vec<String> = builtin_scenes::names().map(|(name, _)| format!("builtin:{name}")).collect();
         say(serde_json::json!({ "scenes": names }));
     } else {
-        builtin::names().for_each(|(name, description)| say(format_args!("builtin:{name:<18} {description}")));
+        builtin_scenes::names().for_each(|(name, description)| say(format_args!("builtin:{name:<18} {description}")));
     }
     Ok(())
 }

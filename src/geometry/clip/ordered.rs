@@ -1,4 +1,4 @@
-//! Cutting a polygon to a box by finding the corners of the result in their order (Sanjurjo 2011, section 2.2.3).
+//! Polygon clipping that finds the corners of the result in order (Sanjurjo 2011, section 2.2.3).
 
 use core::cmp::Ordering;
 
@@ -8,50 +8,50 @@ use super::piercing::{Planes, area_along, first_crossed, left_of_line, side_of_l
 use super::{Corner, Interpolate, SutherlandHodgman, on_plane, tidy};
 use crate::geometry::{Aabb, Face};
 
-/// What a corner of a clipped polygon is.
+/// Kind of a corner of a clipped polygon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A corner of the polygon, inside the box.
+    /// Corner of the polygon, inside the box.
     Interior,
-    /// Where an edge of the polygon comes into the box.
+    /// Entry point of a polygon edge into the box.
     Incoming,
-    /// Where an edge of the polygon leaves the box.
+    /// Exit point of a polygon edge from the box.
     Outgoing,
-    /// Where an edge of the box pierces the polygon.
+    /// Intersection of a box edge with the polygon.
     Edge,
 }
 
-/// An entry of the list that the clipper keeps (table 2.1 there).
+/// Entry of the clipper's list (table 2.1 of Sanjurjo 2011).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record<A = ()> {
-    /// Where it is.
+    /// Corner with its position.
     pub corner: Corner<A>,
-    /// What it is.
+    /// Kind of the corner.
     pub kind: Kind,
-    /// The faces of the box that it lies on: none in the interior, two on an edge of the box, the one first that the
-    /// result's outline comes along.
+    /// Box faces that the corner lies on: none in the interior, two on a box edge. The face along which the outline
+    /// arrives comes first.
     pub faces: [Option<Face>; 2],
-    /// The face along which the outline goes on to the next entry, where it follows one.
+    /// Face along which the outline continues to the next entry, if any.
     ///
-    /// An incoming intersection has none, though the printed method gives it one: what follows it lies inside.
+    /// An incoming intersection has none, since the inside follows. The published method assigns one.
     pub link: Option<Face>,
 }
 
-/// Finds what of a convex polygon lies in a box, and keeps the memory for the next polygon.
+/// Clipper of convex polygons to boxes, which reuses its memory.
 ///
-/// Decisions are exact for triangles, however they lie, so no corner is lost or found twice. The printed method leaves
-/// which way a polygon turns to chance if only edges of the box pierce it; here an edge's two faces are in the order in
-/// which the outline follows them, which the side that the polygon shows along that edge decides.
+/// Decisions are exact for all triangles, so no corner is lost or found twice. In the published method, the orientation
+/// is arbitrary for polygons that only box edges pierce. Here, the visible side of the polygon along a box edge
+/// determines the order of its two faces.
 #[derive(Clone, Debug)]
 pub struct OrderedClipper<A = ()> {
     list: Vec<Record<A>>,
-    /// Intersections with the edges of the box that have no place in the list yet.
+    /// Intersections with box edges that are not yet placed in the list.
     secondary: Vec<Record<A>>,
     outside: Vec<u8>,
-    /// Those of the list, until they are tidied up.
+    /// Corners of the list, before tidying.
     corners: Vec<Corner<A>>,
     plain: SutherlandHodgman<A>,
-    /// Polygons whose corners contradicted each other.
+    /// Number of polygons with contradictory corners.
     #[cfg(test)]
     pub(super) contradictions: usize,
 }
@@ -71,13 +71,13 @@ impl<A> Default for OrderedClipper<A> {
 }
 
 impl<A: Interpolate> OrderedClipper<A> {
-    /// What of a convex, plane polygon lies in a box, turning the same way; nothing when that has no area.
+    /// Clips a convex, plane polygon to a box, and keeps its orientation. Returns an empty slice if no area remains.
     ///
-    /// Corners lie in the box to the last bit.
+    /// Corners lie inside the box, to the last bit.
     pub fn clip(&mut self, polygon: &[Corner<A>], cell: &Aabb) -> &[Corner<A>] {
         let is_found = self.find(polygon, cell);
         if !is_found {
-            // Corners that do not lie in one plane contradict each other.
+            // Non-coplanar corners can contradict each other.
             #[cfg(test)]
             {
                 self.contradictions += 1;
@@ -90,16 +90,16 @@ impl<A: Interpolate> OrderedClipper<A> {
         &self.corners
     }
 
-    /// The list that the last polygon led to, before corners that coincide became one.
+    /// Returns the list for the last polygon, before coincident corners were merged.
     ///
-    /// Corners that do not lie in one plane may make it contradict itself, and what is cut is then not made of it. What the
-    /// first phase found holds all the same, since it looks at one corner or edge at a time: which corners lie in the box,
-    /// and where edges come and go.
+    /// For non-coplanar corners, the list may be contradictory, and is then not the source of the clipped polygon.
+    /// Results of the first phase are valid nonetheless, because that phase tests corners and edges individually. These
+    /// results are the corners inside the box, and the edges' entry and exit points.
     pub fn records(&self) -> &[Record<A>] {
         &self.list
     }
 
-    /// The first two phases. False when they contradict each other.
+    /// Runs the first two phases. Returns false if the results are contradictory.
     fn find(&mut self, polygon: &[Corner<A>], cell: &Aabb) -> bool {
         let (min, max) = (cell.min.as_dvec3(), cell.max.as_dvec3());
         let planes = [min.x, max.x, min.y, max.y, min.z, max.z];
@@ -124,7 +124,7 @@ impl<A: Interpolate> OrderedClipper<A> {
         self.list.push(record);
     }
 
-    /// Phase 1: the polygon's corners in the box, and where its edges come and go.
+    /// Phase 1: finds the polygon's corners inside the box, and the entry and exit points of its edges.
     fn walk_around(&mut self, polygon: &[Corner<A>], planes: &Planes) {
         for (index, from) in polygon.iter().enumerate() {
             let next = if index + 1 == polygon.len() { 0 } else { index + 1 };
@@ -157,8 +157,8 @@ impl<A: Interpolate> OrderedClipper<A> {
         }
     }
 
-    /// Phase 2, first half: where edges of the box pierce the polygon, which they can only between two faces that the
-    /// polygon reaches beyond.
+    /// Phase 2, first half: finds box edges that pierce the polygon. Only edges between two faces that the polygon
+    /// extends beyond are possible.
     fn find_piercing_edges(&mut self, polygon: &[Corner<A>], planes: &Planes, beyond: u8) {
         for axis in 0..3 {
             let others = [1, 2].map(|step| 0b11 << (2 * ((axis + step) % 3)));
@@ -182,7 +182,8 @@ impl<A: Interpolate> OrderedClipper<A> {
         }
     }
 
-    /// Phase 2, second half: each goes behind what leads to it. One that follows another that has no place yet waits.
+    /// Phase 2, second half: inserts each edge intersection after its predecessor. Intersections whose predecessor is
+    /// not yet placed wait.
     fn put_edges_in_order(&mut self) -> bool {
         let mut waiting = 0;
         while waiting < self.secondary.len() {
@@ -208,7 +209,7 @@ impl<A: Interpolate> OrderedClipper<A> {
         self.secondary.is_empty()
     }
 
-    /// True when whatever leads along a face is followed by something that comes along it.
+    /// Returns true if each link along a face leads to an entry that arrives along that face.
     fn is_consistent(&self) -> bool {
         self.list.iter().enumerate().all(|(index, record)| {
             let next = if index + 1 == self.list.len() { 0 } else { index + 1 };
@@ -217,7 +218,7 @@ impl<A: Interpolate> OrderedClipper<A> {
     }
 }
 
-/// An edge of a box: between a face on the next axis and one on the axis after that.
+/// Edge of a box, between a face on the next axis and a face on the axis after that.
 #[derive(Clone, Copy)]
 struct BoxEdge {
     axis: usize,
@@ -225,15 +226,15 @@ struct BoxEdge {
 }
 
 impl BoxEdge {
-    /// The two faces in the order in which the outline of a polygon follows them, which shows its front (`facing` is
-    /// positive) or back along the edge.
+    /// Returns the two faces in the order in which the polygon's outline visits them. `facing` is positive if the
+    /// polygon shows its front along the edge.
     #[inline]
     fn in_order(self, facing: f64) -> [Face; 2] {
         let [first, second] = self.faces;
         if (facing > 0.0) == (first.is_upper == second.is_upper) { [first, second] } else { [second, first] }
     }
 
-    /// Where the edge pierces a polygon.
+    /// Returns the intersection of the edge with a polygon.
     fn piercing<A: Interpolate>(
         self,
         polygon: &[Corner<A>],
@@ -249,7 +250,7 @@ impl BoxEdge {
         if !is_within {
             return None;
         }
-        // The triangle of the fan that it goes through.
+        // Triangle of the fan that the edge pierces.
         let second = (1..last).rev().find(|&second| second == 1 || side(0, second) >= 0.0)?;
         let weights = [(second, second + 1), (second + 1, 0), (0, second)].map(|(from, to)| {
             let line = (polygon[from].position, polygon[to].position);
@@ -269,7 +270,7 @@ impl BoxEdge {
         Some(Corner { position: self.faces.into_iter().fold(within(corner.position, planes), on_face), ..corner })
     }
 
-    /// True when the edge, which ends at two corners of the box, is long enough to meet a triangle's plane.
+    /// Returns true if the edge, bounded by two corners of the box, reaches a triangle's plane.
     fn reaches(self, triangle: [DVec3; 3], planes: &Planes, facing: f64, beyond: u8) -> bool {
         faces(beyond & (0b11 << (2 * self.axis))).all(|end| {
             let mut corner = [end; 3];
@@ -280,7 +281,7 @@ impl BoxEdge {
     }
 }
 
-/// Beyond which faces a point lies, a bit for each.
+/// Returns a bit mask of the faces that a point lies beyond.
 #[inline]
 fn outside(point: DVec3, planes: &Planes) -> u8 {
     (0..3).fold(0, |bits, axis| {
@@ -290,7 +291,7 @@ fn outside(point: DVec3, planes: &Planes) -> u8 {
     })
 }
 
-/// The faces whose bits are set, in their order.
+/// Iterates over the faces in a bit mask, in order.
 #[inline]
 fn faces(bits: u8) -> impl Iterator<Item = Face> {
     let mut rest = bits;
@@ -301,19 +302,19 @@ fn faces(bits: u8) -> impl Iterator<Item = Face> {
     })
 }
 
-/// The face whose bit is set, if no other is: most edges of polygons cross one.
+/// Returns the face of a bit mask with a single bit. Most polygon edges cross only one face.
 #[inline]
 fn only(bits: u8) -> Option<Face> {
     if bits.is_power_of_two() { Face::ALL.get(bits.trailing_zeros() as usize).copied() } else { None }
 }
 
-/// Positive when a polygon, seen along an axis, turns counter-clockwise.
+/// Returns a signed area: positive if a polygon is counter-clockwise when seen along an axis.
 fn facing<A>(axis: usize, polygon: &[Corner<A>]) -> f64 {
     let area = |pair: &[Corner<A>]| area_along(axis, [polygon[0].position, pair[0].position, pair[1].position]);
     polygon.windows(2).skip(1).map(area).sum()
 }
 
-/// Where an edge of the polygon crosses a face.
+/// Returns the intersection of a polygon edge with a face.
 #[inline(always)]
 fn crossing<A: Interpolate>(from: &Corner<A>, to: &Corner<A>, face: Face, planes: &Planes) -> Corner<A> {
     let axis = usize::from(face.axis);
@@ -323,7 +324,7 @@ fn crossing<A: Interpolate>(from: &Corner<A>, to: &Corner<A>, face: Face, planes
     Corner { position: on_plane(within(corner.position, planes), axis, position), ..corner }
 }
 
-/// The nearest point of the box.
+/// Returns the nearest point of the box.
 #[inline]
 fn within(point: DVec3, planes: &Planes) -> DVec3 {
     let [x0, x1, y0, y1, z0, z1] = *planes;

@@ -1,8 +1,8 @@
-//! Cutting a convex polygon in two.
+//! Splitting of a convex polygon in two.
 
-/// Goes around a convex polygon of any kind of points and hands on the corners of its parts where a linear function is
-/// negative and positive; points where it is zero belong to both (Sutherland and Hodgman 1974). `cross` makes the point
-/// between two corners, at the share of the way where the function is zero.
+/// Splits a convex polygon where a linear function is negative and positive; points where the function is zero belong
+/// to both parts (Sutherland and Hodgman 1974). Points may be of any kind. `cross` makes the point between two corners,
+/// given the parameter at which the function is zero.
 #[inline]
 pub(crate) fn split<Point: Copy>(
     corners: &[Point],

@@ -1,11 +1,11 @@
-//! Cutting along one face after the other (Sutherland and Hodgman 1974).
+//! Polygon clipping along one face after the other (Sutherland and Hodgman 1974).
 
 use core::mem::swap;
 
 use super::{Corner, Interpolate, on_plane, split, tidy};
 use crate::geometry::{Aabb, Face};
 
-/// Cuts a polygon along each face of a box, and keeps the memory for the next one.
+/// Clipper of convex polygons to boxes, face by face, which reuses its memory.
 #[derive(Clone, Debug)]
 pub struct SutherlandHodgman<A> {
     corners: Vec<Corner<A>>,
@@ -19,7 +19,7 @@ impl<A> Default for SutherlandHodgman<A> {
 }
 
 impl<A: Interpolate> SutherlandHodgman<A> {
-    /// What of a convex polygon lies in a box, turning the same way; nothing when that has no area.
+    /// Clips a convex polygon to a box, and keeps its orientation. Returns an empty slice if no area remains.
     pub fn clip(&mut self, polygon: &[Corner<A>], cell: &Aabb) -> &[Corner<A>] {
         self.corners.clear();
         self.corners.extend_from_slice(polygon);

@@ -14,7 +14,7 @@ fn cube() -> Aabb {
     Aabb { min: Vec3::NEG_ONE, max: Vec3::ONE }
 }
 
-/// The corners without those on a straight line between their neighbours, from the least on.
+/// Returns the corners without collinear ones, rotated to start at the smallest.
 fn shape(polygon: &[Corner<DVec2>]) -> Vec<DVec3> {
     let count = polygon.len();
     let at = |index: usize| polygon[index % count].position;
@@ -30,7 +30,7 @@ fn shape(polygon: &[Corner<DVec2>]) -> Vec<DVec3> {
     corners
 }
 
-/// Clips a triangle both ways, compares all there is to compare, and says what kinds of corners the result has.
+/// Clips a triangle with both clippers, compares the results, and returns the kinds of corners.
 fn compare(corners: [Vec3; 3], cell: &Aabb) -> Vec<Kind> {
     let polygon = triangle(corners);
     let (mut ordered, mut plain) = (OrderedClipper::default(), SutherlandHodgman::default());
@@ -57,7 +57,7 @@ fn compare(corners: [Vec3; 3], cell: &Aabb) -> Vec<Kind> {
     ordered.records().iter().map(|record| record.kind).collect()
 }
 
-/// Three corners from point `index` of two Sobol sequences, in a cube of edge 4, or on a lattice in it.
+/// Returns three corners from two Sobol sequences, in a cube with edges of 4, or on a lattice.
 fn corners(index: u32, lattice: Option<f32>) -> [Vec3; 3] {
     let (first, second, third) = (OwenSobol::new(1), OwenSobol::new(2), OwenSobol::new(3));
     let ([a, b, c, d], [e, f, g, h], [i, ..]) = (first.point(index), second.point(index), third.point(index));
@@ -81,7 +81,7 @@ fn any_triangle_in_any_box_is_cut_as_sutherland_and_hodgman_cut_it() {
 
 #[test]
 fn triangles_on_a_lattice_that_the_box_lies_on_are_cut_so_too() {
-    // Corners on edges, edges in faces and along edges, planes that coincide, boxes without thickness: all of it.
+    // Covers corners on edges, edges in faces and along edges, coplanar faces, and boxes without thickness.
     for index in 0..60_000 {
         compare(corners(index, Some(1.0)), &cube());
         compare(corners(index, Some(0.5)), &cube());
@@ -112,15 +112,15 @@ fn a_triangle_in_the_plane_of_a_face_is_cut_to_that_face() {
     let corners = [[1.0, 0.0, 0.0], [1.0, 4.0, 0.0], [1.0, 0.0, 4.0]].map(Vec3::from);
     let mut clipper = OrderedClipper::default();
     let cut = clipper.clip(&triangle(corners), &cube());
-    // The part of the unit square below the line y + z = 4: all of it.
+    // The part of the unit square below the line y + z = 4 is the whole square.
     assert_eq!(cut.len(), 4);
     assert_eq!(vector_area(cut), DVec3::X);
 }
 
 #[test]
 fn the_list_of_figures_2_8_and_2_9_is_found_in_its_order() {
-    // A corner in the box, the others beyond its top on the left and on the right; the flat box's upper left and upper
-    // right edges pierce the triangle.
+    // One corner lies inside the box, the others beyond its top on the left and right. The flat box's upper left and
+    // upper right edges pierce the triangle.
     let corners = [[0.0, -0.5, 0.0], [2.5, 2.0, 0.1], [-2.5, 2.0, -0.1]].map(Vec3::from);
     let mut clipper = OrderedClipper::default();
     clipper.clip(&triangle(corners), &cube());
@@ -158,11 +158,11 @@ fn a_polygon_that_only_edges_of_the_box_pierce_keeps_its_winding() {
 fn polygons_of_many_corners_and_pieces_of_pieces_are_cut_alike() {
     let (mut ordered, mut plain) = (OrderedClipper::default(), SutherlandHodgman::default());
     for index in 0..3_000 {
-        let [a, b, centre] = corners(index, None).map(Vec3::as_dvec3);
+        let [a, b, center] = corners(index, None).map(Vec3::as_dvec3);
         let polygon: Vec<Corner> = (0..12)
             .map(|k| {
                 let (sine, cosine) = (f64::from(k) / 12.0 * core::f64::consts::TAU).sin_cos();
-                Corner { position: centre + a * cosine + b * sine, attribute: () }
+                Corner { position: center + a * cosine + b * sine, attribute: () }
             })
             .collect();
         let once = ordered.clip(&polygon, &cube()).to_vec();
@@ -174,7 +174,7 @@ fn polygons_of_many_corners_and_pieces_of_pieces_are_cut_alike() {
 }
 
 #[test]
-fn pieces_in_neighbouring_boxes_make_up_the_whole() {
+fn pieces_in_neighboring_boxes_make_up_the_whole() {
     let mut clipper = OrderedClipper::default();
     for index in 0..2_000 {
         let polygon = triangle(corners(index, (index % 2 == 0).then_some(0.5)));
@@ -187,7 +187,7 @@ fn pieces_in_neighbouring_boxes_make_up_the_whole() {
             };
             sum += vector_area(clipper.clip(&polygon, &cell));
         }
-        // No corner of the lattice has a coordinate of 0.1, where the boxes meet.
+        // No lattice corner has a coordinate of 0.1, where the boxes meet.
         assert!((sum - vector_area(&polygon)).length() < 1e-6, "{index}: {sum}");
     }
 }
@@ -198,7 +198,7 @@ fn texture_coordinates_and_normals_of_a_corner_are_those_of_its_place() {
     let mut cut = 0;
     for index in 0..2_000 {
         let corners = corners(index, None).map(Vec3::as_dvec3);
-        // Any affine function of the place will do for either attribute.
+        // Any affine function of position serves as an attribute.
         let of = |place: DVec3| {
             (DVec2::new(place.x - 2.0 * place.y, 3.0 + place.z), DVec3::Y + place.cross(DVec3::new(0.3, -0.2, 0.1)))
         };

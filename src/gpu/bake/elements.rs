@@ -1,4 +1,4 @@
-//! Elements as shaders see them: `elements.wgsl`, `chances.wgsl` and `bright.wgsl` tell what the words mean.
+//! Tables of elements for shaders. `elements.wgsl`, `light_pmf.wgsl` and `bright.wgsl` document the layout.
 
 use rayon::prelude::*;
 
@@ -7,20 +7,21 @@ use crate::geometry::SurfaceId;
 use crate::lightmap::{
     BranchDescription, ElementId, Elements, PieceDescription, PieceShape, SheetDescription, TexelDescription,
 };
-use crate::radiosity::{BrightElement, MOST_BRIGHT};
-use crate::scene::{EmitterDescription, LightSampler, Scene};
+use crate::lights::{EmitterDescription, LightSampler};
+use crate::radiosity::{BrightElement, MAX_BRIGHT};
+use crate::scene::Scene;
 
 const NONE: u32 = u32::MAX;
-/// Sections that the first words tell the places of.
+/// Header words that hold the offsets of sections.
 const ELEMENTS: usize = 0;
 const PLACES: usize = 1;
 const SHEETS: usize = 2;
 const EXPECTATIONS: usize = 3;
-const EMITTER_COUNT: usize = 4;
+pub(super) const EMITTER_COUNT: usize = 4;
 pub(super) const BRIGHT: usize = 5;
 const HEADER_WORDS: usize = 8;
 
-/// Emitters up to which a sample visits all of them, so that nothing need be known of the place.
+/// Number of emitters up to which a sample visits all of them, so that no receiver data are needed.
 const VISITS: usize = 4;
 
 const ELEMENT_WORDS: usize = 3;
@@ -39,7 +40,7 @@ const WHOLE: u32 = 1 << 31;
 const DIVIDED: u32 = 1 << 31;
 const PART: u32 = 1 << 31;
 
-/// All that shaders need to know of the elements and of the chances of emitters.
+/// Builds the tables of elements and of emitter selection probabilities.
 pub(super) fn tables(scene: &Scene, on_device: &GpuScene, elements: &Elements) -> Vec<u32> {
     let lights = LightSampler::new(scene);
     let numbers = Numbers { in_tree: on_device.numbers(scene), first: scene.first_triangles() };
@@ -50,9 +51,9 @@ pub(super) fn tables(scene: &Scene, on_device: &GpuScene, elements: &Elements) -
     if lights.emitters() > VISITS {
         words[PLACES] = words.len() as u32;
         for element in 0..elements.len() {
-            let (centre, normal) = (elements.centre[element], elements.geometric_normal[element]);
+            let (center, normal) = (elements.center[element], elements.geometric_normal[element]);
             let radius = elements.area[element].sqrt();
-            words.extend([centre.to_array(), normal.to_array()].as_flattened().iter().map(|value| value.to_bits()));
+            words.extend([center.to_array(), normal.to_array()].as_flattened().iter().map(|value| value.to_bits()));
             words.push(radius.to_bits());
         }
     }
@@ -63,25 +64,25 @@ pub(super) fn tables(scene: &Scene, on_device: &GpuScene, elements: &Elements) -
     words
 }
 
-/// Elements that are sampled as lights: how many there are, and room for as many as there may be.
+/// Returns the table of elements sampled as lights: their number, and room for the maximum.
 pub(super) fn bright_words(bright: &[BrightElement]) -> Vec<u32> {
     let mut words = vec![bright.len() as u32];
-    for BrightElement { element, chance, area, radiosity } in bright {
-        words.extend([*element, chance.to_bits(), area.to_bits()]);
+    for BrightElement { element, probability, area, radiosity } in bright {
+        words.extend([*element, probability.to_bits(), area.to_bits()]);
         words.extend(radiosity.to_array().map(f32::to_bits));
     }
-    words.resize(1 + BRIGHT_WORDS * MOST_BRIGHT, 0);
+    words.resize(1 + BRIGHT_WORDS * MAX_BRIGHT, 0);
     words
 }
 
-/// Where triangles of the scene are in the tree.
+/// Mapping of triangles to their indices in the tree.
 struct Numbers {
     in_tree: Vec<u32>,
-    /// The first triangle of each surface.
+    /// First triangle of each surface in the scene-wide order.
     first: Vec<u32>,
 }
 
-/// The box around an emissive surface, its luminous flux and area.
+/// Returns the selection data of an emissive surface: its bounding box, luminous flux in lumens and area.
 fn expectation(emitter: &EmitterDescription) -> [u32; 8] {
     let mut words = [0.0; 8];
     match emitter {
@@ -96,7 +97,7 @@ fn expectation(emitter: &EmitterDescription) -> [u32; 8] {
     words.map(f32::to_bits)
 }
 
-/// Pieces of all elements, and where those of each start.
+/// Adds the pieces of all elements, and the record that locates each element's pieces.
 fn add_pieces(elements: &Elements, numbers: &Numbers, words: &mut Vec<u32>) {
     let pieces: Vec<(u32, Vec<u32>)> = (0..elements.len())
         .into_par_iter()
@@ -148,7 +149,7 @@ fn add_piece(
     words.extend(corners.iter().map(|&[x, y]| u32::from(x) | u32::from(y) << 16));
 }
 
-/// What finds the elements of each surface.
+/// Adds the lookup data that map points of surfaces to elements.
 fn add_sheets(scene: &Scene, elements: &Elements, words: &mut Vec<u32>) {
     let closed: Vec<bool> = scene.meshes.par_iter().map(|mesh| mesh.is_closed()).collect();
     let sheets = words.len();
@@ -180,7 +181,7 @@ fn add_sheets(scene: &Scene, elements: &Elements, words: &mut Vec<u32>) {
     }
 }
 
-/// What each texel shows, behind the cuts of those that are divided.
+/// Adds the lookup grid of a surface's texels, preceded by the cuts of divided texels. Returns its offset.
 fn add_grid(sheet: &SheetDescription, words: &mut Vec<u32>) -> u32 {
     let mut grid = Vec::new();
     for texel in sheet.texels() {

@@ -1,4 +1,4 @@
-//! The kernels of a bake.
+//! Compute pipelines of a bake.
 
 use std::cell::OnceCell;
 
@@ -8,19 +8,19 @@ use super::super::kernel::{bind, layout};
 use super::super::shader::{piece, tracing_source};
 use super::super::{Gpu, GpuScene, Stack, Trees};
 
-/// All kernels, and what they are given.
+/// Pipelines and bind group layouts of a bake.
 pub(super) struct Kernels {
     pub gather: ComputePipeline,
-    /// Most bakes do not shoot, and it takes long to compile.
+    /// Compiled on demand, because most bakes do not shoot and compilation is slow.
     shots: OnceCell<ComputePipeline>,
     rays: ShaderModule,
-    pub aimed: ComputePipeline,
+    pub light_sampled: ComputePipeline,
     pub send_out: ComputePipeline,
     pub collect_and_read: ComputePipeline,
     pub collect_and_store: ComputePipeline,
     pub list_tinted: ComputePipeline,
-    pub collect_aimed: ComputePipeline,
-    pub land_shots: ComputePipeline,
+    pub collect_light_samples: ComputePipeline,
+    pub deposit_shots: ComputePipeline,
     pub add_hits: ComputePipeline,
     pub reflect_sums: ComputePipeline,
     pub add_series: ComputePipeline,
@@ -29,49 +29,55 @@ pub(super) struct Kernels {
     sweep_layout: BindGroupLayout,
 }
 
-/// Storage buffers of a group after its uniform: true for those that are only read.
+/// Storage buffers of each group, after the uniform: true for read-only buffers.
 const RAYS: [bool; 2] = [true, false];
 const SUMS: [bool; 7] = [true, false, true, false, false, false, false];
 const SWEEP: [bool; 7] = [true, true, true, true, false, true, false];
 
 impl Kernels {
-    /// Compiles them.
+    /// Compiles the pipelines.
     pub fn new(gpu: &Gpu) -> Self {
         let rays_layout = layout(gpu, "a bake's rays", &RAYS);
         let sums_layout = layout(gpu, "a bake's sums", &SUMS);
         let sweep_layout = layout(gpu, "a sweep", &SWEEP);
         let rays = [
-            piece!("colour"),
-            piece!("light"),
-            piece!("threads"),
-            piece!("errand"),
-            piece!("surface_point"),
-            piece!("elements"),
-            piece!("chances"),
-            piece!("transport"),
-            piece!("bright"),
-            piece!("bake_rays"),
+            piece!("scene/color"),
+            piece!("lights/light"),
+            piece!("gpu/threads"),
+            piece!("radiosity/ray_task"),
+            piece!("lightmap/surface_point"),
+            piece!("lightmap/elements"),
+            piece!("lights/light_pmf"),
+            piece!("radiosity/transport"),
+            piece!("radiosity/bright"),
+            piece!("radiosity/bake_rays"),
         ];
-        let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Resting, &rays));
-        let sums =
-            [piece!("colour"), piece!("threads"), piece!("errand"), piece!("landed"), piece!("bake_sums")].join("\n");
+        let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Static, &rays));
+        let sums = [
+            piece!("scene/color"),
+            piece!("gpu/threads"),
+            piece!("radiosity/ray_task"),
+            piece!("gpu/deposits"),
+            piece!("radiosity/bake_sums"),
+        ]
+        .join("\n");
         let sums = gpu.shader("a bake's sums", sums);
-        let sweep = gpu.shader("a sweep", [piece!("threads"), piece!("sweep")].join("\n"));
+        let sweep = gpu.shader("a sweep", [piece!("gpu/threads"), piece!("radiosity/sweep")].join("\n"));
         let scene_layout = GpuScene::layout(gpu);
         let of_rays = |name| gpu.compute_pipeline(&rays, name, &[&scene_layout, &rays_layout]);
         let of_sums = |name| gpu.compute_pipeline(&sums, name, &[&sums_layout]);
         let of_sweep = |name| gpu.compute_pipeline(&sweep, name, &[&sweep_layout]);
-        let [gather, aimed] = ["trace_gather", "trace_aimed"].map(of_rays);
+        let [gather, light_sampled] = ["trace_gather", "trace_light_samples"].map(of_rays);
         Self {
             gather,
             shots: OnceCell::new(),
-            aimed,
+            light_sampled,
             send_out: of_sums("send_out"),
             collect_and_read: of_sums("collect_and_read"),
             collect_and_store: of_sums("collect_and_store"),
             list_tinted: of_sums("list_tinted"),
-            collect_aimed: of_sums("collect_aimed"),
-            land_shots: of_sums("land_shots"),
+            collect_light_samples: of_sums("collect_light_samples"),
+            deposit_shots: of_sums("deposit_shots"),
             add_hits: of_sweep("add_hits"),
             reflect_sums: of_sweep("reflect_sums"),
             add_series: of_sweep("add_series"),
@@ -82,7 +88,7 @@ impl Kernels {
         }
     }
 
-    /// Traces shots.
+    /// Returns the pipeline that traces shots, and compiles it if necessary.
     pub fn shots(&self, gpu: &Gpu) -> &ComputePipeline {
         let layouts = [&GpuScene::layout(gpu), &self.rays_layout];
         self.shots.get_or_init(|| gpu.compute_pipeline(&self.rays, "trace_shots", &layouts))

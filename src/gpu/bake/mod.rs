@@ -1,9 +1,12 @@
-//! Bakes on the device: the twin of [`CpuBackend`](crate::radiosity::CpuBackend).
+//! Bakes on the device; counterpart of [`CpuBackend`](crate::radiosity::CpuBackend).
 //!
-//! The host keeps what there is one of for each element; rays and stored hits stay on the device. A step's rays go out in
-//! [batches](rays): one kernel finds the element of each ray, one traces, one adds up the rays of each element in their
-//! order, so that no sum depends on how a device schedules its threads. Random numbers, weights and the order of work are
-//! the processor's, whose results differ by rounding alone.
+//! The host keeps one accumulator per element, while rays and stored hits stay on the device. Each step submits rays in
+//! [batches](rays) of three kernels. The first assigns rays to elements, the second traces, and the third sums the rays
+//! of each element in order. Sums therefore do not depend on the scheduling of threads. Random numbers, weights and the
+//! order of work equal the CPU's, so results differ by rounding only.
+//!
+//! `elements.rs` uploads elements, `gather.rs` and `shoot.rs` run solver steps, `stored.rs` and `sweep.rs` iterate over
+//! stored hits.
 
 mod elements;
 mod gather;
@@ -20,18 +23,18 @@ use std::borrow::Cow;
 use glam::{Vec3, Vec4};
 
 use self::gather::GatherStep;
-use self::rays::{Errand, Rays, Work};
+use self::rays::{BatchKind, ElementJob, Rays};
 use self::shoot::Shots;
 use self::stored::DeviceHits;
 use self::sweep::{Product, Radiosities};
 use super::scene::GpuTree;
 use super::{Gpu, GpuFault, GpuScene};
-use crate::kdtree::Preset;
+use crate::accel::Preset;
 use crate::lightmap::Elements;
-use crate::progress::Monitor;
+use crate::progress::{Monitor, Part};
 use crate::radiosity::{
-    Accumulators, Aiming, BrightElement, HALVES, Hits, Reading, Stage, Step, StepError, StepReport, TransportBackend,
-    Weights, converge, seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
+    Accumulators, BrightElement, ElementEstimate, HALVES, Hits, LightSampleAllocator, Stage, Step, StepError,
+    StepReport, TransportBackend, Weights, converge, seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
 };
 use crate::scene::Scene;
 
@@ -41,14 +44,20 @@ impl From<GpuFault> for StepError {
     }
 }
 
-/// A graphics card as a [`TransportBackend`].
+/// Tells of the work of one half.
+fn of_half(monitor: &dyn Monitor, half: usize) -> Part<'_> {
+    let share = |halves: usize| halves as f32 / HALVES as f32;
+    Part { monitor, from: share(half), to: share(half + 1) }
+}
+
+/// [`TransportBackend`] that runs on a graphics card.
 pub struct GpuBackend<'a> {
     gpu: &'a Gpu,
     elements: &'a Elements,
     rays: Rays,
     seed: u32,
-    aiming: Aiming<'a>,
-    /// Everything but stored hits.
+    light_sample_allocator: LightSampleAllocator<'a>,
+    /// Accumulators of both halves, without stored hits.
     halves: [Accumulators; HALVES],
     stored: [Vec<DeviceHits>; HALVES],
 }
@@ -57,7 +66,7 @@ impl<'a> GpuBackend<'a> {
     /// Uploads a scene and its elements.
     ///
     /// # Errors
-    /// When the device has too little room for them.
+    /// Returns an error if the device lacks memory.
     pub fn new(gpu: &'a Gpu, scene: &Scene, elements: &'a Elements, seed: u32) -> Result<Self, GpuFault> {
         let on_device = GpuScene::with_tree(gpu, scene, &GpuTree::of_bake(scene, &Preset::narrow()))?;
         let tables = elements::tables(scene, &on_device, elements);
@@ -66,7 +75,7 @@ impl<'a> GpuBackend<'a> {
             elements,
             rays: Rays::new(gpu, on_device, &tables, elements.len())?,
             seed,
-            aiming: Aiming::new(elements),
+            light_sample_allocator: LightSampleAllocator::new(elements),
             halves: core::array::from_fn(|_| Accumulators::new(elements.len())),
             stored: Default::default(),
         })
@@ -74,31 +83,39 @@ impl<'a> GpuBackend<'a> {
 
     fn direct(&mut self, samples: u32, tolerance: &[f32], monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
-        let wanted = self.aiming.deal(&self.halves, samples, tolerance);
+        let wanted = self.light_sample_allocator.allocate(&self.halves, samples, tolerance);
         for (half, wanted) in wanted.iter().enumerate() {
             let seeds = [Stage::Direct, Stage::Pick].map(|stage| seed_of_stage(self.seed, half, stage));
             let sums = &mut self.halves[half].sums;
-            let work: Vec<Work> = sums
+            let work: Vec<ElementJob> = sums
                 .iter()
                 .zip(wanted)
                 .zip(0..)
-                .filter(|((sums, wanted), _)| sums.aimed_count < **wanted)
-                .map(|((sums, wanted), element)| Work {
+                .filter(|((sums, wanted), _)| sums.light_samples < **wanted)
+                .map(|((sums, wanted), element)| ElementJob {
                     element,
-                    first_index: sums.aimed_count,
-                    rays: wanted - sums.aimed_count,
-                    suspect: false,
+                    first_index: sums.light_samples,
+                    rays: wanted - sums.light_samples,
+                    may_be_inside: false,
                     bounces: None,
                     hits_at: 0,
                 })
                 .collect();
-            self.rays.send(self.gpu, Errand::Aimed, seeds, &work, monitor, |part, tally| {
-                let sums = &mut sums[part.element as usize];
-                sums.aimed += Vec3::from(tally.direct);
-                sums.aimed_square += tally.detour[0];
-                sums.aimed_count += part.rays;
-                report.rays += u64::from(tally.rays);
-            })?;
+            let sent = self.rays.send(
+                self.gpu,
+                BatchKind::LightSampled,
+                seeds,
+                &work,
+                &of_half(monitor, half),
+                |part, tally| {
+                    let sums = &mut sums[part.element as usize];
+                    sums.light_sampled += Vec3::from(tally.direct);
+                    sums.light_sampled_square += tally.continuation[0];
+                    sums.light_samples += part.rays;
+                    report.rays += u64::from(tally.rays);
+                },
+            );
+            sent.map_err(|error| error.after(report.rays))?;
         }
         Ok(report)
     }
@@ -118,14 +135,15 @@ impl<'a> GpuBackend<'a> {
                 wanted: rays,
                 seed: seed_of_stage(self.seed, half, Stage::Gather),
                 hits,
-                monitor,
+                monitor: &of_half(monitor, half),
                 traced: 0,
             };
-            match hits {
-                Hits::Store => self.stored[half].push(step.store()?),
-                Hits::Read | Hits::Forget | Hits::Follow { .. } => step.read(known.into_iter())?,
-            }
+            let done = match hits {
+                Hits::Store => step.store(&mut self.stored[half]),
+                Hits::Read | Hits::Forget | Hits::Follow { .. } => step.read(known.into_iter()),
+            };
             report.rays += step.traced;
+            done.map_err(|error| error.after(report.rays))?;
         }
         Ok(report)
     }
@@ -165,11 +183,11 @@ impl<'a> GpuBackend<'a> {
     ) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         for (half, accumulators) in self.halves.iter_mut().enumerate() {
-            let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
+            let may_be_inside: Vec<bool> = accumulators.sums.iter().map(|sums| sums.inside > 0).collect();
             let mut shots = Shots {
                 gpu: self.gpu,
                 rays: &mut self.rays,
-                suspect: &suspect,
+                may_be_inside: &may_be_inside,
                 seed: seed_of_stage(self.seed, half, Stage::Shoot),
                 monitor,
             };
@@ -203,10 +221,10 @@ impl TransportBackend for GpuBackend<'_> {
         Ok(())
     }
 
-    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
+    fn read(&self, half: usize) -> Result<Vec<ElementEstimate>, StepError> {
         let sums = self.product(half).sums(self.radiosity(half).into_iter())?;
-        let brought: Vec<Vec3> = sums.into_iter().map(Vec4::truncate).collect();
-        Ok(self.halves[half].readings(&brought))
+        let sums_over_hits: Vec<Vec3> = sums.into_iter().map(Vec4::truncate).collect();
+        Ok(self.halves[half].element_estimates(&sums_over_hits))
     }
 
     fn radiosity(&self, half: usize) -> Vec<Vec3> {

@@ -1,94 +1,97 @@
-//! Rays of elements, sent out in batches.
+//! Batches of rays from elements.
 
 use std::time::Instant;
 
 use bytemuck::{Pod, Zeroable};
 use wgpu::{Buffer, CommandEncoderDescriptor, ComputePipeline};
 
+use super::super::batch_sizer::BatchSizer;
 use super::super::kernel::dispatch;
-use super::super::pace::Pace;
 use super::super::{Gpu, GpuFault, GpuScene};
-use super::elements::{BRIGHT, bright_words};
+use super::elements::{BRIGHT, EMITTER_COUNT, bright_words};
 use super::kernels::Kernels;
 use crate::progress::Monitor;
-use crate::radiosity::{BrightElement, MOST_BOUNCES, StepError, TintedHit};
+use crate::radiosity::{BrightElement, MAX_BOUNCES, StepError, TintedHit};
 
-/// Most rays of a batch, and most elements: two to the power of `LOG_OF_MOST_ITEMS` in `bake_sums.wgsl`.
-const MOST_RAYS: usize = 1 << 20;
-const MOST_ITEMS: usize = 1 << 17;
-/// Rays of one element that are added up together. Batches end between them, so that sums are rounded alike however
-/// large batches are, which time decides.
+/// Maximum numbers of rays and of items per batch. The second equals two to the power of `LOG_OF_MAX_ITEMS` in
+/// `bake_sums.wgsl`.
+const MAX_RAYS: usize = 1 << 20;
+const MAX_ITEMS: usize = 1 << 17;
+/// Number of rays of one element that are summed together. Batches end only between such parts. Rounding therefore does
+/// not depend on batch sizes, which vary with timing.
 const RAYS_OF_PART: u32 = 256;
-/// Rays of the first batch.
+/// Number of rays of the first batch.
 const FIRST_RAYS: u32 = 1 << 13;
+/// Number of emitters from which the first batch is smaller, since each ray looks at all of them.
+const MANY_EMITTERS: u32 = 64;
 
-/// Bytes of `Errand` in `errand.wgsl`.
-const BYTES_OF_ERRAND: u64 = 48;
+/// Size of `RayTask` in `ray_task.wgsl`, in bytes.
+const BYTES_OF_RAY_TASK: u64 = 48;
 
-/// Rays that one element is to send out.
+/// Ray request of one element.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+pub(super) struct ElementJob {
     pub element: u32,
-    /// The first, in the element's sequence.
+    /// Index of the first ray in the element's sample sequence.
     pub first_index: u32,
     pub rays: u32,
-    /// The element is known to have buried points.
-    pub suspect: bool,
-    /// How often they bounce off elements too; `None` for rays that end at the first.
+    /// True if points of the element are known to lie inside solids.
+    pub may_be_inside: bool,
+    /// Maximum number of further bounces at elements; `None` for rays that end at the first element.
     pub bounces: Option<u32>,
-    /// Where their hits are stored.
+    /// Offset of the element's hits in the buffer of stored hits.
     pub hits_at: u32,
 }
 
-impl Work {
-    /// `Item::orders` in `errand.wgsl`.
-    fn orders(&self) -> u32 {
-        let bounces = self.bounces.map_or(0, |bounces| bounces.min(MOST_BOUNCES));
-        u32::from(self.suspect) | (bounces << 1)
+impl ElementJob {
+    /// Returns the flags of `Item::flags` in `ray_task.wgsl`.
+    fn flags(&self) -> u32 {
+        let bounces = self.bounces.map_or(0, |bounces| bounces.min(MAX_BOUNCES));
+        u32::from(self.may_be_inside) | (bounces << 1)
     }
 }
 
-/// What rays are sent out for.
+/// Purpose of a batch of rays.
 #[derive(Clone, Copy)]
-pub(super) enum Errand<'a> {
+pub(super) enum BatchKind<'a> {
     /// Samples of direct light.
-    Aimed,
+    LightSampled,
     /// Gather rays that read these radiosities.
     Read(&'a Buffer),
-    /// Gather rays whose hits are stored.
+    /// Gather rays that store their hits.
     Store(&'a Buffer),
-    /// Shots that carry these colours and add to these sums.
-    Shoot { colours: &'a Buffer, landed: &'a Buffer },
+    /// Shots that carry these colors and deposit into these sums.
+    Shoot { colors: &'a Buffer, deposits: &'a Buffer },
 }
 
-/// The twin of `Tally` in `bake_sums.wgsl`: what some rays of an element brought.
+/// Sums of some rays of an element; counterpart of `Tally` in `bake_sums.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Tally {
     pub direct: [f32; 3],
     pub valid: u32,
-    pub detour: [f32; 3],
+    pub continuation: [f32; 3],
     pub lost: u32,
     pub read: [f32; 3],
-    pub buried: u32,
+    pub inside: u32,
     pub rays: u32,
     tinted: u32,
     padding: [u32; 2],
 }
 
-/// The twin of `Item` in `errand.wgsl`.
+/// Counterpart of `Item` in `ray_task.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Item {
     element: u32,
     first_index: u32,
     first_ray: u32,
-    orders: u32,
+    flags: u32,
     hits_at: u32,
     tinted_at: u32,
 }
 
-/// The twin of `Batch` in `errand.wgsl`.
+/// Counterpart of `Batch` in `ray_task.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct BatchHeader {
@@ -100,20 +103,20 @@ struct BatchHeader {
     padding: [u32; 3],
 }
 
-/// Sends out rays and adds up what they bring.
+/// Buffers and pipelines that trace batches of rays and sum their results.
 pub(super) struct Rays {
     pub kernels: Kernels,
     scene: GpuScene,
     element_tables: Buffer,
-    /// The word of `element_tables` where bright elements start.
+    /// Word offset in `element_tables` of the elements sampled as lights.
     bright_at: u32,
     elements: u32,
-    errands: Buffer,
+    ray_tasks: Buffer,
     items: Buffer,
     tallies: Buffer,
-    /// Stand where a kernel has no use for a buffer.
+    /// Placeholders for bindings that a kernel does not use.
     unused: [Buffer; 4],
-    pace: Pace,
+    batch_sizer: BatchSizer,
 }
 
 impl Rays {
@@ -125,69 +128,79 @@ impl Rays {
             element_tables: gpu.storage("the elements", element_tables)?,
             bright_at: element_tables[BRIGHT],
             elements: elements as u32,
-            errands: gpu.empty_storage("errands of rays", MOST_RAYS as u64 * BYTES_OF_ERRAND)?,
-            items: gpu.empty_storage("rays of elements", ((MOST_ITEMS + 1) * size_of::<Item>()) as u64)?,
-            tallies: gpu.empty_storage("what rays brought", (MOST_ITEMS * size_of::<Tally>()) as u64)?,
+            ray_tasks: gpu.empty_storage("tasks of rays", MAX_RAYS as u64 * BYTES_OF_RAY_TASK)?,
+            items: gpu.empty_storage("rays of elements", ((MAX_ITEMS + 1) * size_of::<Item>()) as u64)?,
+            tallies: gpu.empty_storage("what rays brought", (MAX_ITEMS * size_of::<Tally>()) as u64)?,
             unused: [unused()?, unused()?, unused()?, unused()?],
-            pace: Pace::new(FIRST_RAYS, MOST_RAYS as u32),
+            batch_sizer: BatchSizer::new(
+                (FIRST_RAYS / (1 + element_tables[EMITTER_COUNT] / MANY_EMITTERS)).max(1),
+                MAX_RAYS as u32,
+            ),
         })
     }
 
-    /// Makes gather rays sample some elements as lights.
+    /// Sets the elements that gather rays sample as lights.
     pub fn sample_as_lights(&self, gpu: &Gpu, bright: &[BrightElement]) {
         let place = u64::from(self.bright_at) * size_of::<u32>() as u64;
         gpu.queue.write_buffer(&self.element_tables, place, bytemuck::cast_slice(&bright_words(bright)));
     }
 
-    /// Sends out all rays; `each` is told what parts of the work brought, in order. Answers the tinted hits that were not
-    /// stored.
+    /// Traces all rays. Calls `each` with the sums of each part, in order. Returns the tinted hits of stored hits.
     pub fn send(
         &mut self,
         gpu: &Gpu,
-        errand: Errand,
+        batch_kind: BatchKind,
         seeds: [u32; 2],
-        work: &[Work],
+        work: &[ElementJob],
         monitor: &dyn Monitor,
-        mut each: impl FnMut(&Work, &Tally),
+        mut each: impl FnMut(&ElementJob, &Tally),
     ) -> Result<Vec<TintedHit>, StepError> {
         let mut tinted = Vec::new();
         let mut left = Remaining { work, done: 0 };
-        while let Some(parts) = left.take(self.pace.size() as usize) {
+        let all: u64 = work.iter().map(|work| u64::from(work.rays)).sum();
+        let mut sent = 0;
+        while let Some(parts) = left.take(self.batch_sizer.size() as usize) {
             monitor.check()?;
             let started = Instant::now();
-            let batch = Batch { rays: self, gpu, errand, seeds, parts: &parts };
+            let batch = Batch { rays: self, gpu, batch_kind, seeds, parts: &parts };
             let tallies = batch.run(&mut tinted)?;
             for (part, tally) in parts.iter().zip(&tallies) {
                 each(part, tally);
             }
-            self.pace.learn(started.elapsed());
+            self.batch_sizer.learn(started.elapsed());
+            sent += parts.iter().map(|part| u64::from(part.rays)).sum::<u64>();
+            monitor.progress(sent as f32 / all as f32);
         }
         Ok(tinted)
     }
 }
 
-/// Work that is still to be done.
+/// Work that remains to be done.
 struct Remaining<'a> {
-    work: &'a [Work],
-    /// Rays of the first that are done.
+    work: &'a [ElementJob],
+    /// Number of finished rays of the first entry.
     done: u32,
 }
 
 impl Remaining<'_> {
-    /// The next parts, with so many rays together at most, or one part if that has more.
-    fn take(&mut self, most_rays: usize) -> Option<Vec<Work>> {
+    /// Takes the next parts, with at most `max_rays` rays in total, or a single larger part.
+    fn take(&mut self, max_rays: usize) -> Option<Vec<ElementJob>> {
         let mut parts = Vec::new();
-        let mut room = most_rays as u32;
+        let mut room = max_rays as u32;
         while let Some(work) = self.work.first()
             && room > 0
-            && parts.len() < MOST_ITEMS
+            && parts.len() < MAX_ITEMS
         {
             let rays = (work.rays - self.done).min(RAYS_OF_PART);
             if rays > room && !parts.is_empty() {
                 break;
             }
-            let part =
-                Work { first_index: work.first_index + self.done, hits_at: work.hits_at + self.done, rays, ..*work };
+            let part = ElementJob {
+                first_index: work.first_index + self.done,
+                hits_at: work.hits_at + self.done,
+                rays,
+                ..*work
+            };
             room = room.saturating_sub(rays);
             self.done += rays;
             if self.done == work.rays {
@@ -206,15 +219,15 @@ impl Remaining<'_> {
 struct Batch<'a> {
     rays: &'a Rays,
     gpu: &'a Gpu,
-    errand: Errand<'a>,
+    batch_kind: BatchKind<'a>,
     seeds: [u32; 2],
-    parts: &'a [Work],
+    parts: &'a [ElementJob],
 }
 
 impl Batch<'_> {
-    /// What each part brought; nothing for shots, whose power has landed. Tinted hits are added to the list.
+    /// Returns the sums of each part; empty for shots, which deposit their power. Appends tinted hits to the list.
     fn run(&self, tinted: &mut Vec<TintedHit>) -> Result<Vec<Tally>, StepError> {
-        let Self { rays, gpu, errand, parts, .. } = *self;
+        let Self { rays, gpu, batch_kind, parts, .. } = *self;
         let kernels = &rays.kernels;
         let mut items = self.items();
         let ray_count = items[parts.len()].first_ray;
@@ -229,22 +242,31 @@ impl Batch<'_> {
         };
         let header = gpu.uniform("batch", &[header]);
         let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-        let [no_radiosity, no_hits, no_tinted, no_landed] = &rays.unused;
-        let (trace, collect, radiosities, hits, landed): (&ComputePipeline, &ComputePipeline, _, _, _) = match errand {
-            Errand::Aimed => (&kernels.aimed, &kernels.collect_aimed, no_radiosity, no_hits, no_landed),
-            Errand::Read(radiosities) => (&kernels.gather, &kernels.collect_and_read, radiosities, no_hits, no_landed),
-            Errand::Store(hits) => (&kernels.gather, &kernels.collect_and_store, no_radiosity, hits, no_landed),
-            Errand::Shoot { colours, landed } => (kernels.shots(gpu), &kernels.land_shots, colours, no_hits, landed),
-        };
+        let [no_radiosity, no_hits, no_tinted, no_deposits] = &rays.unused;
+        let (trace, collect, radiosities, hits, deposits): (&ComputePipeline, &ComputePipeline, _, _, _) =
+            match batch_kind {
+                BatchKind::LightSampled => {
+                    (&kernels.light_sampled, &kernels.collect_light_samples, no_radiosity, no_hits, no_deposits)
+                }
+                BatchKind::Read(radiosities) => {
+                    (&kernels.gather, &kernels.collect_and_read, radiosities, no_hits, no_deposits)
+                }
+                BatchKind::Store(hits) => {
+                    (&kernels.gather, &kernels.collect_and_store, no_radiosity, hits, no_deposits)
+                }
+                BatchKind::Shoot { colors, deposits } => {
+                    (kernels.shots(gpu), &kernels.deposit_shots, colors, no_hits, deposits)
+                }
+            };
         let bind_sums = |tinted| {
-            let Rays { items, errands, tallies, .. } = rays;
-            kernels.bind_sums(gpu, [&header, items, errands, radiosities, tallies, hits, tinted, landed])
+            let Rays { items, ray_tasks, tallies, .. } = rays;
+            kernels.bind_sums(gpu, [&header, items, ray_tasks, radiosities, tallies, hits, tinted, deposits])
         };
         let sums = bind_sums(no_tinted);
-        let tracing = kernels.bind_rays(gpu, [&header, &rays.element_tables, &rays.errands]);
+        let tracing = kernels.bind_rays(gpu, [&header, &rays.element_tables, &rays.ray_tasks]);
         dispatch(&mut encoder, &kernels.send_out, &[&sums], ray_count);
         dispatch(&mut encoder, trace, &[rays.scene.bind_group(), &tracing], ray_count);
-        let is_shot = matches!(errand, Errand::Shoot { .. });
+        let is_shot = matches!(batch_kind, BatchKind::Shoot { .. });
         dispatch(&mut encoder, collect, &[&sums], if is_shot { ray_count } else { parts.len() as u32 });
         gpu.queue.submit([encoder.finish()]);
         if is_shot {
@@ -252,7 +274,7 @@ impl Batch<'_> {
             return Ok(Vec::new());
         }
         let tallies: Vec<Tally> = gpu.read(&rays.tallies, parts.len())?;
-        if matches!(errand, Errand::Store(_)) {
+        if matches!(batch_kind, BatchKind::Store(_)) {
             let mut count = 0;
             for (item, tally) in items.iter_mut().zip(&tallies) {
                 item.tinted_at = count;
@@ -270,15 +292,15 @@ impl Batch<'_> {
         Ok(tallies)
     }
 
-    /// The parts as shaders see them, and one more that starts behind them.
+    /// Returns the parts in the shaders' layout, plus a sentinel that marks the end.
     fn items(&self) -> Vec<Item> {
         let mut first_ray = 0;
         let mut items: Vec<Item> = Vec::with_capacity(self.parts.len() + 1);
-        for work @ &Work { element, first_index, rays, hits_at, .. } in self.parts {
-            items.push(Item { element, first_index, first_ray, orders: work.orders(), hits_at, tinted_at: 0 });
+        for work @ &ElementJob { element, first_index, rays, hits_at, .. } in self.parts {
+            items.push(Item { element, first_index, first_ray, flags: work.flags(), hits_at, tinted_at: 0 });
             first_ray += rays;
         }
-        items.push(Item { element: 0, first_index: 0, first_ray, orders: 0, hits_at: 0, tinted_at: 0 });
+        items.push(Item { element: 0, first_index: 0, first_ray, flags: 0, hits_at: 0, tinted_at: 0 });
         items
     }
 }

@@ -1,4 +1,4 @@
-//! Stored hits in the memory of the device.
+//! Stored hits in device memory.
 
 use core::ops::Range;
 
@@ -8,27 +8,27 @@ use wgpu::Buffer;
 use super::super::{Gpu, GpuFault};
 use crate::radiosity::{StoredHits, TintedHit};
 
-/// Most hits in one buffer: WebGPU promises four times as many bytes.
-const MOST_HITS: u64 = 1 << 23;
+/// Maximum number of hits per buffer. WebGPU guarantees four times as many bytes.
+const MAX_HITS: u64 = 1 << 23;
 
-/// What a run of gather rays met: the twin of [`StoredHits`].
+/// Hits of one run of gather rays; counterpart of [`StoredHits`].
 pub(super) struct DeviceHits {
-    /// Where the rays of each element start, and their number at the end.
+    /// Start of each element's rays, plus the total at the end.
     offsets: Vec<u64>,
     chunks: Vec<Chunk>,
     tinted: Vec<TintedHit>,
 }
 
-/// The hits of some elements.
+/// Hits of a range of elements.
 pub(super) struct Chunk {
     pub elements: Range<usize>,
     pub hits: Buffer,
-    /// For each element, and one more, where its hits start here, and where its tinted ones do.
+    /// Offsets of each element's hits and tinted hits in this chunk, plus the totals.
     pub offsets: Buffer,
     pub tinted: Buffer,
 }
 
-/// A stored hit that was coloured on its way, the twin of `Tinted` in `sweep.wgsl`.
+/// Stored hit with a tint; counterpart of `Tinted` in `sweep.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Tinted {
@@ -37,12 +37,12 @@ struct Tinted {
 }
 
 impl DeviceHits {
-    /// None yet, with room for so many rays of each element.
+    /// Creates an empty store with room for the given number of rays per element.
     pub fn with_room_for(rays: &[u32]) -> Self {
         Self { offsets: StoredHits::offsets_for(rays), chunks: Vec::new(), tinted: Vec::new() }
     }
 
-    /// How many rays are stored.
+    /// Returns the number of stored rays.
     pub fn len(&self) -> u64 {
         self.offsets.last().copied().unwrap_or(0)
     }
@@ -51,13 +51,19 @@ impl DeviceHits {
         &self.chunks
     }
 
-    /// Ranges of elements whose hits fit into one buffer each.
+    /// Leaves out an element and all after it.
+    pub fn end_at(&mut self, element: usize) {
+        let end = self.offsets[element];
+        self.offsets[element..].fill(end);
+    }
+
+    /// Returns ranges of elements, such that the hits of each range fit into one buffer.
     pub fn ranges(&self) -> Vec<Range<usize>> {
         let elements = self.offsets.len() - 1;
         let mut ranges = Vec::new();
         let mut start = 0;
         while start < elements {
-            let limit = self.offsets[start] + MOST_HITS;
+            let limit = self.offsets[start] + MAX_HITS;
             let end = self.offsets.partition_point(|&offset| offset <= limit) - 1;
             let end = end.clamp(start + 1, elements);
             ranges.push(start..end);
@@ -66,17 +72,17 @@ impl DeviceHits {
         ranges
     }
 
-    /// A buffer for the hits of a range of elements.
+    /// Creates the buffer for the hits of a range of elements.
     pub fn room(&self, gpu: &Gpu, elements: &Range<usize>) -> Result<Buffer, GpuFault> {
         gpu.empty_storage("stored hits", 4 * (self.offsets[elements.end] - self.offsets[elements.start]))
     }
 
-    /// Where the hits of an element start in the buffer of a range.
+    /// Returns the offset of an element's hits in the buffer of its range.
     pub fn offset_in(&self, elements: &Range<usize>, element: usize) -> u32 {
         (self.offsets[element] - self.offsets[elements.start]) as u32
     }
 
-    /// Adds the hits of a range of elements, and those that were coloured on their way, in order of the elements.
+    /// Appends the hits of a range of elements, and their tinted hits in element order.
     pub fn push(
         &mut self,
         gpu: &Gpu,
@@ -97,7 +103,7 @@ impl DeviceHits {
         Ok(())
     }
 
-    /// Copies them from the device.
+    /// Copies the hits from the device.
     pub fn download(&self, gpu: &Gpu) -> Result<StoredHits, GpuFault> {
         let mut hits = Vec::with_capacity(self.len() as usize);
         for chunk in &self.chunks {
@@ -107,7 +113,7 @@ impl DeviceHits {
         Ok(StoredHits { offsets: self.offsets.clone(), hits, tinted: self.tinted.clone() })
     }
 
-    /// Copies them to the device.
+    /// Copies hits to the device.
     pub fn upload(gpu: &Gpu, stored: &StoredHits) -> Result<Self, GpuFault> {
         let mut on_device = Self { offsets: stored.offsets.clone(), chunks: Vec::new(), tinted: Vec::new() };
         for elements in on_device.ranges() {

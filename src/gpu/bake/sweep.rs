@@ -1,4 +1,4 @@
-//! Radiosities from stored hits on the device.
+//! Iteration of radiosities over stored hits on the device.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3, Vec4};
@@ -11,7 +11,7 @@ use super::stored::{Chunk, DeviceHits};
 use crate::progress::Monitor;
 use crate::radiosity::{StepError, Sweep, Sweeps};
 
-/// The twin of `Sweep` in `sweep.wgsl`.
+/// Counterpart of `Sweep` in `sweep.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Settings {
@@ -21,13 +21,13 @@ struct Settings {
     series: [f32; 4],
 }
 
-/// Radiosities as shaders see them: a last number of one for all that counts; behind the elements one that is black, and
-/// one that does not even count.
+/// Pads radiosities for shaders with a fourth component: 1 for entries that count. Appends a black entry that counts,
+/// and an entry that does not count.
 pub(super) fn padded(radiosity: impl Iterator<Item = Vec3>) -> Vec<Vec4> {
     radiosity.map(|radiosity| radiosity.extend(1.0)).chain([Vec4::W, Vec4::ZERO]).collect()
 }
 
-/// Products of stored hits with radiosities.
+/// Product of stored hits with radiosities.
 pub(super) struct Product<'a> {
     pub gpu: &'a Gpu,
     pub kernels: &'a Kernels,
@@ -46,7 +46,7 @@ impl Product<'_> {
         self.gpu.uniform("sweep", &[settings])
     }
 
-    /// Records the sums of the radiosities that all elements' hits see.
+    /// Records the sum of radiosities at each element's hits.
     fn record(&self, encoder: &mut CommandEncoder, radiosities: &Buffer, sums: &Buffer, unused: [&Buffer; 2]) {
         encoder.clear_buffer(sums, 0, Some(self.elements as u64 * size_of::<Vec4>() as u64));
         for chunk in self.chunks() {
@@ -58,7 +58,7 @@ impl Product<'_> {
         }
     }
 
-    /// For each element the sum of the radiosities that its hits see, and how many hits count.
+    /// Returns for each element the sum of radiosities at its hits, and the number of hits that count.
     pub fn sums(&self, radiosity: impl Iterator<Item = Vec3>) -> Result<Vec<Vec4>, GpuFault> {
         let gpu = self.gpu;
         let radiosities = gpu.storage("radiosities", &padded(radiosity))?;
@@ -71,7 +71,7 @@ impl Product<'_> {
     }
 }
 
-/// Radiosities of one half that are being iterated.
+/// Radiosities of one half under iteration.
 pub(super) struct Radiosities<'a> {
     product: Product<'a>,
     current: Buffer,
@@ -83,7 +83,8 @@ pub(super) struct Radiosities<'a> {
 }
 
 impl<'a> Radiosities<'a> {
-    /// Starts from some radiosities; `weights` are those of changes, `sources` is what elements reflect of direct light.
+    /// Starts from given radiosities. `weights` are the weights of changes, `sources` the reflected direct light of
+    /// elements.
     pub fn new(
         product: Product<'a>,
         weights: &[f32],
@@ -110,7 +111,7 @@ impl<'a> Radiosities<'a> {
         })
     }
 
-    /// The radiosities of all elements.
+    /// Returns the radiosities of all elements.
     pub fn read(&self) -> Result<Vec<Vec4>, GpuFault> {
         self.product.gpu.read(&self.current, self.product.elements)
     }

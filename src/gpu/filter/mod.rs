@@ -1,8 +1,11 @@
-//! Pictures of few samples, made watchable.
+//! Denoiser for pictures with few samples.
 //!
-//! Light is divided by the colour of what reflects it, joined with what earlier pictures knew of the same points, and
-//! smoothed over each surface as far as its noise makes that worthwhile. What is filtered is biased: it is for pictures
-//! that move, and fades as samples add up.
+//! The filter demodulates albedo, reuses light of earlier pictures by reprojection, and applies an edge-avoiding
+//! a-trous filter guided by variance. The result is biased and meant for moving pictures. Filtering fades out as
+//! samples accumulate.
+//!
+//! [`PictureFilter`] holds the kernels of `filter.wgsl`, [`FilteredPicture`] the buffers of one camera. `twin.rs` is
+//! the CPU reference for tests.
 
 use bytemuck::{Pod, Zeroable};
 use glam::UVec2;
@@ -23,53 +26,53 @@ mod tests;
 #[cfg(test)]
 mod twin;
 
-/// Smoothing reaches twice as far with each step.
+/// Strides of the a-trous steps; each step doubles the reach.
 const STRIDES: [u32; 5] = [1, 2, 4, 8, 16];
-/// Samples of a film from which on it is shown as it is.
+/// Number of samples per pixel from which the film is shown unfiltered.
 const ENOUGH_SAMPLES: f32 = 64.0;
-/// Most samples that earlier pictures of the same scene count for.
-const MOST_HISTORY: f32 = 32.0;
-/// The same where the scene has changed: what they knew may be wrong.
-const MOST_SUSPECT_HISTORY: f32 = 4.0;
-/// Columns, and rows, of a workgroup.
+/// Maximum number of history samples while the scene is unchanged.
+const MAX_HISTORY: f32 = 32.0;
+/// Maximum number of history samples after the scene has changed, because history may be outdated.
+const MAX_OUTDATED_HISTORY: f32 = 4.0;
+/// Edge length of a workgroup, in pixels.
 const GROUP: u32 = 8;
 
-/// The kernels that filter pictures.
+/// Kernels of the filter.
 pub struct PictureFilter {
     layout: BindGroupLayout,
     gather: ComputePipeline,
     smooth: ComputePipeline,
-    colour: ComputePipeline,
+    color: ComputePipeline,
     strides: Vec<Buffer>,
 }
 
-/// A camera's filtered pictures.
+/// Buffers of one camera's filtered pictures.
 pub struct FilteredPicture {
     now: Picture,
     before: Option<Picture>,
-    is_suspect: bool,
+    is_outdated: bool,
     rough: [Buffer; 2],
     picture: Buffer,
     settings: Buffer,
 }
 
-/// Light that was gathered for one picture.
+/// Accumulated light of one picture.
 struct Picture {
     view: View,
     lit: Buffer,
     is_recorded: bool,
 }
 
-/// The twin of `Filter` in `filter.wgsl`.
+/// Counterpart of `Filter` in `filter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 struct Settings {
     eye: [f32; 3],
     share: f32,
     forward: [f32; 3],
-    most_history: f32,
+    max_history: f32,
     right: [f32; 3],
-    is_suspect: u32,
+    is_outdated: u32,
     up: [f32; 3],
     parallel: f32,
     before_eye: [f32; 3],
@@ -84,7 +87,7 @@ struct Settings {
     before_size: [u32; 2],
 }
 
-/// The twin of `LitPixel` in `filter.wgsl`.
+/// Counterpart of `LitPixel` in `filter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 struct LitPixel {
@@ -96,13 +99,13 @@ struct LitPixel {
     moment: f32,
 }
 
-/// Whether a picture of so many samples gains by being filtered.
+/// Returns true if a picture with this number of samples per pixel benefits from filtering.
 pub fn is_worth_filtering(samples: u32) -> bool {
     (samples as f32) < ENOUGH_SAMPLES
 }
 
-/// How much of what is shown is filtered: all of it up to half as many as are enough, since a hundredth of a speck can be
-/// brighter than what is around it.
+/// Returns the weight of the filtered picture: 1 up to half of [`ENOUGH_SAMPLES`], then falling to 0. Even a hundredth
+/// of an outlier can outshine its surroundings.
 fn filtered_share(samples: u32) -> f32 {
     (2.0 - 2.0 * samples as f32 / ENOUGH_SAMPLES).clamp(0.0, 1.0)
 }
@@ -125,19 +128,19 @@ impl PictureFilter {
                 entry(8, buffer(BufferBindingType::Uniform)),
             ],
         });
-        let module = gpu.shader("filter", [piece!("colour"), piece!("film"), piece!("filter")].join("\n"));
+        let module = gpu
+            .shader("filter", [piece!("scene/color"), piece!("pathtrace/film"), piece!("pathtrace/filter")].join("\n"));
         let pipeline = |entry_point| gpu.compute_pipeline(&module, entry_point, &[&layout]);
         Self {
             gather: pipeline("gather_light"),
             smooth: pipeline("smooth_out"),
-            colour: pipeline("colour_light"),
+            color: pipeline("color_light"),
             strides: STRIDES.iter().map(|&stride| gpu.uniform("stride", &[[stride, 0, 0, 0]])).collect(),
             layout,
         }
     }
 
-    /// Records the filtering of what a film, whose pixels have so many samples, has seen of the picture that was begun
-    /// last.
+    /// Records the filtering of a film into the current picture. `samples` is the film's number of samples per pixel.
     pub fn record(
         &self,
         gpu: &Gpu,
@@ -156,7 +159,7 @@ impl PictureFilter {
         let smoothings = (0..STRIDES.len()).map(|step| (&self.smooth, groups(step % 2, step)));
         let passes = core::iter::once((&self.gather, groups(1, 0)))
             .chain(smoothings)
-            .chain([(&self.colour, groups(STRIDES.len() % 2, 0))]);
+            .chain([(&self.color, groups(STRIDES.len() % 2, 0))]);
         for (pipeline, group) in passes {
             let mut compute = encoder.begin_compute_pass(&ComputePassDescriptor::default());
             compute.set_pipeline(pipeline);
@@ -166,7 +169,7 @@ impl PictureFilter {
         picture.now.is_recorded = true;
     }
 
-    /// Everything that a kernel sees which reads one of the two rough pictures and writes the other.
+    /// Binds all buffers for a kernel that reads one intermediate picture and writes the other.
     fn bind_group(
         &self,
         gpu: &Gpu,
@@ -175,7 +178,7 @@ impl PictureFilter {
         from: usize,
         stride: usize,
     ) -> BindGroup {
-        // Where there is no earlier picture, nobody looks at what is bound in its place.
+        // Without an earlier picture, any buffer serves as a placeholder.
         let before = picture.before.as_ref().map_or(&film.features, |before| &before.lit);
         let buffers = [
             &picture.settings,
@@ -193,10 +196,10 @@ impl PictureFilter {
 }
 
 impl FilteredPicture {
-    /// What a camera sees that has not been filtered before.
+    /// Creates the buffers of a camera without history.
     ///
     /// # Errors
-    /// When the device has no room for it.
+    /// Returns an error if the device lacks memory.
     pub fn new(gpu: &Gpu, view: View) -> Result<Self, GpuFault> {
         let pixels = pixels(view.size);
         let rough = || gpu.empty_storage("a filtered picture", pixels * size_of::<[f32; 4]>() as u64);
@@ -206,15 +209,15 @@ impl FilteredPicture {
             settings: gpu.uniform("filter", &[Settings::default()]),
             now: Picture::new(gpu, view)?,
             before: None,
-            is_suspect: false,
+            is_outdated: false,
         })
     }
 
-    /// Begins a picture from another place or of other size, which takes over what the one before knew; with caution
-    /// where the scene is no longer the same.
+    /// Begins a new picture, possibly with another camera or size, and keeps the previous picture as history. History
+    /// counts less if the scene has changed.
     ///
     /// # Errors
-    /// When the device has no room for it.
+    /// Returns an error if the device lacks memory.
     pub fn begin(&mut self, gpu: &Gpu, view: View, is_same_scene: bool) -> Result<(), GpuFault> {
         let spare = self.before.take().filter(|spare| spare.view.size == view.size);
         let next = match spare {
@@ -227,16 +230,17 @@ impl FilteredPicture {
         }
         let last = core::mem::replace(&mut self.now, next);
         self.before = Some(last).filter(|last| last.is_recorded);
-        self.is_suspect = !is_same_scene;
+        self.is_outdated = !is_same_scene;
         Ok(())
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub fn size(&self) -> UVec2 {
         self.now.view.size
     }
 
-    /// The filtered picture, cd/m2, four numbers a pixel; `None` before it has been recorded.
+    /// Returns the filtered picture in cd/m2, four floats per pixel, or `None` before the first
+    /// [`PictureFilter::record`].
     pub fn picture(&self) -> Option<&Buffer> {
         self.now.is_recorded.then_some(&self.picture)
     }
@@ -246,14 +250,14 @@ impl FilteredPicture {
         let before = self.before.as_ref().map(|before| &before.view);
         let parallel = |view: &View| if view.camera.is_orthographic() { 1.0 } else { 0.0 };
         let [before_eye, before_forward, before_right, before_up] = before.map_or([[0.0; 3]; 4], axes);
-        let most_history = if self.is_suspect { MOST_SUSPECT_HISTORY } else { MOST_HISTORY };
+        let max_history = if self.is_outdated { MAX_OUTDATED_HISTORY } else { MAX_HISTORY };
         Settings {
             eye,
             share,
             forward,
-            most_history: most_history * share,
+            max_history: max_history * share,
             right,
-            is_suspect: u32::from(self.is_suspect),
+            is_outdated: u32::from(self.is_outdated),
             up,
             parallel: parallel(&self.now.view),
             before_eye,
@@ -279,7 +283,7 @@ fn pixels(size: UVec2) -> u64 {
     u64::from(size.x) * u64::from(size.y)
 }
 
-/// Eye, forward, right and up as shaders take them: right and up reach to the edge of a square picture.
+/// Returns eye, forward, right and up in the shaders' layout. Right and up reach to the edge of a square picture.
 fn axes(view: &View) -> [[f32; 3]; 4] {
     let Sights { position, forward, right, up, .. } = view.camera.sights();
     [position, forward, right, up].map(|v| v.to_array())

@@ -9,17 +9,17 @@ use crate::scene::{Camera, Projection};
 
 const SIZE: UVec2 = UVec2::new(64, 48);
 
-/// A camera that looks along -Z from somewhere left or right of the origin.
+/// Returns a camera that looks along -Z from a point on the x axis.
 fn view_from(x: f32) -> View {
     let camera = Camera::looking_at(Vec3::X * x, Vec3::new(x, 0.0, -1.0), 1.0).unwrap();
     View { camera, size: SIZE, lens: None, filter: PixelFilter::Box }
 }
 
-/// A wall of many colours three metres away, before which a board stands at the left, two metres away.
+/// Colorful wall at a distance of three meters, with a board on the left at a distance of two.
 struct World {
     light_of_wall: f32,
     light_of_board: f32,
-    /// The largest part that samples are off the mean.
+    /// Maximum relative deviation of samples from the mean.
     noise: f32,
     samples: u32,
 }
@@ -63,7 +63,7 @@ fn radiances(film: &Film) -> impl Iterator<Item = Vec3> {
 }
 
 #[test]
-fn constant_light_stays_as_it_is_whatever_the_surfaces_colours() {
+fn constant_light_stays_as_it_is_whatever_the_surfaces_colors() {
     let view = view_from(0.0);
     let (film, surfaces) = QUIET.film(&view, 0);
     let off = largest_difference(filtered(&film, &surfaces, &view), radiances(&film));
@@ -155,7 +155,7 @@ fn the_device_filters_as_the_cpu_does() {
     assert_filters_alike(view_from(0.0), parallel(view_from(0.2)));
 }
 
-/// Holds three pictures of two views, one after the other, against those of the twin.
+/// Compares three consecutive pictures of two views with the CPU reference.
 fn assert_filters_alike(first: View, second: View) {
     let Some(gpu) = test_device() else { return };
     let filter = PictureFilter::new(&gpu);

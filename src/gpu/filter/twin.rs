@@ -1,8 +1,8 @@
-//! The filter on the CPU: what the shader is held against.
+//! CPU reference of the filter, for tests of the shader.
 
 use glam::{IVec2, UVec2, Vec2, Vec3};
 
-use super::{MOST_HISTORY, STRIDES, filtered_share};
+use super::{MAX_HISTORY, STRIDES, filtered_share};
 use crate::pathtrace::{Film, Pixel, View};
 use crate::scene::luminance;
 
@@ -12,7 +12,7 @@ const OFF_PLANE: f32 = 0.02;
 const NO_SPECK: f32 = 4.0;
 const ENOUGH_OTHERS: f32 = 4.0;
 
-/// Light that has been gathered over time, and where it was seen.
+/// Accumulated light of a pixel, with its surface point.
 #[derive(Clone, Copy, Debug)]
 pub struct Lit {
     pub light: Vec3,
@@ -23,14 +23,14 @@ pub struct Lit {
     pub moment: f32,
 }
 
-/// A film, the surface that each of its pixels sees, and where it was seen from.
+/// Film with the visible surface of each pixel, and its view.
 pub struct Seen<'a> {
     pub film: &'a Film,
     pub surfaces: &'a [Option<u32>],
     pub view: &'a View,
 }
 
-fn colour(pixel: &Pixel, surface: Option<u32>) -> Vec3 {
+fn color(pixel: &Pixel, surface: Option<u32>) -> Vec3 {
     if surface.is_some() { pixel.albedo.max(Vec3::splat(DARKEST)) } else { Vec3::ONE }
 }
 
@@ -58,14 +58,15 @@ fn point(view: &View, pixel: IVec2, depth: f32) -> Vec3 {
 impl Seen<'_> {
     fn light(&self, index: usize) -> Vec3 {
         let pixel = &self.film.pixels()[index];
-        pixel.radiance / colour(pixel, self.surfaces[index])
+        pixel.radiance / color(pixel, self.surfaces[index])
     }
 
     fn point(&self, pixel: IVec2, depth: f32) -> Vec3 {
         point(self.view, pixel, depth)
     }
 
-    /// Light joined with that of an earlier picture, and the variance of its luminance.
+    /// Accumulates light with that of an earlier picture. Returns the result, and the filter's input with the variance
+    /// of luminance.
     pub fn gather(&self, before: Option<(&View, &[Lit])>) -> (Vec<Lit>, Vec<(Vec3, f32)>) {
         let size = self.view.size;
         pixels(size)
@@ -79,16 +80,16 @@ impl Seen<'_> {
                     return (lit, (light, 0.0));
                 }
                 let normal = film.normal.normalize();
-                let [sum, squares, others] = self.surroundings(pixel, normal, surface);
+                let [sum, squares, others] = self.neighborhood(pixel, normal, surface);
                 let part = believable_part(luminance(light), [sum, squares, others]);
                 light *= part;
                 let bright = luminance(light);
-                let spread = luminance(film.squares.map(f32::sqrt) / colour(film, surface)) * part;
+                let spread = luminance(film.squares.map(f32::sqrt) / color(film, surface)) * part;
                 let moment = luminance(light).powi(2) + spread * spread / samples;
                 let found = before.and_then(|before| recall(before, self.point(pixel, depth), normal, surface));
                 let found =
                     found.unwrap_or(Lit { light: Vec3::ZERO, samples: 0.0, normal, depth, surface, moment: 0.0 });
-                let remembered = found.samples.min(MOST_HISTORY * filtered_share(film.samples));
+                let remembered = found.samples.min(MAX_HISTORY * filtered_share(film.samples));
                 let total = remembered + samples;
                 let joined = (found.light * remembered + light * samples) / total;
                 let joined_moment = (found.moment * remembered + moment * samples) / total;
@@ -107,8 +108,8 @@ impl Seen<'_> {
             .unzip()
     }
 
-    /// Sums of luminance and of its squares, and how many others there are.
-    fn surroundings(&self, pixel: IVec2, normal: Vec3, surface: Option<u32>) -> [f32; 3] {
+    /// Returns the sums of luminance and of its square over similar neighbors, and their number.
+    fn neighborhood(&self, pixel: IVec2, normal: Vec3, surface: Option<u32>) -> [f32; 3] {
         let alike = around(pixel, 2, 1, self.view.size).filter(|(step, _, other)| {
             *step != IVec2::ZERO
                 && self.surfaces[*other] == surface
@@ -118,7 +119,7 @@ impl Seen<'_> {
         bright.fold([0.0; 3], |[sum, squares, count], value| [sum + value, squares + value * value, count + 1.0])
     }
 
-    /// The filtered picture.
+    /// Returns the filtered picture.
     pub fn picture(&self, lit: &[Lit], mut rough: Vec<(Vec3, f32)>) -> Vec<Vec3> {
         for stride in STRIDES {
             rough = pixels(self.view.size).map(|pixel| self.smooth(pixel, stride as i32, lit, &rough)).collect();
@@ -127,24 +128,24 @@ impl Seen<'_> {
         pixels
             .zip(rough)
             .map(|((pixel, &surface), (light, _))| {
-                pixel.radiance.lerp(light * colour(pixel, surface), filtered_share(pixel.samples))
+                pixel.radiance.lerp(light * color(pixel, surface), filtered_share(pixel.samples))
             })
             .collect()
     }
 
     fn smooth(&self, pixel: IVec2, stride: i32, lit: &[Lit], rough: &[(Vec3, f32)]) -> (Vec3, f32) {
         let size = self.view.size;
-        let centre = index(pixel, size).expect("a pixel of the picture");
-        let own = &lit[centre];
+        let center = index(pixel, size).expect("a pixel of the picture");
+        let own = &lit[center];
         if own.surface.is_none() {
-            return rough[centre];
+            return rough[center];
         }
         let variances = around(pixel, 1, 1, size).map(|(step, _, other)| {
             let weight = ((2 - step.x.abs()) * (2 - step.y.abs())) as f32;
             (weight * rough[other].1, weight)
         });
         let (sum, weights) = variances.fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
-        let bright = luminance(rough[centre].0);
+        let bright = luminance(rough[center].0);
         let tolerance = 4.0 * (sum / weights).sqrt() + 1e-3 * bright + 1e-9;
         let position = self.point(pixel, own.depth);
         let (mut light, mut variance, mut total) = (Vec3::ZERO, 0.0, 0.0);
@@ -168,15 +169,15 @@ impl Seen<'_> {
     }
 }
 
-/// The part of a pixel's light that its surroundings make believable.
+/// Returns the factor that clamps an outlier to the range of its neighbors.
 fn believable_part(bright: f32, [sum, squares, others]: [f32; 3]) -> f32 {
     let mean = sum / others.max(1.0);
     let variance = (squares / others.max(1.0) - mean * mean).max(0.0);
-    let most = mean + NO_SPECK * variance.sqrt();
-    if others >= ENOUGH_OTHERS && bright > most { most / bright.max(1e-30) } else { 1.0 }
+    let limit = mean + NO_SPECK * variance.sqrt();
+    if others >= ENOUGH_OTHERS && bright > limit { limit / bright.max(1e-30) } else { 1.0 }
 }
 
-/// What an earlier picture knows of a point.
+/// Looks up a point in an earlier picture by reprojection. Returns `None` if the point was not visible there.
 fn recall((view, lit): (&View, &[Lit]), position: Vec3, normal: Vec3, surface: Option<u32>) -> Option<Lit> {
     let camera = &view.camera;
     let from_eye = position - camera.position;

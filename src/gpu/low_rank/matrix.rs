@@ -1,11 +1,11 @@
-//! Packed matrices in the memory of the device.
+//! Packed matrices in device memory.
 
 use wgpu::Buffer;
 
 use super::super::{Gpu, GpuFault};
-use crate::radiosity::low_rank::{LANES, Packed};
+use crate::low_rank::{LANES, Packed};
 
-/// A [`Packed`] matrix as `low_rank.wgsl` reads it.
+/// [`Packed`] matrix in the layout of `low_rank.wgsl`.
 pub(super) struct DeviceMatrix {
     pub rows: usize,
     pub tile_offsets: Buffer,
@@ -29,9 +29,9 @@ impl DeviceMatrix {
     }
 }
 
-/// How many patches transport may have whose largest arrays take `bytes` with `patches` of them, so that neither takes more
-/// than `limit`: form factors grow with the patches, bounces between these with their square; both go by tiles. About so
-/// many where other patches leave more of either out.
+/// Estimates how many patches fit into a binding of `limit` bytes, given array sizes in bytes for `patches` patches.
+/// Form factors grow linearly with the number of patches, bounces between patches quadratically. Both come in tiles.
+/// The estimate assumes equal sparsity of other patch sets.
 pub(super) fn patches_that_fit(patches: usize, [views, bounces]: [u64; 2], limit: u64) -> usize {
     let tiles = patches.div_ceil(LANES);
     let blocks = |tiles: usize| (tiles * LANES).div_ceil(Packed::BLOCK);

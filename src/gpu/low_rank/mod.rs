@@ -1,13 +1,13 @@
-//! Light that changes, on the device: the twin of [`LowRank::relight`].
+//! Relighting on the device; counterpart of [`LowRank::relight`].
 //!
 //! ```text
 //! direct light of all elements --> V^T: a sum for each patch --> K --> U --> indirect light of all elements
 //! ```
 //!
-//! Matrices stay on the device as [`Packed`](crate::radiosity::low_rank::Packed) has them, sixteen bits a value; nothing
-//! but light crosses. [`GpuLowRank::relight`] does all of it there. With [`GpuLowRank::start`] the processor has made the
-//! sums, and only one light for each patch goes over; it returns at once, so that the processor can sum up the next while
-//! the device multiplies.
+//! Matrices stay on the device in the format of [`Packed`](crate::low_rank::Packed), with 16 bits per value.
+//! Only light is transferred. [`GpuLowRank::relight`] runs the whole product on the device. For [`GpuLowRank::start`],
+//! the CPU has computed the patch sums, and only one value per patch is uploaded. The call returns immediately, so the
+//! CPU can prepare the next sums meanwhile.
 
 mod matrix;
 #[cfg(test)]
@@ -21,15 +21,15 @@ use self::matrix::{DeviceMatrix, patches_that_fit};
 use super::kernel::{bind, dispatch, layout};
 use super::shader::piece;
 use super::{Gpu, GpuFault};
-use crate::radiosity::low_rank::{LANES, LowRank};
+use crate::low_rank::{LANES, LowRank};
 
-/// Threads that sum up a patch.
+/// Number of threads that sum one patch.
 const GROUP: usize = 64;
 
-/// Storage buffers after the uniform: true for those that are only read.
+/// Storage buffers after the uniform: true for read-only buffers.
 const BUFFERS: [bool; 6] = [true, true, true, true, true, false];
 
-/// The twin of `Product` in `low_rank.wgsl`.
+/// Counterpart of `Product` in `low_rank.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Settings {
@@ -38,7 +38,7 @@ struct Settings {
     channels: Vec4,
 }
 
-/// A static level's transport in the memory of the device.
+/// Transport of a static level in device memory.
 pub struct GpuLowRank {
     gpu: Gpu,
     sum_patches: ComputePipeline,
@@ -46,13 +46,13 @@ pub struct GpuLowRank {
     layout: BindGroupLayout,
     patches: usize,
     elements: usize,
-    /// Where the elements of each patch start.
+    /// Start of each patch's elements.
     offsets: Buffer,
     weights: Buffer,
     views: DeviceMatrix,
     bounces: [DeviceMatrix; 3],
     direct: Buffer,
-    /// The mean radiosity of each patch with one bounce, and with all.
+    /// Mean radiosity of each patch, with one bounce and with all bounces.
     first: Buffer,
     all: Buffer,
     indirect: Buffer,
@@ -60,14 +60,14 @@ pub struct GpuLowRank {
 }
 
 impl GpuLowRank {
-    /// Compiles the kernels and uploads a level's transport.
+    /// Compiles the kernels and uploads the transport of a level.
     ///
     /// # Errors
-    /// [`GpuFault::TooManyPatches`] where the device lets shaders see less than the transport takes.
+    /// Returns [`GpuFault::TooManyPatches`] if the transport exceeds the size of a shader binding.
     pub fn new(gpu: &Gpu, low_rank: &LowRank) -> Result<Self, GpuFault> {
         check_size(gpu, low_rank)?;
         let layout = layout(gpu, "low rank", &BUFFERS);
-        let module = gpu.shader("low rank", [piece!("threads"), piece!("low_rank")].join("\n"));
+        let module = gpu.shader("low rank", [piece!("gpu/threads"), piece!("low_rank/low_rank")].join("\n"));
         let kernel = |name| gpu.compute_pipeline(&module, name, &[&layout]);
         let [elements, patches] = [low_rank.elements(), low_rank.patches.len()];
         let vectors = |what, count: usize| gpu.empty_storage(what, (count * size_of::<Vec4>()) as u64);
@@ -92,13 +92,14 @@ impl GpuLowRank {
         })
     }
 
-    /// Indirect irradiance of all elements, lux, for direct irradiance: both in the order of the patches.
+    /// Returns the indirect irradiance of all elements, in lux, for a direct irradiance. Both follow the order of the
+    /// patches.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     ///
     /// # Panics
-    /// When there is not a direct light for each element.
+    /// Panics unless `direct` has one entry per element.
     pub fn relight(&self, direct: &[Vec3]) -> Result<Vec<Vec3>, GpuFault> {
         assert_eq!(direct.len(), self.elements, "one for each element");
         self.gpu.queue.write_buffer(&self.direct, 0, bytemuck::cast_slice(&padded(direct)));
@@ -108,10 +109,10 @@ impl GpuLowRank {
         self.indirect()
     }
 
-    /// Starts from what the processor has summed up: [`LowRank::first_bounce`], a radiosity for each patch. Does not wait.
+    /// Starts relighting from [`LowRank::first_bounce`], one radiosity per patch. Does not wait.
     ///
     /// # Panics
-    /// When there is not one for each patch.
+    /// Panics unless `first_bounce` has one entry per patch.
     pub fn start(&self, first_bounce: &[[f32; 3]]) {
         self.write_first(bytemuck::cast_slice(first_bounce));
         let mut encoder = self.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
@@ -119,38 +120,38 @@ impl GpuLowRank {
         self.gpu.queue.submit([encoder.finish()]);
     }
 
-    /// Hands over what the processor has summed up, before [`GpuLowRank::record_products`] is submitted.
+    /// Uploads the first bounce, before [`GpuLowRank::record_products`] is submitted.
     pub(super) fn write_first(&self, first_bounce: &[Vec3]) {
         assert_eq!(first_bounce.len(), self.patches, "one for each patch");
         self.gpu.queue.write_buffer(&self.first, 0, bytemuck::cast_slice(&padded(first_bounce)));
     }
 
-    /// Waits for what was started last, and copies it from the device: indirect irradiance of all elements, lux.
+    /// Waits for the last start, and copies the indirect irradiance of all elements to the host, in lux.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub fn indirect(&self) -> Result<Vec<Vec3>, GpuFault> {
         let light: Vec<Vec4> = self.gpu.read(&self.indirect, self.elements)?;
         Ok(light.into_iter().map(Vec4::truncate).collect())
     }
 
-    /// Where kernels may write direct light, four floats for each element, before [`GpuLowRank::record`].
+    /// Returns the input buffer of direct light, four floats per element, read by [`GpuLowRank::record`].
     pub fn direct_buffer(&self) -> &Buffer {
         &self.direct
     }
 
-    /// Where indirect light is when what was recorded is done, four floats for each element.
+    /// Returns the output buffer of indirect light, four floats per element.
     pub fn indirect_buffer(&self) -> &Buffer {
         &self.indirect
     }
 
-    /// Records all of it, from [`GpuLowRank::direct_buffer`] to [`GpuLowRank::indirect_buffer`].
+    /// Records the whole product, from [`GpuLowRank::direct_buffer`] to [`GpuLowRank::indirect_buffer`].
     pub fn record(&self, encoder: &mut CommandEncoder) {
         self.record_sums(encoder);
         self.record_products(encoder);
     }
 
-    /// Records the first bounces alone, from [`GpuLowRank::direct_buffer`].
+    /// Records the first bounce only, from [`GpuLowRank::direct_buffer`].
     pub fn record_sums(&self, encoder: &mut CommandEncoder) {
         let settings = self.settings(self.patches, Vec3::ONE);
         let Self { offsets, weights, direct, first, unused, .. } = self;
@@ -158,7 +159,7 @@ impl GpuLowRank {
         dispatch(encoder, &self.sum_patches, &[&group], (GROUP * self.patches) as u32);
     }
 
-    /// Records what follows from the first bounces, to [`GpuLowRank::indirect_buffer`].
+    /// Records the products that follow the first bounce, up to [`GpuLowRank::indirect_buffer`].
     pub fn record_products(&self, encoder: &mut CommandEncoder) {
         encoder.copy_buffer_to_buffer(&self.first, 0, &self.all, 0, self.first.size());
         for (bounces, channel) in self.bounces.iter().zip([Vec3::X, Vec3::Y, Vec3::Z]) {
@@ -168,7 +169,7 @@ impl GpuLowRank {
         self.record_product(encoder, &self.views, Vec3::ONE, [&self.all, &self.indirect]);
     }
 
-    /// Adds the product of a matrix with a vector to another, in some channels.
+    /// Adds the product of a matrix and a vector to another vector, in the given channels.
     fn record_product(
         &self,
         encoder: &mut CommandEncoder,
@@ -188,16 +189,16 @@ impl GpuLowRank {
     }
 }
 
-/// Vectors as shaders see them.
+/// Pads vectors to four components, for shaders.
 fn padded(vectors: &[Vec3]) -> Vec<Vec4> {
     vectors.iter().map(|vector| vector.extend(0.0)).collect()
 }
 
-/// Finds transport that does not fit, and says how much of it would.
+/// Checks that the transport fits, and otherwise reports how many patches would fit.
 fn check_size(gpu: &Gpu, low_rank: &LowRank) -> Result<(), GpuFault> {
     let limits = gpu.device.limits();
     let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-    let values = |packed: &crate::radiosity::low_rank::Packed| size_of_val(packed.parts().values) as u64;
+    let values = |packed: &crate::low_rank::Packed| size_of_val(packed.parts().values) as u64;
     let views = values(&low_rank.views);
     let bounces = low_rank.bounces.iter().map(values).max().unwrap_or(0);
     if views.max(bounces) <= limit {

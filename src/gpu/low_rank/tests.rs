@@ -1,17 +1,17 @@
-//! Products on the device against those of the processor.
+//! Tests of device products against CPU products.
 
 use glam::Vec3;
 
 use super::super::context::{small_test_device, test_device};
 use super::*;
 use crate::geometry::sobol::{hash2, unit_float};
-use crate::radiosity::low_rank::{Packed, PatchId, Patches};
+use crate::low_rank::{Packed, PatchId, Patches};
 
 fn random(a: usize, b: usize) -> f32 {
     unit_float(hash2(a as u32, b as u32))
 }
 
-/// Transport of patches of different sizes; which numbers it has makes no difference.
+/// Returns transport with patches of different sizes and arbitrary values.
 fn transport(elements: usize, count: usize) -> LowRank {
     let end = |patch: usize| (elements as f64 * (patch as f64 / count as f64).powf(1.5)).round() as u32 + patch as u32;
     let offsets: Vec<u32> = (0..=count).map(end).collect();
@@ -47,7 +47,7 @@ fn assert_alike(found: &[Vec3], wanted: &[Vec3]) {
 #[test]
 fn the_device_finds_the_light_that_the_processor_finds() {
     let Some(gpu) = test_device() else { return };
-    // One element a patch and more; a last block and a last tile that are not full.
+    // One element per patch and more; the last block and the last tile are not full.
     for [elements, count] in [[0, 1], [500, 7], [3000, 133]] {
         let low_rank = transport(elements, count);
         let direct = direct(low_rank.elements());
@@ -55,7 +55,7 @@ fn the_device_finds_the_light_that_the_processor_finds() {
         low_rank.relight(&direct, &mut wanted);
         let on_device = GpuLowRank::new(&gpu, &low_rank).unwrap();
         assert_alike(&on_device.relight(&direct).unwrap(), &wanted);
-        // Nothing is left of the light before.
+        // No light of the previous call remains.
         assert_alike(&on_device.relight(&direct).unwrap(), &wanted);
     }
 }
@@ -89,8 +89,8 @@ fn light_that_is_not_finite_counts_as_darkness() {
 
 #[test]
 fn as_many_patches_fit_as_their_arrays_have_room_for() {
-    // A thousand patches whose form factors take twice the room: half of them; whose bounces take four times: half too. They
-    // go by eights.
+    // A thousand patches, whose form factors take twice the available room: half of them fit. Bounces of four times the
+    // room: half fit as well. Patches come in groups of eight.
     assert_eq!(patches_that_fit(1000, [200, 10], 100), 496);
     assert_eq!(patches_that_fit(1000, [50, 400], 100), 496);
     assert_eq!(patches_that_fit(1000, [100, 100], 100), 1000);
@@ -99,7 +99,7 @@ fn as_many_patches_fit_as_their_arrays_have_room_for() {
 
 #[test]
 fn a_small_device_takes_as_many_patches_as_the_refusal_says_and_not_one_more() {
-    // Form factors of 1,000 elements decide, and then bounces between patches: sixteen bits each, without gaps.
+    // Form factors of 1,000 elements decide first, then bounces between patches: 16 bits each, without gaps.
     for (elements, expected) in [(1000, 256), (100, 512)] {
         let Some(gpu) = small_test_device(1 << 19) else { return };
         let filled = |rows: usize, columns: usize| Packed::new(rows, columns, 0.0, |_, dense| dense.fill(0.5));

@@ -1,12 +1,12 @@
-//! Pages that are rewritten on the device while their lights change: the twin of [`Relighter::draw`].
+//! Lightmap pages redrawn on the device when lights change; counterpart of [`Relighter::draw`].
 //!
 //! ```text
-//! what patches reflect --> K --> U --> smoothed, and what rests or is direct added --> texels, as textures hold them
+//! reflected light of patches --> K --> U --> smoothing, plus static and direct light --> texels in texture format
 //! ```
 //!
-//! The processor finds what lights bring to patches, and hands that over: a few thousand numbers. All else stays on the
-//! device. Pages are drawn into buffers, since few formats can be drawn into as textures, and copied from there by whoever
-//! shows them.
+//! The CPU computes the first bounce of each patch and uploads a few thousand numbers. Everything else stays on the
+//! device. Pages are drawn into buffers, because few texture formats are writable. The caller copies pages from the
+//! buffers to textures.
 
 #[cfg(test)]
 mod tests;
@@ -27,24 +27,24 @@ use super::{Gpu, GpuFault, GpuLowRank};
 use crate::lightmap::{Page, PageFormat};
 use crate::relight::{Difference, Relighter};
 
-/// Storage buffers after the uniform, of the kernel that smooths and of those that draw: true for those that are only read.
+/// Storage buffers after the uniform, for smoothing and for drawing: true for read-only buffers.
 const SMOOTHING: [bool; 5] = [true, true, true, true, false];
 const DRAWING: [bool; 6] = [true, true, true, true, true, false];
 
-/// Between two looks whether the device has drawn.
+/// Interval between polls for completion.
 const GLANCE: Duration = Duration::from_micros(100);
 
-/// What rows of a buffer that is copied to a texture start at multiples of.
+/// Alignment of buffer rows for copies to textures, in bytes.
 const ROW_BYTES: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
 
-/// A level's pages, and all that it takes to draw them for other lights, in the memory of the device.
+/// Pages of a level in device memory, with everything needed to redraw them.
 pub struct GpuPages {
     gpu: Gpu,
     low_rank: GpuLowRank,
     elements: usize,
     smooth: (ComputePipeline, BindGroup),
     draw: ComputePipeline,
-    /// [`Difference::elements`], and which edition of them.
+    /// [`Difference::elements`], and the edition that was uploaded last.
     beside: Buffer,
     edition: AtomicU64,
     pages: Vec<DevicePage>,
@@ -60,7 +60,7 @@ struct DevicePage {
     row_bytes: u32,
 }
 
-/// All that draws one page.
+/// Shared resources for drawing pages.
 struct Drawing<'a> {
     gpu: &'a Gpu,
     layout: wgpu::BindGroupLayout,
@@ -69,31 +69,31 @@ struct Drawing<'a> {
 }
 
 impl GpuPages {
-    /// Uploads what a level is relit with. Pages are as they were baked until they are [drawn](Self::draw).
+    /// Uploads the relighting data of a level. Pages hold their baked texels until they are [drawn](Self::draw).
     ///
     /// # Errors
-    /// When the device lets shaders see less than some of that takes, or has no memory for it.
+    /// Returns an error if some data exceed the size of a shader binding, or if the device lacks memory.
     pub fn new(gpu: &Gpu, relighter: &Relighter, format: PageFormat) -> Result<Self, GpuFault> {
         let transport = &relighter.level().precomputed.transport;
         let low_rank = GpuLowRank::new(gpu, transport)?;
         let elements = transport.elements();
         let vectors = |what| gpu.empty_storage(what, (elements * size_of::<Vec4>()) as u64);
         let [beside, light] = [vectors("light beside that of patches")?, vectors("light of elements")?];
-        let source = [piece!("threads"), piece!("smooth")].join("\n");
+        let source = [piece!("gpu/threads"), piece!("low_rank/smooth")].join("\n");
         let smoothing = layout(gpu, "smooth", &SMOOTHING);
         let smooth = gpu.compute_pipeline(&gpu.shader("smooth", source), "smooth_light", &[&smoothing]);
-        let (offsets, neighbours) = relighter.smoothing().parts();
+        let (offsets, neighbors) = relighter.smoothing().parts();
         let offsets: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
         let of_smoothing = [
             &gpu.uniform("rows", &[[elements as u32, 0, 0, 0]]),
-            &gpu.storage("where neighbours start", &offsets)?,
-            &gpu.storage("neighbours of elements", &numbered(neighbours))?,
+            &gpu.storage("where neighbors start", &offsets)?,
+            &gpu.storage("neighbors of elements", &numbered(neighbors))?,
             low_rank.indirect_buffer(),
             &beside,
             &light,
         ];
         let smooth = (smooth, bind(gpu, &smoothing, &of_smoothing));
-        let source = [piece!("threads"), piece!("texel_format"), piece!("page")].join("\n");
+        let source = [piece!("gpu/threads"), piece!("lightmap/texel_format"), piece!("relight/page")].join("\n");
         let drawing = Drawing { gpu, layout: layout(gpu, "page", &DRAWING), light: &light, format };
         let draw = gpu.compute_pipeline(&gpu.shader("page", source), entry_point(format), &[&drawing.layout]);
         let pages = relighter.level().pages.iter().zip(relighter.texels());
@@ -112,13 +112,13 @@ impl GpuPages {
         })
     }
 
-    /// The device that they are on.
+    /// Returns the device of the pages.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// Starts to draw all pages once those before are drawn, and does not wait until they are: meanwhile the processor may
-    /// find what comes next.
+    /// Starts to draw all pages after waiting for the previous draw. Does not wait for the new draw, so the CPU can
+    /// compute the next light meanwhile.
     pub fn draw(&self, light: &Difference) {
         self.finish();
         self.low_rank.write_first(light.patches);
@@ -140,31 +140,31 @@ impl GpuPages {
         self.gpu.queue.on_submitted_work_done(move || is_drawing.store(false, Ordering::Relaxed));
     }
 
-    /// Waits until what was started last is done: a device that is slower than lights change is not given more than it can do.
+    /// Waits until the last draw is done, so that a slow device does not accumulate work.
     fn finish(&self) {
-        // While a thread waits inside of wgpu, no other can submit, and the renderer would stand still.
+        // A thread that waits inside wgpu blocks all submissions, and the renderer would stall.
         while self.is_drawing() {
             std::thread::sleep(GLANCE);
         }
     }
 
-    /// True until what was started last is done, or the device is destroyed.
+    /// Returns true until the last draw is done or the device is destroyed.
     fn is_drawing(&self) -> bool {
         let _ = self.gpu.device.poll(wgpu::PollType::Poll);
         self.is_drawing.load(Ordering::Relaxed)
     }
 
-    /// How many pages there are.
+    /// Returns the number of pages.
     pub fn len(&self) -> usize {
         self.pages.len()
     }
 
-    /// True when there are none.
+    /// Returns true if there are no pages.
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
 
-    /// True when a page has a texture's size and format.
+    /// Returns true if a texture has the size and format of a page.
     pub fn fits(&self, page: usize, texture: &Texture) -> bool {
         let format = match self.format {
             PageFormat::HalfFloat => TextureFormat::Rgba16Float,
@@ -173,7 +173,7 @@ impl GpuPages {
         self.pages.get(page).is_some_and(|page| page.size == texture.size()) && texture.format() == format
     }
 
-    /// Records a copy of a page, as it was drawn last, to a texture of its size and format.
+    /// Records a copy of a page, as drawn last, to a texture of equal size and format.
     pub fn copy(&self, page: usize, texture: &Texture, encoder: &mut CommandEncoder) {
         let DevicePage { picture, size, row_bytes, .. } = &self.pages[page];
         let layout = TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(*row_bytes), rows_per_image: None };
@@ -181,10 +181,10 @@ impl GpuPages {
         encoder.copy_buffer_to_texture(from, texture.as_image_copy(), *size);
     }
 
-    /// Waits until a page has been drawn, and copies it from the device: bytes as a texture has them, rows from the top.
+    /// Waits until a page is drawn, and copies its bytes to the host, in texture format with rows from the top.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// Returns an error if the device is lost.
     pub fn read(&self, page: usize) -> Result<Vec<u8>, GpuFault> {
         let DevicePage { picture, size, row_bytes, .. } = &self.pages[page];
         let rows: Vec<u8> = self.gpu.read(picture, (row_bytes * size.height) as usize)?;
@@ -198,7 +198,7 @@ impl Drawing<'_> {
         let Self { gpu, layout, light, format } = self;
         let row_bytes = (page.width * format.bytes()).next_multiple_of(ROW_BYTES);
         let picture = gpu.empty_storage("a page", u64::from(row_bytes) * u64::from(page.height))?;
-        // Texels that show nothing that changes show one more list, which is empty.
+        // Texels that never change refer to an extra, empty list.
         let empty = offsets.len() as u32 - 1;
         let lists: Vec<u32> = lists.iter().map(|&list| list.min(empty)).collect();
         let offsets: Vec<u32> = offsets.iter().chain(offsets.last()).copied().collect();
@@ -217,15 +217,15 @@ impl Drawing<'_> {
     }
 }
 
-/// See [`Texels::parts`](crate::relight::Texels::parts).
+/// Parts of a page's texels; see [`TexelReceivers::parts`](crate::relight::TexelReceivers::parts).
 type TexelParts<'a> = (&'a [u32], &'a [u32], &'a [(u32, f32)]);
 
-/// Rows and how much they count, as shaders see them.
+/// Converts weighted row indices to the shaders' layout.
 fn numbered(weighed: &[(u32, f32)]) -> Vec<[u32; 2]> {
     weighed.iter().map(|&(row, weight)| [row, weight.to_bits()]).collect()
 }
 
-/// What of the shader draws a format.
+/// Returns the shader entry point that draws a format.
 const fn entry_point(format: PageFormat) -> &'static str {
     match format {
         PageFormat::HalfFloat => "draw_half_floats",

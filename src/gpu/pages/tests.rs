@@ -1,4 +1,4 @@
-//! Pages drawn on the device against those of the processor.
+//! Tests of pages drawn on the device against pages drawn by the CPU.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -8,12 +8,13 @@ use glam::Affine3A;
 
 use super::super::context::{small_test_device, test_device, test_device_of_its_own};
 use super::*;
-use crate::bake::{Bake, BakeSettings, Unobserved, run};
+use crate::bake::{BakeOutput, BakeSettings, Unobserved, run};
+use crate::builtin_scenes;
 use crate::lightmap::files::rgb9e5;
 use crate::progress::Unmonitored;
 use crate::radiosity::Content;
-use crate::relight::{Door, Doors, LazyShowing, Level, LiveLight, UpdateSettings};
-use crate::scene::{Light, LightKind, Material, MaterialId, MeshId, Role, Surface, SurfaceKey, builtin, shapes};
+use crate::relight::{Door, Doors, LazyTexelMapping, LiveLight, RelightInput, UpdateSettings};
+use crate::scene::{Light, LightKind, Material, MaterialId, MeshId, Role, Surface, SurfaceKey, shapes};
 
 const FORMATS: [PageFormat; 2] = [PageFormat::HalfFloat, PageFormat::SharedExponent];
 const LAMP: Vec3 = Vec3::new(0.5, 0.6, 0.2);
@@ -24,11 +25,11 @@ fn lamp_at(position: Vec3) -> Light {
     Light { name: "lamp".to_owned(), kind }
 }
 
-/// The Cornell box with a lamp, and a board above its floor that may move.
-fn bake(content: Content) -> &'static Bake {
-    static BAKES: [OnceLock<Bake>; 2] = [OnceLock::new(), OnceLock::new()];
+/// Returns a baked Cornell box with a lamp, and a movable board above its floor.
+fn bake(content: Content) -> &'static BakeOutput {
+    static BAKES: [OnceLock<BakeOutput>; 2] = [OnceLock::new(), OnceLock::new()];
     BAKES[usize::from(content == Content::Full)].get_or_init(|| {
-        let mut scene = builtin::build("cornell_box").unwrap();
+        let mut scene = builtin_scenes::build("cornell_box").unwrap();
         scene.lights = vec![lamp_at(LAMP)];
         let [mesh, material] = [scene.meshes.len(), scene.materials.len()];
         let board = shapes::cuboid("board", Vec3::new(-0.3, -0.5, -0.3), Vec3::new(0.3, -0.45, 0.3));
@@ -39,23 +40,23 @@ fn bake(content: Content) -> &'static Bake {
         board.role = Role::Occluder;
         scene.surfaces.push(board);
         let mut settings = BakeSettings { volume: None, relight: Some(100), ..BakeSettings::default() };
-        settings.layout.texels_per_metre = 6.0;
+        settings.layout.texels_per_meter = 6.0;
         settings.solver.error = 0.05;
         settings.solver.content = content;
         run(Arc::new(scene), &settings, &Unobserved).unwrap()
     })
 }
 
-fn level(content: Content) -> Level {
+fn level(content: Content) -> RelightInput {
     let bake = bake(content);
-    Level {
+    RelightInput {
         scene: Arc::clone(&bake.scene),
         world: bake.world.clone(),
         elements: Arc::clone(&bake.elements),
         precomputed: Arc::clone(bake.relight.as_ref().unwrap()),
         pages: bake.pages.clone().into(),
         content,
-        showing: LazyShowing::default(),
+        texel_mapping: LazyTexelMapping::default(),
     }
 }
 
@@ -73,14 +74,14 @@ fn packed(texels: &[Vec3], format: PageFormat) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8], format: PageFormat) -> Vec<Vec3> {
     let half = |bytes: &[u8]| f16::from_le_bytes([bytes[0], bytes[1]]).to_f32();
-    let colour = |texel: &[u8]| match format {
+    let color = |texel: &[u8]| match format {
         PageFormat::HalfFloat => Vec3::new(half(texel), half(&texel[2..]), half(&texel[4..])),
         PageFormat::SharedExponent => rgb9e5::decode(u32::from_le_bytes([texel[0], texel[1], texel[2], texel[3]])),
     };
-    bytes.chunks(format.bytes() as usize).map(colour).collect()
+    bytes.chunks(format.bytes() as usize).map(color).collect()
 }
 
-/// Draws on both; the largest difference, as a part of the brightest of what is added up.
+/// Draws on both, and returns the maximum difference relative to the brightest summand.
 fn difference(relighter: &mut Relighter, pages: &GpuPages, format: PageFormat) -> f32 {
     pages.draw(&relighter.difference());
     relighter.draw();
@@ -94,7 +95,8 @@ fn difference(relighter: &mut Relighter, pages: &GpuPages, format: PageFormat) -
             largest = largest.max((*found - *wanted).abs().max_element() / added);
         }
     }
-    // All has been waited for, but another test's thread, which polls the same device, may be about to say so.
+    // All work is done, but the completion callback may still be pending in another test's thread that polls the
+    // device.
     let asked = Instant::now();
     while pages.is_drawing() {
         assert!(asked.elapsed() < Duration::from_secs(60), "the device has forgotten what was submitted");
@@ -104,7 +106,7 @@ fn difference(relighter: &mut Relighter, pages: &GpuPages, format: PageFormat) -
     largest
 }
 
-/// Half a step of either format, and a little for another order of sums.
+/// Returns half a quantization step of the format, plus a margin for another order of summation.
 fn tolerance(format: PageFormat) -> f32 {
     let half_step = if format == PageFormat::HalfFloat { 0.5 / 1024.0 } else { 0.5 / 256.0 };
     1.1 * half_step
@@ -114,7 +116,7 @@ fn tolerance(format: PageFormat) -> f32 {
 fn what_has_not_changed_is_drawn_as_it_was_baked_byte_for_byte() {
     let Some(gpu) = test_device() else { return };
     let mut level = level(Content::Indirect);
-    // All sizes that the formats know and do not know, halfway values among them.
+    // Covers values inside and outside the range of the formats, including ties of rounding.
     let value = |index: usize| f32::from_bits((index as u32).wrapping_mul(0x0000_8001) % 0x4800_0000) * 2.0;
     let texels = |from: usize, page: &Page| -> Vec<Vec3> {
         (0..page.texels.len())

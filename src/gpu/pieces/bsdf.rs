@@ -1,4 +1,4 @@
-//! How surfaces scatter light.
+//! Tests of BSDF functions.
 
 use glam::{Vec2, Vec3, Vec4};
 
@@ -9,15 +9,15 @@ use crate::scene::Appearance;
 
 const COUNT: u32 = 4096;
 
-/// From four numbers what a surface looks like.
-const LOOK: &str = "fn look(m: vec4<f32>, c: vec4<f32>, g: vec4<f32>) -> Appearance {
-    return Appearance(c.xyz, m.x, vec3(m.y), m.z, g.x, g.y, g.z, g.w, 0.0);
+/// WGSL function that builds an appearance from three vectors.
+const APPEARANCE: &str = "fn appearance(m: vec4<f32>, c: vec4<f32>, g: vec4<f32>) -> Appearance {
+    return Appearance(c.xyz, m.x, vec3(m.y), m.z, g.x, g.y, g.z, g.w, 0.0, vec3(1.0));
 }";
 
-/// A kind of surface.
+/// Class of surfaces.
 struct Kind {
     name: &'static str,
-    /// Perceptual roughnesses from here on: what is smoother is narrower than roundings.
+    /// Minimum perceptual roughness. Lobes of smoother surfaces are narrower than rounding errors.
     roughness: f32,
     metallic: f32,
     reflectance: f32,
@@ -26,8 +26,8 @@ struct Kind {
     relative_ior: f32,
 }
 
-const MATT: Kind = Kind {
-    name: "matt",
+const DIFFUSE: Kind = Kind {
+    name: "diffuse",
     roughness: 0.1,
     metallic: 0.0,
     reflectance: 0.0,
@@ -37,16 +37,16 @@ const MATT: Kind = Kind {
 };
 
 const KINDS: [Kind; 7] = [
-    MATT,
-    Kind { name: "plastic", reflectance: 0.5, ..MATT },
-    Kind { name: "metal", metallic: 1.0, ..MATT },
-    Kind { name: "half metal", metallic: 0.5, reflectance: 0.5, ..MATT },
-    Kind { name: "varnish", clearcoat: 0.8, reflectance: 0.5, ..MATT },
-    Kind { name: "glass", transmission: 0.9, reflectance: 0.5, relative_ior: 1.5, ..MATT },
-    Kind { name: "glass from within", transmission: 0.9, reflectance: 0.5, relative_ior: 1.0 / 1.5, ..MATT },
+    DIFFUSE,
+    Kind { name: "plastic", reflectance: 0.5, ..DIFFUSE },
+    Kind { name: "metal", metallic: 1.0, ..DIFFUSE },
+    Kind { name: "half metal", metallic: 0.5, reflectance: 0.5, ..DIFFUSE },
+    Kind { name: "clearcoat", clearcoat: 0.8, reflectance: 0.5, ..DIFFUSE },
+    Kind { name: "glass", transmission: 0.9, reflectance: 0.5, relative_ior: 1.5, ..DIFFUSE },
+    Kind { name: "glass from within", transmission: 0.9, reflectance: 0.5, relative_ior: 1.0 / 1.5, ..DIFFUSE },
 ];
 
-/// A surface of some kind, seen from some side, and numbers that choose a direction.
+/// Surface of some kind with viewing direction, incident direction and random numbers.
 struct Case {
     appearance: Appearance,
     normal: Vec3,
@@ -104,14 +104,14 @@ impl Case {
 
 #[test]
 fn as_much_light_is_scattered_between_two_directions() {
-    let Some(pieces) = Pieces::bare() else { return };
+    let Some(pieces) = Pieces::without_scene() else { return };
     let answer = format!(
-        "{LOOK}
+        "{APPEARANCE}
         fn answer(asked: Rows) -> Rows {{
-            let bsdf = make_bsdf(look(asked[0], asked[1], asked[2]), asked[3].xyz, asked[4].xyz);
+            let bsdf = make_bsdf(appearance(asked[0], asked[1], asked[2]), asked[3].xyz, asked[4].xyz);
             return Rows(
                 vec4(evaluate_bsdf(bsdf, asked[5].xyz), 0.0),
-                vec4(bsdf_density(bsdf, asked[5].xyz), bsdf_albedo(bsdf)),
+                vec4(bsdf_pdf(bsdf, asked[5].xyz), bsdf_albedo(bsdf)),
                 vec4(evaluate_diffuse(bsdf, asked[5].xyz), 0.0),
                 vec4(bsdf.frame[2], 0.0),
                 vec4(0.0), vec4(0.0), vec4(0.0),
@@ -124,10 +124,10 @@ fn as_much_light_is_scattered_between_two_directions() {
             let bsdf = case.bsdf();
             let [x, y, z] = bsdf.albedo().to_array();
             let diffuse =
-                if bsdf.is_smooth() { bsdf.evaluate_matt(case.incoming) } else { bsdf.evaluate(case.incoming) };
+                if bsdf.is_smooth() { bsdf.evaluate_diffuse(case.incoming) } else { bsdf.evaluate(case.incoming) };
             padded([
                 bsdf.evaluate(case.incoming).extend(0.0),
-                Vec4::new(bsdf.density(case.incoming), x, y, z),
+                Vec4::new(bsdf.pdf(case.incoming), x, y, z),
                 diffuse.extend(0.0),
                 bsdf.normal().extend(0.0),
             ])
@@ -138,16 +138,16 @@ fn as_much_light_is_scattered_between_two_directions() {
 
 #[test]
 fn the_same_directions_are_chosen_with_the_same_weights() {
-    let Some(pieces) = Pieces::bare() else { return };
+    let Some(pieces) = Pieces::without_scene() else { return };
     let answer = format!(
-        "{LOOK}
+        "{APPEARANCE}
         fn answer(asked: Rows) -> Rows {{
-            let bsdf = make_bsdf(look(asked[0], asked[1], asked[2]), asked[3].xyz, asked[4].xyz);
+            let bsdf = make_bsdf(appearance(asked[0], asked[1], asked[2]), asked[3].xyz, asked[4].xyz);
             let scattered = sample_bsdf(bsdf, vec2(asked[4].w, asked[5].w), asked[3].w);
             return Rows(
                 vec4(scattered.direction, select(0.0, 1.0, scattered.through)),
                 vec4(scattered.weight, 0.0),
-                vec4(log(1.0 + scattered.density)),
+                vec4(log(1.0 + scattered.pdf)),
                 vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0),
             );
         }}"
@@ -156,12 +156,12 @@ fn the_same_directions_are_chosen_with_the_same_weights() {
         let questions: Vec<_> = Case::all(kind).map(|case| case.question()).collect();
         let expected = Case::all(kind).map(|case| {
             padded(case.bsdf().sample(case.u, case.choice).map_or([Vec4::ZERO; 3], |scattered| {
-                let through = if scattered.density.is_none() { 1.0 } else { 0.0 };
-                let density = (1.0 + scattered.density.unwrap_or(0.0)).ln();
-                [scattered.direction.extend(through), scattered.weight.extend(0.0), Vec4::splat(density)]
+                let through = if scattered.pdf.is_none() { 1.0 } else { 0.0 };
+                let pdf = (1.0 + scattered.pdf.unwrap_or(0.0)).ln();
+                [scattered.direction.extend(through), scattered.weight.extend(0.0), Vec4::splat(pdf)]
             }))
         });
-        // Which lobe, and whether light gets out, may be decided by the last bit.
+        // The choice of lobe, and masking, may depend on the last bit.
         assert_alike(kind.name, &pieces.answers(&answer, &questions), expected, 1e-3, 4);
     }
 }

@@ -1,4 +1,4 @@
-//! Cameras: rays of pixels, and pixels of points.
+//! Tests of camera functions: rays of pixels, and projection of points.
 
 use glam::{UVec2, Vec3, Vec4};
 
@@ -8,7 +8,7 @@ use crate::scene::{Camera, Projection, Scene};
 
 const COUNT: u32 = 2048;
 
-/// Pinholes, lenses and parallel lines of sight, with either filter.
+/// Returns a pinhole, a lens and an orthographic camera, with either filter.
 fn views() -> [View; 3] {
     let camera = Camera::looking_at(Vec3::new(1.0, 2.0, 3.0), Vec3::new(-0.5, 0.2, -1.0), 0.8).unwrap();
     let pinhole = View { camera, size: UVec2::new(40, 30), lens: None, filter: PixelFilter::Tent };

@@ -1,21 +1,21 @@
-//! Everything that shines: as it is aimed at, as it is drawn, and as it sends out light.
+//! Tests of light functions: sampling of emitters, selection, and emission.
 
 use glam::{UVec2, Vec2, Vec3, Vec4};
 
-use super::super::tests::{look_into_the_room, room_of_everything};
+use super::super::tests::{room_camera, room_of_everything};
 use super::{Pieces, assert_alike, numbers, padded};
 use crate::geometry::sampling::uniform_sphere;
+use crate::lights::{EmissionSampler, LightSampler};
 use crate::pathtrace::{PixelFilter, View};
-use crate::scene::{EmissionSampler, LightSampler};
 
 const COUNT: u32 = 2048;
 
 fn pieces() -> Option<Pieces> {
-    let view = View { camera: look_into_the_room(), size: UVec2::ONE, lens: None, filter: PixelFilter::Box };
+    let view = View { camera: room_camera(), size: UVec2::ONE, lens: None, filter: PixelFilter::Box };
     Pieces::new(room_of_everything(), view)
 }
 
-/// A place in the room with a normal, and three numbers more.
+/// Returns points in the room with normals, and three random numbers each.
 fn places() -> impl Iterator<Item = (Vec3, Vec3, [f32; 3])> {
     numbers(1, COUNT).zip(numbers(2, COUNT)).map(|([x, y, z, u], [a, b, v, w])| {
         (1.9 * Vec3::new(x, y, z) - 0.95, uniform_sphere(Vec2::new(a, b)), [u, v, w])
@@ -41,7 +41,7 @@ fn points_of_every_emitter_are_aimed_at_alike() {
             return Rows(vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0));
         }
         return Rows(
-            vec4(sample.direction, sample.density),
+            vec4(sample.direction, sample.pdf),
             vec4(sample.irradiance, 0.0),
             vec4(sample.ray.origin, 0.0),
             vec4(normalize(sample.ray.direction), 0.0),
@@ -53,7 +53,7 @@ fn points_of_every_emitter_are_aimed_at_alike() {
                 let sample = lights.sample_emitter(emitter, at, normal, [u, v]);
                 sample.filter(|sample| sample.irradiance.max_element() > 0.0).map_or([Vec4::ZERO; 4], |sample| {
                     [
-                        sample.direction.extend(sample.density.unwrap_or(-1.0)),
+                        sample.direction.extend(sample.pdf.unwrap_or(-1.0)),
                         sample.irradiance.extend(0.0),
                         sample.ray.origin.extend(0.0),
                         sample.ray.direction.normalize().extend(0.0),
@@ -74,11 +74,11 @@ fn the_same_emitters_are_drawn_with_the_same_chances() {
     let answer = "fn answer(asked: Rows) -> Rows {
         let far = draw_emitter(0u, asked[0].xyz, asked[1].xyz, asked[1].w);
         let near = draw_emitter(1u, asked[0].xyz, asked[1].xyz, asked[1].w);
-        let drawn = select(vec2(0.0), vec2(f32(far.emitter), far.chance), far.chance > 0.0);
-        let near_drawn = select(vec2(0.0), vec2(f32(near.emitter), near.chance), near.chance > 0.0);
+        let drawn = select(vec2(0.0), vec2(f32(far.emitter), far.probability), far.probability > 0.0);
+        let near_drawn = select(vec2(0.0), vec2(f32(near.emitter), near.probability), near.probability > 0.0);
         return Rows(
             vec4(drawn, near_drawn),
-            vec4(chance_of_emitter(u32(asked[0].w), asked[0].xyz, asked[1].xyz)),
+            vec4(probability_of_emitter(u32(asked[0].w), asked[0].xyz, asked[1].xyz)),
             vec4(0.0), vec4(0.0),
         );
     }";
@@ -86,7 +86,7 @@ fn the_same_emitters_are_drawn_with_the_same_chances() {
         let expected = places().map(|(at, normal, [_, _, w])| {
             let [far, near] = lights.draw(at, normal, w).map(|drawn| drawn.unwrap_or((0, 0.0)));
             let drawn = Vec4::new(far.0 as f32, far.1, near.0 as f32, near.1);
-            padded([drawn, Vec4::splat(lights.chance_of(emitter, at, normal))])
+            padded([drawn, Vec4::splat(lights.probability_of(emitter, at, normal))])
         });
         assert_alike(&format!("emitter {emitter}"), &pieces.answers(answer, &questions(emitter)), expected, 1e-4, 4);
     }
@@ -100,10 +100,10 @@ fn the_sky_has_the_same_radiance_and_density_everywhere() {
     let answer = "fn answer(asked: Rows) -> Rows {
         let emitter = u32(asked[0].w);
         let radiance = environment_radiance(emitter, environment_uv(emitter, asked[1].xyz));
-        return Rows(vec4(radiance, environment_density(emitter, asked[1].xyz)), vec4(0.0), vec4(0.0), vec4(0.0));
+        return Rows(vec4(radiance, environment_pdf(emitter, asked[1].xyz)), vec4(0.0), vec4(0.0), vec4(0.0));
     }";
     let expected =
-        places().map(|(_, normal, _)| padded([pieces.scene.sky.radiance(normal).extend(lights.sky_density(normal))]));
+        places().map(|(_, normal, _)| padded([pieces.scene.sky.radiance(normal).extend(lights.sky_pdf(normal))]));
     assert_alike("sky", &pieces.answers(answer, &questions(sky)), expected, 1e-4, 4);
 }
 

@@ -1,6 +1,7 @@
-//! Pieces of WGSL against their twins in Rust, one by one.
+//! Tests of WGSL pieces against their Rust counterparts, function by function.
 //!
-//! Each test asks a function of a piece thousands of questions in a kernel, the same of its twin, and compares the answers.
+//! Each test evaluates a WGSL function for thousands of inputs in a kernel, and compares the results with the Rust
+//! function.
 
 mod bsdf;
 mod camera;
@@ -17,10 +18,11 @@ use super::light_path::emissions;
 use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuScene, Stack, Trees};
 use crate::geometry::sobol::OwenSobol;
+use crate::lights::{EmissionSampler, LightSampler};
 use crate::pathtrace::{PixelFilter, View};
-use crate::scene::{Camera, EmissionSampler, LightSampler, Scene};
+use crate::scene::{Camera, Scene};
 
-/// All pieces, and what they know of a scene and a camera.
+/// Test fixture: all pieces with a scene and a camera.
 struct Pieces {
     gpu: Gpu,
     on_gpu: GpuScene,
@@ -29,20 +31,20 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// `None` where there is no device.
+    /// Creates the fixture, or `None` without a device.
     fn new(scene: Scene, view: View) -> Option<Self> {
         let gpu = test_device()?;
         let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
         Some(Self { gpu, on_gpu, scene, view })
     }
 
-    /// For pieces that ask neither a scene nor a camera.
-    fn bare() -> Option<Self> {
+    /// Creates a fixture for pieces that need neither scene nor camera.
+    fn without_scene() -> Option<Self> {
         let camera = Camera::looking_at(Vec3::ZERO, Vec3::NEG_Z, 1.0).unwrap();
         Self::new(Scene::default(), View { camera, size: UVec2::ONE, lens: None, filter: PixelFilter::Box })
     }
 
-    /// What `fn answer(asked: Rows) -> Rows`, in WGSL, answers to each question.
+    /// Evaluates the WGSL function `fn answer(asked: Rows) -> Rows` for each input.
     fn answers<const ROWS: usize>(&self, answer: &str, questions: &[[Vec4; ROWS]]) -> Vec<[Vec4; ROWS]> {
         let gpu = &self.gpu;
         let kernel = format!(
@@ -59,16 +61,16 @@ impl Pieces {
             }}"
         );
         let pieces = [
-            piece!("threads"),
-            piece!("colour"),
-            piece!("light"),
-            piece!("light_tree"),
-            piece!("emission"),
-            piece!("bsdf"),
-            piece!("camera"),
+            piece!("gpu/threads"),
+            piece!("scene/color"),
+            piece!("lights/light"),
+            piece!("lights/light_tree"),
+            piece!("lights/emission"),
+            piece!("pathtrace/bsdf"),
+            piece!("pathtrace/camera"),
             &kernel,
         ];
-        let module = gpu.shader("pieces", tracing_source(Stack::default(), Trees::Resting, &pieces));
+        let module = gpu.shader("pieces", tracing_source(Stack::default(), Trees::Static, &pieces));
         let told = layout(gpu, "camera and emissions", &[true]);
         let asked = layout(gpu, "questions", &[false]);
         let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &told, &asked]);
@@ -88,24 +90,24 @@ impl Pieces {
     }
 }
 
-/// Four numbers of the unit interval for each of `count` questions.
+/// Returns four numbers in the unit interval for each of `count` inputs.
 fn numbers(seed: u32, count: u32) -> impl Iterator<Item = [f32; 4]> {
     let points = OwenSobol::new(seed);
     (0..count).map(move |index| points.point(index))
 }
 
-/// Some rows, and zeros after them.
+/// Pads rows with zeros.
 fn padded<const SOME: usize, const ROWS: usize>(rows: [Vec4; SOME]) -> [Vec4; ROWS] {
     core::array::from_fn(|row| rows.get(row).copied().unwrap_or(Vec4::ZERO))
 }
 
-/// Asserts that all answers but so many are near what is expected: within `tolerance` of its size, or of one where that is smaller.
+/// Asserts that all answers but a few match. The tolerance is relative, and absolute for values below one.
 fn assert_alike<const ROWS: usize>(
     what: &str,
     found: &[[Vec4; ROWS]],
     expected: impl IntoIterator<Item = [Vec4; ROWS]>,
     tolerance: f32,
-    most_exceptions: usize,
+    max_exceptions: usize,
 ) {
     let mut exceptions = Vec::new();
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -117,5 +119,5 @@ fn assert_alike<const ROWS: usize>(
         }
     }
     let first = &exceptions[..exceptions.len().min(5)];
-    assert!(exceptions.len() <= most_exceptions, "{what}: {} differ: {first:#?}", exceptions.len());
+    assert!(exceptions.len() <= max_exceptions, "{what}: {} differ: {first:#?}", exceptions.len());
 }

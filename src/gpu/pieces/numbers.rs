@@ -1,4 +1,4 @@
-//! Random numbers, elementary functions, and maps of the unit square.
+//! Tests of random numbers, elementary functions, and maps of the unit square.
 
 use glam::{Vec2, Vec3, Vec4};
 
@@ -12,8 +12,8 @@ const COUNT: u32 = 4096;
 
 #[test]
 fn random_numbers_are_equal_bit_for_bit() {
-    let Some(pieces) = Pieces::bare() else { return };
-    // Halves of words are whole numbers that floats hold.
+    let Some(pieces) = Pieces::without_scene() else { return };
+    // Half words are integers that floats represent exactly.
     let answer = "fn answer(asked: Rows) -> Rows {
         let index = u32(asked[0].x);
         let seed = hash2(index, 7u);
@@ -30,7 +30,7 @@ fn random_numbers_are_equal_bit_for_bit() {
 
 #[test]
 fn elementary_functions_differ_by_a_few_roundings() {
-    let Some(pieces) = Pieces::bare() else { return };
+    let Some(pieces) = Pieces::without_scene() else { return };
     let answer = "fn answer(asked: Rows) -> Rows {
         let turns = asked[0].x;
         let turned = sin_cos_turns(turns);
@@ -52,7 +52,7 @@ fn elementary_functions_differ_by_a_few_roundings() {
 
 #[test]
 fn the_square_is_mapped_to_the_same_directions_points_and_weights() {
-    let Some(pieces) = Pieces::bare() else { return };
+    let Some(pieces) = Pieces::without_scene() else { return };
     let answer = "fn answer(asked: Rows) -> Rows {
         let u = asked[0].xy;
         let axis = uniform_sphere(asked[0].zw);
@@ -78,13 +78,13 @@ fn the_square_is_mapped_to_the_same_directions_points_and_weights() {
 
 #[test]
 fn rays_meet_triangles_at_the_same_places_from_the_same_sides() {
-    let Some(pieces) = Pieces::bare() else { return };
+    let Some(pieces) = Pieces::without_scene() else { return };
     let answer = "fn answer(asked: Rows) -> Rows {
         let ray = Ray(asked[0].xyz, 0.0, asked[1].xyz, 1e30);
         let hit = intersect_triangle(sheared_ray(ray), ray.origin, asked[2].xyz, asked[3].xyz, asked[4].xyz);
-        let is_met = hit.t >= 0.0;
+        let is_hit = hit.t >= 0.0;
         let side = select(1.0, -1.0, hit.back);
-        return Rows(select(vec4(0.0), vec4(hit.t, hit.barycentric, side), is_met), vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0));
+        return Rows(select(vec4(0.0), vec4(hit.t, hit.barycentric, side), is_hit), vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0));
     }";
     let place = |[x, y, z, _]: [f32; 4]| Vec3::new(x, y, z);
     let corners = numbers(2, COUNT).zip(numbers(3, COUNT)).zip(numbers(4, COUNT));
@@ -93,9 +93,10 @@ fn rays_meet_triangles_at_the_same_places_from_the_same_sides() {
         .map(|(((a, b), c), from)| {
             let triangle = Triangle::new(place(a), place(b), place(c));
             let origin = 3.0 * uniform_sphere(Vec2::new(from[0], from[1]));
-            // Three of four rays are aimed into the triangle.
-            let aim = triangle.at(uniform_triangle(Vec2::new(from[2], from[3])) * if a[3] < 0.25 { 2.0 } else { 1.0 });
-            (Ray::new(origin, aim - origin), triangle)
+            // Three of four rays aim at the inside of the triangle.
+            let target =
+                triangle.at(uniform_triangle(Vec2::new(from[2], from[3])) * if a[3] < 0.25 { 2.0 } else { 1.0 });
+            (Ray::new(origin, target - origin), triangle)
         })
         .collect();
     let questions: Vec<_> = scenes
@@ -106,12 +107,12 @@ fn rays_meet_triangles_at_the_same_places_from_the_same_sides() {
         })
         .collect();
     let expected = scenes.iter().map(|(ray, triangle)| {
-        let met = triangle.intersect(&WatertightRay::new(ray)).map_or(Vec4::ZERO, |hit| {
+        let hit = triangle.intersect(&WatertightRay::new(ray)).map_or(Vec4::ZERO, |hit| {
             Vec4::new(hit.t, hit.barycentric.x, hit.barycentric.y, if hit.back { -1.0 } else { 1.0 })
         });
-        padded([met])
+        padded([hit])
     });
-    // Triangles that are seen nearly edge-on magnify roundings.
+    // Triangles seen nearly edge-on amplify rounding errors.
     let found = pieces.answers(answer, &questions);
     assert!(found.iter().filter(|answer| answer[0].w != 0.0).count() > 3000);
     assert_alike("triangles", &found, expected, 1e-4, 8);

@@ -1,8 +1,8 @@
-//! Points of surfaces: where they are, which way they face, and what they look like.
+//! Tests of surface functions: positions, normals, appearance and transmittance.
 
 use glam::{UVec2, Vec2, Vec4};
 
-use super::super::tests::{look_into_the_room, room_of_everything};
+use super::super::tests::{room_camera, room_of_everything};
 use super::{Pieces, assert_alike, numbers};
 use crate::geometry::SurfaceId;
 use crate::geometry::sampling::uniform_triangle;
@@ -11,7 +11,7 @@ use crate::scene::{Material, MeshData, Scene};
 
 const COUNT: u32 = 4096;
 
-/// A function that answers by the hit of a triangle of the tree.
+/// Wraps WGSL code into an answer function with the hit of a triangle.
 fn by_hit(answer: &str) -> String {
     format!(
         "fn answer(asked: Rows) -> Rows {{
@@ -21,7 +21,7 @@ fn by_hit(answer: &str) -> String {
     )
 }
 
-/// A point of a triangle, on either side.
+/// Point of a triangle, on either side.
 struct Point {
     on_gpu: u32,
     surface: SurfaceId,
@@ -37,7 +37,7 @@ impl Point {
 }
 
 fn pieces_and_points() -> Option<(Pieces, Vec<Point>)> {
-    let view = View { camera: look_into_the_room(), size: UVec2::ONE, lens: None, filter: PixelFilter::Box };
+    let view = View { camera: room_camera(), size: UVec2::ONE, lens: None, filter: PixelFilter::Box };
     let pieces = Pieces::new(room_of_everything(), view)?;
     let triangles: Vec<_> = (0..).map_while(|index| pieces.on_gpu.source(index)).collect();
     let points = numbers(1, COUNT).map(|[x, y, which, side]| {
@@ -79,7 +79,7 @@ fn points_stand_where_they_do_and_face_the_same_way() {
         ]
         .map(|vector| vector.extend(0.0))
     });
-    // The bumps are tiles, whose edges lie a rounding apart.
+    // The bump texture has tiles, and rounding decides on which side of an edge a point lies.
     assert_alike("points", &pieces.answers(&answer, &questions(&points)), expected, 1e-5, 40);
 }
 
@@ -89,11 +89,11 @@ fn points_look_the_same() {
     let scene = &pieces.scene;
     let answer = by_hit(
         "let surface = surface_of(hit.triangle);
-        let look = appearance_at(surface, hit, is_back(hit));
+        let appearance = appearance_at(surface, hit, is_back(hit));
         return Rows(
-            vec4(look.base_color, look.metallic),
-            vec4(look.reflectance, look.roughness),
-            vec4(look.clearcoat, select(0.0, look.clearcoat_roughness, look.clearcoat > 0.0), look.transmission, look.relative_ior),
+            vec4(appearance.base_color, appearance.metallic),
+            vec4(appearance.reflectance, appearance.roughness),
+            vec4(appearance.clearcoat, select(0.0, appearance.clearcoat_roughness, appearance.clearcoat > 0.0), appearance.transmission, appearance.relative_ior),
             vec4(emission_at(surface, hit.triangle, hit.barycentric), 0.0),
             vec4(transmittance(hit.triangle, hit.barycentric), 0.0),
         );",
@@ -101,19 +101,19 @@ fn points_look_the_same() {
     let expected = points.iter().map(|point| {
         let Point { triangle, barycentric, .. } = *point;
         let (material, mesh) = point.made_of(scene);
-        let look = material.appearance_at(scene, mesh, triangle, barycentric);
-        let look = if point.back { look.from_within() } else { look };
-        // What has no varnish is asked for none.
-        let coat_roughness = if look.clearcoat > 0.0 { look.clearcoat_perceptual_roughness } else { 0.0 };
+        let appearance = material.appearance_at(scene, mesh, triangle, barycentric);
+        let appearance = if point.back { appearance.from_within() } else { appearance };
+        // Without a clear coat, its roughness is irrelevant.
+        let coat_roughness = if appearance.clearcoat > 0.0 { appearance.clearcoat_perceptual_roughness } else { 0.0 };
         [
-            look.base_color.extend(look.metallic),
-            look.reflectance.extend(look.perceptual_roughness),
-            Vec4::new(look.clearcoat, coat_roughness, look.transmission, look.relative_ior),
+            appearance.base_color.extend(appearance.metallic),
+            appearance.reflectance.extend(appearance.perceptual_roughness),
+            Vec4::new(appearance.clearcoat, coat_roughness, appearance.transmission, appearance.relative_ior),
             material.emission_at(scene, mesh, triangle, barycentric).extend(0.0),
             material.transmittance_at(scene, mesh, triangle, barycentric).extend(0.0),
         ]
     });
-    assert_alike("looks", &pieces.answers(&answer, &questions(&points)), expected, 1e-3, 0);
+    assert_alike("appearances", &pieces.answers(&answer, &questions(&points)), expected, 1e-3, 0);
 }
 
 #[test]
@@ -121,21 +121,21 @@ fn points_reflect_and_pass_on_the_same_share_of_light() {
     let Some((pieces, points)) = pieces_and_points() else { return };
     let scene = &pieces.scene;
     let answer = by_hit(
-        "let look = look_at(hit);
+        "let appearance = reflection_at(hit);
         let passage = passage_at(hit.triangle, hit.barycentric);
         return Rows(
-            vec4(stopped_reflectance(look), crossing_chance(look)),
-            vec4(scattered_through(look), passage.chance),
+            vec4(stopped_reflectance(appearance), crossing_probability(appearance)),
+            vec4(scattered_through(appearance), passage.probability),
         );",
     );
     let expected = points.iter().map(|point| {
         let Point { triangle, barycentric, .. } = *point;
         let (material, mesh) = point.made_of(scene);
-        let look = material.appearance_at(scene, mesh, triangle, barycentric);
+        let appearance = material.appearance_at(scene, mesh, triangle, barycentric);
         let passage = material.passage_at(scene, mesh, triangle, barycentric);
         [
-            material.reflectance_at(scene, mesh, triangle, barycentric).extend(look.crossing_chance()),
-            look.total_diffuse_transmittance().extend(passage.chance),
+            material.reflectance_at(scene, mesh, triangle, barycentric).extend(appearance.crossing_probability()),
+            appearance.total_diffuse_transmittance().extend(passage.probability),
         ]
     });
     assert_alike("shares", &pieces.answers(&answer, &questions(&points)), expected, 1e-3, 0);

@@ -1,33 +1,32 @@
-//! Everything that shines, and the trees that it is chosen by.
+//! Emitters and light trees.
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 use super::NONE;
-use super::pictures::Pictures;
 use super::surfaces;
+use super::textures::Textures;
 use super::tree::GpuTree;
 use crate::geometry::{SurfaceId, sin_cos_turns};
-use crate::scene::{
-    EmitterDescription, LightKind, LightNode, LightSampler, LightTree, Scene, Sky, light_node_of, weigh_surface,
-};
+use crate::lights::{EmitterDescription, LightNode, LightSampler, LightTree, light_node_of, weigh_surface};
+use crate::scene::{LightKind, Scene, Sky};
 
-/// The lights of a scene, and the sky.
+/// Lights of a scene, and the sky.
 #[derive(Clone)]
 pub(super) struct Emitters {
-    /// All of them; one that is dark where there is none, so that shaders need not ask.
+    /// Records of all lights. A scene without lights has one dark record, so that shaders need no special case.
     pub records: Vec<Record>,
-    /// What the trees of lights know of each, and luminous flux in lumens of those that are surfaces.
+    /// Light tree leaves of all emitters, and luminous flux in lumens of emissive surfaces.
     leaves: Vec<LightNode>,
     powers: Vec<f32>,
-    /// Where in the tables the nodes of the trees start.
+    /// Word offset in the tables of the light tree nodes.
     pub tree_at: u32,
-    /// Radiance of a uniform sky, or the factor on its picture.
+    /// Radiance of a uniform sky in cd/m2, or the scale of the environment map.
     pub sky_radiance: Vec3,
     pub sky_emitter: Option<u32>,
 }
 
-/// The twin of `Emitter` in `light.wgsl`.
+/// Counterpart of `Emitter` in `light.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
@@ -53,15 +52,15 @@ const RECTANGLE: u32 = 3;
 const SURFACE: u32 = 4;
 const ENVIRONMENT: u32 = 5;
 
-/// Ranges are squared in shaders, and have no end there that is not a number.
+/// Maximum range, in meters. Shaders square ranges, and WGSL has no infinities.
 const FARTHEST: f32 = 1e18;
 
 impl Emitters {
-    /// Describes all lights; tells each emissive surface which of them it is.
+    /// Describes all lights, and stores the emitter index in the record of each emissive surface.
     pub fn new(
         scene: &Scene,
         trees: &GpuTree,
-        pictures: &Pictures,
+        textures: &Textures,
         surfaces: &mut [surfaces::Record],
         tables: &mut Vec<u32>,
     ) -> Self {
@@ -70,7 +69,7 @@ impl Emitters {
             let record = &mut surfaces[id.index()];
             match lights.emitter_of(id) {
                 Some(emitter) => record.emitter = emitter as u32,
-                // What is too weak to be an emitter shines on nothing.
+                // Surfaces too weak to be emitters emit nothing.
                 None => record.emission = [0.0; 3],
             }
         }
@@ -103,7 +102,7 @@ impl Emitters {
                 EmitterDescription::Environment { map, columns, rows, cumulative, .. } => {
                     let table = tables.len() as u32;
                     tables.extend([columns as u32, rows as u32]);
-                    tables.extend(pictures.words_of_sky(&map.picture));
+                    tables.extend(textures.words_of_sky(&map.texture));
                     tables.extend(map.rotation.to_array().map(f32::to_bits));
                     tables.extend(cumulative.iter().map(|sum| sum.to_bits()));
                     Record { kind: ENVIRONMENT, table, ..Record::default() }
@@ -129,20 +128,20 @@ impl Emitters {
         emitters
     }
 
-    /// Weighs a surface's light anew: where in the tables the sums of its triangles' probabilities are, and those. `None`
-    /// where it gives off nothing that could be weighed.
+    /// Recomputes the sampling table of an emissive surface. Returns its word offset and the cumulative probabilities
+    /// of triangles, or `None` without emission.
     pub fn weigh_surface(&mut self, scene: &Scene, surface: SurfaceId, emitter: u32) -> Option<(u32, Vec<f32>)> {
         let (power, cumulative) = weigh_surface(scene, surface)?;
         self.powers[emitter as usize] = power;
         Some((self.records[emitter as usize].table + 1, cumulative))
     }
 
-    /// Notes where a surface stands.
+    /// Updates the light tree leaf of a surface after a move.
     pub fn place_surface(&mut self, scene: &Scene, surface: SurfaceId, emitter: u32) {
         self.leaves[emitter as usize] = light_node_of(scene, surface, self.powers[emitter as usize]);
     }
 
-    /// Grows the trees of lights from what they know of each: the words of their nodes, always as many.
+    /// Rebuilds the light trees from their leaves. Returns the words of the nodes, whose number never changes.
     pub fn grow_tree(&mut self) -> Vec<u32> {
         let tree = LightTree::new(&self.leaves);
         for (record, &trail) in self.records.iter_mut().zip(tree.trails()) {
@@ -183,7 +182,7 @@ fn of_lamp(kind: LightKind) -> Record {
             radius: 0.5 * angular_diameter,
             ..Record::default()
         },
-        // Rectangles are described apart.
+        // Rectangles are described elsewhere.
         LightKind::Rectangle { .. } => Record::default(),
     }
 }
@@ -193,7 +192,7 @@ fn cosine_of_cone(angle: f32) -> f32 {
     sin_cos_turns(angle.min(FRAC_PI_2) / TAU).1
 }
 
-/// For each triangle of the scene, surface by surface, its number in the tree; the tree leaves degenerate ones out.
+/// Returns the tree index of each triangle of the scene, in scene order. Degenerate triangles are not in the tree.
 pub(super) fn numbers_in_tree(scene: &Scene, first_triangles: &[u32], sources: &[(SurfaceId, u32)]) -> Vec<u32> {
     let mut numbers = vec![NONE; scene.triangle_count()];
     for (number, &(surface, triangle)) in sources.iter().enumerate() {

@@ -1,40 +1,40 @@
-//! Boxes within boxes around movers, as a list that a ray goes down with nothing to remember but its place.
+//! Bounding volume hierarchy of moving objects, as a list with skip links. Traversal needs no stack.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::NONE;
 use crate::geometry::{Aabb, SurfaceId};
 
-/// A box around one mover, or around those of the entries behind it that come before `rest`: the twin of what
-/// `enter_next_mover` in `kdtree.wgsl` reads, four nodes long.
+/// Bounding box of one moving object, or of all entries before `rest`. Four nodes long, read by `enter_next_mover` in
+/// `kdtree.wgsl`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Entry {
     min: [f32; 3],
     max: [f32; 3],
-    /// The node at which the list goes on when a ray misses the box.
+    /// Node index at which traversal continues if the ray misses the box.
     rest: u32,
-    /// The surface that is all of it, or `NONE`.
+    /// Surface of a leaf entry, or `NONE`.
     surface: u32,
 }
 
-/// The bits of a node of a tree.
+/// Bits of a tree node.
 pub(super) type Node = [u32; 2];
-/// Nodes that an entry is as long as.
+/// Number of nodes that an entry occupies.
 pub(super) const NODES: usize = 4;
-/// The node that tells where the list starts and ends: trees leave it free.
+/// Index of the node that holds start and end of the list, which trees leave unused.
 pub(super) const PLACE: u32 = 1;
 
-/// How far boxes are moved outwards, in parts of their largest coordinate: eight roundings of single precision, as in
+/// Outward margin of boxes, relative to their largest coordinate: eight single-precision roundings, as in
 /// `kdtree.wgsl`.
 const MARGIN: f32 = 1.0 / 1_048_576.0;
 
-/// The most entries that a list of so many movers has.
+/// Returns the maximum number of entries for a number of moving objects.
 pub(super) fn longest(movers: usize) -> usize {
     (2 * movers).saturating_sub(1)
 }
 
-/// The list of movers in these boxes, whose first entry is put at the node `start`.
+/// Builds the list for the given boxes. Its first entry is stored at node `start`.
 pub(super) fn list_of(mut movers: Vec<(Aabb, SurfaceId)>, start: u32) -> Vec<Entry> {
     let mut entries = Vec::with_capacity(longest(movers.len()));
     if !movers.is_empty() {
@@ -51,11 +51,11 @@ fn add(movers: &mut [(Aabb, SurfaceId)], start: u32, entries: &mut Vec<Entry>) {
     let (min, max) = ((bounds.min - margin).to_array(), (bounds.max + margin).to_array());
     entries.push(Entry { min, max, rest: 0, surface });
     if movers.len() > 1 {
-        let centres = Aabb::around(movers.iter().map(|(bounds, _)| bounds.centre()));
-        let axis = centres.extent().max_position();
+        let centers = Aabb::around(movers.iter().map(|(bounds, _)| bounds.center()));
+        let axis = centers.extent().max_position();
         let middle = movers.len() / 2;
         movers.select_nth_unstable_by(middle, |(a, first), (b, second)| {
-            a.centre()[axis].total_cmp(&b.centre()[axis]).then(first.cmp(second))
+            a.center()[axis].total_cmp(&b.center()[axis]).then(first.cmp(second))
         });
         let (below, above) = movers.split_at_mut(middle);
         add(below, start, entries);

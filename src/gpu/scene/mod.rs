@@ -1,13 +1,17 @@
-//! A scene in the memory of a device.
+//! Scene in device memory: buffers and textures that every tracing kernel binds as its first group.
+//!
+//! [`GpuScene`] uploads the trees (`tree.rs`), triangle records (`triangles.rs`), surface records with materials
+//! (`surfaces.rs`), textures (`textures.rs`) and emitters (`emitters.rs`). [`GpuMovers`] changes the transforms of
+//! moving objects (`movers.rs`, `placement.rs`, `list.rs`) and returns the writes as a [`SceneChange`].
 
 mod emitters;
 mod list;
 mod movers;
-mod pictures;
 mod placement;
 mod surfaces;
 #[cfg(test)]
 mod tests;
+mod textures;
 mod tree;
 mod triangles;
 
@@ -19,36 +23,36 @@ use wgpu::{
 };
 
 use super::{Gpu, GpuFault, Trees};
+use crate::accel::{Preset, Tree};
 use crate::geometry::{SurfaceId, sobol};
-use crate::kdtree::{Preset, Tree};
 use crate::pathtrace::{glass_losses, layer_albedos};
 use crate::scene::{Scene, linear_of_srgb};
 
 use self::emitters::Emitters;
 use self::list::Entry;
 use self::movers::{MoverBuffers, Standing, list_of};
-use self::pictures::Pictures;
+use self::textures::Textures;
 
 pub use self::movers::{GpuMovers, SceneChange};
 pub use self::tree::GpuTree;
 
-/// Where in the tables the sky's emitter is told.
+/// Index in the tables of the sky's emitter.
 const SKY_EMITTER: usize = 0;
-/// Where it is told where the tree of lights starts.
+/// Index in the tables of the light tree's word offset.
 const LIGHT_TREE: usize = 1;
-/// No index, in shaders.
+/// Null index of the shaders.
 const NONE: u32 = u32::MAX;
 
-/// A scene as shaders see it: the trees and their triangles, materials, pictures and lights, ready to be bound.
+/// Scene in the shaders' layout: trees, triangles, materials, textures and lights, ready to be bound.
 ///
-/// It takes at most six of the eight storage buffers that a shader may have; two are left for what a kernel writes.
+/// Uses at most six of the eight storage buffers of a shader, which leaves two for a kernel's output.
 pub struct GpuScene {
     bind_group: BindGroup,
     sources: Vec<(SurfaceId, u32)>,
     movers: GpuMovers,
 }
 
-/// The twin of `SceneHeader` in `scene.wgsl`.
+/// Counterpart of `SceneHeader` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
@@ -60,7 +64,7 @@ struct Header {
     padding: f32,
 }
 
-/// What is bound at which place of the first group.
+/// Binding indices of the first group.
 mod binding {
     pub const HEADER: u32 = 0;
     pub const SOBOL: u32 = 1;
@@ -72,27 +76,28 @@ mod binding {
     pub const SURFACES: u32 = 7;
     pub const EMITTERS: u32 = 8;
     pub const LINEAR_OF_SRGB: u32 = 9;
-    pub const EIGHT_BIT_PICTURES: u32 = 10;
-    pub const FLOAT_PICTURES: u32 = 11;
+    pub const EIGHT_BIT_TEXTURES: u32 = 10;
+    pub const FLOAT_TEXTURES: u32 = 11;
     pub const GLASS_LOSSES: u32 = 12;
 }
 
 impl GpuScene {
-    /// Builds the trees of a scene, those of its movers included, and uploads everything.
+    /// Builds the trees of a scene, moving objects included, and uploads everything.
     ///
     /// # Errors
-    /// When a part of the scene is larger than what the device lets a shader see.
+    /// Returns an error if some data exceed the size of a shader binding.
     pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, GpuFault> {
         Self::with_tree(gpu, scene, &GpuTree::build(scene, &Preset::narrow()))
     }
 
-    /// Uploads a scene whose trees have been built, or those of one with the same surfaces in the same places, movers apart.
+    /// Uploads a scene with existing trees. The trees may belong to another scene with equal surfaces and transforms;
+    /// only transforms of moving objects may differ.
     ///
     /// # Errors
-    /// When a part of the scene is larger than what the device lets a shader see.
+    /// Returns an error if some data exceed the size of a shader binding.
     pub fn with_tree(gpu: &Gpu, scene: &Scene, trees: &GpuTree) -> Result<Self, GpuFault> {
-        let pictures = Pictures::new(gpu, scene)?;
-        let mut surfaces = surfaces::records(scene, &pictures);
+        let textures = Textures::new(gpu, scene)?;
+        let mut surfaces = surfaces::records(scene, &textures);
         let mut tables = vec![NONE; 2];
         let mut records = triangles::records(scene, trees.sources_at_rest(), &trees.twins, 0, &mut tables);
         let mut attributes_of_movers = Vec::with_capacity(trees.movers.len());
@@ -100,7 +105,7 @@ impl GpuScene {
             attributes_of_movers.push(tables.len() as u32);
             records.extend(triangles::records(scene, trees.sources_of(mover), &[], 0, &mut tables));
         }
-        let emitters = Emitters::new(scene, trees, &pictures, &mut surfaces, &mut tables);
+        let emitters = Emitters::new(scene, trees, &textures, &mut surfaces, &mut tables);
         tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);
         tables[LIGHT_TREE] = emitters.tree_at;
 
@@ -117,7 +122,7 @@ impl GpuScene {
         let (list, place) = list_of(&standing, list_start);
         nodes[list::PLACE as usize] = place;
         nodes.extend(bytemuck::cast_slice::<Entry, list::Node>(&list));
-        // Those that no ray can be taken to where they stand now may stand elsewhere later.
+        // Room for objects whose transform is singular now, but may become regular later.
         nodes.resize(list_start as usize + list::longest(standing.len()) * list::NODES, [0; 2]);
 
         let header = gpu.uniform("scene", &[header(trees.tree(), &emitters)]);
@@ -145,7 +150,7 @@ impl GpuScene {
             (binding::EMITTERS, &lights),
         ];
         let views: [(u32, &TextureView); 2] =
-            [(binding::EIGHT_BIT_PICTURES, &pictures.eight_bits), (binding::FLOAT_PICTURES, &pictures.float)];
+            [(binding::EIGHT_BIT_TEXTURES, &textures.eight_bits), (binding::FLOAT_TEXTURES, &textures.float)];
         let buffers = buffers.map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() });
         let views =
             views.map(|(binding, view)| BindGroupEntry { binding, resource: BindingResource::TextureView(view) });
@@ -159,22 +164,22 @@ impl GpuScene {
         Ok(Self { bind_group, sources: trees.sources.clone(), movers })
     }
 
-    /// The trees that rays must be sent into: all of them where something moves.
+    /// Returns the trees that rays must be traced in: all if there are moving objects.
     pub fn trees(&self) -> Trees {
-        if self.movers.is_empty() { Trees::Resting } else { Trees::All }
+        if self.movers.is_empty() { Trees::Static } else { Trees::All }
     }
 
-    /// Its movers, to be put elsewhere.
+    /// Returns the moving objects, to change their transforms.
     pub fn movers(&self) -> GpuMovers {
         self.movers.clone()
     }
 
-    /// The surface, and the triangle of its mesh, that a triangle on the device is.
+    /// Returns the surface and mesh triangle of a triangle on the device.
     pub fn source(&self, triangle: u32) -> Option<(SurfaceId, u32)> {
         self.sources.get(triangle as usize).copied()
     }
 
-    /// For each triangle of the scene, surface by surface, its number on the device, or `u32::MAX`.
+    /// Returns the device index of each triangle of the scene, in scene order, or `u32::MAX`.
     pub(super) fn numbers(&self, scene: &Scene) -> Vec<u32> {
         emitters::numbers_in_tree(scene, &scene.first_triangles(), &self.sources)
     }
@@ -183,11 +188,11 @@ impl GpuScene {
         &self.bind_group
     }
 
-    /// What every kernel finds in its first group.
+    /// Returns the layout of the first group of every tracing kernel.
     pub(super) fn layout(gpu: &Gpu) -> BindGroupLayout {
         let uniform = |binding| entry(binding, buffer(BufferBindingType::Uniform));
         let storage = |binding| entry(binding, buffer(BufferBindingType::Storage { read_only: true }));
-        let picture = |binding| {
+        let texture = |binding| {
             entry(
                 binding,
                 BindingType::Texture {
@@ -211,26 +216,26 @@ impl GpuScene {
                 storage(binding::SURFACES),
                 storage(binding::EMITTERS),
                 uniform(binding::LINEAR_OF_SRGB),
-                picture(binding::EIGHT_BIT_PICTURES),
-                picture(binding::FLOAT_PICTURES),
+                texture(binding::EIGHT_BIT_TEXTURES),
+                texture(binding::FLOAT_TEXTURES),
             ],
         })
     }
 }
 
-/// Something that a compute shader is given.
+/// Creates a layout entry for compute shaders.
 pub(super) fn entry(binding: u32, ty: BindingType) -> BindGroupLayoutEntry {
     BindGroupLayoutEntry { binding, visibility: ShaderStages::COMPUTE, ty, count: None }
 }
 
-/// A buffer, all of it.
+/// Returns the binding type of a whole buffer.
 pub(super) fn buffer(ty: BufferBindingType) -> BindingType {
     BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None }
 }
 
 fn header(tree: &Tree, emitters: &Emitters) -> Header {
     let bounds = tree.bounds();
-    // An empty box turned inside out would hold infinities, which shaders know nothing of.
+    // An empty box would hold infinities, which WGSL does not have.
     let (min, max) = if bounds.is_empty() { (glam::Vec3::ONE, glam::Vec3::NEG_ONE) } else { (bounds.min, bounds.max) };
     Header {
         bounds_min: min.to_array(),

@@ -1,4 +1,4 @@
-//! Movers, put elsewhere without building anything anew.
+//! Moving objects, whose transforms change without a rebuild.
 
 use bytemuck::NoUninit;
 use glam::{Affine3A, Mat3};
@@ -13,18 +13,18 @@ use super::{surfaces, triangles};
 use crate::geometry::{Aabb, SurfaceId};
 use crate::scene::Scene;
 
-/// The movers of a [`GpuScene`](super::GpuScene), and where they stand.
+/// Moving objects of a [`GpuScene`](super::GpuScene), with their transforms.
 #[derive(Clone)]
 pub struct GpuMovers {
     buffers: MoverBuffers,
-    /// In the order of their surfaces.
+    /// Objects, ordered by surface.
     movers: Vec<Standing>,
-    /// The node that the list of movers starts at.
+    /// Index of the node at which the list starts.
     list_start: u32,
     emitters: Emitters,
 }
 
-/// The buffers that know of movers.
+/// Buffers that depend on transforms.
 #[derive(Clone)]
 pub(super) struct MoverBuffers {
     pub nodes: Buffer,
@@ -34,35 +34,35 @@ pub(super) struct MoverBuffers {
     pub emitters: Buffer,
 }
 
-/// A mover where it stands.
+/// Moving object with its transform.
 #[derive(Clone)]
 pub(super) struct Standing {
     mover: Mover,
     root: u32,
-    /// Where in the tables the attributes of its triangles start.
+    /// Word offset in the tables of its triangles' attributes.
     attributes: u32,
     record: surfaces::Record,
-    /// The box around it in the world; `None` where no ray can be taken to its space.
+    /// Bounding box in world space; `None` for a singular transform.
     bounds: Option<Aabb>,
-    /// As its light was weighed.
+    /// Shape under which the emission was sampled last.
     shape: Mat3,
 }
 
-/// What a move changes in the memory of a device.
+/// Writes to device memory that apply a move.
 #[derive(Default)]
 pub struct SceneChange {
     writes: Vec<(Buffer, u64, Vec<u8>)>,
 }
 
 impl SceneChange {
-    /// Writes it into the buffers, before what is submitted next.
+    /// Writes the changes into the buffers, before subsequent submissions.
     pub fn write(&self, gpu: &Gpu) {
         for (buffer, offset, bytes) in &self.writes {
             gpu.queue.write_buffer(buffer, *offset, bytes);
         }
     }
 
-    /// Adds some of what a buffer is an array of, from the one numbered `first` on.
+    /// Adds a write of array elements, starting at index `first`.
     fn add<T: NoUninit>(&mut self, buffer: &Buffer, first: u32, content: &[T]) {
         if !content.is_empty() {
             let offset = u64::from(first) * size_of::<T>() as u64;
@@ -80,8 +80,8 @@ impl GpuMovers {
         self.movers.is_empty()
     }
 
-    /// Puts some movers where a scene has them that differs from the one on the device in that alone. `trees` are those
-    /// that it was uploaded with. The change is to be written before the next is asked for.
+    /// Moves some objects to their transforms in `scene`, which must otherwise equal the uploaded scene. `trees` are
+    /// the uploaded trees. The change must be written before the next call.
     pub fn place(&mut self, scene: &Scene, trees: &GpuTree, moved: impl IntoIterator<Item = SurfaceId>) -> SceneChange {
         let mut change = SceneChange::default();
         let mut are_lights_changed = false;
@@ -116,7 +116,7 @@ impl GpuMovers {
     }
 }
 
-/// The list of all movers that rays can be taken to, and the nodes that it starts and ends at.
+/// Builds the list of all objects with a regular transform, and the node with its start and end.
 pub(super) fn list_of(movers: &[Standing], start: u32) -> (Vec<Entry>, list::Node) {
     let boxes = movers.iter().filter_map(|standing| Some((standing.bounds?, standing.mover.surface)));
     let list = list::list_of(boxes.collect(), start);
@@ -125,8 +125,8 @@ pub(super) fn list_of(movers: &[Standing], start: u32) -> (Vec<Entry>, list::Nod
 }
 
 impl Standing {
-    /// Where the scene has it. `attributes` is where in the tables those of its triangles start, and `record` what tells of
-    /// its surface, to which this adds where it stands.
+    /// Creates an object at its transform in the scene. `attributes` is the word offset of its triangles' attributes.
+    /// `record` describes its surface, and receives the placement.
     pub fn new(
         scene: &Scene,
         trees: &GpuTree,
@@ -141,7 +141,7 @@ impl Standing {
         standing
     }
 
-    /// Its surface, and what tells of it on the device.
+    /// Returns the surface and its device record.
     pub fn record(&self) -> (SurfaceId, surfaces::Record) {
         (self.mover.surface, self.record)
     }
@@ -154,14 +154,14 @@ impl Standing {
         self.record.stand(surface, placement.unwrap_or_default());
     }
 
-    /// Weighs its light anew if it has another shape: where in the tables the sums of its triangles' probabilities are, and
-    /// those.
+    /// Recomputes the sampling table of the emission if the shape has changed. Returns its word offset and the
+    /// cumulative probabilities of triangles.
     fn weigh_light(&mut self, scene: &Scene, emitters: &mut Emitters) -> Option<(u32, Vec<f32>)> {
-        /// Triangles are drawn by power, which need not be exact.
+        /// Relative tolerance. Triangles are sampled by power, which need not be exact.
         const TOLERANCE: f32 = 1e-3;
         let shape = shape_of(&scene.surface(self.mover.surface).to_world);
-        let most = self.shape.to_cols_array().iter().fold(0.0f32, |most, value| most.max(value.abs()));
-        if shape.abs_diff_eq(self.shape, TOLERANCE * most) {
+        let largest = self.shape.to_cols_array().iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        if shape.abs_diff_eq(self.shape, TOLERANCE * largest) {
             return None;
         }
         self.shape = shape;
@@ -169,7 +169,7 @@ impl Standing {
     }
 }
 
-/// Alike for all transforms that differ by turns, shifts and mirrors.
+/// Returns a matrix that is invariant under rotations, translations and reflections of the transform.
 fn shape_of(to_world: &Affine3A) -> Mat3 {
     let matrix = Mat3::from(to_world.matrix3);
     matrix.transpose() * matrix

@@ -1,11 +1,11 @@
-//! Where a mover stands, and how rays get into its mesh's space.
+//! Transform of a moving object, for rays into object space.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Affine3A, DAffine3, DVec3, Vec3};
 
 use crate::geometry::Aabb;
 
-/// What a surface's record says of a mover: the twin of the end of `Surface` in `material.wgsl`.
+/// Placement part of a surface record; counterpart of the end of `Surface` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Placement {
@@ -22,7 +22,7 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// `None` where the mesh has no triangles or the transform makes it flat: no ray can be taken to its space.
+    /// Creates a placement, or `None` for an empty mesh or a singular transform.
     pub fn new(to_world: &Affine3A, tree_bounds: Aabb, root: u32, first_triangle: u32) -> Option<Self> {
         if tree_bounds.is_empty() {
             return None;
@@ -37,8 +37,8 @@ impl Placement {
                 + transform.matrix3.y_axis.abs() * of.y
                 + transform.matrix3.z_axis.abs() * of.z
         };
-        // Each number on the way from the mesh to the world and back may be off by a rounding of itself. These are bounds
-        // of all of them: in the world first, then in the mesh's space.
+        // Each intermediate number between object space and world space carries a rounding error. These are bounds on
+        // the magnitude of all such numbers, first in world space, then in object space.
         let tree_reach = tree_bounds.min.abs().max(tree_bounds.max.abs()).as_dvec3();
         let world_reach = (magnitudes(&to_world, tree_reach) + to_world.translation.abs()).max_element();
         let stretch = magnitudes(&from_world, DVec3::ONE);
@@ -60,7 +60,7 @@ impl Placement {
     }
 }
 
-/// The box in the world around all that a box in a mesh's space holds.
+/// Returns the world-space bounding box of a box in object space.
 pub(super) fn box_in_world(to_world: &Affine3A, bounds: Aabb) -> Aabb {
     let corner = |corner: usize| {
         let of_axis = |axis: usize| if corner >> axis & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] };

@@ -1,13 +1,13 @@
-//! Surfaces with their materials.
+//! Surface records with their materials.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::NONE;
-use super::pictures::{PictureRecord, PictureWords, Pictures};
 use super::placement::Placement;
-use crate::scene::{AlphaMode, PICTURES, Scene, Sides, Surface, TextureRef, UvChannel};
+use super::textures::{TextureRecord, TextureWords, Textures};
+use crate::scene::{AlphaMode, Scene, Sides, Surface, TEXTURE_SLOTS, TextureRef, UvChannel};
 
-/// The twin of `Surface` in `material.wgsl`.
+/// Counterpart of `Surface` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
@@ -23,8 +23,8 @@ pub(super) struct Record {
     transmission: f32,
     diffuse_transmission_color: [f32; 3],
     diffuse_transmission: f32,
-    pictures: [PictureRecord; PICTURES],
-    lightmap: PictureWords,
+    textures: [TextureRecord; TEXTURE_SLOTS],
+    lightmap: TextureWords,
     lightmap_corner: [f32; 2],
     lightmap_size: [f32; 2],
     pub emitter: u32,
@@ -47,7 +47,7 @@ const TINTS: u32 = 32;
 const PASSABLE: u32 = 64;
 
 impl Record {
-    /// Puts a mover's surface where it stands.
+    /// Updates the record of a moving surface to its transform.
     pub fn stand(&mut self, surface: &Surface, placement: Placement) {
         self.flags = self.flags & !MIRRORED | mirrored(surface);
         self.placement = placement;
@@ -58,8 +58,8 @@ fn mirrored(surface: &Surface) -> u32 {
     if surface.is_mirrored() { MIRRORED } else { 0 }
 }
 
-/// Describes each surface of a scene; which emitter it is, is left open.
-pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
+/// Creates the record of each surface. Emitter indices remain unset.
+pub(super) fn records(scene: &Scene, textures: &Textures) -> Vec<Record> {
     let surfaces = scene.surface_ids().map(|id| {
         let (surface, material) = (scene.surface(id), scene.material_of(id));
         let (alpha, alpha_threshold) = match material.alpha {
@@ -89,8 +89,8 @@ pub(super) fn records(scene: &Scene, pictures: &Pictures) -> Vec<Record> {
             transmission: glass.map_or(0.0, |glass| glass.transmission),
             diffuse_transmission_color: material.diffuse_transmission_color.to_array(),
             diffuse_transmission: material.diffuse_transmission,
-            pictures: material.textures().map(|reference| pictures.record(scene, reference)),
-            lightmap: pictures.words(scene, page),
+            textures: material.textures().map(|reference| textures.record(scene, reference)),
+            lightmap: textures.words(scene, page),
             lightmap_corner: lightmap.map_or([0.0; 2], |place| place.corner.to_array()),
             lightmap_size: lightmap.map_or([0.0; 2], |place| place.size.to_array()),
             emitter: NONE,

@@ -1,4 +1,4 @@
-//! Movers on a device against the same on a CPU, and against scenes that were built where the movers have gone.
+//! Tests of moving objects against the CPU, and against scenes built with the final transforms.
 
 use std::sync::Arc;
 
@@ -6,22 +6,24 @@ use glam::{Affine3A, EulerRot, Quat, UVec2, Vec3};
 
 use super::super::context::test_device;
 use super::super::tests::{rays_in, room_of_everything};
-use super::super::{Gpu, GpuFilm, GpuScene, GpuTree, Pass, PathKernel, Question, RayAnswer, RayKernels, Stack, Trees};
+use super::super::{
+    Gpu, GpuFilm, GpuScene, GpuTree, PathKernel, PathPass, Question, RayAnswer, RayKernels, Stack, Trees,
+};
+use crate::accel::{Preset, World};
 use crate::geometry::{Ray, RayQuery, SurfaceId};
-use crate::kdtree::{Preset, World};
 use crate::pathtrace::fixtures::add_part;
 use crate::pathtrace::{Film, PixelFilter, View};
 use crate::scene::{AlphaMode, Camera, Material, MeshData, Role, Scene, Sides, shapes};
 
-/// A transform that turns, stretches each axis by its own factor, and mirrors where one of them is negative.
+/// Returns a transform with rotation and non-uniform scale, mirrored if one scale factor is negative.
 fn pose(index: u32, scale: Vec3, at: Vec3) -> Affine3A {
     let turn = Quat::from_euler(EulerRot::YXZ, index as f32, 0.3 * index as f32, 0.7);
     Affine3A::from_scale_rotation_translation(scale, turn, at)
 }
 
-/// A room with things of a few meshes that move in it: turned, stretched, mirrored, one of them around all others.
+/// Returns a room with moving objects of several meshes: rotated, stretched, mirrored, and one around all others.
 fn lively_room() -> Scene {
-    let mut scene = crate::scene::builtin::build("cornell_empty").unwrap();
+    let mut scene = crate::builtin_scenes::build("cornell_empty").unwrap();
     let with_normals = |mesh: MeshData| {
         let normals = mesh.positions.iter().map(|position| position.normalize()).collect();
         MeshData { normals, ..mesh }
@@ -57,7 +59,7 @@ fn answers(gpu: &Gpu, scene: &GpuScene, rays: &[Ray], question: Question) -> Vec
     RayKernels::new(gpu, Stack::Short, scene.trees()).trace(gpu, scene, rays, question).unwrap()
 }
 
-/// The same scene as if nothing moved: one tree over all triangles in world space.
+/// Returns the scene with all moving objects made static, in one tree in world space.
 fn at_rest(mut scene: Scene) -> Scene {
     for surface in scene.surfaces.iter_mut().filter(|surface| surface.role == Role::Mover) {
         surface.role = Role::Static;
@@ -69,20 +71,20 @@ fn at_rest(mut scene: Scene) -> Scene {
 fn rays_meet_movers_where_the_cpu_meets_them_and_where_one_tree_over_all_has_them() {
     let Some(gpu) = test_device() else { return };
     let mut scene = lively_room();
-    // Chance decides whether rays pass panes, by their last bits.
+    // Passage through panes is a random decision that depends on the last bits.
     for material in &mut scene.materials {
         material.alpha = AlphaMode::Opaque;
     }
     let rays = rays_in(&scene, 20_000);
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
     let found = answers(&gpu, &on_gpu, &rays, Question::Closest);
-    let met = found.iter().filter_map(|answer| on_gpu.source(answer.triangle));
-    let movers = met.filter(|(surface, _)| scene.surface(*surface).role == Role::Mover).count();
+    let sources = found.iter().filter_map(|answer| on_gpu.source(answer.triangle));
+    let movers = sources.filter(|(surface, _)| scene.surface(*surface).role == Role::Mover).count();
     assert!(movers > 10_000, "{movers} of {} rays meet movers", rays.len());
-    let resting = World::build(Arc::new(at_rest(scene.clone())), Preset::best());
+    let static_world = World::build(Arc::new(at_rest(scene.clone())), Preset::best());
     let moving = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
-    // The second meets triangles in their own space, so that rays along an edge may pass on its other side.
-    for (world, most) in [(&resting, 0), (&moving, 10)] {
+    // The moving version tests triangles in object space, so rays along an edge may pass on its other side.
+    for (world, max_different) in [(&static_world, 0), (&moving, 10)] {
         let differs = |(ray, answer): &(&Ray, &RayAnswer)| match (world.closest(ray), on_gpu.source(answer.triangle)) {
             (None, None) => false,
             (Some(hit), Some(source)) => {
@@ -91,7 +93,7 @@ fn rays_meet_movers_where_the_cpu_meets_them_and_where_one_tree_over_all_has_the
             _ => true,
         };
         let different = rays.iter().zip(&found).filter(differs).count();
-        assert!(different <= most, "{different} rays differ");
+        assert!(different <= max_different, "{different} rays differ");
     }
 }
 
@@ -132,20 +134,28 @@ fn movers_far_from_the_origin_and_of_any_size_are_met() {
     }
 }
 
-/// What a camera sees; `most_bounces` as in [`Pass`].
+/// Renders a view; `max_bounces` as in [`PathPass`].
 fn picture(
     gpu: &Gpu,
     kernel: &PathKernel,
     on_gpu: &GpuScene,
     camera: &Camera,
     samples: u32,
-    most_bounces: Option<u32>,
+    max_bounces: Option<u32>,
 ) -> Film {
     let view = View { camera: camera.clone(), size: UVec2::splat(24), lens: None, filter: PixelFilter::Box };
     let film = GpuFilm::new(gpu, view.size).unwrap();
     for sample in 0..samples {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let pass = Pass { sample, seed: 5, most_bounces, rows: 0..24, ends_at_lightmaps: false, in_hybrid: false };
+        let pass = PathPass {
+            sample,
+            seed: 5,
+            max_bounces,
+            rows: 0..24,
+            ends_at_lightmaps: false,
+            in_hybrid: false,
+            background: Vec3::ZERO,
+        };
         kernel.record(gpu, &mut encoder, on_gpu, &film, &view, &pass);
         gpu.queue.submit([encoder.finish()]);
     }
@@ -158,7 +168,7 @@ fn a_mover_that_was_put_elsewhere_is_as_if_the_scene_had_been_built_so() {
     let kernel = PathKernel::new(&gpu, Stack::Short, Trees::All);
     let camera = Camera::looking_at(Vec3::new(0.0, 0.2, 3.0), Vec3::new(0.0, -0.1, 0.0), 0.7).unwrap();
     let picture = |on_gpu: &GpuScene| picture(&gpu, &kernel, on_gpu, &camera, 2, None);
-    // Emissive surfaces, glass, panes and pictures move as well.
+    // Emissive surfaces, glass, panes and textured surfaces move as well.
     for mut scene in [lively_room(), room_of_everything()] {
         let first = scene.surfaces.iter().position(|surface| surface.key.0 == "glass").unwrap_or(0);
         for surface in &mut scene.surfaces[first..] {
@@ -168,7 +178,7 @@ fn a_mover_that_was_put_elsewhere_is_as_if_the_scene_had_been_built_so() {
         let moved_scene = GpuScene::with_tree(&gpu, &scene, &trees).unwrap();
         let before = picture(&moved_scene);
         let mut movers = moved_scene.movers();
-        // Twice, since the second move begins where the first has led to.
+        // Two moves, because the second starts from the result of the first.
         for step in 1..3 {
             let ids: Vec<SurfaceId> =
                 scene.surface_ids().filter(|id| scene.surface(*id).role == Role::Mover && id.0 % 2 == 0).collect();
@@ -198,15 +208,15 @@ fn a_mover_that_is_flattened_is_gone_until_it_has_its_depth_again() {
     let on_gpu = GpuScene::with_tree(&gpu, &scene, &trees).unwrap();
     let mut movers = on_gpu.movers();
     let ray = Ray::new(Vec3::new(0.1, 0.2, 5.0), Vec3::NEG_Z);
-    for (depth, is_met) in [(1.0, true), (0.0, false), (0.5, true), (f32::INFINITY, false), (f32::NAN, false)] {
+    for (depth, is_hit) in [(1.0, true), (0.0, false), (0.5, true), (f32::INFINITY, false), (f32::NAN, false)] {
         scene.surfaces[0].to_world = Affine3A::from_scale(Vec3::new(1.0, 1.0, depth));
         movers.place(&scene, &trees, [SurfaceId(0)]).write(&gpu);
         let [answer] = answers(&gpu, &on_gpu, &[ray], Question::Closest)[..] else { panic!("one ray, one answer") };
-        assert_eq!(answer.triangle != u32::MAX, is_met, "depth {depth}");
+        assert_eq!(answer.triangle != u32::MAX, is_hit, "depth {depth}");
     }
 }
 
-/// Radiance seen by a camera at the origin that looks along -Z at plates in a dark world.
+/// Returns the radiance seen from the origin along -Z, with plates in a dark scene.
 fn seen_of(gpu: &Gpu, kernel: &PathKernel, plates: &[(f32, Material, Role)]) -> Vec3 {
     let mut scene = Scene::default();
     for (index, (z, material, role)) in plates.iter().enumerate() {
@@ -236,13 +246,13 @@ fn panes_tint_what_is_behind_them_and_nothing_before_them_whichever_of_both_move
     let roles = [Role::Static, Role::Mover];
     for (role_of_pane, role_of_glow) in roles.into_iter().flat_map(|a| roles.map(|b| (a, b))) {
         let through = |glow_at: f32| {
-            // A wall behind both, so that the pane is passed before the glow is met.
+            // A wall behind both, so that rays pass the pane before they hit the emitter.
             let wall = (-9.0, Material::default(), Role::Static);
             seen_of(&gpu, &kernel, &[(-3.0, pane.clone(), role_of_pane), (glow_at, glow.clone(), role_of_glow), wall])
         };
         assert_eq!(through(-2.0), Vec3::ONE, "{role_of_pane:?} behind {role_of_glow:?}");
         let behind = through(-5.0);
-        // Half of the rays pass, of 4608.
+        // Half of the 4608 rays pass.
         assert!((behind - tint).abs().max_element() < 0.03, "{role_of_pane:?} before {role_of_glow:?}: {behind}");
     }
 }

@@ -1,62 +1,62 @@
-//! The trees that shaders walk.
+//! Trees for traversal in shaders.
 
 use std::collections::HashMap;
 
 use super::list;
+use crate::accel::{Preset, Tree, static_triangles, triangles_of_mesh, twins};
 use crate::geometry::SurfaceId;
-use crate::kdtree::{Preset, Tree, resting_triangles, triangles_of_mesh, twins};
 use crate::scene::{MeshId, Role, Scene};
 
-/// Splits above a leaf for which a walk has bits.
+/// Maximum depth in splits, limited by the bits of the traversal state.
 const DEEPEST: usize = 32;
 
-/// The trees that shaders walk: built once for scenes that differ in their light and colours, and in where their movers
-/// stand.
+/// Trees for traversal in shaders. Reusable for scenes that differ only in light, colors and transforms of moving
+/// objects.
 pub struct GpuTree {
-    /// Of all that stands still.
-    resting: Tree,
-    /// Of each mesh that moves, in its own space.
+    /// Tree of all static surfaces.
+    static_tree: Tree,
+    /// Tree of each moving mesh, in object space.
     pub(super) objects: Vec<ObjectTree>,
     pub(super) movers: Vec<Mover>,
-    /// The surface and the triangle of its mesh that each triangle on the device is: those that stand still, in the tree's
-    /// order, and behind them those of one mover after the other.
+    /// Surface and mesh triangle of each triangle on the device. Static triangles come first in tree order, then those
+    /// of one moving object after the other.
     pub(super) sources: Vec<(SurfaceId, u32)>,
-    /// Which of those that stand still lie in one place with others that look the other way.
+    /// Per static triangle: true if it coincides with a triangle facing the opposite way.
     pub(super) twins: Vec<bool>,
-    /// Whether light of movers counts.
+    /// True if moving emissive surfaces do not count as lights.
     pub(super) is_of_bake: bool,
 }
 
-/// The tree of a mesh in its own space.
+/// Tree of a mesh in object space.
 pub(super) struct ObjectTree {
     pub tree: Tree,
-    /// Which of the mesh's triangles each of the tree's is.
+    /// Index in the mesh of each of the tree's triangles.
     triangles: Vec<u32>,
 }
 
-/// A surface that moves.
+/// Moving surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mover {
     pub surface: SurfaceId,
-    /// Which tree is its mesh's.
+    /// Index of the mesh's tree.
     pub object: usize,
-    /// Its triangles on the device are so many, from this one on.
+    /// First triangle on the device, and number of triangles.
     pub first_triangle: u32,
     pub triangles: u32,
 }
 
 impl GpuTree {
-    /// Builds the tree of all that takes part in a bake: no movers.
+    /// Builds the tree of all surfaces in the bake, without moving objects.
     pub fn of_bake(scene: &Scene, preset: &Preset) -> Self {
         let preset = shallow(preset);
-        let (triangles, sources) = resting_triangles(scene);
+        let (triangles, sources) = static_triangles(scene);
         let twins = twins(scene, &triangles, &sources);
-        let resting = Tree::build(triangles, &preset);
-        Self { resting, objects: Vec::new(), movers: Vec::new(), sources, twins, is_of_bake: true }
+        let static_tree = Tree::build(triangles, &preset);
+        Self { static_tree, objects: Vec::new(), movers: Vec::new(), sources, twins, is_of_bake: true }
     }
 
-    /// Builds the trees of a scene: one for all that stands still, and one for each mesh that a mover shows.
-    /// [`Preset::narrow`] makes those that are walked the fastest.
+    /// Builds the trees of a scene: one for static surfaces, and one for each moving mesh. [`Preset::narrow`] gives the
+    /// fastest traversal.
     pub fn build(scene: &Scene, preset: &Preset) -> Self {
         let mut trees = Self { is_of_bake: false, ..Self::of_bake(scene, preset) };
         let mut known = HashMap::new();
@@ -73,25 +73,25 @@ impl GpuTree {
         trees
     }
 
-    /// The tree of all that stands still, as a CPU sees it.
+    /// Returns the tree of static surfaces.
     pub fn tree(&self) -> &Tree {
-        &self.resting
+        &self.static_tree
     }
 
-    /// The same of all that stands still.
+    /// Returns the surface and mesh triangle of each static triangle.
     pub(super) fn sources_at_rest(&self) -> &[(SurfaceId, u32)] {
-        &self.sources[..self.resting.triangles().len()]
+        &self.sources[..self.static_tree.triangles().len()]
     }
 
-    /// The same of a mover.
+    /// Returns the surface and mesh triangle of each triangle of a moving object.
     pub(super) fn sources_of(&self, mover: &Mover) -> &[(SurfaceId, u32)] {
         &self.sources[mover.first_triangle as usize..(mover.first_triangle + mover.triangles) as usize]
     }
 
-    /// Nodes and references of all trees, and where the root of each object's is.
+    /// Returns the nodes and references of all trees, and the index of each object tree's root.
     pub(super) fn joined(&self) -> (Vec<list::Node>, Vec<u32>, Vec<u32>) {
-        let mut nodes = self.resting.nodes().to_vec();
-        let mut references = self.resting.references().to_vec();
+        let mut nodes = self.static_tree.nodes().to_vec();
+        let mut references = self.static_tree.references().to_vec();
         let roots = self.objects.iter().map(|object| object.tree.append_to(&mut nodes, &mut references)).collect();
         (bytemuck::cast_vec(nodes), references, roots)
     }

@@ -1,4 +1,4 @@
-//! The triangles that rays meet and what is interpolated over them.
+//! Triangle records and vertex attributes.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat3, Vec2};
@@ -7,7 +7,7 @@ use super::NONE;
 use crate::geometry::SurfaceId;
 use crate::scene::{MeshData, Scene, UvChannel};
 
-/// The twin of `TriangleRecord` in `scene.wgsl`.
+/// Counterpart of `TriangleRecord` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
@@ -19,20 +19,20 @@ pub(super) struct Record {
     attributes: u32,
 }
 
-/// Set in the surface of triangles that rays must ask about.
+/// Flag of triangles that rays may pass.
 const PASSABLE: u32 = 1 << 31;
-/// Set in the surface of triangles of which nothing can see the front, or the back.
+/// Flags of triangles whose front or back cannot be seen.
 const SEALED_FRONT: u32 = 1 << 30;
 const SEALED_BACK: u32 = 1 << 29;
-/// Set in the surface of triangles that lie in one place with others which look the other way.
+/// Flag of triangles that coincide with triangles facing the opposite way.
 const TWIN: u32 = 1 << 28;
 const HAS_NORMALS: u32 = 1;
 const HAS_COLORS: u32 = 2;
-/// The bit of the first texture coordinates; those of the others follow.
+/// Flag of the first UV channel; flags of further channels follow.
 const HAS_UV: u32 = 4;
 
-/// Describes some triangles; normals (in world space), colors and texture coordinates go into the tables, of which
-/// `tables` holds those from `first_word` on. `twins` says which are twins; none where it is empty.
+/// Creates triangle records. Appends normals (in world space), colors and UV coordinates to `tables`, whose first entry
+/// is word `first_word` on the device. `twins` flags twins; an empty slice means none.
 pub(super) fn records(
     scene: &Scene,
     sources: &[(SurfaceId, u32)],
@@ -57,7 +57,7 @@ pub(super) fn records(
     records
 }
 
-/// Where in the tables the attributes of a triangle start; those that its mesh lacks take no room.
+/// Appends the attributes of a triangle and returns their word offset. Missing attributes take no room.
 fn add_attributes(mesh: &MeshData, triangle: u32, normal_matrix: &Mat3, first_word: u32, tables: &mut Vec<u32>) -> u32 {
     let corners = mesh.triangles[triangle as usize];
     let normals = mesh.corner_normals(triangle);

@@ -1,4 +1,4 @@
-//! Counting where the rays of a bounce arrive.
+//! Counting of ray arrivals, bounce by bounce.
 
 use std::time::Instant;
 
@@ -6,16 +6,16 @@ use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
 use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, CommandEncoderDescriptor, ComputePipeline};
 
+use super::super::batch_sizer::BatchSizer;
 use super::super::kernel::{bind, dispatch, layout};
-use super::super::pace::Pace;
 use super::super::shader::piece;
 use super::super::{Gpu, GpuFault};
 use super::{GpuCells, source};
 use crate::partition::{CellTracer, FinePart};
 use crate::progress::Monitor;
-use crate::radiosity::{CHANNELS, CountedBounce, Counters, Counts, Source, StepError, SubsceneElements};
+use crate::radiosity::{CHANNELS, CountedBounce, Counters, Counts, RaySource, StepError, SubsceneElements};
 
-/// Counts on a device: what [`CpuCounters`](crate::radiosity::CpuCounters) does on the processor.
+/// Ray counters on a device; counterpart of [`CpuCounters`](crate::radiosity::CpuCounters).
 pub struct GpuCounters<'a> {
     gpu: Gpu,
     cells: GpuCells,
@@ -30,14 +30,14 @@ pub struct GpuCounters<'a> {
     reflectances: Buffer,
     unshot: Buffer,
     power: Buffer,
-    pace: Pace,
+    batch_sizer: BatchSizer,
 }
 
-/// Rays of the first dispatch, and of any.
+/// Number of rays of the first dispatch, and maximum number per dispatch.
 const FIRST_RAYS: u32 = 1 << 13;
-const MOST_RAYS: u32 = 1 << 22;
+const MAX_RAYS: u32 = 1 << 22;
 
-/// The twin of `Source` in `subscene_rays.wgsl`.
+/// Counterpart of `RaySource` in `subscene_rays.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct SourceRecord {
@@ -49,7 +49,7 @@ struct SourceRecord {
     cell: u32,
 }
 
-/// The twin of `Dispatch` in `subscene_rays.wgsl`.
+/// Counterpart of `Dispatch` in `subscene_rays.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Dispatch {
@@ -61,7 +61,7 @@ struct Dispatch {
     padding: [u32; 3],
 }
 
-/// The twin of `Update` in `subscene_update.wgsl`.
+/// Counterpart of `Update` in `subscene_update.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Update {
@@ -71,15 +71,16 @@ struct Update {
 }
 
 impl<'a> GpuCounters<'a> {
-    /// Uploads everything and compiles the kernels.
+    /// Uploads all tables and compiles the kernels.
     ///
     /// # Errors
-    /// When a table is larger than what the device lets a shader see.
+    /// Returns an error if a table exceeds the size of a shader binding.
     pub fn new(gpu: &Gpu, tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Result<Self, GpuFault> {
         let shoot_layout = layout(gpu, "shots of subscenes", &[true, false]);
         let update_layout = layout(gpu, "what shots brought", &[true, true, false, false]);
-        let shots = gpu.shader("shots of subscenes", source(piece!("subscene_rays")));
-        let update = gpu.shader("what shots brought", [piece!("threads"), piece!("subscene_update")].join("\n"));
+        let shots = gpu.shader("shots of subscenes", source(piece!("radiosity/subscene_rays")));
+        let update =
+            gpu.shader("what shots brought", [piece!("gpu/threads"), piece!("radiosity/subscene_update")].join("\n"));
         let emitted = vectors(&elements.emitted);
         Ok(Self {
             cells: GpuCells::new(gpu, tracer)?,
@@ -91,7 +92,7 @@ impl<'a> GpuCounters<'a> {
             reflectances: gpu.storage("reflectances", &vectors(&elements.reflectance))?,
             unshot: gpu.storage("power to be shot", &emitted)?,
             power: gpu.storage("power", &emitted)?,
-            pace: Pace::new(FIRST_RAYS, MOST_RAYS),
+            batch_sizer: BatchSizer::new(FIRST_RAYS, MAX_RAYS),
             parts: tracer.parts().collect(),
             gpu: gpu.clone(),
             tracer,
@@ -99,8 +100,9 @@ impl<'a> GpuCounters<'a> {
         })
     }
 
-    /// Shoots the rays of a stage, some at a time; blocks of 64 are full but the last of each time.
-    fn shoot_stage(&mut self, sources: &[Source], seed: u32, monitor: &dyn Monitor) -> Result<(), StepError> {
+    /// Shoots the rays of a stage in several dispatches. All workgroups of 64 threads are full, except the last of each
+    /// dispatch.
+    fn shoot_stage(&mut self, sources: &[RaySource], seed: u32, monitor: &dyn Monitor) -> Result<(), StepError> {
         let mut rays = 0;
         let records: Vec<SourceRecord> = sources
             .iter()
@@ -115,20 +117,20 @@ impl<'a> GpuCounters<'a> {
         while first_ray < rays {
             monitor.check()?;
             let started = Instant::now();
-            let end_ray = first_ray.saturating_add(self.pace.size()).min(rays);
+            let end_ray = first_ray.saturating_add(self.batch_sizer.size()).min(rays);
             let (count, counters) = (records.len() as u32, (CHANNELS * self.elements.len()) as u32);
             let dispatch = Dispatch { first_ray, end_ray, sources: count, seed, counters, padding: [0; 3] };
             let dispatch = self.gpu.uniform("dispatch", &[dispatch]);
             let own = bind(&self.gpu, &self.shoot_layout, &[&dispatch, &sources, &self.counts]);
             self.run(self.encoder(), &self.shoot, &[&self.cells.bind_group, &own], end_ray - first_ray);
             self.gpu.wait()?;
-            self.pace.learn(started.elapsed());
+            self.batch_sizer.learn(started.elapsed());
             first_ray = end_ray;
         }
         Ok(())
     }
 
-    fn record(&self, source: Source, first_ray: u32) -> SourceRecord {
+    fn record(&self, source: RaySource, first_ray: u32) -> SourceRecord {
         let FinePart { triangle, part, back } = self.parts[source.element()];
         let front = self.tracer.tables.triangles[triangle as usize].triangle().normal();
         let normal = if back { -front } else { front };
@@ -157,7 +159,7 @@ impl Counters for GpuCounters<'_> {
         encoder.clear_buffer(&self.counts, 0, None);
         self.gpu.queue.submit([encoder.finish()]);
         for stage in 0..bounce.stages.count() {
-            self.shoot_stage(&bounce.stages.sources(stage, bounce.allotment), bounce.seed, monitor)?;
+            self.shoot_stage(&bounce.stages.sources(stage, bounce.ray_counts), bounce.seed, monitor)?;
         }
         let elements = self.elements.len() as u32;
         let settings = Update { power_of_ray: bounce.power_of_ray, elements, padding: [0; 2] };

@@ -1,8 +1,7 @@
-//! Rays with a partition as all that speeds them up, and stochastic radiosity by counting them (section 5.4 of Sanjurjo's
-//! thesis).
+//! Ray tracing through a partition, and stochastic radiosity by counting rays (thesis section 5.4).
 //!
-//! [`GpuCells`] are the tables of a [`CellTracer`] in a device's memory. [`CellRayKernel`] traces rays that are given one by
-//! one, as [`CellRays`]; [`GpuCounters`] shoots those of a bounce, a thread each.
+//! [`GpuCells`] holds the tables of a [`CellTracer`] in device memory. [`CellRayKernel`] traces individual rays, given
+//! as [`CellRays`]. [`GpuCounters`] shoots the rays of a bounce, one per thread.
 
 mod counters;
 mod rays;
@@ -23,20 +22,20 @@ use crate::partition::CellTracer;
 pub use counters::GpuCounters;
 pub use rays::{CellAnswer, CellRayKernel, CellRays};
 
-/// The cells, borders and surfaces of a [`CellTracer`], ready to be bound.
+/// Cells, borders and surfaces of a [`CellTracer`], ready to be bound.
 pub struct GpuCells {
     bind_group: BindGroup,
 }
 
-/// The binding of the Sobol points; tables follow.
+/// Binding of the Sobol points, and number of tables in the bindings that follow.
 const SOBOL: u32 = 1;
 const TABLES: u32 = 6;
 
 impl GpuCells {
-    /// Uploads them.
+    /// Uploads the tables.
     ///
     /// # Errors
-    /// When a table is larger than what the device lets a shader see.
+    /// Returns an error if a table exceeds the size of a shader binding.
     pub fn new(gpu: &Gpu, tracer: &CellTracer) -> Result<Self, GpuFault> {
         let tables = &tracer.tables;
         let buffers = [
@@ -65,9 +64,15 @@ impl GpuCells {
     }
 }
 
-/// A shader that sends rays through cells.
+/// Returns the source of a shader that traces rays through cells.
 fn source(own: &str) -> String {
-    let shared =
-        [piece!("threads"), piece!("random"), piece!("sampling"), piece!("triangle"), piece!("cells"), piece!("fine")];
+    let shared = [
+        piece!("gpu/threads"),
+        piece!("geometry/random"),
+        piece!("geometry/sampling"),
+        piece!("geometry/triangle"),
+        piece!("partition/cells"),
+        piece!("partition/fine"),
+    ];
     shared.into_iter().chain([own]).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! Rays that are given one by one.
+//! Tracing of individual rays through cells.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -12,33 +12,33 @@ use super::{GpuCells, source};
 use crate::geometry::Ray;
 use crate::partition::CellTracer;
 
-/// The kernel that traces rays from a buffer through cells.
+/// Kernel that traces rays from a buffer through cells.
 pub struct CellRayKernel {
     layout: BindGroupLayout,
     trace: ComputePipeline,
 }
 
-/// What a ray met, and what it took: the twin of `CellAnswer` in `cell_rays.wgsl`.
+/// Hit of a ray, and the work done; counterpart of `CellAnswer` in `cell_rays.wgsl`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CellAnswer {
     /// Distance along the ray.
     pub t: f32,
-    /// The fine triangle, for [`CellTracer::source`]; `u32::MAX` for none.
+    /// Fine triangle for [`CellTracer::source`]; `u32::MAX` for none.
     pub triangle: u32,
     /// Weights of the triangle's second and third corner.
     pub barycentric: [f32; 2],
-    /// Cells that it went through.
+    /// Number of cells visited.
     pub cells: u32,
-    /// Coarse surfaces that it was tested against.
+    /// Number of coarse surfaces tested.
     pub surfaces: u32,
-    /// Borders that were looked at to find the next cell.
+    /// Number of borders tested to find the next cells.
     pub borders: u32,
-    /// The element; `u32::MAX` for none.
+    /// Element at the hit; `u32::MAX` for none.
     pub element: u32,
 }
 
-/// The twin of `CellRay` in `cell_rays.wgsl`.
+/// Counterpart of `CellRay` in `cell_rays.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct CellRay {
@@ -47,30 +47,30 @@ struct CellRay {
     padding: [u32; 3],
 }
 
-/// Rays, each with the cell that it begins in.
+/// Rays with the cells that they start in.
 pub struct CellRays(Vec<(Ray, u32)>);
 
 impl CellRays {
-    /// Finds the cells of some rays, all of them valid.
+    /// Locates the first cells of some valid rays.
     pub fn new(tracer: &CellTracer, rays: &[Ray]) -> Self {
-        let first = |ray: &Ray| tracer.partition().walk(ray).next().map_or(u32::MAX, |step| step.cell.0);
+        let first = |ray: &Ray| tracer.partition().traverse(ray).next().map_or(u32::MAX, |step| step.cell.0);
         Self(rays.par_iter().map(|ray| (*ray, first(ray))).collect())
     }
 }
 
 impl CellRayKernel {
-    /// Compiles it.
+    /// Compiles the kernel.
     pub fn new(gpu: &Gpu) -> Self {
         let layout = layout(gpu, "rays through cells", &[true, false]);
-        let module = gpu.shader("rays through cells", source(piece!("cell_rays")));
+        let module = gpu.shader("rays through cells", source(piece!("partition/cell_rays")));
         let trace = gpu.compute_pipeline(&module, "trace_cells", &[&GpuCells::layout(gpu), &layout]);
         Self { layout, trace }
     }
 
-    /// Traces rays through the cells that were uploaded, of the tracer that located them.
+    /// Traces rays through the uploaded cells. The rays must have been located with the tracer of these cells.
     ///
     /// # Errors
-    /// When the device is lost, or its buffers are too small for a batch of rays.
+    /// Returns an error if the device is lost, or if its buffers are too small for a batch of rays.
     pub fn trace(&self, gpu: &Gpu, cells: &GpuCells, rays: &CellRays) -> Result<Vec<CellAnswer>, GpuFault> {
         let mut answers = Vec::with_capacity(rays.0.len());
         for batch in rays.0.chunks(BATCH) {

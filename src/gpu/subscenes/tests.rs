@@ -1,14 +1,15 @@
-//! Shaders against their twins in Rust.
+//! Tests of shaders against their Rust counterparts.
 
 use glam::Vec3;
 
 use super::super::context::test_device;
 use super::super::tests::rays_in;
 use super::*;
+use crate::builtin_scenes;
 use crate::partition::{Fineness, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
 use crate::radiosity::{CountedBounce, Counters, CpuCounters, Stages, SubsceneElements};
-use crate::scene::{Scene, builtin};
+use crate::scene::Scene;
 
 fn tracer(scene: &Scene, kind: PartitionKind, count: u32) -> CellTracer {
     let fineness = Fineness { largest_element: 0.2, ..Fineness::default() };
@@ -21,7 +22,7 @@ fn rays_meet_in_cells_what_they_meet_on_the_cpu_after_the_same_work() {
     let kernel = CellRayKernel::new(&gpu);
     let kinds = [(PartitionKind::Uniform, 64), (PartitionKind::Balanced, 32), (PartitionKind::Hybrid, 64)];
     for (name, (kind, count)) in ["salon", "armadillo", "edificio"].into_iter().zip(kinds) {
-        let scene = builtin::build(name).unwrap();
+        let scene = builtin_scenes::build(name).unwrap();
         let tracer = tracer(&scene, kind, count);
         let cells = GpuCells::new(&gpu, &tracer).unwrap();
         let rays = rays_in(&scene, 20_000);
@@ -41,7 +42,7 @@ fn rays_meet_in_cells_what_they_meet_on_the_cpu_after_the_same_work() {
                 elsewhere += usize::from(element != Some(answer.element));
             }
         }
-        // Rays along the axes run in the very planes that cells and walls have.
+        // Rays along the axes may lie exactly in planes of cells and walls.
         assert!(elsewhere < 40 && more_work < 40, "{name}: {elsewhere} elsewhere, {more_work} by another way");
     }
 }
@@ -49,14 +50,14 @@ fn rays_meet_in_cells_what_they_meet_on_the_cpu_after_the_same_work() {
 #[test]
 fn as_many_rays_arrive_at_each_element_as_on_the_cpu_whatever_is_shot_at_a_time() {
     let Some(gpu) = test_device() else { return };
-    let scene = builtin::build("cornell_box").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let tracer = tracer(&scene, PartitionKind::Hybrid, 22);
     let elements = SubsceneElements::new(&scene, &tracer);
-    let allotment: Vec<u32> = (0..3 * elements.len() as u32).map(|number| number % 31).collect();
-    let rays: u32 = allotment.iter().sum();
+    let ray_counts: Vec<u32> = (0..3 * elements.len() as u32).map(|number| number % 31).collect();
+    let rays: u32 = ray_counts.iter().sum();
     let shot = |counters: &mut dyn Counters, of_each| {
         let stages = Stages::new(&elements, of_each);
-        let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 0.5 };
+        let bounce = CountedBounce { seed: 5, ray_counts: &ray_counts, stages, power_of_ray: 0.5 };
         counters.shoot(&bounce, &Unmonitored).unwrap();
         (counters.counts().unwrap(), counters.unshot().unwrap())
     };
@@ -69,18 +70,18 @@ fn as_many_rays_arrive_at_each_element_as_on_the_cpu_whatever_is_shot_at_a_time(
     let (on_cpu, _) = shot(&mut CpuCounters::new(&tracer, &elements), None);
     let moved: u32 = counts.arrived.iter().zip(&on_cpu.arrived).map(|(a, b)| a.abs_diff(*b)).sum();
     assert!(moved < 20, "{moved} of {rays} rays are counted elsewhere");
-    // What was counted becomes power.
-    for (element, brought) in unshot.iter().enumerate() {
+    // Counts become power.
+    for (element, received) in unshot.iter().enumerate() {
         let arrived = [0, 1, 2].map(|channel| counts.arrived[3 * element + channel] as f32);
         let expected = elements.reflectance[element] * Vec3::from_array(arrived) * 0.5;
-        assert!((*brought - expected).abs().max_element() <= 1e-5 * expected.max_element());
+        assert!((*received - expected).abs().max_element() <= 1e-5 * expected.max_element());
     }
 }
 
 #[test]
 fn all_bounces_bring_as_much_light_as_on_the_cpu() {
     let Some(gpu) = test_device() else { return };
-    let scene = builtin::build("cornell_box").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let tracer = tracer(&scene, PartitionKind::Uniform, 8);
     let elements = SubsceneElements::new(&scene, &tracer);
     let solve = |counters: &mut dyn Counters| elements.solve(counters, 3, Some(64), &Unmonitored).unwrap();
@@ -90,7 +91,7 @@ fn all_bounces_bring_as_much_light_as_on_the_cpu() {
     let sum = |power: &[Vec3]| power.iter().sum::<Vec3>();
     let ratio = sum(&on_gpu.power) / sum(&on_cpu.power);
     assert!((ratio - 1.0).abs().max_element() < 1e-3, "{ratio}");
-    // The device's own solution is as right as its numbers of rays claim.
+    // The residual of the device's solution matches the number of rays.
     let found = elements.residual(&tracer, &on_gpu, 1, &Unmonitored).unwrap();
     println!("residual of the device's solution: {found:?}, {:.2} times", found.relative / found.claimed);
     assert!((0.8..1.2).contains(&(found.relative / found.claimed)), "{found:?}");

@@ -1,4 +1,4 @@
-//! Makes the elements of a scene.
+//! Construction of a scene's elements.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,12 +14,12 @@ use crate::progress::{Cancelled, Monitor};
 use crate::scene::Scene;
 
 impl Elements {
-    /// Makes an element for each texel and open side of all surfaces that the layout has placed.
+    /// Creates an element for each texel and open side of all placed surfaces.
     ///
-    /// Double-sided surfaces have elements on the sides that [`Scene::with_sealed_sides`] has left open.
+    /// Double-sided surfaces get elements on the sides that [`Scene::with_sealed_sides`] left open.
     ///
     /// # Errors
-    /// [`Cancelled`] when the monitor asks for it.
+    /// [`Cancelled`] if the monitor requests it.
     pub fn build(
         scene: &Scene,
         layout: &Layout,
@@ -63,7 +63,7 @@ impl Elements {
             let side = if turned { -1.0 } else { 1.0 };
             for (footprint, one) in properties.iter().enumerate() {
                 let [column, row] = sheet.footprints.texel(footprint);
-                self.centre.push(one.centre);
+                self.center.push(one.center);
                 self.geometric_normal.push(one.geometric_normal * side);
                 self.shading_normal.push(one.shading_normal * side);
                 self.area.push(one.area);
@@ -83,7 +83,7 @@ impl Elements {
 }
 
 impl Elements {
-    /// Diffuse reflectance of a surface's elements in a scene of the same shapes whose materials may be others.
+    /// Returns the diffuse reflectance of a surface's elements in a scene of equal geometry whose materials may differ.
     pub fn reflectance_in(&self, scene: &Scene, surface: SurfaceId) -> Vec<Vec3> {
         let Some(sheet) = self.sheet(surface) else {
             return Vec::new();
@@ -96,14 +96,14 @@ impl Elements {
     }
 }
 
-/// The elements of one surface, those of a side without texels of its own left out.
+/// Elements of one surface, without those of a side that has no texels of its own.
 struct Part {
     sheet: Sheet,
     properties: Vec<Properties>,
 }
 
 struct Properties {
-    centre: Vec3,
+    center: Vec3,
     geometric_normal: Vec3,
     shading_normal: Vec3,
     area: f32,
@@ -124,7 +124,7 @@ impl Part {
         };
         let area = |triangle| {
             let (triangle, _, back) = unwrap.in_scene(triangle, Vec2::ZERO);
-            // Texels of a side that nothing can see stay empty.
+            // Texels of a hidden side stay empty.
             let closed = unwrap.is_two_sided() && scene.is_sealed(surface, triangle, back);
             if closed { 0.0 } else { scene.triangle(surface, triangle).area() }
         };
@@ -145,9 +145,9 @@ impl Properties {
     fn of(scene: &Scene, surface: SurfaceId, sheet: &Sheet, footprint: usize) -> Self {
         let Sheet { unwrap, footprints, .. } = sheet;
         let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
-        let (triangle, barycentric) = footprints.centre(unwrap, footprint);
+        let (triangle, barycentric) = footprints.center(unwrap, footprint);
         let (triangle, barycentric, back) = unwrap.in_scene(triangle, barycentric);
-        let centre = SurfacePoint::new(scene, surface, triangle, barycentric, back);
+        let center = SurfacePoint::new(scene, surface, triangle, barycentric, back);
         let side = if back { -1.0 } else { 1.0 };
         let pieces: Vec<(Fragment, Vec<Vec2>)> = footprints.outlines(unwrap, footprint).collect();
         let total: f64 = pieces.iter().map(|(fragment, _)| f64::from(fragment.area)).sum();
@@ -156,16 +156,16 @@ impl Properties {
             let corners: Vec<Vec2> = outline.iter().map(|corner| unwrap.in_scene(*drawn, *corner).1).collect();
             let (triangle, ..) = unwrap.in_scene(*drawn, Vec2::ZERO);
             let (reflected, emitted) = material.average_over(scene, mesh, triangle, &corners);
-            // Slivers may be so small that their areas vanish.
+            // The areas of slivers may underflow.
             let share = if total > 0.0 { (f64::from(*area) / total) as f32 } else { 1.0 / pieces.len() as f32 };
             normal += scene.geometric_normal(surface, triangle) * (side * share);
             reflectance += reflected * share;
             emission += emitted * share;
         }
         Self {
-            centre: scene.triangle(surface, triangle).at(barycentric),
-            geometric_normal: normal.try_normalize().unwrap_or(centre.geometric_normal),
-            shading_normal: centre.shading_normal,
+            center: scene.triangle(surface, triangle).at(barycentric),
+            geometric_normal: normal.try_normalize().unwrap_or(center.geometric_normal),
+            shading_normal: center.shading_normal,
             area: total as f32,
             reflectance,
             emission,

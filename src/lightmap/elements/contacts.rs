@@ -1,4 +1,4 @@
-//! Where other geometry crosses a surface's texels.
+//! Contact lines: other geometry that crosses a surface's texels.
 
 use glam::{DVec2, Vec2, Vec3};
 
@@ -9,15 +9,16 @@ use crate::lightmap::footprint::{texel_corners, to_barycentric};
 use crate::lightmap::polygon::{Line, Polygon};
 use crate::scene::Scene;
 
-/// How high above the surface one looks across a texel, in lengths of the look. What is lower, as a carpet or the gap
+/// Height of test rays above the surface, as a fraction of their length. Lower geometry, such as a carpet or the gap
 /// below a wall, does not count.
 pub(super) const HEIGHT: f32 = 1.0 / 48.0;
-/// Looks keep this distance from the edge, in lengths of the way to the middle: texels may have been cut along it.
+/// Distance of test rays from the edge, as a fraction of the way to the center. Texels may have been cut along the
+/// edge.
 const INSET: f64 = 1.0 / 64.0;
-/// Cosine of 15 degrees: planes that differ by less do not cross, they continue each other.
+/// Cosine of 15 degrees. Planes at smaller angles continue each other instead of crossing.
 pub(super) const PARALLEL: f32 = 0.966;
 
-/// Looks for contacts of a surface with all others, and with itself.
+/// Finder of contacts of a surface with all surfaces, itself included.
 pub(super) struct Contacts<'a> {
     pub scene: &'a Scene,
     pub world: &'a dyn RayQuery,
@@ -27,9 +28,11 @@ pub(super) struct Contacts<'a> {
 }
 
 impl Contacts<'_> {
-    /// Where other geometry crosses a convex polygon of an unwrapped triangle, in texels of the surface's rectangle.
+    /// Returns the lines along which other geometry crosses a convex polygon of an unwrapped triangle. Both are in
+    /// texels of the surface's rectangle.
     ///
-    /// Looks along chords that connect all corners: what parts any of them from the others crosses one.
+    /// Traces rays along chords that connect all corners. Anything that separates a corner from the others crosses a
+    /// chord.
     pub fn lines(&self, triangle: u32, polygon: &Polygon) -> Vec<Line> {
         let Placement { unwrap, rectangle, .. } = self.placement;
         let (in_scene, _, turned) = unwrap.in_scene(triangle, Vec2::ZERO);
@@ -50,11 +53,11 @@ impl Contacts<'_> {
         looks.filter_map(|([from, to], normal)| self.line(&facet, from, to, normal)).collect()
     }
 
-    /// The line along which what is in the way between two points stands on the facet.
+    /// Returns the line along which the obstacle between two points meets the facet.
     fn line(&self, facet: &Facet, from: DVec2, to: DVec2, normal: Vec3) -> Option<Line> {
         let (from, to) = (facet.place(from)?, facet.place(to)?);
-        let lift = normal * (from.distance(to) * HEIGHT);
-        let hit = self.world.closest(&Ray::between(from + lift, to + lift))?;
+        let offset = normal * (from.distance(to) * HEIGHT);
+        let hit = self.world.closest(&Ray::between(from + offset, to + offset))?;
         let other = self.scene.triangle(hit.surface, hit.triangle);
         let plane = other.normal();
         let crosses = plane.dot(normal).abs() < PARALLEL;
@@ -63,17 +66,18 @@ impl Contacts<'_> {
     }
 }
 
-/// Chords that connect all corners of a convex polygon: each goes half way round it, so any two of them meet.
+/// Returns chords that connect all corners of a convex polygon. Each spans half of the outline, so any two of them
+/// intersect.
 fn chords(polygon: &Polygon) -> impl Iterator<Item = [DVec2; 2]> {
-    let (polygon, centre) = (*polygon, polygon.centroid());
+    let (polygon, center) = (*polygon, polygon.centroid());
     let count = polygon.corners().len();
     (0..count.div_ceil(2)).map(move |index| {
         let from = if index < count / 2 { index } else { count - 1 };
-        [from, (from + count / 2) % count].map(|corner| polygon.corners()[corner].lerp(centre, INSET))
+        [from, (from + count / 2) % count].map(|corner| polygon.corners()[corner].lerp(center, INSET))
     })
 }
 
-/// A triangle in texels and in space.
+/// Triangle in texels and in world space.
 struct Facet {
     texels: [DVec2; 3],
     corners: [Vec3; 3],
@@ -86,7 +90,7 @@ impl Facet {
         Some(a + (b - a) * weights.x + (c - a) * weights.y)
     }
 
-    /// Where a linear function with these values at the corners is zero.
+    /// Returns the line where a linear function with these corner values is zero.
     fn zero_line(&self, values: [f64; 3]) -> Option<Line> {
         let [a, b, c] = self.texels;
         let (ab, ac) = (b - a, c - a);

@@ -1,4 +1,9 @@
-//! The pieces of surface that have one radiosity each.
+//! Elements: pieces of surface with one radiosity each.
+//!
+//! [`Elements`] holds all properties in arrays. `build.rs` creates elements from a layout; `sides.rs` selects open
+//! sides. `contacts.rs` cuts texels along other geometry, `clearance.rs` handles stacked surfaces, and `stand_ins.rs`
+//! replaces hidden elements. `sampler.rs` and `point.rs` provide ray origins; `outline.rs` the exact shape of an
+//! element.
 
 mod build;
 mod clearance;
@@ -30,14 +35,14 @@ pub use sampler::ElementSampler;
 pub use sides::OpenSides;
 
 define_id! {
-    /// Which element.
+    /// Index of an element.
     ElementId
 }
 
-/// A texel on a page.
+/// Texel on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Texel {
-    /// Which page.
+    /// Index of the page.
     pub page: u32,
     /// Column.
     pub x: u16,
@@ -45,46 +50,47 @@ pub struct Texel {
     pub y: u16,
 }
 
-/// All elements of a scene, one array a property, sorted by surface.
+/// All elements of a scene as a structure of arrays, sorted by surface.
 ///
-/// An element is the footprint of a texel on one side of one surface: the exact part of the surface's triangles that the
-/// texel covers, so that the areas of a surface's elements add up to the surface's area. Where a wall stands on a floor,
-/// or a box on a table, the texels that it crosses are cut along its faces, and each part is an element: one may be lit
-/// and the other dark, or inside of the wall. A surface that is open on both
-/// sides has the elements of its front first and then, in the same order, those of its back; unless its unwrap has texels
-/// for each side, which are elements like any others.
+/// An element is the footprint of a texel on one side of one surface: the exact part of the surface's triangles that
+/// the texel covers. So the areas of a surface's elements add up to the surface's area. Texels crossed by other
+/// geometry, such as a wall on a floor, are cut along its faces. Each part is an element, since one may be lit and the
+/// other dark.
+///
+/// For a surface that is open on both sides, the front's elements precede the back's, in equal order. If its unwrap has
+/// texels for each side, those elements are like any others.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
     /// First element of each surface, and the number of elements at the end: n + 1 entries.
     pub surface_offsets: Vec<u32>,
-    /// Centroid of the footprint, on the surface.
-    pub centre: Vec<Vec3>,
-    /// Unit normal of the footprint's triangles, averaged by area, on the element's side.
+    /// Centroid of the footprint, on the surface, in world space.
+    pub center: Vec<Vec3>,
+    /// Area-weighted mean unit normal of the footprint's triangles, on the element's side.
     pub geometric_normal: Vec<Vec3>,
     /// Interpolated unit normal at the centroid, on the element's side.
     pub shading_normal: Vec<Vec3>,
-    /// Area in square metres.
+    /// Area in square meters.
     pub area: Vec<f32>,
-    /// Diffuse reflectance, the average of the texture over the footprint, in linear light.
+    /// Diffuse reflectance in linear light, averaged over the footprint.
     pub reflectance: Vec<Vec3>,
-    /// Emitted radiance in cd/m2, the average over the footprint.
+    /// Emitted radiance in cd/m2, averaged over the footprint.
     pub emission: Vec<Vec3>,
-    /// True for the elements of the back of a double-sided surface.
+    /// True for elements on the back of a double-sided surface.
     pub back: Vec<bool>,
-    /// The texel that shows the element.
+    /// Texel that shows the element.
     pub texel: Vec<Texel>,
-    /// Height of other surfaces that lie on the element within a few hundredths of a millimeter, metres: layers of one
-    /// floor, which all show the light of the uppermost. Zero for elements without.
+    /// Height in meters of other surfaces stacked on the element within a few hundredths of a millimeter. All layers of
+    /// such a stack show the light of the topmost one. Zero without stacked surfaces.
     pub clearance: Vec<f32>,
-    /// What each element lies on.
+    /// Surface of each element.
     surface: Vec<SurfaceId>,
-    /// Elements that nobody sees beside others that are seen, in order, each with the one that its texel shows instead.
+    /// Hidden elements beside visible ones, in order, each with the element that its texel shows instead.
     stand_ins: Vec<(u32, u32)>,
-    /// Footprints of each surface, `None` for those that own no texels.
+    /// Footprints of each surface; `None` without texels.
     sheets: Vec<Option<Sheet>>,
 }
 
-/// The texels of one surface.
+/// Texels of one surface.
 #[derive(Clone, Debug)]
 struct Sheet {
     unwrap: Arc<Unwrap>,
@@ -95,64 +101,65 @@ struct Sheet {
 }
 
 impl Elements {
-    /// How many there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.area.len()
     }
 
-    /// True when there are none.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
-    /// Ids of all elements, in order.
+    /// Returns the ids of all elements, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = ElementId> + use<> {
         (0..self.len()).map(ElementId::from_index)
     }
 
-    /// Indices of a surface's elements.
+    /// Returns the indices of a surface's elements.
     pub fn of_surface(&self, surface: SurfaceId) -> Range<usize> {
         let offset = |index: usize| self.surface_offsets[index] as usize;
         offset(surface.index())..offset(surface.index() + 1)
     }
 
-    /// The surface that an element is part of.
+    /// Returns the surface of an element.
     #[inline]
     pub fn surface(&self, id: ElementId) -> SurfaceId {
         self.surface[id.index()]
     }
 
-    /// Which sides of a surface have elements; the front where the surface has none at all.
+    /// Returns the sides of a surface that have elements; the front if the surface has no elements.
     pub fn open_sides(&self, surface: SurfaceId) -> OpenSides {
         self.sheet(surface).map_or(OpenSides::Front, |sheet| sheet.sides)
     }
 
-    /// True when the element's texel shows it; false for those of the darker side of a surface that is open on both and
-    /// has no texels for each.
+    /// Returns true if the element's texel shows it. Returns false for elements on the side that shared texels do not
+    /// show.
     pub fn is_shown(&self, id: ElementId) -> bool {
         let surface = self.surface(id);
         let shares_texels = self.sheet(surface).is_some_and(|sheet| !sheet.unwrap.is_two_sided());
         !shares_texels || self.back[id.index()] == self.shows_back(surface)
     }
 
-    /// The element whose light the texel of another shows: its own, unless nobody sees that and the next is seen. What a
-    /// wall goes on as below the ground shows what it is above.
+    /// Returns the element whose light a given element's texel shows. It is the element itself, unless that is hidden
+    /// and its neighbor visible. For example, the part of a wall below the ground shows the part above.
     pub fn stand_in(&self, id: ElementId) -> ElementId {
         let found = self.stand_ins.binary_search_by_key(&id.0, |pair| pair.0);
         found.map_or(id, |place| ElementId(self.stand_ins[place].1))
     }
 
-    /// All elements whose texels show others, in order, each with the one that is shown.
+    /// Returns all elements with stand-ins, in order, each with its stand-in.
     pub(crate) fn stand_ins(&self) -> &[(u32, u32)] {
         &self.stand_ins
     }
 
-    /// The elements of each texel, of one side where both share it: one, or several where other geometry crosses it.
+    /// Returns the elements of each texel, separately for each side: one, or several if other geometry crosses the
+    /// texel.
     pub fn texels(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.texels_in(0..self.len())
     }
 
-    /// The same of a surface's texels.
+    /// Returns the elements of each texel of a surface.
     pub(in crate::lightmap) fn texels_of(&self, surface: SurfaceId) -> impl Iterator<Item = Range<usize>> + '_ {
         self.texels_in(self.of_surface(surface))
     }
@@ -167,10 +174,10 @@ impl Elements {
         })
     }
 
-    /// The mean of a property over what is visible of a texel's elements or of their stand-ins, and the part of the
-    /// texel that is.
+    /// Returns the mean of a property over the visible parts of a texel's elements, and the visible fraction of the
+    /// texel. Stand-ins replace hidden elements.
     ///
-    /// `visible` is the part of each element that light can reach.
+    /// `visible` is the fraction of each element that light can reach.
     pub(in crate::lightmap) fn mean_over(&self, texel: Range<usize>, of: &[Vec3], visible: &[f32]) -> (Vec3, f32) {
         let shown = |index: usize| {
             let stand_in = self.stand_in(ElementId::from_index(index)).index();
@@ -186,15 +193,15 @@ impl Elements {
         if seen > 0.0 { (sum / seen, seen / area) } else { (Vec3::ZERO, 0.0) }
     }
 
-    /// True when the texels of a surface's triangles show their backs.
+    /// Returns true if the texels of a surface show its back.
     pub fn shows_back(&self, surface: SurfaceId) -> bool {
         self.sheet(surface).is_some_and(|sheet| !sheet.unwrap.is_two_sided() && sheet.sides.shows_back())
     }
 
-    /// The element that a ray met; `None` where the surface owns no elements on that side.
+    /// Returns the element that a ray hit; `None` if the surface has no elements on that side.
     ///
-    /// Takes constant time. At the border of a chart, where rounding may point at a texel that the chart does not
-    /// cover, the answer is the nearest one that it does.
+    /// Takes constant time. At the border of a chart, rounding may select a texel that the chart does not cover. Then
+    /// the nearest covered one is returned.
     pub fn element_at(&self, hit: &Hit) -> Option<ElementId> {
         let sheet = self.sheet(hit.surface)?;
         let first = self.surface_offsets[hit.surface.index()] as usize;
@@ -203,7 +210,7 @@ impl Elements {
         Some(ElementId::from_index(first + sheet.first_of(hit.back)? + footprint))
     }
 
-    /// The texels that show a surface, as columns and rows of its page, and the chart that each belongs to.
+    /// Returns the texels of a surface, as columns and rows of its page, each with its chart.
     pub(in crate::lightmap) fn charts_of(&self, surface: SurfaceId) -> impl Iterator<Item = ([u32; 2], u32)> + '_ {
         self.sheet(surface).into_iter().flat_map(|sheet| {
             let Rectangle { x, y, .. } = sheet.rectangle;
@@ -217,7 +224,7 @@ impl Elements {
         self.sheets.get(surface.index())?.as_ref()
     }
 
-    /// Which footprint of its surface an element stands on.
+    /// Returns the index of an element's footprint within its surface.
     fn footprint(&self, id: ElementId) -> usize {
         let surface = self.surface(id);
         let within = id.index() - self.surface_offsets[surface.index()] as usize;
@@ -226,7 +233,7 @@ impl Elements {
 }
 
 impl Sheet {
-    /// Where the elements of a side start among the surface's; `None` for a side that is closed.
+    /// Returns the offset of a side's elements among the surface's; `None` for a closed side.
     fn first_of(&self, back: bool) -> Option<usize> {
         let index = self.sides.index_of(back)?;
         Some(if self.unwrap.is_two_sided() { 0 } else { index * self.footprints.len() })

@@ -1,73 +1,74 @@
-//! Points of surfaces that rays start from.
+//! Surface points that rays start from.
 
 use glam::{Vec2, Vec3};
 
 use crate::geometry::{Hit, Ray, SurfaceId, Triangle};
 use crate::scene::{Scene, facing};
 
-/// A point of an element's footprint in world space.
+/// Point of an element's footprint in world space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SurfacePoint {
-    /// On the triangle, whatever the shading normals say: a point that is lifted to the smooth surface that they describe
-    /// may lie beyond what stands on the triangle or beside it.
+    /// Position on the triangle, regardless of shading normals. A point lifted to the smooth surface could pass through
+    /// objects on the triangle or beside it.
     pub position: Vec3,
-    /// The triangle's unit normal on the element's side.
+    /// Unit normal of the triangle on the element's side.
     pub geometric_normal: Vec3,
-    /// The interpolated unit normal on the element's side.
+    /// Interpolated unit normal on the element's side.
     pub shading_normal: Vec3,
-    /// The triangle of the surface's mesh.
+    /// Triangle of the surface's mesh.
     pub triangle: u32,
-    /// Weights of its second and third corner.
+    /// Barycentric weights of the triangle's second and third corner.
     pub barycentric: Vec2,
-    /// Height of other surfaces that lie on this one, so close that rays have to start above them, metres; zero where
-    /// there are none. See [`Elements::clearance`](super::Elements::clearance).
+    /// Height in meters of other surfaces stacked on this one, so close that rays must start above them; zero without
+    /// any. See [`Elements::clearance`](super::Elements::clearance).
     pub clearance: f32,
 }
 
 impl SurfacePoint {
-    /// A point of a surface's triangle, seen from its front or its back.
+    /// Creates a point of a surface's triangle, on its front or its back.
     pub fn new(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2, back: bool) -> Self {
         Facet::new(scene, surface, triangle, back).at(barycentric)
     }
 
-    /// The point that a ray met, on the side that it came from.
+    /// Creates the point of a hit, on the side that the ray came from.
     pub fn from_hit(scene: &Scene, hit: &Hit) -> Self {
         Self::new(scene, hit.surface, hit.triangle, hit.barycentric, hit.back)
     }
 
-    /// Where rays start: a hair off the surface and off what lies on it.
+    /// Returns the origin of rays: offset by the ray epsilon and by the clearance.
     #[inline]
     pub fn origin(&self) -> Vec3 {
-        self.position + self.geometric_normal * (self.hair() + self.clearance)
+        self.position + self.geometric_normal * (self.ray_epsilon() + self.clearance)
     }
 
-    /// A distance that is more than rounding at the point's distance from the origin, and less than anything modeled.
+    /// Returns the ray epsilon: more than rounding at the point's distance from the world origin, less than modeled
+    /// detail.
     #[inline]
-    pub(super) fn hair(&self) -> f32 {
+    pub(super) fn ray_epsilon(&self) -> f32 {
         1e-5 + 1e-6 * self.position.abs().max_element()
     }
 
-    /// A ray from the point.
+    /// Returns a ray from the point.
     #[inline]
     pub fn ray(&self, direction: Vec3) -> Ray {
         Ray::new(self.origin(), direction)
     }
 }
 
-/// One side of a triangle in world space: what all its points share.
+/// One side of a triangle in world space, with the data shared by all its points.
 #[derive(Clone, Debug)]
 pub(super) struct Facet {
     flat: Triangle,
     triangle: u32,
-    /// The unit normal of the front.
+    /// Unit normal of the front.
     front: Vec3,
     /// One for the front, minus one for the back.
     side: f32,
-    /// The corners' normals on the front, to be interpolated, where they differ from the triangle's.
+    /// Corner normals on the front, for interpolation, if they differ from the triangle's.
     corners: Option<[Vec3; 3]>,
 }
 
-/// Corner normals that lean less than this (a twentieth of a degree) from the face are the face's own.
+/// Cosine of a twentieth of a degree. Corner normals within this angle count as the face's own.
 const FLAT_COSINE: f32 = 1.0 - 4e-7;
 
 impl Facet {

@@ -1,4 +1,4 @@
-//! Points of one element.
+//! Sampling of points on one element.
 
 use glam::{Vec2, Vec2Swizzles};
 
@@ -8,24 +8,24 @@ use crate::geometry::sampling::choose;
 use crate::lightmap::footprint::FragmentSampler;
 use crate::scene::Scene;
 
-/// Chooses points on one element; what they share has been worked out once.
+/// Sampler of points on one element, with shared data precomputed.
 #[derive(Clone, Debug)]
 pub struct ElementSampler {
     pieces: Vec<Piece>,
     clearance: f32,
 }
 
-/// A part of the element that lies on one triangle.
+/// Part of the element on one triangle.
 #[derive(Clone, Debug)]
 struct Piece {
     fragment: FragmentSampler,
     facet: Facet,
-    /// The triangle was turned round when it was unwrapped.
+    /// True if the unwrap reversed the triangle.
     turned: bool,
 }
 
 impl Elements {
-    /// Prepares to choose points on an element.
+    /// Prepares a sampler of an element.
     pub fn sampler(&self, scene: &Scene, id: ElementId) -> ElementSampler {
         let surface = self.surface(id);
         let sheet = self.sheet(surface);
@@ -43,8 +43,7 @@ impl Elements {
 }
 
 impl ElementSampler {
-    /// A point of the element: uniform in area for a `u` that is uniform in the unit square, and stratified for one
-    /// that is.
+    /// Samples a point of the element, uniformly in area for a uniform `u`. Stratified numbers stay stratified.
     pub fn sample(&self, u: Vec2) -> SurfacePoint {
         let (chosen, x) = choose(self.pieces.iter().map(|piece| piece.fragment.area), u.x);
         let Piece { fragment, facet, turned } = &self.pieces[chosen];

@@ -1,4 +1,4 @@
-//! Which sides of a surface have elements, and which its texels show.
+//! Sides of a surface that have elements, and the side that its texels show.
 
 use glam::Vec2;
 use rayon::prelude::*;
@@ -9,24 +9,24 @@ use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::scene::{Role, Scene};
 
-/// Points on each side that are asked how far they see.
+/// Number of sample points per side for measuring view depth.
 const SAMPLES: u32 = 64;
 
-/// The sides of a surface that have elements, and which of them its texels show.
+/// Sides of a surface that have elements, and the side that its texels show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenSides {
-    /// The front alone.
+    /// Only the front.
     Front,
-    /// The back alone: the front of a double-sided surface faces a closed space.
+    /// Only the back: the front of a double-sided surface faces a closed space.
     Back,
-    /// Both, and the texels show the front.
+    /// Both sides; texels show the front.
     BothShowFront,
-    /// Both, and the texels show the back.
+    /// Both sides; texels show the back.
     BothShowBack,
 }
 
 impl OpenSides {
-    /// How many sides have elements.
+    /// Returns the number of sides with elements.
     pub fn count(self) -> usize {
         match self {
             Self::Front | Self::Back => 1,
@@ -34,12 +34,12 @@ impl OpenSides {
         }
     }
 
-    /// True when texels show the back.
+    /// Returns true if texels show the back.
     pub fn shows_back(self) -> bool {
         matches!(self, Self::Back | Self::BothShowBack)
     }
 
-    /// Where a side's elements stand among the surface's: first or second; `None` when it has none.
+    /// Returns the position of a side's elements among the surface's: 0 or 1; `None` if the side has none.
     pub(super) fn index_of(self, back: bool) -> Option<usize> {
         match self {
             Self::Front => (!back).then_some(0),
@@ -48,8 +48,8 @@ impl OpenSides {
         }
     }
 
-    /// The sides of a surface that something can see, see [`Scene::with_sealed_sides`]. Where both are and share their
-    /// texels, the texels show the side that sees further.
+    /// Finds the visible sides of a surface, see [`Scene::with_sealed_sides`]. If both are visible and share texels,
+    /// the texels show the side with the longer view depth.
     pub fn find(scene: &Scene, world: &dyn RayQuery, surface: SurfaceId) -> Self {
         match scene.open_sides(surface) {
             [_, false] => Self::Front,
@@ -61,8 +61,8 @@ impl OpenSides {
         }
     }
 
-    /// For each surface of a scene, whether its sides have texels of their own: something can see both. Otherwise a page
-    /// shows one light on both, whichever side it is of.
+    /// Returns, for each surface of a scene, whether both sides are visible and so need separate texels. Shared texels
+    /// would show the light of one side on both.
     pub fn deserving_texels_each(scene: &Scene) -> Vec<bool> {
         let deserves =
             |surface: SurfaceId| scene.surface(surface).role == Role::Static && scene.open_sides(surface) == [true; 2];
@@ -70,8 +70,8 @@ impl OpenSides {
     }
 }
 
-/// How far the front and the back of a surface see, from 0 (nothing) to 1 (to the end of the world), a meter being half
-/// way.
+/// Returns the mean view depth of front and back: 0 for absorbed rays, 1 for rays that escape, 0.5 for a hit at one
+/// meter.
 fn depths(scene: &Scene, world: &dyn RayQuery, surface: SurfaceId) -> [f32; 2] {
     let points = AreaPoints::new(scene, surface);
     [false, true].map(|back| {
@@ -88,11 +88,11 @@ fn depths(scene: &Scene, world: &dyn RayQuery, surface: SurfaceId) -> [f32; 2] {
     })
 }
 
-/// Points spread evenly over the area of a surface.
+/// Sampler of points distributed uniformly over a surface's area.
 struct AreaPoints<'a> {
     scene: &'a Scene,
     surface: SurfaceId,
-    /// Area of all triangles up to and with each.
+    /// Cumulative areas of the triangles.
     sums: Vec<f64>,
 }
 

@@ -1,8 +1,8 @@
-//! Elements that nobody sees beside others that are seen, and which of those their texels show instead.
+//! Stand-ins: visible elements that replace hidden neighbors in texels.
 //!
-//! A wall that is sunk into the ground goes on below it. What lies there receives light from below the world, and no
-//! camera sees it; but a texel that the ground crosses, or the next one that a linear filter mixes in, would show it at
-//! the foot of the wall.
+//! A wall that is sunk into the ground continues below it. Its hidden part receives light from below the world, and no
+//! camera sees it. But a texel that the ground crosses would show that light at the foot of the wall. So would the
+//! adjacent texel, through linear filtering.
 
 use std::sync::OnceLock;
 
@@ -16,27 +16,27 @@ use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Hit, Ray, RayQuery, SurfaceId};
 use crate::scene::{Scene, Sides};
 
-/// Directions in which an element looks for the space below the world.
-const LOOKS: u32 = 32;
-/// Looks that fall less steeply may pass beyond the edge of the ground.
-const LEAST_FALL: f32 = 0.25;
-/// Shares of looks that leave the world downwards: an element below the ground has more than the first, one above it
-/// less than the second.
+/// Number of test rays from an element toward the space below the world.
+const DIRECTIONS: u32 = 32;
+/// Minimum downward component of rays that count. Flatter rays may pass beyond the edge of the ground.
+const MIN_FALL: f32 = 0.25;
+/// Fractions of rays that leave the world downwards. An element below the ground exceeds the first, an element above
+/// stays below the second.
 const BELOW: f32 = 0.15;
 const ABOVE: f32 = 0.03;
-/// Stand-ins that may themselves have one, as in a corner where two sheets meet.
+/// Maximum length of chains of stand-ins, as in a corner where two sheets meet.
 const LONGEST_CHAIN: usize = 4;
-/// The texels around one, the nearest first.
+/// Offsets of adjacent texels, the nearest first.
 const AROUND: [[i32; 2]; 8] = [[0, -1], [-1, 0], [1, 0], [0, 1], [-1, -1], [1, -1], [-1, 1], [1, 1]];
 
-/// Nobody's texel.
+/// Index of empty texels.
 const NONE: u32 = u32::MAX;
 
 /// Finds the elements of a scene that have stand-ins, in order, each with its stand-in.
 ///
-/// An element is hidden from its neighbor when a sheet parts them and only the neighbor is in front of it: of a
-/// single-sided sheet the front is known; of a double-sided one, the side from which one does not see the space below
-/// the world. Neighbors lie in the same texel or in the next.
+/// A neighbor hides an element if a sheet separates both and only the neighbor is in front of the sheet. For a
+/// single-sided sheet the front is known. For a double-sided sheet, it is the side from which the space below the world
+/// is not visible. Neighbors lie in one texel or in adjacent texels.
 pub(super) fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> Vec<(u32, u32)> {
     let of_surface = |index| Neighborhood::new(scene, world, elements, SurfaceId::from_index(index)).hidden();
     let direct: Vec<(u32, u32)> = (0..scene.surfaces.len()).into_par_iter().flat_map_iter(of_surface).collect();
@@ -45,21 +45,21 @@ pub(super) fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> 
     direct.iter().map(|&(hidden, stand_in)| (hidden, last(stand_in))).filter(|pair| pair.0 != pair.1).collect()
 }
 
-/// The elements of one surface, by their texels.
+/// Elements of one surface, by texel.
 struct Neighborhood<'a> {
     scene: &'a Scene,
     world: &'a dyn RayQuery,
     elements: &'a Elements,
-    /// The first element of the surface.
+    /// First element of the surface.
     start: usize,
-    /// The elements of each texel, in order.
+    /// Elements of each texel, in order.
     texels: Vec<Texel>,
-    /// Column and row of the surface's first texel, and how many there are.
+    /// Column and row of the surface's first texel, and the number of columns and rows.
     corner: [i32; 2],
     size: [i32; 2],
-    /// The place in `texels` of each texel of the rectangle, for the front and for the back.
+    /// Index in `texels` of each texel of the rectangle, for the front and for the back.
     grids: [Vec<u32>; 2],
-    /// Which elements see the space below the world, by their place on the surface; found out when first asked.
+    /// Fraction of each element's rays that leave the world downwards, computed on first use.
     fall: Vec<OnceLock<f32>>,
 }
 
@@ -101,11 +101,11 @@ impl<'a> Neighborhood<'a> {
         .collect()
     }
 
-    /// True where something parts the texel, or it from the next one to the right or below.
+    /// Returns true if geometry divides the texel, or separates it from the next one to the right or below.
     fn is_crossed(&self, at: usize) -> bool {
         let Texel { first, end } = self.texels[at];
         let next = [[1, 0], [0, 1]].into_iter().filter_map(|step| self.beside(at, step));
-        end - first > 1 || next.into_iter().any(|next| self.look(first, self.texels[next].first).is_some())
+        end - first > 1 || next.into_iter().any(|next| self.ray_between(first, self.texels[next].first).is_some())
     }
 
     fn beside(&self, at: usize, [dx, dy]: [i32; 2]) -> Option<usize> {
@@ -123,49 +123,49 @@ impl<'a> Neighborhood<'a> {
         AROUND.into_iter().filter_map(move |step| self.beside(at, step))
     }
 
-    /// The nearest element that hides an element of a texel.
+    /// Returns the nearest element that can stand in for an element of a texel.
     fn stand_in(&self, at: usize, element: usize) -> Option<usize> {
         let texels = core::iter::once(at).chain(self.around(at));
         let mut others = texels.flat_map(|at| self.texels[at].first..self.texels[at].end);
         others.find(|&other| other != element && self.hides(other, element))
     }
 
-    /// True when a sheet parts two elements and only `seen` is in front of it.
+    /// Returns true if a sheet separates two elements and only `seen` is in front of it.
     fn hides(&self, seen: usize, element: usize) -> bool {
-        let Some(hit) = self.look(element, seen) else { return false };
+        let Some(hit) = self.ray_between(element, seen) else { return false };
         if self.scene.absorbs(&hit) {
-            return self.look(seen, element).is_some_and(|hit| !self.scene.absorbs(&hit));
+            return self.ray_between(seen, element).is_some_and(|hit| !self.scene.absorbs(&hit));
         }
         let is_open_on_both = self.scene.surface(hit.surface).sides == Sides::Both;
         is_open_on_both && self.fall(element) >= BELOW && self.fall(seen) <= ABOVE
     }
 
-    /// The first surface across the way from one element to another that stops all light.
-    fn look(&self, from: usize, to: usize) -> Option<Hit> {
-        let Elements { centre, geometric_normal, .. } = self.elements;
-        let height = centre[from].distance(centre[to]) * HEIGHT;
-        let [start, end] = [from, to].map(|element| centre[element] + geometric_normal[element] * height);
+    /// Returns the first opaque surface on the way from one element to another.
+    fn ray_between(&self, from: usize, to: usize) -> Option<Hit> {
+        let Elements { center, geometric_normal, .. } = self.elements;
+        let height = center[from].distance(center[to]) * HEIGHT;
+        let [start, end] = [from, to].map(|element| center[element] + geometric_normal[element] * height);
         let hit = self.world.closest(&Ray::between(start, end))?;
         let normal = self.scene.triangle(hit.surface, hit.triangle).normal();
         let crosses = normal.dot(geometric_normal[from]).abs() < PARALLEL;
         (crosses && !self.scene.material_of(hit.surface).can_be_passed()).then_some(hit)
     }
 
-    /// The share of an element's looks that leave the world downwards.
+    /// Returns the fraction of an element's rays that leave the world downwards.
     fn fall(&self, element: usize) -> f32 {
         let share = || {
-            let Elements { centre, geometric_normal, .. } = self.elements;
+            let Elements { center, geometric_normal, .. } = self.elements;
             let normal = geometric_normal[element];
-            let start = centre[element] + normal * (self.elements.area[element].sqrt() * HEIGHT);
+            let start = center[element] + normal * (self.elements.area[element].sqrt() * HEIGHT);
             let points = OwenSobol::new(element as u32);
-            let directions = (0..LOOKS).map(|index| {
+            let directions = (0..DIRECTIONS).map(|index| {
                 let [x, y, ..] = points.point(index);
                 cosine_hemisphere(normal, Vec2::new(x, y))
             });
             let falling = directions.filter(|direction| {
-                direction.y < -LEAST_FALL && self.world.closest(&Ray::new(start, *direction)).is_none()
+                direction.y < -MIN_FALL && self.world.closest(&Ray::new(start, *direction)).is_none()
             });
-            falling.count() as f32 / LOOKS as f32
+            falling.count() as f32 / DIRECTIONS as f32
         };
         *self.fall[element - self.start].get_or_init(share)
     }

@@ -1,11 +1,11 @@
-//! What elements promise to solvers.
+//! Guarantees of elements for solvers.
 
 use glam::{Affine3A, Quat, Vec2, Vec3};
 
 use super::*;
+use crate::accel::BruteForce;
 use crate::geometry::sobol::{OwenSobol, hash};
 use crate::geometry::{Ray, RayQuery};
-use crate::kdtree::BruteForce;
 use crate::lightmap::fixtures::{Fixture, ball, cuboid, merged, quad};
 use crate::progress::Unmonitored;
 use crate::scene::{Light, LightKind, Sides, Sky};
@@ -26,8 +26,8 @@ fn hit(elements: &Elements, id: ElementId, point: &SurfacePoint) -> Hit {
     }
 }
 
-/// Shapes whose texels are cut in all the ways there are: quads that end on texels' edges, off them, and within one
-/// texel; charts side by side; triangles smaller than texels; stretched, turned and mirrored instances.
+/// Builds shapes that cover all ways of cutting texels: quads that end on texels' edges, off them, and within one
+/// texel; charts side by side; triangles smaller than texels; stretched, rotated and mirrored instances.
 fn shapes() -> Fixture {
     let mut fixture = Fixture::default();
     let (x, z) = (Vec3::X * 2.0, Vec3::NEG_Z * 3.0);
@@ -49,7 +49,7 @@ fn shapes() -> Fixture {
     let mut leaf = quad(Vec3::ZERO, Vec3::X * 0.7, Vec3::Y);
     leaf.uv1 = vec![Vec2::new(0.1, 0.1), Vec2::new(0.9, 0.15), Vec2::new(0.8, 0.9), Vec2::new(0.2, 0.8)];
     fixture.add(leaf, Sides::Both, [13, 11]).two_sided().placed(Affine3A::from_translation(Vec3::Z * 9.0));
-    // A thin board and a slanted one that stand in the first floor and in the ball.
+    // A thin board and a slanted one that intersect the first floor and the ball.
     for (place, lean) in [(0.53, 0.0), (0.61, 0.0), (1.2, 0.4), (-4.7, 0.0)] {
         let (along, up) = (Vec3::new(0.3, 0.0, -2.5), Vec3::new(lean, 1.0, 0.0));
         fixture.add(quad(Vec3::new(place, -0.5, 0.2), along, up), Sides::Both, [11, 5]);
@@ -84,7 +84,7 @@ fn a_quad_that_fills_its_rectangle_has_one_equal_element_a_texel() {
         let Texel { page, x, y } = elements.texel[id.index()];
         let middle = Vec3::new((f32::from(x) + 0.5) * 0.5, 0.0, (f32::from(y) + 0.5) * -0.5);
         assert_eq!(page, 0);
-        assert!((elements.centre[id.index()] - middle).length() < 1e-5);
+        assert!((elements.center[id.index()] - middle).length() < 1e-5);
         assert!((elements.area[id.index()] - 0.25).abs() < 1e-6);
         assert_eq!(elements.geometric_normal[id.index()], Vec3::Y);
     }
@@ -106,8 +106,8 @@ fn texels_that_a_board_stands_on_are_parted_along_it() {
         let [left, right] = [1.29, 1.31].map(|x| floor(x, row));
         assert_ne!(left, right);
         assert!((elements.area[left] - 0.3).abs() < 1e-5 && (elements.area[right] - 0.7).abs() < 1e-5);
-        assert!((elements.centre[left] - Vec3::new(1.15, 0.0, -row)).length() < 1e-3);
-        assert!((elements.centre[right] - Vec3::new(1.65, 0.0, -row)).length() < 1e-3);
+        assert!((elements.center[left] - Vec3::new(1.15, 0.0, -row)).length() < 1e-3);
+        assert!((elements.center[right] - Vec3::new(1.65, 0.0, -row)).length() < 1e-3);
         assert_eq!((floor(1.01, row), floor(1.99, row)), (left, right));
         assert_eq!(elements.texel[left], elements.texel[right]);
     }
@@ -172,7 +172,7 @@ fn samples_of_an_element_average_to_its_centroid() {
             .sum::<Vec3>()
             / 1024.0;
         let size = elements.area[id.index()].sqrt();
-        assert!((mean - elements.centre[id.index()]).length() < 0.02 * size, "{id:?}");
+        assert!((mean - elements.center[id.index()]).length() < 0.02 * size, "{id:?}");
     }
 }
 
@@ -202,7 +202,7 @@ fn a_leaf_with_texels_for_each_side_shows_both() {
     }
 }
 
-/// The elements of a scene whose double-sided surfaces know their sealed sides.
+/// Builds the elements of a scene after sealing hidden sides.
 fn build_sealed(fixture: &mut Fixture) -> Elements {
     fixture.scene = fixture.scene.with_sealed_sides(&BruteForce::new(&fixture.scene));
     build(fixture)

@@ -1,70 +1,73 @@
-//! Why a level cannot be written or read.
+//! Errors of levels on disk.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::output::InTheWay;
+use crate::output::{InTheWay, WriteError, is_held_by_another};
 
-/// Why a level cannot be written or read.
+/// Error of a level that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::TypePath))]
 pub enum LevelError {
-    /// A file or folder stands where a file of the level would be written, and no bake wrote it.
+    /// A file of the level would replace a file or folder that no bake wrote, or another program holds a file of the
+    /// level.
     #[error(transparent)]
     InTheWay(#[from] InTheWay),
-    /// The system refused to write.
-    #[error("cannot write {}: {source}; make room on the disk or choose another folder", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The system refused to read.
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A file cannot be read.
     #[error("cannot read {}: {source}; give a folder that a bake has finished, or bake the level again", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file does not hold what it should.
+    /// A file has invalid content.
     #[error("{} is damaged: {fault}; bake the level again with --force", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         fault: String,
     },
-    /// The file is from another version of this crate.
+    /// A file is from another version of this crate.
     #[error(
         "{} has format {found}, but this version reads format {expected}; bake the level again with --force",
         path.display()
     )]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The format it says it has.
+        /// Format of the file.
         found: u32,
-        /// The format that can be read.
+        /// Format that this version reads.
         expected: u32,
     },
+    /// The level would be refused when read, so it is not written.
+    #[error("the level is not written, since it could not be read again: {0}; bake it with other settings")]
+    Impossible(String),
     /// The scene's mesh has changed since the level was baked.
     #[error("{} was made for another mesh than \"{mesh}\"; bake the level again", path.display())]
     OtherMesh {
-        /// The file with the unwrapped mesh.
+        /// Path of the file with the unwrapped mesh.
         path: PathBuf,
-        /// The scene's mesh.
+        /// Name of the scene's mesh.
         mesh: String,
     },
 }
 
 impl LevelError {
     pub(super) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Write { path: path.to_owned(), source }
+        move |source| WriteError::of(path)(source).into()
     }
 
     pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Read { path: path.to_owned(), source }
+        move |source| {
+            let path = path.to_owned();
+            if is_held_by_another(&source, &path) { InTheWay::Held(path).into() } else { Self::Read { path, source } }
+        }
     }
 
     pub(super) fn damaged(path: &Path, fault: impl ToString) -> Self {

@@ -1,4 +1,4 @@
-//! Pages as OpenEXR pictures: linear `f32` RGB, for whoever wants the numbers.
+//! Pages as OpenEXR images: linear `f32` RGB in full precision.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -11,7 +11,7 @@ use glam::Vec3;
 use super::LevelError;
 use crate::lightmap::{Page, PageSize};
 
-/// The bytes of an EXR file with a page's texels; there is no light below zero in it.
+/// Returns the bytes of an EXR file with a page's texels. Negative values become zero.
 ///
 /// # Errors
 /// When the page has no texels.
@@ -28,13 +28,13 @@ pub fn write_exr(page: &Page, path: &Path) -> Result<Vec<u8>, LevelError> {
     Ok(bytes.into_inner())
 }
 
-/// The page of an EXR file that [`write_exr`] made; all its texels count as valid, since such files do not say.
+/// Reads a page from an EXR file of [`write_exr`]. All its texels count as valid, since the file has no validity.
 ///
 /// # Errors
-/// When the bytes are anything else or the picture is not of the `expected` size; `path` is what the message names.
+/// When the bytes are anything else, or the image does not have the `expected` size. `path` names the file in errors.
 pub fn read_exr(bytes: &[u8], expected: PageSize, path: &Path) -> Result<Page, LevelError> {
     let damaged = |fault: exr::error::Error| LevelError::damaged(path, fault);
-    // Looked at first: the reader makes room for whatever size a file claims.
+    // Checked first, because the reader allocates whatever size a file claims.
     let meta = MetaData::read_from_buffered(Cursor::new(bytes), true).map_err(damaged)?;
     let size = (expected.width as usize, expected.height as usize);
     if meta.headers.len() != 1 || (meta.headers[0].layer_size.x(), meta.headers[0].layer_size.y()) != size {

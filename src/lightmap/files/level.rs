@@ -1,4 +1,4 @@
-//! A baked level as a whole: what `level.ron` says, and reading what it names.
+//! Baked levels: the content of `level.ron`, and reading of the files that it names.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,122 +14,132 @@ use super::{LEVEL_FILE, LevelError, LevelFile, LevelMesh, read_exr, read_ktx2, r
 use crate::geometry::{Aabb, SurfaceId};
 use crate::input;
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
-use crate::scene::{Hash, KeyIndex, MeshId, Role, Scene, SurfaceKey};
+use crate::scene::{Hash, KeyIndex, LightPlace, MeshId, Role, Scene, SurfaceKey};
 
 pub(super) const FORMAT: u32 = 2;
-/// `level.ron` begins with this, the digest of all that follows its line, and a line break.
+/// Start of `level.ron`. The digest of all following lines and a line break come next.
 const DIGEST: &str = "// BLAKE3 of all that follows: ";
-/// Bakes that may replace a level, one after the other, while it is being read.
-const MOST_TRIES: u32 = 20;
-/// Bytes beyond which no `level.ron` is believed: a hundred thousand surfaces take a tenth of it.
+/// Most attempts to read a level while bakes replace it.
+const MAX_TRIES: u32 = 20;
+/// Largest `level.ron` that is read, bytes. A hundred thousand surfaces take a tenth of it.
 const LONGEST: u64 = 256 << 20;
-/// No device has larger textures.
-const LARGEST_PAGE: u32 = 16_384;
 
-/// Which surface shows which part of which page.
+/// Content of `level.ron`: pages, files, and the rectangle of each surface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// Version of this file's layout.
+    /// Version of this file's format.
     pub format: u32,
-    /// Hash of what was baked; another one for the scene at hand means that the level is stale.
+    /// Hash of the baked scene. The level is stale if the current scene has another hash.
     pub content_hash: String,
-    /// The settings of the bake, for whoever wonders.
+    /// Settings of the bake, for information.
     pub settings: serde_json::Value,
-    /// The estimated error of the whole level, relative to its mean light.
+    /// Estimated relative error of the whole level: the RMS error of irradiance over its mean.
     pub error: f32,
-    /// The pages.
+    /// Lightmap pages.
     pub pages: Vec<LevelPage>,
-    /// The unwrapped meshes, one after the other; see [`LevelMesh`].
+    /// File of all unwrapped meshes; see [`LevelMesh`].
     pub meshes: LevelFile,
-    /// The surfaces that have a rectangle.
+    /// Surfaces that have a rectangle.
     pub surfaces: Vec<LevelSurface>,
-    /// The lights whose light the bake followed.
+    /// Lights of the bake.
     pub lights: Vec<LevelLight>,
-    /// The irradiance volume, if there is one.
+    /// True if the sky was baked. False also in levels of earlier versions.
+    #[serde(default)]
+    pub has_sky: bool,
+    /// Irradiance volume, if there is one.
     #[serde(default)]
     pub volume: Option<LevelVolume>,
-    /// The precomputed transport for lights that change, if there is one.
+    /// Precomputed transport for lights that change, if there is one.
     #[serde(default)]
     pub relight: Option<LevelRelight>,
-    /// Files of the level that this one replaced, as far as they are still to be removed.
+    /// Preview picture, if there is one.
+    #[serde(default)]
+    pub preview: Option<LevelFile>,
+    /// Files of the level before that are still to be removed.
     #[serde(default)]
     pub replaced: Vec<LevelFile>,
 }
 
-/// One page's size and files.
+/// Size and files of one page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelPage {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// The texture.
+    /// Texture.
     pub ktx2: LevelFile,
-    /// The same with full precision.
+    /// Page in full precision.
     pub exr: LevelFile,
-    /// The part of each texel that light can reach, if the level says.
+    /// Validity: the part of each texel that light can reach. `None` if the level has none.
     #[serde(default)]
     pub validity: Option<LevelFile>,
 }
 
 impl LevelPage {
-    /// Its columns and rows.
+    /// Returns the size of the page.
     pub fn size(&self) -> PageSize {
         PageSize { width: self.width, height: self.height }
     }
 }
 
-/// One surface's place.
+/// Rectangle and hashes of one surface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelSurface {
-    /// The surface.
+    /// Key of the surface.
     pub key: SurfaceKey,
-    /// Its page.
+    /// Index of its page.
     pub page: u32,
-    /// Its texels on the page.
+    /// Rectangle of its texels on the page.
     pub rectangle: Rectangle,
-    /// Number of the unwrapped mesh that it shows.
+    /// Index of its unwrapped mesh.
     pub mesh: u32,
-    /// Hash of its material, textures included; see [`hash_materials`](crate::scene::hash_materials).
+    /// Hash of its material with all textures; see [`hash_materials`](crate::scene::hash_materials).
     pub material: Hash,
     /// Hash of its transform; see [`hash_transform`](crate::scene::hash_transform).
     pub transform: Hash,
+    /// Its transform: the columns of a matrix, the translation last. `None` in levels of earlier versions.
+    #[serde(default)]
+    pub to_world: Option<[f32; 12]>,
 }
 
-/// A light that a level was baked with.
+/// Light that a level was baked with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelLight {
-    /// Its key.
+    /// Name of the light.
     pub key: String,
-    /// Hash of its place, shape and strength; see [`hash_light`](crate::scene::hash_light).
+    /// Position or direction. `None` in levels of earlier versions.
+    #[serde(default)]
+    pub place: Option<LightPlace>,
+    /// Hash of its position, shape and intensity; see [`hash_light`](crate::scene::hash_light).
     pub light: Hash,
 }
 
-/// The precomputed transport for lights that change.
+/// Precomputed transport for lights that change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelRelight {
-    /// Its bytes.
+    /// File of the transport.
     pub file: LevelFile,
-    /// Error of the light that it finds against the baked indirect light, relative to its mean.
+    /// Relative difference between the relit light and the baked indirect light: the RMS over the mean.
     pub error: f32,
 }
 
-/// The irradiance volume's place and file.
+/// Bounds and file of the irradiance volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelVolume {
-    /// The least coordinates of its box, world space, metres.
+    /// Minimum corner of its box, in world space, meters.
     pub minimum: [f32; 3],
-    /// The greatest coordinates of its box, world space, metres.
+    /// Maximum corner of its box, in world space, meters.
     pub maximum: [f32; 3],
-    /// Voxels along each axis.
+    /// Number of voxels along each axis.
     pub count: [u32; 3],
-    /// Its voxels.
+    /// File of the voxels.
     pub exr: LevelFile,
 }
 
 impl Level {
-    /// Reads a level and whatever `read` asks of its files, all of one bake: where a bake replaces the level meanwhile, so
-    /// that a file is gone or another, all is read anew.
+    /// Reads a level, and calls `read` for its files. All of them are of one bake: if a bake replaces the level
+    /// meanwhile, everything is read again.
     ///
     /// # Errors
     /// When a file is missing, damaged or from another version, or `read` fails.
@@ -138,7 +148,7 @@ impl Level {
         loop {
             let stamp = Stamp::of(folder);
             let done = Self::read(folder).map_err(E::from).and_then(|level| read(&level));
-            if done.is_ok() || tries == MOST_TRIES || Stamp::of(folder) == stamp {
+            if done.is_ok() || tries == MAX_TRIES || Stamp::of(folder) == stamp {
                 return done;
             }
             tries += 1;
@@ -148,7 +158,7 @@ impl Level {
     /// Reads and checks a folder's `level.ron`.
     ///
     /// # Errors
-    /// When it is missing, from another version, or says something impossible.
+    /// When the file is missing, from another version, or invalid.
     pub fn read(folder: &Path) -> Result<Self, LevelError> {
         let path = folder.join(LEVEL_FILE);
         let text = input::read_text(&path, LONGEST).map_err(LevelError::read(&path))?;
@@ -156,7 +166,7 @@ impl Level {
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, LevelError> {
-        /// What every version begins with.
+        /// Field that every version has.
         #[derive(Deserialize)]
         struct Version {
             format: u32,
@@ -173,13 +183,14 @@ impl Level {
         Ok(level)
     }
 
-    /// The text of `level.ron`.
+    /// Returns the text of `level.ron`.
     pub(super) fn text(&self) -> Result<String, ron::Error> {
-        let body = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new().depth_limit(3))?;
+        let body = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new().depth_limit(3).new_line("\n"))?;
         Ok(format!("{DIGEST}{}\n{body}", blake3::hash(body.as_bytes()).to_hex()))
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Returns an error for content that no bake writes.
+    pub(super) fn check(&self) -> Result<(), String> {
         let mut names = HashSet::new();
         for LevelFile { name, .. } in self.files() {
             if !is_possible(name) {
@@ -193,13 +204,11 @@ impl Level {
         if errors.iter().flatten().any(|error| !error.is_finite() || *error < 0.0) {
             return Err("its error is negative, infinite or no number".to_owned());
         }
-        let sound = |size: u32| (1..=LARGEST_PAGE).contains(&size);
-        if let Some(page) = self.pages.iter().find(|page| !sound(page.width) || !sound(page.height)) {
+        if let Some(page) = self.pages.iter().find(|page| !page.size().is_possible()) {
             return Err(format!("a page has {} x {} texels", page.width, page.height));
         }
         if let Some(LevelVolume { minimum, maximum, count, .. }) = &self.volume {
-            let fits = |size: PageSize| sound(size.width) && sound(size.height);
-            if !Voxels::page_size(UVec3::from_array(*count)).is_some_and(fits) {
+            if Voxels::page_size(UVec3::from_array(*count)).is_none() {
                 return Err(format!("the volume has {} x {} x {} voxels", count[0], count[1], count[2]));
             }
             if !minimum.iter().zip(maximum).all(|(minimum, maximum)| minimum < maximum && maximum - minimum < f32::MAX)
@@ -220,12 +229,12 @@ impl Level {
         Ok(())
     }
 
-    /// All files beside `level.ron`.
+    /// Returns all files beside `level.ron`.
     pub fn files(&self) -> impl Iterator<Item = &LevelFile> {
         let pages = self.pages.iter().flat_map(|page| [Some(&page.ktx2), Some(&page.exr), page.validity.as_ref()]);
         let volume = self.volume.iter().map(|volume| &volume.exr);
         let relight = self.relight.iter().map(|relight| &relight.file);
-        pages.flatten().chain([&self.meshes]).chain(volume).chain(relight)
+        pages.flatten().chain([&self.meshes]).chain(volume).chain(relight).chain(&self.preview)
     }
 
     pub(super) fn files_mut(&mut self) -> impl Iterator<Item = &mut LevelFile> {
@@ -235,15 +244,15 @@ impl Level {
         });
         let volume = self.volume.iter_mut().map(|volume| &mut volume.exr);
         let relight = self.relight.iter_mut().map(|relight| &mut relight.file);
-        pages.flatten().chain([&mut self.meshes]).chain(volume).chain(relight)
+        pages.flatten().chain([&mut self.meshes]).chain(volume).chain(relight).chain(&mut self.preview)
     }
 
-    /// All files that this level or the one before it has put into the folder.
+    /// Returns all files that this level or the one before has put into the folder.
     pub(super) fn records(&self) -> impl Iterator<Item = &LevelFile> {
         self.files().chain(&self.replaced)
     }
 
-    /// True when both are of one bake, whatever names their files go by.
+    /// Returns true if both are of one bake, whatever the names of their files.
     pub fn is_same_bake(&self, other: &Self) -> bool {
         let of = |level: &Self| {
             let mut level = level.clone();
@@ -253,10 +262,10 @@ impl Level {
         of(self) == of(other)
     }
 
-    /// The texels of a page as `Rgb9e5`, four bytes each, ready for a texture.
+    /// Reads the texels of a page as `Rgb9e5`, four bytes each, ready for a texture.
     ///
     /// # Errors
-    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    /// When the file is missing, damaged, or has another size than in `level.ron`.
     pub fn read_texture(&self, folder: &Path, page: usize) -> Result<Vec<u8>, LevelError> {
         let page = &self.pages[page];
         let path = folder.join(&page.ktx2.name);
@@ -267,10 +276,10 @@ impl Level {
         Ok(texels)
     }
 
-    /// A page in full precision.
+    /// Reads a page in full precision.
     ///
     /// # Errors
-    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    /// When the file is missing, damaged, or has another size than in `level.ron`.
     pub fn read_page(&self, folder: &Path, page: usize) -> Result<Page, LevelError> {
         let validity = self.read_validity(folder, page)?;
         let LevelPage { exr, .. } = &self.pages[page];
@@ -281,11 +290,11 @@ impl Level {
         Ok(page)
     }
 
-    /// How much of a page's texels light can reach, from 0 for nothing to 255 for all, rows from the top; `None` for a level
-    /// that does not say.
+    /// Reads the part of each texel that light can reach, from 0 for none to 255 for all, rows from the top. `None` for
+    /// a level without validity.
     ///
     /// # Errors
-    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    /// When the file is missing, damaged, or has another size than in `level.ron`.
     pub fn read_validity(&self, folder: &Path, page: usize) -> Result<Option<Vec<u8>>, LevelError> {
         let page = &self.pages[page];
         let Some(file) = &page.validity else {
@@ -294,10 +303,10 @@ impl Level {
         read_validity(&file.read(folder)?, page.size(), &folder.join(&file.name)).map(Some)
     }
 
-    /// The irradiance volume; `None` for a level without one.
+    /// Reads the irradiance volume; `None` for a level without one.
     ///
     /// # Errors
-    /// When the file is missing, damaged, or of another size than `level.ron` says.
+    /// When the file is missing, damaged, or has another size than in `level.ron`.
     pub fn read_volume(&self, folder: &Path) -> Result<Option<Voxels>, LevelError> {
         let Some(LevelVolume { minimum, maximum, count, exr }) = &self.volume else {
             return Ok(None);
@@ -310,7 +319,7 @@ impl Level {
         Ok(Some(Voxels::from_page(bounds, count, &page)))
     }
 
-    /// The bytes of the precomputed transport, and where they lie; `None` for a level without one.
+    /// Reads the bytes of the precomputed transport, with the path of their file. `None` for a level without one.
     ///
     /// # Errors
     /// When the file is missing, damaged or cannot be read.
@@ -321,10 +330,10 @@ impl Level {
         Ok(Some((folder.join(&file.name), file.read(folder)?)))
     }
 
-    /// The unwrapped meshes, in the order that surfaces count them in.
+    /// Reads the unwrapped meshes, in the order of their indices.
     ///
     /// # Errors
-    /// When the file is missing or damaged, or lacks a mesh that a surface shows.
+    /// When the file is missing or damaged, or lacks a mesh that a surface refers to.
     pub fn read_meshes(&self, folder: &Path) -> Result<Vec<LevelMesh>, LevelError> {
         let path = folder.join(&self.meshes.name);
         let meshes = LevelMesh::all_from_bytes(&self.meshes.read(folder)?, &path)?;
@@ -334,13 +343,13 @@ impl Level {
         }
     }
 
-    /// The layout that a scene was baked with; surfaces that the level does not know have no place in it.
+    /// Returns the layout that a scene was baked with. Surfaces that are not in the level have no placement.
     ///
-    /// A surface without a key of the level takes the place of one of the same name and the same mesh that no key of
-    /// the scene means: a node with another parent.
+    /// A surface whose key is not in the level gets the placement of one with the same name and mesh. No other surface
+    /// of the scene may have that key. This finds nodes that got another parent.
     ///
     /// # Errors
-    /// When the file of meshes is missing or damaged, or a mesh in it is another than the scene's.
+    /// When the file of meshes is missing or damaged, or a mesh in it differs from the scene's.
     pub fn layout(&self, folder: &Path, scene: &Scene) -> Result<Layout, LevelError> {
         let by_key: HashMap<&SurfaceKey, &LevelSurface> =
             self.surfaces.iter().map(|surface| (&surface.key, surface)).collect();
@@ -376,7 +385,7 @@ impl Level {
     }
 }
 
-/// Unwrapped meshes of a level for the meshes of a scene, each compared once.
+/// Unwrapped meshes of a level for the meshes of a scene. Each pair is compared once.
 struct Unwraps<'a> {
     scene: &'a Scene,
     meshes: Vec<LevelMesh>,
@@ -384,7 +393,7 @@ struct Unwraps<'a> {
 }
 
 impl Unwraps<'_> {
-    /// The unwrapped mesh of a surface; `None` where the level's is of another mesh.
+    /// Returns the unwrapped mesh of a surface. `None` if the level's is of another mesh.
     fn of(&mut self, id: SurfaceId, placed: &LevelSurface) -> Option<Arc<Unwrap>> {
         let mesh = self.scene.surface(id).mesh;
         let unwrap = || self.meshes[placed.mesh as usize].unwrap(self.scene.mesh_of(id)).map(Arc::new);
@@ -402,7 +411,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// `None` where there is none.
+    /// Returns the marks of a folder's `level.ron`; `None` if there is none.
     fn of(folder: &Path) -> Option<Self> {
         let found = fs::metadata(folder.join(LEVEL_FILE)).ok()?;
         Some(Self {

@@ -1,4 +1,4 @@
-//! Lightmap coordinates of a mesh on disk.
+//! Lightmap coordinates of meshes on disk.
 
 use std::path::Path;
 
@@ -9,34 +9,41 @@ use crate::lightmap::Unwrap;
 use crate::scene::MeshData;
 
 const MAGIC: [u8; 8] = *b"radmesh1";
-/// Magic, then six numbers.
+/// Length of the header: the magic bytes, then six numbers.
 const HEADER: usize = 8 + 6 * 4;
 
-/// What an unwrapped mesh adds to the mesh that it was made of.
+/// Data that unwrapping adds to a source mesh.
 ///
-/// A file holds meshes one after the other. Each is, little-endian: the eight letters `radmesh1`; as `u32` the number of vertices V and of triangles T, the
-/// number of vertices and of triangles of the source mesh, and width and height of the rectangle in texels; V source
-/// vertices as `u32`; V pairs of `f32` coordinates; T triples of `u32` vertices; T charts as `u32`.
+/// A file holds any number of meshes in a row. All numbers are little-endian. Each mesh consists of:
+///
+/// - the eight letters `radmesh1`;
+/// - as `u32`, the number of vertices V and of triangles T;
+/// - as `u32`, the number of vertices and of triangles of the source mesh;
+/// - as `u32`, width and height of the rectangle in texels;
+/// - V source vertices as `u32`;
+/// - V pairs of `f32` coordinates;
+/// - T triples of `u32` vertices;
+/// - T charts as `u32`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelMesh {
-    /// Vertices of the mesh that it was made of.
+    /// Number of vertices of the source mesh.
     pub source_vertex_count: u32,
-    /// Triangles of the mesh that it was made of; those after them are backs, see [`Unwrap::reversed_from`].
+    /// Number of triangles of the source mesh. Later triangles are backs, see [`Unwrap::reversed_from`].
     pub source_triangle_count: u32,
-    /// Columns and rows of the rectangle that the coordinates were made for.
+    /// Width and height of the rectangle that the coordinates were made for, texels.
     pub size: [u32; 2],
-    /// The vertex of the source mesh that each vertex was.
+    /// Vertex of the source mesh that each vertex was copied from.
     pub source_vertices: Vec<u32>,
-    /// Lightmap coordinates in the unit square of the surface's rectangle, one a vertex.
+    /// Lightmap coordinates of each vertex, in the unit square of the surface's rectangle.
     pub uv1: Vec<Vec2>,
-    /// Vertices of the triangles.
+    /// Vertices of each triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// The chart of each triangle.
+    /// Chart of each triangle.
     pub charts: Vec<u32>,
 }
 
 impl LevelMesh {
-    /// What an unwrap adds to its source mesh.
+    /// Extracts the data that an unwrap adds to its source mesh.
     pub fn new(unwrap: &Unwrap, source: &MeshData) -> Self {
         Self {
             source_vertex_count: source.positions.len() as u32,
@@ -49,8 +56,8 @@ impl LevelMesh {
         }
     }
 
-    /// The unwrapped mesh, with everything but the coordinates from its source; `None` when `source` is another mesh
-    /// than the one that was baked.
+    /// Returns the unwrapped mesh, which has everything but the coordinates from its source. `None` if `source` is
+    /// another mesh than the one that was baked.
     pub fn unwrap(&self, source: &MeshData) -> Option<Unwrap> {
         let counts = (source.positions.len(), source.triangles.len());
         if counts != (self.source_vertex_count as usize, self.source_triangle_count as usize) {
@@ -94,7 +101,7 @@ impl LevelMesh {
         })
     }
 
-    /// Its bytes in a file.
+    /// Returns the bytes of the mesh in a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let [width, height] = self.size;
         let (vertices, triangles) = (self.uv1.len() as u32, self.triangles.len() as u32);
@@ -113,7 +120,7 @@ impl LevelMesh {
     /// Reads and checks the bytes of a file.
     ///
     /// # Errors
-    /// When they are no meshes, or an index in one points nowhere; `path` is what the message names.
+    /// When the bytes are not meshes, or an index in one is invalid. `path` names the file in errors.
     pub fn all_from_bytes(mut bytes: &[u8], path: &Path) -> Result<Vec<Self>, LevelError> {
         let mut meshes = Vec::new();
         while !bytes.is_empty() {
@@ -124,7 +131,7 @@ impl LevelMesh {
         Ok(meshes)
     }
 
-    /// The first mesh of some bytes, and the bytes behind it.
+    /// Reads the first mesh, and returns it with the remaining bytes.
     fn first_of<'a>(bytes: &'a [u8], path: &Path) -> Result<(Self, &'a [u8]), LevelError> {
         let damaged = |fault: &str| LevelError::damaged(path, fault);
         let (header, body) = bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is too short"))?;

@@ -1,21 +1,26 @@
-//! What a bake leaves on disk, and reading it again.
+//! Files of a baked level: writing and reading.
 //!
 //! | file | content |
 //! | --- | --- |
 //! | `page_N.ktx2` | the page as Bevy loads it: shared-exponent floats ([`rgb9e5`]) |
-//! | `page_N.exr` | the same in full precision, linear `f32` RGB |
-//! | `validity_N.png` | how much of each of its texels light can reach, from black to white |
-//! | `volume.exr` | the irradiance volume, if there is one: slices along z from left to right, directions from top to bottom |
+//! | `page_N.exr` | the page in full precision, linear `f32` RGB |
+//! | `validity_N.png` | the part of each of its texels that light can reach, from black to white |
+//! | `volume.exr` | the irradiance volume, if any: slices along z from left to right, directions from top to bottom |
 //! | `unwrapped_meshes.bin` | lightmap coordinates of all unwrapped meshes ([`LevelMesh`]) |
 //! | `relight.bin` | the precomputed transport for lights that change, if there is one |
-//! | `level.ron` | the [`Level`]: which surface has which rectangle of which page, settings, hashes of what was baked, and size and digest of each file |
+//! | `level.ron` | the [`Level`]: rectangles of surfaces, settings, hashes of the scene, size and digest of each file |
 //!
-//! A folder is a level once `level.ron` is in it. Everything else is there before, written under temporary names, so
-//! that a bake which dies leaves no half of a level, and one that fails leaves the level before. For a moment
-//! `level.ron` names the temporary files, while files of the level before make way for them. So names may change under
-//! a reader's hands: [`Level::read_with`] then reads anew, and digests tell files of one bake from those of another.
+//! A folder is a level once it has a `level.ron`. All other files are written before, under temporary names. A bake
+//! that dies leaves no partial level, and one that fails leaves the level before.
 //!
-//! Files that the level before has not recorded are somebody else's, and a bake is refused
+//! For a moment `level.ron` names the temporary files, while files of the level before are removed. So names may change
+//! while a level is read. [`Level::read_with`] then reads again, and digests tell files of one bake from those of
+//! another.
+//!
+//! On Windows, another program may hold a file of the level before, which then stays. The new file gets a spare name,
+//! such as `page_0-0123456789abcdef.exr`. The next bake removes files that are no longer held.
+//!
+//! Files that the level before has not recorded are foreign. They make a bake fail
 //! ([`InTheWay`](crate::output::InTheWay)), unless it may overwrite them.
 
 mod error;

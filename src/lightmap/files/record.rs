@@ -1,4 +1,4 @@
-//! A file of a level, and how it is told that it is still as it was written.
+//! Record of a level's file, to detect changes.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::scene::Hash;
 /// A file beside `level.ron`, as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelFile {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// Its length.
+    /// Length of the file, bytes.
     pub bytes: u64,
-    /// The digest of its content.
+    /// Digest of its content.
     pub blake3: Hash,
 }
 
@@ -25,7 +25,7 @@ impl LevelFile {
         Self { name: name.to_owned(), bytes: content.len() as u64, blake3: Hash(*blake3::hash(content).as_bytes()) }
     }
 
-    /// Its content, once that has been found to be what was written.
+    /// Reads the file and checks that its content has not changed.
     pub(super) fn read(&self, folder: &Path) -> Result<Vec<u8>, LevelError> {
         let path = folder.join(&self.name);
         let file = open_regular(&path).map_err(LevelError::read(&path))?;
@@ -45,12 +45,12 @@ impl LevelFile {
         Ok(content)
     }
 
-    /// True when both have the same content.
+    /// Returns true if both have the same content.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         (self.bytes, self.blake3) == (other.bytes, other.blake3)
     }
 
-    /// A file as it is now.
+    /// Returns the record of an existing file.
     pub(super) fn of_path(path: &Path) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
         let bytes = io::copy(&mut open_regular(path)?, &mut hasher)?;

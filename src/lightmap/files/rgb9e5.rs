@@ -1,61 +1,61 @@
-//! Pictures in four or eight bytes a texel.
+//! Encoding of colors in four or eight bytes per texel.
 //!
-//! `Rgb9e5`: nine bits for each channel and a five-bit exponent that they share (`EXT_texture_shared_exponent`). The
-//! largest channel is within 0.2 %, the others within 0.2 % of the largest. `Rgba16Float` is for pages that are
-//! rewritten while they are shown.
+//! `Rgb9e5` has nine bits for each channel and a shared five-bit exponent (`EXT_texture_shared_exponent`). The relative
+//! error of the largest channel is below 0.2 %. The errors of the others are below 0.2 % of the largest. `Rgba16Float`
+//! is for pages that are updated while they are visible.
 
 use exr::prelude::f16;
 use glam::Vec3;
 
-/// The largest value of a channel: 511 / 512 * 2^16.
+/// Largest value of a channel: 511 / 512 * 2^16.
 pub const MAX: f32 = 65_408.0;
-/// The largest value of a channel of `Rgba16Float`.
+/// Largest value of a channel of `Rgba16Float`.
 pub const MAX_HALF: f32 = 65_504.0;
 
 const MANTISSA_BITS: i32 = 9;
 const BIAS: i32 = 15;
 
-/// A colour in four bytes: red in the lowest nine bits, then green and blue, the exponent in the highest five.
+/// Encodes a color in four bytes: red in the lowest nine bits, then green and blue, the exponent in the highest five.
 ///
-/// Channels are clamped to zero and [`MAX`]; one that is not a number becomes zero.
-pub fn encode(colour: Vec3) -> u32 {
-    let colour = within(colour, MAX);
-    let largest = colour.max_element();
-    // The exponent bits of a positive float are its floored logarithm, exactly.
+/// Channels are clamped to 0 and [`MAX`]. NaN becomes zero.
+pub fn encode(color: Vec3) -> u32 {
+    let color = within(color, MAX);
+    let largest = color.max_element();
+    // The exponent bits of a positive float are exactly its floored logarithm.
     let logarithm = (largest.to_bits() >> 23) as i32 - 127;
     let mut exponent = logarithm.max(-BIAS - 1) + 1 + BIAS;
     if (largest * step_reciprocal(exponent)).round() as u32 == 1 << MANTISSA_BITS {
         exponent += 1;
     }
-    let [red, green, blue] = (colour * step_reciprocal(exponent)).round().to_array().map(|value| value as u32);
+    let [red, green, blue] = (color * step_reciprocal(exponent)).round().to_array().map(|value| value as u32);
     red | green << 9 | blue << 18 | (exponent as u32) << 27
 }
 
-/// The colour that [`encode`] made four bytes of.
+/// Decodes a color of [`encode`].
 pub fn decode(texel: u32) -> Vec3 {
     let channel = |shift: u32| (texel >> shift & 511) as f32;
     Vec3::new(channel(0), channel(9), channel(18)) / step_reciprocal((texel >> 27) as i32)
 }
 
-/// One over what the lowest bit of a mantissa stands for.
+/// Returns the reciprocal of the value of a mantissa's lowest bit.
 fn step_reciprocal(exponent: i32) -> f32 {
-    ((MANTISSA_BITS + BIAS - exponent) as f32).exp2()
+    libm::exp2f((MANTISSA_BITS + BIAS - exponent) as f32)
 }
 
-/// A colour as `Rgba16Float`, opaque; clamped to zero and [`MAX_HALF`].
-pub fn encode_half(colour: Vec3) -> [u16; 4] {
-    let [red, green, blue] = within(colour, MAX_HALF).to_array().map(|value| f16::from_f32(value).to_bits());
+/// Encodes a color as opaque `Rgba16Float`. Channels are clamped to 0 and [`MAX_HALF`].
+pub fn encode_half(color: Vec3) -> [u16; 4] {
+    let [red, green, blue] = within(color, MAX_HALF).to_array().map(|value| f16::from_f32(value).to_bits());
     [red, green, blue, f16::ONE.to_bits()]
 }
 
-/// True when a colour cannot be kept: a channel is negative, too large or not a number.
-pub fn is_clamped(colour: Vec3) -> bool {
-    within(colour, MAX) != colour
+/// Returns true if [`encode`] changes a color by clamping: a channel is negative, too large or NaN.
+pub fn is_clamped(color: Vec3) -> bool {
+    within(color, MAX) != color
 }
 
-fn within(colour: Vec3, most: f32) -> Vec3 {
-    // `max` first: it answers zero for a channel that is not a number.
-    Vec3::from_array(colour.to_array().map(|value| value.max(0.0).min(most)))
+fn within(color: Vec3, max: f32) -> Vec3 {
+    // `max` comes first, because it turns NaN into zero.
+    Vec3::from_array(color.to_array().map(|value| value.max(0.0).min(max)))
 }
 
 #[cfg(test)]
@@ -66,8 +66,8 @@ mod tests {
     fn the_largest_channel_is_within_a_fifth_of_a_percent() {
         let mut value = 1e-4f32;
         while value < MAX {
-            let colour = Vec3::new(value, value * 0.37, value * 0.01);
-            let error = (decode(encode(colour)) - colour).abs() / value;
+            let color = Vec3::new(value, value * 0.37, value * 0.01);
+            let error = (decode(encode(color)) - color).abs() / value;
             assert!(error.max_element() <= 0.002, "{value}: {error}");
             value *= 1.003;
         }

@@ -1,12 +1,12 @@
-//! Files that replace others all at once, whenever the process ends.
+//! Atomic replacement of a set of files, whenever the process ends.
 //!
-//! New files are written under temporary names. One file, the index, says which files belong together, and it alone
-//! decides: a first index that names the temporary files takes the place of the old one in a single step. What the old
-//! one named is nobody's then and makes way for the names that the new files are to have, until a second index, which
-//! names those, takes the place of the first.
+//! New files are written under temporary names. One file, the index, lists the files that belong together. In the first
+//! step, an index with the temporary names replaces the old index atomically. The old files are now unused and are
+//! removed, and the new files get their final names. In the last step, a second index with the final names replaces the
+//! first.
 //!
-//! Where a name stays taken, since a reader holds the file (Windows) or somebody else has come first, the new file keeps
-//! its temporary name, and the second index says so.
+//! A final name may stay taken, because a reader holds the file (Windows) or another file has appeared. Then the new
+//! file gets a spare name, and the second index lists it. If that is taken as well, the file keeps its temporary name.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,11 +17,11 @@ use tempfile::TempPath;
 
 use super::LevelError;
 use crate::input::open_regular;
-use crate::output::{InTheWay, remove_leftovers, sync_folder, write_temporary};
+use crate::output::{InTheWay, Patience, keep, remove_leftovers, rename, sync_folder, write_temporary};
 
-/// Files that have been written under temporary names. None of them is open.
+/// New files under temporary names. None of them is open.
 ///
-/// Dropped before they are published, it leaves nothing behind.
+/// Dropping it before they are published removes them.
 pub(super) struct Staging {
     folder: PathBuf,
     files: Vec<Staged>,
@@ -29,23 +29,25 @@ pub(super) struct Staging {
 
 struct Staged {
     path: TempPath,
-    /// The name that it is to have.
+    /// Final name.
     name: String,
+    /// Name to use if the final name is taken.
+    spare: String,
 }
 
-/// The names that files go by.
+/// Present names of files.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Temporary names of files that do not have their own.
-    temporary: HashMap<String, String>,
-    /// Obsolete files that are still there.
+    /// Names of files that do not have their final name, by final name.
+    others: HashMap<String, String>,
+    /// Obsolete files that still exist.
     obsolete: Vec<String>,
 }
 
 impl Names {
-    /// The name that a file goes by which is to have this one.
+    /// Returns the present name of the file with this final name.
     pub fn of<'a>(&'a self, name: &'a str) -> &'a str {
-        self.temporary.get(name).map_or(name, String::as_str)
+        self.others.get(name).map_or(name, String::as_str)
     }
 
     pub fn is_left(&self, obsolete: &str) -> bool {
@@ -59,15 +61,15 @@ impl Staging {
         Ok(Self { folder: folder.to_owned(), files: Vec::new() })
     }
 
-    /// Writes a file under a temporary name, down to the disk.
-    pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), LevelError> {
+    /// Writes a file under a temporary name and syncs it to the disk.
+    pub fn add(&mut self, name: &str, spare: String, bytes: &[u8]) -> Result<(), LevelError> {
         let path = written(&self.folder, bytes).map_err(LevelError::write(&self.folder.join(name)))?;
-        self.files.push(Staged { path, name: name.to_owned() });
+        self.files.push(Staged { path, name: name.to_owned(), spare });
         Ok(())
     }
 
-    /// Gives all files their names, and removes those that nobody needs any more: `obsolete`, which the index before may
-    /// have named. `text` is the index with the names that files go by.
+    /// Gives all files their names, and removes the `obsolete` files of the old index. `text` returns the content of
+    /// the index for the present names.
     pub fn publish(
         self,
         index: &str,
@@ -77,8 +79,8 @@ impl Staging {
         self.publish_watched(index, obsolete, text, || ())
     }
 
-    /// Calls `watch` before the first step and after each: whichever is the last, the files of one index are there, of
-    /// the old one or of the new.
+    /// Publishes as [`publish`](Self::publish) does, and calls `watch` before the first step and after each. At each
+    /// call, all files of either the old index or the new one exist.
     fn publish_watched(
         self,
         index: &str,
@@ -94,69 +96,73 @@ impl Staging {
             }
         }
         let replace = |names: &Names| {
-            let written = written(&folder, text(names)?.as_bytes()).map_err(LevelError::write(&index))?;
-            written.persist(&index).map_err(|fault| LevelError::write(&index)(fault.error))
+            let text = text(names)?;
+            let replaced =
+                written(&folder, text.as_bytes()).and_then(|written| rename(written, &index, &Patience::begin()));
+            replaced.map_err(LevelError::write(&index))
         };
-        let mut names = Names { temporary: HashMap::new(), obsolete };
-        for Staged { path, name } in &files {
-            let temporary = path.file_name().unwrap_or_default().to_string_lossy();
-            names.temporary.insert(name.clone(), temporary.into_owned());
+        let mut names = Names { others: HashMap::new(), obsolete };
+        for Staged { path, name, .. } in &files {
+            names.others.insert(name.clone(), name_of(path));
         }
         watch();
         replace(&names)?;
-        // From here on the temporary files are the level, whatever happens.
-        let temporary: Vec<(PathBuf, String)> =
-            files.into_iter().map(|Staged { path, name }| (kept(path), name)).collect();
-        // Not every file system can; the level is whole without.
+        // From here on, the temporary files are the level, even if a later step fails.
+        let files: Vec<(PathBuf, [String; 2])> =
+            files.into_iter().map(|Staged { path, name, spare }| (keep(path), [name, spare])).collect();
+        // Not every file system can sync folders. The level is complete without it.
         let _ = sync_folder(&folder);
         watch();
+        let patience = Patience::begin();
         names.obsolete.retain(|name| {
             let path = folder.join(name);
-            // Where a reader holds it, the level goes on to list it.
-            fs::remove_file(&path).is_err() && path.symlink_metadata().is_ok()
+            // The level continues to list a file that a reader holds.
+            patience.retry(|| fs::remove_file(&path)).is_err() && path.symlink_metadata().is_ok()
         });
-        for (path, name) in &temporary {
-            if has_second_name(path, &folder.join(name)) {
-                names.temporary.remove(name);
+        for (path, [name, spare]) in &files {
+            let gets = |given: &&String| has_second_name(path, &folder.join(given), &patience);
+            if let Some(given) = [name, spare].into_iter().find(gets) {
+                names.others.insert(name.clone(), given.clone());
             }
             watch();
         }
         replace(&names)?;
         let _ = sync_folder(&folder);
         watch();
-        for (path, _) in temporary.iter().filter(|(_, name)| names.of(name) == name) {
-            // What stays costs space and nothing else.
-            let _ = fs::remove_file(path);
+        let is_needed = |temporary: &str| names.others.values().any(|needed| needed == temporary);
+        for (path, _) in files.iter().filter(|(path, _)| !is_needed(&name_of(path))) {
+            // A temporary file that cannot be removed only costs space.
+            let _ = patience.retry(|| fs::remove_file(path));
             watch();
         }
-        remove_leftovers(&folder, |name| names.temporary.values().any(|needed| needed == name));
+        remove_leftovers(&folder, is_needed);
         Ok(names)
     }
 }
 
-/// A temporary file that stays.
-fn kept(mut path: TempPath) -> PathBuf {
-    path.disable_cleanup(true);
-    path.keep().unwrap_or_else(|fault| fault.path.to_path_buf())
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn written(folder: &Path, bytes: &[u8]) -> io::Result<TempPath> {
     write_temporary(folder, |file| file.write_all(bytes))
 }
 
-/// Gives a file a second name, unless something has that.
-fn has_second_name(from: &Path, to: &Path) -> bool {
-    if to.symlink_metadata().is_ok() {
-        return false;
-    }
+/// Gives a file a second name, unless that name is taken.
+fn has_second_name(from: &Path, to: &Path, patience: &Patience) -> bool {
     // Not every file system has links.
-    fs::hard_link(from, to).is_ok() || copy(from, to).is_ok()
+    to.symlink_metadata().is_err()
+        && (patience.retry(|| fs::hard_link(from, to)).is_ok() || copy(from, to, patience).is_ok())
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+fn copy(from: &Path, to: &Path, patience: &Patience) -> io::Result<()> {
     let folder = to.parent().unwrap_or(Path::new(""));
     let copied = write_temporary(folder, |file| io::copy(&mut open_regular(from)?, file).map(drop))?;
-    Ok(copied.persist_noclobber(to)?)
+    // Copying takes long enough for somebody to put a file there.
+    if to.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    rename(copied, to, patience)
 }
 
 #[cfg(test)]
@@ -165,18 +171,18 @@ mod tests {
 
     use super::*;
 
-    /// Writes an index, `INDEX`, that names two files of some content, and watches.
+    /// Writes an index, `INDEX`, of two files with `content`, and watches each step.
     fn write(folder: &Path, content: &str, obsolete: &[&str], watch: impl FnMut()) {
         let mut staging = Staging::new(folder).expect("a folder");
         for name in ["one", "two"] {
-            staging.add(name, content.as_bytes()).expect("a temporary file");
+            staging.add(name, format!("{name}-{content}"), content.as_bytes()).expect("a temporary file");
         }
         let obsolete = obsolete.iter().map(|&name| name.to_owned()).collect();
         let text = |names: &Names| Ok(["one", "two"].map(|name| names.of(name)).join("\n"));
         staging.publish_watched("INDEX", obsolete, text, watch).expect("there is room");
     }
 
-    /// What the files hold that the index names.
+    /// Returns the contents of the files that the index names.
     fn read(folder: &Path) -> Vec<String> {
         let index = fs::read_to_string(folder.join("INDEX")).expect("an index");
         index.lines().map(|name| fs::read_to_string(folder.join(name)).expect("what the index names")).collect()
@@ -190,7 +196,7 @@ mod tests {
         write(folder.path(), "new", &["one", "two"], || seen.push(read(folder.path())));
         let count_of_old = seen.iter().take_while(|content| **content == ["old"; 2]).count();
         assert_eq!(count_of_old, 1, "one step decides");
-        // Two indices, two files with two names each.
+        // The steps: two indices, and two files with two names each.
         assert_eq!(seen.len(), 1 + 2 + 2 + 2);
         assert!(seen[1..].iter().all(|content| *content == ["new"; 2]), "{seen:?}");
     }
@@ -204,7 +210,7 @@ mod tests {
             names.sort();
             names
         };
-        // Each state that a process may stop in becomes the state that the next begins with.
+        // Each state in which a process may stop is the start of the next one.
         let mut states = Vec::new();
         write(folder.path(), "old", &[], || ());
         fs::write(folder.path().join("three"), "of a larger level").expect("a file");
@@ -234,7 +240,7 @@ mod tests {
         fs::create_dir(folder.path().join("second")).expect("a folder");
         let mut staging = Staging::new(folder.path()).expect("a folder");
         for name in ["first", "second"] {
-            staging.add(name, b"new").expect("a temporary file");
+            staging.add(name, format!("{name}-new"), b"new").expect("a temporary file");
         }
         let error = staging.publish("INDEX", Vec::new(), |_| Ok(String::new()));
         let error = error.err().expect("a folder cannot be replaced");
@@ -246,15 +252,32 @@ mod tests {
     #[test]
     fn a_name_that_stays_taken_fails_nothing_and_its_file_is_left_alone() {
         let folder = tempdir().expect("a temporary folder");
+        let count = || fs::read_dir(folder.path()).expect("the folder").count();
         fs::write(folder.path().join("one"), "somebody's").expect("a file");
         write(folder.path(), "new", &[], || ());
         assert_eq!(read(folder.path()), ["new"; 2]);
         assert_eq!(fs::read(folder.path().join("one")).expect("the file"), b"somebody's");
-        // It goes by its temporary name until the next level.
-        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 4);
-        write(folder.path(), "newest", &["one", "two"], || ());
-        assert_eq!(read(folder.path()), ["newest"; 2]);
-        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 3);
+        let index = || fs::read_to_string(folder.path().join("INDEX")).expect("an index");
+        assert_eq!((index().as_str(), count()), ("one-new\ntwo", 4));
+        // If the spare name is taken as well, the file keeps its temporary name until the next level.
+        write(folder.path(), "new", &["two"], || ());
+        assert_eq!((read(folder.path()), count()), (["new"; 2].map(str::to_owned).to_vec(), 5));
+        assert!(index().starts_with(".radiosity-"));
+        write(folder.path(), "newest", &["one", "one-new", "two"], || ());
+        assert_eq!((index().as_str(), count()), ("one\ntwo", 3));
+    }
+
+    #[test]
+    fn what_cannot_be_removed_is_listed_and_fails_nothing() {
+        let folder = tempdir().expect("a temporary folder");
+        // A folder replaces a file that a reader holds: neither can be removed as a file.
+        fs::create_dir(folder.path().join("three")).expect("a folder");
+        fs::write(folder.path().join("four"), "old").expect("a file");
+        let mut staging = Staging::new(folder.path()).expect("a folder");
+        staging.add("one", "one-new".to_owned(), b"new").expect("a temporary file");
+        let obsolete = ["three", "four"].map(str::to_owned).to_vec();
+        let names = staging.publish("INDEX", obsolete, |_| Ok(String::new())).expect("there is room");
+        assert!(names.is_left("three") && !names.is_left("four"));
     }
 
     #[cfg(target_os = "linux")]
@@ -263,7 +286,7 @@ mod tests {
         let folder = tempdir().expect("a temporary folder");
         let mut staging = Staging::new(folder.path()).expect("a folder");
         for number in 0..20 {
-            staging.add(&number.to_string(), b"new").expect("a temporary file");
+            staging.add(&number.to_string(), format!("{number}-new"), b"new").expect("a temporary file");
         }
         let open = fs::read_dir("/proc/self/fd").expect("the process's files").flatten();
         let open = open.filter_map(|entry| fs::read_link(entry.path()).ok());

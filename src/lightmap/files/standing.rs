@@ -1,73 +1,75 @@
-//! Files in a folder before a level is written into it, and their owners.
+//! Files that a folder holds before a level is written into it, and their owners.
 
 use std::fs;
 use std::path::Path;
 
 use super::names::is_of_level;
 use super::{LEVEL_FILE, Level, LevelError, LevelFile};
-use crate::output::{InTheWay, Overwrite, is_temporary, remove_leftovers};
+use crate::output::{InTheWay, Overwrite, is_regular, is_temporary, remove_leftovers};
 
-/// Files of a folder that a new level may replace and delete.
-#[derive(Default)]
+/// Existing files that a new level may replace and delete.
 pub(super) struct Standing {
-    /// Files that the level before has recorded, and that are as it recorded them.
+    /// The level before.
+    level: Option<Level>,
+    /// Unchanged files that the level before has recorded.
     pub own: Vec<LevelFile>,
-    /// Names of others that may be overwritten.
+    /// Names of other files that may be overwritten.
     pub others: Vec<String>,
 }
 
 impl Standing {
-    /// Looks at a folder. A file is a bake's own when a level's file could have its name, and the level that is there
-    /// has recorded its size and digest.
+    /// Inspects a folder. A file is a bake's own if it has a name of a level's file, and the existing level has
+    /// recorded its size and digest.
     ///
     /// # Errors
-    /// Names the first file that is in the way and not a bake's own.
-    pub fn look(folder: &Path, overwrite: Overwrite) -> Result<Self, LevelError> {
+    /// Names the first foreign file that is in the way.
+    pub fn inspect(folder: &Path, overwrite: Overwrite) -> Result<Self, LevelError> {
         let path = folder.join(LEVEL_FILE);
-        let mut level = None;
-        InTheWay::check(&path, overwrite, |_| {
-            level = Some(Level::read(folder));
-            true
-        })?;
-        // Whatever is wrong with it is what the user has to hear.
-        let level = level.transpose()?;
+        InTheWay::check(&path, overwrite, |_| true)?;
+        let level = match is_regular(&path).then(|| Level::read(folder)) {
+            // The fault of the existing level is the error, unless the level may be overwritten.
+            Some(Err(fault)) if overwrite == Overwrite::Own => return Err(fault),
+            read => read.and_then(Result::ok),
+        };
         let recorded: Vec<&LevelFile> = level.iter().flat_map(Level::records).collect();
-        let mut standing = Self::default();
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         for name in names_in(folder).into_iter().filter(|name| is_of_level(name)) {
             let path = folder.join(&name);
-            // The length is asked first: somebody else's file may be endless.
+            // The length is compared first, since a foreign file may be endless.
             let may_be_own = |length| recorded.iter().any(|file| file.bytes == length);
             let found = match path.symlink_metadata() {
-                Ok(found) if found.is_file() && may_be_own(found.len()) => LevelFile::of_path(&path).map(Some),
+                Ok(found) if found.is_file() && may_be_own(found.len()) => {
+                    InTheWay::check_open(&path)?;
+                    LevelFile::of_path(&path).map(Some)
+                }
                 _ => Ok(None),
             };
             let found = found.map_err(LevelError::read(&path))?;
-            let own = found.filter(|found| recorded.iter().any(|file| file.is_same(found)));
-            InTheWay::check(&path, overwrite, |_| own.is_some())?;
-            match own {
-                Some(file) => standing.own.push(file),
-                None => standing.others.push(name),
+            let found = found.filter(|found| recorded.iter().any(|file| file.is_same(found)));
+            InTheWay::check(&path, overwrite, |_| found.is_some())?;
+            match found {
+                Some(file) => own.push(file),
+                None => others.push(name),
             }
         }
-        Ok(standing)
+        Ok(Self { level, own, others })
     }
 
-    /// True when a file of this name and content is there.
+    /// Returns true if an own file of this name and content exists.
     pub fn has(&self, file: &LevelFile) -> bool {
         self.own.contains(file)
     }
 }
 
 impl Level {
-    /// Whether a level may be written into a folder: to be asked before the work whose result it shall hold. Temporary
-    /// files of a bake that was killed are removed; so nobody else may be writing into the folder.
+    /// Checks that a level may be written into a folder. Call it before the work whose result the folder shall hold.
+    /// Temporary files of a killed bake are removed, so no other process may be writing into the folder.
     ///
     /// # Errors
-    /// Names the first file that is in the way and that no bake wrote.
+    /// Names the first file in the way that no bake wrote.
     pub fn prepare(folder: &Path, overwrite: Overwrite) -> Result<(), LevelError> {
-        Standing::look(folder, overwrite)?;
-        // A bake that was killed may have left a level that still goes by temporary names.
-        let level = Self::read(folder).ok();
+        let Standing { level, .. } = Standing::inspect(folder, overwrite)?;
+        // A killed bake may have left a level whose files still have temporary names.
         if level.is_some() || !folder.join(LEVEL_FILE).exists() {
             let is_needed = |name: &str| level.iter().flat_map(Self::files).any(|file| file.name == name);
             remove_leftovers(folder, is_needed);
@@ -76,7 +78,7 @@ impl Level {
     }
 }
 
-/// True for a name that a file beside `level.ron` may have.
+/// Returns true for a name that a file beside `level.ron` may have.
 pub(super) fn is_possible(name: &str) -> bool {
     is_of_level(name) || is_temporary(name)
 }

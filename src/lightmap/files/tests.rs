@@ -1,4 +1,4 @@
-//! What files promise to whoever reads them.
+//! Tests of levels on disk: completeness, detection of damage, replacement.
 
 use std::fs;
 use std::path::Path;
@@ -18,13 +18,13 @@ fn page(width: u32, height: u32) -> Page {
     for (number, texel) in page.texels.iter_mut().enumerate() {
         *texel = Vec3::new(number as f32 * 0.37, 1.0 / (number + 1) as f32, 1e-3);
     }
-    // Steps that a byte can hold.
+    // Values that eight bits represent exactly.
     page.validity.iter_mut().enumerate().for_each(|(number, valid)| *valid = (number % 256) as f32 / 255.0);
     page
 }
 
-/// A level of three surfaces, two of which show the same mesh, and one of which has texels for both sides, and of an
-/// irradiance volume and a precomputed transport.
+/// Returns a level of three surfaces with an irradiance volume and a precomputed transport. Two surfaces share a mesh,
+/// and one has texels for both sides.
 fn fixture() -> Fixture {
     let mut fixture = Fixture::default();
     fixture.add(ball(1.0, 8, 6), Sides::Front, [20, 12]);
@@ -39,14 +39,14 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// Voxels of different values.
+/// Returns voxels of different values.
 fn voxels() -> Voxels {
     let value = |index: usize| core::array::from_fn(|direction| Vec3::new(index as f32, direction as f32, 0.5));
     let bounds = Aabb { min: Vec3::NEG_ONE, max: Vec3::new(1.0, 2.0, 3.0) };
     Voxels { bounds, count: UVec3::new(2, 3, 4), values: (0..24).map(value).collect() }
 }
 
-/// A level of one surface.
+/// Returns a level of one surface.
 fn small_fixture() -> Fixture {
     let mut fixture = Fixture::default();
     fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::Y), Sides::Front, [8, 8]);
@@ -59,7 +59,7 @@ fn try_to_write(fixture: &Fixture, folder: &Path) -> Result<Written, LevelError>
 
 fn try_to_write_over(fixture: &Fixture, folder: &Path, overwrite: Overwrite) -> Result<Written, LevelError> {
     let pages: Vec<Page> = fixture.layout.pages.iter().map(|size| page(size.width, size.height)).collect();
-    let settings = serde_json::json!({ "method": "gather", "texels_per_metre": 16.0, "time": null });
+    let settings = serde_json::json!({ "method": "gather", "texels_per_meter": 16.0, "time": null });
     let content = LevelContent {
         content_hash: "0123abcd",
         settings: &settings,
@@ -69,6 +69,7 @@ fn try_to_write_over(fixture: &Fixture, folder: &Path, overwrite: Overwrite) -> 
         pages: &pages,
         volume: fixture.volume.as_ref(),
         relight: fixture.relight.as_deref().map(|bytes| (bytes, 0.125)),
+        preview: None,
     };
     Level::write(folder, content, overwrite)
 }
@@ -135,6 +136,15 @@ fn a_ktx2_file_opens_with_the_reader_that_bevy_uses() {
 }
 
 #[test]
+fn a_texture_that_claims_more_texels_than_numbers_can_count_is_refused() {
+    let mut bytes = write_ktx2(&page(13, 7)).0;
+    // Width and height are 2^31 each. At four bytes per texel these are 2^64 bytes, which overflows to zero in 64 bits.
+    bytes[20..28].copy_from_slice(&[0, 0, 0, 0x80, 0, 0, 0, 0x80]);
+    let refusal = read_ktx2(&bytes, Path::new("page")).expect_err("too large").to_string();
+    assert!(refusal.contains("2147483648 x 2147483648"), "{refusal}");
+}
+
+#[test]
 fn an_exr_file_gives_back_every_bit() {
     let mut page = page(13, 7);
     page.validity.fill(1.0);
@@ -151,7 +161,7 @@ fn a_level_is_read_as_it_was_written() {
     let level = Level::read(folder.path()).expect("a level");
     assert_eq!(level, written.level);
     assert_eq!(level.settings["method"], "gather");
-    // Two pages in two formats, what is valid of them, the meshes, the volume, the transport, and the level.
+    // Two pages in two formats with validity, the meshes, the volume, the transport, and the level.
     assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 10);
     assert_eq!(level.read_meshes(folder.path()).expect("meshes").len(), 2, "two for three surfaces");
     assert_eq!((level.error, level.relight.as_ref().map(|relight| relight.error)), (0.25, Some(0.125)));
@@ -197,7 +207,7 @@ fn a_level_that_cannot_be_replaced_stays_whole() {
     let folder = tempdir().expect("a temporary folder");
     let small = write(&small_fixture(), folder.path()).level;
     let first_page = fs::read(folder.path().join("page_0.ktx2")).expect("a page");
-    // The larger level's second page cannot have its name.
+    // A folder has the name of the larger level's second page.
     fs::create_dir_all(folder.path().join("page_1.ktx2/inside")).expect("a folder");
     let error = try_to_write(&fixture(), folder.path()).expect_err("the name of a page is taken");
     assert!(error.to_string().contains("page_1.ktx2"), "{error}");
@@ -225,7 +235,7 @@ fn a_folder_that_cannot_be_written_is_named_and_stays_as_it_was() {
     fs::write(&file, "not a folder").expect("a file");
     let error = try_to_write(&small_fixture(), &file).expect_err("a file is no folder");
     assert!(error.to_string().contains("taken"), "{error}");
-    // A name that is taken by a folder stops the last step; nothing of the first ones stays.
+    // A folder with a name of the level stops the last step. Nothing of the first steps stays.
     fs::create_dir_all(folder.path().join("level/page_1.ktx2/inside")).expect("a folder");
     try_to_write(&fixture(), &folder.path().join("level")).expect_err("the name of a page is taken");
     assert_eq!(names_in(&folder.path().join("level")), ["page_1.ktx2"]);
@@ -264,7 +274,7 @@ fn truncated_and_corrupted_files_are_errors_and_never_panics() {
     }
 }
 
-/// The file's content with one bit of it turned.
+/// Returns the content with one bit flipped.
 fn with_flipped_bit(content: &[u8], bit: usize) -> Vec<u8> {
     let mut damaged = content.to_vec();
     damaged[bit / 8] ^= 1 << (bit % 8);
@@ -412,6 +422,24 @@ fn a_level_that_was_replaced_and_one_that_goes_by_other_names_are_told_apart() {
     renamed.files_mut().for_each(|file| file.name.push_str(".part"));
     assert!(level.is_same_bake(&renamed));
     assert!(!level.is_same_bake(&write(&fixture(), folder.path()).level));
+}
+
+#[test]
+fn a_level_that_could_not_be_read_again_is_not_written() {
+    let folder = tempdir().expect("a temporary folder");
+    let before = write(&small_fixture(), folder.path()).level;
+    let mut wide = small_fixture();
+    // The widest image has 16,384 columns.
+    let (bounds, count) = (Aabb { min: Vec3::NEG_ONE, max: Vec3::ONE }, UVec3::new(16_385, 1, 1));
+    wide.volume = Some(Voxels { bounds, count, values: vec![[Vec3::ZERO; 6]; 16_385] });
+    let refusal = try_to_write(&wide, folder.path()).expect_err("too wide").to_string();
+    assert!(refusal.contains("16385"), "{refusal}");
+    let mut empty = small_fixture();
+    empty.layout.placements[0].as_mut().expect("placed").rectangle.width = 0;
+    let refusal = try_to_write(&empty, folder.path()).expect_err("no texels").to_string();
+    assert!(refusal.contains("surface 0"), "{refusal}");
+    assert_eq!(Level::read(folder.path()).expect("the level before"), before);
+    assert_eq!(names_in(folder.path()).len(), 5);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How much of a page's texels light can reach, as grey PNG pictures: for whoever looks for leaks.
+//! Validity of pages as gray PNG images, for finding light leaks: the part of each texel that light can reach.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -9,7 +9,8 @@ use image::{ColorType, ExtendedColorType, ImageDecoder, ImageEncoder};
 use super::LevelError;
 use crate::lightmap::{Page, PageSize};
 
-/// The bytes of a PNG file with a page's validity: white texels are open, black ones buried or of no surface.
+/// Returns the bytes of a PNG file with a page's validity: white texels are open, black ones buried or without a
+/// surface.
 ///
 /// # Errors
 /// When the page has no texels.
@@ -21,17 +22,17 @@ pub fn write_validity(page: &Page, path: &Path) -> Result<Vec<u8>, LevelError> {
     Ok(bytes)
 }
 
-/// The texels of a PNG file that [`write_validity`] made, from 0 for nothing to 255 for all, rows from the top.
+/// Reads the texels of a PNG file of [`write_validity`], from 0 for none to 255 for all, rows from the top.
 ///
 /// # Errors
-/// When the bytes are anything else or the picture is not of the `expected` size; `path` is what the message names.
+/// When the bytes are anything else, or the image does not have the `expected` size. `path` names the file in errors.
 pub fn read_validity(bytes: &[u8], expected: PageSize, path: &Path) -> Result<Vec<u8>, LevelError> {
     let damaged = |fault: image::ImageError| LevelError::damaged(path, fault);
     let decoder = PngDecoder::new(Cursor::new(bytes)).map_err(damaged)?;
     let PageSize { width, height } = expected;
-    // Looked at first: there is room for the page, not for whatever a file claims.
+    // Checked first: memory is allocated for the page, not for the size that a file claims.
     if decoder.dimensions() != (width, height) || decoder.color_type() != ColorType::L8 {
-        return Err(LevelError::damaged(path, format!("it does not hold {width} x {height} grey texels")));
+        return Err(LevelError::damaged(path, format!("it does not hold {width} x {height} gray texels")));
     }
     let mut texels = vec![0; width as usize * height as usize];
     decoder.read_image(&mut texels).map_err(damaged)?;

@@ -1,4 +1,4 @@
-//! Writing a baked level: whole or not at all.
+//! Atomic writing of a baked level.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::level::FORMAT;
-use super::names::{MESHES_FILE, RELIGHT_FILE, VOLUME_FILE, page_file, texture_file, validity_file};
+use super::names::{
+    MESHES_FILE, PREVIEW_FILE, RELIGHT_FILE, VOLUME_FILE, page_file, spare_name, texture_file, validity_file,
+};
 use super::staging::{Names, Staging};
 use super::standing::Standing;
 use super::{
@@ -18,46 +20,48 @@ use crate::lightmap::{Layout, Page, Unwrap, Voxels};
 use crate::output::Overwrite;
 use crate::scene::{Light, Scene, hash_light, hash_materials, hash_transform};
 
-/// The content of a new level.
+/// Content of a new level.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelContent<'a> {
-    /// Hash of what was baked.
+    /// Hash of the baked scene.
     pub content_hash: &'a str,
-    /// The settings of the bake.
+    /// Settings of the bake.
     pub settings: &'a serde_json::Value,
-    /// The estimated error of the whole level, relative to its mean light.
+    /// Estimated relative error of the whole level: the RMS error of irradiance over its mean.
     pub error: f32,
-    /// The scene that was baked.
+    /// Scene that was baked.
     pub scene: &'a Scene,
-    /// The places of its texels.
+    /// Layout of the texels.
     pub layout: &'a Layout,
-    /// The layout's pages.
+    /// Pages of the layout.
     pub pages: &'a [Page],
-    /// The irradiance volume, if there is one.
+    /// Irradiance volume, if there is one.
     pub volume: Option<&'a Voxels>,
-    /// The precomputed transport for lights that change, if there is one: the bytes of its file, and how far the light
-    /// that it finds is from the baked indirect light.
+    /// Precomputed transport for lights that change, if there is one: the bytes of its file, and its relative error
+    /// against the baked indirect light.
     pub relight: Option<(&'a [u8], f32)>,
+    /// Bytes of the preview picture, if there is one.
+    pub preview: Option<&'a [u8]>,
 }
 
-/// The outcome of writing a level.
+/// Result of writing a level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// The level.
     pub level: Level,
-    /// Texels whose value did not fit the textures' range and was clamped.
+    /// Number of texels that were clamped to the textures' range.
     pub clamped: usize,
 }
 
 impl Level {
-    /// Writes a level into a folder: whole or not at all. A level that was there before is replaced in one step: whenever
-    /// the process ends, the folder holds the old level or the new one. A file that is already there as it is to be is
-    /// left as it is.
+    /// Writes a level into a folder atomically. At any moment the folder holds the old level or the new one. Files that
+    /// already have the new content are left unchanged.
     ///
     /// # Errors
-    /// When the folder cannot be written, the disk is full, or a file is in the way that may not be replaced.
+    /// When the folder cannot be written, the disk is full, or a file in the way may not be replaced. Also when the
+    /// level would be refused when read.
     pub fn write(folder: &Path, content: LevelContent, overwrite: Overwrite) -> Result<Written, LevelError> {
-        let standing = Standing::look(folder, overwrite)?;
+        let standing = Standing::inspect(folder, overwrite)?;
         let mut writer = Writer { staging: Staging::new(folder)?, standing: &standing, folder };
         let mut clamped = 0;
         let mut pages = Vec::new();
@@ -78,9 +82,14 @@ impl Level {
             Some((bytes, error)) => Some(LevelRelight { file: writer.add(RELIGHT_FILE, bytes)?, error }),
             None => None,
         };
+        let preview = content.preview.map(|bytes| writer.add(PREVIEW_FILE, bytes)).transpose()?;
         let (meshes, surfaces) = writer.meshes(&content)?;
         let staging = writer.staging;
-        let light = |light: &Light| LevelLight { key: light.name.clone(), light: hash_light(light) };
+        let light = |light: &Light| LevelLight {
+            key: light.name.clone(),
+            place: Some(light.kind.place()),
+            light: hash_light(light),
+        };
         let level = Self {
             format: FORMAT,
             content_hash: content.content_hash.to_owned(),
@@ -90,10 +99,13 @@ impl Level {
             meshes,
             surfaces,
             lights: content.scene.lights.iter().map(light).collect(),
+            has_sky: !content.scene.sky.is_dark(),
             volume,
             relight,
+            preview,
             replaced: Vec::new(),
         };
+        level.check().map_err(LevelError::Impossible)?;
         let is_obsolete = |file: &&LevelFile| !level.files().any(|kept| kept == *file);
         let obsolete: Vec<&LevelFile> = standing.own.iter().filter(is_obsolete).collect();
         let of_names = |names: &Names| {
@@ -110,7 +122,7 @@ impl Level {
     }
 }
 
-/// Stages what a level consists of.
+/// Writer of the parts of a level.
 struct Writer<'a> {
     staging: Staging,
     standing: &'a Standing,
@@ -121,15 +133,15 @@ impl Writer<'_> {
     fn add(&mut self, name: &str, content: &[u8]) -> Result<LevelFile, LevelError> {
         let file = LevelFile::new(name, content);
         if !self.standing.has(&file) {
-            self.staging.add(name, content)?;
+            self.staging.add(name, spare_name(name, &file.blake3), content)?;
         }
         Ok(file)
     }
 
     fn volume(&mut self, voxels: &Voxels) -> Result<Option<LevelVolume>, LevelError> {
-        let Some(page) = voxels.page() else {
-            return Ok(None);
-        };
+        let page = voxels.page().ok_or_else(|| {
+            LevelError::Impossible(format!("the volume has {} voxels, more than a picture holds", voxels.count))
+        })?;
         let content = write_exr(&page, &self.folder.join(VOLUME_FILE))?;
         Ok(Some(LevelVolume {
             minimum: voxels.bounds.min.to_array(),
@@ -139,7 +151,7 @@ impl Writer<'_> {
         }))
     }
 
-    /// One file of all meshes, each of which surfaces may share, and what surfaces show.
+    /// Writes one file with all meshes, which surfaces may share. Returns it with the entries of the surfaces.
     fn meshes(&mut self, content: &LevelContent) -> Result<(LevelFile, Vec<LevelSurface>), LevelError> {
         let LevelContent { scene, layout, .. } = content;
         let mut numbers: HashMap<*const Unwrap, u32> = HashMap::new();
@@ -159,6 +171,7 @@ impl Writer<'_> {
                 mesh,
                 material: materials[surface.material.index()],
                 transform: hash_transform(&surface.to_world),
+                to_world: Some(surface.to_world.to_cols_array()),
             });
         }
         let parts: Vec<Vec<u8>> =

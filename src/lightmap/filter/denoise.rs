@@ -1,9 +1,9 @@
-//! Takes noise out of a bake by averaging texels that look alike.
+//! Denoising of a bake by averaging similar texels.
 //!
 //! Non-local means with two buffers (Rousselle, Knaus, Zwicker, "Adaptive rendering with non-local means filtering",
-//! SIGGRAPH Asia 2012): the bake has two halves that share no random number. How alike two texels are is judged in one
-//! half, and the average is taken in the other, so that noise is not taken for detail. Differences are measured
-//! against the noise that the halves show; a bake with little noise is left as it is.
+//! SIGGRAPH Asia 2012). The bake has two halves with independent random numbers. Similarity of texels is judged in one
+//! half, and the average is taken in the other. So noise does not count as detail. Differences are measured relative to
+//! the noise estimated from the halves. A bake with little noise stays nearly unchanged.
 
 use std::ops::Range;
 
@@ -13,25 +13,25 @@ use rayon::prelude::*;
 use crate::geometry::SurfaceId;
 use crate::lightmap::{ElementId, Elements, Texel};
 
-/// Texels to each side that may be averaged with one.
+/// Radius of the search window, in texels.
 const WINDOW: usize = 5;
-/// Texels to each side that two texels are compared by.
+/// Radius of the patches that are compared, in texels.
 const PATCH: usize = 1;
-/// Texels to each side over which noise is taken to be even.
+/// Radius over which noise is assumed to be uniform, in texels.
 const NOISE: usize = 2;
-/// Room around a surface's texels that spares every loop its bounds.
+/// Margin around a surface's texels, which saves bounds checks in loops.
 const MARGIN: usize = WINDOW + PATCH;
-/// Differences of this many standard deviations are taken for detail. Less keeps more detail and more noise.
+/// Number of standard deviations above which differences count as detail. Lower values keep more detail and more noise.
 const TOLERANCE: f32 = 0.8;
-/// Nobody's texel.
+/// Chart of empty texels.
 const NONE: u32 = u32::MAX;
-/// Texels of which less is visible are no example to others.
-const LEAST_VISIBLE: f32 = 0.5;
+/// Minimum visible fraction of texels that contribute to others.
+const MIN_VISIBILITY: f32 = 0.5;
 
-/// Smooths the irradiance that two independent halves of a bake found.
+/// Denoises the irradiance, given two independent halves of a bake.
 ///
-/// `irradiance` is their mean. Texels, not the elements that some are cut into, mix with those of their own chart only. `visible` is the part of each element
-/// that light can reach.
+/// `irradiance` is their mean. Only texels of one chart are averaged. Elements of one texel get the same correction.
+/// `visible` is the fraction of each element that light can reach.
 pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>; 2], visible: &[f32]) {
     let surfaces: Vec<SurfaceId> =
         (0..elements.surface_offsets.len().saturating_sub(1)).map(SurfaceId::from_index).collect();
@@ -46,11 +46,11 @@ pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>
     }
 }
 
-/// The texels of one surface, with a margin around them.
+/// Texels of one surface, with a margin around them.
 struct Canvas {
     width: usize,
     height: usize,
-    /// The elements of each texel, none where too little is visible.
+    /// Elements of each texel; empty if too little is visible.
     elements: Vec<Range<usize>>,
     chart: Vec<u32>,
     halves: [Vec<Vec3>; 2],
@@ -59,14 +59,14 @@ struct Canvas {
 }
 
 impl Canvas {
-    /// `None` for a surface without texels.
+    /// Creates the canvas; `None` for a surface without texels.
     fn new(surface: SurfaceId, elements: &Elements, halves: &[Vec<Vec3>; 2], visible: &[f32]) -> Option<Self> {
         let charts: Vec<([u32; 2], u32)> = elements.charts_of(surface).collect();
-        let least = charts.iter().map(|(texel, _)| *texel).reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])])?;
-        let most = charts.iter().map(|(texel, _)| *texel).reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])])?;
-        let width = (most[0] - least[0]) as usize + 1 + 2 * MARGIN;
-        let height = (most[1] - least[1]) as usize + 1 + 2 * MARGIN;
-        let place = |x: u32, y: u32| (y - least[1]) as usize * width + (x - least[0]) as usize + MARGIN * (width + 1);
+        let min = charts.iter().map(|(texel, _)| *texel).reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])])?;
+        let max = charts.iter().map(|(texel, _)| *texel).reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])])?;
+        let width = (max[0] - min[0]) as usize + 1 + 2 * MARGIN;
+        let height = (max[1] - min[1]) as usize + 1 + 2 * MARGIN;
+        let place = |x: u32, y: u32| (y - min[1]) as usize * width + (x - min[0]) as usize + MARGIN * (width + 1);
         let mut chart_of = vec![NONE; width * height];
         for ([x, y], chart) in charts {
             chart_of[place(x, y)] = chart;
@@ -83,7 +83,7 @@ impl Canvas {
         for texel in elements.texels_of(surface) {
             let is_shown = elements.is_shown(ElementId::from_index(texel.start));
             let [(a, seen), (b, _)] = halves.each_ref().map(|half| elements.mean_over(texel.clone(), half, visible));
-            if !is_shown || seen < LEAST_VISIBLE {
+            if !is_shown || seen < MIN_VISIBILITY {
                 continue;
             }
             let Texel { x, y, .. } = elements.texel[texel.start];
@@ -101,8 +101,8 @@ impl Canvas {
         (0..self.chart.len()).filter(|&at| self.chart[at] != NONE)
     }
 
-    /// Half the squared difference of the halves is the variance of each, as badly as one pair tells: the mean over
-    /// the surroundings tells better.
+    /// Estimates the variance of each half. Half the squared difference of the halves is an unbiased but noisy
+    /// estimate. The mean over a neighborhood reduces that noise.
     fn measure_noise(&mut self) {
         let [a, b] = &self.halves;
         let variance = self.texels().map(|at| {
@@ -123,7 +123,7 @@ impl Canvas {
         }
     }
 
-    /// What is to be added to the elements of each texel.
+    /// Returns the correction to add to the elements of each texel.
     fn smooth(&self) -> Vec<(Range<usize>, Vec3)> {
         let mut averages = [Averages::new(self.chart.len()), Averages::new(self.chart.len())];
         let mut comparison = Comparison::new(self.chart.len());
@@ -168,13 +168,13 @@ impl Averages {
         self.weights[at] += weight;
     }
 
-    /// A texel is like itself, so there is always something to divide by.
+    /// Returns the weighted mean. A texel always resembles itself, so the sum of weights is positive.
     fn mean(&self, at: usize) -> Vec3 {
         self.sums[at] / self.weights[at]
     }
 }
 
-/// How much each texel differs from the one beside it by a shift, in each half, per channel, in units of the noise.
+/// Difference of each texel from the one at a fixed shift, in each half and channel, relative to the noise.
 struct Comparison {
     differences: Vec<[Vec3; 2]>,
     counts: Vec<f32>,
@@ -204,7 +204,8 @@ impl Comparison {
         }
     }
 
-    /// The mean over a texel's surroundings, in the channel that differs most: two colours may be equally bright.
+    /// Returns the mean over a texel's patch, in the channel that differs most, since two colors may have equal
+    /// luminance.
     fn around(&self, at: usize, width: usize) -> [f32; 2] {
         let (mut sums, mut count) = ([Vec3::ZERO; 2], 0.0);
         for y in 0..=2 * PATCH {
@@ -219,7 +220,7 @@ impl Comparison {
     }
 }
 
-/// How much a texel counts that differs so much: close to `exp(-difference)`, and nothing from four on.
+/// Returns the weight of a texel by its difference: close to `exp(-difference)`, and zero from four on.
 fn likeness(difference: f32) -> f32 {
     let rest = (1.0 - 0.25 * difference.max(0.0)).max(0.0);
     rest * rest * rest * rest
@@ -228,20 +229,20 @@ fn likeness(difference: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accel::BruteForce;
     use crate::geometry::sobol::{hash2, unit_float};
-    use crate::kdtree::BruteForce;
     use crate::lightmap::fixtures::{Fixture, quad};
     use crate::progress::Unmonitored;
     use crate::scene::Sides;
 
-    /// A floor of 48 by 48 texels.
+    /// Builds a floor of 48 by 48 texels.
     fn floor() -> Elements {
         let mut fixture = Fixture::default();
         fixture.add(quad(Vec3::ZERO, Vec3::X, Vec3::NEG_Z), Sides::Front, [48, 48]);
         Elements::build(&fixture.scene, &fixture.layout, &BruteForce::new(&fixture.scene), &Unmonitored).unwrap()
     }
 
-    /// Halves of a truth with even noise of a standard deviation of `noise` each.
+    /// Returns two noisy copies of a signal, with uniform noise of standard deviation `noise` each.
     fn noisy(truth: &[Vec3], noise: f32) -> [Vec<Vec3>; 2] {
         core::array::from_fn(|half| {
             let spread = noise * 12.0f32.sqrt();
@@ -259,10 +260,10 @@ mod tests {
         (squares / truth.len() as f32).sqrt()
     }
 
-    /// Errors before and after.
+    /// Returns the errors before and after denoising.
     fn denoised(truth: impl Fn(Vec3) -> f32, noise: f32) -> (f32, f32, Vec<Vec3>, Elements) {
         let elements = floor();
-        let truth: Vec<Vec3> = elements.centre.iter().map(|&centre| Vec3::splat(truth(centre))).collect();
+        let truth: Vec<Vec3> = elements.center.iter().map(|&center| Vec3::splat(truth(center))).collect();
         let halves = noisy(&truth, noise);
         let mut found = mean(&halves);
         let before = error(&found, &truth);
@@ -278,24 +279,24 @@ mod tests {
 
     #[test]
     fn light_that_fades_is_followed() {
-        let (before, after, ..) = denoised(|centre| 10.0 * (-3.0 * centre.x).exp(), 0.5);
+        let (before, after, ..) = denoised(|center| 10.0 * (-3.0 * center.x).exp(), 0.5);
         assert!(after < 0.4 * before, "{before} {after}");
     }
 
     #[test]
     fn the_edge_of_a_shadow_stays_where_it_is() {
-        let (_, _, found, elements) = denoised(|centre| if centre.x < 0.5 { 10.0 } else { 2.0 }, 1.0);
-        for (value, centre) in found.iter().zip(&elements.centre) {
-            let (lit, nearly) = (centre.x < 0.5, (centre.x - 0.5).abs() < 3.0 / 48.0);
+        let (_, _, found, elements) = denoised(|center| if center.x < 0.5 { 10.0 } else { 2.0 }, 1.0);
+        for (value, center) in found.iter().zip(&elements.center) {
+            let (lit, nearly) = (center.x < 0.5, (center.x - 0.5).abs() < 3.0 / 48.0);
             let expected = if lit { 10.0 } else { 2.0 };
             let tolerance = if nearly { 2.5 } else { 1.2 };
-            assert!((value.x - expected).abs() < tolerance, "{value} at {centre}");
+            assert!((value.x - expected).abs() < tolerance, "{value} at {center}");
         }
     }
 
     #[test]
     fn light_without_noise_keeps_every_bit() {
-        let (_, after, ..) = denoised(|centre| 5.0 + centre.x * centre.z, 0.0);
+        let (_, after, ..) = denoised(|center| 5.0 + center.x * center.z, 0.0);
         assert!(after < 1e-6, "{after}");
     }
 }

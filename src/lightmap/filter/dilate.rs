@@ -1,4 +1,4 @@
-//! Values for texels that have none.
+//! Dilation: values for texels without any.
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -6,44 +6,44 @@ use rayon::prelude::*;
 use crate::geometry::SurfaceId;
 use crate::lightmap::{Elements, Layout, Page};
 
-/// Nobody's texel.
+/// Chart of empty texels.
 const NONE: u32 = u32::MAX;
-/// Texels of which less is visible borrow their value: a solver has looked from too few points of them, and what little
-/// is seen of them lies beside texels of which more is seen.
-const LEAST_VISIBLE: f32 = 1.0 / 8.0;
-/// Texels of which more is visible have no buried part beside them.
+/// Minimum visible fraction of texels with a value of their own. Below it, a solver has sampled too few points, and the
+/// visible part lies beside better visible texels.
+const MIN_VISIBILITY: f32 = 1.0 / 8.0;
+/// Visible fraction above which a texel counts as fully visible.
 const WHOLLY_VISIBLE: f32 = 0.99;
-/// Keeps black from weighing infinitely much, in cd/m2.
+/// Offset in cd/m2 that bounds the weight of black.
 const NEARLY_BLACK: f32 = 1e-6;
-/// The texels around one, and how much each counts: the nearer the more.
-const NEIGHBOURS: [(i64, i64, f32); 8] =
+/// Offsets of adjacent texels, with weights that decrease with distance.
+const NEIGHBORS: [(i64, i64, f32); 8] =
     [(0, -1, 1.0), (-1, 0, 1.0), (1, 0, 1.0), (0, 1, 1.0), (-1, -1, 0.5), (1, -1, 0.5), (-1, 1, 0.5), (1, 1, 0.5)];
 
 /// Fills buried texels from the nearest visible ones of their chart, then `rings` texels around each chart.
 ///
-/// Linear filtering reads the first of them in the last half texel beside a wall. There they continue the slope of the
-/// light, limited as in finite volume methods, so that light that falls off towards a corner does so to the end.
+/// Linear filtering reads the first buried texels in the last half texel beside a wall. There they extrapolate the
+/// light with a slope limiter, as in finite volume methods. So light that falls off toward a corner keeps falling.
 ///
-/// No chart ever takes from another, and a chart that nothing reaches stays black. Where the surroundings of two charts
-/// meet, each keeps the texels that are nearer to it.
+/// No chart reads from another, and a chart that no light reaches stays black. Where the surroundings of two charts
+/// overlap, each keeps the texels that are closer to it.
 pub fn dilate(pages: &mut [Page], layout: &Layout, elements: &Elements, rings: u32) {
     pages.par_iter_mut().enumerate().for_each(|(number, page)| {
         let mut canvas = Canvas::new(page, number as u32, layout, elements);
-        canvas.fill_buried();
+        canvas.fill_invalid();
         (0..rings).for_each(|_| canvas.grow());
         page.texels = canvas.texels;
     });
 }
 
-/// A page while it is being filled.
+/// Page under dilation.
 struct Canvas {
     width: usize,
     texels: Vec<Vec3>,
-    /// The chart that each texel belongs to, counted over all surfaces of the page.
+    /// Chart of each texel, numbered over all surfaces of the page.
     charts: Vec<u32>,
-    /// Which texels have a value.
+    /// True for texels with a value.
     known: Vec<bool>,
-    /// How much of each texel is visible.
+    /// Visible fraction of each texel.
     validity: Vec<f32>,
 }
 
@@ -62,18 +62,18 @@ impl Canvas {
             }
             first_chart += charts_of_surface;
         }
-        let known: Vec<bool> = page.validity.iter().map(|&valid| valid >= LEAST_VISIBLE).collect();
+        let known: Vec<bool> = page.validity.iter().map(|&valid| valid >= MIN_VISIBILITY).collect();
         let texels = page.texels.iter().zip(&known).map(|(texel, known)| if *known { *texel } else { Vec3::ZERO });
         Self { width: page.width as usize, texels: texels.collect(), charts, known, validity: page.validity.clone() }
     }
 
-    /// Hands values on from neighbour to neighbour until every texel of a chart with any value has one.
-    fn fill_buried(&mut self) {
-        let mut buried: Vec<usize> =
+    /// Propagates values between neighbors until every texel of a chart with any value has one.
+    fn fill_invalid(&mut self) {
+        let mut invalid: Vec<usize> =
             (0..self.texels.len()).filter(|&texel| self.charts[texel] != NONE && !self.known[texel]).collect();
         loop {
             let filled: Vec<(usize, Vec3)> =
-                buried.par_iter().filter_map(|&texel| Some((texel, self.beside_buried(texel)?))).collect();
+                invalid.par_iter().filter_map(|&texel| Some((texel, self.mean_beside(texel)?))).collect();
             if filled.is_empty() {
                 return;
             }
@@ -81,11 +81,11 @@ impl Canvas {
                 self.texels[texel] = value;
                 self.known[texel] = true;
             }
-            buried.retain(|&texel| !self.known[texel]);
+            invalid.retain(|&texel| !self.known[texel]);
         }
     }
 
-    /// Gives each chart the empty texels that touch it.
+    /// Assigns to each chart the empty texels that touch it.
     fn grow(&mut self) {
         let grown: Vec<(usize, u32, Vec3)> = (0..self.texels.len())
             .into_par_iter()
@@ -93,7 +93,7 @@ impl Canvas {
             .filter(|&texel| self.charts[texel] == NONE)
             .filter_map(|texel| {
                 let chart =
-                    self.neighbours(texel).find(|&(near, _)| self.known[near]).map(|(near, _)| self.charts[near])?;
+                    self.neighbors(texel).find(|&(near, _)| self.known[near]).map(|(near, _)| self.charts[near])?;
                 Some((texel, chart, self.around(texel, chart)?))
             })
             .collect();
@@ -104,29 +104,29 @@ impl Canvas {
         }
     }
 
-    /// What a buried texel takes from its neighbours in its chart.
+    /// Returns the value of a buried texel from its neighbors in the chart.
     ///
-    /// Filtering shows the texel to points that lie beside it. Of a partly visible neighbour the visible part is the one
-    /// that lies further away, so wholly visible neighbours go first. Where light and dark meet under a wall, the
-    /// harmonic mean is dark: a shadow that is half a texel too wide is seen less than light that comes through a wall.
-    fn beside_buried(&self, texel: usize) -> Option<Vec3> {
-        let mean = |least: f32| {
+    /// Filtering shows the texel at points beside it. The visible part of a partly visible neighbor lies further away,
+    /// so fully visible neighbors take precedence. Where light and dark meet under a wall, the harmonic mean favors
+    /// dark. A shadow that is half a texel too wide is less noticeable than a light leak.
+    fn mean_beside(&self, texel: usize) -> Option<Vec3> {
+        let mean = |min_validity: f32| {
             let (sum, weights) = self
-                .neighbours(texel)
+                .neighbors(texel)
                 .filter(|&(near, _)| self.known[near] && self.charts[near] == self.charts[texel])
-                .filter(|&(near, _)| self.validity[near] >= least)
+                .filter(|&(near, _)| self.validity[near] >= min_validity)
                 .map(|(near, weight)| (self.continued(texel, near), weight))
                 .map(|(value, weight)| (value, weight / (value.element_sum() + NEARLY_BLACK)))
                 .fold((Vec3::ZERO, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
             (weights > 0.0).then(|| sum / weights)
         };
-        mean(WHOLLY_VISIBLE).or_else(|| mean(LEAST_VISIBLE)).or_else(|| mean(0.0))
+        mean(WHOLLY_VISIBLE).or_else(|| mean(MIN_VISIBILITY)).or_else(|| mean(0.0))
     }
 
-    /// The mean of a texel's neighbours in a chart.
+    /// Returns the weighted mean of a texel's neighbors in a chart.
     fn around(&self, texel: usize, chart: u32) -> Option<Vec3> {
         let (sum, weights) = self
-            .neighbours(texel)
+            .neighbors(texel)
             .filter(|&(near, _)| self.known[near] && self.charts[near] == chart)
             .fold((Vec3::ZERO, 0.0), |(sum, weights), (near, weight)| {
                 (sum + self.continued(texel, near) * weight, weights + weight)
@@ -134,10 +134,10 @@ impl Canvas {
         (weights > 0.0).then(|| sum / weights)
     }
 
-    /// The value of a texel beside `near` if the light goes on as it does on the line from `near` inwards.
+    /// Extrapolates the value of a texel beside `near`, along the line from `near` inwards.
     ///
-    /// The smaller of two slopes counts, and none if they differ in sign (minmod, Roe 1986): a line through two texels
-    /// alone would shoot beyond shadow edges.
+    /// Uses the smaller of two slopes, and zero if they differ in sign (minmod limiter, Roe 1986). A line through two
+    /// texels alone would overshoot at shadow edges.
     fn continued(&self, texel: usize, near: usize) -> Vec3 {
         let (width, height) = (self.width as i64, (self.texels.len() / self.width) as i64);
         let [from, to] = [texel, near].map(|texel| (texel as i64 % width, texel as i64 / width));
@@ -152,14 +152,14 @@ impl Canvas {
         let slopes = [first - second, second - third];
         let agrees = slopes[0].signum() * slopes[1].signum();
         let slope = slopes[0].signum() * slopes[0].abs().min(slopes[1].abs()) * agrees.max(Vec3::ZERO);
-        // Light that falls off goes on by its ratio, and so stays above zero.
+        // Decreasing light continues by its ratio, and so stays positive.
         Vec3::select(slope.cmplt(Vec3::ZERO), first * first / (first - slope), first + slope)
     }
 
-    fn neighbours(&self, texel: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
+    fn neighbors(&self, texel: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let (width, height) = (self.width as i64, (self.texels.len() / self.width) as i64);
         let (x, y) = (texel as i64 % width, texel as i64 / width);
-        NEIGHBOURS.iter().filter_map(move |&(dx, dy, weight)| {
+        NEIGHBORS.iter().filter_map(move |&(dx, dy, weight)| {
             let (x, y) = (x + dx, y + dy);
             ((0..width).contains(&x) && (0..height).contains(&y)).then(|| ((y * width + x) as usize, weight))
         })

@@ -1,26 +1,26 @@
-//! A sparse least-squares problem and its solution by conjugate gradients.
+//! Sparse least-squares problems, solved by conjugate gradients.
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-/// Numbers that are added one after another; chunks are added in their order, so the number of threads is of no
-/// consequence.
+/// Number of terms summed sequentially. Chunks are added in order, so the number of threads does not change the result.
 const CHUNK: usize = 4096;
-/// Iterations stop when the squared residual has fallen by this factor.
+/// Reduction of the squared residual at which iterations stop.
 const SMALL_ENOUGH: f64 = 1e-10;
-const MOST_ITERATIONS: usize = 300;
+const MAX_ITERATIONS: usize = 300;
 
-/// An equation between two sums of four unknowns each: `sum(a) - sum(b) = right`.
+/// Equation between two sums of four unknowns each: `sum(a) - sum(b) = right`.
 pub(super) struct Equation {
     /// Unknowns and their factors.
     pub terms: [(u32, f32); 8],
-    /// What the terms should add up to.
+    /// Right-hand side.
     pub right: Vec3,
 }
 
-/// Unknowns `d` that minimise `sum |S d - right|^2 + sum stiffness |d|^2`, one for each entry of `stiffness`.
+/// Returns the unknowns `d` that minimize `sum |S d - right|^2 + sum stiffness |d|^2`, one for each entry of
+/// `stiffness`.
 ///
-/// Conjugate gradients on the normal equations. Where all right sides are zero, the solution is zero to the last bit.
+/// Runs conjugate gradients on the normal equations. If all right-hand sides are zero, the solution is exactly zero.
 pub(super) fn solve(equations: &[Equation], stiffness: &[f32]) -> Vec<Vec3> {
     let system = System { equations, stiffness, transposed: Transposed::of(equations, stiffness.len()) };
     let right: Vec<Vec3> = equations.par_iter().map(|equation| equation.right).collect();
@@ -29,7 +29,7 @@ pub(super) fn solve(equations: &[Equation], stiffness: &[f32]) -> Vec<Vec3> {
     let mut direction = residual.clone();
     let mut energy = dot(&residual, &residual);
     let enough = energy * SMALL_ENOUGH;
-    for _ in 0..MOST_ITERATIONS {
+    for _ in 0..MAX_ITERATIONS {
         if energy.cmple(enough).all() {
             break;
         }
@@ -52,7 +52,7 @@ struct System<'a> {
 }
 
 impl System<'_> {
-    /// `S^T S x + stiffness x`.
+    /// Returns `S^T S x + stiffness x`.
     fn apply(&self, x: &[Vec3]) -> Vec<Vec3> {
         let sums: Vec<Vec3> = self
             .equations
@@ -66,7 +66,7 @@ impl System<'_> {
     }
 }
 
-/// Which equations each unknown is part of.
+/// Transpose of the system: the equations that contain each unknown.
 struct Transposed {
     /// First entry of each unknown, and the number of entries at the end.
     offsets: Vec<u32>,
@@ -112,7 +112,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> DVec3 {
     sums.into_iter().sum()
 }
 
-/// Zero where a channel has already converged.
+/// Returns the quotient; zero where a channel has already converged.
 fn ratio(numerator: DVec3, denominator: DVec3) -> Vec3 {
     DVec3::select(denominator.cmpgt(DVec3::ZERO), numerator / denominator, DVec3::ZERO).as_vec3()
 }

@@ -1,8 +1,9 @@
-//! What happens to pages between the solver and the files, so that linear filtering shows no borders.
+//! Filters between solver and files: denoising, dilation and seam stitching.
 //!
-//! Before there are pages, [`denoise`] smooths the elements' noise. Then [`dilate`] gives values to texels that have none:
-//! those buried in other geometry, and those around each chart that the filter reads with it, and [`stitch`] makes both
-//! sides of every seam show the same.
+//! - [`denoise`] smooths the elements' noise, before pages exist.
+//! - [`dilate`] fills texels without a value: those buried in other geometry, and those around each chart that linear
+//!   filtering reads.
+//! - [`stitch`] makes both sides of every seam agree (`seams.rs`, with the solver in `least_squares.rs`).
 
 mod denoise;
 mod dilate;

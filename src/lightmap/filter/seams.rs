@@ -1,9 +1,9 @@
-//! Makes both sides of a seam show the same.
+//! Stitching: makes both sides of a seam agree.
 //!
-//! Where charts meet on the surface they are apart on the page, so linear filtering shows each side the texels of its
-//! own chart and the seam is seen as a step. Texels near seams are moved as little as possible such that the filtered
-//! values agree along them (Iwanicki 2013, "Lighting technology of The Last of Us"; Sylvan, "Fixing texture seams with
-//! linear least-squares").
+//! Charts that meet on the surface are apart on the page. Linear filtering shows each side the texels of its own chart,
+//! so the seam is visible as a step. Texels near seams change as little as possible such that filtered values agree
+//! along them. Sources: Iwanicki 2013, "Lighting technology of The Last of Us"; Sylvan, "Fixing texture seams with
+//! linear least-squares".
 
 use std::collections::HashMap;
 
@@ -16,35 +16,35 @@ use crate::lightmap::page::Taps;
 use crate::lightmap::{Elements, Layout, Page, Placement};
 use crate::scene::Scene;
 
-/// Edges of different surfaces coincide when they are this close, metres.
+/// Maximum distance in meters between coinciding edges of different surfaces.
 const TOLERANCE: f32 = 1e-3;
-/// Cosine of ten degrees: seams turn less than that, and edges that coincide are this nearly parallel.
+/// Cosine of ten degrees: the maximum bend of a seam, and the maximum angle between coinciding edges.
 const STRAIGHT: f32 = 0.984_807_7;
-/// How much a texel with a value of its own resists, against the pull of a pair of points.
+/// Stiffness of a texel with a value of its own, relative to one pair of points.
 const STIFFNESS: f32 = 0.004;
-/// The same for a texel that was filled in.
+/// Stiffness of a texel that was filled in.
 const FILLED_STIFFNESS: f32 = 0.000_4;
-/// Most points along one edge.
-const MOST_POINTS: f32 = 8192.0;
-/// Most edges that a point is paired with: more meet only where things lie in the very same place. All of those are paired
-/// with the first ones, and agree with each other by them.
-const MOST_PARTNERS: usize = 8;
+/// Maximum number of points along one edge.
+const MAX_POINTS: f32 = 8192.0;
+/// Maximum number of edges paired with a point. More coincide only where objects share one place. Each of those is
+/// paired with the first ones, and agrees with the others through them.
+const MAX_PARTNERS: usize = 8;
 
-/// What stitching found and did.
+/// Statistics of stitching.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stitched {
-    /// Pairs of points whose values were made to agree.
+    /// Number of point pairs whose values were made to agree.
     pub pairs: usize,
-    /// Root mean square of their difference before, in the units of the pages.
+    /// Root mean square of their differences before, in cd/m2.
     pub before: f32,
-    /// The same afterwards.
+    /// Root mean square of their differences afterwards, in cd/m2.
     pub after: f32,
 }
 
-/// Stitches the seams between charts of a surface, and between surfaces whose edges coincide within a millimetre and ten
-/// degrees, wherever a short ray between both sides is clear.
+/// Stitches the seams between charts of a surface, and between surfaces whose edges coincide within a millimeter and
+/// ten degrees. A short ray between both sides must be unoccluded.
 ///
-/// Pages that are equal on both sides of all seams do not change at all.
+/// Pages that already agree on both sides of all seams stay unchanged.
 pub fn stitch(
     pages: &mut [Page],
     scene: &Scene,
@@ -66,18 +66,18 @@ pub fn stitch(
     Stitched { pairs: pairs.len(), before, after: root_mean_square(pages, &pairs) }
 }
 
-/// An edge at the border of a chart.
+/// Edge at the border of a chart.
 struct Rim {
     page: u32,
-    /// Ends in world space.
+    /// End points in world space.
     ends: [Vec3; 2],
-    /// Ends on the page, in texels.
+    /// End points on the page, in texels.
     spots: [Vec2; 2],
-    /// Interpolated unit normals at the ends, on the side that the texels show.
+    /// Interpolated unit normals at the end points, on the side that the texels show.
     normals: [Vec3; 2],
     /// Unit vector in the triangle's plane, from the edge to the inside.
     inward: Vec3,
-    /// Half the width of a texel in metres.
+    /// Half the width of a texel, in meters.
     half_texel: f32,
 }
 
@@ -94,12 +94,12 @@ impl Rim {
         self.normals[0].lerp(self.normals[1], along).normalize_or(self.normals[0])
     }
 
-    /// A point beside the edge, half a texel inside and half a texel above the surface.
+    /// Returns a point beside the edge, half a texel inside and half a texel above the surface.
     fn beside(&self, along: f32) -> Vec3 {
         self.position(along) + (self.inward + self.normal(along)) * self.half_texel
     }
 
-    /// Where along the edge a point lies, `None` if it does not lie on it.
+    /// Returns the parameter along the edge of a point; `None` if the point is not on the edge.
     fn locate(&self, point: Vec3) -> Option<f32> {
         let edge = self.ends[1] - self.ends[0];
         let along = ((point - self.ends[0]).dot(edge) / edge.length_squared()).clamp(0.0, 1.0);
@@ -111,14 +111,14 @@ impl Rim {
         a.dot(b).abs() >= STRAIGHT * a.length() * b.length()
     }
 
-    /// True when both continue each other at a point that they share: a smooth surface without a wall between.
+    /// Returns true if both edges continue each other at a shared point: a smooth surface without a wall between.
     fn continues(&self, along: f32, other: &Self, other_along: f32, world: &dyn RayQuery) -> bool {
         self.normal(along).dot(other.normal(other_along)) >= STRAIGHT
             && !world.blocked(&Ray::between(self.beside(along), other.beside(other_along))).is_blocked()
     }
 }
 
-/// The border edges of a surface's charts: those that belong to one triangle alone once charts are cut apart.
+/// Returns the border edges of a surface's charts: those used by one triangle only, after charts are split.
 fn rims_of(scene: &Scene, elements: &Elements, surface: SurfaceId, placement: &Placement) -> Vec<Rim> {
     let mesh = &placement.unwrap.mesh;
     let mut uses: HashMap<[u32; 2], u32> = HashMap::new();
@@ -145,7 +145,7 @@ fn rims_of(scene: &Scene, elements: &Elements, surface: SurfaceId, placement: &P
             let (length, texels) = (ends[0].distance(ends[1]), spots[0].distance(spots[1]));
             let along = (ends[1] - ends[0]) / length;
             let inward = (middle - along * middle.dot(along)).normalize_or_zero();
-            // An edge without a length in either space has nothing to stitch.
+            // An edge of zero length in either space has nothing to stitch.
             if length > TOLERANCE && texels > TOLERANCE && facet != Vec3::ZERO {
                 let half_texel = 0.5 * length / texels;
                 rims.push(Rim { page: placement.page, ends, spots, normals, inward, half_texel });
@@ -163,7 +163,7 @@ fn undirected([a, b]: [u32; 2]) -> [u32; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Finds the edges near a point.
+/// Spatial hash grid of edges.
 struct Grid {
     cell: f32,
     cells: HashMap<IVec3, Vec<u32>>,
@@ -201,7 +201,7 @@ impl Grid {
     }
 }
 
-/// What linear filtering reads at a point of a page.
+/// Texels that bilinear filtering reads at a point of a page.
 #[derive(Clone, Copy)]
 struct Footprint {
     page: u32,
@@ -217,13 +217,13 @@ impl Footprint {
         self.taps.read(&pages[self.page as usize])
     }
 
-    /// True when any of the texels has a value of its own.
+    /// Returns true if any of the texels has a value of its own.
     fn is_visible(&self, pages: &[Page]) -> bool {
         self.taps.texels.iter().any(|&texel| pages[self.page as usize].validity[texel as usize] > 0.0)
     }
 }
 
-/// Points two to a texel along an edge, each with the points of other edges that it coincides with.
+/// Returns two points per texel along an edge, each paired with the coinciding points of other edges.
 fn pairs_along(
     index: usize,
     rim: &Rim,
@@ -232,7 +232,7 @@ fn pairs_along(
     pages: &[Page],
     world: &dyn RayQuery,
 ) -> Vec<[Footprint; 2]> {
-    let count = (2.0 * rim.spots[0].distance(rim.spots[1])).ceil().clamp(1.0, MOST_POINTS);
+    let count = (2.0 * rim.spots[0].distance(rim.spots[1])).ceil().clamp(1.0, MAX_POINTS);
     let mut pairs = Vec::new();
     for point in 0..count as u32 {
         let along = (point as f32 + 0.5) / count;
@@ -249,7 +249,7 @@ fn pairs_along(
             let is_seam = !same_spot && footprint.is_visible(pages) && rim.continues(along, other, there, world);
             is_seam.then_some([own, footprint])
         });
-        pairs.extend(partners.take(MOST_PARTNERS));
+        pairs.extend(partners.take(MAX_PARTNERS));
     }
     pairs
 }
@@ -260,7 +260,7 @@ fn root_mean_square(pages: &[Page], pairs: &[[Footprint; 2]]) -> f32 {
     (sum / pairs.len().max(1) as f64).sqrt() as f32
 }
 
-/// Solves for the least changes that close all steps, and makes them.
+/// Solves for the smallest changes that close all steps, and applies them.
 fn move_texels(pages: &mut [Page], pairs: &[[Footprint; 2]]) {
     let mut moved: Vec<(u32, u32)> = pairs
         .iter()

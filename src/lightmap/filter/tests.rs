@@ -1,9 +1,9 @@
-//! What filtering promises to whoever looks at the pages.
+//! Guarantees of filtering.
 
 use glam::Vec3;
 
 use super::*;
-use crate::kdtree::BruteForce;
+use crate::accel::BruteForce;
 use crate::lightmap::fixtures::{Fixture, merged, quad};
 use crate::lightmap::{ElementId, Elements, Page, pages};
 use crate::progress::Unmonitored;
@@ -14,7 +14,7 @@ fn build(fixture: &Fixture) -> Elements {
     Elements::build(&fixture.scene, &fixture.layout, &world, &Unmonitored).expect("nobody cancels")
 }
 
-/// Pages from an irradiance / pi and a visible fraction for each element.
+/// Paints pages with irradiance / pi and a visible fraction for each element.
 fn painted(fixture: &Fixture, elements: &Elements, paint: impl Fn(ElementId) -> (Vec3, f32)) -> Vec<Page> {
     let (values, valid): (Vec<Vec3>, Vec<f32>) =
         elements.ids().map(paint).map(|(value, valid)| (value * core::f32::consts::PI, valid)).unzip();
@@ -25,7 +25,7 @@ fn stitched(fixture: &Fixture, elements: &Elements, pages: &mut [Page]) -> Stitc
     stitch(pages, &fixture.scene, &fixture.layout, elements, &BruteForce::new(&fixture.scene))
 }
 
-/// Square floors of 16 by 16 texels, one metre wide, their fronts up.
+/// Builds square floors of 16 by 16 texels, one meter wide, with fronts up.
 fn floors(corners: &[Vec3]) -> Fixture {
     let mut fixture = Fixture::default();
     for corner in corners {
@@ -39,22 +39,22 @@ fn close(a: Vec3, b: Vec3) -> bool {
 }
 
 #[test]
-fn dilation_fills_the_surroundings_of_each_chart_with_its_own_colour_only() {
+fn dilation_fills_the_surroundings_of_each_chart_with_its_own_color_only() {
     let parts = [0.0, 1.0, 2.0].map(|x| quad(Vec3::X * x, Vec3::X, Vec3::NEG_Z));
     let (mesh, charts) = merged(&parts);
     let mut fixture = Fixture::default();
     fixture.add_charts(mesh, charts, Sides::Front, [48, 16]);
     let elements = build(&fixture);
-    let colours = [Vec3::X, Vec3::Y, Vec3::Z];
-    let colour = |x: usize| colours[x / 16];
-    let mut pages = painted(&fixture, &elements, |id| (colour(usize::from(elements.texel[id.index()].x)), 1.0));
+    let colors = [Vec3::X, Vec3::Y, Vec3::Z];
+    let color = |x: usize| colors[x / 16];
+    let mut pages = painted(&fixture, &elements, |id| (color(usize::from(elements.texel[id.index()].x)), 1.0));
     let covered = pages[0].texels.iter().filter(|texel| **texel != Vec3::ZERO).count();
     assert_eq!(covered, 3 * 12 * 12);
     dilate(&mut pages, &fixture.layout, &elements, 1);
     assert_eq!(pages[0].texels.iter().filter(|texel| **texel != Vec3::ZERO).count(), 3 * 14 * 14);
     dilate(&mut pages, &fixture.layout, &elements, 5);
     for (texel, value) in pages[0].texels.iter().enumerate() {
-        assert!(close(*value, colour(texel % 48)), "{texel}: {value}");
+        assert!(close(*value, color(texel % 48)), "{texel}: {value}");
     }
 }
 
@@ -62,8 +62,8 @@ fn dilation_fills_the_surroundings_of_each_chart_with_its_own_colour_only() {
 fn buried_texels_take_the_value_of_the_nearest_visible_ones_of_their_chart() {
     let fixture = floors(&[Vec3::ZERO, Vec3::X * 4.0]);
     let elements = build(&fixture);
-    // A wall seven texels thick stands on the first floor, red light on one side of it and green on the other; the
-    // second floor is wholly buried.
+    // A wall seven texels thick stands on the first floor. Red light is on one side, green on the other. The second
+    // floor is fully buried.
     let mut pages =
         painted(&fixture, &elements, |id| match (elements.texel[id.index()].page, elements.texel[id.index()].x) {
             (0, 0..4) => (Vec3::X, 1.0),
@@ -88,7 +88,7 @@ fn buried_texels_take_the_value_of_the_nearest_visible_ones_of_their_chart() {
 fn light_that_falls_off_towards_a_wall_does_so_to_the_end() {
     let fixture = floors(&[Vec3::ZERO]);
     let elements = build(&fixture);
-    // The texels of a row have their numbers as values, and the last five are buried.
+    // The texels of a row have their indices as values, and the last five are buried.
     let mut pages = painted(&fixture, &elements, |id| {
         let x = elements.texel[id.index()].x;
         (Vec3::splat(f32::from(x + 1)), if x < 11 { 1.0 } else { 0.0 })
@@ -138,7 +138,7 @@ fn a_step_between_floors_that_continue_each_other_is_closed() {
     assert_eq!(found.pairs, 64);
     assert!((found.before - 1.0).abs() < 1e-5);
     assert!(found.after < 0.01, "{found:?}");
-    // Only the texels at the seam have moved, to the middle.
+    // Only the texels at the seam have changed, to the mean.
     assert!((pages[0].texels[15].x - 1.5).abs() < 0.02 && (pages[1].texels[0].x - 1.5).abs() < 0.02);
     assert_eq!((pages[0].texels[14].x, pages[1].texels[1].x), (1.0, 2.0));
 }
@@ -199,10 +199,10 @@ fn floors_in_the_very_same_place_agree_by_few_pairs_each() {
     let count = 100;
     let fixture = floors(&vec![Vec3::ZERO; count]);
     let elements = build(&fixture);
-    let grey = |id: ElementId| Vec3::splat(elements.surface(id).index() as f32 / count as f32);
-    let mut pages = painted(&fixture, &elements, |id| (grey(id), 1.0));
+    let gray = |id: ElementId| Vec3::splat(elements.surface(id).index() as f32 / count as f32);
+    let mut pages = painted(&fixture, &elements, |id| (gray(id), 1.0));
     let Stitched { pairs, before, after } = stitched(&fixture, &elements, &mut pages);
-    // Four edges, two points to a texel, and eight others of the ninety-nine that each point has.
+    // Four edges, two points per texel, and eight of the ninety-nine others at each point.
     assert!((count..=count * 4 * 32 * 8).contains(&pairs), "{pairs}");
     assert!(after < 0.02 * before, "{before} {after}");
 }

@@ -1,4 +1,4 @@
-//! Footprints as plain data, for shaders that look them up on their own.
+//! Plain-data footprints, for look-ups in shaders.
 
 use glam::Vec2;
 
@@ -6,61 +6,62 @@ use super::divide::CutDescription;
 use super::{DIVIDED, Footprints, FragmentSampler, NONE, Shape, WHOLE, texel_corners, texel_origin};
 use crate::lightmap::Unwrap;
 
-/// A piece of a footprint.
+/// Piece of a footprint.
 pub(crate) struct PieceDescription {
-    /// The triangle of the unwrapped mesh.
+    /// Triangle of the unwrapped mesh.
     pub triangle: u32,
-    /// Area in square metres.
+    /// Area in square meters.
     pub area: f32,
     pub shape: PieceShape,
 }
 
-/// How a piece lies in its texel.
+/// Shape of a piece in its texel.
 pub(crate) enum PieceShape {
-    /// It is all of its triangle.
+    /// The whole triangle.
     Triangle,
-    /// It is all of the texel.
+    /// The whole texel.
     Texel(TexelWeights),
-    /// It has these corners, in 65535ths of a texel.
+    /// Polygon with these corners, in 1/65535ths of a texel.
     Polygon(TexelWeights, Vec<[u16; 2]>),
 }
 
-/// Weights of a triangle's second and third corner at the texel's corner, and how they change along its edges.
+/// Barycentric weights of a triangle's second and third corner at the texel's corner, and their changes along its
+/// edges.
 pub(crate) struct TexelWeights {
     pub origin: Vec2,
     pub across: Vec2,
     pub down: Vec2,
 }
 
-/// What a texel of a rectangle shows.
+/// Content of a texel.
 pub(crate) enum TexelDescription {
     Nothing,
     Footprint(u32),
-    /// The first footprint, and the cuts between it and those that follow, in texels from the texel's corner.
+    /// First footprint, and the cuts that separate it from those that follow, in texels from the texel's corner.
     Divided(u32, Vec<CutDescription>),
 }
 
-/// A triangle of an unwrapped mesh.
+/// Triangle of an unwrapped mesh.
 pub(crate) struct TriangleDescription {
     /// Corners in texels.
     pub corners: [Vec2; 3],
-    /// The footprint that holds most of it, and whether it holds all of it.
+    /// Footprint that holds most of the triangle, and whether it holds all of it.
     pub home: Option<(u32, bool)>,
     pub chart: u32,
 }
 
 impl Footprints {
-    /// Columns and rows of the rectangle.
+    /// Returns the columns and rows of the rectangle.
     pub fn size(&self) -> [u32; 2] {
         [self.width, self.height]
     }
 
-    /// The chart of each footprint.
+    /// Returns the chart of each footprint.
     pub fn charts(&self) -> &[u32] {
         &self.charts
     }
 
-    /// All texels, row by row.
+    /// Returns all texels, row by row.
     pub fn texel_descriptions(&self) -> impl Iterator<Item = TexelDescription> + '_ {
         self.grid.iter().enumerate().map(|(texel, &number)| match number {
             NONE => TexelDescription::Nothing,
@@ -72,7 +73,7 @@ impl Footprints {
         })
     }
 
-    /// All triangles of the unwrapped mesh.
+    /// Returns all triangles of the unwrapped mesh.
     pub fn triangle_descriptions<'a>(&'a self, unwrap: &'a Unwrap) -> impl Iterator<Item = TriangleDescription> + 'a {
         self.home.iter().zip(0..).map(|(&home, triangle)| TriangleDescription {
             corners: texel_corners(unwrap, triangle, self.width, self.height).map(|corner| corner.as_vec2()),
@@ -81,7 +82,7 @@ impl Footprints {
         })
     }
 
-    /// What a footprint consists of.
+    /// Returns the pieces of a footprint.
     pub fn piece_descriptions<'a>(
         &'a self,
         unwrap: &'a Unwrap,

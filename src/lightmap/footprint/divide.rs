@@ -1,4 +1,4 @@
-//! Texels that other geometry crosses are cut into parts.
+//! Division of texels along other geometry that crosses them.
 
 use glam::DVec2;
 
@@ -6,15 +6,15 @@ use super::{Piece, Shape, texel_corners};
 use crate::lightmap::Unwrap;
 use crate::lightmap::polygon::{Line, Polygon};
 
-/// How often a part may be cut again: a thin wall takes two cuts, the corner of one three.
-const MOST_CUTS: u32 = 3;
-/// No part is smaller than this, in texels.
-const LEAST_PART: f64 = 1.0 / 32.0;
-/// Sample points keep this distance (in texels) from cuts, so that neither rounding of their barycentric coordinates nor
-/// that of the parts' corners carries them beyond.
+/// Maximum depth of cuts. A thin wall takes two cuts, the corner of one three.
+const MAX_CUTS: u32 = 3;
+/// Minimum area of a part, in texels.
+const MIN_PART: f64 = 1.0 / 32.0;
+/// Distance in texels between sample points and cuts. So rounding of barycentric coordinates and of the parts' corners
+/// moves no sample across.
 const INSET: f64 = 3e-4;
 
-/// Which part of a texel its points belong to: a tree of lines, its root first.
+/// Binary tree of lines that divides a texel into parts, the root first.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
     cuts: Vec<Cut>,
@@ -34,7 +34,7 @@ enum Branch {
 }
 
 impl Division {
-    /// The number of the part at a point, in texels of the rectangle.
+    /// Returns the index of the part at a point, in texels of the rectangle.
     pub fn part_at(&self, point: DVec2) -> u32 {
         let mut branch = Branch::Cut(0);
         loop {
@@ -49,29 +49,29 @@ impl Division {
     }
 }
 
-/// A cut as plain data, in texels from the texel's corner.
+/// Plain-data cut, in texels from the texel's corner.
 #[cfg(feature = "gpu")]
 pub(crate) struct CutDescription {
     /// Unit normal of the line.
     pub normal: glam::Vec2,
-    /// Height of the texel's corner above it.
+    /// Height of the texel's corner above the line.
     pub height: f32,
-    /// What lies below and above.
+    /// Children below and above the line.
     pub branches: [BranchDescription; 2],
 }
 
-/// Where one side of a cut leads.
+/// Child of a cut.
 #[cfg(feature = "gpu")]
 pub(crate) enum BranchDescription {
-    /// To another cut.
+    /// Another cut.
     Cut(u32),
-    /// To a part.
+    /// A part.
     Part(u32),
 }
 
 #[cfg(feature = "gpu")]
 impl Division {
-    /// All cuts, the root first.
+    /// Returns all cuts, the root first.
     pub fn description(&self, corner: DVec2) -> Vec<CutDescription> {
         let branch = |branch: Branch| match branch {
             Branch::Cut(cut) => BranchDescription::Cut(cut),
@@ -86,17 +86,18 @@ impl Division {
     }
 }
 
-/// A texel that is cut into parts.
+/// Texel that is divided into parts.
 pub(super) struct Divided {
     pub texel: u32,
     pub division: Division,
-    /// What each part consists of.
+    /// Pieces of each part.
     pub parts: Vec<Vec<Piece>>,
 }
 
-/// Cuts what lies in one texel; `None` where nothing crosses it.
+/// Divides the pieces of one texel; returns `None` if nothing crosses it.
 ///
-/// `lines` tells where other geometry crosses a polygon of a triangle; both are in texels of the rectangle.
+/// `lines` returns the lines along which other geometry crosses a polygon of a triangle. Both are in texels of the
+/// rectangle.
 pub(super) fn divided(
     pieces_of_texel: &[Piece],
     unwrap: &Unwrap,
@@ -105,7 +106,7 @@ pub(super) fn divided(
 ) -> Option<Divided> {
     let shards = pieces_of_texel.iter().map(|piece| Shard::of(piece, unwrap, size)).collect();
     let mut knife = Knife { lines, cuts: Vec::new(), parts: Vec::new() };
-    knife.cut(shards, MOST_CUTS);
+    knife.cut(shards, MAX_CUTS);
     let Knife { cuts, parts, .. } = knife;
     let pieces = |shards: Vec<Shard>| shards.into_iter().map(Shard::into_piece).collect();
     (parts.len() > 1).then(|| Divided {
@@ -115,7 +116,7 @@ pub(super) fn divided(
     })
 }
 
-/// What cuts have left of a piece.
+/// Remainder of a piece after cuts.
 #[derive(Clone)]
 struct Shard {
     piece: Piece,
@@ -133,10 +134,10 @@ impl Shard {
         Self { piece: piece.clone(), polygon, is_cut: false }
     }
 
-    /// The parts below and above a line.
+    /// Splits the remainder into the parts below and above a line.
     ///
-    /// They share the piece's area by what they add up to: rounding may turn the corners of a sliver round, so that its own
-    /// area is zero although those of its parts are not.
+    /// The parts share the piece's area in proportion to their own areas. Rounding may flip the corners of a sliver.
+    /// Then its computed area is zero, but those of its parts are not.
     fn split(self, line: &Line) -> [Option<Self>; 2] {
         let (below, above) = self.polygon.split_along(line);
         let [less, more] = [below.area(), above.area()];
@@ -160,7 +161,7 @@ impl Shard {
     }
 }
 
-/// A texel while it is being cut.
+/// State of a texel's division.
 struct Knife<'a, L> {
     lines: &'a L,
     cuts: Vec<Cut>,
@@ -168,23 +169,23 @@ struct Knife<'a, L> {
 }
 
 impl<L: Fn(u32, &Polygon) -> Vec<Line>> Knife<'_, L> {
-    fn cut(&mut self, shards: Vec<Shard>, most_cuts: u32) -> Branch {
-        let halves = if most_cuts > 0 { self.halves(&shards) } else { None };
+    fn cut(&mut self, shards: Vec<Shard>, max_cuts: u32) -> Branch {
+        let halves = if max_cuts > 0 { self.halves(&shards) } else { None };
         let Some((line, below, above)) = halves else {
             self.parts.push(shards);
             return Branch::Part(self.parts.len() as u32 - 1);
         };
         let place = self.cuts.len();
         self.cuts.push(Cut { line, below: Branch::Part(0), above: Branch::Part(0) });
-        self.cuts[place].below = self.cut(below, most_cuts - 1);
-        self.cuts[place].above = self.cut(above, most_cuts - 1);
+        self.cuts[place].below = self.cut(below, max_cuts - 1);
+        self.cuts[place].above = self.cut(above, max_cuts - 1);
         Branch::Cut(place as u32)
     }
 
-    /// What lies on either side of the first line that leaves enough on both.
+    /// Splits the remainders by the first line that leaves enough area on both sides.
     fn halves(&self, shards: &[Shard]) -> Option<(Line, Vec<Shard>, Vec<Shard>)> {
         let area = |shards: &[Shard]| shards.iter().map(|shard| shard.polygon.area()).sum::<f64>();
-        let large = shards.iter().filter(|shard| shard.polygon.area() >= LEAST_PART);
+        let large = shards.iter().filter(|shard| shard.polygon.area() >= MIN_PART);
         let lines = large.flat_map(|shard| (self.lines)(shard.piece.triangle, &shard.polygon));
         lines.into_iter().find_map(|line| {
             let (mut below, mut above) = (Vec::new(), Vec::new());
@@ -193,7 +194,7 @@ impl<L: Fn(u32, &Polygon) -> Vec<Line>> Knife<'_, L> {
                 below.extend(under);
                 above.extend(over);
             }
-            (area(&below) >= LEAST_PART && area(&above) >= LEAST_PART).then_some((line, below, above))
+            (area(&below) >= MIN_PART && area(&above) >= MIN_PART).then_some((line, below, above))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! From a scene to its layout.
+//! Construction of a scene's layout.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::progress::Monitor;
 use crate::scene::Scene;
 
 impl Layout {
-    /// Unwraps all static surfaces and packs their rectangles on pages; both sides of a surface share texels.
+    /// Unwraps all static surfaces and packs their rectangles on pages. Both sides of a surface share texels.
     pub fn build(
         scene: &Scene,
         settings: &LayoutSettings,
@@ -24,7 +24,8 @@ impl Layout {
         Self::build_with_sides(scene, settings, |_| false, monitor)
     }
 
-    /// [`Layout::build`] where the sides of surfaces that `two_sided` names have texels of their own.
+    /// Builds a layout as [`Layout::build`] does, but each side of a surface selected by `two_sided` gets its own
+    /// texels.
     pub fn build_with_sides(
         scene: &Scene,
         settings: &LayoutSettings,

@@ -1,12 +1,12 @@
-//! Where each surface's texels lie.
+//! Layout of surfaces' texels on pages.
 //!
 //! ```text
-//! Scene + LayoutSettings -> size (is it sound, and how much will it be?)
+//! Scene + LayoutSettings -> size (checks settings, estimates texels)
 //!                        -> resolution_class (one unwrap for all surfaces that can share it)
 //!                        -> pack (rectangles on pages) -> Layout
 //! ```
 //!
-//! [`Layout::build`] goes all the way; [`Placement`] is what it finds for a surface.
+//! [`Layout::build`] runs all steps. [`Placement`] is the result for one surface.
 
 mod build;
 mod error;

@@ -1,4 +1,4 @@
-//! Puts the rectangles of surfaces on pages.
+//! Packing of surfaces' rectangles on pages.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use crunch::{Item, PackedItem, Rect, Rotation};
 use super::{Layout, PageSize, Placement, Rectangle};
 use crate::lightmap::Unwrap;
 
-/// Edges of pages are multiples of this, the block of compressed texture formats.
+/// Block size of compressed texture formats. Page edges are multiples of it.
 const BLOCK: u32 = 4;
 
-/// Places each surface's unwrap on a page of at most `page_size`; none may be larger than that. As many pages as
-/// needed, the last as small as its rectangles allow, with at least `padding` texels between any two rectangles.
+/// Packs each surface's unwrap on a page of at most `page_size`, which no unwrap may exceed. Uses as many pages as
+/// needed, the last as small as possible. At least `padding` texels lie between any two rectangles.
 pub(super) fn pack_pages(unwraps: Vec<Option<Arc<Unwrap>>>, page_size: u32, padding: u32) -> Layout {
     let mut layout = Layout { placements: vec![None; unwraps.len()], pages: Vec::new() };
     let mut left: Vec<usize> = (0..unwraps.len()).filter(|&surface| unwraps[surface].is_some()).collect();
@@ -27,7 +27,7 @@ pub(super) fn pack_pages(unwraps: Vec<Option<Arc<Unwrap>>>, page_size: u32, padd
                 ))
             })
             .collect();
-        // Each item brings its padding on the right and below; the page's own border needs none.
+        // Each item includes padding on the right and below; the page's border needs none.
         let padded_size = page_size + padding;
         let packed = match crunch::pack(Rect::of_size(padded_size as usize, padded_size as usize), items.clone()) {
             Ok(packed) => shrink(&items, padded_size).unwrap_or(packed),
@@ -55,13 +55,13 @@ pub(super) fn pack_pages(unwraps: Vec<Option<Arc<Unwrap>>>, page_size: u32, padd
     layout
 }
 
-/// A packing of all items on the smallest nearly square page that was found.
+/// Returns a packing of all items on the smallest, nearly square page found.
 fn shrink(items: &[Item<usize>], padded_size: u32) -> Option<Vec<PackedItem<usize>>> {
     let area: usize = items.iter().map(|item| item.w * item.h).sum();
     let (widest, tallest) = (items.iter().map(|item| item.w).max()?, items.iter().map(|item| item.h).max()?);
     let mut edge = (area as f64).sqrt();
     while edge < f64::from(padded_size) {
-        // What sticks out of a square one way need not be matched the other way.
+        // A dimension larger than the square's edge does not require enlarging the other one.
         let width = (edge as usize).max(widest).max(area / tallest.max(edge as usize));
         let height = (edge as usize).max(tallest);
         if let Ok(packed) = crunch::pack(Rect::of_size(width, height), items.iter().cloned()) {

@@ -1,4 +1,4 @@
-//! Surfaces that can share one unwrap: the same mesh, at nearly the same scale and density.
+//! Classes of surfaces that share one unwrap: equal meshes with similar scale and density.
 
 use std::collections::HashMap;
 
@@ -12,28 +12,28 @@ use crate::lightmap::unwrap::{Outcome, Request, Uv1Use, unwrap};
 use crate::progress::Monitor;
 use crate::scene::{MeshData, Scene, Surface};
 
-/// Instances of a mesh share one unwrap when their scales differ by less than this factor.
+/// Maximum ratio of scales of instances that share one unwrap.
 const SIMILAR_SCALE: f64 = 1.06;
 
-/// Surfaces that show the same mesh at the same resolution.
+/// Surfaces with equal meshes at one resolution.
 pub(super) struct ResolutionClass<'a> {
     mesh: &'a MeshData,
-    /// From the mesh's space to texels, up to a rotation.
+    /// Transform from object space to texels, up to a rotation.
     to_texels: DMat3,
     two_sided: bool,
     uv1_use: Uv1Use,
     pub surfaces: Vec<SurfaceId>,
 }
 
-/// An unwrap that fits a page.
+/// Unwrap that fits a page.
 pub(super) struct Fitted {
     pub outcome: Outcome,
-    /// What remained of the density.
+    /// Factor applied to the density, at most one.
     pub shrunk: f64,
 }
 
 impl ResolutionClass<'_> {
-    /// Unwraps the mesh, at a lower density where it does not fit a page.
+    /// Unwraps the mesh, at a lower density if it does not fit a page.
     pub fn unwrap(&self, settings: &LayoutSettings, monitor: &dyn Monitor) -> Result<Fitted, LayoutError> {
         let mut shrunk = 1.0;
         loop {
@@ -50,12 +50,12 @@ impl ResolutionClass<'_> {
             if outcome.longest_edge <= settings.page_size {
                 return Ok(Fitted { outcome, shrunk });
             }
-            // Padding does not shrink, so the step is a little longer than proportion says.
+            // Padding does not shrink, so the step is slightly larger than proportional.
             shrunk *= (0.99 * f64::from(settings.page_size) / f64::from(outcome.longest_edge)).max(0.01);
         }
     }
 
-    /// Says of each surface what did not go as asked.
+    /// Adds warnings about each surface's deviations from the request.
     pub fn warn(
         &self,
         scene: &Scene,
@@ -74,7 +74,7 @@ impl ResolutionClass<'_> {
                 (None, Some(problem)) => warnings.push(LayoutWarning::Uv1Taken { surface, problem }),
                 (None, None) => warnings.push(LayoutWarning::NoArea { surface }),
                 (Some(_), _) if shrunk < 1.0 => {
-                    let asked = settings.texels_per_metre * scene.surface(id).density_scale;
+                    let asked = settings.texels_per_meter * scene.surface(id).density_scale;
                     warnings.push(LayoutWarning::DensityLowered { surface, asked, given: asked * shrunk as f32 });
                 }
                 _ => {}
@@ -83,7 +83,7 @@ impl ResolutionClass<'_> {
     }
 }
 
-/// Groups static surfaces by what their unwrap depends on. A class takes the exact scale of its first surface.
+/// Groups static surfaces by mesh, scale, density and sides. A class uses the exact scale of its first surface.
 pub(super) fn resolution_classes<'a>(
     scene: &'a Scene,
     settings: &LayoutSettings,
@@ -94,7 +94,7 @@ pub(super) fn resolution_classes<'a>(
     let mut known: HashMap<([u8; 32], bool, Uv1Use), Vec<usize>> = HashMap::new();
     for id in static_surfaces(scene) {
         let surface = scene.surface(id);
-        let density = f64::from(settings.texels_per_metre) * f64::from(surface.density_scale);
+        let density = f64::from(settings.texels_per_meter) * f64::from(surface.density_scale);
         let to_texels = shape_of(surface) * density;
         let two_sided = two_sided(id);
         let uv1_use = Uv1Use::of(scene.material_of(id), scene.mesh_of(id));
@@ -118,8 +118,8 @@ fn are_similar(one: DMat3, other: DMat3) -> bool {
     (one_scale - other_scale).abs().cmple(tolerance).all() && shears_agree
 }
 
-/// The linear part of a surface's transform without its rotation: the upper triangular factor of its QR decomposition,
-/// by Gram and Schmidt. It keeps all lengths and angles.
+/// Returns the linear part of a surface's transform without its rotation. This is the upper triangular factor of the QR
+/// decomposition (Gram-Schmidt), which preserves all lengths and angles.
 fn shape_of(surface: &Surface) -> DMat3 {
     let m = surface.to_world.matrix3;
     let [x, y, z] = [m.x_axis, m.y_axis, m.z_axis].map(|axis| glam::Vec3::from(axis).as_dvec3());
@@ -134,7 +134,7 @@ fn shape_of(surface: &Surface) -> DMat3 {
     )
 }
 
-/// Hash of everything of a mesh but its name.
+/// Hashes everything in a mesh except its name.
 fn content_hash(mesh: &MeshData) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let arrays: [&[u8]; 6] = [

@@ -1,26 +1,29 @@
-//! How fine a layout is.
+//! Settings of a layout.
 
 use serde::{Deserialize, Serialize};
 
 use crate::lightmap::Unwrapper;
 
-/// How finely surfaces are covered with texels, and on what pages.
+/// Texel density, page size and charts of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct LayoutSettings {
-    /// Texels per metre of surface. More shows finer shadows at a quadratic cost in time, memory and file size.
-    pub texels_per_metre: f32,
-    /// Edge of a page in texels. Larger pages mean fewer textures; 2048 works on every device.
+    /// Texels per meter of surface; default 16. Higher values show finer shadows, at a quadratic cost in time, memory
+    /// and file size.
+    #[serde(rename = "texels_per_metre")]
+    pub texels_per_meter: f32,
+    /// Edge length of a page in texels; default 2048, which works on every device. Larger pages mean fewer textures.
     pub page_size: u32,
-    /// Empty texels between any two charts, at least 2, so that filtering never reads a neighbour. Bicubic filtering
-    /// asks for 4; more costs space on the pages.
+    /// Minimum number of empty texels between charts, at least 2, so that filtering never mixes charts; default 2.
+    /// Bicubic filtering needs 4. Higher values waste space on the pages.
     pub padding: u32,
-    /// Who makes charts for meshes that bring none.
+    /// Method that makes charts for meshes without lightmap coordinates.
     pub unwrapper: Unwrapper,
 }
 
 impl Default for LayoutSettings {
     fn default() -> Self {
-        Self { texels_per_metre: 16.0, page_size: 2048, padding: 2, unwrapper: Unwrapper::default() }
+        Self { texels_per_meter: 16.0, page_size: 2048, padding: 2, unwrapper: Unwrapper::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! What a layout promises.
+//! Guarantees of layouts.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::lightmap::fixtures::quad;
 use crate::progress::{Monitor, Unmonitored};
 use crate::scene::{Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey};
 
-/// Walls of one by one metre, scaled.
+/// Builds walls of one by one meter, scaled.
 fn walls(scales: &[f32]) -> Scene {
     let mut mesh = quad(Vec3::ZERO, Vec3::X, Vec3::Y);
     mesh.uv1.clear();
@@ -23,8 +23,8 @@ fn walls(scales: &[f32]) -> Scene {
     scene
 }
 
-fn settings(texels_per_metre: f32) -> LayoutSettings {
-    LayoutSettings { texels_per_metre, ..LayoutSettings::default() }
+fn settings(texels_per_meter: f32) -> LayoutSettings {
+    LayoutSettings { texels_per_meter, ..LayoutSettings::default() }
 }
 
 fn build(scene: &Scene, settings: &LayoutSettings) -> Result<(Layout, Vec<LayoutWarning>), LayoutError> {
@@ -103,7 +103,7 @@ fn densities_that_mean_nothing_are_refused() {
 }
 
 #[test]
-fn ten_kilometres_at_a_hundred_texels_a_metre_are_refused_with_the_numbers_and_a_remedy() {
+fn ten_kilometers_at_a_hundred_texels_a_meter_are_refused_with_the_numbers_and_a_remedy() {
     let error = build(&walls(&[10_000.0]), &settings(100.0)).map(|_| ()).unwrap_err();
     let LayoutError::TooManyTexels { texels, remedy, .. } = error else { panic!("{error}") };
     assert!((texels / 1e12 - 1.0).abs() < 1e-3);

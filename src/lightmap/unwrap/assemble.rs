@@ -1,4 +1,4 @@
-//! From charts back to a mesh.
+//! Conversion of charts to a mesh.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::flatten::Chart;
 use super::topology::Topology;
 use crate::scene::MeshData;
 
-/// The mesh with its charts' coordinates, its vertices split where charts part.
+/// Returns the mesh with its charts' coordinates. Vertices are split where charts separate.
 pub(super) fn assemble(
     mesh: &MeshData,
     topology: &Topology,
@@ -29,7 +29,7 @@ pub(super) fn assemble(
             spot_of_vertex[vertex as usize].get_or_insert(*point);
         }
     }
-    // A triangle without area takes the light of whatever it touches.
+    // A triangle without area takes the coordinates of an adjacent vertex.
     for (triangle, spots) in
         spots.iter_mut().enumerate().filter(|(triangle, _)| chart_of[*triangle] == Unwrap::NO_CHART)
     {
@@ -72,12 +72,12 @@ fn split_vertices(
     Unwrap { mesh: split, source_vertices, charts: charts.to_vec(), width, height, reversed_from: reversed_from as u32 }
 }
 
-/// The values of some vertices, or none where the mesh has none.
+/// Returns the values of the given vertices; empty if the mesh has none.
 fn of_sources<T: Copy>(values: &[T], sources: &[u32]) -> Vec<T> {
     sources.iter().filter_map(|&source| values.get(source as usize).copied()).collect()
 }
 
-/// `texels / size`, such that multiplying by the size gives whole texels back exactly.
+/// Returns `texels / size`, rounded so that multiplying by the size restores whole texels exactly.
 fn fraction(texels: f32, size: u32) -> f32 {
     let size = size as f32;
     let fraction = texels / size;

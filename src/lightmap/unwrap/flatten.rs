@@ -1,4 +1,4 @@
-//! Lays a region flat: projects it on its mean plane, and splits it where the projection overlaps itself.
+//! Flattening of regions: projects a region on its mean plane, and splits it if the projection overlaps itself.
 
 use std::collections::VecDeque;
 
@@ -7,32 +7,32 @@ use glam::{Vec2, Vec3};
 use super::overlap::Occupied;
 use super::topology::Topology;
 
-/// A part of the mesh laid flat without overlap, in texels.
+/// Flattened part of a mesh without overlap, in texels.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
-    /// The mesh's triangles, ascending.
+    /// Triangles of the mesh, ascending.
     pub triangles: Vec<u32>,
     /// Welded vertices of the mesh.
     pub vertices: Vec<u32>,
-    /// Where each vertex lies.
+    /// Position of each vertex in the plane.
     pub points: Vec<Vec2>,
-    /// For each triangle the places of its corners in `vertices`.
+    /// Indices into `vertices` of each triangle's corners.
     pub corners: Vec<[u32; 3]>,
 }
 
 impl Chart {
-    /// The chart's triangles in the plane.
+    /// Returns the chart's triangles in the plane.
     pub fn flat_triangles(&self) -> impl Iterator<Item = [Vec2; 3]> {
         self.corners.iter().map(|corners| corners.map(|corner| self.points[corner as usize]))
     }
 }
 
-/// Smallest and largest coordinates of some points.
+/// Returns the smallest and largest coordinates of the points.
 pub(super) fn bounds(points: &[Vec2]) -> (Vec2, Vec2) {
     points.iter().fold((Vec2::INFINITY, Vec2::NEG_INFINITY), |(min, max), point| (min.min(*point), max.max(*point)))
 }
 
-/// Charts of a region: one, unless it overlaps itself.
+/// Returns the charts of a region: one, unless it overlaps itself.
 pub(super) fn flatten(topology: &Topology, region: Vec<u32>) -> Vec<Chart> {
     let mut charts = Vec::new();
     let mut pending = vec![region];
@@ -47,7 +47,7 @@ pub(super) fn flatten(topology: &Topology, region: Vec<u32>) -> Vec<Chart> {
     charts
 }
 
-/// Projects along the mean normal, scaled so that the chart has the area of its triangles.
+/// Projects along the mean normal, scaled so that the chart has the area of its triangles. The scale is at most 2.
 fn project(topology: &Topology, triangles: Vec<u32>) -> Chart {
     let (mut normal, mut area) = (Vec3::ZERO, 0.0);
     for &triangle in &triangles {
@@ -66,7 +66,7 @@ fn project(topology: &Topology, triangles: Vec<u32>) -> Chart {
     Chart { triangles, vertices, points, corners }
 }
 
-/// True when triangles of a chart overlap.
+/// Returns true if triangles of a chart overlap.
 pub(super) fn overlaps_itself(topology: &Topology, chart: &Chart) -> bool {
     let (min, max) = bounds(&chart.points);
     let mut occupied = Occupied::new(min, max, chart.triangles.len());
@@ -74,8 +74,8 @@ pub(super) fn overlaps_itself(topology: &Topology, chart: &Chart) -> bool {
         .any(|(&triangle, flat)| !topology.slivers[triangle as usize] && !occupied.insert(flat))
 }
 
-/// Parts of a region of which the first does not overlap itself: grown from the largest triangle, leaving out what
-/// would overlap; the rest, by connected pieces, may need to be split again.
+/// Splits a region into parts, the first without overlap. It grows from the largest triangle and leaves out triangles
+/// that would overlap. The rest, by connected component, may need further splits.
 fn split(topology: &Topology, chart: &Chart) -> Vec<Vec<u32>> {
     let (min, max) = bounds(&chart.points);
     let mut occupied = Occupied::new(min, max, chart.triangles.len());
@@ -100,7 +100,8 @@ fn split(topology: &Topology, chart: &Chart) -> Vec<Vec<u32>> {
     parts
 }
 
-/// Connected groups of a chart's triangles around each seed not yet visited, among those that `accept` takes.
+/// Returns connected groups of a chart's triangles around each unvisited seed, restricted to triangles that `accept`
+/// takes.
 fn connected(
     topology: &Topology,
     chart: &Chart,
@@ -121,8 +122,8 @@ fn connected(
             }
             let triangle = chart.triangles[place];
             group.push(triangle);
-            for neighbour in topology.neighbours[triangle as usize].into_iter().flatten() {
-                if let Ok(next) = chart.triangles.binary_search(&neighbour.triangle)
+            for neighbor in topology.neighbors[triangle as usize].into_iter().flatten() {
+                if let Ok(next) = chart.triangles.binary_search(&neighbor.triangle)
                     && !std::mem::replace(&mut visited[next], true)
                 {
                     queue.push_back(next);

@@ -1,19 +1,19 @@
-//! Lightmap coordinates for a mesh: charts that are flat, straight and tightly packed.
+//! Lightmap coordinates of a mesh: flat, straightened and tightly packed charts.
 //!
 //! ```text
-//! MeshData -> Topology (weld, neighbours, texel units)
-//!          -> regions  (merge neighbours, flattest first, within a cone of normals)
+//! MeshData -> Topology (weld, neighbors, texel units)
+//!          -> regions  (merge neighbors, flattest first, within a cone of normals)
 //!          -> flatten  (project; split what overlaps itself)
 //!          -> straighten (smallest rectangle, whole texels)
 //!          -> packing    (by shape, texel by texel)
 //!          -> assemble   (split vertices where charts part) -> Unwrap
 //! ```
 //!
-//! A file's own UV_1 is taken instead where it is good (`reuse`). With the feature `xatlas`, that library can take the
-//! place of `regions` and `flatten`.
+//! A file's own UV_1 is used instead if it is suitable (`reuse`). With the feature `xatlas`, that library can replace
+//! `regions` and `flatten`.
 //!
-//! All lengths are in texels from the first step on, so that a surface's scale, stretched or not, and its density
-//! are one matrix, and small things are small by what a lightmap can show.
+//! All lengths are in texels from the first step on. So one matrix covers a surface's scale, uniform or not, and its
+//! density, and tolerances relate to a lightmap's resolution.
 
 mod assemble;
 mod flatten;
@@ -44,39 +44,39 @@ pub use self::reuse::Uv1Problem;
 pub use self::unwrapped::Unwrap;
 pub use self::unwrapper::Unwrapper;
 
-/// What to unwrap, and how.
+/// Input of unwrapping.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    /// The triangles.
+    /// Mesh to unwrap.
     pub mesh: &'a MeshData,
-    /// From the mesh's space to texels, up to a rotation.
+    /// Transform from object space to texels, up to a rotation.
     pub to_texels: DMat3,
-    /// Who makes new charts.
+    /// Method that makes new charts.
     pub unwrapper: Unwrapper,
-    /// Empty texels between charts.
+    /// Number of empty texels between charts.
     pub padding: u32,
-    /// Largest edge that the rectangle should have.
+    /// Maximum edge of the rectangle.
     pub page_size: u32,
-    /// Gives the back of every triangle texels of its own.
+    /// True to give the back of every triangle its own texels.
     pub two_sided: bool,
-    /// What else the mesh's second coordinates are for.
+    /// Other use of the mesh's second texture coordinates.
     pub uv1_use: Uv1Use,
 }
 
-/// What a material does with the second texture coordinates, which lightmaps want for themselves.
+/// Use of the second texture coordinates by a material. Lightmaps need them exclusively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Uv1Use {
-    /// Nothing.
+    /// The material does not read them.
     #[default]
     Free,
-    /// It reads them, and nothing else: they can be moved to the first ones, which are free.
+    /// The material reads only them, so they can move to the free first coordinates.
     Movable,
-    /// It reads both: they must stay as they are, or the surface goes without a lightmap.
+    /// The material reads both sets. They must stay as they are, or the surface gets no lightmap.
     Fixed,
 }
 
 impl Uv1Use {
-    /// Of a material on a mesh.
+    /// Returns the use by a material on a mesh.
     pub fn of(material: &Material, mesh: &MeshData) -> Self {
         let reads_uv1 = !mesh.uv1.is_empty() && material.reads_uv(UvChannel::Uv1);
         match (reads_uv1, material.reads_uv(UvChannel::Uv0)) {
@@ -87,17 +87,17 @@ impl Uv1Use {
     }
 }
 
-/// What became of a [`Request`].
+/// Result of a [`Request`].
 pub(super) struct Outcome {
-    /// `None` when no triangle has an area, or when the coordinates must stay and are not good.
+    /// Unwrapped mesh; `None` if no triangle has an area, or if fixed coordinates are unsuitable.
     pub unwrap: Option<Unwrap>,
-    /// Longest edge of the rectangle; above the page size there is no `unwrap`.
+    /// Longest edge of the rectangle. If it exceeds the page size, `unwrap` is `None`.
     pub longest_edge: u32,
-    /// Why the mesh's own second coordinates were not used.
+    /// Reason why the mesh's own second coordinates were not used.
     pub problem: Option<Uv1Problem>,
 }
 
-/// Gives a mesh lightmap coordinates: its own where they are good, new ones otherwise.
+/// Gives a mesh lightmap coordinates: its own if suitable, new ones otherwise.
 pub(super) fn unwrap(request: &Request, monitor: &dyn Monitor) -> Result<Outcome, LayoutError> {
     let count = request.mesh.triangles.len();
     let is_fixed = request.uv1_use == Uv1Use::Fixed;
@@ -124,7 +124,7 @@ pub(super) fn unwrap(request: &Request, monitor: &dyn Monitor) -> Result<Outcome
     Ok(Outcome { unwrap, longest_edge, problem })
 }
 
-/// Charts packed into a rectangle, and its size. Charts larger than a page are not packed.
+/// Makes charts, packs them into a rectangle, and returns its size. Charts larger than a page are not packed.
 fn new_charts(
     topology: &Topology,
     request: &Request,
@@ -141,7 +141,7 @@ fn new_charts(
     Ok((charts, size))
 }
 
-/// Charts laid flat, anywhere, in texels.
+/// Makes flat charts at arbitrary positions, in texels.
 fn flat_charts(topology: &Topology, request: &Request, monitor: &dyn Monitor) -> Result<Vec<Chart>, LayoutError> {
     monitor.check()?;
     match request.unwrapper {
@@ -159,7 +159,7 @@ fn flat_charts(topology: &Topology, request: &Request, monitor: &dyn Monitor) ->
     }
 }
 
-/// The mesh with every triangle a second time, facing the other way.
+/// Returns the mesh with every triangle duplicated, facing the other way.
 fn with_backs(mesh: &MeshData) -> MeshData {
     let offset = mesh.positions.len() as u32;
     fn twice<T: Copy>(values: &[T]) -> Vec<T> {

@@ -1,14 +1,14 @@
-//! Finds triangles of the plane that overlap.
+//! Overlap tests of triangles in the plane.
 
 use glam::Vec2;
 
-/// Triangles that overlap by less than this share of their height, or this many texels, only touch.
+/// Overlap below which triangles only touch, as a fraction of their height and in texels.
 const TOUCH: f32 = 1e-3;
 
-/// A triangle of the plane, in texels.
+/// Triangle in the plane, in texels.
 pub(super) type FlatTriangle = [Vec2; 3];
 
-/// Triangles of the plane that do not overlap, in a grid that finds those near another.
+/// Non-overlapping triangles in the plane, in a grid that finds nearby ones.
 pub(super) struct Occupied {
     origin: Vec2,
     cells_per_texel: f32,
@@ -16,7 +16,7 @@ pub(super) struct Occupied {
     rows: usize,
     /// First entry of each cell.
     heads: Vec<u32>,
-    /// Triangle, and the next entry of the same cell.
+    /// Triangle, and the next entry in its cell.
     entries: Vec<(u32, u32)>,
     triangles: Vec<FlatTriangle>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Occupied {
 const END: u32 = u32::MAX;
 
 impl Occupied {
-    /// Prepares for about `count` triangles within a rectangle.
+    /// Prepares a grid for about `count` triangles within a rectangle.
     pub fn new(min: Vec2, max: Vec2, count: usize) -> Self {
         let size = (max - min).max(Vec2::splat(f32::MIN_POSITIVE));
         let cell = (size.x * size.y / count.max(1) as f32).sqrt().max(size.max_element() / (4.0 * count as f32 + 16.0));
@@ -41,7 +41,7 @@ impl Occupied {
         }
     }
 
-    /// Adds the triangle unless it overlaps one that is there; says whether it did.
+    /// Adds the triangle unless it overlaps an existing one. Returns true if it was added.
     pub fn insert(&mut self, triangle: FlatTriangle) -> bool {
         let (columns, rows) = self.cells_of(&triangle);
         for row in rows.clone() {
@@ -77,22 +77,22 @@ impl Occupied {
     }
 }
 
-/// True when the triangles share more than an edge or a corner. Slivers share nothing.
+/// Returns true if the triangles share more than an edge or a corner. Slivers overlap nothing.
 fn overlap(one: &FlatTriangle, other: &FlatTriangle) -> bool {
-    // Relative to a corner, so that shared corners cancel exactly however far from the origin.
+    // Relative to a corner, so that shared corners cancel exactly at any distance from the origin.
     let origin = one[0];
     let (one, other) = (one.map(|corner| corner - origin), other.map(|corner| corner - origin));
     let tolerance = TOUCH * height(&one).min(height(&other)).min(1.0);
     !separated(&one, &other, tolerance) && !separated(&other, &one, tolerance)
 }
 
-/// Shortest height of a triangle.
+/// Returns the shortest height of a triangle.
 fn height([a, b, c]: &FlatTriangle) -> f32 {
     let doubled = (*b - *a).perp_dot(*c - *a).abs();
     doubled / (a.distance(*b).max(b.distance(*c)).max(c.distance(*a))).max(f32::MIN_POSITIVE)
 }
 
-/// True when a line along an edge of `one` has the two triangles on its two sides.
+/// Returns true if a line along an edge of `one` separates the two triangles.
 fn separated(one: &FlatTriangle, other: &FlatTriangle, tolerance: f32) -> bool {
     (0..3).any(|edge| {
         let (from, to, apex) = (one[edge], one[(edge + 1) % 3], one[(edge + 2) % 3]);

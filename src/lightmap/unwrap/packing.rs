@@ -1,7 +1,7 @@
-//! Packs charts into a rectangle by their shapes, texel by texel.
+//! Packing of charts into a rectangle by shape, texel by texel.
 //!
-//! Large charts come first; each takes the lowest place where it fits in any of its attitudes, holes of other charts
-//! included. All positions of a row are tested at once: a bit of a row of words says whether a chart fits there.
+//! Large charts come first. Each takes the lowest position that fits in any orientation, holes of other charts
+//! included. All positions in a row are tested at once: each bit of a row of words states whether a chart fits there.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use glam::{Vec2, Vec2Swizzles};
 use super::flatten::Chart;
 use super::raster::column_spans;
 
-/// More charts than this are packed at one width only.
+/// Number of charts above which only one width is tried.
 const MANY_CHARTS: usize = 400;
 
-/// Rectangles longer than this many times their width are avoided: they pack badly on pages.
+/// Aspect ratio above which rectangles are penalized, because they pack badly on pages.
 const LONG: f64 = 3.0;
 
-/// Which texels a chart touches: for each row the ranges of columns.
+/// Texels touched by a chart: ranges of columns for each row.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Mask {
     width: u32,
@@ -49,7 +49,7 @@ impl Mask {
         Self { width: self.width, rows: self.rows.iter().rev().cloned().collect() }
     }
 
-    /// The mask with all texels within `padding`, its origin moved by as much.
+    /// Returns the mask grown by `padding` texels, with its origin moved by as much.
     fn dilated(&self, padding: u32) -> Self {
         let width = self.width + 2 * padding;
         let rows = (0..self.rows.len() + 2 * padding as usize)
@@ -66,7 +66,7 @@ impl Mask {
     }
 }
 
-/// Ranges of true values.
+/// Returns the ranges of true values.
 fn runs(texels: &[bool]) -> Vec<Range<u32>> {
     let mut start = 0;
     let mut runs = Vec::new();
@@ -80,17 +80,17 @@ fn runs(texels: &[bool]) -> Vec<Range<u32>> {
     runs
 }
 
-/// A way to lay a chart down.
+/// Orientation of a chart.
 #[derive(Clone)]
 struct Attitude {
     transposed: bool,
     upside_down: bool,
     mask: Mask,
-    /// The mask and its padding.
+    /// Mask grown by the padding.
     padded: Mask,
 }
 
-/// Where a chart lies in the rectangle.
+/// Position of a chart in the rectangle.
 #[derive(Clone, Copy, Default)]
 struct Spot {
     attitude: usize,
@@ -98,8 +98,8 @@ struct Spot {
     y: u32,
 }
 
-/// Moves charts whose bounding rectangles start at the origin so that at least `padding` texels lie between any two.
-/// Returns columns and rows of the whole. No chart may be larger than `page_size`; the whole may turn out larger.
+/// Moves charts whose bounding rectangles start at the origin so that at least `padding` texels separate any two.
+/// Returns the columns and rows of the whole. No chart may exceed `page_size`, but the whole may.
 pub(super) fn pack(charts: &mut [Chart], sizes: &[[u32; 2]], padding: u32, page_size: u32) -> [u32; 2] {
     let attitudes: Vec<Vec<Attitude>> =
         charts.iter().zip(sizes).map(|(chart, size)| attitudes_of(chart, *size, padding)).collect();
@@ -127,7 +127,7 @@ pub(super) fn pack(charts: &mut [Chart], sizes: &[[u32; 2]], padding: u32, page_
     size
 }
 
-/// Area, with long rectangles and those larger than a page last.
+/// Returns a sort key: the area, with a penalty for long rectangles, and those larger than a page last.
 fn badness([width, height]: [u32; 2], page_size: u32) -> (bool, u64) {
     let (short, long) = (f64::from(width.min(height)), f64::from(width.max(height)));
     (long > f64::from(page_size), (short * long * (long / short / LONG).max(1.0)) as u64)
@@ -149,19 +149,19 @@ fn attitudes_of(chart: &Chart, [width, height]: [u32; 2], padding: u32) -> Vec<A
     attitudes
 }
 
-/// Widths that a nearly square, tightly filled rectangle could have.
+/// Returns candidate widths of a nearly square, tightly filled rectangle.
 fn widths(attitudes: &[Vec<Attitude>], sizes: &[[u32; 2]], page_size: u32) -> Vec<u32> {
-    // Each gap is shared by two charts, so half of it counts for each.
+    // Two charts share each gap, so half of it counts for each.
     let area: u64 = attitudes.iter().map(|attitudes| attitudes[0].mask.area() + attitudes[0].padded.area()).sum();
     let side = (0.5 * area as f64).sqrt();
-    let least = sizes.iter().map(|&[width, height]| width.min(height)).max().unwrap_or(1);
+    let min_width = sizes.iter().map(|&[width, height]| width.min(height)).max().unwrap_or(1);
     let factors: &[f64] = if sizes.len() > MANY_CHARTS { &[1.03] } else { &[0.8, 0.9, 0.97, 1.03, 1.1, 1.2] };
     let mut widths: Vec<u32> = factors.iter().map(|factor| (side * factor) as u32).collect();
     if sizes.len() <= 8 {
         widths.extend(sizes.iter().flatten());
     }
     for width in &mut widths {
-        *width = (*width).max(least).min(page_size.max(least));
+        *width = (*width).max(min_width).min(page_size.max(min_width));
     }
     widths.sort_unstable();
     widths.dedup();
@@ -170,7 +170,7 @@ fn widths(attitudes: &[Vec<Attitude>], sizes: &[[u32; 2]], page_size: u32) -> Ve
 
 fn pack_width(attitudes: &[Vec<Attitude>], order: &[usize], width: u32, padding: u32) -> (Vec<Spot>, [u32; 2]) {
     let mut occupancy = Occupancy::new(width, padding);
-    // Space only fills up, so equal charts need not look again where one of them did not fit.
+    // Space only fills up, so charts of equal shape need not search below the previous one's position.
     let mut lowest: HashMap<&Mask, u32> = HashMap::new();
     let mut spots = vec![Spot::default(); attitudes.len()];
     let mut used = [0, 0];
@@ -188,7 +188,7 @@ fn pack_width(attitudes: &[Vec<Attitude>], order: &[usize], width: u32, padding:
                 best = Some((rank, Spot { attitude, x, y }));
             }
         }
-        // The rectangle is as wide as the narrow side of each chart.
+        // The rectangle is at least as wide as the narrow side of each chart.
         let Some((_, spot)) = best else {
             continue;
         };
@@ -200,12 +200,12 @@ fn pack_width(attitudes: &[Vec<Attitude>], order: &[usize], width: u32, padding:
     (spots, used)
 }
 
-/// Which texels charts cover, with a border of `padding` free texels all around.
+/// Texels covered by charts, with a border of `padding` free texels.
 struct Occupancy {
     width: u32,
     padding: u32,
     words: usize,
-    /// `words` a row, column 0 in the lowest bit.
+    /// Rows of `words` words, column 0 in the lowest bit.
     rows: Vec<Vec<u64>>,
     /// Longest free run of each row.
     free: Vec<u32>,
@@ -213,12 +213,12 @@ struct Occupancy {
 
 impl Occupancy {
     fn new(width: u32, padding: u32) -> Self {
-        // A word to spare keeps shifts simple.
+        // A spare word keeps shifts simple.
         let words = (width + 2 * padding) as usize / 64 + 2;
         Self { width, padding, words, rows: Vec::new(), free: Vec::new() }
     }
 
-    /// The lowest place, then the leftmost, where a padded mask meets no chart, from a row on.
+    /// Returns the lowest, then leftmost position from a row on where a padded mask hits no chart.
     fn lowest_spot(&self, padded: &Mask, width: u32, from: u32) -> (u32, u32) {
         let longest: Vec<u32> =
             padded.rows.iter().map(|runs| runs.iter().map(|run| run.end - run.start).max().unwrap_or(0)).collect();
@@ -268,27 +268,27 @@ fn fill(bits: &mut [u64], count: u32) {
     }
 }
 
-/// Clears the positions at which a run of a mask would meet an occupied texel of a row; false when none is left.
-fn exclude(fits: &mut [u64], row: &[u64], run: &Range<u32>, met: &mut [u64]) -> bool {
-    // met(x) = any texel of x .. x + length is occupied, by doubling.
-    met.copy_from_slice(row);
+/// Clears the positions where a run of a mask would hit an occupied texel of a row. Returns false if none is left.
+fn exclude(fits: &mut [u64], row: &[u64], run: &Range<u32>, overlaps: &mut [u64]) -> bool {
+    // overlaps(x) = any texel of x .. x + length is occupied, by doubling.
+    overlaps.copy_from_slice(row);
     let (length, mut reached) = (run.end - run.start, 1);
     while reached < length {
         let step = reached.min(length - reached);
-        for word in 0..met.len() {
-            met[word] |= bits_from(met, word as u32 * 64 + step);
+        for word in 0..overlaps.len() {
+            overlaps[word] |= bits_from(overlaps, word as u32 * 64 + step);
         }
         reached += step;
     }
     let mut left = 0;
     for (word, fits) in fits.iter_mut().enumerate() {
-        *fits &= !bits_from(met, word as u32 * 64 + run.start);
+        *fits &= !bits_from(overlaps, word as u32 * 64 + run.start);
         left |= *fits;
     }
     left != 0
 }
 
-/// The 64 bits from a position on; beyond the end they are zero.
+/// Returns the 64 bits from a position on; bits beyond the end are zero.
 fn bits_from(bits: &[u64], position: u32) -> u64 {
     let (word, shift) = ((position / 64) as usize, position % 64);
     let at = |word: usize| bits.get(word).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Which texels a triangle touches.
+//! Rasterization: texels touched by a triangle.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use glam::Vec2;
 
 use super::flatten::bounds;
 
-/// For each column that a triangle touches, the rows that it touches there. Borders count to neither side, but a
-/// triangle without extent still touches a texel. Coordinates must not be negative.
+/// Returns, for each column that a triangle touches, the rows that it touches there. Texels beyond a border are not
+/// touched, but a triangle without extent still touches one. Coordinates must not be negative.
 pub(in crate::lightmap) fn column_spans(triangle: [Vec2; 3]) -> impl Iterator<Item = (u32, Range<u32>)> {
     let (min, max) = bounds(&triangle);
     let columns = texels_between(min.x, max.x);
@@ -19,12 +19,12 @@ pub(in crate::lightmap) fn column_spans(triangle: [Vec2; 3]) -> impl Iterator<It
 
 fn texels_between(low: f32, high: f32) -> Range<u32> {
     let first = low as u32;
-    // Something without extent on a border belongs to the texel before it, where the chart must be.
+    // A point on a border belongs to the texel before it, which the chart covers.
     let first = if low == high && low.fract() == 0.0 { first.saturating_sub(1) } else { first };
     first..(high.ceil() as u32).max(first + 1)
 }
 
-/// Lowest and highest coordinate of a triangle between `column` and the next.
+/// Returns the lowest and highest coordinate of a triangle between `column` and the next.
 fn rows_in_column(triangle: &[Vec2; 3], column: f32) -> (f32, f32) {
     let mut rows = (f32::INFINITY, f32::NEG_INFINITY);
     let mut include = |y: f32| rows = (rows.0.min(y), rows.1.max(y));
@@ -43,23 +43,23 @@ fn rows_in_column(triangle: &[Vec2; 3], column: f32) -> (f32, f32) {
     rows
 }
 
-/// Which chart covers each texel of a rectangle.
+/// Chart that covers each texel of a rectangle.
 pub(in crate::lightmap) struct Coverage {
     width: u32,
     height: u32,
     charts: Vec<u32>,
 }
 
-/// No chart covers the texel.
+/// Value of texels without a chart.
 const EMPTY: u32 = u32::MAX;
 
 impl Coverage {
-    /// An empty rectangle.
+    /// Creates an empty rectangle.
     pub fn new(width: u32, height: u32) -> Self {
         Self { width, height, charts: vec![EMPTY; width as usize * height as usize] }
     }
 
-    /// Marks the texels that a triangle touches; says whether another chart had touched any of them.
+    /// Marks the texels that a triangle touches. Returns true if another chart had touched any of them.
     pub fn cover(&mut self, triangle: [Vec2; 3], chart: u32) -> bool {
         let mut contested = false;
         for (column, rows) in column_spans(triangle) {
@@ -72,18 +72,18 @@ impl Coverage {
         contested
     }
 
-    /// Texels that a chart touches.
+    /// Returns the number of texels touched by charts.
     pub fn covered(&self) -> usize {
         self.charts.iter().filter(|chart| **chart != EMPTY).count()
     }
 
-    /// True when at least `padding` texels lie between any two charts.
+    /// Returns true if at least `padding` texels lie between any two charts.
     pub fn charts_are_apart(&self, padding: u32) -> bool {
         let (width, height) = (self.width as usize, self.height as usize);
         let reach = padding as usize;
         (0..self.charts.len()).filter(|&texel| self.charts[texel] != EMPTY).all(|texel| {
             let (x, y) = (texel % width, texel / width);
-            // Left and above have looked here already.
+            // Texels to the left and above were compared already.
             (y..(y + reach + 1).min(height)).all(|row| {
                 let near =
                     &self.charts[row * width + x.saturating_sub(reach)..row * width + (x + reach + 1).min(width)];

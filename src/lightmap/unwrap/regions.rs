@@ -1,8 +1,8 @@
-//! Groups triangles into regions that can be flattened: merges neighbours, flattest first.
+//! Segmentation of a mesh into regions that can be flattened, by merging neighbors, flattest first.
 //!
-//! Hierarchical face clustering (Garland, Willmott and Heckbert 2001) with the normal deviation of variational shape
-//! approximation (Cohen-Steiner, Alliez and Desbrun 2004) as its cost: every triangle starts as a region, and the pair
-//! of neighbours whose union deviates least from a plane merges, until no union fits its cone of normals.
+//! This is hierarchical face clustering (Garland, Willmott and Heckbert 2001). The cost is the normal deviation of
+//! variational shape approximation (Cohen-Steiner, Alliez and Desbrun 2004). Every triangle starts as a region. The
+//! pair of neighbors whose union deviates least from a plane merges, until no union fits its cone of normals.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -12,32 +12,32 @@ use glam::Vec3;
 
 use super::topology::Topology;
 
-/// Half angle of the cone that holds a region's normals, in radians: 50 degrees, where projection keeps 64 % of the area.
+/// Half angle in radians of the cone around a region's normals: 50 degrees, where projection keeps 64 % of the area.
 const CONE: f32 = 50.0 * PI / 180.0;
 
-/// Deviations below this are rounding: the region is flat.
+/// Deviation below which a region counts as flat, as the difference is rounding.
 const FLAT: f32 = 1e-6;
 
-/// A region smaller than this many texels costs more as a chart of its own than a crease inside a chart.
+/// Area in texels below which a region costs more as a separate chart than as a crease inside one.
 const TINY_AREA: f32 = 4.0;
 
-/// A group of connected triangles.
+/// Group of connected triangles.
 struct Region {
-    /// Sum of the unit normals times areas.
+    /// Sum of unit normals times areas.
     normal: Vec3,
     /// Area in texels.
     area: f32,
-    /// Length of the outline in texels.
+    /// Perimeter in texels.
     perimeter: f32,
-    /// Bound on the angle between the mean normal and any triangle's.
+    /// Upper bound of the angle between the mean normal and any triangle's.
     spread: f32,
     triangles: Vec<u32>,
     borders: Vec<Border>,
-    /// Grows with each merge, so that outdated candidates are known.
+    /// Number of merges so far, which identifies outdated candidates.
     version: u32,
 }
 
-/// What a region shares with another.
+/// Shared border of a region with another.
 #[derive(Clone, Copy)]
 struct Border {
     region: u32,
@@ -45,7 +45,7 @@ struct Border {
     creased: f32,
 }
 
-/// Two neighbours that may merge.
+/// Pair of neighbors that may merge.
 #[derive(PartialEq)]
 struct Candidate {
     cost: f32,
@@ -57,7 +57,8 @@ struct Candidate {
 impl Eq for Candidate {}
 
 impl Ord for Candidate {
-    /// The cheapest is the greatest, for the heap; then the smallest, which keeps regions of flat meshes balanced.
+    /// Orders the cheapest candidate as the greatest, for the heap. Ties prefer the smallest, which keeps regions of
+    /// flat meshes balanced.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.cost.total_cmp(&self.cost))
             .then(other.area.total_cmp(&self.area))
@@ -72,7 +73,7 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// The regions of a mesh, each a list of triangles in ascending order. Degenerate triangles are in none.
+/// Returns the regions of a mesh, each as an ascending list of triangles. Degenerate triangles are in none.
 pub(super) fn grow(topology: &Topology) -> Vec<Vec<u32>> {
     let mut merging = Merging::new(topology);
     merging.run();
@@ -89,10 +90,10 @@ pub(super) fn grow(topology: &Topology) -> Vec<Vec<u32>> {
 struct Merging<'a> {
     topology: &'a Topology,
     regions: Vec<Region>,
-    /// What each region has become part of, itself while it lives.
+    /// Region into which each region has merged, or itself.
     merged_into: Vec<u32>,
     candidates: BinaryHeap<Candidate>,
-    /// Where a region stands in the list of borders being joined; scratch.
+    /// Scratch buffer: position of a region in the list of borders being joined.
     places: Vec<u32>,
 }
 
@@ -136,7 +137,8 @@ impl<'a> Merging<'a> {
         }
     }
 
-    /// Bound on the angle between the mean normal of both regions and any triangle's; exact where it decides.
+    /// Returns an upper bound of the angle between the mean normal of both regions and any triangle's. The bound is
+    /// exact if it decides.
     fn spread_of_union(&self, one: &Region, other: &Region) -> Option<f32> {
         let axis = (one.normal + other.normal).try_normalize()?;
         let bound = [one, other].into_iter().map(|region| region.spread + region.normal.angle_between(axis));
@@ -156,15 +158,15 @@ impl<'a> Merging<'a> {
         Some(spread)
     }
 
-    fn merge(&mut self, keeper: u32, absorbed: u32, spread: f32) {
-        self.merged_into[absorbed as usize] = keeper;
+    fn merge(&mut self, survivor: u32, absorbed: u32, spread: f32) {
+        self.merged_into[absorbed as usize] = survivor;
         let absorbed = std::mem::replace(&mut self.regions[absorbed as usize], Region::gone());
         let mut shared = 0.0;
         let mut borders: Vec<Border> = Vec::new();
-        let kept = std::mem::take(&mut self.regions[keeper as usize].borders);
+        let kept = std::mem::take(&mut self.regions[survivor as usize].borders);
         for border in kept.into_iter().chain(absorbed.borders) {
             let region = self.find(border.region);
-            if region == keeper {
+            if region == survivor {
                 shared += border.length;
                 continue;
             }
@@ -180,18 +182,18 @@ impl<'a> Merging<'a> {
         for border in &borders {
             self.places[border.region as usize] = u32::MAX;
         }
-        let region = &mut self.regions[keeper as usize];
+        let region = &mut self.regions[survivor as usize];
         region.normal += absorbed.normal;
         region.area += absorbed.area;
-        // Both regions listed what they share.
+        // Both regions listed the border that they share.
         region.perimeter += absorbed.perimeter - shared;
         region.triangles.extend(absorbed.triangles);
         region.spread = spread;
         region.version += 1;
         region.borders = borders;
-        for place in 0..self.regions[keeper as usize].borders.len() {
-            let border = self.regions[keeper as usize].borders[place];
-            self.propose(keeper, border);
+        for place in 0..self.regions[survivor as usize].borders.len() {
+            let border = self.regions[survivor as usize].borders[place];
+            self.propose(survivor, border);
         }
     }
 
@@ -229,16 +231,16 @@ impl Region {
         let index = triangle as usize;
         let lengths = [0, 1, 2].map(|edge| topology.edge_length(triangle, edge));
         let mut borders: Vec<Border> = Vec::with_capacity(3);
-        for (neighbour, length) in topology.neighbours[index].iter().zip(lengths) {
-            let Some(neighbour) = neighbour else {
+        for (neighbor, length) in topology.neighbors[index].iter().zip(lengths) {
+            let Some(neighbor) = neighbor else {
                 continue;
             };
-            let creased = if neighbour.crease { length } else { 0.0 };
-            if let Some(known) = borders.iter_mut().find(|border| border.region == neighbour.triangle) {
+            let creased = if neighbor.crease { length } else { 0.0 };
+            if let Some(known) = borders.iter_mut().find(|border| border.region == neighbor.triangle) {
                 known.length += length;
                 known.creased += creased;
             } else {
-                borders.push(Border { region: neighbour.triangle, length, creased });
+                borders.push(Border { region: neighbor.triangle, length, creased });
             }
         }
         Self {
@@ -252,7 +254,7 @@ impl Region {
         }
     }
 
-    /// What is left of a region that another has absorbed.
+    /// Returns the placeholder of a merged region.
     fn gone() -> Self {
         Self {
             normal: Vec3::ZERO,

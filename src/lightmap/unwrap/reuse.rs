@@ -1,4 +1,4 @@
-//! Texture coordinates that a file brings for its lightmap, where they are good.
+//! Reuse of a file's lightmap coordinates, if suitable.
 
 use std::collections::HashMap;
 
@@ -12,45 +12,45 @@ use super::topology::Topology;
 use super::{Request, Uv1Use};
 use crate::scene::MeshData;
 
-/// Coordinates this near to a texel border, in texels, are meant to lie on it.
+/// Distance to a texel border, in texels, below which coordinates snap to the border.
 const SNAP: f32 = 1e-3;
 
-/// A rectangle may have this many texels for each that the surface asks for.
+/// Maximum ratio of a rectangle's texels to those that the surface needs.
 const SPARSE: f32 = 4.0;
 
-/// What is wrong with a mesh's second texture coordinates.
+/// Problem of a mesh's second texture coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Uv1Problem {
-    /// Some are infinite or not numbers.
+    /// Some coordinates are infinite or NaN.
     #[error("are not all finite")]
     NotFinite,
-    /// A triangle has an area in space but none in the coordinates.
+    /// A triangle with an area in space has none in texture space.
     #[error("give triangles no area")]
     Degenerate,
     /// Two triangles share texels.
     #[error("overlap")]
     Overlap,
-    /// Charts are nearer to each other than the padding at the density asked for.
+    /// Charts are closer to each other than the padding at the requested density.
     #[error(
         "lie too close together at this density: leave a gap of {gap:.4} of the unit square between their islands, or \
          bake more texels per meter"
     )]
     TooClose {
-        /// The gap that would do, in units of the coordinates.
+        /// Sufficient gap, in units of the coordinates.
         gap: f32,
     },
-    /// Most of the rectangle around them would be empty.
+    /// Most of the surrounding rectangle would be empty.
     #[error("leave most of their rectangle empty")]
     Sparse,
-    /// They lie outside the unit square, and a material reads them, so they cannot be moved.
+    /// The coordinates lie outside the unit square, and a material reads them, so they cannot move.
     #[error("leave the unit square")]
     OutsideUnitSquare,
 }
 
-/// Charts of a mesh by its own second coordinates, in texels, and the size of their rectangle.
+/// Returns a mesh's charts by its own second coordinates, in texels, and the size of their rectangle.
 ///
-/// Coordinates are scaled, each axis by itself, so that the surface has its density on average, unless a material
-/// reads them: then the rectangle is the unit square as it is.
+/// Each axis is scaled separately so that the surface has its density on average. If a material reads the coordinates,
+/// the rectangle is the unit square unchanged.
 pub(super) fn charts_of_file(
     mesh: &MeshData,
     topology: &Topology,
@@ -89,9 +89,9 @@ pub(super) fn charts_of_file(
         let count = chart.points.len();
         chart.points = points.by_ref().take(count).collect();
     }
-    // What is larger than a page comes back smaller, and is looked at then.
+    // A rectangle larger than a page is retried at a lower density, and checked then.
     if size[0].max(size[1]) <= request.page_size {
-        // One texel more than the padding, since charts begin anywhere within a texel.
+        // One texel more than the padding, because charts may begin anywhere within a texel.
         let gap = (padding + 1) as f32 / scale.min_element();
         check(topology, &charts, size, padding, gap)?;
     }
@@ -128,8 +128,8 @@ fn check(topology: &Topology, charts: &[Chart], size: [u32; 2], padding: u32, ga
     Ok(())
 }
 
-/// Texels per unit of each coordinate, so that areas come out right: root mean square over the mesh, weighted by area
-/// in the coordinates. `None` when that area is zero.
+/// Returns texels per unit of each coordinate, so that areas are correct on average: the root mean square over the
+/// mesh, weighted by area in texture space. `None` if that area is zero.
 fn texels_per_unit(mesh: &MeshData, topology: &Topology, to_texels: DMat3) -> Option<Vec2> {
     let (mut weight, mut squares) = (0.0, [0.0; 2]);
     for (triangle, corners) in mesh.triangles.iter().enumerate() {
@@ -152,7 +152,7 @@ fn texels_per_unit(mesh: &MeshData, topology: &Topology, to_texels: DMat3) -> Op
     (scale.is_finite() && scale.min_element() > 0.0).then_some(scale)
 }
 
-/// Groups triangles that share a vertex, in space and in the second coordinates.
+/// Groups triangles that share a vertex, both in space and in texture space.
 fn connected_charts(mesh: &MeshData, topology: &Topology) -> Vec<Chart> {
     let mut vertices: HashMap<(u32, [u32; 2]), u32> = HashMap::with_capacity(mesh.positions.len());
     let mut parents: Vec<u32> = Vec::new();

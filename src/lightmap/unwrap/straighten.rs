@@ -1,14 +1,14 @@
-//! Turns a chart into the rectangle of least area around it, and scales that to whole texels.
+//! Alignment of a chart to its smallest bounding rectangle, scaled to whole texels.
 
 use glam::Vec2;
 
 use super::flatten::{Chart, bounds};
 
-/// A chart may lose this much of a texel in width or height, before it grows by a whole one instead.
+/// Maximum loss of width or height in texels; a larger remainder rounds up to a whole texel.
 const SHRINK: f32 = 0.1;
 
-/// Turns the chart so that its bounding rectangle starts at the origin and is smallest, then scales it so that the
-/// rectangle has whole texels: edges of rectangular charts fall on texel borders. Returns columns and rows.
+/// Rotates the chart so that its bounding rectangle starts at the origin and is smallest. Then scales it to whole
+/// texels, so that edges of rectangular charts fall on texel borders. Returns columns and rows.
 pub(super) fn straighten(chart: &mut Chart) -> [u32; 2] {
     let axis = smallest_rectangle_axis(&convex_hull(&chart.points));
     for point in &mut chart.points {
@@ -17,7 +17,7 @@ pub(super) fn straighten(chart: &mut Chart) -> [u32; 2] {
     fit_whole_texels(&mut chart.points)
 }
 
-/// Scales points to the nearest whole number of texels in each direction, at least one, and moves them to the origin.
+/// Scales points to a whole number of texels in each direction, at least one, and moves them to the origin.
 pub(super) fn fit_whole_texels(points: &mut [Vec2]) -> [u32; 2] {
     let (min, max) = bounds(points);
     let extent = max - min;
@@ -33,7 +33,7 @@ fn turned(point: Vec2, axis: Vec2) -> Vec2 {
     Vec2::new(axis.dot(point), axis.perp_dot(point))
 }
 
-/// Direction of the side of the smallest rectangle around a hull: one side of it lies along an edge of the hull
+/// Returns the direction of a side of the smallest rectangle around a hull. One side lies along an edge of the hull
 /// (Freeman and Shapira 1975).
 fn smallest_rectangle_axis(hull: &[Vec2]) -> Vec2 {
     let mut best = (f32::INFINITY, Vec2::X);
@@ -44,7 +44,7 @@ fn smallest_rectangle_axis(hull: &[Vec2]) -> Vec2 {
         let turned: Vec<Vec2> = hull.iter().map(|point| turned(*point, axis)).collect();
         let (min, max) = bounds(&turned);
         let area = (max - min).element_product();
-        // By a margin, so that rounding does not choose between the equal rectangles of a square.
+        // The margin keeps rounding from choosing between the equal rectangles of a square.
         if area < best.0 * 0.9999 {
             best = (area, axis);
         }
@@ -52,7 +52,7 @@ fn smallest_rectangle_axis(hull: &[Vec2]) -> Vec2 {
     best.1
 }
 
-/// Corners of the convex hull in order (Andrew 1979).
+/// Returns the corners of the convex hull in order (Andrew 1979).
 fn convex_hull(points: &[Vec2]) -> Vec<Vec2> {
     let mut sorted = points.to_vec();
     sorted.sort_unstable_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
@@ -62,7 +62,7 @@ fn convex_hull(points: &[Vec2]) -> Vec<Vec2> {
     hull
 }
 
-/// One side of the hull of sorted points, without its last corner.
+/// Returns one side of the hull of sorted points, without its last corner.
 fn half_hull<'a>(points: impl Iterator<Item = &'a Vec2>) -> Vec<Vec2> {
     let mut hull: Vec<Vec2> = Vec::new();
     for &point in points {

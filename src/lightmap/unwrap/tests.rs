@@ -1,4 +1,4 @@
-//! What unwrapping promises of meshes of every shape.
+//! Guarantees of unwrapping for meshes of every shape.
 
 use std::collections::HashSet;
 use std::f32::consts::{PI, TAU};
@@ -18,7 +18,7 @@ fn mesh(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> MeshData {
     MeshData { name: "test".into(), positions, triangles, ..MeshData::default() }
 }
 
-/// A rectangle of quads bent by `shape`, which takes the unit square to space.
+/// Builds a grid of quads. `shape` maps the unit square to space.
 fn sheet(columns: u32, rows: u32, shape: impl Fn(f32, f32) -> Vec3) -> MeshData {
     let mut positions = Vec::new();
     for row in 0..=rows {
@@ -67,13 +67,13 @@ fn chart_count(unwrap: &Unwrap) -> usize {
     unwrap.charts.iter().filter(|chart| **chart != Unwrap::NO_CHART).collect::<HashSet<_>>().len()
 }
 
-/// Which chart covers each texel, by testing every texel of every triangle's bounding rectangle.
+/// Returns the chart that covers each texel, by testing every texel of every triangle's bounding rectangle.
 fn covered_by(unwrap: &Unwrap) -> Vec<Option<u32>> {
     let mut texels = vec![None; (unwrap.width * unwrap.height) as usize];
     for (triangle, &chart) in unwrap.charts.iter().enumerate().filter(|(_, chart)| **chart != Unwrap::NO_CHART) {
         let corners = flat(unwrap, triangle);
         let (min, max) = flatten::bounds(&corners);
-        // Rounding of coordinates covers nothing.
+        // Rounding of coordinates does not count as coverage.
         let (min, max) = (min + 1e-3, (max - 1e-3).max(min + 1e-3));
         for y in min.y as u32..(max.y.ceil() as u32).min(unwrap.height) {
             for x in min.x as u32..(max.x.ceil() as u32).min(unwrap.width) {
@@ -86,7 +86,7 @@ fn covered_by(unwrap: &Unwrap) -> Vec<Option<u32>> {
     texels
 }
 
-/// True when a triangle reaches into the texel whose least corner is `texel`.
+/// Returns true if a triangle extends into the texel with the minimum corner `texel`.
 fn touches(corners: &[Vec2; 3], texel: Vec2) -> bool {
     (0..3).all(|edge| {
         let (from, to, apex) = (corners[edge], corners[(edge + 1) % 3], corners[(edge + 2) % 3]);
@@ -135,7 +135,7 @@ fn assert_charts_keep_apart(unwrap: &Unwrap, padding: i64) {
 }
 
 #[test]
-fn a_wall_of_two_metres_at_32_texels_a_metre_is_64_texels_square() {
+fn a_wall_of_two_meters_at_32_texels_a_meter_is_64_texels_square() {
     let wall = sheet(1, 1, |u, v| Vec3::new(0.6, 0.0, 0.8) * (u * 2.0) + Vec3::Y * (v * 2.0) + Vec3::splat(7.3));
     let unwrap = unwrapped(&wall);
     assert_eq!((unwrap.width, unwrap.height), (64, 64));
@@ -191,7 +191,7 @@ fn a_flat_spiral_that_overlaps_itself_is_split() {
     assert!(chart_count(&unwrap) >= 2);
 }
 
-/// A square wall and four triangles that are none.
+/// Builds a square wall and four degenerate triangles.
 fn wall_with_degenerate_triangles() -> MeshData {
     let mut wall = sheet(1, 1, |u, v| Vec3::new(u, v, 0.0));
     wall.positions.extend([Vec3::NAN, Vec3::INFINITY]);
@@ -306,7 +306,7 @@ fn charts_of_a_file_that_lie_too_close_are_replaced() {
     walls.triangles.extend(other.triangles.iter().map(|corners| corners.map(|corner| corner + 4)));
     let gap = |texels: f32| move |p: Vec3| Vec2::new(p.x + if p.z > 0.0 { 1.0 + texels / 32.0 } else { 0.0 }, p.y);
     let problem = unwrap(&request(&with_uv1(walls.clone(), gap(1.0)))).problem;
-    // Two texels of padding and one for where charts begin, of 32 along a unit.
+    // Two texels of padding, and one for the start of charts, out of 32 per unit.
     let Some(Uv1Problem::TooClose { gap: wanted }) = problem else { panic!("{problem:?}") };
     assert!((wanted - 3.0 / 32.0).abs() < 1e-4, "{wanted}");
     assert_eq!(unwrap(&request(&with_uv1(walls.clone(), gap(3.0)))).problem, None);

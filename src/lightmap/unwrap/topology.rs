@@ -1,4 +1,4 @@
-//! Which triangles are neighbours, in a space where one unit is one texel.
+//! Adjacency of triangles, in a space where one unit is one texel.
 
 use std::collections::HashMap;
 
@@ -7,46 +7,46 @@ use glam::{DMat3, DVec3, Vec3};
 use crate::geometry::Aabb;
 use crate::scene::MeshData;
 
-/// Edges that bend more than this are creases where the shading has an edge too: 30 degrees.
+/// Cosine of 30 degrees. Edges that bend more are creases if shading has an edge too.
 const CREASE_COSINE: f32 = 0.866;
 
-/// Shading normals further apart than this belong to different smooth surfaces: 5 degrees.
+/// Cosine of 5 degrees. Shading normals further apart belong to different smooth surfaces.
 const SMOOTH_COSINE: f32 = 0.996;
 
-/// A sliver is this much longer than high, and no higher than [`SLIVER_HEIGHT`].
+/// Minimum ratio of length to height of a sliver.
 const SLIVER_ASPECT: f32 = 1e3;
 
-/// Height in texels of a sliver at most.
+/// Maximum height of a sliver, in texels.
 const SLIVER_HEIGHT: f32 = 0.01;
 
-/// The triangle beyond an edge.
+/// Triangle beyond an edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Neighbour {
-    /// Which triangle.
+pub(super) struct Neighbor {
+    /// Index of the triangle.
     pub triangle: u32,
-    /// The surface bends sharply at the edge, in shape and in shading.
+    /// True if shape and shading both bend sharply at the edge.
     pub crease: bool,
 }
 
-/// A mesh as charts see it: vertices welded by position, triangles with their neighbours, lengths in texels.
+/// Mesh for charting: vertices welded by position, triangles with neighbors, lengths in texels.
 pub(super) struct Topology {
     /// Positions of the welded vertices, in texels.
     pub positions: Vec<Vec3>,
     /// Welded vertices of each triangle.
     pub corners: Vec<[u32; 3]>,
-    /// Unit normal of each triangle, zero for a degenerate one.
+    /// Unit normal of each triangle; zero for degenerate ones.
     pub normals: Vec<Vec3>,
-    /// Area of each triangle in texels, zero for a degenerate one.
+    /// Area of each triangle in texels; zero for degenerate ones.
     pub areas: Vec<f32>,
-    /// What lies beyond the edge from each corner to the next.
-    pub neighbours: Vec<[Option<Neighbour>; 3]>,
-    /// Triangles so thin that rounding decides their normal and no texel shows them.
+    /// Neighbor beyond the edge from each corner to the next.
+    pub neighbors: Vec<[Option<Neighbor>; 3]>,
+    /// True for triangles so thin that rounding decides their normal and no texel shows them.
     pub slivers: Vec<bool>,
 }
 
 impl Topology {
-    /// Welds and measures a mesh. Triangles from `reversed_from` on are backs: they touch no front even where positions
-    /// agree.
+    /// Welds and measures a mesh. Triangles from `reversed_from` on are backs. Backs touch no front even at equal
+    /// positions.
     pub fn new(mesh: &MeshData, to_texels: DMat3, reversed_from: usize) -> Self {
         let (welded, positions) = weld(mesh, to_texels, reversed_from);
         let mut topology = Self {
@@ -54,7 +54,7 @@ impl Topology {
             corners: welded,
             normals: Vec::with_capacity(mesh.triangles.len()),
             areas: Vec::with_capacity(mesh.triangles.len()),
-            neighbours: vec![[None; 3]; mesh.triangles.len()],
+            neighbors: vec![[None; 3]; mesh.triangles.len()],
             slivers: Vec::with_capacity(mesh.triangles.len()),
         };
         topology.measure();
@@ -62,8 +62,8 @@ impl Topology {
         topology
     }
 
-    /// The vertices of some triangles, each once, in the order in which they are met; and the triangles' corners among
-    /// these.
+    /// Returns the distinct vertices of some triangles, in order of first use, and the triangles' corners as indices
+    /// into them.
     pub fn vertices_of(&self, triangles: &[u32]) -> (Vec<u32>, Vec<[u32; 3]>) {
         let mut places = HashMap::with_capacity(triangles.len());
         let mut vertices = Vec::new();
@@ -80,12 +80,12 @@ impl Topology {
         (vertices, corners)
     }
 
-    /// True for a triangle that owns no texels.
+    /// Returns true for a triangle without texels.
     pub fn is_degenerate(&self, triangle: u32) -> bool {
         self.areas[triangle as usize] == 0.0
     }
 
-    /// Length in texels of the edge from a corner to the next.
+    /// Returns the length in texels of the edge from a corner to the next.
     pub fn edge_length(&self, triangle: u32, edge: usize) -> f32 {
         let corners = self.corners[triangle as usize];
         self.positions[corners[edge] as usize].distance(self.positions[corners[(edge + 1) % 3] as usize])
@@ -98,7 +98,7 @@ impl Topology {
             let doubled = scaled.length();
             let longest = (b - a).length().max((c - b).length()).max((a - c).length());
             let height = doubled / longest;
-            // Below this the height is rounding of the positions, not shape.
+            // Below this, the height is rounding of the positions.
             let extent = a.abs().max(b.abs()).max(c.abs()).max_element().max(longest);
             let sound = height > 1e-7 * extent && (0.5 * doubled) as f32 > f32::MIN_POSITIVE;
             self.areas.push(if sound { (0.5 * doubled) as f32 } else { 0.0 });
@@ -107,7 +107,8 @@ impl Topology {
         }
     }
 
-    /// Joins triangles over edges that exactly two share in opposite directions; elsewhere charts part.
+    /// Connects triangles over edges that exactly two triangles share in opposite directions. Charts separate at all
+    /// other edges.
     fn connect(&mut self, mesh: &MeshData) {
         let mut edges: Vec<(u32, u32, u32, u8)> = Vec::with_capacity(self.corners.len() * 3);
         for (triangle, corners) in self.corners.iter().enumerate() {
@@ -129,8 +130,8 @@ impl Topology {
                 continue;
             }
             let crease = self.is_crease(mesh, (one, edge_of_one as usize), (other, edge_of_other as usize));
-            self.neighbours[one as usize][edge_of_one as usize] = Some(Neighbour { triangle: other, crease });
-            self.neighbours[other as usize][edge_of_other as usize] = Some(Neighbour { triangle: one, crease });
+            self.neighbors[one as usize][edge_of_one as usize] = Some(Neighbor { triangle: other, crease });
+            self.neighbors[other as usize][edge_of_other as usize] = Some(Neighbor { triangle: one, crease });
         }
     }
 
@@ -150,11 +151,11 @@ impl Topology {
     }
 }
 
-/// Merges vertices at one position, and measures positions from the middle of the mesh, where rounding is finest.
+/// Merges vertices at equal positions. Positions are measured from the center of the mesh, where rounding is finest.
 fn weld(mesh: &MeshData, to_texels: DMat3, reversed_from: usize) -> (Vec<[u32; 3]>, Vec<Vec3>) {
     let finite = mesh.positions.iter().copied().filter(|position| position.is_finite());
     let bounds = Aabb::around(finite);
-    let centre = if bounds.is_empty() { DVec3::ZERO } else { (bounds.min.as_dvec3() + bounds.max.as_dvec3()) * 0.5 };
+    let center = if bounds.is_empty() { DVec3::ZERO } else { (bounds.min.as_dvec3() + bounds.max.as_dvec3()) * 0.5 };
     let mut positions = Vec::new();
     let mut known: HashMap<[u32; 3], u32> = HashMap::with_capacity(mesh.positions.len());
     let mut welded = Vec::with_capacity(mesh.triangles.len());
@@ -164,9 +165,9 @@ fn weld(mesh: &MeshData, to_texels: DMat3, reversed_from: usize) -> (Vec<[u32; 3
         }
         welded.push(triangle.map(|vertex| {
             let position = mesh.positions[vertex as usize];
-            // Adding zero turns -0.0 into 0.0: they are one place.
+            // Adding zero turns -0.0 into 0.0, so that both count as one position.
             *known.entry((position + Vec3::ZERO).to_array().map(f32::to_bits)).or_insert_with(|| {
-                positions.push((to_texels * (position.as_dvec3() - centre)).as_vec3());
+                positions.push((to_texels * (position.as_dvec3() - center)).as_vec3());
                 positions.len() as u32 - 1
             })
         }));

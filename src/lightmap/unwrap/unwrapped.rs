@@ -1,47 +1,47 @@
-//! What unwrapping a mesh gives.
+//! Result of unwrapping a mesh.
 
 use glam::{Vec2, Vec2Swizzles};
 
 use crate::scene::MeshData;
 
-/// A mesh with lightmap coordinates, shared by all surfaces that show it at one resolution.
+/// Mesh with lightmap coordinates, shared by all its instances at one resolution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unwrap {
-    /// The mesh, its triangles in the original order, its vertices split where charts part; `uv1` fills the unit
-    /// square of the surface's rectangle: `uv1 * (width, height)` are texels from its top left corner, whole numbers
-    /// where a chart's edge lies on a texel border.
+    /// Unwrapped mesh: triangles in the original order, vertices split where charts separate. `uv1` covers the unit
+    /// square of the surface's rectangle. `uv1 * (width, height)` are texels from the rectangle's top left corner,
+    /// integers if a chart's edge lies on a texel border.
     pub mesh: MeshData,
-    /// For each vertex of `mesh`, the vertex of the scene's mesh that it was.
+    /// Vertex of the scene's mesh for each vertex of `mesh`.
     pub source_vertices: Vec<u32>,
-    /// Which chart each triangle belongs to; [`Unwrap::NO_CHART`] for one without area, whose corners lie on one spot.
+    /// Chart of each triangle; [`Unwrap::NO_CHART`] for one without area, whose corners share one position.
     pub charts: Vec<u32>,
-    /// Columns of the rectangle that it wants.
+    /// Columns of the rectangle.
     pub width: u32,
-    /// Rows of the rectangle that it wants.
+    /// Rows of the rectangle.
     pub height: u32,
-    /// Triangles of the scene's mesh. Where each side of the surface has texels of its own, as many follow in `mesh`:
-    /// triangle `reversed_from + n` is the back of triangle `n`, its corners in reverse order (first, third, second)
-    /// and its normals negated. Otherwise `mesh` ends here.
+    /// Number of triangles of the scene's mesh. If each side of the surface has its own texels, as many follow in
+    /// `mesh`. Triangle `reversed_from + n` is the back of triangle `n`, with reversed corners (first, third, second)
+    /// and negated normals. Otherwise `mesh` ends here.
     pub reversed_from: u32,
 }
 
 impl Unwrap {
-    /// The chart of triangles that own no texels.
+    /// Chart of triangles without texels.
     pub const NO_CHART: u32 = u32::MAX;
 
-    /// How many charts there are.
+    /// Returns the number of charts.
     pub fn chart_count(&self) -> usize {
         let charts = self.charts.iter().filter(|chart| **chart != Self::NO_CHART);
         charts.max().map_or(0, |last| *last as usize + 1)
     }
 
-    /// True when the backs of triangles have texels of their own.
+    /// Returns true if the backs of triangles have their own texels.
     pub fn is_two_sided(&self) -> bool {
         self.mesh.triangles.len() > self.reversed_from as usize
     }
 
-    /// The triangle of `mesh` that shows a side of a triangle of the scene's mesh, and the weights of its second and
-    /// third corner at a point.
+    /// Converts a point on a side of the scene's mesh to `mesh`. Returns the triangle, and the barycentric weights of
+    /// its second and third corner.
     pub fn drawn(&self, triangle: u32, barycentric: Vec2, back: bool) -> (u32, Vec2) {
         if back && self.is_two_sided() {
             (triangle + self.reversed_from, barycentric.yx())
@@ -50,8 +50,8 @@ impl Unwrap {
         }
     }
 
-    /// The triangle of the scene's mesh that a triangle of `mesh` was, the weights of its second and third corner, and
-    /// whether its back is shown; the inverse of [`Unwrap::drawn`].
+    /// Converts a point on `mesh` to the scene's mesh. Returns the triangle, the barycentric weights of its second and
+    /// third corner, and true for its back. Inverse of [`Unwrap::drawn`].
     pub fn in_scene(&self, triangle: u32, barycentric: Vec2) -> (u32, Vec2, bool) {
         if triangle >= self.reversed_from {
             (triangle - self.reversed_from, barycentric.yx(), true)

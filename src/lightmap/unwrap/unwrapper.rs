@@ -1,16 +1,18 @@
-//! Who makes charts.
+//! Choice of the charting method.
 
 use serde::{Deserialize, Serialize};
 
-/// Who groups a mesh's triangles into charts and lays them flat. Packing, and what is promised of the result, are the
-/// same for all.
+/// Method that groups a mesh's triangles into charts and flattens them. Packing, and the guarantees of the result, do
+/// not depend on the method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(rename_all = "lowercase")]
 pub enum Unwrapper {
-    /// Neighbours merged within a cone of normals and projected: few charts with straight edges, for levels.
+    /// Merges neighbors within a cone of normals and projects them. Gives few charts with straight edges, suited to
+    /// levels. The default.
     #[default]
     Charts,
-    /// xatlas: charts laid flat by least squares conformal maps, which bend with rounded shapes.
+    /// xatlas: charts flattened by least squares conformal maps, which follow rounded shapes.
     #[cfg(feature = "xatlas")]
     Xatlas,
 }

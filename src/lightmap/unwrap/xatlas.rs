@@ -1,8 +1,8 @@
 //! Charts by xatlas, the C++ library in `vendor/xatlas`.
 //!
-//! xatlas sees welded vertices and triangles that have an area, fronts apart from backs. Its charts are scaled to the area
-//! of their triangles; one that overlaps itself is laid flat our way. It can be cancelled between the connected parts of a
-//! mesh.
+//! xatlas receives welded vertices and triangles with an area, fronts separately from backs. Its charts are scaled to
+//! the area of their triangles. A chart that overlaps itself is flattened by our own method. Cancellation is possible
+//! between the connected components of a mesh.
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
@@ -15,22 +15,22 @@ use super::flatten::{Chart, flatten, overlaps_itself};
 use super::topology::Topology;
 use crate::progress::{Cancelled, Monitor};
 
-/// xatlas counts in 32 bits, several to a triangle.
-const MOST_TRIANGLES: usize = 1 << 28;
+/// Maximum number of triangles. xatlas counts in 32 bits, several to a triangle.
+const MAX_TRIANGLES: usize = 1 << 28;
 
-/// Why xatlas made no charts.
+/// Error of charting by xatlas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum XatlasError {
-    /// The caller asked it to stop.
+    /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// It refused the mesh, or ran out of memory.
+    /// xatlas rejected the mesh, or ran out of memory.
     #[error("xatlas makes no charts of it")]
     Refused,
 }
 
 unsafe extern "C" {
-    /// See `vendor/xatlas/shim.cpp`.
+    /// Computes charts; see `vendor/xatlas/shim.cpp`.
     fn radiosity_xatlas_charts(
         positions: *const f32,
         vertex_count: u32,
@@ -43,7 +43,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Charts of a mesh whose triangles from `reversed_from` on are backs.
+/// Returns the charts of a mesh whose triangles from `reversed_from` on are backs.
 pub(super) fn charts(
     topology: &Topology,
     reversed_from: usize,
@@ -63,19 +63,19 @@ pub(super) fn charts(
     Ok(charts)
 }
 
-/// False for a map that failed: one that overlaps itself, or has no area to be scaled.
+/// Returns false for a failed map, which overlaps itself or is not finite.
 fn is_sound(topology: &Topology, chart: &Chart) -> bool {
     chart.points.iter().all(|point| point.is_finite()) && !overlaps_itself(topology, chart)
 }
 
-/// Triangles of a mesh in xatlas's form.
+/// Triangles of a mesh in xatlas's format.
 struct Part {
-    /// Each triangle's number in the mesh.
+    /// Index in the mesh of each triangle.
     triangles: Vec<u32>,
     /// Welded vertices of the mesh.
     vertices: Vec<u32>,
     positions: Vec<Vec3>,
-    /// For each triangle the places of its corners in `vertices`.
+    /// Indices into `vertices` of each triangle's corners.
     corners: Vec<[u32; 3]>,
 }
 
@@ -83,8 +83,8 @@ impl Part {
     fn new(topology: &Topology, side: Range<usize>) -> Self {
         let triangles: Vec<u32> =
             (side.start as u32..side.end as u32).filter(|triangle| !topology.is_degenerate(*triangle)).collect();
-        // Its tolerances are absolute: with a unit of area for each triangle, whatever it takes for degenerate has
-        // together a ten-millionth of the surface.
+        // The tolerances of xatlas are absolute. The mean area is scaled to one per triangle. Then all triangles
+        // treated as degenerate make up a ten-millionth of the surface.
         let area: f64 = triangles.iter().map(|&triangle| f64::from(topology.areas[triangle as usize])).sum();
         let scale = (triangles.len() as f64 / area).sqrt() as f32;
         let (vertices, corners) = topology.vertices_of(&triangles);
@@ -121,18 +121,19 @@ impl Part {
         Ok(charts)
     }
 
-    /// The chart of each triangle, and where its corners lie in it.
+    /// Returns the chart of each triangle, and the positions of its corners in the chart.
     fn run(&self, monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<[Vec2; 3]>), XatlasError> {
         let mut charts = vec![NO_CHART; self.triangles.len()];
         let mut points = vec![[Vec2::ZERO; 3]; self.triangles.len()];
         if self.triangles.is_empty() {
             return Ok((charts, points));
         }
-        if self.triangles.len() > MOST_TRIANGLES {
+        if self.triangles.len() > MAX_TRIANGLES {
             return Err(XatlasError::Refused);
         }
-        // SAFETY: the arrays have as many entries as the counts say, three numbers each position and triangle, one number
-        // and six coordinates each triangle of the result; `monitor` outlives the call, and so does a pointer to it.
+        // SAFETY: the arrays have as many entries as the counts say: three numbers per position and per triangle, and
+        // one number and six coordinates per triangle of the result. `monitor` outlives the call, and so does a pointer
+        // to it.
         let outcome = unsafe {
             radiosity_xatlas_charts(
                 self.positions.as_ptr().cast(),
@@ -157,17 +158,17 @@ impl Part {
 const DONE: c_int = 0;
 const STOPPED: c_int = 1;
 
-/// The number of a triangle that xatlas takes for degenerate.
+/// Chart number of a triangle that xatlas treats as degenerate.
 const NO_CHART: u32 = u32::MAX;
 
-/// Asks the monitor behind `context`. A monitor that panics cancels: C++ cannot be unwound.
+/// Asks the monitor behind `context`. A panic in the monitor counts as cancellation, because C++ cannot be unwound.
 extern "C" fn is_cancelled(context: *const c_void) -> bool {
     // SAFETY: `Part::run` passes a pointer to a monitor that outlives its call.
     let monitor = unsafe { *context.cast::<&dyn Monitor>() };
     catch_unwind(AssertUnwindSafe(|| monitor.is_cancelled())).unwrap_or(true)
 }
 
-/// Conformal maps have any size: gives the chart the area of its triangles.
+/// Scales the chart to the area of its triangles, because conformal maps have arbitrary size.
 fn scale_to_area(topology: &Topology, chart: &mut Chart) {
     let area: f32 = chart.triangles.iter().map(|&triangle| topology.areas[triangle as usize]).sum();
     let flat: f32 = chart.flat_triangles().map(|[a, b, c]| 0.5 * (b - a).perp_dot(c - a).abs()).sum();

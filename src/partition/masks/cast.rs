@@ -1,36 +1,38 @@
-//! Making masks.
+//! Computation of visibility masks.
 
 use glam::{Vec2, Vec3};
 
 use super::mask::{all_bits, bit_of, bits_of};
 use super::raster::{Block, Raster};
-use super::sight::hair;
+use super::sight::ray_epsilon;
 use super::{Gate, Mask, Sight, Through};
 use crate::geometry::sobol::{hash2, unit_float};
 use crate::geometry::{Aabb, Ray, Transmittance};
 
-/// What stands in one subscene.
+/// Visibility queries against the occluders of one subscene.
 pub trait Occluders: Sync {
-    /// How much light crosses a ray's interval.
+    /// Returns the transmittance along the ray's interval.
     fn blocked(&self, ray: &Ray) -> Transmittance;
 
-    /// True only when nothing stands between two boxes.
+    /// Returns true only if no occluder lies between two boxes. May return false in doubt.
     fn are_clear(&self, from: &Aabb, to: &Aabb) -> bool;
 
-    /// True when a ray that is blocked starts inside something solid.
+    /// Returns true if a blocked ray starts inside a solid.
     fn starts_inside(&self, ray: &Ray) -> bool;
 }
 
-/// Points of a rectangle that are tried until one does not lie inside something solid, where nobody looks through.
+/// Number of points tried per rectangle until one is not inside a solid, where visibility does not matter.
 const TRIES: usize = 4;
 
-/// Rectangles that are looked at one by one rather than together.
+/// Number of rectangles up to which a block is sampled one by one instead of subdivided.
 const FEW: usize = 4;
 
 impl Sight<'_> {
-    /// What of a border is in sight of the source, behind the masks that light comes in by and the subscene's own
-    /// occluders. A bit tells of one point of the rectangle, another one for each viewpoint; and with which chance light
-    /// of a channel comes through that point.
+    /// Computes the visibility mask of an outgoing border. Visibility takes into account incoming masks and the
+    /// subscene's own occluders.
+    ///
+    /// Each viewpoint tests one point of each rectangle. Partial transmittance sets a channel's bit with a probability
+    /// equal to the transmittance.
     pub fn mask(&self, out: &Gate, occluders: &dyn Occluders) -> Mask {
         if self.is_dark() {
             return Mask::dark();
@@ -49,12 +51,12 @@ struct Cast<'a> {
     words: &'a mut [u32],
 }
 
-/// What is known of all ways from a block to the source, and so of those from its parts.
+/// Knowledge about all segments from a block to the source, which also holds for its sub-blocks.
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// The masks that light comes in by hide none of them.
+    /// True if no incoming mask blocks any segment.
     lit: bool,
-    /// Nothing of the subscene stands in any of them.
+    /// True if no occluder of the subscene blocks any segment.
     free: bool,
 }
 
@@ -87,13 +89,13 @@ impl Cast<'_> {
         }
     }
 
-    /// True when no occluder of the subscene hides any of an area of the border.
+    /// Returns true if no occluder of the subscene hides any part of an area of the border.
     ///
-    /// What stands in the border itself counts, so the area is given a thickness; but not what it only ends at, as it does at
-    /// the walls of a room.
+    /// The area is thickened, so that occluders in the border's plane count. Occluders that merely adjoin the area's
+    /// edge, such as the walls of a room, do not count.
     fn are_clear(&self, area: Aabb) -> bool {
         let mut thickness = Vec3::ZERO;
-        thickness[self.raster.gate.axis] = 2.0 * hair(area.min.abs().max(area.max.abs()));
+        thickness[self.raster.gate.axis] = 2.0 * ray_epsilon(area.min.abs().max(area.max.abs()));
         let thick = Aabb { min: area.min - thickness, max: area.max + thickness };
         self.occluders.are_clear(&thick, &self.sight.source.bounds())
     }
@@ -110,7 +112,7 @@ impl Cast<'_> {
                 word |= bits_of(viewpoint);
                 continue;
             }
-            let point = |again: usize| self.raster.point(place + offset(viewpoint + again * Mask::MOST_VIEWPOINTS));
+            let point = |again: usize| self.raster.point(place + offset(viewpoint + again * Mask::MAX_VIEWPOINTS));
             let open = (0..TRIES).find_map(|again| self.light(point(again), viewpoint, known.free));
             let light = open.unwrap_or(Vec3::ZERO);
             let border = self.raster.gate.border.index() as u32;
@@ -124,15 +126,15 @@ impl Cast<'_> {
         word
     }
 
-    /// How much of a viewpoint's light comes to a point of the border, which nothing hides within the subscene where that
-    /// is free; `None` when the point lies inside something solid.
+    /// Returns the light of a viewpoint that reaches a point of the border, per channel. `is_free` skips the subscene's
+    /// own occluders. Returns `None` if the point lies inside a solid.
     fn light(&self, point: Vec3, viewpoint: usize, is_free: bool) -> Option<Vec3> {
-        let glance = self.sight.look(point, viewpoint);
+        let glance = self.sight.visibility(point, viewpoint);
         if is_free || glance.light == Vec3::ZERO {
             return Some(glance.light);
         }
-        // What stands in the border itself hides it.
-        let before = hair(point) / glance.local.direction.length().max(f32::MIN_POSITIVE);
+        // Occluders in the border's plane hide the point.
+        let before = ray_epsilon(point) / glance.local.direction.length().max(f32::MIN_POSITIVE);
         let local = Ray { t_min: -before, ..glance.local };
         let crosses = self.occluders.blocked(&local);
         let is_inside = crosses.is_blocked() && self.occluders.starts_inside(&local);
@@ -140,7 +142,8 @@ impl Cast<'_> {
     }
 }
 
-/// Where in its rectangle a viewpoint looks: its middle for the first, and places spread evenly for all (Roberts 2018).
+/// Returns the sample position of a viewpoint within its rectangle: the center for the first, and a low-discrepancy
+/// sequence overall (Roberts 2018).
 fn offset(viewpoint: usize) -> Vec2 {
     (Vec2::splat(0.5) + Vec2::new(0.754_877_7, 0.569_840_3) * viewpoint as f32).fract()
 }

@@ -1,41 +1,41 @@
-//! What a subscene knows of its neighbours.
+//! Interface of a subscene: its borders to neighboring subscenes.
 
 use glam::Vec3;
 
-use super::{Mask, Source};
+use super::{Mask, MaskSource};
 use crate::geometry::Aabb;
 use crate::partition::{BorderId, CellId, Partition, PartitionError};
 
-/// A border of a subscene, seen from within.
+/// Border of a subscene, seen from within.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// Which border.
+    /// Index of the border.
     pub border: BorderId,
-    /// Who is behind it.
+    /// Cell on the other side.
     pub beyond: CellId,
-    /// The axis that it stands upright on.
+    /// Axis that the border is perpendicular to.
     pub axis: usize,
-    /// Where on that axis, metres.
+    /// Position on that axis, in meters.
     pub position: f32,
-    /// The rectangle, as a box without extent along the axis.
+    /// Rectangle as a box without extent along the axis, in meters.
     pub rectangle: Aabb,
-    /// True when it is at an upper face of the subscene.
+    /// True if the border lies on an upper face of the subscene.
     is_above: bool,
 }
 
 impl Gate {
-    /// True for a border by which light from a point leaves the subscene, false for one by which it comes in.
+    /// Returns true if light from the point leaves the subscene here, false if light enters.
     pub fn is_out(&self, from: Vec3) -> bool {
         (from[self.axis] < self.position) == self.is_above
     }
 
-    /// The axes along the border.
+    /// Returns the two axes parallel to the border.
     pub(super) fn along(&self) -> [usize; 2] {
         [(self.axis + 1) % 3, (self.axis + 2) % 3]
     }
 }
 
-/// The borders of one subscene: all that it knows of others.
+/// Borders of one subscene: all that a subscene knows of others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
     cell: CellId,
@@ -44,10 +44,10 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The borders of a cell, each to be divided into `resolution` x `resolution` rectangles.
+    /// Collects the borders of a cell. Masks divide each border into `resolution` x `resolution` rectangles.
     ///
     /// # Errors
-    /// When that is 0 or more than [`Mask::MOST_RESOLUTION`].
+    /// Returns an error if the resolution is 0 or more than [`Mask::MAX_RESOLUTION`].
     pub fn new(partition: &Partition, cell: CellId, resolution: u32) -> Result<Self, PartitionError> {
         Mask::check_resolution(resolution)?;
         let gate = |border: &BorderId| {
@@ -67,24 +67,24 @@ impl Interface {
         Ok(Self { cell, gates, resolution })
     }
 
-    /// Whose borders they are.
+    /// Returns the cell that the borders belong to.
     pub fn cell(&self) -> CellId {
         self.cell
     }
 
-    /// Rectangles along each edge of a border.
+    /// Returns the number of rectangles along each edge of a border.
     pub fn resolution(&self) -> u32 {
         self.resolution
     }
 
-    /// The borders by which light of a source leaves.
-    pub fn outward(&self, source: &Source) -> impl Iterator<Item = &Gate> + use<'_> {
+    /// Returns the borders through which light of a source leaves.
+    pub fn outward(&self, source: &MaskSource) -> impl Iterator<Item = &Gate> + use<'_> {
         let from = source.place();
         self.gates.iter().filter(move |gate| gate.is_out(from))
     }
 
-    /// The borders by which light of a source comes in; none for the subscene that the source is in.
-    pub fn inward(&self, source: &Source) -> impl Iterator<Item = &Gate> + use<'_> {
+    /// Returns the borders through which light of a source enters; none for the source's own subscene.
+    pub fn inward(&self, source: &MaskSource) -> impl Iterator<Item = &Gate> + use<'_> {
         let from = source.place();
         self.gates.iter().filter(move |gate| !gate.is_out(from))
     }

@@ -1,78 +1,80 @@
-//! What of a border is in sight.
+//! Visibility mask of a border.
 
 use crate::partition::PartitionError;
 
-/// Which rectangles of a border are seen: for each, one bit for each viewpoint of a source and each colour channel.
+/// Visibility of a source through a border: per rectangle, one bit for each viewpoint and color channel.
 ///
-/// The thesis has one bit for a rectangle, whichever part of the polygon sees it. A bit for each of a few points tells
-/// half-shadows, and is exact as rectangles become small; one for each channel lets coloured glass through by chance.
+/// The thesis uses one bit per rectangle, set if any part of the polygon is visible. Separate bits for several
+/// viewpoints resolve penumbrae, and become exact as rectangles shrink. Separate bits for channels transmit light
+/// through colored glass stochastically.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// A word for each rectangle, row by row; empty when nothing is seen.
+    /// One word per rectangle, in row-major order; empty if nothing is visible.
     words: Box<[u32]>,
 }
 
-/// Bits of a viewpoint, one for each channel.
+/// Number of bits per viewpoint, one for each channel.
 const CHANNELS: u32 = 3;
 
 impl Mask {
-    /// Most viewpoints of a source: as many as a word has room for.
-    pub const MOST_VIEWPOINTS: usize = (u32::BITS / CHANNELS) as usize;
+    /// Maximum number of viewpoints of a source, limited by the bits of a word.
+    pub const MAX_VIEWPOINTS: usize = (u32::BITS / CHANNELS) as usize;
 
-    /// More rectangles than this along an edge of a border are refused.
-    pub const MOST_RESOLUTION: u32 = 256;
+    /// Maximum number of rectangles along an edge of a border.
+    pub const MAX_RESOLUTION: u32 = 256;
 
-    /// Tells whether masks may have so many rectangles along each edge.
+    /// Checks the resolution of masks.
     ///
     /// # Errors
-    /// When that is 0 or more than [`Mask::MOST_RESOLUTION`].
+    /// Returns an error if the resolution is 0 or more than [`Mask::MAX_RESOLUTION`].
     pub fn check_resolution(resolution: u32) -> Result<(), PartitionError> {
-        let most = Self::MOST_RESOLUTION;
-        if (1..=most).contains(&resolution) { Ok(()) } else { Err(PartitionError::Mask { resolution, most }) }
+        let max = Self::MAX_RESOLUTION;
+        if (1..=max).contains(&resolution) { Ok(()) } else { Err(PartitionError::Mask { resolution, max }) }
     }
 
-    /// Nothing is seen. Who receives it passes it on, so that nobody waits for a mask that does not come.
+    /// Returns a mask through which nothing is visible. Receivers forward such masks too, so that no subscene waits in
+    /// vain.
     pub fn dark() -> Self {
         Self { words: Box::default() }
     }
 
-    /// Of the words of all rectangles; dark when none has a bit.
+    /// Creates a mask from the words of all rectangles; [`Mask::dark`] if no bit is set.
     pub(super) fn new(words: Vec<u32>) -> Self {
         if words.iter().all(|&word| word == 0) { Self::dark() } else { Self { words: words.into_boxed_slice() } }
     }
 
-    /// True when nothing is seen.
+    /// Returns true if nothing is visible.
     pub fn is_dark(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory of the bits, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }
 
-    /// Bytes that one takes at most that has so many rectangles along each edge.
-    pub const fn most_bytes(resolution: u32) -> usize {
+    /// Returns the maximum size of a mask of the given resolution, in bytes.
+    pub const fn max_bytes(resolution: u32) -> usize {
         size_of::<Self>() + (resolution * resolution) as usize * size_of::<u32>()
     }
 
-    /// The bits of a rectangle.
+    /// Returns the bits of a rectangle.
     pub(super) fn word(&self, rectangle: usize) -> u32 {
         self.words.get(rectangle).copied().unwrap_or(0)
     }
 }
 
-/// The bits of all channels of a viewpoint.
+/// Returns the bits of all channels of a viewpoint.
 pub(super) const fn bits_of(viewpoint: usize) -> u32 {
     ((1 << CHANNELS) - 1) << (CHANNELS * viewpoint as u32)
 }
 
-/// The bit of a viewpoint and a channel.
+/// Returns the bit of a viewpoint and channel.
 pub(super) const fn bit_of(viewpoint: usize, channel: usize) -> u32 {
     1 << (CHANNELS * viewpoint as u32 + channel as u32)
 }
 
-/// The bits of so many viewpoints.
+/// Returns the bits of the first `viewpoints` viewpoints.
 pub(super) const fn all_bits(viewpoints: usize) -> u32 {
     ((1u64 << (CHANNELS * viewpoints as u32)) - 1) as u32
 }

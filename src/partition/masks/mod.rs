@@ -1,22 +1,25 @@
-//! What a polygon of one subscene sees of the others, told without their geometry (sections 2.3 and 3.2 of the thesis).
+//! Visibility between subscenes, computed without sharing geometry (thesis sections 2.3 and 3.2).
 //!
-//! A [`Source`] is a polygon, by a few points of it. Where its light leaves a subscene through a border it is told by a
-//! [`Mask`]: which rectangles of the border are in sight of which points. Who receives a mask knows from it, and from the
-//! occluders of its own subscene alone, what its own surfaces see of the source ([`Sight::look`]), and makes the masks
-//! of the borders behind it ([`Sight::mask`]).
+//! A [`MaskSource`] is a luminous polygon, represented by a few viewpoints. A [`Mask`] tells which rectangles of a
+//! border are visible from which viewpoints. The sender computes the mask of each border through which light leaves its
+//! subscene. The receiver computes visibility for its own surfaces from the mask and its own occluders
+//! ([`Sight::visibility`]). Then the receiver computes the masks of its own outgoing borders ([`Sight::mask`]).
 //!
 //! ```text
-//! Interface   the borders of one subscene: which of them light of a source comes in by, and which it leaves by
-//! Pending     masks that have arrived, until those of all borders are there that light comes in by
-//! Sight       a source, looked at from the inside of a subscene through those masks
+//! Interface   borders of one subscene, classified as incoming or outgoing for a source
+//! Pending     masks received so far, until the masks of all incoming borders are there
+//! Sight       visibility of a source from within a subscene, through the incoming masks
 //! ```
 //!
-//! Which way light crosses a border follows from the side of its plane that the source is on. The planes that cut a
-//! partition have an order in which a point sees its cells, nearer before farther, so that no mask waits for itself, and
-//! each source comes to each subscene once. In a grid this is equation 2.4 of the thesis. For other partitions the thesis
-//! has a hierarchy of processors that share borders and join partial masks; here a border is what exactly two cells
-//! share, a face has as many as cells adjoin it, and whoever looks through the face reads the mask of the border there.
-//! A source may lie on one side only of each plane: [`Sectors`] say where to cut those that do not.
+//! The direction of light through a border follows from the side of its plane that the source lies on. Seen from a
+//! point, the cells of a partition have a front-to-back order. Dependencies between masks are therefore acyclic, and
+//! each source reaches each subscene once.
+//!
+//! In a grid, the order is equation 2.4 of the thesis. For other partitions, the thesis uses a hierarchy of processors
+//! that share borders and join partial masks. Here, a border belongs to exactly two cells, and a face may have several
+//! borders. Rays that cross a face read the mask of the border that they hit.
+//!
+//! A source must lie on one side of each plane. [`Sectors`] tell where to split sources that do not.
 
 mod cast;
 mod interface;
@@ -36,4 +39,4 @@ pub use mask::Mask;
 pub use pending::{InMask, Pending};
 pub use sectors::{Sector, Sectors};
 pub use sight::{Glance, Sight, Through};
-pub use source::{Source, Viewpoint};
+pub use source::{MaskSource, Viewpoint};

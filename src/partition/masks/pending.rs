@@ -1,30 +1,36 @@
-//! Masks that have arrived, until all are there that a source needs.
+//! Collection of received masks until a source has all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Interface, Mask, Source};
+use super::{Interface, Mask, MaskSource};
 use crate::partition::BorderId;
 
-/// A mask, and the border that it belongs to.
+/// Mask with its border.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InMask {
-    /// The border that light comes in by.
+    /// Border through which light enters.
     pub border: BorderId,
-    /// What of it is in sight.
+    /// Visibility of the source through the border.
     pub mask: Arc<Mask>,
 }
 
-/// Sources that wait for masks (the list of incomplete polygons in the thesis), by numbers that their owners chose.
+/// Sources that wait for masks (the list of incomplete polygons in the thesis), keyed by numbers that callers choose.
 #[derive(Debug, Default)]
 pub struct Pending {
     waiting: HashMap<u64, Vec<InMask>>,
 }
 
 impl Pending {
-    /// Takes a mask that has arrived, in whatever order; answers all masks of the source when none is missing any more.
-    /// One that has come before is dropped.
-    pub fn arrive(&mut self, interface: &Interface, number: u64, source: &Source, mask: InMask) -> Option<Vec<InMask>> {
+    /// Adds a received mask, in any order. Returns all masks of the source once none is missing. Duplicates are
+    /// dropped.
+    pub fn arrive(
+        &mut self,
+        interface: &Interface,
+        number: u64,
+        source: &MaskSource,
+        mask: InMask,
+    ) -> Option<Vec<InMask>> {
         let masks = self.waiting.entry(number).or_default();
         if masks.iter().all(|known| known.border != mask.border) {
             masks.push(mask);
@@ -38,7 +44,7 @@ impl Pending {
         Some(masks)
     }
 
-    /// True when no source waits.
+    /// Returns true if no source is waiting.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

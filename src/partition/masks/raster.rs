@@ -1,4 +1,4 @@
-//! The rectangles that a border is divided into.
+//! Raster of a border: the rectangles of its mask.
 
 use core::ops::Range;
 
@@ -7,14 +7,14 @@ use glam::{Vec2, Vec3};
 use super::Gate;
 use crate::geometry::Aabb;
 
-/// A border and how finely it is divided.
+/// Border and its resolution.
 #[derive(Clone, Copy)]
 pub struct Raster<'a> {
     pub gate: &'a Gate,
     pub resolution: u32,
 }
 
-/// Some columns and rows.
+/// Range of columns and rows.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub columns: Range<u32>,
@@ -22,7 +22,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Its quarters, or halves where it is one rectangle wide.
+    /// Returns the quarters of the block, or halves if the block is one rectangle wide.
     pub fn parts(&self) -> impl Iterator<Item = Self> + use<> {
         let halves = |range: &Range<u32>| {
             let middle = range.start + range.len() as u32 / 2;
@@ -48,13 +48,13 @@ impl Raster<'_> {
         (row * self.resolution + column) as usize
     }
 
-    /// The rectangles of a block.
+    /// Iterates over the indices of a block's rectangles.
     pub fn indices(&self, block: &Block) -> impl Iterator<Item = usize> + use<> {
         let (columns, resolution) = (block.columns.clone(), self.resolution);
         block.rows.clone().flat_map(move |row| columns.clone().map(move |column| (row * resolution + column) as usize))
     }
 
-    /// The rectangle that holds a point, or the nearest one.
+    /// Returns the rectangle that contains a point, or the nearest rectangle.
     pub fn at(&self, point: Vec3) -> usize {
         let [column, row] = self.place(point);
         self.index(column, row)
@@ -68,7 +68,8 @@ impl Raster<'_> {
         })
     }
 
-    /// The rectangles that a part of the border's plane touches; `None` when that lies apart from the border.
+    /// Returns the rectangles that a part of the border's plane touches, or `None` if that part lies outside the
+    /// border.
     pub fn touched(&self, part: &Aabb) -> Option<Block> {
         let along = self.gate.along();
         let apart = along.iter().any(|&axis| {
@@ -78,7 +79,7 @@ impl Raster<'_> {
         (!apart).then_some(Block { columns: left..right + 1, rows: top..bottom + 1 })
     }
 
-    /// The point of the border's plane with a column and a row that need not be whole.
+    /// Converts a column and row, possibly fractional, to a point in world space.
     pub fn point(&self, place: Vec2) -> Vec3 {
         let Aabb { min, max } = self.gate.rectangle;
         let mut point = min;
@@ -88,7 +89,7 @@ impl Raster<'_> {
         point
     }
 
-    /// The corners of a block.
+    /// Returns the corners of a block, in world space.
     pub fn corners(&self, block: &Block) -> [Vec3; 4] {
         let (left, right) = (block.columns.start as f32, block.columns.end as f32);
         let (top, bottom) = (block.rows.start as f32, block.rows.end as f32);

@@ -1,21 +1,21 @@
-//! Which points are on the same sides of all planes.
+//! Sectors: regions of space between the planes of a partition.
 
 use glam::Vec3;
 
 use crate::partition::{Border, Partition};
 
-/// Where a point is among the planes of a partition, on each axis.
+/// Sector of a point: the number of planes below the point on each axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sector([u16; 3]);
 
-/// All planes that cut a partition, each as if it cut the whole scene.
+/// Planes of a partition, each extended through the whole scene.
 #[derive(Clone, Debug)]
 pub struct Sectors {
     planes: [Vec<f32>; 3],
 }
 
 impl Sectors {
-    /// The planes that the cells of a partition meet at.
+    /// Collects the planes on which cells of a partition meet.
     pub fn new(partition: &Partition) -> Self {
         let planes = [0, 1, 2].map(|axis| {
             let on_axis = |border: &&Border| usize::from(border.axis) == axis;
@@ -28,7 +28,7 @@ impl Sectors {
         Self { planes }
     }
 
-    /// The sector of a point; a point in a plane is above it.
+    /// Returns the sector of a point. A point in a plane counts as above that plane.
     pub fn at(&self, point: Vec3) -> Sector {
         Sector([0, 1, 2].map(|axis| self.planes[axis].partition_point(|plane| *plane <= point[axis]) as u16))
     }

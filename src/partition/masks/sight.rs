@@ -1,52 +1,52 @@
-//! A source, looked at from the inside of a subscene.
+//! Visibility of a source from within a subscene.
 
 use glam::Vec3;
 
 use super::mask::{all_bits, bit_of, bits_of};
 use super::raster::Raster;
-use super::{Gate, InMask, Interface, Mask, Source};
+use super::{Gate, InMask, Interface, Mask, MaskSource};
 use crate::geometry::{Aabb, Ray};
 
-/// A source and what is known of the way to it.
+/// Visibility query: a source, and the masks between the source and a subscene.
 #[derive(Clone, Copy)]
 pub struct Sight<'a> {
-    /// The subscene that one looks from.
+    /// Interface of the observing subscene.
     pub interface: &'a Interface,
-    /// Where one looks to.
-    pub source: &'a Source,
-    /// The masks of all borders that the source's light comes in by; none where it is in the subscene itself.
+    /// Observed source.
+    pub source: &'a MaskSource,
+    /// Masks of all borders through which the source's light enters; empty in the source's own subscene.
     pub masks: &'a [InMask],
 }
 
-/// What a point of a subscene sees of a viewpoint, as far as others know.
+/// Visibility of a viewpoint from a point, without the subscene's own occluders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glance {
-    /// One for the channels that come through the border, zero for the others.
+    /// Visibility per channel: one for channels that pass the border, zero for others.
     pub light: Vec3,
-    /// The part of the way from the point to the viewpoint that lies in the subscene.
+    /// Segment from the point towards the viewpoint, clipped to the subscene.
     pub local: Ray,
 }
 
-/// What masks say of all ways from a box to a source.
+/// Visibility through masks of all segments from a box to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
-    /// All come through.
+    /// All segments pass.
     Clear,
-    /// None does.
+    /// No segment passes.
     Dark,
-    /// Some do.
+    /// Some segments pass, or the outcome is unknown.
     Mixed,
 }
 
-/// How far beyond a border's plane occluders still count, so that those in the plane itself do: more than rounding, less
-/// than anything modelled.
-pub(super) fn hair(point: Vec3) -> f32 {
+/// Returns the tolerance around a border's plane, in meters, so that occluders in the plane count. Larger than
+/// rounding, smaller than modeled detail.
+pub(super) fn ray_epsilon(point: Vec3) -> f32 {
     1e-5 * (1.0 + point.abs().max_element())
 }
 
 impl Sight<'_> {
-    /// Looks from a point of the subscene to one of the source's viewpoints.
-    pub fn look(&self, point: Vec3, viewpoint: usize) -> Glance {
+    /// Looks from a point of the subscene towards one of the source's viewpoints.
+    pub fn visibility(&self, point: Vec3, viewpoint: usize) -> Glance {
         let target = self.source.viewpoints()[viewpoint].position;
         let whole = Ray::between(point, target);
         let Some((t, word)) = self.crossed(point, target) else {
@@ -57,21 +57,21 @@ impl Sight<'_> {
             bits if bits == bits_of(viewpoint) => Vec3::ONE,
             bits => Vec3::from([0, 1, 2].map(|channel| f32::from(u8::from(bits & bit_of(viewpoint, channel) != 0)))),
         };
-        let beyond = hair(point) / whole.direction.length().max(f32::MIN_POSITIVE);
+        let beyond = ray_epsilon(point) / whole.direction.length().max(f32::MIN_POSITIVE);
         Glance { light, local: Ray { t_max: (t + beyond).min(whole.t_max), ..whole } }
     }
 
-    /// True in the subscene that the source is in.
+    /// Returns true in the source's own subscene.
     pub fn is_home(&self) -> bool {
         self.masks.is_empty()
     }
 
-    /// True when nothing of the source is seen from anywhere in the subscene.
+    /// Returns true if no part of the source is visible from anywhere in the subscene.
     pub fn is_dark(&self) -> bool {
         !self.is_home() && self.masks.iter().all(|arrived| arrived.mask.is_dark())
     }
 
-    /// What masks say of all ways from the points of a box in the subscene to the source's viewpoints.
+    /// Returns the visibility of the source's viewpoints from all points of a box in the subscene.
     pub fn through(&self, from: &Aabb) -> Through {
         if self.is_home() {
             return Through::Clear;
@@ -98,8 +98,8 @@ impl Sight<'_> {
         }
     }
 
-    /// Where the way from a point to a viewpoint crosses a border, and the bits there. Of several borders the one that the
-    /// way is nearest to, which rounding may place beside all of them.
+    /// Returns the parameter at which the segment to a viewpoint crosses a border, and the mask bits there. Chooses the
+    /// border nearest to the crossing, because rounding may place the crossing outside all borders.
     fn crossed(&self, point: Vec3, target: Vec3) -> Option<(f32, u32)> {
         let crossing = |(gate, mask): (&Gate, &Mask)| {
             let (height, way) = (gate.position - point[gate.axis], target[gate.axis] - point[gate.axis]);
@@ -122,10 +122,10 @@ impl Sight<'_> {
     }
 }
 
-/// The part of a border's plane that all ways between two boxes cross it in.
+/// Returns the bounds of all crossings of a border's plane by segments between two boxes.
 fn crossing(gate: &Gate, from: &Aabb, to: &Aabb) -> Aabb {
     let axis = gate.axis;
-    // How far the ends of either box are from the plane, the nearer one first.
+    // Distances of a box from the plane, minimum first.
     let distances = |aabb: &Aabb| {
         let (below, above) = (gate.position - aabb.min[axis], aabb.max[axis] - gate.position);
         let near = if below < 0.0 || above < 0.0 { below.abs().min(above.abs()) } else { 0.0 };
@@ -133,11 +133,11 @@ fn crossing(gate: &Gate, from: &Aabb, to: &Aabb) -> Aabb {
     };
     let ([from_near, from_far], [to_near, to_far]) = (distances(from), distances(to));
     let share = |near: f32, far: f32| if near + far > 0.0 { near / (near + far) } else { 0.0 };
-    let (least, most) = (share(from_near, to_far), 1.0 - share(to_near, from_far));
+    let (min, max) = (share(from_near, to_far), 1.0 - share(to_near, from_far));
     let between = |start: Vec3, end: Vec3, t: f32| start + (end - start) * t;
-    let margin = Vec3::splat(hair(from.min.abs().max(from.max.abs())));
+    let margin = Vec3::splat(ray_epsilon(from.min.abs().max(from.max.abs())));
     Aabb {
-        min: between(from.min, to.min, least).min(between(from.min, to.min, most)) - margin,
-        max: between(from.max, to.max, least).max(between(from.max, to.max, most)) + margin,
+        min: between(from.min, to.min, min).min(between(from.min, to.min, max)) - margin,
+        max: between(from.max, to.max, min).max(between(from.max, to.max, max)) + margin,
     }
 }

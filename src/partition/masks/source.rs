@@ -1,65 +1,65 @@
-//! What is looked at.
+//! Sources: luminous polygons, sampled by viewpoints.
 
 use glam::Vec3;
 
 use super::Mask;
 use crate::geometry::Aabb;
 
-/// A point of a polygon, and the way it faces.
+/// Sample point of a polygon, with its orientation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Viewpoint {
-    /// Metres.
+    /// Position in world space, in meters.
     pub position: Vec3,
-    /// Unit normal of the side that shines: what lies below its plane is not seen.
+    /// Unit normal of the emitting side. Points below the tangent plane receive nothing.
     pub normal: Vec3,
 }
 
-/// A polygon that shines, by some of its points. All lie on one side of each plane that cuts the partition, or hardly
-/// beyond; for those that do not, masks are read where they are nearest.
+/// Luminous polygon, represented by sample points. All points should lie on one side of each plane of the partition.
+/// For points slightly beyond, the nearest mask rectangle is read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct MaskSource {
     place: Vec3,
     viewpoints: Vec<Viewpoint>,
     bounds: Aabb,
 }
 
-impl Source {
-    /// A polygon by its points, [`Mask::MOST_VIEWPOINTS`] at most; those beyond are left out. Without any, nothing of
-    /// it is seen. `place` tells on which side of planes it counts, and with that the subscene that it is in.
+impl MaskSource {
+    /// Creates a source from its viewpoints. Only the first [`Mask::MAX_VIEWPOINTS`] are kept; without any, the source
+    /// is invisible. `place` decides on which side of each plane the source counts, and thus its home subscene.
     pub fn new(place: Vec3, mut viewpoints: Vec<Viewpoint>) -> Self {
-        viewpoints.truncate(Mask::MOST_VIEWPOINTS);
+        viewpoints.truncate(Mask::MAX_VIEWPOINTS);
         let bounds = Aabb::around(viewpoints.iter().map(|viewpoint| viewpoint.position));
         Self { place, viewpoints, bounds }
     }
 
-    /// Its points.
+    /// Returns the viewpoints.
     pub fn viewpoints(&self) -> &[Viewpoint] {
         &self.viewpoints
     }
 
-    /// The smallest box around its points.
+    /// Returns the bounding box of the viewpoints.
     pub fn bounds(&self) -> Aabb {
         self.bounds
     }
 
-    /// What tells the sides of planes that it is on.
+    /// Returns the point that decides on which side of each plane the source lies.
     pub fn place(&self) -> Vec3 {
         self.place
     }
 
-    /// False when no viewpoint has any of some points above it.
+    /// Returns false if all points lie below all viewpoints' tangent planes.
     pub(super) fn may_face(&self, points: &[Vec3]) -> bool {
         self.viewpoints.iter().any(|viewpoint| viewpoint.may_face(points))
     }
 
-    /// True when all viewpoints have all of some points above them.
+    /// Returns true if all points lie above all viewpoints' tangent planes.
     pub(super) fn faces_all(&self, points: &[Vec3]) -> bool {
         self.viewpoints.iter().all(|viewpoint| points.iter().all(|point| viewpoint.is_above(*point)))
     }
 }
 
 impl Viewpoint {
-    /// False when all points lie below its plane.
+    /// Returns false if all points lie below the viewpoint's tangent plane.
     pub(super) fn may_face(&self, points: &[Vec3]) -> bool {
         points.iter().any(|point| self.is_above(*point))
     }

@@ -1,4 +1,4 @@
-//! Merging, neighbour by neighbour.
+//! Greedy merging of adjacent polygons.
 
 use std::collections::HashMap;
 
@@ -8,25 +8,25 @@ use super::outline::{is_convex, join};
 use crate::geometry::clip::vector_area;
 use crate::partition::Polygons;
 
-/// A surface, when all is merged.
+/// Merged surface.
 pub(super) struct Merged {
     pub corners: Vec<Vec3>,
-    /// The polygons that it is made of, rising.
+    /// Indices of the merged polygons, in ascending order.
     pub members: Vec<u32>,
 }
 
-/// A surface while it grows.
+/// Surface under construction.
 struct Region {
     shape: Shape,
     members: Vec<u32>,
 }
 
 struct Shape {
-    /// Numbers of corners.
+    /// Corner indices of the outline.
     outline: Vec<u32>,
-    /// Along the normal, as long as the area.
+    /// Vector area, in square meters: the normal times the area.
     area: DVec3,
-    /// How far the unit normal of any of its polygons may be from its own, at most.
+    /// Upper bound on the distance between this unit normal and that of any member polygon.
     spread: f64,
 }
 
@@ -36,11 +36,11 @@ impl Shape {
     }
 }
 
-/// Who runs along an edge in its direction.
+/// Polygons that use a directed edge.
 #[derive(Clone, Copy)]
 enum Runner {
     One(u32),
-    /// Where more than two polygons meet, nothing is merged.
+    /// More than one polygon uses the directed edge, so nothing is merged there.
     Several,
 }
 
@@ -48,9 +48,9 @@ pub(super) struct Merger<'a> {
     owners: &'a [u32],
     threshold: f64,
     positions: Vec<Vec3>,
-    /// By its first polygon; those that were merged into another are none any more.
+    /// Regions, indexed by their first polygon; `None` after merging into another.
     regions: Vec<Option<Region>>,
-    /// The region that each polygon is in, perhaps by way of others.
+    /// Region of each polygon, as union-find parents.
     region_of: Vec<u32>,
     runners: HashMap<(u32, u32), Runner>,
 }
@@ -61,7 +61,7 @@ impl<'a> Merger<'a> {
         let mut runners = HashMap::new();
         let mut region = |polygon: usize| {
             let mut number = |&corner: &Vec3| {
-                // Zero has two signs.
+                // Adding zero turns -0.0 into 0.0.
                 let key = (corner + Vec3::ZERO).to_array().map(f32::to_bits);
                 *numbers.entry(key).or_insert_with(|| {
                     positions.push(corner);
@@ -81,7 +81,7 @@ impl<'a> Merger<'a> {
         Self { owners, threshold, positions, regions, region_of, runners }
     }
 
-    /// Lets every surface grow as far as it can, until none can.
+    /// Grows every surface until none can grow further.
     pub fn merge(mut self) -> Vec<Merged> {
         while (0..self.regions.len()).filter(|&region| self.grow(region)).count() > 0 {}
         let positions = self.positions;
@@ -93,54 +93,53 @@ impl<'a> Merger<'a> {
         self.regions.into_iter().flatten().map(merged).collect()
     }
 
-    /// Merges a surface with its neighbours, and with theirs; says whether there was any that it could be merged with.
+    /// Merges a surface with its neighbors repeatedly. Returns true if there was any merge.
     fn grow(&mut self, region: usize) -> bool {
         let mut has_grown = false;
-        while let Some((neighbour, shape)) = self.best_neighbour(region) {
-            let more = self.regions[neighbour].take().map(|neighbour| neighbour.members);
+        while let Some((neighbor, shape)) = self.best_neighbor(region) {
+            let more = self.regions[neighbor].take().map(|neighbor| neighbor.members);
             if let Some(region) = &mut self.regions[region] {
                 region.shape = shape;
                 region.members.extend(more.into_iter().flatten());
             }
-            self.region_of[neighbour] = region as u32;
+            self.region_of[neighbor] = region as u32;
             has_grown = true;
         }
         has_grown
     }
 
-    /// Of all neighbours that a surface can be merged with the one with which it shares the longest rim, and what becomes
-    /// of them.
-    fn best_neighbour(&mut self, region: usize) -> Option<(usize, Shape)> {
+    /// Returns the mergeable neighbor with the longest shared boundary, and the merged shape.
+    fn best_neighbor(&mut self, region: usize) -> Option<(usize, Shape)> {
         let outline = self.regions[region].as_ref()?.shape.outline.clone();
         let mut shared: Vec<(usize, f64)> = Vec::new();
         for (from, to) in edges(&outline) {
-            let Some(neighbour) = self.neighbour(from, to).filter(|&neighbour| neighbour != region) else { continue };
+            let Some(neighbor) = self.neighbor(from, to).filter(|&neighbor| neighbor != region) else { continue };
             let [from, to] = [from, to].map(|corner| self.positions[corner as usize].as_dvec3());
-            match shared.iter_mut().find(|(known, _)| *known == neighbour) {
+            match shared.iter_mut().find(|(known, _)| *known == neighbor) {
                 Some((_, length)) => *length += from.distance(to),
-                None => shared.push((neighbour, from.distance(to))),
+                None => shared.push((neighbor, from.distance(to))),
             }
         }
         shared.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        shared.into_iter().find_map(|(neighbour, _)| Some((neighbour, self.join(region, neighbour)?)))
+        shared.into_iter().find_map(|(neighbor, _)| Some((neighbor, self.join(region, neighbor)?)))
     }
 
-    /// The surface on the other side of an edge.
-    fn neighbour(&mut self, from: u32, to: u32) -> Option<usize> {
+    /// Returns the surface on the other side of an edge.
+    fn neighbor(&mut self, from: u32, to: u32) -> Option<usize> {
         let (Runner::One(_), Runner::One(polygon)) = (self.runners.get(&(from, to))?, self.runners.get(&(to, from))?)
         else {
             return None;
         };
         let mut region = *polygon as usize;
         while self.region_of[region] as usize != region {
-            // Shortens the way for those who come after.
+            // Path compression.
             self.region_of[region] = self.region_of[self.region_of[region] as usize];
             region = self.region_of[region] as usize;
         }
         Some(region)
     }
 
-    /// Two surfaces as one, if that is convex and faces like all its parts.
+    /// Joins two surfaces if the result is convex and all member normals stay within the threshold.
     fn join(&mut self, first: usize, second: usize) -> Option<Shape> {
         if self.owners[first] != self.owners[second] {
             return None;
@@ -155,7 +154,7 @@ impl<'a> Merger<'a> {
         }
         let (first_outline, second_outline) = (a.outline.clone(), b.outline.clone());
         let shared: Vec<bool> =
-            edges(&first_outline).map(|(from, to)| self.neighbour(from, to) == Some(second)).collect();
+            edges(&first_outline).map(|(from, to)| self.neighbor(from, to) == Some(second)).collect();
         let outline = join(&first_outline, &second_outline, &shared)?;
         let corners: Vec<DVec3> = outline.iter().map(|&corner| self.positions[corner as usize].as_dvec3()).collect();
         if !is_convex(&corners, normal, area.length()) {
@@ -165,7 +164,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The edges of a rim, each from corner to corner.
+/// Iterates over the edges of an outline as pairs of corners.
 fn edges(outline: &[u32]) -> impl Iterator<Item = (u32, u32)> {
     outline.iter().copied().zip(outline.iter().copied().cycle().skip(1))
 }

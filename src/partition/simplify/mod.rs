@@ -1,8 +1,7 @@
-//! Fewer and larger surfaces for rays to meet (section 5.4.2 of the thesis).
+//! Surface simplification: fewer and larger surfaces for ray tests (thesis section 5.4.2).
 //!
-//! Neighbours that face alike are merged as long as what becomes of them is convex. Rays are tested against the coarse
-//! surfaces only; which of its fine polygons a coarse surface was met in is looked up afterwards, so that light is known
-//! as finely as before.
+//! Adjacent polygons with similar normals are merged while the result stays convex. Rays are tested against merged
+//! surfaces only. The fine polygon at a hit is looked up afterwards, so light keeps its resolution.
 
 mod merge;
 mod outline;
@@ -11,23 +10,25 @@ use super::Polygons;
 
 use merge::Merger;
 
-/// Polygons, and the coarse surfaces that they were merged into.
+/// Polygons with the coarse surfaces merged from them.
 #[derive(Clone, Debug)]
 pub struct Simplified {
     surfaces: Polygons,
-    /// The polygons of each surface, grouped.
+    /// Polygon indices, grouped by surface.
     members: Vec<u32>,
-    /// For each surface the end of its group.
+    /// End of each surface's group.
     ends: Vec<u32>,
     parents: Vec<u32>,
 }
 
 impl Simplified {
-    /// Merges neighbours of one owner whose unit normals differ from that of the whole by less than a threshold.
+    /// Merges adjacent polygons of equal owner whose unit normals differ from the merged normal by less than
+    /// `threshold`.
     ///
-    /// The thesis compares neighbours; here all normals of a surface are held to that of the whole, so that no surface
-    /// bends round a corner step by step. Every corner of a surface then lies within about the threshold, times the
-    /// distance to any other corner, of its plane. Less keeps round things rounder, zero merges nothing at all.
+    /// The thesis compares neighboring normals. Here, each member's normal is compared with the merged normal, so that
+    /// a surface cannot bend gradually around a corner. Each corner is close to the surface's plane: within about
+    /// `threshold` times the distance to any other corner. Lower thresholds keep curved shapes rounder; zero merges
+    /// nothing.
     pub fn new(polygons: &Polygons, owners: &[u32], threshold: f64) -> Self {
         let regions = Merger::new(polygons, owners, threshold).merge();
         let (mut surfaces, mut members, mut ends) = (Polygons::default(), Vec::new(), Vec::new());
@@ -42,19 +43,19 @@ impl Simplified {
         Self { surfaces, members, ends, parents }
     }
 
-    /// The coarse surfaces: convex but for rounding, with all corners of the polygons at their rim, even where three are
-    /// in a row, so that neighbours meet without a gap.
+    /// Returns the coarse surfaces, convex up to rounding. Outlines keep all corners of their polygons, even collinear
+    /// ones, so that neighbors meet without gaps.
     pub fn surfaces(&self) -> &Polygons {
         &self.surfaces
     }
 
-    /// The polygons that a surface is made of, rising.
+    /// Returns the polygons of a surface, in ascending order.
     pub fn members(&self, surface: usize) -> &[u32] {
         let first = surface.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.members[first as usize..self.ends[surface] as usize]
     }
 
-    /// The surface that a polygon is part of.
+    /// Returns the surface that contains a polygon.
     pub fn parent(&self, polygon: usize) -> usize {
         self.parents[polygon] as usize
     }

@@ -1,11 +1,11 @@
-//! Rims of surfaces: corners by their numbers, counter-clockwise.
+//! Outlines of surfaces: corner indices in counter-clockwise order.
 
 use glam::{DVec2, DVec3};
 use robust::{Coord, orient2d};
 
-/// The rim of two surfaces together. `None` unless they meet in one unbroken row of edges.
+/// Joins the outlines of two surfaces. Returns `None` unless they share exactly one connected chain of edges.
 ///
-/// `shared` says of each edge of the first whether the second runs along it the other way.
+/// `shared` tells for each edge of the first outline whether the second uses the reverse edge.
 pub(super) fn join(first: &[u32], second: &[u32], shared: &[bool]) -> Option<Vec<u32>> {
     let count = first.len();
     let mut starts = (0..count).filter(|&corner| !shared[corner] && shared[(corner + count - 1) % count]);
@@ -24,15 +24,15 @@ pub(super) fn join(first: &[u32], second: &[u32], shared: &[bool]) -> Option<Vec
     Some(of_first.chain(of_second).collect())
 }
 
-/// True when a rim, seen against a unit normal, encloses all of the plane that the hull of its corners does, but for what
-/// rounding of the corners can account for. `area` is what it encloses.
+/// Returns true if an outline, projected along a unit normal, is convex up to rounding of its corners. Compares its
+/// `area` with the area of the convex hull.
 pub(super) fn is_convex(corners: &[DVec3], normal: DVec3, area: f64) -> bool {
     let (x, y) = normal.any_orthonormal_pair();
     let seen: Vec<DVec2> = corners.iter().map(|corner| DVec2::new(corner.dot(x), corner.dot(y))).collect();
-    let reach = corners.iter().fold(0.0, |most: f64, corner| most.max(corner.abs().max_element()));
+    let reach = corners.iter().fold(0.0, |max: f64, corner| max.max(corner.abs().max_element()));
     let next = seen.iter().cycle().skip(1);
     let perimeter: f64 = seen.iter().zip(next).map(|(corner, next)| corner.distance(*next)).sum();
-    // Corners are singles, right to half a unit in the last place.
+    // Corners are single precision, exact to half a unit in the last place.
     hull_area(seen) - area <= reach * f64::from(f32::EPSILON) * perimeter
 }
 
@@ -43,7 +43,7 @@ fn hull_area(mut points: Vec<DVec2>) -> f64 {
     lower.windows(2).chain(upper.windows(2)).map(|edge| edge[0].perp_dot(edge[1])).sum::<f64>() * 0.5
 }
 
-/// The side of a hull that has all of its points, sorted along x, to its left.
+/// Returns one chain of the convex hull of points sorted along x (Andrew's monotone chain).
 fn chain(points: impl Iterator<Item = DVec2>) -> Vec<DVec2> {
     let coordinates = |point: DVec2| Coord { x: point.x, y: point.y };
     let mut hull: Vec<DVec2> = Vec::new();
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn surfaces_that_meet_in_two_places_do_not_join() {
-        // A frame's lower half and its upper one leave a window between them.
+        // The lower and upper halves of a frame leave a window between them.
         let lower = [0, 1, 2, 3, 4, 5];
         let upper = [5, 4, 6, 7, 3, 2, 8, 9];
         assert_eq!(join(&lower, &upper, &[false, false, true, false, true, false]), None);

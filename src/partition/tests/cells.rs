@@ -1,4 +1,4 @@
-//! Cells, borders, and what lies in them.
+//! Tests of cells, borders and the distribution of polygons.
 
 use super::*;
 use crate::geometry::clip::vector_area;
@@ -71,15 +71,15 @@ fn cells_fill_the_box_and_every_inner_face_is_made_of_borders() {
                     assert_eq!(other.position_of(face.opposite()), cell.position_of(face));
                 }
             }
-            assert!(partition.neighbours(id).iter().all(|&other| partition.neighbours(other).contains(&id)));
+            assert!(partition.neighbors(id).iter().all(|&other| partition.neighbors(other).contains(&id)));
         }
     }
 }
 
 #[test]
-fn inner_cells_of_a_grid_have_six_neighbours() {
+fn inner_cells_of_a_grid_have_six_neighbors() {
     let partition = Partition::new(&soup(50, false), &settings(PartitionKind::Uniform, 27)).unwrap();
-    let count = |id: u32| partition.neighbours(CellId(id)).len();
+    let count = |id: u32| partition.neighbors(CellId(id)).len();
     assert_eq!((count(13), count(0), count(1), count(4)), (6, 3, 4, 5));
     assert_eq!(partition.borders().len(), 3 * 2 * 9);
 }
@@ -110,7 +110,7 @@ fn indices_are_the_cuts_in_binary() {
     assert_eq!(index.parent().unwrap().to_string(), "01");
     assert_eq!(index.parent().unwrap().parent().unwrap().parent().and_then(BinaryIndex::parent), None);
     let partition = Partition::new(&soup(50, false), &settings(PartitionKind::Balanced, 8)).unwrap();
-    // The first cut tells cells 0xx from 1xx: a plane lies between them.
+    // The first digit distinguishes cells 0xx from 1xx: a plane lies between them.
     let lower = partition.cells()[..4].iter().fold(Aabb::EMPTY, |all, cell| all.union(*cell));
     let upper = partition.cells()[4..].iter().fold(Aabb::EMPTY, |all, cell| all.union(*cell));
     assert_eq!((0..3).filter(|&axis| lower.max[axis] == upper.min[axis]).count(), 1);
@@ -146,12 +146,12 @@ fn polygons_out_of_one_plane_overlap_cells_by_where_their_corners_and_edges_are(
         let expected = match inside {
             4 => Overlap::Inside,
             0 if passes() => Overlap::SomeEdges,
-            // Steps are too long to see an edge that only cuts a corner of the cell off.
+            // Sampling steps are too coarse to detect an edge that only cuts off a corner of the cell.
             0 if found == Overlap::SomeEdges => continue,
             0 => Overlap::Pierced,
             _ => Overlap::SomeCorners,
         };
-        // What is cut may have no area, however corners lie.
+        // A cut part may have no area, wherever its corners lie.
         if found != Overlap::Outside {
             assert_eq!(found, expected, "{corners:?}");
             counts[found as usize] += 1;
@@ -204,7 +204,7 @@ fn a_wall_in_a_border_belongs_to_the_cell_that_it_faces() {
         .iter()
         .map(|subscene| subscene.pieces().map(|(polygon, _)| polygon).collect())
         .collect();
-    // The second and fourth face -x. At the ends there is no other cell.
+    // The second and fourth face -x. There is no neighboring cell at the ends.
     assert_eq!(found, [vec![0, 1, 3], vec![2, 4, 5]]);
 }
 
@@ -253,9 +253,9 @@ fn what_cannot_be_cut_is_said() {
     let refused = PartitionError::NoPowerOfTwo { count: 12, below: 8, above: 16 };
     assert_eq!(error(&polygons, PartitionKind::Balanced, 12), Some(refused));
     assert_eq!(error(&polygons, PartitionKind::Hybrid, 7), Some(PartitionError::FewerThanEight { count: 7 }));
-    let most = Partition::MOST_CELLS;
-    let too_many = PartitionError::TooMany { count: most + 1, most };
-    assert_eq!(error(&polygons, PartitionKind::Uniform, most + 1), Some(too_many));
+    let max = Partition::MAX_CELLS;
+    let too_many = PartitionError::TooMany { count: max + 1, max };
+    assert_eq!(error(&polygons, PartitionKind::Uniform, max + 1), Some(too_many));
     let mut sliver = Polygons::default();
     let at = 1.0f32;
     sliver.push(&[Vec3::new(at, 0.0, 0.0), Vec3::new(at, 1.0, 0.0), Vec3::new(at.next_up(), 0.0, 1.0)], 0.0);

@@ -1,4 +1,4 @@
-//! How evenly cells share loads out.
+//! Tests of load balance.
 
 use super::*;
 
@@ -32,9 +32,9 @@ fn halves_of_halves_have_the_same_load() {
 
 #[test]
 fn the_axis_is_chosen_by_load_at_the_middle_or_by_volume() {
-    // Twenty level squares of 1 m in a box of 10 m. A plane through the middle leaves 11 and 9 of them on its sides along x,
-    // 14 and 6 along y, 19 and 1 along z. Planes that leave ten on each side are at 10/11 m of x, half-way between 4 and
-    // 4.5 m of y, and at 10/19 m of z.
+    // Twenty horizontal squares of 1 m in a box of 10 m. A plane through the middle splits them 11 to 9 along x, 14 to
+    // 6 along y, and 19 to 1 along z. Planes with ten on each side lie at 10/11 m on x, at 10/19 m on z, and on y
+    // half-way between 4 and 4.5 m.
     let heights = [(1, 0.0), (9, 4.0), (4, 4.5), (5, 8.0), (1, 10.0)];
     let heights = heights.iter().flat_map(|&(count, height)| core::iter::repeat_n(height, count));
     let mut polygons = Polygons::default();
@@ -58,7 +58,7 @@ fn the_axis_is_chosen_by_load_at_the_middle_or_by_volume() {
 #[test]
 fn a_plane_that_halves_the_load_is_taken_where_middles_do_not() {
     let mut polygons = Polygons::default();
-    // Two to one at the middle of y and along x; all reach from z = 0 to 1.
+    // Loads are two to one at the middle of y and along x; all squares span z = 0 to 1.
     for corner in [(0.0, 0.0), (0.0, 0.0), (9.0, 8.0)].map(|(x, y)| Vec3::new(x, y, 0.0)) {
         polygons.push(&[corner, corner + Vec3::X, corner + Vec3::new(1.0, 0.0, 1.0), corner + Vec3::Z], 0.0);
     }
@@ -115,7 +115,7 @@ fn factors_are_shares() {
 #[test]
 fn full_cells_of_a_hybrid_partition_become_eight() {
     let polygons = soup(600, true);
-    let count = |most| Partition::new(&polygons, &settings(PartitionKind::Hybrid, most)).unwrap().cells().len();
+    let count = |max| Partition::new(&polygons, &settings(PartitionKind::Hybrid, max)).unwrap().cells().len();
     assert_eq!([8, 14, 15, 64, 100].map(count), [8, 8, 15, 64, 99]);
     let imbalance_of = |kind| imbalance(&loads(&polygons, &settings(kind, 64), Factor::Area));
     let (uniform, hybrid) = (imbalance_of(PartitionKind::Uniform), imbalance_of(PartitionKind::Hybrid));
@@ -124,19 +124,19 @@ fn full_cells_of_a_hybrid_partition_become_eight() {
 
 #[test]
 fn loads_of_a_scene_are_its_areas_and_its_lamps() {
-    let scene = crate::scene::builtin::build("ceil").unwrap();
+    let scene = crate::builtin_scenes::build("ceil").unwrap();
     let (polygons, sources) = Polygons::of_scene(&scene);
     assert_eq!((polygons.len(), sources.len()), (12, 12));
     let area: f64 = (0..12).map(|polygon| polygons.area(polygon)).sum();
     let power: f64 = (0..12).map(|polygon| polygons.power(polygon)).sum();
-    let lamp = crate::scene::LightSampler::new(&scene);
+    let lamp = crate::lights::LightSampler::new(&scene);
     let expected: f32 = sources.iter().map(|&(surface, triangle)| lamp.power_of_triangle(surface, triangle)).sum();
     assert!(area > 0.0 && power > 0.0 && (power - f64::from(expected)).abs() < 1e-6 * power);
-    // The normal of each points into the room.
-    let centre = polygons.bounds().centre();
+    // Each normal points into the room.
+    let center = polygons.bounds().center();
     for polygon in 0..12 {
         let [a, b, c] = [0, 1, 2].map(|corner| polygons.corners(polygon)[corner]);
-        assert!((b - a).cross(c - a).dot(centre - a) > 0.0);
+        assert!((b - a).cross(c - a).dot(center - a) > 0.0);
     }
 }
 
@@ -149,8 +149,8 @@ fn uniform_cells_that_hold_too_many_pieces_of_polygons_are_refused() {
     let settings = settings(PartitionKind::Uniform, 16);
     let partition = Partition::new(&polygons, &settings).unwrap();
     let tree = uniform::cut(polygons.bounds(), settings.count).unwrap();
-    let check = |most| partition.check_pieces(&polygons, &tree, most);
-    // Of 4 x 4 squares the diagonal cuts four, six lie below it, and six beyond.
+    let check = |max| partition.check_pieces(&polygons, &tree, max);
+    // In 4 x 4 squares, the diagonal cuts four; six lie below the diagonal and six above.
     assert_eq!(check(100), Ok(()));
-    assert_eq!(check(99), Err(PartitionError::TooManyPieces { count: 16, most: 99 }));
+    assert_eq!(check(99), Err(PartitionError::TooManyPieces { count: 16, max: 99 }));
 }

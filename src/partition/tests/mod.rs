@@ -1,4 +1,4 @@
-//! Soups of triangles, cut in every way.
+//! Tests of partitions of random triangles, with all methods.
 
 mod cells;
 mod loads;
@@ -11,8 +11,8 @@ use glam::{DVec2, Vec3};
 use super::*;
 use crate::geometry::sobol::OwenSobol;
 
-/// A number of triangles about a unit across, in a room of 4 x 2 x 3 metres; `clustered` ones crowd in its lower corner.
-/// Corners lie on a lattice of 1/8 m, as in levels that people build.
+/// Returns random triangles of about unit size in a room of 4 x 2 x 3 meters; `clustered` crowds them in its lower
+/// corner. Corners lie on a 1/8 m lattice, as in typical levels.
 pub(super) fn soup(count: u32, clustered: bool) -> Polygons {
     let (places, corners, more) = (OwenSobol::new(5), OwenSobol::new(6), OwenSobol::new(7));
     let mut polygons = Polygons::default();
@@ -36,7 +36,7 @@ fn settings(kind: PartitionKind, count: u32) -> PartitionSettings {
     PartitionSettings { kind, count, ..PartitionSettings::default() }
 }
 
-/// One of each kind.
+/// Returns one partition of each kind.
 pub(super) fn partitions(polygons: &Polygons) -> Vec<Partition> {
     let kinds = [(PartitionKind::Uniform, 30), (PartitionKind::Balanced, 32), (PartitionKind::Hybrid, 40)];
     let mut partitions: Vec<Partition> =
@@ -50,7 +50,7 @@ fn volume(cell: Aabb) -> f64 {
     cell.extent().as_dvec3().element_product()
 }
 
-/// Weights of the second and third corner.
+/// Returns the weights of the second and third corner.
 fn corner_weights(_: usize, corner: usize) -> DVec2 {
     [DVec2::ZERO, DVec2::X, DVec2::Y][corner]
 }

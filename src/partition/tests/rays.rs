@@ -1,11 +1,11 @@
-//! Points and rays among cells.
+//! Tests of point location and ray traversal.
 
 use super::*;
 use crate::geometry::sampling::uniform_sphere;
 use crate::geometry::{Ray, Triangle, WatertightRay};
 use glam::Vec2;
 
-/// Rays from points in and around a box in all directions.
+/// Returns rays in all directions from points in and around a box.
 fn rays(bounds: Aabb, count: u32) -> impl Iterator<Item = Ray> {
     let (origins, directions) = (OwenSobol::new(21), OwenSobol::new(22));
     (0..count).map(move |index| {
@@ -15,9 +15,9 @@ fn rays(bounds: Aabb, count: u32) -> impl Iterator<Item = Ray> {
     })
 }
 
-/// Checks that the steps of a ray follow each other without a gap and each lies in its cell; says how many there are.
+/// Checks that a ray's steps are contiguous and that each lies in its cell. Returns the number of steps.
 fn check(partition: &Partition, ray: &Ray) -> usize {
-    let steps: Vec<Step> = partition.walk(ray).collect();
+    let steps: Vec<CellStep> = partition.traverse(ray).collect();
     assert!(steps.len() <= partition.cells().len(), "{ray:?}");
     for pair in steps.windows(2) {
         let border = partition.borders()[pair[0].border.unwrap().index()];
@@ -53,7 +53,7 @@ fn a_ray_goes_through_cells_until_it_leaves_them_all() {
             let count = check(&partition, &ray);
             missed += usize::from(count == 0);
             if bounds.contains(ray.origin) {
-                assert_eq!(partition.walk(&ray).next().map(|step| step.cell), partition.cell_at(ray.origin));
+                assert_eq!(partition.traverse(&ray).next().map(|step| step.cell), partition.cell_at(ray.origin));
             }
             check(&partition, &Ray { t_min: 0.3, t_max: 0.9, ..ray });
         }
@@ -75,7 +75,8 @@ fn no_ray_is_lost_at_edges_and_corners_of_cells() {
                     if direction == Vec3::ZERO {
                         continue;
                     }
-                    // Coordinates of cells are sums of few powers of two or not; both from the corner and through it.
+                    // Cell coordinates may or may not be exact binary fractions. Rays start at the corner, and pass
+                    // through it.
                     assert!(check(&partition, &Ray::new(corner, direction)) > 0);
                     check(&partition, &Ray::new(corner - direction, direction));
                     check(&partition, &Ray::new(corner - 0.5 * direction, direction * Vec3::new(1.0, 0.5, 0.25)));
@@ -90,7 +91,7 @@ fn a_diagonal_through_a_grid_passes_one_border_at_a_time() {
     let mut cube = Polygons::default();
     cube.push(&[Vec3::ZERO, Vec3::new(4.0, 4.0, 0.0), Vec3::splat(4.0)], 0.0);
     let partition = Partition::new(&cube, &settings(PartitionKind::Uniform, 64)).unwrap();
-    let steps: Vec<Step> = partition.walk(&Ray::new(Vec3::ZERO, Vec3::ONE)).collect();
+    let steps: Vec<CellStep> = partition.traverse(&Ray::new(Vec3::ZERO, Vec3::ONE)).collect();
     let ids: Vec<u32> = steps.iter().map(|step| step.cell.0).collect();
     assert_eq!(ids, [0, 1, 5, 21, 22, 26, 42, 43, 47, 63]);
     assert_eq!(steps.iter().filter(|step| step.exit > step.enter).count(), 4);
@@ -102,12 +103,12 @@ fn a_ray_begins_on_the_side_that_it_goes_to() {
     let mut square = Polygons::default();
     square.push(&[Vec3::ZERO, 2.0 * Vec3::X, Vec3::new(2.0, 1.0, 1.0)], 0.0);
     let partition = Partition::new(&square, &settings(PartitionKind::Uniform, 2)).unwrap();
-    let first = |direction| partition.walk(&Ray::new(Vec3::new(1.0, 0.5, 0.5), direction)).next().unwrap().cell.0;
+    let first = |direction| partition.traverse(&Ray::new(Vec3::new(1.0, 0.5, 0.5), direction)).next().unwrap().cell.0;
     assert_eq!([Vec3::X, Vec3::NEG_X, Vec3::Y].map(first), [1, 0, 1]);
     assert_eq!(partition.cell_at(Vec3::new(1.0, 0.5, 0.5)), Some(CellId(1)));
     assert_eq!(partition.cell_at(Vec3::new(2.0, 1.0, 1.0)), Some(CellId(1)));
     assert_eq!(partition.cell_at(Vec3::new(2.1, 1.0, 1.0)), None);
-    assert_eq!(partition.walk(&Ray::new(Vec3::ZERO, Vec3::ZERO)).count(), 0);
+    assert_eq!(partition.traverse(&Ray::new(Vec3::ZERO, Vec3::ZERO)).count(), 0);
 }
 
 #[test]
@@ -126,7 +127,7 @@ fn the_first_hit_in_the_first_cell_that_has_one_is_the_nearest() {
         let mut hits = 0;
         for ray in rays(partition.bounds(), 2_000) {
             let expected = nearest(&ray, &mut (0..triangles.len()));
-            let found = partition.walk(&ray).find_map(|step| {
+            let found = partition.traverse(&ray).find_map(|step| {
                 let mut local = subscenes[step.cell.index()].pieces().map(|(polygon, _)| polygon);
                 nearest(&ray, &mut local).filter(|&t| t <= step.exit + 1e-6)
             });

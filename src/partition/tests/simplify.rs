@@ -1,12 +1,13 @@
-//! Coarse surfaces, and the fine polygons that they are made of.
+//! Tests of coarse surfaces and their fine polygons.
 
 use glam::{DVec3, EulerRot, Quat};
 
 use super::*;
+use crate::builtin_scenes;
 use crate::geometry::clip::{Corner, vector_area};
-use crate::scene::{MeshData, builtin, shapes};
+use crate::scene::{MeshData, shapes};
 
-/// The triangles of a mesh, turned so that no plane of it is a plane of the lattice of numbers.
+/// Returns the triangles of a mesh, rotated so that no plane is axis-aligned.
 fn turned(mesh: &MeshData, rotation: Quat) -> Polygons {
     let mut polygons = Polygons::default();
     for triangle in &mesh.triangles {
@@ -20,7 +21,7 @@ fn merged(polygons: &Polygons, threshold: f64) -> Simplified {
     Simplified::new(polygons, &vec![0; polygons.len()], threshold)
 }
 
-/// A floor of so many squares a side, two triangles each.
+/// Returns a square floor of `count` x `count` squares, two triangles each.
 fn tiles(count: u32) -> MeshData {
     let corner = |x: u32, z: u32| x * (count + 1) + z;
     let places = (0..=count).flat_map(|x| (0..=count).map(move |z| Vec3::new(x as f32, 0.0, z as f32) * 0.3));
@@ -57,7 +58,7 @@ fn a_tiled_floor_becomes_one_square_however_it_lies() {
 fn a_box_becomes_its_six_faces_and_a_floor_with_a_hole_no_more_than_it_must() {
     let cuboid = turned(&shapes::cuboid("box", Vec3::ZERO, Vec3::ONE), awry());
     assert_eq!(merged(&cuboid, 1e-3).surfaces().len(), 6);
-    // Around one square in the middle of nine, the fewest convex parts are four.
+    // Around one square in the middle of nine, the minimum number of convex parts is four.
     let mut ring = tiles(3);
     ring.triangles.retain(|triangle| {
         let middle: Vec3 = triangle.iter().map(|&vertex| ring.positions[vertex as usize] / 3.0).sum();
@@ -68,13 +69,13 @@ fn a_box_becomes_its_six_faces_and_a_floor_with_a_hole_no_more_than_it_must() {
 }
 
 #[test]
-fn neighbours_of_different_owners_stay_apart() {
+fn neighbors_of_different_owners_stay_apart() {
     let polygons = turned(&tiles(4), Quat::IDENTITY);
     let owners: Vec<u32> = (0..polygons.len() as u32).map(|polygon| polygon / 8).collect();
     assert_eq!(Simplified::new(&polygons, &owners, 1e-3).surfaces().len(), 4);
 }
 
-/// Says how far a surface is from all that it should be, and counts them.
+/// Checks all invariants of a simplification, and returns the number of surfaces.
 fn check(name: &str, polygons: &Polygons, threshold: f64) -> usize {
     let simplified = merged(polygons, threshold);
     let mut seen = vec![0; polygons.len()];
@@ -89,7 +90,7 @@ fn check(name: &str, polygons: &Polygons, threshold: f64) -> usize {
         for (index, corner) in corners.iter().enumerate() {
             let height = (*corner - corners[0]).dot(normal).abs();
             assert!(height <= 2.0 * threshold * diameter + rounding, "{name}: {height} m above {surface}");
-            // Convex: all corners are to the left of every edge.
+            // Convex: all corners lie to the left of every edge.
             let next = corners[(index + 1) % corners.len()];
             let along = (next - *corner).normalize();
             for other in &corners {
@@ -113,7 +114,7 @@ fn check(name: &str, polygons: &Polygons, threshold: f64) -> usize {
 
 #[test]
 fn surfaces_are_convex_and_plane_and_every_triangle_has_one_parent() {
-    for (mesh, most) in [
+    for (mesh, max_count) in [
         (shapes::icosphere("ball", 1.0, 3), 1_280),
         (shapes::torus("ring", 1.0, 0.3, 48, 24), 1_152),
         (tiles(10), 1),
@@ -121,13 +122,13 @@ fn surfaces_are_convex_and_plane_and_every_triangle_has_one_parent() {
     ] {
         let polygons = turned(&mesh, awry());
         let count = check(&mesh.name, &polygons, 1e-3);
-        assert!(count <= most, "{}: {count} surfaces", mesh.name);
+        assert!(count <= max_count, "{}: {count} surfaces", mesh.name);
         let rough = check(&mesh.name, &polygons, 0.15);
         assert!(rough <= count, "{}: {rough} surfaces when less exact", mesh.name);
         assert_eq!(merged(&polygons, 0.0).surfaces().len(), polygons.len(), "zero merges nothing");
     }
     for name in ["edificio", "salon", "estudio", "armadillo"] {
-        let (polygons, sources) = Polygons::of_scene(&builtin::build(name).unwrap());
+        let (polygons, sources) = Polygons::of_scene(&builtin_scenes::build(name).unwrap());
         let count = check(name, &polygons, 1e-3);
         assert!(count < polygons.len(), "{name}: {count} of {}", sources.len());
         println!("{name}: {count} surfaces of {} triangles", polygons.len());

@@ -1,4 +1,4 @@
-//! Rays with nothing but cells and coarse surfaces to help them.
+//! Tests of the cell tracer.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use glam::Vec2;
 use rayon::prelude::*;
 
 use super::*;
+use crate::accel::{Preset, World};
+use crate::builtin_scenes;
 use crate::geometry::sampling::uniform_sphere;
 use crate::geometry::{Ray, RayQuery};
-use crate::kdtree::{Preset, World};
-use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey, builtin, shapes};
+use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey, shapes};
 
 fn scene_of(meshes: Vec<MeshData>) -> Scene {
     let surface =
@@ -22,7 +23,7 @@ fn scene_of(meshes: Vec<MeshData>) -> Scene {
     }
 }
 
-/// Two balls and a ring in a box.
+/// Returns two balls and a torus in a box.
 fn round_things() -> Scene {
     let moved = |mut mesh: MeshData, by: Vec3| {
         mesh.positions.iter_mut().for_each(|position| *position += by);
@@ -45,7 +46,7 @@ fn rays_in(bounds: Aabb, count: u32) -> impl Iterator<Item = Ray> {
     })
 }
 
-/// How far a point of a triangle's plane lies outside it, in metres.
+/// Returns the distance of a point in a triangle's plane from the triangle, in meters.
 fn outside(scene: &Scene, (surface, triangle): (crate::geometry::SurfaceId, u32), point: Vec3) -> f32 {
     let [a, b, c] = scene.triangle(surface, triangle).corners.map(|corner| corner.as_dvec3());
     let point = point.as_dvec3();
@@ -54,7 +55,8 @@ fn outside(scene: &Scene, (surface, triangle): (crate::geometry::SurfaceId, u32)
     aside(a, b).max(aside(b, c)).max(aside(c, a)) as f32
 }
 
-/// Of so many rays, how many meet another triangle than with the whole mesh in a KD-tree. All that do graze it.
+/// Returns the number of rays whose triangle differs from that of a KD-tree over the full mesh. All such rays must
+/// graze an edge.
 fn grazing(name: &str, scene: Scene, settings: &PartitionSettings, count: u32) -> usize {
     let fineness = Fineness::default();
     let tracer = CellTracer::new(&scene, &fineness, settings).unwrap();
@@ -76,9 +78,9 @@ fn grazing(name: &str, scene: Scene, settings: &PartitionSettings, count: u32) -
             assert!((found.t - expected.t).abs() * slope < allowed, "{name}: {found:?} {expected:?}");
             return false;
         }
-        // It passes an edge of what the other way of asking met, or two surfaces lie in one plane.
+        // Differences are allowed at edges of the other result, and where two surfaces coincide.
         let in_one_place = (found.t - expected.t).abs() < 1e-4;
-        // Of two faces in one place that look opposite ways cells show either, the world the front.
+        // For coincident opposite faces, the cell tracer may return either, while `World` returns the front.
         let normals = [tracer.source(found.triangle), (expected.surface, expected.triangle)]
             .map(|(surface, triangle)| scene.geometric_normal(surface, triangle));
         if in_one_place && !expected.back && normals[0].dot(normals[1]) < -0.999 {
@@ -100,9 +102,9 @@ fn coarse_surfaces_in_cells_show_the_triangle_that_the_whole_mesh_shows() {
     let hybrid = settings(PartitionKind::Hybrid, 64);
     for (name, scene) in [
         ("round things", round_things()),
-        ("edificio", builtin::build("edificio").unwrap()),
-        ("salon", builtin::build("salon").unwrap()),
-        ("armadillo", builtin::build("armadillo").unwrap()),
+        ("edificio", builtin_scenes::build("edificio").unwrap()),
+        ("salon", builtin_scenes::build("salon").unwrap()),
+        ("armadillo", builtin_scenes::build("armadillo").unwrap()),
     ] {
         let exceptions = grazing(name, scene, &hybrid, COUNT);
         assert!(exceptions <= COUNT as usize / 10_000, "{name}: {exceptions}");
@@ -112,14 +114,14 @@ fn coarse_surfaces_in_cells_show_the_triangle_that_the_whole_mesh_shows() {
 #[test]
 fn any_partition_shows_the_same() {
     for (kind, count) in [(PartitionKind::Uniform, 27), (PartitionKind::Uniform, 1), (PartitionKind::Balanced, 128)] {
-        let exceptions = grazing("estudio", builtin::build("estudio").unwrap(), &settings(kind, count), 20_000);
+        let exceptions = grazing("estudio", builtin_scenes::build("estudio").unwrap(), &settings(kind, count), 20_000);
         assert!(exceptions <= 4, "{kind:?}: {exceptions}");
     }
 }
 
 #[test]
 fn elements_that_triangles_cannot_be_divided_into_are_refused() {
-    let scene = builtin::build("cornell_box").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let error = |threshold: f64, largest_element: f32| {
         let fineness = Fineness { threshold, largest_element };
         CellTracer::new(&scene, &fineness, &settings(PartitionKind::Uniform, 2)).err()
@@ -130,22 +132,22 @@ fn elements_that_triangles_cannot_be_divided_into_are_refused() {
     assert_eq!(error(1e-3, -1.0), Some(PartitionError::LargestElement(-1.0)));
     assert!(matches!(error(1e-3, f32::NAN), Some(PartitionError::LargestElement(_))));
     for area in [f32::MIN_POSITIVE, 1e-12, 1e-7] {
-        let most = Fineness::MOST_ELEMENTS;
-        assert_eq!(error(1e-3, area), Some(PartitionError::TooManyElements { area, most }));
+        let max = Fineness::MAX_ELEMENTS;
+        assert_eq!(error(1e-3, area), Some(PartitionError::TooManyElements { area, max }));
     }
     assert_eq!([error(0.0, f32::INFINITY), error(1e-3, 1e-4)], [None, None]);
 }
 
 #[test]
 fn borders_tell_the_cells_that_an_exact_walk_passes() {
-    let scene = builtin::build("salon").unwrap();
+    let scene = builtin_scenes::build("salon").unwrap();
     for (kind, count) in [(PartitionKind::Uniform, 64), (PartitionKind::Balanced, 64), (PartitionKind::Hybrid, 120)] {
         let tracer = CellTracer::new(&scene, &Fineness::default(), &settings(kind, count)).unwrap();
         let mut borders = 0;
         for ray in rays_in(tracer.partition().bounds(), 5_000) {
             let (hit, work) = tracer.closest(&ray);
             let ray = Ray { t_max: hit.map_or(f32::INFINITY, |hit| hit.t), ..ray };
-            let steps: Vec<Step> = tracer.partition().walk(&ray).collect();
+            let steps: Vec<CellStep> = tracer.partition().traverse(&ray).collect();
             let first = tracer.partition().cell(steps[0].cell);
             assert!(first.contains(ray.origin));
             let long = steps.iter().filter(|step| step.exit - step.enter > 1e-4).count() as u32;
@@ -153,14 +155,14 @@ fn borders_tell_the_cells_that_an_exact_walk_passes() {
             assert!(work.borders >= work.cells - 1);
             borders += work.borders - (work.cells - 1);
         }
-        // A face of a uniform grid has one border; of the other kinds, faces have several.
+        // Faces of a uniform grid have one border; faces of other kinds have several.
         assert_eq!(borders == 0, kind == PartitionKind::Uniform, "{kind:?}: {borders}");
     }
 }
 
 #[test]
 fn coarse_surfaces_are_fewer_in_each_cell_than_triangles() {
-    let scene = builtin::build("edificio").unwrap();
+    let scene = builtin_scenes::build("edificio").unwrap();
     let uniform = settings(PartitionKind::Uniform, 64);
     let listed = |threshold: f64| {
         let fineness = Fineness { threshold, ..Fineness::default() };

@@ -1,4 +1,4 @@
-//! Filling the tables.
+//! Construction of the tracer's tables.
 
 use glam::{DVec3, Vec2, Vec3};
 
@@ -6,15 +6,15 @@ use super::records::{BorderRecord, CellRecord, FineRecord, SurfaceRecord};
 use super::{Fineness, Simplified, Tables};
 use crate::geometry::clip::{Corner, SutherlandHodgman, vector_area};
 use crate::geometry::{Aabb, Face};
-use crate::partition::distribute::Reach;
+use crate::partition::distribute::PolygonRegion;
 use crate::partition::{CellId, Partition, PartitionError, Polygons};
 
-/// How far around a cell surfaces count as being in it, in parts of the largest coordinate: more than rounding can shift
-/// where a ray meets one.
+/// Margin within which surfaces near a cell count as inside, relative to the largest coordinate. Larger than the
+/// rounding error of hit points.
 const MARGIN: f32 = 1.0 / 65_536.0;
 
-/// Fields of a lattice, at most: those of a surface of very many triangles hold several each.
-const MOST_FIELDS: u32 = 1 << 16;
+/// Maximum number of grid cells of a surface's lookup grid. Cells of larger surfaces list several triangles each.
+const MAX_FIELDS: u32 = 1 << 16;
 
 pub(super) fn tables(partition: &Partition, simplified: &Simplified, triangles: Vec<FineRecord>) -> Tables {
     let mut tables = Tables {
@@ -34,31 +34,31 @@ pub(super) fn tables(partition: &Partition, simplified: &Simplified, triangles: 
     tables
 }
 
-/// All fine triangles, each divided into elements of an area in square metres at most.
+/// Returns all fine triangles, each divided into elements of at most `largest_element` square meters.
 pub(super) fn triangles(
     polygons: &Polygons,
     largest_element: f32,
     has_back: impl Fn(usize) -> bool,
 ) -> Result<Vec<FineRecord>, PartitionError> {
-    let most = Fineness::MOST_ELEMENTS;
+    let max = Fineness::MAX_ELEMENTS;
     let mut elements: u64 = 0;
     let record = |polygon: usize| {
         let [a, b, c] = [0, 1, 2].map(|corner| polygons.corners(polygon)[corner].to_array());
-        // Halves of one square are to have as many elements each, however their areas are rounded.
+        // Both halves of a square must have equally many elements, however their areas are rounded.
         let parts = polygons.area(polygon) / f64::from(largest_element) * (1.0 - 1e-6);
         let divisions = (parts.sqrt().ceil() as u32).max(1);
         let sides = 1 + u32::from(has_back(polygon));
         let first_element = elements as u32;
         elements = elements.saturating_add(u64::from(divisions).pow(2).saturating_mul(u64::from(sides)));
-        let is_room = elements <= u64::from(most);
+        let is_room = elements <= u64::from(max);
         is_room
             .then_some(FineRecord { a, divisions, b, first_element, c, sides })
-            .ok_or(PartitionError::TooManyElements { area: largest_element, most })
+            .ok_or(PartitionError::TooManyElements { area: largest_element, max })
     };
     (0..polygons.len()).map(record).collect()
 }
 
-/// For each cell the surfaces in it, or so near that rounding might put a ray's end there.
+/// Returns the surfaces in each cell, including surfaces close enough for rounding to matter.
 fn surfaces_near(partition: &Partition, surfaces: &Polygons) -> Vec<Vec<u32>> {
     let bounds = partition.bounds();
     let margin = Vec3::splat(bounds.min.abs().max(bounds.max.abs()).max_element() * MARGIN);
@@ -67,7 +67,7 @@ fn surfaces_near(partition: &Partition, surfaces: &Polygons) -> Vec<Vec<u32>> {
     let mut clipper = SutherlandHodgman::default();
     for surface in 0..surfaces.len() {
         let corners = surfaces.with_attributes(surface, |_| ());
-        partition.visit(&Reach::of_box(widened(surfaces.bounds_of(surface))), &mut |cell| {
+        partition.visit(&PolygonRegion::of_box(widened(surfaces.bounds_of(surface))), &mut |cell| {
             if !clipper.clip(&corners, &widened(partition.cell(cell))).is_empty() {
                 near[cell.index()].push(surface as u32);
             }
@@ -134,19 +134,19 @@ impl Tables {
 }
 
 impl FineRecord {
-    /// Its corners as they are seen along an axis.
+    /// Returns the corners projected along an axis.
     pub(super) fn seen_along(&self, axis: u8) -> [Vec2; 3] {
         [self.a, self.b, self.c].map(|corner| across(Vec3::from_array(corner), axis))
     }
 }
 
-/// The coordinates along the two axes that follow one, cyclically.
+/// Returns the coordinates on the two axes that follow `axis` cyclically.
 pub(super) fn across(point: Vec3, axis: u8) -> Vec2 {
     let axis = usize::from(axis);
     Vec2::new(point[(axis + 1) % 3], point[(axis + 2) % 3])
 }
 
-/// Fields over a coarse surface, about as many as it has fine triangles.
+/// Lookup grid over a coarse surface, with about one grid cell per fine triangle.
 struct Lattice {
     low: Vec2,
     scale: Vec2,
@@ -159,13 +159,14 @@ impl Lattice {
         let (low, high) = corners
             .fold((Vec2::INFINITY, Vec2::NEG_INFINITY), |(low, high), corner| (low.min(*corner), high.max(*corner)));
         let extent = (high - low).max(Vec2::splat(f32::MIN_POSITIVE));
-        let fields = (triangles.len() as u32).min(MOST_FIELDS);
+        let fields = (triangles.len() as u32).min(MAX_FIELDS);
         let columns = ((fields as f32 * extent.x / extent.y).sqrt().round() as u32).clamp(1, fields);
         let size = [columns, fields.div_ceil(columns)];
         Self { low, scale: Vec2::new(size[0] as f32, size[1] as f32) / extent, size }
     }
 
-    /// For each field, row by row, the triangles that may hold a point of it; the nearest where there is none.
+    /// Returns for each grid cell, in row-major order, the triangles that may cover a point of that cell. Cells without
+    /// any list the nearest triangle.
     fn lists(&self, triangles: &[[Vec2; 3]]) -> Vec<Vec<u32>> {
         let [columns, rows] = self.size;
         let mut lists = vec![Vec::new(); (columns * rows) as usize];
@@ -193,5 +194,5 @@ impl Lattice {
     }
 }
 
-/// How far, in fields, rounding may put a point beside its own.
+/// Rounding tolerance of a point's position, in grid cells.
 const ROUNDING: f32 = 1e-2;

@@ -1,7 +1,8 @@
-//! Elements of fine triangles: the twin of `fine.wgsl`.
+//! Elements of fine triangles; the CPU counterpart of `fine.wgsl`.
 //!
-//! A triangle's edges are cut into n parts, which makes n x n elements alike. They are numbered as the fields of a square
-//! are: those that stand upright fill the half below its diagonal, those upside down the other, turned half around.
+//! Each triangle is subdivided into n x n congruent elements, with n parts per edge. Elements are numbered like the
+//! cells of a square grid. Upright elements fill the half below its diagonal; inverted elements fill the other half,
+//! rotated by 180 degrees.
 
 use glam::{Vec2, Vec3};
 
@@ -12,21 +13,21 @@ use crate::geometry::Triangle;
 /// One element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FinePart {
-    /// The fine triangle.
+    /// Index of the fine triangle.
     pub triangle: u32,
-    /// The number of its part.
+    /// Index of the element within its triangle.
     pub part: u32,
-    /// It is on the triangle's back.
+    /// True for elements on the triangle's back side.
     pub back: bool,
 }
 
 impl CellTracer {
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn element_count(&self) -> usize {
         self.tables.triangles.last().map_or(0, |last| last.first_element + last.elements()) as usize
     }
 
-    /// The element that a hit lies in; `None` on backs without any.
+    /// Returns the element at a hit, or `None` on a back side without elements.
     pub fn element_at(&self, hit: &CellHit) -> Option<u32> {
         let record = &self.tables.triangles[hit.triangle as usize];
         let side = u32::from(hit.back);
@@ -34,7 +35,7 @@ impl CellTracer {
         (side < record.sides).then(|| first + record.part_at(hit.barycentric))
     }
 
-    /// All elements, in order.
+    /// Iterates over all elements in order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = FinePart> {
         self.tables.triangles.iter().zip(0..).flat_map(|(record, triangle)| {
             let parts = record.divisions * record.divisions;
@@ -48,7 +49,7 @@ impl FineRecord {
         Triangle { corners: [self.a, self.b, self.c].map(Vec3::from_array) }
     }
 
-    /// The part that holds a point.
+    /// Returns the part that contains a point, given by its barycentric coordinates in the triangle.
     fn part_at(&self, barycentric: Vec2) -> u32 {
         let last = self.divisions - 1;
         let place = barycentric * self.divisions as f32;
@@ -59,7 +60,7 @@ impl FineRecord {
         j * self.divisions + i
     }
 
-    /// The weights of the triangle's second and third corner at a point of a part, given by its own.
+    /// Converts weights of the second and third corner from a part to the whole triangle.
     pub fn in_part(&self, part: u32, weights: Vec2) -> Vec2 {
         let last = self.divisions - 1;
         let (i, j) = (part % self.divisions, part / self.divisions);
@@ -95,7 +96,7 @@ mod tests {
                 sum += record.in_part(part, Vec2::splat(1.0 / 3.0));
                 for index in 0..100 {
                     let [u, v, ..] = points.point(index);
-                    // Not at the very rim, where rounding decides.
+                    // Points at the edges are avoided, because rounding decides their part.
                     let weights = uniform_triangle(Vec2::new(u, v)) * 0.98 + 0.005;
                     let at = record.in_part(part, weights);
                     assert!(at.min_element() > 0.0 && at.element_sum() < 1.0);

@@ -1,9 +1,8 @@
-//! Rays through a partition, which is all that speeds them up (section 5.4 of the thesis).
+//! Ray tracing through a partition, without any other acceleration structure (thesis section 5.4).
 //!
-//! A ray goes from cell to cell. In each it is tested against all coarse surfaces there, one by one; the first cell in
-//! which it meets one holds the nearest. Where it meets none, the border that it leaves through says which cell is next:
-//! a face of a cell has one border for each cell behind it. All is in plain tables of single precision, so that a shader
-//! does the same (`shaders/cells.wgsl`).
+//! A ray walks from cell to cell, and is tested against all coarse surfaces of each cell. The first cell with a hit
+//! holds the closest hit. Otherwise the border through which the ray leaves gives the next cell. All data lie in plain
+//! single-precision tables, so that `shaders/partition/cells.wgsl` can do the same.
 
 mod build;
 mod fine;
@@ -21,49 +20,50 @@ pub use trace::CellWork;
 
 pub(crate) use records::{BorderRecord, CellRecord, FineRecord, SurfaceRecord};
 
-/// A partition, and in each cell the coarse surfaces that rays are to be tested against.
+/// Partition with the coarse surfaces of each cell, prepared for ray tests.
 pub struct CellTracer {
     partition: Partition,
     simplified: Simplified,
-    /// Where each fine triangle comes from.
+    /// Surface and mesh triangle of each fine triangle.
     sources: Vec<(SurfaceId, u32)>,
     pub(crate) tables: Tables,
 }
 
-/// What rays need, as shaders see it.
+/// Tables for tracing, in the layout of the shaders.
 pub(crate) struct Tables {
     pub cells: Vec<CellRecord>,
-    /// The borders of each face of each cell, grouped.
+    /// Borders, grouped by cell and face.
     pub borders: Vec<BorderRecord>,
     pub surfaces: Vec<SurfaceRecord>,
-    /// The surfaces of each cell, and for each surface its lattice: where the fine triangles of each field are listed.
+    /// Surface indices of each cell, then the lookup grid of each surface.
     pub indices: Vec<u32>,
-    /// The rims of all surfaces.
+    /// Outline corners of all surfaces.
     pub corners: Vec<[f32; 4]>,
     pub triangles: Vec<FineRecord>,
 }
 
-/// What a ray met.
+/// Hit of a ray on a coarse surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellHit {
     /// Distance along the ray, in units of its direction.
     pub t: f32,
-    /// The coarse surface.
+    /// Index of the coarse surface.
     pub surface: u32,
-    /// The fine triangle, by its number in [`CellTracer::source`].
+    /// Index of the fine triangle; see [`CellTracer::source`].
     pub triangle: u32,
     /// Weights of the fine triangle's second and third corner.
     pub barycentric: Vec2,
-    /// The ray came from behind.
+    /// True if the ray hit the back side.
     pub back: bool,
 }
 
-/// How fine a scene is for a [`CellTracer`].
+/// Level of detail of a [`CellTracer`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fineness {
-    /// Normals that differ by less are merged into one coarse surface; zero merges nothing.
+    /// Distance of unit normals below which triangles are merged into one coarse surface. Zero merges nothing. Default
+    /// 1e-3.
     pub threshold: f64,
-    /// Triangles with a larger area, in square metres, count as several elements.
+    /// Area above which triangles are divided into several elements, in square meters. Default infinite.
     pub largest_element: f32,
 }
 
@@ -74,13 +74,13 @@ impl Default for Fineness {
 }
 
 impl Fineness {
-    /// More elements than this are refused: some five gigabytes of them, and of what is counted at each.
-    pub const MOST_ELEMENTS: u32 = 1 << 26;
+    /// Maximum number of elements, about five gigabytes with their accumulators.
+    pub const MAX_ELEMENTS: u32 = 1 << 26;
 
-    /// Finds values that no scene can be divided by.
+    /// Checks for values that fit no scene.
     ///
     /// # Errors
-    /// Names what is wrong, and what may be asked for.
+    /// Returns an error that names the invalid value and the valid range.
     pub fn check(&self) -> Result<(), PartitionError> {
         if self.threshold.is_nan() || self.threshold < 0.0 {
             return Err(PartitionError::Threshold(self.threshold));
@@ -93,12 +93,13 @@ impl Fineness {
 }
 
 impl CellTracer {
-    /// Simplifies what takes part in a bake, and cuts what that leaves into cells.
+    /// Simplifies the surfaces in the bake, and partitions the result into cells.
     ///
-    /// Materials count as opaque.
+    /// All materials count as opaque.
     ///
     /// # Errors
-    /// When there is nothing to cut, or not into so many cells of that kind, or there would be too many elements.
+    /// Returns an error if there is nothing to cut, or if the settings do not fit the scene. Too many elements are an
+    /// error too.
     pub fn new(scene: &Scene, fineness: &Fineness, settings: &PartitionSettings) -> Result<Self, PartitionError> {
         fineness.check()?;
         let (polygons, sources) = Polygons::of_scene(scene);
@@ -111,22 +112,22 @@ impl CellTracer {
         Ok(Self { partition, simplified, sources, tables })
     }
 
-    /// The cells.
+    /// Returns the partition.
     pub fn partition(&self) -> &Partition {
         &self.partition
     }
 
-    /// The coarse surfaces.
+    /// Returns the coarse surfaces.
     pub fn simplified(&self) -> &Simplified {
         &self.simplified
     }
 
-    /// The surface of the scene, and the triangle of its mesh, that a fine triangle is.
+    /// Returns the scene surface and mesh triangle of a fine triangle.
     pub fn source(&self, triangle: u32) -> (SurfaceId, u32) {
         self.sources[triangle as usize]
     }
 
-    /// How many coarse surfaces are listed in each cell.
+    /// Returns the number of coarse surfaces listed in a cell.
     pub fn surfaces_in(&self, cell: CellId) -> usize {
         let cell = &self.tables.cells[cell.index()];
         (cell.end_surface - cell.first_surface) as usize

@@ -1,30 +1,30 @@
-//! Tables as shaders see them: the twins of the records of `cells.wgsl`.
+//! Table records shared with shaders; see the structs in `cells.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
 
-/// No index, in shaders.
+/// Null index of the shaders.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// One cell.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct CellRecord {
-    /// The corner with the smallest coordinates.
+    /// Minimum corner, in meters.
     pub low: [f32; 3],
-    /// Where its coarse surfaces are listed.
+    /// Start of the cell's range in the surface index list.
     pub first_surface: u32,
-    /// The corner with the largest coordinates.
+    /// Maximum corner, in meters.
     pub high: [f32; 3],
     pub end_surface: u32,
-    /// Where the borders of its faces start, those of face f ending where those of the next start.
+    /// Starts of the border ranges of the six faces. The range of face f ends where the next one starts.
     pub borders: [u32; 8],
 }
 
-/// The virtual element of a border: a part of a face, and the one cell behind it.
+/// Virtual element of a border: a part of a cell's face, with the one cell behind.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct BorderRecord {
-    /// Its extent along the two axes that follow the one it stands upright on, cyclically.
+    /// Extent on the two axes that follow the perpendicular axis cyclically, in meters.
     pub low: [f32; 2],
     pub high: [f32; 2],
     pub beyond: u32,
@@ -35,22 +35,22 @@ pub(crate) struct BorderRecord {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct SurfaceRecord {
-    /// Of unit length.
+    /// Unit normal.
     pub normal: [f32; 3],
-    /// Where its rim starts.
+    /// Start of the outline in the corner list.
     pub first_corner: u32,
-    /// A point of its plane.
+    /// A point in the surface's plane.
     pub anchor: [f32; 3],
     pub end_corner: u32,
-    /// Where its lattice starts, in the coordinates of its plane.
+    /// Minimum corner of the lookup grid, in projected coordinates.
     pub lattice_low: [f32; 2],
-    /// Fields to a metre.
+    /// Grid cells per meter.
     pub lattice_scale: [f32; 2],
-    /// Fields in a row, and rows.
+    /// Number of columns and rows of the lookup grid.
     pub lattice_size: [u32; 2],
-    /// Where the ends of the fields' lists are listed; the lists follow each other.
+    /// Index of the list of range ends of the grid cells. Triangle lists follow each other.
     pub lattice: u32,
-    /// The axis that its plane is seen along: that of the normal's largest coordinate.
+    /// Projection axis: the largest component of the normal.
     pub axis: u32,
 }
 
@@ -59,18 +59,18 @@ pub(crate) struct SurfaceRecord {
 #[repr(C)]
 pub(crate) struct FineRecord {
     pub a: [f32; 3],
-    /// Its edges are cut into so many parts, and it into their square of elements.
+    /// Number of parts per edge; the triangle has the square of that many elements per side.
     pub divisions: u32,
     pub b: [f32; 3],
-    /// Those of the front come first.
+    /// First element. Front-side elements come first.
     pub first_element: u32,
     pub c: [f32; 3],
-    /// How many sides have elements: one or two.
+    /// Number of sides with elements: one or two.
     pub sides: u32,
 }
 
 impl FineRecord {
-    /// How many elements it has.
+    /// Returns the number of elements on all sides.
     pub fn elements(&self) -> u32 {
         self.divisions * self.divisions * self.sides
     }

@@ -1,74 +1,76 @@
-//! Following one ray: the twin of `cells.wgsl`, operation for operation.
+//! Tracing of one ray; the CPU counterpart of `cells.wgsl`, operation for operation.
 
 use glam::{Vec2, Vec3};
 
 use super::build::across;
 use super::records::{BorderRecord, CellRecord, NONE, SurfaceRecord};
 use super::{CellHit, CellTracer, Tables};
+use crate::accel::twin_gap;
 use crate::geometry::{Ray, WatertightRay};
 use crate::partition::CellId;
 
-/// What following a ray took.
+/// Work done to trace one ray.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellWork {
-    /// Cells that it went through.
+    /// Number of cells visited.
     pub cells: u32,
-    /// Coarse surfaces that it was tested against.
+    /// Number of coarse surfaces tested.
     pub surfaces: u32,
-    /// Borders that were looked at to find the next cell.
+    /// Number of borders tested to find the next cells.
     pub borders: u32,
 }
 
-/// Where a ray leaves a cell.
+/// Exit of a ray from a cell.
 #[derive(Clone, Copy)]
 struct Exit {
     t: f32,
-    /// In the order of [`Face::ALL`](crate::geometry::Face::ALL).
+    /// Index of the face, in the order of [`Face::ALL`](crate::geometry::Face::ALL).
     face: usize,
 }
 
 impl CellTracer {
-    /// What a ray meets first, and what it took to find it.
+    /// Returns the closest hit of a ray, and the work done to find it.
     pub fn closest(&self, ray: &Ray) -> (Option<CellHit>, CellWork) {
-        match self.partition.walk(ray).next() {
+        match self.partition.traverse(ray).next() {
             Some(first) => self.closest_from(ray, first.cell),
             None => (None, CellWork::default()),
         }
     }
 
-    /// What a ray meets first that begins in a cell.
+    /// Returns the closest hit of a ray that starts in a known cell, and the work done.
     pub fn closest_from(&self, ray: &Ray, first: CellId) -> (Option<CellHit>, CellWork) {
         let prepared = WatertightRay::new(ray);
         let mut work = CellWork::default();
         let mut cell = first.0;
-        let mut met = (ray.t_max, NONE);
-        // No ray comes into a cell twice.
+        // Backs count a little farther away, so that the front wins of two faces in one place.
+        let (mut closest, mut nearest) = ((ray.t_max, NONE), f32::MAX);
+        // No ray enters a cell twice.
         while (work.cells as usize) < self.tables.cells.len() {
             let record = &self.tables.cells[cell as usize];
             let exit = record.exit(ray.origin, ray.direction);
-            // What lies behind the last cell lies there by rounding.
+            // Hits beyond the last cell are due to rounding, and count.
             let is_last = record.borders[exit.face] == record.borders[exit.face + 1];
             let limit = if is_last { f32::MAX } else { exit.t }.min(ray.t_max);
             work.cells += 1;
-            met.0 = limit;
             for &surface in &self.tables.indices[record.first_surface as usize..record.end_surface as usize] {
                 work.surfaces += 1;
-                let Some(t) = self.tables.surfaces[surface as usize].reach(ray) else { continue };
-                let is_nearer = t < met.0 || (t == met.0 && surface < met.1);
-                if t >= ray.t_min && is_nearer && self.tables.encloses(surface, &prepared) {
-                    met = (t, surface);
+                let Some((t, back)) = self.tables.surfaces[surface as usize].reach(ray) else { continue };
+                let counted = if back { t + twin_gap(ray, t) } else { t };
+                let is_nearer = counted < nearest || (counted == nearest && surface < closest.1);
+                if t >= ray.t_min && t <= limit && is_nearer && self.tables.encloses(surface, &prepared) {
+                    (closest, nearest) = ((t, surface), counted);
                 }
             }
-            if met.1 != NONE || is_last || exit.t >= ray.t_max {
+            if closest.1 != NONE || is_last || exit.t >= ray.t_max {
                 break;
             }
             cell = self.tables.behind(record, exit, ray, &mut work);
         }
-        let hit = (met.1 != NONE).then(|| self.tables.hit(ray, met.1, met.0));
+        let hit = (closest.1 != NONE).then(|| self.tables.hit(ray, closest.1, closest.0));
         (hit, work)
     }
 
-    /// The cell that holds a point, known to be near one that holds another.
+    /// Returns the cell that contains the point `to`, searched from a nearby point in a known cell.
     pub(crate) fn cell_towards(&self, from: Vec3, to: Vec3, cell: u32) -> u32 {
         let mut cell = cell;
         let direction = to - from;
@@ -104,7 +106,7 @@ impl CellRecord {
 }
 
 impl Tables {
-    /// The cell behind the border that a ray leaves a cell through, or `NONE` where the partition ends.
+    /// Returns the cell behind the border through which a ray leaves a cell, or `NONE` at the end of the partition.
     fn behind(&self, cell: &CellRecord, exit: Exit, ray: &Ray, work: &mut CellWork) -> u32 {
         let axis = (exit.face / 2) as u8;
         let at = across(ray.origin, axis) + across(ray.direction, axis) * exit.t;
@@ -122,8 +124,8 @@ impl Tables {
         next
     }
 
-    /// Whether a ray passes through a surface's rim: as often as edges pass the sheared ray on one side, upwards and
-    /// downwards, they go around it. Edges that surfaces share cancel to the last bit, so that no ray slips between them.
+    /// Returns true if a ray passes through a surface's outline, by its nonzero winding number. Contributions of shared
+    /// edges cancel bit for bit, so no ray slips between adjacent surfaces.
     fn encloses(&self, surface: u32, ray: &WatertightRay) -> bool {
         let surface = &self.surfaces[surface as usize];
         let rim = &self.corners[surface.first_corner as usize..surface.end_corner as usize];
@@ -142,7 +144,8 @@ impl Tables {
         winding != 0
     }
 
-    /// Finds the fine triangle: among those listed where the surface was met, the one that the point is deepest in.
+    /// Finds the fine triangle at a hit: among the candidates of the grid cell, the one that contains the point most
+    /// deeply.
     fn hit(&self, ray: &Ray, surface: u32, t: f32) -> CellHit {
         let record = &self.surfaces[surface as usize];
         let axis = record.axis as u8;
@@ -165,7 +168,7 @@ impl Tables {
 }
 
 impl BorderRecord {
-    /// How far a point of the face lies beside it.
+    /// Returns the Manhattan distance of a point from the border's rectangle, in meters.
     fn distance(&self, at: Vec2) -> f32 {
         let outside = (Vec2::from_array(self.low) - at).max(at - Vec2::from_array(self.high)).max(Vec2::ZERO);
         outside.x + outside.y
@@ -173,20 +176,20 @@ impl BorderRecord {
 }
 
 impl SurfaceRecord {
-    /// Where a ray meets its plane, if it does not run along it.
-    fn reach(&self, ray: &Ray) -> Option<f32> {
+    /// Returns the parameter at which a ray meets the plane, and whether it meets the back; `None` for parallel rays.
+    fn reach(&self, ray: &Ray) -> Option<(f32, bool)> {
         let normal = Vec3::from_array(self.normal);
         let slope = normal.dot(ray.direction);
-        (slope != 0.0).then(|| normal.dot(Vec3::from_array(self.anchor) - ray.origin) / slope)
+        (slope != 0.0).then(|| (normal.dot(Vec3::from_array(self.anchor) - ray.origin) / slope, slope > 0.0))
     }
 }
 
-/// Which side of the origin the edge from p to q passes.
+/// Returns a signed area that tells on which side of the origin the edge from p to q passes.
 fn edge(p: Vec2, q: Vec2) -> f32 {
     p.x * q.y - p.y * q.x
 }
 
-/// Weights of the second and third corner of a triangle at a point.
+/// Returns the weights of a triangle's second and third corner at a point.
 fn weights(at: Vec2, [a, b, c]: [Vec2; 3]) -> Vec2 {
     let (ab, ac, ap) = (b - a, c - a, at - a);
     Vec2::new(ap.perp_dot(ac), ab.perp_dot(ap)) / ab.perp_dot(ac)

@@ -1,4 +1,4 @@
-//! The border of clear glass, smooth or rough.
+//! Rough or smooth dielectric interface of clear glass.
 
 use core::f32::consts::FRAC_1_PI;
 
@@ -10,27 +10,28 @@ use super::microfacet::Microfacets;
 use crate::geometry::sin_cos_turns;
 use crate::geometry::sobol::{hash2, unit_float};
 
-/// Facets that mirror and refract, seen from a direction before them.
+/// Reflecting and refracting microfacets of a dielectric interface, for one viewing direction.
 ///
-/// What they do not let out in one go, being hidden or turned the wrong way, is not lost: it leaves on either side, as
-/// often as what is lost there in one go, so that light may go either way (Kulla and Conty 2017, for two sides).
-/// A path decides by chance what becomes of it, so that all light is there exactly, and only its directions come of a table.
+/// Single scattering loses light to masking and to facets that scatter towards other facets. The lost energy leaves on
+/// either side, in proportion to the loss there. The lobe is therefore reciprocal (Kulla and Conty 2017, extended to
+/// two sides). A random decision selects the lobe of a path. Energy is therefore exact, and only directions depend on a
+/// table.
 pub(super) struct Border {
     microfacets: Microfacets,
     roughness: f32,
-    /// Index of refraction beyond the surface over that before it.
+    /// Index of refraction beyond the surface divided by the index before the surface.
     relative_ior: f32,
-    /// Toward the viewer, in a frame whose z is the normal.
+    /// Direction to the viewer, in a frame whose z axis is the normal.
     outgoing: Vec3,
-    /// Share of light toward the viewer that is lost in one go.
+    /// Fraction of light towards the viewer that single scattering loses.
     lost: f32,
-    /// The mean of that over all directions before and behind the border.
+    /// Cosine-weighted mean loss over all directions before the interface, and behind.
     lost_before: f32,
     lost_behind: f32,
 }
 
 impl Border {
-    /// Glass of some perceptual roughness.
+    /// Creates an interface of glass with a perceptual roughness.
     pub fn new(relative_ior: f32, roughness: f32, outgoing: Vec3) -> Self {
         let (relative_ior, losses) = (bending(relative_ior), losses::table());
         Self {
@@ -41,7 +42,7 @@ impl Border {
         }
     }
 
-    /// Where there is no glass.
+    /// Creates a placeholder for surfaces without glass.
     pub fn none(outgoing: Vec3) -> Self {
         Self::without_losses(1.0, 1.0, outgoing)
     }
@@ -51,7 +52,7 @@ impl Border {
         Self { microfacets, roughness, relative_ior, outgoing, lost: 0.0, lost_before: 0.0, lost_behind: 0.0 }
     }
 
-    /// What is mirrored between two directions before the border, per steradian.
+    /// Returns the reflection BSDF between two directions before the interface, per steradian.
     pub fn evaluate(&self, incoming: Vec3) -> f32 {
         self.mirrored_once(incoming) + self.mirrored_often(incoming)
     }
@@ -62,29 +63,30 @@ impl Border {
     }
 
     fn mirrored_often(&self, incoming: Vec3) -> f32 {
-        if self.lost_mean() < LEAST_LOSS {
+        if self.lost_mean() < MIN_LOSS {
             return 0.0;
         }
         let lost = losses::table().toward(incoming.z, self.roughness, self.relative_ior);
         self.lost * lost * FRAC_1_PI / self.lost_mean()
     }
 
-    /// What is lost on both sides. A direction behind counts as many as it bends to before the border.
+    /// Returns the total loss on both sides. The solid angle behind scales with the squared relative index of
+    /// refraction.
     fn lost_mean(&self) -> f32 {
         self.lost_before + self.relative_ior * self.relative_ior * self.lost_behind
     }
 
-    /// Density per steradian with which [`Border::sample`] chooses a direction before the border.
-    pub fn density(&self, incoming: Vec3) -> f32 {
-        let often = if self.lost_mean() < LEAST_LOSS { 0.0 } else { self.lost * self.lost_before / self.lost_mean() };
+    /// Returns the PDF of [`Border::sample`] for a direction before the interface, per steradian.
+    pub fn pdf(&self, incoming: Vec3) -> f32 {
+        let often = if self.lost_mean() < MIN_LOSS { 0.0 } else { self.lost * self.lost_before / self.lost_mean() };
         self.mirrored_once(incoming) * incoming.z + 0.5 * often * FRAC_1_PI
     }
 
-    /// A direction that light may come from, on either side, and how much that from behind counts before it is tinted.
+    /// Samples a direction on either side. Returns the direction, and the untinted weight of transmitted light.
     pub fn sample(&self, u: Vec2, choice: f32) -> Option<(Vec3, f32)> {
         let facet = self.microfacets.visible_normal(self.outgoing, u);
         let share = mirrored(self.outgoing.dot(facet), self.relative_ior);
-        // What is left of the number decides whether the light gets out.
+        // The rest of the random number decides between single and multiple scattering.
         let (direction, rest) = if choice < share {
             let reflected = facet * (2.0 * self.outgoing.dot(facet)) - self.outgoing;
             (Some(reflected).filter(|reflected| reflected.z > 0.0), choice / share)
@@ -98,13 +100,14 @@ impl Border {
         }
     }
 
-    /// Where light comes from that facets have scattered several times, by new random numbers.
+    /// Samples a direction of multiply scattered light, with new random numbers.
     fn sample_often(&self, word: u32) -> Option<(Vec3, f32)> {
-        if self.lost_mean() < LEAST_LOSS {
+        if self.lost_mean() < MIN_LOSS {
             return None;
         }
         let number = |index: u32| unit_float(hash2(word, index));
-        // Alike from everywhere: smoother facets lose most at grazing angles, where few cosine-distributed directions lie.
+        // Uniform over the hemisphere, because smoother facets lose most light at grazing angles, where cosine-weighted
+        // samples are rare.
         let (sine, cosine) = sin_cos_turns(number(1));
         let z = number(0);
         let radius = (1.0 - z * z).max(0.0).sqrt();
@@ -116,22 +119,23 @@ impl Border {
         Some((-local, 2.0 * z * lost / self.lost_behind))
     }
 
-    /// The share that a smooth border mirrors toward the viewer.
+    /// Returns the Fresnel reflectance of a smooth interface towards the viewer.
     pub fn mirrored(&self) -> f32 {
         mirrored(self.outgoing.z, self.relative_ior)
     }
 
-    /// Where a smooth border shows the viewer what is behind it.
+    /// Returns the direction of refracted light towards the viewer at a smooth interface, or `None` under total
+    /// reflection.
     pub fn refracted(&self) -> Option<Vec3> {
         refracted(self.outgoing, Vec3::Z, self.relative_ior)
     }
 
-    /// The share of light that is mirrored often, and of that which comes from behind, to test what is drawn.
+    /// Returns the multiply scattered fraction that comes from behind, for tests of the sampling.
     #[cfg(test)]
     pub fn often_from_behind(&self) -> f32 {
-        self.lost * (1.0 - self.lost_before / self.lost_mean().max(LEAST_LOSS))
+        self.lost * (1.0 - self.lost_before / self.lost_mean().max(MIN_LOSS))
     }
 }
 
-/// Mean losses below which facets count as smooth.
-const LEAST_LOSS: f32 = 1e-5;
+/// Mean loss below which an interface counts as smooth.
+const MIN_LOSS: f32 = 1e-5;

@@ -1,44 +1,45 @@
-//! A clear coat over a surface.
+//! Clear coat over a surface.
 
 use glam::{Vec2, Vec3};
 
-use super::LEAST_ROUGHNESS;
+use super::MIN_ROUGHNESS;
 use super::energy::{self, Albedo};
 use super::microfacet::Microfacets;
 use crate::scene::Appearance;
 
-/// What varnish, of an index of refraction of 1.5, mirrors straight on.
+/// Reflectance at normal incidence of a coat with an index of refraction of 1.5.
 const STRAIGHT: f32 = 0.04;
 
-/// A layer of varnish, seen from one direction, with Bevy's Fresnel term. What it does not mirror gets below.
+/// Clear coat for one viewing direction, with Bevy's Fresnel term. Light that the coat does not reflect reaches the
+/// layers below.
 pub(super) struct Coat {
     strength: f32,
     /// Perceptual roughness.
     pub roughness: f32,
     microfacets: Microfacets,
-    /// Toward the viewer, in a frame whose z is the normal.
+    /// Direction to the viewer, in a frame whose z axis is the normal.
     outgoing: Vec3,
-    /// What share of light it mirrors: toward the viewer, and over all directions.
+    /// Directional albedo towards the viewer, and mean albedo over all directions.
     pub albedo_outgoing: f32,
     albedo: f32,
 }
 
-/// What gets through a coat twice, on the way in and out again.
+/// Transmittance of a coat for light that enters and leaves again.
 pub(super) struct Passed {
-    /// Of what glossy layers mirror below it.
+    /// Factor of glossy reflection below the coat.
     pub glossy: f32,
-    /// Of what is scattered all over.
-    pub matt: f32,
+    /// Factor of diffuse reflection below the coat.
+    pub diffuse: f32,
 }
 
 impl Coat {
-    /// `None` where there is no coat.
+    /// Creates the coat of an appearance, or `None` without one.
     pub fn new(appearance: &Appearance, outgoing: Vec3) -> Option<Self> {
         let strength = appearance.clearcoat;
         if strength <= 0.0 {
             return None;
         }
-        let roughness = appearance.clearcoat_perceptual_roughness.max(LEAST_ROUGHNESS);
+        let roughness = appearance.clearcoat_perceptual_roughness.max(MIN_ROUGHNESS);
         let (energy, mirrored) = (energy::table(), |albedo| mirrored(strength, albedo));
         Some(Self {
             strength,
@@ -50,7 +51,7 @@ impl Coat {
         })
     }
 
-    /// What it mirrors between two directions, per steradian.
+    /// Returns the BSDF between two directions, per steradian.
     pub fn evaluate(&self, incoming: Vec3) -> f32 {
         let half = (self.outgoing + incoming).normalize_or(Vec3::Z);
         let rim = (1.0 - incoming.dot(half)).clamp(0.0, 1.0).powi(5);
@@ -58,22 +59,23 @@ impl Coat {
         self.strength * fresnel * self.microfacets.evaluate(self.outgoing, incoming, half)
     }
 
-    /// Density per steradian of the directions that [`Coat::facet`] mirrors to.
-    pub fn density(&self, incoming: Vec3) -> f32 {
-        self.microfacets.density(self.outgoing, incoming)
+    /// Returns the PDF of reflection at [`Coat::facet`], per steradian.
+    pub fn pdf(&self, incoming: Vec3) -> f32 {
+        self.microfacets.pdf(self.outgoing, incoming)
     }
 
-    /// A facet's normal.
+    /// Samples a microfacet normal.
     pub fn facet(&self, u: Vec2) -> Vec3 {
         self.microfacets.visible_normal(self.outgoing, u)
     }
 
-    /// What gets to the layers below from a direction and to the viewer again. Scattered light forgets where it came from, so
-    /// that both ways count; mirrored light leaves at the angle that it came at, and counts by the longer.
+    /// Returns the transmittance for light that enters from a direction and leaves to the viewer. Diffuse reflection
+    /// loses the direction, so both transmittances multiply. Mirrored light leaves at its angle of incidence, so only
+    /// the smaller transmittance counts.
     pub fn passes(&self, incoming: Vec3) -> Passed {
         let albedo = mirrored(self.strength, energy::table().toward(incoming.z, self.roughness));
         let (there, back) = (1.0 - albedo, 1.0 - self.albedo_outgoing);
-        Passed { glossy: there.min(back), matt: there * back / (1.0 - self.albedo).max(1e-6) }
+        Passed { glossy: there.min(back), diffuse: there * back / (1.0 - self.albedo).max(1e-6) }
     }
 }
 

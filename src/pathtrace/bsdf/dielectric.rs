@@ -1,17 +1,17 @@
-//! Fresnel's and Snell's laws at the border of a clear solid.
+//! Fresnel equations and Snell's law at a dielectric interface.
 
 use glam::Vec3;
 
-/// Nearest to one that a relative index of refraction comes: a border that bends nothing has no facets to speak of.
-const LEAST_BEND: f32 = 1e-3;
+/// Minimum difference of the relative index of refraction from 1. Microfacets are undefined without refraction.
+const MIN_BEND: f32 = 1e-3;
 
-/// A relative index of refraction that is not quite one.
+/// Returns the relative index of refraction, moved away from 1.
 pub(super) fn bending(relative_ior: f32) -> f32 {
-    if (relative_ior - 1.0).abs() >= LEAST_BEND { relative_ior } else { 1.0 + LEAST_BEND.copysign(relative_ior - 1.0) }
+    if (relative_ior - 1.0).abs() >= MIN_BEND { relative_ior } else { 1.0 + MIN_BEND.copysign(relative_ior - 1.0) }
 }
 
-/// The part of unpolarised light that is mirrored, given the cosine of the angle to the border and the index of refraction
-/// beyond over that before; one under total reflection.
+/// Returns the Fresnel reflectance of unpolarized light; 1 under total internal reflection. `cosine` is that of the
+/// angle to the normal. `relative_ior` is the index of refraction beyond the surface divided by the index before.
 pub(crate) fn mirrored(cosine: f32, relative_ior: f32) -> f32 {
     let cosine = cosine.clamp(0.0, 1.0);
     let Some(beyond) = refracted_cosine(cosine, relative_ior) else {
@@ -22,8 +22,8 @@ pub(crate) fn mirrored(cosine: f32, relative_ior: f32) -> f32 {
     0.5 * (parallel * parallel + perpendicular * perpendicular)
 }
 
-/// Where light goes on behind the border that came, or is seen, from a direction (a unit vector away from the border,
-/// as `normal` is, on its side); `None` under total reflection.
+/// Refracts a unit direction that points away from the surface on the normal's side. Returns the direction on the other
+/// side, or `None` under total internal reflection.
 pub(crate) fn refracted(outgoing: Vec3, normal: Vec3, relative_ior: f32) -> Option<Vec3> {
     let cosine = outgoing.dot(normal);
     let beyond = refracted_cosine(cosine, relative_ior)?;
@@ -43,7 +43,7 @@ mod tests {
     fn straight_on_four_percent_of_light_are_mirrored_by_glass_and_none_at_brewsters_angle_if_parallel() {
         assert!((mirrored(1.0, 1.5) - 0.04).abs() < 1e-6 && (mirrored(1.0, 1.0 / 1.5) - 0.04).abs() < 1e-6);
         assert_eq!(mirrored(0.0, 1.5), 1.0);
-        // At Brewster's angle only the perpendicular half is mirrored: ((1 - n^2) / (1 + n^2))^2 of it.
+        // At Brewster's angle only perpendicular polarization is reflected: ((1 - n^2) / (1 + n^2))^2 of its half.
         let brewster = 1.5f32.atan();
         assert!((mirrored(brewster.cos(), 1.5) - 0.5 * (1.25f32 / 3.25).powi(2)).abs() < 1e-6);
     }

@@ -1,19 +1,19 @@
-//! How much light a layer of microfacets reflects in one go, by angle and roughness, from a table made when first used.
+//! Directional albedo table of single scattering by microfacets, computed on first use.
 
 use std::sync::LazyLock;
 
 use glam::{Vec2, Vec3};
 
-use super::LEAST_ROUGHNESS;
+use super::MIN_ROUGHNESS;
 use super::microfacet::Microfacets;
 use crate::geometry::sobol::OwenSobol;
 
-/// Shares of the light that a layer of microfacets reflects in one go, between zero and one.
+/// Single-scattering albedo of a microfacet layer, in parts for Schlick's Fresnel term. Values lie between 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Albedo {
-    /// When each facet reflects everything.
+    /// Albedo of facets with a reflectance of 1.
     pub white: f32,
-    /// When each facet reflects the fifth power of one minus the cosine that it is seen under.
+    /// Albedo of facets with a reflectance of `(1 - cosine)^5`.
     pub rim: f32,
 }
 
@@ -23,20 +23,20 @@ impl Albedo {
     }
 }
 
-/// Entries along each axis.
+/// Number of table entries on each axis.
 const STEPS: usize = 32;
-/// Directions that each entry averages.
+/// Number of directions averaged for each entry.
 const SAMPLES: u32 = 1024;
-/// Angles that the mean over all of them is taken at.
+/// Number of angles averaged for each mean.
 const ANGLES: usize = 256;
 
-/// Albedos over perceptual roughness and the square root of the cosine toward the viewer.
+/// Albedo table over perceptual roughness and the square root of the cosine to the viewer.
 pub(super) struct Table {
     entries: Vec<[Albedo; STEPS]>,
     means: [Albedo; STEPS],
 }
 
-/// The only table there is.
+/// Returns the global table.
 pub(super) fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
     &TABLE
@@ -51,7 +51,7 @@ impl Table {
         table
     }
 
-    /// The albedo toward a direction with this cosine to the normal.
+    /// Returns the directional albedo for a cosine to the normal.
     pub fn toward(&self, cosine: f32, perceptual_roughness: f32) -> Albedo {
         let (row, down) = place(perceptual_roughness, STEPS);
         let (column, across) = place(cosine.max(0.0).sqrt(), STEPS);
@@ -59,13 +59,13 @@ impl Table {
         at(row).lerp(at(row + 1), down)
     }
 
-    /// All entries, rows of the same roughness one after another, and then the means: what shaders look up.
+    /// Returns all entries, grouped by roughness, and then the means, in the layout of the shaders.
     #[cfg(feature = "gpu")]
     pub fn words(&self) -> Vec<[f32; 2]> {
         self.entries.as_flattened().iter().chain(&self.means).map(|albedo| [albedo.white, albedo.rim]).collect()
     }
 
-    /// The mean over all directions, weighted by their cosine.
+    /// Returns the cosine-weighted mean albedo over all directions.
     pub fn mean(&self, perceptual_roughness: f32) -> Albedo {
         let (row, down) = place(perceptual_roughness, STEPS);
         self.means[row].lerp(self.means[row + 1], down)
@@ -73,7 +73,7 @@ impl Table {
 
     fn mean_over_angles(&self, perceptual_roughness: f32) -> Albedo {
         (0..ANGLES).fold(Albedo::default(), |sum, angle| {
-            // The squared cosine of directions that are weighted by their cosine is uniform.
+            // The squared cosine of cosine-weighted directions is uniformly distributed.
             let cosine = ((angle as f32 + 0.5) / ANGLES as f32).sqrt();
             let albedo = self.toward(cosine, perceptual_roughness);
             Albedo { white: sum.white + albedo.white / ANGLES as f32, rim: sum.rim + albedo.rim / ANGLES as f32 }
@@ -81,7 +81,7 @@ impl Table {
     }
 }
 
-/// The entry before a number between zero and one, and how far beyond it the number is, along an axis of some entries.
+/// Returns the index of the entry before a value in [0, 1], and the interpolation weight of the next entry.
 pub(super) fn place(value: f32, entries: usize) -> (usize, f32) {
     let position = value.clamp(0.0, 1.0) * (entries - 1) as f32;
     let before = (position as usize).min(entries - 2);
@@ -91,7 +91,7 @@ pub(super) fn place(value: f32, entries: usize) -> (usize, f32) {
 fn measure(cosine: f32, perceptual_roughness: f32) -> Albedo {
     let cosine = cosine.max(1e-4);
     let outgoing = Vec3::new((1.0 - cosine * cosine).max(0.0).sqrt(), 0.0, cosine);
-    let microfacets = Microfacets { alpha: perceptual_roughness.max(LEAST_ROUGHNESS).powi(2) };
+    let microfacets = Microfacets { alpha: perceptual_roughness.max(MIN_ROUGHNESS).powi(2) };
     let points = OwenSobol::new(0);
     let (mut white, mut rim) = (0.0f64, 0.0f64);
     for index in 0..SAMPLES {
@@ -101,8 +101,7 @@ fn measure(cosine: f32, perceptual_roughness: f32) -> Albedo {
         if incoming.z <= 0.0 {
             continue;
         }
-        let weight =
-            microfacets.evaluate(outgoing, incoming, half) * incoming.z / microfacets.density(outgoing, incoming);
+        let weight = microfacets.evaluate(outgoing, incoming, half) * incoming.z / microfacets.pdf(outgoing, incoming);
         white += f64::from(weight);
         rim += f64::from(weight * (1.0 - incoming.dot(half)).clamp(0.0, 1.0).powi(5));
     }

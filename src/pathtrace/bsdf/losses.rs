@@ -1,40 +1,41 @@
-//! How much light rough glass loses when each facet of its border mirrors or refracts it once, from a table made when first
-//! used: what facets hide, and what they send back to where other facets stand.
+//! Energy loss of single scattering at rough dielectric interfaces, tabulated on first use. Light is lost to masking,
+//! and to facets that scatter towards other facets.
 
 use std::sync::LazyLock;
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::LEAST_ROUGHNESS;
+use super::MIN_ROUGHNESS;
 use super::dielectric::{bending, mirrored, refracted};
 use super::energy::place;
 use super::microfacet::Microfacets;
 use crate::geometry::sobol::OwenSobol;
 
-/// Entries over the square root of the cosine toward the viewer, perceptual roughness, and how much light bends.
+/// Number of entries over the square root of the cosine to the viewer, perceptual roughness, and strength of
+/// refraction.
 const COSINES: usize = 16;
 const ROUGHNESSES: usize = 12;
 const BENDS: usize = 12;
-/// Directions that each entry averages.
+/// Number of directions averaged for each entry.
 const SAMPLES: u32 = 256;
-/// Angles that the mean over all of them is taken at.
+/// Number of angles averaged for each mean.
 const ANGLES: usize = 256;
 
-/// Shares of light, between zero and one. First those of light that comes into the denser side, then those of light that
-/// leaves it.
+/// Lost fractions of light, between 0 and 1. Entries for light entering the denser side come first, then entries for
+/// light leaving.
 pub(super) struct Losses {
     rows: Vec<[f32; COSINES]>,
     means: Vec<f32>,
 }
 
-/// The only table there is.
+/// Returns the global table.
 pub(super) fn table() -> &'static Losses {
     static TABLE: LazyLock<Losses> = LazyLock::new(Losses::new);
     &TABLE
 }
 
-/// Four rows, or means, around a border, and what each counts.
+/// Four rows (or means) with their bilinear interpolation weights.
 type Corners = [(usize, f32); 4];
 
 impl Losses {
@@ -53,19 +54,19 @@ impl Losses {
         Self { rows, means }
     }
 
-    /// The share that is lost toward a direction with this cosine to the normal.
+    /// Returns the lost fraction towards a direction with the given cosine to the normal.
     pub fn toward(&self, cosine: f32, perceptual_roughness: f32, relative_ior: f32) -> f32 {
         let (column, across) = place(cosine.max(0.0).sqrt(), COSINES);
         let at = |row: usize| self.rows[row][column] + (self.rows[row][column + 1] - self.rows[row][column]) * across;
         corners(perceptual_roughness, relative_ior).iter().map(|&(row, part)| at(row) * part).sum()
     }
 
-    /// The mean over all directions, weighted by their cosine.
+    /// Returns the cosine-weighted mean over all directions.
     pub fn mean(&self, perceptual_roughness: f32, relative_ior: f32) -> f32 {
         corners(perceptual_roughness, relative_ior).iter().map(|&(row, part)| self.means[row] * part).sum()
     }
 
-    /// All rows one after another and then the means: what shaders look up.
+    /// Returns all rows and then the means, in the layout of the shaders.
     #[cfg(feature = "gpu")]
     pub fn numbers(&self) -> Vec<f32> {
         self.rows.as_flattened().iter().chain(&self.means).copied().collect()
@@ -86,7 +87,7 @@ fn corners(perceptual_roughness: f32, relative_ior: f32) -> Corners {
     ]
 }
 
-/// The index of refraction at a place of the axis of bends: one at zero, three at one.
+/// Returns the index of refraction at a coordinate of the refraction axis: 1 at 0, 3 at 1.
 fn ior_of(place: f32) -> f32 {
     let mirrored_root = 0.5 * place * place;
     (1.0 + mirrored_root) / (1.0 - mirrored_root)
@@ -99,7 +100,7 @@ fn step(index: usize, steps: usize) -> f32 {
 fn mean_over_angles(row: &[f32; COSINES]) -> f32 {
     let sum: f32 = (0..ANGLES)
         .map(|angle| {
-            // The squared cosine of directions that are weighted by their cosine is uniform.
+            // The squared cosine of cosine-weighted directions is uniformly distributed.
             let cosine = ((angle as f32 + 0.5) / ANGLES as f32).sqrt();
             let (column, across) = place(cosine.sqrt(), COSINES);
             row[column] + (row[column + 1] - row[column]) * across
@@ -112,7 +113,7 @@ fn measure(cosine: f32, perceptual_roughness: f32, relative_ior: f32) -> f32 {
     let cosine = cosine.max(1e-3);
     let relative_ior = bending(relative_ior);
     let outgoing = Vec3::new((1.0 - cosine * cosine).max(0.0).sqrt(), 0.0, cosine);
-    let microfacets = Microfacets { alpha: perceptual_roughness.max(LEAST_ROUGHNESS).powi(2) };
+    let microfacets = Microfacets { alpha: perceptual_roughness.max(MIN_ROUGHNESS).powi(2) };
     let points = OwenSobol::new(0);
     let kept: f64 = (0..SAMPLES)
         .map(|index| {
@@ -137,7 +138,8 @@ mod tests {
     fn smooth_borders_lose_nothing_and_rough_ones_more_from_within() {
         let losses = table();
         assert!(losses.mean(0.0, 1.5) < 1e-3 && losses.mean(0.0, 1.0 / 1.5) < 1e-3);
-        // An independent integration (numpy, 1024 directions at each of 64 angles) gave 0.0291, 0.1353, 0.2009 and 0.5189.
+        // An independent integration (numpy, 1024 directions at each of 64 angles) gave 0.0291, 0.1353, 0.2009 and
+        // 0.5189.
         for (roughness, relative_ior, expected) in
             [(0.5, 1.5, 0.0291), (0.5, 1.0 / 1.5, 0.1353), (1.0, 1.5, 0.2009), (1.0, 1.0 / 1.5, 0.5189)]
         {

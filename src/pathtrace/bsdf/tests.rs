@@ -29,16 +29,16 @@ fn glass(perceptual_roughness: f32) -> Appearance {
     Appearance { transmission: 1.0, relative_ior: 1.5, ..plastic(perceptual_roughness) }
 }
 
-/// Varnished, as smooth as asked.
+/// Returns an appearance with a clear coat of the given strength and roughness.
 fn coated(below: Appearance, clearcoat: f32, clearcoat_perceptual_roughness: f32) -> Appearance {
     Appearance { clearcoat, clearcoat_perceptual_roughness, ..below }
 }
 
-fn matt(base_color: Vec3) -> Appearance {
+fn diffuse(base_color: Vec3) -> Appearance {
     Appearance { base_color, reflectance: Vec3::ZERO, ..plastic(1.0) }
 }
 
-/// A direction at an angle from a normal of +Z.
+/// Returns a direction at an angle to the normal +Z, given in degrees.
 fn at_angle(degrees: f32) -> Vec3 {
     Vec3::new(degrees.to_radians().sin(), 0.0, degrees.to_radians().cos())
 }
@@ -48,12 +48,12 @@ fn direction(cosine: f32, azimuth: f32) -> Vec3 {
     Vec3::new(sine * azimuth.cos(), sine * azimuth.sin(), cosine)
 }
 
-/// What is reflected of light of radiance one from everywhere, estimated by the surface's own samples.
+/// Estimates the reflected radiance under uniform radiance 1, by the BSDF's own samples.
 fn reflected(bsdf: &Bsdf) -> Vec3 {
     scattered_by(bsdf, 1 << 14)
 }
 
-/// The same by some number of samples; what glass lets through counts as well.
+/// Estimates the scattered radiance with a given number of samples, transmission included.
 fn scattered_by(bsdf: &Bsdf, samples: u32) -> Vec3 {
     let points = OwenSobol::new(7);
     let weight = |index: u32| {
@@ -69,8 +69,8 @@ fn white_surfaces_in_white_surroundings_are_white() {
         for degrees in [0.0, 30.0, 60.0, 80.0, 87.0] {
             let white_metal = Appearance { metallic: 1.0, ..plastic(roughness) };
             let half_glass = Appearance { transmission: 0.5, ..glass(roughness) };
-            let varnished = coated(matt(Vec3::ONE), 0.8, roughness);
-            for appearance in [plastic(roughness), white_metal, matt(Vec3::ONE), half_glass, varnished] {
+            let clearcoated = coated(diffuse(Vec3::ONE), 0.8, roughness);
+            for appearance in [plastic(roughness), white_metal, diffuse(Vec3::ONE), half_glass, clearcoated] {
                 let sum = reflected(&Bsdf::new(&appearance, Vec3::Z, at_angle(degrees)));
                 assert!((sum - 1.0).abs().max_element() < 0.01, "{appearance:?} at {degrees}: {sum}");
             }
@@ -85,7 +85,7 @@ fn what_glass_mirrors_and_lets_through_is_all_there_was() {
             for degrees in [0.0, 20.0, 45.0, 70.0, 85.0] {
                 let glass = Appearance { relative_ior: ior, ..glass(roughness) };
                 for appearance in [glass, glass.from_within()] {
-                    // The new numbers that scatter light often are not stratified.
+                    // New random numbers of multiple scattering are not stratified, so rough glass needs more samples.
                     let samples = if roughness < 0.5 { 1 << 14 } else { 1 << 16 };
                     let sum = scattered_by(&Bsdf::new(&appearance, Vec3::Z, at_angle(degrees)), samples);
                     assert!((sum - 1.0).abs().max_element() < 0.005, "{appearance:?} at {degrees}: {sum}");
@@ -95,14 +95,14 @@ fn what_glass_mirrors_and_lets_through_is_all_there_was() {
     }
 }
 
-/// The share of light from all around behind a surface that comes through it, all around before it.
+/// Estimates the fraction of uniform light from behind a surface that passes to the front, over all directions.
 fn let_through(appearance: &Appearance) -> f32 {
     const SAMPLES: u32 = 1 << 17;
     let (points, views) = (OwenSobol::new(7), OwenSobol::new(8));
     let weight = |index: u32| {
         let ([x, y, choice, _], [square, ..]) = (points.point(index), views.point(index));
         let bsdf = Bsdf::new(appearance, Vec3::Z, direction(square.sqrt(), 0.0));
-        let scattered = bsdf.sample(Vec2::new(x, y), choice).filter(|scattered| scattered.density.is_none());
+        let scattered = bsdf.sample(Vec2::new(x, y), choice).filter(|scattered| scattered.pdf.is_none());
         scattered.map_or(0.0, |scattered| scattered.weight.x)
     };
     (0..SAMPLES).map(weight).sum::<f32>() / SAMPLES as f32
@@ -114,7 +114,7 @@ fn glass_lets_through_as_much_either_way() {
         for ior in [1.3f32, 1.5, 2.0] {
             let glass = Appearance { relative_ior: ior, ..glass(roughness) };
             let (into, out) = (let_through(&glass), let_through(&glass.from_within()));
-            // All that comes from within comes from so much of its directions as bend to those before.
+            // Light from within comes from the fraction of directions that refract towards the front.
             assert!((out * ior * ior / into - 1.0).abs() < 0.02, "{roughness} {ior}: {into} {out}");
         }
     }
@@ -122,12 +122,12 @@ fn glass_lets_through_as_much_either_way() {
 
 #[test]
 fn a_coat_mirrors_by_schlicks_formula_and_what_is_below_gets_the_rest() {
-    let black = coated(matt(Vec3::ZERO), 0.5, 0.0);
+    let black = coated(diffuse(Vec3::ZERO), 0.5, 0.0);
     for degrees in [0.0f32, 45.0, 70.0] {
         let coat = 0.5 * (0.04 + 0.96 * (1.0 - degrees.to_radians().cos()).powi(5));
         let found = reflected(&Bsdf::new(&black, Vec3::Z, at_angle(degrees)));
         assert!((found.x - coat).abs() < 0.003, "{degrees}: {found}, not {coat}");
-        // A mirror below is seen through the coat, and the coat in it.
+        // The mirror below is seen through the coat, and reflected by the coat again.
         let mirror = Appearance { metallic: 1.0, ..coated(plastic(0.0), 0.5, 0.0) };
         let found = reflected(&Bsdf::new(&mirror, Vec3::Z, at_angle(degrees)));
         assert!((found.x - 1.0).abs() < 0.01, "{degrees}: {found}");
@@ -135,7 +135,7 @@ fn a_coat_mirrors_by_schlicks_formula_and_what_is_below_gets_the_rest() {
 }
 
 #[test]
-fn varnish_adds_no_light_and_takes_little() {
+fn clearcoat_adds_no_light_and_takes_little() {
     for roughness in ROUGHNESSES {
         for degrees in [0.0, 45.0, 80.0] {
             let white_metal = Appearance { metallic: 1.0, ..plastic(roughness) };
@@ -148,7 +148,7 @@ fn varnish_adds_no_light_and_takes_little() {
 }
 
 #[test]
-fn coloured_surfaces_reflect_their_albedo() {
+fn colored_surfaces_reflect_their_albedo() {
     for degrees in [10.0, 50.0, 75.0] {
         for roughness in ROUGHNESSES {
             for appearance in [gold(roughness), Appearance { base_color: Vec3::X, ..plastic(roughness) }] {
@@ -160,7 +160,7 @@ fn coloured_surfaces_reflect_their_albedo() {
     }
 }
 
-/// The mean over directions toward the viewer, weighted by their cosine, of what a surface reflects.
+/// Returns the cosine-weighted mean of the albedo over viewing directions.
 fn mean_albedo(appearance: &Appearance) -> Vec3 {
     const ANGLES: u32 = 64;
     let toward = |angle: u32| direction(((angle as f32 + 0.5) / ANGLES as f32).sqrt(), 0.0);
@@ -183,8 +183,8 @@ fn bakes_reflect_as_much_as_all_lobes_together() {
 fn light_may_go_either_way() {
     let points = OwenSobol::new(3);
     let surfaces = |roughness| {
-        let varnished = coated(gold(roughness), 0.7, 0.3);
-        [plastic(roughness), gold(roughness), glass(roughness), glass(roughness).from_within(), varnished]
+        let clearcoated = coated(gold(roughness), 0.7, 0.3);
+        [plastic(roughness), gold(roughness), glass(roughness), glass(roughness).from_within(), clearcoated]
     };
     for appearance in ROUGHNESSES.into_iter().flat_map(surfaces) {
         for index in 0..200 {
@@ -199,36 +199,38 @@ fn light_may_go_either_way() {
 }
 
 #[test]
-fn matt_surfaces_scatter_their_colour_over_pi() {
-    let colour = Vec3::new(0.2, 0.5, 0.8);
-    let bsdf = Bsdf::new(&matt(colour), Vec3::Z, at_angle(40.0));
+fn diffuse_surfaces_scatter_their_color_over_pi() {
+    let color = Vec3::new(0.2, 0.5, 0.8);
+    let bsdf = Bsdf::new(&diffuse(color), Vec3::Z, at_angle(40.0));
     for degrees in [0.0, 45.0, 89.0] {
-        assert!((bsdf.evaluate(at_angle(degrees)) - colour / PI).abs().max_element() < 1e-6);
-        assert!((bsdf.density(at_angle(degrees)) - at_angle(degrees).z / PI).abs() < 1e-6);
+        assert!((bsdf.evaluate(at_angle(degrees)) - color / PI).abs().max_element() < 1e-6);
+        assert!((bsdf.pdf(at_angle(degrees)) - at_angle(degrees).z / PI).abs() < 1e-6);
     }
     assert_eq!(bsdf.evaluate(-Vec3::Z), Vec3::ZERO);
 }
 
 #[test]
-fn what_is_matt_scatters_as_layers_of_nothing_do() {
-    let appearance = matt(Vec3::new(0.9, 0.5, 0.1));
+fn what_is_diffuse_scatters_as_layers_of_nothing_do() {
+    let appearance = diffuse(Vec3::new(0.9, 0.5, 0.1));
     let (normal, outgoing) = (direction(0.3, 1.0), direction(0.8, 2.0));
-    let bare = Bsdf::new(&appearance, normal, outgoing);
-    assert!(bare.layers.is_none());
-    let layers = Layers::new(&appearance, to_local(&bare.frame, outgoing));
-    let layered = Bsdf { frame: bare.frame, matt: Vec3::ZERO, layers: Some(layers) };
-    assert_eq!(bare.albedo(), layered.albedo());
-    assert_eq!((bare.is_smooth(), bare.is_for_eye_paths()), (layered.is_smooth(), layered.is_for_eye_paths()));
+    let single = Bsdf::new(&appearance, normal, outgoing);
+    assert!(single.layers.is_none());
+    let layers = Layers::new(&appearance, to_local(&single.frame, outgoing));
+    let layered = Bsdf { frame: single.frame, diffuse: Vec3::ZERO, layers: Some(layers) };
+    assert_eq!(single.albedo(), layered.albedo());
+    assert_eq!((single.is_smooth(), single.is_for_eye_paths()), (layered.is_smooth(), layered.is_for_eye_paths()));
     for index in 0..1000 {
         let [a, b, c, _] = OwenSobol::new(8).point(index);
         let incoming = direction(2.0 * a - 1.0, b * TAU);
-        assert_eq!(bare.evaluate(incoming), layered.evaluate(incoming));
-        assert_eq!(bare.evaluate_matt(incoming), layered.evaluate_matt(incoming));
-        assert_eq!(bare.density(incoming), layered.density(incoming));
-        let [bare, layered] = [&bare, &layered].map(|bsdf| bsdf.sample(Vec2::new(a, b), c).unwrap());
-        assert_eq!(bare.density, layered.density);
-        // Layers bring directions to a length of one, and divide what they reflect by its density, which rounds.
-        assert!(bare.direction.abs_diff_eq(layered.direction, 5e-7) && bare.weight.abs_diff_eq(layered.weight, 5e-7));
+        assert_eq!(single.evaluate(incoming), layered.evaluate(incoming));
+        assert_eq!(single.evaluate_diffuse(incoming), layered.evaluate_diffuse(incoming));
+        assert_eq!(single.pdf(incoming), layered.pdf(incoming));
+        let [single, layered] = [&single, &layered].map(|bsdf| bsdf.sample(Vec2::new(a, b), c).unwrap());
+        assert_eq!(single.pdf, layered.pdf);
+        // Layers normalize directions and divide by the PDF, which rounds.
+        assert!(
+            single.direction.abs_diff_eq(layered.direction, 5e-7) && single.weight.abs_diff_eq(layered.weight, 5e-7)
+        );
     }
 }
 
@@ -248,18 +250,18 @@ fn grazing_views_and_bent_normals_give_finite_numbers() {
     for index in 0..2000 {
         let [a, b, c, d] = points.point(index);
         let roughness = unit_float(hash2(index, 1));
-        let varnished = coated(plastic(roughness), 1.0, 1.0 - roughness);
+        let clearcoated = coated(plastic(roughness), 1.0, 1.0 - roughness);
         let surfaces =
-            [plastic(roughness), gold(roughness), varnished, glass(roughness), glass(roughness).from_within()];
+            [plastic(roughness), gold(roughness), clearcoated, glass(roughness), glass(roughness).from_within()];
         for appearance in surfaces {
             let normal = direction(a, b * TAU);
-            // Up to two hundredths behind the surface.
+            // Cosines as low as -0.02, slightly behind the surface.
             let outgoing = direction(c * 1.02 - 0.02, d * TAU);
             let bsdf = Bsdf::new(&appearance, normal, outgoing);
             assert!(bsdf.normal().dot(outgoing) > 0.0);
             if let Some(scattered) = bsdf.sample(Vec2::new(b, d), unit_float(hash2(index, 2))) {
-                let density = bsdf.density(scattered.direction);
-                assert!(bsdf.evaluate(scattered.direction).is_finite() && density.is_finite(), "{density}");
+                let pdf = bsdf.pdf(scattered.direction);
+                assert!(bsdf.evaluate(scattered.direction).is_finite() && pdf.is_finite(), "{pdf}");
                 assert!(scattered.weight.is_finite() && scattered.weight.max_element() < 20.0, "{scattered:?}");
             }
         }
@@ -273,8 +275,8 @@ fn bin_of(direction: Vec3) -> usize {
     bin(RINGS, SECTORS, [direction.z, turn(direction.x, direction.y)])
 }
 
-/// The chance of each bin, by integrating a density.
-fn expected_shares(density: impl Fn(Vec3) -> f32) -> Vec<f64> {
+/// Returns the probability of each bin, by integrating a PDF.
+fn expected_shares(pdf: impl Fn(Vec3) -> f32) -> Vec<f64> {
     const STEPS: usize = 64;
     (0..RINGS * SECTORS)
         .map(|bin| {
@@ -285,7 +287,7 @@ fn expected_shares(density: impl Fn(Vec3) -> f32) -> Vec<f64> {
             let sum: f64 = (0..STEPS * STEPS)
                 .map(|index| {
                     let cosine = step(ring, index / STEPS, RINGS);
-                    f64::from(density(direction(cosine, step(sector, index % STEPS, SECTORS) * TAU)))
+                    f64::from(pdf(direction(cosine, step(sector, index % STEPS, SECTORS) * TAU)))
                 })
                 .sum();
             sum * f64::from(TAU) / (RINGS * SECTORS * STEPS * STEPS) as f64
@@ -295,7 +297,7 @@ fn expected_shares(density: impl Fn(Vec3) -> f32) -> Vec<f64> {
 
 const DRAWS: u32 = 50_000;
 
-/// How often directions fall into each bin, those that `bin` knows, and into none.
+/// Counts samples in each bin that `bin` assigns, and samples outside all bins.
 fn draw(bsdf: &Bsdf, seed: u32, bin: impl Fn(&Scattered) -> Option<usize>) -> Vec<f64> {
     let mut drawn = vec![0.0; RINGS * SECTORS + 1];
     for draw in 0..DRAWS {
@@ -306,7 +308,7 @@ fn draw(bsdf: &Bsdf, seed: u32, bin: impl Fn(&Scattered) -> Option<usize>) -> Ve
     drawn
 }
 
-/// Numbers of draws from shares of bins; what is left falls into none.
+/// Converts probabilities of bins to numbers of draws. The rest falls into no bin.
 fn numbers(shares: Vec<f64>) -> Vec<f64> {
     let mut numbers: Vec<f64> = shares.into_iter().map(|share| share * f64::from(DRAWS)).collect();
     numbers.push((f64::from(DRAWS) - numbers.iter().sum::<f64>()).max(0.0));
@@ -317,23 +319,23 @@ fn numbers(shares: Vec<f64>) -> Vec<f64> {
 fn directions_are_drawn_with_the_density_that_is_claimed() {
     let surfaces = ROUGHNESSES.into_iter().flat_map(|roughness| {
         let half_glass = Appearance { transmission: 0.5, ..glass(roughness) };
-        let varnished = coated(plastic(roughness), 1.0, 0.4);
-        [plastic(roughness), gold(roughness), glass(roughness), half_glass.from_within(), varnished]
+        let clearcoated = coated(plastic(roughness), 1.0, 0.4);
+        [plastic(roughness), gold(roughness), glass(roughness), half_glass.from_within(), clearcoated]
     });
     for (case, appearance) in surfaces.enumerate() {
         for degrees in [5.0, 45.0, 75.0] {
             let bsdf = Bsdf::new(&appearance, Vec3::Z, at_angle(degrees));
-            let before = |scattered: &Scattered| scattered.density.map(|_| bin_of(scattered.direction));
-            let expected = numbers(expected_shares(|direction| bsdf.density(direction)));
+            let before = |scattered: &Scattered| scattered.pdf.map(|_| bin_of(scattered.direction));
+            let expected = numbers(expected_shares(|direction| bsdf.pdf(direction)));
             let deviations = deviations(&draw(&bsdf, case as u32, before), &expected);
             assert!(deviations < 4.0, "{appearance:?} at {degrees}: {deviations}");
         }
     }
 }
 
-/// Density of directions refracted in one go behind a surface of unpolarised glass seen from `outgoing`, given by the microfacet
-/// that bends light so (Walter and others 2007, equations 16, 17, 38 and Smith's masking).
-fn refracted_density(alpha: f32, relative_ior: f32, outgoing: Vec3, incoming: Vec3) -> f32 {
+/// Returns the PDF of single refraction behind unpolarized glass, seen from `outgoing`. The microfacet that refracts
+/// the ray determines the PDF (Walter and others 2007, equations 16, 17, 38 and Smith's masking).
+fn refracted_pdf(alpha: f32, relative_ior: f32, outgoing: Vec3, incoming: Vec3) -> f32 {
     let half = (outgoing + incoming * relative_ior).normalize();
     let half = if half.z < 0.0 { -half } else { half };
     let (before, behind) = (outgoing.dot(half), incoming.dot(half));
@@ -367,12 +369,12 @@ fn refracted_directions_are_drawn_as_microfacets_bend_light() {
                 let bsdf = Bsdf::new(&appearance, Vec3::Z, outgoing);
                 let mirror = Vec3::new(1.0, 1.0, -1.0);
                 let behind =
-                    |scattered: &Scattered| scattered.density.is_none().then(|| bin_of(scattered.direction * mirror));
-                let density = |direction: Vec3| {
-                    let once = refracted_density(roughness * roughness, relative_ior, outgoing, direction * mirror);
+                    |scattered: &Scattered| scattered.pdf.is_none().then(|| bin_of(scattered.direction * mirror));
+                let pdf = |direction: Vec3| {
+                    let once = refracted_pdf(roughness * roughness, relative_ior, outgoing, direction * mirror);
                     once + bsdf.layers.as_ref().unwrap().border.often_from_behind() / TAU
                 };
-                let deviations = deviations(&draw(&bsdf, case as u32, behind), &numbers(expected_shares(density)));
+                let deviations = deviations(&draw(&bsdf, case as u32, behind), &numbers(expected_shares(pdf)));
                 assert!(deviations < 4.0, "{roughness} {relative_ior} at {degrees}: {deviations}");
             }
         }

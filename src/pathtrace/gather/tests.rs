@@ -4,14 +4,14 @@ use std::sync::Arc;
 use glam::Quat;
 
 use super::*;
-use crate::kdtree::{BruteForce, Preset, World};
+use crate::accel::{BruteForce, Preset, World};
 use crate::progress::Unmonitored;
 use crate::scene::{
     EnvironmentMap, Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, Texels,
     Texture, Wrap, luminance,
 };
 
-/// A scene of one mesh and one material.
+/// Returns a scene of one mesh and one material.
 fn scene_of(mesh: MeshData, material: Material) -> Scene {
     Scene {
         meshes: vec![Arc::new(mesh)],
@@ -21,7 +21,7 @@ fn scene_of(mesh: MeshData, material: Material) -> Scene {
     }
 }
 
-/// The inside of a cube with edges of two metres about the origin.
+/// Returns the inside of a cube about the origin, with edges of two meters.
 fn room() -> MeshData {
     let positions = (0..8)
         .map(|corner| Vec3::new((corner & 1) as f32, (corner >> 1 & 1) as f32, (corner >> 2) as f32) * 2.0 - 1.0)
@@ -31,7 +31,7 @@ fn room() -> MeshData {
     MeshData { positions, triangles, ..MeshData::default() }
 }
 
-/// The inside of a unit sphere, as a tetrahedron's faces split in four `levels` times.
+/// Returns the inside of a unit sphere: a tetrahedron whose faces are split in four `levels` times.
 fn sphere(levels: u32) -> MeshData {
     let mut positions: Vec<Vec3> =
         [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]].map(Vec3::from).to_vec();
@@ -94,7 +94,8 @@ fn a_lamp_in_a_white_sphere_lights_all_of_it_alike() {
     let area: f32 = (0..scene.triangle_count() as u32).map(|triangle| scene.triangle(id, triangle).area()).sum();
     for (found, receiver) in gather(&scene, &receivers, 1024, 1).iter().zip(receivers) {
         let direct = -receiver.position.dot(receiver.normal) / receiver.position.length().powi(3);
-        // Every facet sees all of the sphere alike, so what bounces is rho / (1 - rho) of the mean, flux over area.
+        // Every facet sees the whole sphere alike. Indirect light is therefore rho / (1 - rho) times the mean
+        // irradiance, flux over area.
         let indirect = reflectance / (1.0 - reflectance) * 4.0 * PI / area;
         let error = (found.irradiance / (intensity * (direct + indirect)) - 1.0).abs().max_element();
         assert!(error < 0.02, "{found:?} {error}");
@@ -137,9 +138,9 @@ fn open_ground_gets_pi_times_the_radiance_of_a_uniform_sky_or_of_a_picture_of_on
         height: 2,
         texels: Texels::Float(vec![radiance.extend(1.0) / 2.0; 8]),
         wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Default::default(),
+        mip_chains: Default::default(),
     };
-    let map = EnvironmentMap { picture: Arc::new(picture), scale: 2.0, rotation: Quat::from_rotation_y(1.0) };
+    let map = EnvironmentMap { texture: Arc::new(picture), scale: 2.0, rotation: Quat::from_rotation_y(1.0) };
     for (sky, tolerance) in [(Sky::Uniform(radiance), 1e-5), (Sky::Map(map), 0.01)] {
         scene.sky = sky;
         let found = gather(&scene, &[on_floor(0.0, 0.0)], 1024, 0)[0];
@@ -162,7 +163,7 @@ fn backs_of_single_sided_surfaces_absorb() {
 
 #[test]
 fn the_standard_error_tells_how_far_results_of_other_seeds_lie() {
-    let mut scene = scene_of(room(), Material::diffuse("grey", Vec3::splat(0.6)));
+    let mut scene = scene_of(room(), Material::diffuse("gray", Vec3::splat(0.6)));
     scene.lights.push(Light {
         name: "lamp".into(),
         kind: LightKind::Point {
@@ -197,7 +198,7 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(with_threads(1), with_threads(4));
 }
 
-/// The first points of a reference file and what arrives there: position, normal, irradiance, standard error.
+/// Returns the first points of a reference file: receiver, irradiance and standard error.
 fn reference_points(root: &str, name: &str, count: usize) -> Vec<(Receiver, Vec3, f32)> {
     let text = std::fs::read_to_string(format!("{root}/references/{name}.csv")).unwrap();
     text.lines()
@@ -218,7 +219,7 @@ fn canonical_rooms_are_lit_as_an_outside_renderer_lights_them() {
         return;
     };
     for name in ["ceil", "cornell", "cornell_empty", "furnace"] {
-        let scene = Arc::new(crate::scene::load(&format!("{root}/scenes/canonical/{name}.gltf")).unwrap().scene);
+        let scene = Arc::new(crate::scene_files::load(&format!("{root}/scenes/canonical/{name}.gltf")).unwrap().scene);
         let world = World::build(scene.clone(), Preset::best());
         let truths = reference_points(&root, name, 40);
         let receivers: Vec<Receiver> = truths.iter().map(|(receiver, ..)| *receiver).collect();
@@ -238,11 +239,11 @@ fn canonical_rooms_are_lit_as_an_outside_renderer_lights_them() {
 
 #[test]
 fn a_sky_seen_through_tinted_glass_has_its_tint() {
-    let colour = Vec3::new(0.9, 0.5, 0.2);
-    let glass = Material { transmission: 1.0, ..Material::diffuse("pane", colour * 0.7) };
+    let color = Vec3::new(0.9, 0.5, 0.2);
+    let glass = Material { transmission: 1.0, ..Material::diffuse("pane", color * 0.7) };
     let mut scene = scene_of(room(), glass);
     scene.sky = Sky::Uniform(Vec3::ONE);
     let found = gather(&scene, &[Receiver { position: Vec3::ZERO, normal: Vec3::Y }], 16_384, 3)[0].irradiance;
-    let expected = colour * 0.7 * PI;
+    let expected = color * 0.7 * PI;
     assert!((found / expected - 1.0).abs().max_element() < 0.01, "{found} {expected}");
 }

@@ -3,11 +3,12 @@ use std::sync::Arc;
 use glam::{Quat, UVec2};
 
 use super::*;
-use crate::kdtree::{BruteForce, Preset, World};
+use crate::accel::{BruteForce, Preset, World};
+use crate::builtin_scenes;
 use crate::pathtrace::fixtures::*;
 use crate::pathtrace::{Film, PixelFilter, RenderSettings, render, render_from_lights};
 use crate::progress::Unmonitored;
-use crate::scene::{Camera, Light, LightKind, Material, MeshData, Sky, builtin, luminance, shapes};
+use crate::scene::{Camera, Light, LightKind, Material, MeshData, Sky, luminance, shapes};
 
 #[derive(Clone, Copy, PartialEq)]
 enum By {
@@ -40,7 +41,7 @@ fn mean(film: &Film) -> Vec3 {
     film.pixels().iter().map(|pixel| pixel.radiance).sum::<Vec3>() / film.pixels().len() as f32
 }
 
-/// Mean luminance of each square of four by four pixels.
+/// Returns the mean luminance of each block of 4 x 4 pixels.
 fn blocks(film: &Film) -> Vec<f32> {
     let [width, height] = film.size().to_array().map(|edge| edge as usize);
     let mut means = vec![0.0; width / 4 * (height / 4)];
@@ -50,7 +51,7 @@ fn blocks(film: &Film) -> Vec<f32> {
     means
 }
 
-/// Asserts that two films show the same: as a whole, and block by block relative to the whole.
+/// Asserts that two films agree: in total, and block by block relative to the total.
 fn assert_same(found: &Film, expected: &Film, whole: f32, part: f32, what: &str) {
     assert_close(mean(found), mean(expected), whole, what);
     let scale = luminance(mean(expected));
@@ -66,7 +67,7 @@ fn cornell_view() -> View {
 
 #[test]
 fn the_cornell_box_looks_the_same_from_both_ends_of_its_paths() {
-    let scene = builtin::build("cornell_box").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let expected = draw(&scene, &cornell_view(), By::Path, 512);
     for by in [By::Light, By::Hybrid] {
         assert_same(&draw(&scene, &cornell_view(), by, 512), &expected, 0.01, 0.06, "Cornell");
@@ -75,7 +76,7 @@ fn the_cornell_box_looks_the_same_from_both_ends_of_its_paths() {
 
 #[test]
 fn threads_do_not_change_a_bit_of_what_light_paths_draw() {
-    let scene = builtin::build("glass_and_mirrors").unwrap().with_solid_glass();
+    let scene = builtin_scenes::build("glass_and_mirrors").unwrap().with_solid_glass();
     let view = view([0.0, 1.4, 5.0], [0.0, 1.2, 0.0], 0.8, [48, 40]);
     let with_threads = |count| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
@@ -84,7 +85,7 @@ fn threads_do_not_change_a_bit_of_what_light_paths_draw() {
     assert_eq!(with_threads(1), with_threads(3));
 }
 
-/// A floor with a block on it.
+/// Returns a floor with a block on it.
 fn yard() -> Scene {
     scene_of([
         (shapes::floor("floor", 6.0), Material::diffuse("floor", Vec3::new(0.8, 0.6, 0.4))),
@@ -112,7 +113,7 @@ fn lights_of_every_kind_send_out_what_paths_from_the_eye_find() {
         },
         LightKind::Directional { direction: down, illuminance: Vec3::splat(5.0), angular_diameter: 0.02 },
         LightKind::Rectangle {
-            centre: position,
+            center: position,
             half_width: Vec3::X * 0.4,
             half_height: Vec3::Z * 0.3,
             normal: Vec3::NEG_Y,
@@ -142,17 +143,17 @@ fn lights_of_every_kind_send_out_what_paths_from_the_eye_find() {
 #[test]
 fn an_integrating_sphere_has_the_radiance_that_is_right() {
     for (reflectance, edge) in [(0.5, 0.4), (0.8, 0.25)] {
-        let scene = builtin::sphere(4, reflectance, 0.0);
-        // The part of the wall within a cone about the top shines and reflects as the rest does.
+        let scene = builtin_scenes::sphere(4, reflectance, 0.0);
+        // A part of the wall within a cone about the top emits light, and reflects as the rest does.
         let ball = scene.meshes[0].clone();
         let (mut lamp, mut wall) = (MeshData::clone(&ball), MeshData::clone(&ball));
         let is_top =
             |triangle: &[u32; 3]| triangle.iter().all(|&corner| ball.positions[corner as usize].y > 1.0 - edge);
         lamp.triangles.retain(is_top);
         wall.triangles.retain(|triangle| !is_top(triangle));
-        let matt = Material::diffuse("wall", Vec3::splat(reflectance));
-        let shining = Material { emission: Vec3::ONE, ..matt.clone() };
-        let scene = scene_of([(wall, matt), (lamp, shining)]);
+        let diffuse = Material::diffuse("wall", Vec3::splat(reflectance));
+        let shining = Material { emission: Vec3::ONE, ..diffuse.clone() };
+        let scene = scene_of([(wall, diffuse), (lamp, shining)]);
         let area =
             |id| (0..scene.mesh_of(id).triangles.len() as u32).map(|it| scene.triangle(id, it).area()).sum::<f32>();
         let [wall, lamp] = [0, 1].map(|id| area(crate::geometry::SurfaceId(id)));
@@ -173,7 +174,7 @@ fn smooth_normals_on_coarse_facets_are_as_bright_from_both_ends() {
     assert_same(&draw(&scene, &view, By::Light, 2048), &expected, 0.02, 0.1, "ball");
 }
 
-/// A floor, a ball of glass or nothing above it, and a lamp straight over it.
+/// Returns a floor, optionally a glass ball above, and a lamp straight overhead.
 fn burning_glass(with_ball: bool) -> Scene {
     let mut ball = shapes::icosphere("ball", 0.5, 5);
     ball.positions.iter_mut().for_each(|position| *position += Vec3::Y * 0.9);
@@ -188,12 +189,12 @@ fn burning_glass(with_ball: bool) -> Scene {
 
 #[test]
 fn light_paths_find_the_caustic_of_a_ball_of_glass_with_its_energy() {
-    // Under the ball, along the floor.
+    // The view looks along the floor below the ball.
     let view = view([0.0, 0.35, 1.6], [0.0, 0.0, 0.0], 0.22, [16, 16]);
     let [with, without] = [true, false].map(|with_ball| draw(&burning_glass(with_ball), &view, By::Light, 600));
     let brightest = |film: &Film| blocks(film).into_iter().fold(0.0, f32::max);
     assert!(brightest(&with) > 2.0 * brightest(&without), "{} {}", brightest(&with), brightest(&without));
-    // A lamp with some extent is also met by chance: what is found must be the same.
+    // Camera paths find a lamp of finite size too, and must give an equal result.
     let expected = draw(&burning_glass(true), &view, By::Path, 2048);
     for by in [By::Light, By::Hybrid] {
         assert_same(&draw(&burning_glass(true), &view, by, 600), &expected, 0.03, 0.12, "caustic");
@@ -203,7 +204,7 @@ fn light_paths_find_the_caustic_of_a_ball_of_glass_with_its_energy() {
 #[test]
 fn a_room_that_glows_all_over_has_the_radiance_that_is_right() {
     for reflectance in [0.3, 0.6] {
-        let scene = builtin::sphere(2, reflectance, 2.0);
+        let scene = builtin_scenes::sphere(2, reflectance, 2.0);
         let expected = Vec3::splat(2.0 / (1.0 - reflectance));
         let view = view([0.1, 0.0, 0.0], [0.3, -0.4, -1.0], 1.0, [8, 8]);
         for by in [By::Path, By::Light, By::Hybrid] {
@@ -226,7 +227,7 @@ fn only_light_paths_find_the_caustic_of_a_lamp_without_extent_and_all_of_its_ene
     with_point.lights.push(lamp(Vec3::Y * 3.0, candela));
     let view = view([0.0, 0.35, 1.6], [0.0, 0.0, 0.0], 0.22, [16, 16]);
     let [point, speck] = [&with_point, &with_speck].map(|scene| mean(&draw(scene, &view, By::Light, 600)).x);
-    // A speck is a little dimmer aside of its middle, by the cosine.
+    // The spot is slightly dimmer away from its center, by the cosine.
     assert!((point / speck - 1.0).abs() < 0.03, "{point} and {speck}");
     let by_path = mean(&draw(&with_point, &view, By::Path, 64)).x;
     assert!(by_path < 0.3 * point, "{by_path} of {point}");
@@ -278,7 +279,7 @@ fn turns_end_in_the_dark_and_at_the_tolerance() {
 
 #[test]
 fn a_lens_blurs_light_paths_as_it_blurs_rays() {
-    let scene = builtin::build("cornell_box").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let lens = Some(crate::pathtrace::Lens { radius: 0.15, focus: 3.0 });
     let view = View { lens, ..cornell_view() };
     assert_same(&draw(&scene, &view, By::Light, 400), &draw(&scene, &view, By::Path, 400), 0.015, 0.07, "lens");

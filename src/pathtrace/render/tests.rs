@@ -4,12 +4,14 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::*;
-use crate::kdtree::{BruteForce, Preset, World};
+use crate::accel::{BruteForce, Preset, World};
+use crate::builtin_scenes;
+use crate::lights::LightSampler;
 use crate::pathtrace::{PathTracer, PixelFilter};
 use crate::progress::Unmonitored;
-use crate::scene::{Camera, LightSampler, Scene, builtin, luminance};
+use crate::scene::{Camera, Scene, luminance};
 
-/// The Cornell box seen through its open side.
+/// Returns a view of the Cornell box through its open side.
 fn cornell_view(edge: u32) -> View {
     let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 3.9), Vec3::ZERO, 39.3077f32.to_radians()).unwrap();
     View { camera, size: UVec2::splat(edge), lens: None, filter: PixelFilter::Box }
@@ -22,7 +24,7 @@ fn draw(scene: &Scene, settings: &RenderSettings, monitor: &dyn Monitor) -> Film
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let scene = builtin::build("cornell_box").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let with_threads = |count| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
         pool.install(|| draw(&scene, &RenderSettings { samples: 4, ..RenderSettings::default() }, &Unmonitored))
@@ -32,7 +34,7 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(film.to_exr([]).unwrap(), with_threads(3).to_exr([]).unwrap());
 }
 
-/// Asks to stop when it has been told of progress so many times.
+/// Monitor that cancels after a given number of progress reports.
 struct Impatient(AtomicU32);
 
 impl Monitor for Impatient {
@@ -47,7 +49,7 @@ impl Monitor for Impatient {
 
 #[test]
 fn a_picture_that_is_stopped_is_the_one_with_fewer_samples() {
-    let scene = builtin::build("cornell_empty").unwrap();
+    let scene = builtin_scenes::build("cornell_empty").unwrap();
     let stopped = draw(&scene, &RenderSettings { samples: 100, ..Default::default() }, &Impatient(AtomicU32::new(5)));
     assert_eq!(stopped.samples(), 5);
     assert_eq!(stopped, draw(&scene, &RenderSettings { samples: 5, ..Default::default() }, &Unmonitored));
@@ -55,7 +57,7 @@ fn a_picture_that_is_stopped_is_the_one_with_fewer_samples() {
 
 #[test]
 fn a_picture_is_done_when_it_is_as_good_as_was_asked_for() {
-    let scene = builtin::build("cornell_empty").unwrap();
+    let scene = builtin_scenes::build("cornell_empty").unwrap();
     let wanted = 0.3;
     let settings = RenderSettings { samples: 4096, error: Some(wanted), ..Default::default() };
     let film = draw(&scene, &settings, &Unmonitored);
@@ -68,7 +70,7 @@ const EDGE: usize = 256;
 const BLOCK: usize = 16;
 const BLOCKS: usize = EDGE / BLOCK;
 
-/// Mean luminance of each square block of a picture.
+/// Returns the mean luminance of each square block of a picture.
 fn block_means(pixels: impl Iterator<Item = Vec3>) -> Vec<f32> {
     let mut means = vec![0.0; BLOCKS * BLOCKS];
     for (index, pixel) in pixels.enumerate() {
@@ -96,7 +98,7 @@ fn the_cornell_box_looks_as_an_outside_renderer_draws_it() {
         |pixels, place, (r, g, b, _): (f32, f32, f32, f32)| pixels[place.y() * EDGE + place.x()] = Vec3::new(r, g, b),
     );
     let truth = truth.unwrap().layer_data.channel_data.pixels;
-    let scene = Arc::new(crate::scene::load(&format!("{root}/scenes/canonical/cornell.gltf")).unwrap().scene);
+    let scene = Arc::new(crate::scene_files::load(&format!("{root}/scenes/canonical/cornell.gltf")).unwrap().scene);
     let (world, lights) = (World::build(scene.clone(), Preset::best()), LightSampler::new(&scene));
     let tracer = PathTracer::new(&scene, &world, &lights, None);
     let draw = |seed| {
@@ -126,6 +128,6 @@ fn the_cornell_box_looks_as_an_outside_renderer_draws_it() {
     let (mean, variance) = mean_and_variance(&deviations);
     let largest = deviations.iter().fold(0.0f32, |largest, deviation| largest.max(deviation.abs()));
     println!("blocks: mean {mean:.3}, variance {variance:.3}, largest {largest:.2} standard errors");
-    // Of 256 blocks: four standard deviations of the mean and of the variance, and the Sidak bound at 0.001.
+    // For 256 blocks: four standard deviations of the mean and of the variance, and the Sidak bound at 0.001.
     assert!(mean.abs() < 0.25 && (0.65..1.4).contains(&variance) && largest < 5.0);
 }

@@ -1,9 +1,9 @@
-//! AgX, by Troy Sobotka.
+//! AgX tone mapping, by Troy Sobotka.
 
 use glam::{Mat3, Vec3};
 
-/// Display light, linear, at even steps of the logarithmic scale: each channel's column of the table that Bevy samples, which
-/// is the same for all three and does not depend on the others.
+/// Display-linear output at equal steps of the logarithmic input scale. The table is one channel of Bevy's lookup
+/// table. Channels are equal and independent of each other.
 const CURVE: [f32; 32] = [
     0.0,
     1.132_488e-6,
@@ -39,12 +39,12 @@ const CURVE: [f32; 32] = [
     1.0,
 ];
 
-/// Stops below and above middle grey that the curve spans.
+/// Range of the curve in stops, relative to middle gray.
 const DARKEST: f32 = -10.0;
 const BRIGHTEST: f32 = 6.5;
-const MIDDLE_GREY: f32 = 0.18;
+const MIDDLE_GRAY: f32 = 0.18;
 
-/// Light in primaries that lie further inside, so that bright colours pale, then by the curve of each channel.
+/// Maps light with AgX: insets the primaries, which desaturates bright colors, and applies the curve to each channel.
 pub(super) fn agx(light: Vec3) -> Vec3 {
     const INSET: Mat3 = Mat3::from_cols_array_2d(&[
         [0.842_479_06, 0.042_328_24, 0.042_375_65],
@@ -52,7 +52,8 @@ pub(super) fn agx(light: Vec3) -> Vec3 {
         [0.079_223_75, 0.079_166_13, 0.879_143],
     ]);
     (INSET * light).map(|channel| {
-        let stops = (channel.max(f32::MIN_POSITIVE) / MIDDLE_GREY).log2().clamp(DARKEST, BRIGHTEST);
+        let stops = libm::log2(f64::from(channel.max(f32::MIN_POSITIVE) / MIDDLE_GRAY)) as f32;
+        let stops = stops.clamp(DARKEST, BRIGHTEST);
         let place = (stops - DARKEST) / (BRIGHTEST - DARKEST) * (CURVE.len() - 1) as f32;
         let before = (place as usize).min(CURVE.len() - 2);
         CURVE[before] + (CURVE[before + 1] - CURVE[before]) * (place - before as f32)
@@ -64,8 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn middle_grey_lies_where_ten_of_sixteen_and_a_half_stops_are_below_it() {
-        // 31 * 10 / 16.5 = 18.7879 steps, between 0.171509 and 0.228760; the rows of the inset sum to nearly one.
+    fn middle_gray_lies_where_ten_of_sixteen_and_a_half_stops_are_below_it() {
+        // 31 * 10 / 16.5 = 18.7879 steps, between 0.171509 and 0.228760; rows of the inset sum to nearly one.
         let expected = 0.171_509 + 0.787_88 * (0.228_760 - 0.171_509);
         assert!((agx(Vec3::splat(0.18)) - expected).abs().max_element() < 2e-4);
         assert_eq!((agx(Vec3::ZERO), agx(Vec3::splat(100.0))), (Vec3::ZERO, Vec3::ONE));

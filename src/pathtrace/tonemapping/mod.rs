@@ -1,4 +1,4 @@
-//! From exposed light to the bytes of a screen, as Bevy does it.
+//! Tone mapping and sRGB encoding, equal to Bevy's.
 
 mod agx;
 mod khronos;
@@ -8,33 +8,32 @@ use glam::{Mat3, Vec3};
 
 use crate::scene::luminance;
 
-/// How light of any strength becomes colours that a screen can show: Bevy's tonemappings of the same names, without
-/// colour grading.
+/// Tone mapping operator, equal to Bevy's operator of that name, without color grading.
 ///
-/// Bevy's `BlenderFilmic` is not among them: nothing says that its table may be passed on.
+/// Bevy's `BlenderFilmic` is missing, because no license allows its table to be redistributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tonemapping {
-    /// What is brighter than white is white.
+    /// No tone mapping: values above one are clipped.
     None,
-    /// `x / (1 + x)` of each channel: bright colours pale.
+    /// `x / (1 + x)` of each channel, which desaturates bright colors.
     Reinhard,
-    /// The same of luminance: colours stay, and the brightest are cut off.
+    /// `x / (1 + x)` of luminance: keeps saturation, and clips the brightest colors.
     ReinhardLuminance,
-    /// Stephen Hill's fit of the ACES reference and output transforms: contrast, and hues that shift.
+    /// Stephen Hill's fit of the ACES reference and output transforms: high contrast, with hue shifts.
     #[default]
     AcesFitted,
-    /// Troy Sobotka's AgX: soft, and bright colours pale as on film.
+    /// Troy Sobotka's AgX: low contrast; bright colors desaturate as on film.
     AgX,
-    /// Tomasz Stachowiak's, between Reinhard's two.
+    /// Tomasz Stachowiak's operator, between the two Reinhard operators.
     SomewhatBoringDisplayTransform,
-    /// Tony McMapface, also his and Bevy's default: hues as they are seen, and no contrast added.
+    /// Tony McMapface, by Tomasz Stachowiak; Bevy's default. Preserves perceived hue and adds no contrast.
     TonyMcMapface,
-    /// Khronos' for shops: base colours in grey light come out as they are.
+    /// Khronos PBR Neutral, for product display: preserves base colors under gray light.
     KhronosPbrNeutral,
 }
 
 impl Tonemapping {
-    /// Colours between zero and one, linear Rec. 709, of exposed light (linear Rec. 709, any strength).
+    /// Maps exposed light (linear Rec. 709, any intensity) to display colors (linear Rec. 709, in [0, 1]).
     pub fn apply(self, exposed: Vec3) -> Vec3 {
         let light = exposed.max(Vec3::ZERO);
         let shown = match self {
@@ -67,21 +66,22 @@ fn aces_fitted(light: Vec3) -> Vec3 {
     BACK * fitted
 }
 
-/// Dull colours by luminance, so that they stay, vivid ones by channel, so that they pale.
+/// Maps dull colors by luminance, which keeps saturation, and vivid colors by channel, which desaturates.
 fn somewhat_boring(light: Vec3) -> Vec3 {
-    let compressed = |value: f32| 1.0 - (-value).exp();
+    let compressed = |value: f32| 1.0 - libm::exp(f64::from(-value)) as f32;
     let luma = luminance(light);
     let chroma = [Vec3::new(-0.1146, -0.3854, 0.5), Vec3::new(0.5, -0.4542, -0.0458)].map(|axis| light.dot(axis));
-    let vividness = compressed(chroma[0].hypot(chroma[1]) * 2.4);
+    let vividness = compressed(libm::hypot(f64::from(chroma[0]), f64::from(chroma[1])) as f32 * 2.4);
     let paling = ((vividness - 0.7) * 0.8).max(0.0).powi(2);
     let by_luminance = light * (compressed(luma) / luma.max(1e-5));
     let by_channel = light.lerp(Vec3::splat(luma), paling).map(compressed);
     by_luminance.lerp(by_channel, vividness * vividness) * 0.97
 }
 
-/// Linear colours between zero and one as sRGB bytes.
+/// Encodes linear colors in [0, 1] as sRGB bytes.
 pub fn to_srgb8(linear: Vec3) -> [u8; 3] {
-    let encode = |value: f32| if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+    let power = |value: f32| libm::pow(f64::from(value), 1.0 / 2.4) as f32;
+    let encode = |value: f32| if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * power(value) - 0.055 };
     linear.to_array().map(|value| (encode(value.clamp(0.0, 1.0)) * 255.0).round() as u8)
 }
 
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn light_becomes_the_bytes_that_bevys_shader_makes_of_it() {
-        // The middle of the scale by hand: v = 0.18 on all channels (the rows of the first matrix sum to one).
+        // Mid-scale by hand: v = 0.18 on all channels (rows of the first matrix sum to one).
         let fitted =
             (0.18f32 * (0.18 + 0.024_578_6) - 0.000_090_537) / (0.18 * (0.983_729 * 0.18 + 0.432_951) + 0.238_081);
         assert_close(Tonemapping::AcesFitted.apply(Vec3::splat(0.18)), Vec3::splat(fitted), 1e-4);
-        // A saturated red loses some of its colour.
+        // A saturated red desaturates slightly.
         let red = Tonemapping::AcesFitted.apply(Vec3::new(4.0, 0.0, 0.0));
         assert!(red.x > 0.8 && red.y > 0.01 && red.z > 0.01, "{red}");
         assert_eq!(to_srgb8(Vec3::new(0.0, 0.214_041_14, 2.0)), [0, 128, 255]);
@@ -122,24 +122,24 @@ mod tests {
         let light = Vec3::new(1.0, 3.0, 0.0);
         assert_eq!(Tonemapping::None.apply(light), Vec3::new(1.0, 1.0, 0.0));
         assert_eq!(Tonemapping::Reinhard.apply(light), Vec3::new(0.5, 0.75, 0.0));
-        // Luminance 0.2126 + 3 * 0.7152 = 2.3582: a channel of one is left with 1 / 3.3582.
+        // Luminance 0.2126 + 3 * 0.7152 = 2.3582: a channel of one maps to 1 / 3.3582.
         assert_close(Tonemapping::ReinhardLuminance.apply(light), [1.0 / 3.3582, 3.0 / 3.3582, 0.0], 1e-6);
-        // Grey has no vividness: 0.97 * (1 - e^-1).
+        // Gray has no vividness: 0.97 * (1 - e^-1).
         let boring = Tonemapping::SomewhatBoringDisplayTransform;
         assert_close(boring.apply(Vec3::ONE), Vec3::splat(0.97 * 0.632_120_6), 1e-4);
-        // Red of one: luminance 0.2126 and chroma (-0.1146, 0.5), whose vividness is 1 - e^(-2.4 * 0.51297) = 0.70805, paling
-        // (0.8 * 0.00805)^2. By luminance 1 - e^-0.2126 = 0.19152 over 0.2126, by channel 0.63211 and next to nothing.
+        // Red of one: luminance 0.2126 and chroma (-0.1146, 0.5). Vividness is 1 - e^(-2.4 * 0.51297) = 0.70805, paling
+        // (0.8 * 0.00805)^2. By luminance: 1 - e^-0.2126 = 0.19152 over 0.2126. By channel: 0.63211 and nearly zero.
         let part = 0.708_05f32.powi(2);
         let red = 0.97 * ((1.0 - part) * 0.191_52 / 0.2126 + part * 0.632_11);
         assert_close(boring.apply(Vec3::X), [red, 0.0, 0.0], 1e-3);
     }
 
     #[test]
-    fn more_light_never_looks_darker_and_grey_stays_grey() {
+    fn more_light_never_looks_darker_and_gray_stays_gray() {
         for tonemapping in ALL {
-            let grey = |stops: i32| tonemapping.apply(Vec3::splat(0.18 * (stops as f32 * 0.5).exp2()));
+            let gray = |stops: i32| tonemapping.apply(Vec3::splat(0.18 * (stops as f32 * 0.5).exp2()));
             for stops in -30..30 {
-                let (less, more) = (grey(stops), grey(stops + 1));
+                let (less, more) = (gray(stops), gray(stops + 1));
                 assert!(more.min_element() >= less.max_element() - 2e-3, "{tonemapping:?}: {less} {more}");
                 assert!(less.max_element() - less.min_element() < 4e-3, "{tonemapping:?}: {less}");
             }

@@ -1,13 +1,13 @@
-//! Tony McMapface, by Tomasz Stachowiak.
+//! Tony McMapface tone mapping, by Tomasz Stachowiak.
 
 use std::sync::LazyLock;
 
 use glam::{UVec3, Vec3};
 
-/// Entries of the table along each axis.
+/// Number of table entries on each axis.
 const SIZE: u32 = 48;
-/// The author's table, licensed MIT or Apache 2.0: columns are red, rows green and then blue. Each pixel is a word of three
-/// mantissas of nine bits and an exponent (Rgb9e5), lowest byte first.
+/// Lookup table of the author, licensed MIT or Apache 2.0. Columns are red, rows green and then blue. Each pixel is an
+/// Rgb9e5 word (three 9-bit mantissas and an exponent), lowest byte first.
 static PICTURE: &[u8] = include_bytes!("../../../assets/tonemapping/tony_mc_mapface.png");
 
 static TABLE: LazyLock<Vec<Vec3>> = LazyLock::new(|| {
@@ -17,10 +17,10 @@ static TABLE: LazyLock<Vec<Vec3>> = LazyLock::new(|| {
 
 fn from_rgb9e5(word: u32) -> Vec3 {
     let mantissas = UVec3::new(word, word >> 9, word >> 18) & 0x1ff;
-    mantissas.as_vec3() * ((word >> 27) as f32 - 24.0).exp2()
+    mantissas.as_vec3() * libm::exp2f((word >> 27) as f32 - 24.0)
 }
 
-/// The table at `x / (1 + x)` of each channel, filtered trilinearly.
+/// Maps light with the table, indexed by `x / (1 + x)` of each channel and filtered trilinearly.
 pub(super) fn tony_mc_mapface(light: Vec3) -> Vec3 {
     let light = light.min(Vec3::splat(1e9));
     let place = light / (light + 1.0) * (SIZE - 1) as f32;
@@ -43,13 +43,13 @@ mod tests {
     fn the_table_has_its_corners_and_is_filtered_between_entries() {
         assert_eq!(TABLE.len(), 48 * 48 * 48);
         assert_eq!(from_rgb9e5(24 << 27 | 3 << 18 | 2 << 9 | 1), Vec3::new(1.0, 2.0, 3.0));
-        // The ends of the grey diagonal, as the author's file has them.
+        // Ends of the gray diagonal in the author's file.
         assert!((tony_mc_mapface(Vec3::ZERO) - 0.000_136_85).abs().max_element() < 1e-7);
         assert!((tony_mc_mapface(Vec3::splat(f32::MAX)) - 0.998_046_9).abs().max_element() < 1e-5);
-        // Light of 24 / 23 lies on the entry in the middle, 0.5703125.
+        // Light of 24 / 23 falls on the middle entry, 0.5703125.
         assert!((tony_mc_mapface(Vec3::splat(24.0 / 23.0)) - 0.570_312_5).abs().max_element() < 1e-5);
         let corner = |x: u32, y: u32, z: u32| TABLE[(x + 48 * (y + 48 * z)) as usize];
-        // One is half way between entries 23 and 24 along each axis.
+        // Light of one falls half-way between entries 23 and 24 on each axis.
         let mean = (0..8)
             .map(|corners| corner(23 + (corners & 1), 23 + (corners >> 1 & 1), 23 + (corners >> 2)))
             .sum::<Vec3>()

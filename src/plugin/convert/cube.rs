@@ -1,4 +1,4 @@
-//! Cube maps as pictures of all directions.
+//! Conversion of cube maps to equirectangular environment maps.
 
 use bevy::image::TextureFormatPixelInfo;
 use bevy::prelude::Image;
@@ -8,15 +8,16 @@ use rayon::prelude::*;
 use wgpu::util::TextureDataOrder;
 
 use super::image::{ImageProblem, texture_from_image};
-use crate::scene::{EnvironmentMap, Pyramids, Texels, Texture, Wrap};
+use crate::scene::{EnvironmentMap, MipChains, Texels, Texture, Wrap};
 
-/// Columns at most: a window shows a sixth of them or so.
-const MOST_COLUMNS: u32 = 4096;
+/// Maximum width of the environment map, in texels. A window shows about a sixth of it.
+const MAX_COLUMNS: u32 = 4096;
 
-/// What a cube map shows, as an equirectangular picture in the cube's own space, laid out as in [`EnvironmentMap`].
+/// Converts a cube map to an equirectangular texture in the cube's own space, laid out as in [`EnvironmentMap`].
 ///
 /// # Errors
-/// When the image is no cube, or cannot be read.
+///
+/// Returns an error when the image is no cube or cannot be read.
 pub fn picture_of_cube(name: &str, image: &Image) -> Result<Texture, ImageProblem> {
     let size = image.texture_descriptor.size;
     let is_flat = image.texture_descriptor.dimension == TextureDimension::D2;
@@ -24,11 +25,11 @@ pub fn picture_of_cube(name: &str, image: &Image) -> Result<Texture, ImageProble
         return Err(ImageProblem::NotACube);
     }
     let faces = (0..6).map(|index| texture_from_image(name, &face(image, index)?)).collect::<Result<Vec<_>, _>>()?;
-    let width = (4 * size.width).min(MOST_COLUMNS);
+    let width = (4 * size.width).min(MAX_COLUMNS);
     let picture_size = UVec2::new(width, width.div_ceil(2));
     let texel = |index: u32| {
         let uv = (UVec2::new(index % width, index / width).as_vec2() + 0.5) / picture_size.as_vec2();
-        let (face, place) = place(EnvironmentMap::direction_in_picture(uv));
+        let (face, place) = place(EnvironmentMap::direction_of_uv(uv));
         faces[face].sample(place)
     };
     Ok(Texture {
@@ -37,11 +38,11 @@ pub fn picture_of_cube(name: &str, image: &Image) -> Result<Texture, ImageProble
         height: picture_size.y,
         texels: Texels::Float((0..width * picture_size.y).into_par_iter().map(texel).collect()),
         wrap: [Wrap::Repeat, Wrap::Clamp],
-        pyramids: Pyramids::default(),
+        mip_chains: MipChains::default(),
     })
 }
 
-/// The largest mip level of one face.
+/// Returns the largest mip level of one face.
 fn face(image: &Image, index: usize) -> Result<Image, ImageProblem> {
     let descriptor = &image.texture_descriptor;
     let format = descriptor.format;
@@ -59,7 +60,8 @@ fn face(image: &Image, index: usize) -> Result<Image, ImageProblem> {
     Ok(face)
 }
 
-/// The face of a cube map, and the place on it, that shows a direction; the inverse of [`direction_on_face`].
+/// Returns the face of a cube map for a direction, and the place on it in 0..1. It is the inverse of
+/// [`direction_on_face`].
 fn place(direction: Vec3) -> (usize, Vec2) {
     let v = direction * LEFT_HANDED;
     let size = v.abs();
@@ -75,9 +77,9 @@ fn place(direction: Vec3) -> (usize, Vec2) {
     (face, (Vec2::new(right, down) / depth + 1.0) * 0.5)
 }
 
-/// The unit direction that a place on a face shows; `(0, 0)` is the face's upper left corner.
+/// Returns the unit direction for a place on a face; `(0, 0)` is the upper left corner.
 ///
-/// Faces are left-handed, in the order +X, -X, +Y, -Y, +Z, -Z, and Bevy looks into them with z turned round.
+/// Faces are left-handed, in the order +X, -X, +Y, -Y, +Z, -Z. Bevy samples them with z negated.
 pub fn direction_on_face(face: usize, uv: Vec2) -> Vec3 {
     let Vec2 { x: right, y: down } = uv * 2.0 - 1.0;
     let left_handed = match face {
@@ -91,7 +93,7 @@ pub fn direction_on_face(face: usize, uv: Vec2) -> Vec3 {
     (left_handed * LEFT_HANDED).normalize()
 }
 
-/// Between the world and the space of cube maps.
+/// Conversion between world space and the left-handed space of cube maps.
 const LEFT_HANDED: Vec3 = Vec3::new(1.0, 1.0, -1.0);
 
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tests {
     fn faces_stand_around_the_origin_and_meet_at_their_edges() {
         let middles: Vec<Vec3> = (0..6).map(|face| direction_on_face(face, Vec2::splat(0.5))).collect();
         assert_eq!(middles, [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::NEG_Z, Vec3::Z]);
-        // Whoever looks along -Z has +X on the right hand and +Y above.
+        // When looking along -Z, +X is to the right and +Y above.
         assert_eq!(direction_on_face(4, Vec2::new(1.0, 0.5)), direction_on_face(0, Vec2::new(0.0, 0.5)));
         assert_eq!(direction_on_face(4, Vec2::new(0.5, 0.0)), direction_on_face(2, Vec2::new(0.5, 1.0)));
         assert_eq!(direction_on_face(5, Vec2::new(0.0, 0.5)), direction_on_face(0, Vec2::new(1.0, 0.5)));
@@ -124,14 +126,14 @@ mod tests {
         }
     }
 
-    /// A cube of two by two texels a face, each face of one grey, with a second mip level that is white.
-    fn cube_of_greys(greys: [u8; 6], order: TextureDataOrder) -> Image {
+    /// Creates a cube with one gray level per face, of 2 x 2 texels. Its second mip level is white.
+    fn cube_of_grays(grays: [u8; 6], order: TextureDataOrder) -> Image {
         let size = Extent3d { width: 2, height: 2, depth_or_array_layers: 6 };
         let format = TextureFormat::Rgba8Unorm;
         let mut image = Image::new_uninit(size, TextureDimension::D2, format, RenderAssetUsages::default());
         image.texture_descriptor.mip_level_count = 2;
         image.data_order = order;
-        let large = greys.map(|grey| vec![grey; 16]);
+        let large = grays.map(|gray| vec![gray; 16]);
         let small = vec![255; 4];
         image.data = Some(match order {
             TextureDataOrder::LayerMajor => large.iter().flat_map(|face| [&face[..], &small].concat()).collect(),
@@ -142,23 +144,23 @@ mod tests {
 
     #[test]
     fn the_picture_of_a_cube_shows_each_face_where_it_stands() {
-        let greys = [10, 20, 30, 40, 50, 60];
+        let grays = [10, 20, 30, 40, 50, 60];
         for order in [TextureDataOrder::LayerMajor, TextureDataOrder::MipMajor] {
-            let picture = picture_of_cube("greys", &cube_of_greys(greys, order)).unwrap();
-            let map = EnvironmentMap { picture: picture.into(), scale: 255.0, rotation: glam::Quat::IDENTITY };
+            let picture = picture_of_cube("grays", &cube_of_grays(grays, order)).unwrap();
+            let map = EnvironmentMap { texture: picture.into(), scale: 255.0, rotation: glam::Quat::IDENTITY };
             let sky = Sky::Map(map);
-            for (face, grey) in greys.into_iter().enumerate() {
+            for (face, gray) in grays.into_iter().enumerate() {
                 let seen = sky.radiance(direction_on_face(face, Vec2::splat(0.5))).x;
-                // The picture's texels are as large as the cube's, so the poles show a blend with the faces around.
+                // Texels of the map are as large as those of the cube, so the poles blend with adjacent faces.
                 let is_pole = face == 2 || face == 3;
-                assert!((seen - f32::from(grey)).abs() < if is_pole { 1.0 } else { 1e-3 }, "{seen} on {face}");
+                assert!((seen - f32::from(gray)).abs() < if is_pole { 1.0 } else { 1e-3 }, "{seen} on {face}");
             }
         }
     }
 
     #[test]
     fn what_is_no_cube_or_not_there_is_refused() {
-        let mut cube = cube_of_greys([0; 6], TextureDataOrder::LayerMajor);
+        let mut cube = cube_of_grays([0; 6], TextureDataOrder::LayerMajor);
         cube.data = Some(vec![0; 7]);
         assert_eq!(picture_of_cube("short", &cube), Err(ImageProblem::LeftTheCpu));
         cube.data = None;

@@ -1,4 +1,4 @@
-//! Bevy images as decoded pictures.
+//! Conversion of Bevy images to decoded textures.
 
 use bevy::image::{ImageAddressMode, ImageSampler};
 use bevy::prelude::{ColorToComponents, Image};
@@ -6,29 +6,30 @@ use bevy::render::render_resource::{TextureDimension, TextureFormat};
 use glam::Vec4;
 
 use crate::lightmap::files::rgb9e5;
-use crate::scene::{Pyramids, Texels, Texture, Wrap};
+use crate::scene::{MipChains, Texels, Texture, Wrap};
 
-/// Why a Bevy image cannot be read; its material then shows the factor alone.
+/// Reason why a Bevy image cannot be read. Its material then uses the factor alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageProblem {
-    /// Its data lives on the GPU only.
+    /// Its data is on the GPU only.
     #[error("its data left the CPU; load it with `RenderAssetUsages::MAIN_WORLD`")]
     LeftTheCpu,
-    /// The format is block-compressed or otherwise unreadable here.
+    /// Its format is block-compressed or otherwise not supported.
     #[error("its format {0:?} is not decoded on the CPU; use PNG, JPEG or another uncompressed format")]
     Format(TextureFormat),
-    /// It is no plain picture.
+    /// It is no two-dimensional image.
     #[error("it is not a two-dimensional picture")]
     NotAPicture,
-    /// It has not the six square faces of a cube.
+    /// It does not have the six square faces of a cube.
     #[error("it is not a cube map: six square layers")]
     NotACube,
 }
 
-/// Decodes the largest mip level of a two-dimensional image of an uncompressed format.
+/// Decodes the largest mip level of a two-dimensional image in an uncompressed format.
 ///
 /// # Errors
-/// When the data is not there or cannot be read.
+///
+/// Returns an error when the data is missing or cannot be read.
 pub fn texture_from_image(name: &str, image: &Image) -> Result<Texture, ImageProblem> {
     let size = image.texture_descriptor.size;
     if image.texture_descriptor.dimension != TextureDimension::D2 || size.width == 0 || size.height == 0 {
@@ -49,7 +50,7 @@ pub fn texture_from_image(name: &str, image: &Image) -> Result<Texture, ImagePro
         height: size.height,
         texels: texels(image, data)?,
         wrap,
-        pyramids: Pyramids::default(),
+        mip_chains: MipChains::default(),
     })
 }
 
@@ -64,7 +65,7 @@ fn texels(image: &Image, data: &[u8]) -> Result<Texels, ImageProblem> {
         TextureFormat::Rgba8Unorm => Texels::Linear8(quads()?),
         TextureFormat::Bgra8UnormSrgb => Texels::Srgb8(blue_first()?),
         TextureFormat::Bgra8Unorm => Texels::Linear8(blue_first()?),
-        // The GPU reads what a one-channel texture lacks as zero, Bevy's accessor as grey.
+        // The GPU reads missing channels as zero, whereas Bevy's accessor returns gray.
         TextureFormat::R8Unorm => {
             let reds = data.get(..count).ok_or(ImageProblem::LeftTheCpu)?;
             Texels::Linear8(reds.iter().map(|&red| [red, 0, 0, 255]).collect())

@@ -1,6 +1,6 @@
-//! Bevy's lights in the scene's units.
+//! Conversion of Bevy's lights to the scene's units.
 //!
-//! Bevy divides the lumens of point and of spot lights by 4 pi, whatever the cone, and so do we.
+//! Bevy divides the lumens of point and spot lights by 4 pi, whatever the cone, and so does this crate.
 
 use bevy::color::{Color, ColorToComponents};
 use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight};
@@ -9,7 +9,7 @@ use glam::{Affine3A, Vec3};
 
 use crate::scene::LightKind;
 
-/// A colour's linear red, green and blue.
+/// Returns the linear RGB components of a color.
 pub fn linear_rgb(color: Color) -> Vec3 {
     color.to_linear().to_vec3()
 }
@@ -18,7 +18,7 @@ fn candela(color: Color, lumens: f32) -> Vec3 {
     linear_rgb(color) * (lumens / (4.0 * core::f32::consts::PI))
 }
 
-/// A point light.
+/// Converts a point light to candela.
 pub fn point_light(light: &PointLight, transform: &GlobalTransform) -> LightKind {
     LightKind::Point {
         position: transform.translation(),
@@ -28,12 +28,11 @@ pub fn point_light(light: &PointLight, transform: &GlobalTransform) -> LightKind
     }
 }
 
-/// A spot light.
+/// Converts a spot light to candela.
 ///
-/// `bevy_gltf` sets the radius of a file's spot to its range; a lamp as large as its reach is nobody's wish, so such a
-/// radius counts as zero.
+/// `bevy_gltf` sets the radius of a spot light to its range. Such a radius counts as zero.
 pub fn spot_light(light: &SpotLight, transform: &GlobalTransform) -> LightKind {
-    // Bevy draws no cone of a right angle or more, and none that ends before it is full.
+    // Bevy draws no cone of a right angle or more, and none whose inner angle exceeds the outer one.
     let outer_angle = light.outer_angle.min(core::f32::consts::FRAC_PI_2 - 1e-4);
     LightKind::Spot {
         position: transform.translation(),
@@ -46,7 +45,7 @@ pub fn spot_light(light: &SpotLight, transform: &GlobalTransform) -> LightKind {
     }
 }
 
-/// A directional light whose disc spans `angular_diameter` radians.
+/// Converts a directional light. `angular_diameter` is that of its disk, in radians.
 pub fn directional_light(light: &DirectionalLight, transform: &GlobalTransform, angular_diameter: f32) -> LightKind {
     LightKind::Directional {
         direction: transform.forward().as_vec3(),
@@ -55,12 +54,12 @@ pub fn directional_light(light: &DirectionalLight, transform: &GlobalTransform, 
     }
 }
 
-/// A rectangular light: Bevy spreads its lumens over the area and pi.
+/// Converts a rectangular light to cd/m2. Bevy divides its lumens by the area and pi.
 pub fn rect_light(light: &RectLight, transform: &GlobalTransform) -> LightKind {
     let to_world: Affine3A = transform.affine();
     let area = light.width * light.height;
     LightKind::Rectangle {
-        centre: transform.translation(),
+        center: transform.translation(),
         half_width: to_world.transform_vector3(Vec3::X).normalize_or_zero() * (light.width * 0.5),
         half_height: to_world.transform_vector3(Vec3::Y).normalize_or_zero() * (light.height * 0.5),
         normal: transform.forward().as_vec3(),
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rectangle_of_pi_lumens_and_one_square_metre_has_one_nit() {
+    fn a_rectangle_of_pi_lumens_and_one_square_meter_has_one_nit() {
         let light = RectLight { intensity: core::f32::consts::PI, width: 2.0, height: 0.5, ..Default::default() };
         let LightKind::Rectangle { radiance, normal, .. } = rect_light(&light, &GlobalTransform::IDENTITY) else {
             panic!("not a rectangle");

@@ -1,4 +1,4 @@
-//! Standard materials.
+//! Conversion of standard materials.
 
 use bevy::color::ColorToComponents;
 use bevy::material::AlphaMode as BevyAlphaMode;
@@ -8,28 +8,29 @@ use glam::{Vec3, Vec4};
 
 use super::super::components::{EmissiveUnits, SceneSettings};
 use super::pictures::drawn_uv;
-use crate::scene::{AlphaMode, Glass, LUMENS_PER_WATT, Material, Sides};
+use crate::scene::{AlphaMode, Glass, Material, Sides};
+use crate::scene_files::LUMENS_PER_WATT;
 
-/// What an emissive colour is multiplied with to give cd/m2.
+/// Returns the factor from an emissive color to cd/m2.
 ///
-/// Bevy draws `emissive * mix(1, exposure, weight)` on top of everything else times `exposure`, so a weight of zero is
-/// a brightness in the picture, and what it takes to be that bright depends on the camera's exposure.
+/// Bevy draws `emissive * mix(1, exposure, weight)`, and multiplies everything else by `exposure`. So a weight of zero
+/// means a brightness in the image, whose luminance depends on the camera's exposure.
 pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
     match settings.emissive_units {
         EmissiveUnits::Nits => 1.0,
         EmissiveUnits::Blender => LUMENS_PER_WATT,
         EmissiveUnits::Bevy => {
-            let per_exposure = 1.2 * settings.reference_ev100.exp2();
+            let per_exposure = 1.2 * libm::exp2f(settings.reference_ev100);
             per_exposure + (1.0 - per_exposure) * exposure_weight
         }
     }
 }
 
-/// Reads a standard material without its pictures.
+/// Converts a standard material without its textures.
 ///
-/// Alpha is coverage where Bevy blends. With `Multiply` a surface tints what it covers and reflects nothing; what `Add` draws
-/// hides nothing and therefore reflects nothing, unless it glows. Glass (specular transmission) lets the transmitted share
-/// through; where it has a thickness, pictures refract light in it.
+/// Alpha is coverage where Bevy blends. With `Multiply`, a surface tints what it covers and reflects nothing. `Add`
+/// hides nothing and therefore reflects nothing, unless it emits light. Specular transmission passes the transmitted
+/// fraction; with a thickness, light refracts in path traced images.
 pub fn material_from_standard(name: &str, material: &StandardMaterial, settings: &SceneSettings) -> Material {
     let alpha = match material.alpha_mode {
         BevyAlphaMode::Opaque => AlphaMode::Opaque,
@@ -45,7 +46,7 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         metallic: material.metallic,
         perceptual_roughness: material.perceptual_roughness,
         reflectance: material.specular_tint.to_linear().to_vec3() * material.reflectance,
-        // Bevy draws unlit materials in their base colour alone.
+        // Bevy draws unlit materials in their base color alone.
         emission: if material.unlit {
             Vec3::ZERO
         } else {
@@ -54,7 +55,7 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         is_unlit: material.unlit,
         clearcoat: material.clearcoat,
         clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,
-        // Bevy draws what is scattered through in the base color.
+        // Bevy tints diffuse transmission by the base color.
         diffuse_transmission: material.diffuse_transmission,
         diffuse_transmission_color: material.base_color.to_linear().to_vec3(),
         alpha,
@@ -71,22 +72,22 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         _ => {}
     }
     if material.specular_transmission > 0.0 && material.thickness > 0.0 {
-        let colour = material.attenuation_color.to_linear().to_vec3();
+        let color = material.attenuation_color.to_linear().to_vec3();
         return read.with_glass(Glass {
             transmission: material.specular_transmission,
             ior: material.ior,
-            absorption: Glass::absorption_of(colour, material.attenuation_distance),
+            absorption: Glass::absorption_of(color, material.attenuation_distance),
         });
     }
-    // What multiplies lets everything through already.
+    // `Multiply` already transmits everything.
     let transmission = read.transmission.max(material.specular_transmission);
     read.with_transmission(transmission)
 }
 
-/// Which sides of a surface are seen and reflect.
+/// Returns the sides of a surface that are visible and reflect.
 ///
-/// `bevy_gltf` culls the front of mirrored nodes, because a mirroring transform turns the triangles round: that is a
-/// front like any other. A front culled without a mirror shows the back.
+/// `bevy_gltf` culls the front of mirrored nodes, since a mirroring transform reverses the winding: that is an ordinary
+/// front side. A culled front without a mirroring transform shows the back, so both sides count.
 pub fn sides_of(material: &StandardMaterial, is_mirrored: bool) -> Sides {
     match material.cull_mode {
         _ if material.double_sided => Sides::Both,
@@ -113,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn an_emissive_colour_means_what_bevy_draws() {
-        // At the default EV100 of 9.7 Bevy multiplies radiance with 1 / (1.2 * 2^9.7) = 0.0010019.
+    fn an_emissive_color_means_what_bevy_draws() {
+        // At the default EV100 of 9.7, Bevy multiplies radiance by 1 / (1.2 * 2^9.7) = 0.0010019.
         assert!((emission(EmissiveUnits::Bevy, 0.0) / (10.0 / 0.001_001_9) - 1.0).abs() < 1e-3);
         assert!((emission(EmissiveUnits::Bevy, 1.0) - 10.0).abs() < 1e-2);
         assert_eq!(emission(EmissiveUnits::Nits, 0.0), 10.0);
@@ -150,19 +151,19 @@ mod tests {
             let material = material_from_standard("veil", &standard, &SceneSettings::default());
             let (scene, mesh) = (crate::scene::Scene::default(), crate::scene::MeshData::default());
             let passage = material.passage_at(&scene, &mesh, 0, glam::Vec2::ZERO);
-            let reflected = material.reflectance_at(&scene, &mesh, 0, glam::Vec2::ZERO) * (1.0 - passage.chance);
+            let reflected = material.reflectance_at(&scene, &mesh, 0, glam::Vec2::ZERO) * (1.0 - passage.probability);
             (passage.transmittance, reflected)
         };
         let is_near = |(through, reflected): (Vec3, Vec3), a: Vec3, b: Vec3| {
             through.abs_diff_eq(a, 1e-5) && reflected.abs_diff_eq(b, 1e-5)
         };
-        // Bevy's blend functions, of what is drawn and what was there: c * a + d * (1 - a); c + d * (1 - a);
-        // d * (c * a + 1 - a); c * a + d.
+        // Bevy's blend functions of source `c`, alpha `a` and destination `d`, in this order: c * a + d * (1 - a); c +
+        // d * (1 - a); d * (c * a + 1 - a); c * a + d.
         let half = Vec3::splat(0.5);
         assert!(is_near(drawn(BevyAlphaMode::Blend), half, color * 0.5));
         assert!(is_near(drawn(BevyAlphaMode::Premultiplied), half, color));
         assert!(is_near(drawn(BevyAlphaMode::Multiply), color * 0.5 + 0.5, Vec3::ZERO));
-        // Light that is added is no light that is there twice.
+        // Additive blending must not count light twice.
         assert!(is_near(drawn(BevyAlphaMode::Add), Vec3::ONE, Vec3::ZERO));
     }
 

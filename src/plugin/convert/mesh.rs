@@ -1,4 +1,4 @@
-//! Bevy meshes of every kind as indexed triangle lists.
+//! Conversion of Bevy meshes to indexed triangle lists.
 
 use bevy::mesh::{Indices, MeshAccessError, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
 use bevy::prelude::Mesh;
@@ -6,27 +6,28 @@ use glam::{Vec2, Vec3, Vec4};
 
 use crate::scene::MeshData;
 
-/// Why a Bevy mesh cannot be baked.
+/// Reason why a Bevy mesh cannot be baked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeshProblem {
-    /// Its data lives on the GPU only.
+    /// Its data is on the GPU only.
     #[error("its data left the CPU; load it with `RenderAssetUsages::MAIN_WORLD`")]
     LeftTheCpu,
-    /// It has no positions, or not as three floats each.
+    /// It has no positions, or not three floats each.
     #[error("it has no positions of three floats each")]
     NoPositions,
-    /// It is made of points or lines.
+    /// It consists of points or lines.
     #[error("it is made of points or lines, which have no area")]
     NoTriangles,
 }
 
-/// Reads a Bevy mesh: triangle lists and strips, with 16-bit, 32-bit or no indices.
+/// Converts a Bevy mesh: triangle lists and strips, with 16-bit, 32-bit or no indices.
 ///
-/// Vertices keep their order and number, so that lightmap coordinates can be brought back to the same mesh. Triangles
-/// with an index beyond the vertices are left out, as the GPU would draw nothing for them.
+/// Vertices keep their order and number, so that lightmap coordinates can be written back to the same mesh. Triangles
+/// with an index out of range are dropped, as on the GPU.
 ///
 /// # Errors
-/// When the mesh has no readable triangles.
+///
+/// Returns an error when the mesh has no readable triangles.
 pub fn mesh_from_bevy(name: &str, mesh: &Mesh) -> Result<MeshData, MeshProblem> {
     let positions = match mesh.try_attribute(Mesh::ATTRIBUTE_POSITION) {
         Ok(VertexAttributeValues::Float32x3(positions)) => positions.iter().copied().map(Vec3::from).collect(),
@@ -64,7 +65,7 @@ fn triangles_of(mesh: &Mesh, vertices: usize) -> Result<Vec<[u32; 3]>, MeshProbl
     }
 }
 
-/// Every other triangle of a strip turns the other way round.
+/// Returns the triangles of a strip. Every other one is reversed to keep the winding.
 fn strip_triangles(strip: &[u32]) -> impl Iterator<Item = [u32; 3]> + '_ {
     strip.array_windows().enumerate().map(|(index, &[a, b, c])| if index % 2 == 0 { [a, b, c] } else { [b, a, c] })
 }

@@ -1,29 +1,30 @@
-//! The pictures of standard materials.
+//! Textures of standard materials.
 //!
-//! Some exist only in apps that switch on Bevy's features `pbr_transmission_textures`,
-//! `pbr_multi_layer_material_textures` and `pbr_specular_textures`. This crate does not, so those fields are looked up by
-//! name.
+//! Some fields exist only with Bevy's features `pbr_transmission_textures`, `pbr_multi_layer_material_textures` and
+//! `pbr_specular_textures`. This crate does not enable them, so it finds these fields by reflection.
 
 use bevy::mesh::UvChannel as BevyUvChannel;
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::{Handle, Image};
 use bevy::reflect::structs::Struct;
 
-use crate::scene::{PICTURES, Problem, UvChannel, UvSets};
+use crate::scene::{Problem, TEXTURE_SLOTS, UvChannel, UvSets};
 
-/// A picture, and the texture coordinates that it is read with.
+/// Texture and its UV channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Picture<'a> {
     pub image: &'a Handle<Image>,
     pub channel: &'a BevyUvChannel,
 }
 
-/// The pictures of a material that matter, for bakes or for views, in the order of [`crate::scene::Material::textures_mut`].
-pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Picture<'_>>; PICTURES] {
+/// Returns the relevant textures of a material, for bakes or for views, in the order of
+/// [`crate::scene::Material::textures_mut`].
+pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Picture<'_>>; TEXTURE_SLOTS] {
     fn known<'a>(image: &'a Option<Handle<Image>>, channel: &'a BevyUvChannel) -> Option<Picture<'a>> {
         image.as_ref().map(|image| Picture { image, channel })
     }
     let has_coat = material.clearcoat > 0.0;
+    let is_translucent = material.diffuse_transmission > 0.0;
     let optional = |name, matters: bool| if matters { optional_picture(material, name) } else { None };
     [
         known(&material.base_color_texture, &material.base_color_channel),
@@ -35,10 +36,13 @@ pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Pi
         optional("specular_transmission", material.specular_transmission > 0.0),
         optional("specular", true),
         optional("specular_tint", true),
+        optional("diffuse_transmission", is_translucent),
+        // Bevy draws what is scattered through in the base color.
+        known(&material.base_color_texture, &material.base_color_channel).filter(|_| is_translucent),
     ]
 }
 
-/// The texture coordinates that Bevy reads for a material, but for occlusion: what is baked has that already.
+/// Returns the UV channels that Bevy reads for a material. Occlusion does not count, since bakes include it.
 pub fn drawn_uv(material: &StandardMaterial) -> UvSets {
     let mut sets = UvSets::default();
     for picture in pictures_but_occlusion(material) {
@@ -55,7 +59,7 @@ fn pictures_but_occlusion(material: &StandardMaterial) -> impl Iterator<Item = P
     names.filter(|name| *name != "occlusion").filter_map(move |name| optional_picture(material, name))
 }
 
-/// Lets all textures that are read with UV_1 read UV_0.
+/// Switches all textures from UV_1 to UV_0.
 pub fn move_to_uv0(material: &mut StandardMaterial) {
     for index in 0..material.field_len() {
         let channel = Struct::field_at_mut(material, index).and_then(|field| field.try_downcast_mut::<BevyUvChannel>());
@@ -65,26 +69,18 @@ pub fn move_to_uv0(material: &mut StandardMaterial) {
     }
 }
 
-/// The pictures of a material that would matter and are not read.
-pub fn ignored_pictures(name: &str, material: &StandardMaterial, is_for_view: bool) -> Vec<Problem> {
-    let has_coat = is_for_view && material.clearcoat > 0.0;
-    let is_translucent = material.diffuse_transmission > 0.0;
-    let candidates = [
-        ("clearcoat_normal", has_coat, "a clear coat has the bumps of what is below it"),
-        ("diffuse_transmission", is_translucent, "its factor alone is used"),
-    ];
-    let matters =
-        candidates.into_iter().filter(|(field, matters, _)| *matters && optional_picture(material, field).is_some());
-    matters
-        .map(|(field, _, reason)| Problem::IgnoredTexture {
-            material: name.to_owned(),
-            texture: format!("{field}_texture"),
-            reason: reason.to_owned(),
-        })
-        .collect()
+/// Returns the problem of a relevant texture that is not supported, if the material has one.
+pub fn ignored_picture(name: &str, material: &StandardMaterial, is_for_view: bool) -> Option<Problem> {
+    let has_bumpy_coat =
+        is_for_view && material.clearcoat > 0.0 && optional_picture(material, "clearcoat_normal").is_some();
+    has_bumpy_coat.then(|| Problem::IgnoredTexture {
+        material: name.to_owned(),
+        texture: "clearcoat_normal_texture".to_owned(),
+        reason: "a clear coat has the bumps of what is below it".to_owned(),
+    })
 }
 
-/// A picture in fields that a material may not have.
+/// Returns a texture from fields that a material may lack.
 fn optional_picture<'a>(material: &'a dyn Struct, name: &str) -> Option<Picture<'a>> {
     let image = material.field(&format!("{name}_texture"))?.try_downcast_ref::<Option<Handle<Image>>>()?.as_ref()?;
     let channel = material.field(&format!("{name}_channel"))?.try_downcast_ref()?;
@@ -100,25 +96,25 @@ mod tests {
     #[test]
     fn pictures_that_only_some_apps_have_are_found_by_name() {
         #[derive(Reflect)]
-        struct Varnish {
+        struct Coating {
             clearcoat_texture: Option<Handle<Image>>,
             clearcoat_channel: BevyUvChannel,
-            bare_texture: Option<Handle<Image>>,
-            bare_channel: BevyUvChannel,
+            unset_texture: Option<Handle<Image>>,
+            unset_channel: BevyUvChannel,
         }
-        let varnish = Varnish {
+        let coating = Coating {
             clearcoat_texture: Some(Handle::default()),
             clearcoat_channel: BevyUvChannel::Uv1,
-            bare_texture: None,
-            bare_channel: BevyUvChannel::Uv0,
+            unset_texture: None,
+            unset_channel: BevyUvChannel::Uv0,
         };
         let expected = Picture { image: &Handle::default(), channel: &BevyUvChannel::Uv1 };
-        assert_eq!(optional_picture(&varnish, "clearcoat"), Some(expected));
-        assert_eq!(optional_picture(&varnish, "bare"), None);
-        assert_eq!(optional_picture(&varnish, "specular_transmission"), None);
+        assert_eq!(optional_picture(&coating, "clearcoat"), Some(expected));
+        assert_eq!(optional_picture(&coating, "unset"), None);
+        assert_eq!(optional_picture(&coating, "specular_transmission"), None);
     }
 
-    /// A coated pane of glass with all the pictures that this build of Bevy knows, and how many of some it knows.
+    /// Creates a coated pane with all textures that this build of Bevy has. Also returns how many of `names` it has.
     fn coated_pane(names: &[&str]) -> (StandardMaterial, usize) {
         let factors = StandardMaterial { clearcoat: 1.0, specular_transmission: 1.0, ..StandardMaterial::default() };
         let mut material = StandardMaterial { normal_map_texture: Some(Handle::default()), ..factors };
@@ -147,13 +143,19 @@ mod tests {
     }
 
     #[test]
-    fn pictures_that_are_not_read_are_named() {
-        let names = ["clearcoat_normal", "diffuse_transmission"];
-        let (mut material, known) = coated_pane(&names);
-        material.diffuse_transmission = 0.5;
-        let sentences: Vec<String> =
-            ignored_pictures("pane", &material, true).iter().map(ToString::to_string).collect();
+    fn a_picture_that_is_not_read_is_named() {
+        let (material, known) = coated_pane(&["clearcoat_normal"]);
+        let sentences: Vec<String> = ignored_picture("pane", &material, true).iter().map(ToString::to_string).collect();
         assert_eq!(sentences.len(), known, "{sentences:?}");
         assert!(sentences.iter().all(|sentence| sentence.contains("_texture of material 'pane' is ignored")));
+    }
+
+    #[test]
+    fn what_is_scattered_through_a_leaf_has_the_color_of_its_picture() {
+        let mut leaf = StandardMaterial { base_color_texture: Some(Handle::default()), ..StandardMaterial::default() };
+        assert_eq!(pictures_of(&leaf, false).iter().flatten().count(), 1);
+        leaf.diffuse_transmission = 0.5;
+        let pictures = pictures_of(&leaf, false);
+        assert_eq!((pictures[0], pictures.iter().flatten().count()), (pictures[TEXTURE_SLOTS - 1], 2));
     }
 }

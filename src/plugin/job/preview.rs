@@ -1,22 +1,22 @@
-//! The light so far, on its way from the solver's thread to the entities.
+//! Previews of a running bake, passed from the solver's thread to the main thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bevy::prelude::World;
 
-use super::Watch;
-use super::solve::{Originals, pixels, targets};
+use super::progress::Watch;
+use super::targets::{Originals, pixels, targets};
 use crate::bake::{BakePass, Observer, Preview, Progress};
-use crate::plugin::relight::RelightOrigin;
-use crate::plugin::write_back::{Batch, LitLights, PagePixels, Target};
+use crate::plugin::state::RelightOrigin;
+use crate::plugin::write_back::{Batch, NewBake, PagePixels, Target};
 
-/// The newest preview, while there is one that waits.
+/// Newest preview that is not yet shown.
 #[derive(Default)]
 pub struct Previews {
     wanted: bool,
     waiting: Mutex<Option<Waiting>>,
-    /// True from the frame in which one is taken until the frame in which it is seen.
+    /// True from taking a preview until it is attached.
     is_on_its_way: Arc<AtomicBool>,
 }
 
@@ -26,20 +26,21 @@ struct Waiting {
 }
 
 impl Previews {
-    pub fn wanted() -> Self {
-        Self { wanted: true, ..Self::default() }
+    /// Creates previews, which are made only if they are wanted.
+    pub fn new(wanted: bool) -> Self {
+        Self { wanted, ..Self::default() }
     }
 
-    /// The preview that waits, for entities to show.
-    pub fn take(&self, lights: &LitLights) -> Option<Batch> {
+    /// Returns the waiting preview as a batch.
+    pub fn take(&self, bake: &NewBake) -> Option<Batch> {
         let Waiting { targets, pages } = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.is_on_its_way.store(true, Ordering::Relaxed);
         let is_on_its_way = Arc::clone(&self.is_on_its_way);
         let arrive = move |world: &mut World, _| {
             is_on_its_way.store(false, Ordering::Relaxed);
-            world.insert_resource(RelightOrigin::Gone);
+            RelightOrigin::Gone.set(world);
         };
-        Some(Batch::bake(targets, pages, lights.clone()).on_attached(arrive))
+        Some(Batch::bake(bake.clone(), targets, pages).on_attached(arrive))
     }
 
     fn is_next_wanted(&self) -> bool {
@@ -48,20 +49,25 @@ impl Previews {
     }
 }
 
-/// Watches a bake from the solver's thread, where previews are brought into a form that the main thread only has to hand
-/// on.
-pub struct PreviewingWatch<'a> {
-    pub watch: &'a Watch,
+/// Progress and previews, shared with the solver's thread.
+pub struct PreviewingWatch {
+    pub watch: Arc<Watch>,
+    pub previews: Arc<Previews>,
+}
+
+/// Observer on the solver's thread. It converts previews there, so that the main thread only has to attach them.
+pub struct PreviewingObserver<'a> {
+    pub watch: &'a PreviewingWatch,
     pub originals: &'a Originals,
 }
 
-impl Observer for PreviewingWatch<'_> {
+impl Observer for PreviewingObserver<'_> {
     fn progress(&self, progress: Progress) {
-        self.watch.progress(progress);
+        self.watch.watch.progress(progress);
     }
 
     fn pass_finished(&self, pass: BakePass) {
-        self.watch.pass_finished(pass);
+        self.watch.watch.pass_finished(pass);
     }
 
     fn wants_preview(&self) -> bool {
@@ -74,6 +80,6 @@ impl Observer for PreviewingWatch<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.watch.is_cancelled()
+        self.watch.watch.is_cancelled()
     }
 }

@@ -1,4 +1,4 @@
-//! Bevy's cameras as those of the tracer.
+//! Conversion of Bevy's cameras for the path tracer.
 
 use bevy::math::{Mat4, UVec2, Vec2, Vec3, Vec4Swizzles};
 use bevy::prelude::GlobalTransform;
@@ -6,10 +6,10 @@ use bevy::prelude::GlobalTransform;
 use crate::pathtrace::{PixelFilter, View};
 use crate::scene::{Camera, Projection};
 
-/// The view of a camera that draws a picture of `size` pixels.
+/// Returns the view of a camera for an image of `size` pixels.
 ///
-/// `None` where it is neither an orthographic camera nor a perspective one that looks along the middle of its picture, or
-/// stands nowhere.
+/// `None` for other projections than orthographic and centered perspective ones, for non-finite values and for empty
+/// images.
 pub fn view_of(clip_from_view: &Mat4, world_from_view: &GlobalTransform, size: UVec2) -> Option<View> {
     let to_world = world_from_view.affine();
     if !clip_from_view.is_finite() || !to_world.is_finite() || size.min_element() == 0 {
@@ -22,9 +22,9 @@ pub fn view_of(clip_from_view: &Mat4, world_from_view: &GlobalTransform, size: U
     }
     let axes = to_world.matrix3;
     let (projection, origin) = match (depth.w, place.w) {
-        (-1.0, 0.0) => (Projection::Perspective { vertical_fov: 2.0 * (1.0 / height).atan() }, Vec3::ZERO),
+        (-1.0, 0.0) => (Projection::Perspective { vertical_fov: 2.0 * libm::atanf(1.0 / height) }, Vec3::ZERO),
         (0.0, 1.0) => {
-            // What lies before the near plane is not seen; without a far one, there is no telling where that is.
+            // Rays start at the near plane. Without a far plane its distance cannot be recovered.
             let near = (place.z - 1.0) / depth.z;
             let near = if near.is_finite() { near } else { 0.0 };
             let height_in_world = 2.0 / height * axes.y_axis.length();
@@ -35,7 +35,7 @@ pub fn view_of(clip_from_view: &Mat4, world_from_view: &GlobalTransform, size: U
         }
         _ => return None,
     };
-    // A picture of few pixels has not quite the shape of what it shows.
+    // Rounding to whole pixels changes the aspect ratio of small images.
     let mut stretch = height / width * (size.y as f32 / size.x as f32);
     if matches!(projection, Projection::Orthographic { .. }) {
         stretch *= axes.x_axis.length() / axes.y_axis.length();
@@ -66,16 +66,16 @@ mod tests {
     }
 
     fn ray(view: &View, place: Vec2) -> Ray {
-        // The middle of a pixel is where half of the box lies.
+        // A box filter samples the center of a pixel at 0.5.
         let view = View { filter: PixelFilter::Box, ..view.clone() };
         let pixel = (place * view.size.as_vec2()).as_uvec2();
         view.ray(pixel, [0.5, 0.5, 0.0, 0.0])
     }
 
-    /// Holds rays against where Bevy draws what lies on them.
+    /// Asserts that rays agree with Bevy's projection.
     fn assert_draws_alike(clip_from_view: &Mat4, place: Transform) {
         let clip_from_world = clip_from_view * place.to_matrix().inverse();
-        // The second has other proportions than what it shows.
+        // The second size has another aspect ratio than the camera.
         for size in [UVec2::new(320, 200), UVec2::new(40, 23)] {
             let view = view_of(clip_from_view, &place.into(), size).unwrap();
             for place in [(0.1, 0.1), (0.5, 0.5), (0.93, 0.71)].map(Vec2::from) {
@@ -102,7 +102,7 @@ mod tests {
         let clip_from_view = parallel.get_clip_from_view();
         assert_draws_alike(&clip_from_view, place);
         assert_draws_alike(&clip_from_view, place.with_scale(Vec3::new(0.5, 2.0, 3.0)));
-        // Rays begin at the near plane, which lies behind the camera.
+        // Rays start at the near plane, which lies behind the camera.
         let view = view_of(&clip_from_view, &place.into(), UVec2::splat(4)).unwrap();
         let ahead = (view.camera.position - place.translation).dot(*place.forward());
         assert!((ahead + 2.0).abs() < 1e-3, "{ahead}");
@@ -114,13 +114,13 @@ mod tests {
         let size = UVec2::splat(8);
         let mut part = camera();
         let sub_view = SubCameraView { full_size: UVec2::splat(8), offset: Vec2::ZERO, size: UVec2::splat(4) };
-        let off_centre = part.get_clip_from_view_for_sub(&sub_view);
+        let off_center = part.get_clip_from_view_for_sub(&sub_view);
         part.update(8.0, 8.0);
         let straight = part.get_clip_from_view();
         assert!(view_of(&straight, &at, size).is_some());
         let empty = OrthographicProjection { area: Rect::default(), ..OrthographicProjection::default_3d() };
         assert!(view_of(&empty.get_clip_from_view(), &at, size).is_none());
-        assert!(view_of(&off_centre, &at, size).is_none());
+        assert!(view_of(&off_center, &at, size).is_none());
         assert!(view_of(&straight, &at, UVec2::new(0, 8)).is_none());
         let nowhere = GlobalTransform::from_xyz(f32::NAN, 0.0, 0.0);
         assert!(view_of(&straight, &nowhere, size).is_none());

@@ -1,4 +1,4 @@
-//! The picture, put where the camera draws: after what Bevy draws, before tonemapping.
+//! Drawing of the live image into the camera's target: after Bevy's main pass, before tonemapping.
 
 use std::collections::HashMap;
 
@@ -11,45 +11,14 @@ use bevy::render::render_resource::TextureFormat;
 use bevy::render::renderer::{RenderContext, RenderDevice, RenderQueue, ViewQuery};
 use bevy::render::view::ViewTarget;
 use bevy::render::{Render, RenderStartup, RenderSystems};
-use bytemuck::{Pod, Zeroable};
 
+use super::frame::Frame;
+use super::shared::Wanted;
 use super::trace::Tracing;
-use super::{LiveChannel, Wanted};
+use crate::plugin::components::LiveChannel;
+use crate::plugin::schedule::RadiositySystems;
 
-/// What the shader is told, as it lays it out.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Frame {
-    /// Upper left corner of the viewport in the target, pixels.
-    origin: [f32; 2],
-    /// Its columns and rows.
-    size: [f32; 2],
-    /// Columns and rows of the picture.
-    picture: [u32; 2],
-    /// From cd/m2 to what is drawn.
-    exposure: f32,
-    /// How many vectors apart the picture's pixels are.
-    apart: u32,
-}
-
-/// What a view keeps for being drawn.
-pub struct DrawnPicture {
-    frame: wgpu::Buffer,
-}
-
-impl DrawnPicture {
-    pub fn new(device: &wgpu::Device) -> Self {
-        let frame = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("live view's frame"),
-            size: size_of::<Frame>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        Self { frame }
-    }
-}
-
-/// The triangle's shader, and its pipeline for each format that a camera draws into and each channel that it shows.
+/// Shader of the full-screen triangle, and its pipelines by target format and channel.
 #[derive(Resource)]
 struct Drawing {
     layout: wgpu::BindGroupLayout,
@@ -60,10 +29,21 @@ struct Drawing {
 /// Adds the systems of the render world.
 pub fn add(render_app: &mut SubApp) {
     render_app
-        .add_systems(RenderStartup, |mut commands: Commands| commands.remove_resource::<Drawing>())
-        .add_systems(Render, prepare.in_set(RenderSystems::PrepareBindGroups))
-        .add_systems(Core3d, draw_light.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess))
-        .add_systems(Core3d, draw_numbers.after(tonemapping).before(upscaling));
+        .add_systems(RenderStartup, forget_device.in_set(RadiositySystems::LiveView))
+        .add_systems(Render, prepare.in_set(RenderSystems::PrepareBindGroups).in_set(RadiositySystems::LiveView))
+        .add_systems(
+            Core3d,
+            (
+                draw_light.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess),
+                draw_numbers.after(tonemapping).before(upscaling),
+            )
+                .in_set(RadiositySystems::LiveView),
+        );
+}
+
+/// Removes the pipelines of a lost device.
+fn forget_device(mut commands: Commands) {
+    commands.remove_resource::<Drawing>();
 }
 
 fn prepare(
@@ -91,7 +71,7 @@ fn prepare(
 
 type DrawnView = (&'static ViewTarget, &'static ExtractedCamera, &'static Tracing, &'static Wanted);
 
-/// Draws the picture, which is exposed and tonemapped like all that Bevy draws.
+/// Draws the light channel before tonemapping, so that it is exposed and tonemapped like Bevy's image.
 fn draw_light(
     view: ViewQuery<DrawnView>,
     drawing: Option<Res<Drawing>>,
@@ -104,7 +84,7 @@ fn draw_light(
     }
 }
 
-/// Draws anything else, whose colours stay as they are.
+/// Draws any other channel after tonemapping, with unchanged colors.
 fn draw_numbers(
     view: ViewQuery<DrawnView>,
     drawing: Option<Res<Drawing>>,
@@ -117,9 +97,9 @@ fn draw_numbers(
     }
 }
 
-/// Replaces what Bevy has drawn in the camera's part of its target.
+/// Overwrites the camera's viewport.
 ///
-/// Targets of several samples have been resolved by then, and what comes after reads the resolved texture alone.
+/// Multisampled targets have been resolved by then, and later passes read the resolved texture alone.
 fn draw(
     (target, camera, tracing, wanted): (&ViewTarget, &ExtractedCamera, &Tracing, &Wanted),
     drawing: Option<Res<Drawing>>,
@@ -127,7 +107,7 @@ fn draw(
     mut context: RenderContext,
 ) {
     let channel = wanted.settings.channel;
-    let (Some(drawing), Some((colours, apart, picture))) = (drawing, tracing.channel(channel)) else {
+    let (Some(drawing), Some((colors, apart, picture))) = (drawing, tracing.channel(channel)) else {
         return;
     };
     let Some(pipeline) = drawing.pipelines.get(&(target.main_texture_format(), channel)) else {
@@ -151,7 +131,7 @@ fn draw(
         layout: &drawing.layout,
         entries: &[
             wgpu::BindGroupEntry { binding: 0, resource: tracing.drawn.frame.as_entire_binding() },
-            wgpu::BindGroupEntry { binding: 1, resource: colours.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: colors.as_entire_binding() },
         ],
     });
     let mut pass = context.command_encoder().begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -168,7 +148,7 @@ fn draw(
     pass.draw(0..3, 0..1);
 }
 
-/// What of the shader shows a channel.
+/// Returns the shader entry point of a channel.
 const fn entry_point(channel: LiveChannel) -> &'static str {
     match channel {
         LiveChannel::Light => "show",
@@ -179,7 +159,7 @@ const fn entry_point(channel: LiveChannel) -> &'static str {
     }
 }
 
-/// The camera's part of its target, which may have shrunk since the camera was placed in it.
+/// Returns the viewport of the camera, clipped to a target that may have shrunk. `None` if it is empty.
 fn viewport(camera: &ExtractedCamera, target: &ViewTarget) -> Option<URect> {
     let texture = target.main_texture().size();
     let whole = URect::from_corners(UVec2::ZERO, UVec2::new(texture.width, texture.height));
@@ -209,8 +189,8 @@ impl Drawing {
                 label: Some("live view"),
                 source: wgpu::ShaderSource::Wgsl(
                     concat!(
-                        include_str!("../../../shaders/colour.wgsl"),
-                        include_str!("../../../shaders/live_draw.wgsl")
+                        include_str!("../../../shaders/scene/color.wgsl"),
+                        include_str!("../../../shaders/plugin/live_draw.wgsl")
                     )
                     .into(),
                 ),

@@ -1,51 +1,51 @@
-//! Which pixels are traced next, and which are shown.
+//! Progressive resolution: selects the pixels to trace next, and the layer to show.
 //!
-//! A picture that has just changed is shown in one piece, of as many pixels as a frame's budget has room for: all, or
-//! one in 4, 16 or 64. Once it rests, the next finer layer is traced behind the one that is shown and takes its place when
-//! each of its pixels has a sample, until samples of all pixels add up.
+//! After a change, a frame shows a complete image with as many pixels as its budget allows: all, or one in 4, 16 or 64.
+//! While nothing changes, the next finer layer is traced in the background. It replaces the shown layer when each of
+//! its pixels has a sample. The finest layer accumulates samples.
 
 use core::ops::Range;
 
 use bevy::math::UVec2;
 
-/// Layers that a picture may have; each has a quarter of the pixels of the one before.
+/// Number of layers. Each has a quarter of the pixels of the one before.
 pub const LEVELS: usize = 4;
 
-/// Samples that a coarse layer gets before a finer one is begun: then both have taken as many paths.
+/// Samples of a coarse layer before a finer one starts. Then both cost equally many paths.
 const COARSE_SAMPLES: u32 = 4;
 
-/// Rows that threads of a group share: fewer leave some of them idle.
+/// Minimum number of rows of a piece: the height of a workgroup. Fewer rows leave threads idle.
 const STRIPE: u32 = 8;
 
-/// Pixels that take as long as it takes to begin with any.
-const LEAST_COST: f32 = 1024.0;
+/// Fixed cost of a piece, in pixels.
+const MIN_COST: f32 = 1024.0;
 
-/// Beyond it the rounding of a mean is as large as what a sample adds.
-const MOST_SAMPLES: u32 = 65_536;
+/// Maximum number of samples. Beyond it, a sample changes the mean by less than rounding.
+const MAX_SAMPLES: u32 = 65_536;
 
-/// Rows of a layer that are traced in one go.
+/// Rows of a layer that one dispatch traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Zero has all pixels, each further level a quarter of the one before.
+    /// Level of the layer. Level 0 has all pixels, each further one a quarter.
     pub level: usize,
-    /// Sample of these pixels, counted from zero.
+    /// Index of the sample, from zero.
     pub sample: u32,
     pub rows: Range<u32>,
     pub pixels: u32,
 }
 
-/// Samples of a picture, added up.
+/// Accumulated samples of one level.
 #[derive(Clone, Debug)]
 struct Layer {
     level: usize,
     size: UVec2,
-    /// Samples that every pixel has.
+    /// Number of complete samples.
     samples: u32,
-    /// Rows that have one more.
+    /// Number of rows with one more sample.
     rows: u32,
 }
 
-/// A picture that grows finer.
+/// Image with progressive resolution.
 #[derive(Clone, Debug)]
 pub struct Layers {
     full: UVec2,
@@ -54,50 +54,49 @@ pub struct Layers {
     is_new: bool,
 }
 
-/// Columns and rows of a level of a picture.
+/// Returns the size of a level, in pixels.
 pub fn size_at(full: UVec2, level: usize) -> UVec2 {
     let factor = 1 << level;
     UVec2::new(full.x.div_ceil(factor), full.y.div_ceil(factor))
 }
 
 impl Layers {
-    /// A new picture of which a frame can trace about so many pixels.
+    /// Starts a new image. `budget` is the number of pixels that a frame can trace.
     pub fn new(full: UVec2, budget: f32) -> Self {
         let pixels = |level: &usize| size_at(full, *level).as_vec2().element_product();
         let level = (0..LEVELS).find(|level| pixels(level) <= budget).unwrap_or(LEVELS - 1);
         Self { full, shown: Layer::new(full, level), finer: None, is_new: true }
     }
 
-    /// The layer to show, once there is one, and the samples that each of its pixels has.
+    /// Returns the level to show and its samples per pixel, or `None` before the first sample.
     pub fn shown(&self) -> Option<(usize, u32)> {
         (self.shown.samples > 0).then_some((self.shown.level, self.shown.samples))
     }
 
-    /// Columns and rows of the layer that is shown.
+    /// Returns the size of the shown layer, in pixels.
     pub fn shown_size(&self) -> UVec2 {
         self.shown.size
     }
 
-    /// What a frame traces: about as many pixels as its budget, in pieces of about `piece` pixels, until all pixels have
-    /// `most_samples`.
+    /// Plans a frame: about `budget` pixels in pieces of about `piece` pixels, until all pixels have `max_samples`.
     ///
-    /// A new picture is traced whole, whatever that takes, since half of it is nothing to look at.
-    pub fn plan(&mut self, budget: f32, piece: f32, most_samples: u32) -> Vec<Piece> {
-        let most_samples = most_samples.clamp(1, MOST_SAMPLES);
+    /// A new image is traced completely, whatever its cost, since a partial one is useless.
+    pub fn plan(&mut self, budget: f32, piece: f32, max_samples: u32) -> Vec<Piece> {
+        let max_samples = max_samples.clamp(1, MAX_SAMPLES);
         let mut pieces = Vec::new();
         let mut left = budget;
         while self.shown.samples == 0 || pieces.is_empty() || left >= (self.growing().size.x * STRIPE) as f32 {
-            let most = if self.shown.samples == 0 { piece } else { piece.min(left) };
+            let limit = if self.shown.samples == 0 { piece } else { piece.min(left) };
             let is_refining = !self.is_new;
             if is_refining && self.finer.is_none() && self.shown.level > 0 && self.shown.samples >= COARSE_SAMPLES {
                 self.finer = Some(Layer::new(self.full, self.shown.level - 1));
             }
             let growing = self.growing();
-            if growing.level == 0 && growing.samples >= most_samples {
+            if growing.level == 0 && growing.samples >= max_samples {
                 break;
             }
-            let next = growing.next(most);
-            left -= (next.pixels as f32).max(LEAST_COST);
+            let next = growing.next(limit);
+            left -= (next.pixels as f32).max(MIN_COST);
             pieces.push(next);
             if let Some(finer) = self.finer.take_if(|finer| finer.samples > 0) {
                 self.shown = finer;
@@ -117,7 +116,7 @@ impl Layer {
         Self { level, size: size_at(full, level), samples: 0, rows: 0 }
     }
 
-    /// The next rows, of about so many pixels and at least one stripe.
+    /// Returns the next rows: about `pixels` pixels, at least one stripe.
     fn next(&mut self, pixels: f32) -> Piece {
         let stripes = ((pixels / (self.size.x * STRIPE) as f32) as u32).max(1);
         let count = stripes.saturating_mul(STRIPE).min(self.size.y - self.rows);
@@ -154,9 +153,9 @@ mod tests {
     fn with_room_for_all_pixels_samples_add_up_from_the_first_frame() {
         let mut layers = Layers::new(FULL, 320.0 * 180.0 * 2.5);
         let mut done = [(0, 0); LEVELS];
-        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0, MOST_SAMPLES), &mut done);
+        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0, MAX_SAMPLES), &mut done);
         assert_eq!(layers.shown(), Some((0, 2)));
-        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0, MOST_SAMPLES), &mut done);
+        follow(&layers.plan(320.0 * 180.0 * 2.5, 20_000.0, MAX_SAMPLES), &mut done);
         assert_eq!(layers.shown(), Some((0, 4)));
     }
 
@@ -167,7 +166,7 @@ mod tests {
         let mut done = [(0, 0); LEVELS];
         let mut levels = Vec::new();
         for frame in 0..200 {
-            let pieces = layers.plan(budget, 2000.0, MOST_SAMPLES);
+            let pieces = layers.plan(budget, 2000.0, MAX_SAMPLES);
             let pixels: u32 = pieces.iter().map(|piece| piece.pixels).sum();
             assert!(pixels <= 6000 && pixels > 3000, "{pixels} in frame {frame}");
             follow(&pieces, &mut done);
@@ -180,17 +179,17 @@ mod tests {
     #[test]
     fn a_new_picture_is_shown_whole_by_a_gpu_that_has_no_time_for_it() {
         let mut layers = Layers::new(FULL, 0.0);
-        let pieces = layers.plan(0.0, 400.0, MOST_SAMPLES);
+        let pieces = layers.plan(0.0, 400.0, MAX_SAMPLES);
         assert_eq!(pieces.iter().map(|piece| piece.pixels).sum::<u32>(), 40 * 23);
         assert!(pieces.iter().all(|piece| piece.pixels <= 400));
         assert_eq!(layers.shown(), Some((3, 1)));
-        assert_eq!(layers.plan(0.0, 400.0, MOST_SAMPLES).len(), 1, "it never stands still");
+        assert_eq!(layers.plan(0.0, 400.0, MAX_SAMPLES).len(), 1, "it never stands still");
     }
 
     #[test]
     fn a_picture_of_one_pixel_comes_to_rest() {
         let mut layers = Layers::new(UVec2::ONE, 1e6);
-        let frames: Vec<usize> = (0..100).map(|_| layers.plan(1e6, 1e6, MOST_SAMPLES).len()).collect();
+        let frames: Vec<usize> = (0..100).map(|_| layers.plan(1e6, 1e6, MAX_SAMPLES).len()).collect();
         assert!(frames.iter().all(|&pieces| pieces < 1000), "each piece costs something");
         assert_eq!((frames.iter().sum(), layers.shown()), (65_536, Some((0, 65_536))));
         assert_eq!(frames.last(), Some(&0));

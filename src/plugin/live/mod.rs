@@ -1,4 +1,4 @@
-//! The live view: a camera whose picture is path traced.
+//! The live view: a camera with a path traced image.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
@@ -10,139 +10,56 @@
 //! ```
 //!
 //! ```text
-//! main world:    what changed? --> read it --> a thread builds trees and buffers --> LiveScene, shared by all views
-//!                movers elsewhere? ------------> their parts of the buffers --------> LiveScene
-//! render world:  camera moved? --> how much fits into the frame's budget? --> trace --> draw before tonemapping
+//! main world:    changed? --> read --> a thread builds trees and buffers --> LiveScene, shared by all views
+//!                movers moved? ------> updates of the buffers -------------> LiveScene
+//! render world:  camera moved? --> pixels within the frame's budget --> trace --> draw before tonemapping
 //! ```
 //!
-//! While nothing moves, samples are added up. A move starts again, on fewer pixels if a frame's budget has no room for
-//! all of them; once all is still, [`Layers`](layers::Layers) refine step by step. While a changed scene is being built,
-//! the one before is shown; what has moved once is shown where it stands in the same frame.
+//! While nothing moves, samples accumulate. A move restarts the image, on fewer pixels if the frame's budget requires
+//! it. Once all is still, [`Layers`](layers::Layers) refine it step by step. During a rebuild the previous scene is
+//! shown. A known mover is shown at its current place in the same frame.
 //!
-//! | file | its one idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `watch` | what in the Bevy world a view would show differently |
-//! | `rebuild` | from the Bevy world to buffers on the GPU, without stopping the game |
-//! | `camera` | Bevy's cameras as those of the tracer |
-//! | `layers` | which pixels are traced next, and which are shown |
-//! | `pace` | how many pixels a millisecond is worth |
-//! | `stopwatch` | what the GPU took |
-//! | `trace` | a frame's worth of tracing |
-//! | `draw` | the picture, put where the camera draws |
+//! | `watch` | changes of the Bevy world that a view would show |
+//! | `rebuild` | from the Bevy world to buffers on the GPU, in the background |
+//! | `camera` | conversion of Bevy's cameras |
+//! | `layers` | progressive resolution |
+//! | `frame_budget` | estimate of the GPU's speed, for frame budgets |
+//! | `stopwatch` | measurement of GPU time |
+//! | `trace` | tracing within a frame |
+//! | `draw`, `frame` | drawing into the camera's target |
+//! | `shared` | data of the main world and the render world |
 
 mod camera;
 mod draw;
+mod frame;
+mod frame_budget;
 mod layers;
-mod pace;
 mod rebuild;
+mod shared;
 mod stopwatch;
 mod trace;
 mod watch;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use bevy::asset::AssetEventSystems;
-use bevy::camera::Hdr;
+use bevy::diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy::ecs::query::QueryItem;
 use bevy::prelude::*;
 use bevy::render::extract_component::{ExtractComponent, ExtractComponentPlugin};
 use bevy::render::sync_component::SyncComponent;
 use bevy::render::{Extract, ExtractSchedule, RenderApp};
 
+use super::background;
+use super::components::{LiveChannel, LiveView, LiveViewStatus};
+use super::needs::has_plugin;
+use super::renderer::Renderer;
+use super::schedule::{RadiositySystems, order_sets};
+use super::sync::SceneSyncPlugin;
 use super::tree_cells::TreeCells;
-use crate::gpu::SceneChange;
-use rebuild::{LiveScene, LiveWorld};
+use rebuild::LiveScene;
+use shared::{Reports, Shown, Wanted};
+use stopwatch::Stopwatch;
 use trace::Tracing;
-
-/// Path traces what a camera sees, live, in place of what Bevy draws.
-///
-/// It shows what a bake would see, where it stands now: meshes with a `StandardMaterial` and all of Bevy's lights, on any
-/// GPU. Skinned and morphed meshes, and what is marked `BakeExclude` or casts no shadow, are left out. What has
-/// [moved](crate::plugin::Moved) once, or is marked `BakeMover`, is followed from frame to frame; the first move, like any
-/// other change, shows when a thread has built the scene anew. [`SceneStatus`](crate::plugin::SceneStatus) says what was
-/// built or moved, and how long that took. The picture is
-/// exposed by the camera's `Exposure` and goes through its tonemapping, bloom and what else comes after drawing.
-/// [`LiveViewStatus`] says how far it is.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-#[require(Hdr, LiveViewStatus)]
-pub struct LiveView {
-    /// False shows what Bevy draws, and frees what the view needs on the GPU.
-    pub enabled: bool,
-    /// How often light may be reflected before it reaches the camera. More lights deep corners; fewer are faster and darker.
-    pub bounces: u32,
-    /// Samples of each pixel at which a picture is done and the GPU rests, from 1 to 65,536. More are cleaner.
-    pub most_samples: u32,
-    /// Pixels traced along each side for one of the camera's. Less is faster and blurred; 0.5 traces a quarter of them.
-    pub render_scale: f32,
-    /// GPU time in milliseconds that tracing may take of a frame. More shows a clean picture sooner; less keeps the frame
-    /// rate higher.
-    pub frame_budget: f32,
-    /// True smooths the noise of pictures that have few samples, as they have while something moves, and fades with more
-    /// of them. False shows every sample as it is.
-    pub filter: bool,
-    /// True ends paths where reflected light comes from a surface with a lightmap that [`Lightmaps`](crate::plugin::Lightmaps)
-    /// shows: faster and with less noise, but with the bake's errors, and without the light of lamps that were not baked on
-    /// what is seen only by reflection. Mirrors show such surfaces matt. False follows all paths.
-    pub ends_at_lightmaps: bool,
-    /// What of all that it gathers is drawn: the light, or what tells why the light looks as it does.
-    pub channel: LiveChannel,
-}
-
-/// What a [`LiveView`] draws. All but light is drawn as it is, neither exposed nor tonemapped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
-#[reflect(Default, Debug, Clone, PartialEq, Hash)]
-pub enum LiveChannel {
-    /// The picture.
-    #[default]
-    Light,
-    /// The part of the light that the nearest surface reflects, from 0 to 1; the sky is black.
-    Albedo,
-    /// Normals of the nearest surface, with normal maps, in world space: -1 is black and 1 is white, along each axis.
-    Normal,
-    /// Nodes of the KD-tree that a ray from the camera visits: none is blue, 64 are green, 128 and more are red.
-    TreeCost,
-    /// The standard error of the samples' mean relative to it: 1 % and less is blue, 10 % is green, 100 % and more is red.
-    Noise,
-}
-
-impl Default for LiveView {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            bounces: 8,
-            most_samples: 65_536,
-            render_scale: 1.0,
-            frame_budget: 8.0,
-            filter: true,
-            ends_at_lightmaps: false,
-            channel: LiveChannel::default(),
-        }
-    }
-}
-
-/// How far a [`LiveView`] is.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-pub struct LiveViewStatus {
-    /// Pictures that were begun: one more after each move or change.
-    pub pictures: u32,
-    /// Samples of each pixel that is shown; zero while Bevy's own picture is.
-    pub samples: u32,
-    /// Pixels traced of the picture that is shown, in columns and rows: fewer than the camera has while things move.
-    pub size: UVec2,
-    /// GPU time that tracing takes of a frame, milliseconds; zero where the GPU cannot tell.
-    pub frame_milliseconds: f32,
-    /// Paths that the GPU traces in a second.
-    pub paths_per_second: f32,
-}
-
-/// What a view is asked for, in the render world.
-#[derive(Component, Clone, Copy)]
-pub struct Wanted {
-    settings: LiveView,
-}
 
 impl SyncComponent for LiveView {
     type Target = (Wanted, Tracing);
@@ -158,68 +75,83 @@ impl ExtractComponent for LiveView {
     }
 }
 
-/// What views report from the render world to the main world.
-#[derive(Resource, Clone, Default)]
-struct Reports(Arc<Mutex<HashMap<Entity, LiveViewStatus>>>);
+/// GPU time of tracing per frame, in milliseconds, of all views. It is missing where the GPU has no timestamps.
+pub const LIVE_VIEW_GPU: DiagnosticPath = DiagnosticPath::const_new("live_view/gpu");
 
-impl Reports {
-    fn set(&self, view: Entity, status: LiveViewStatus) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(view, status);
-    }
+/// Paths traced per second, of all views. They are missing where the GPU has no timestamps.
+pub const LIVE_VIEW_PATHS: DiagnosticPath = DiagnosticPath::const_new("live_view/paths_per_second");
 
-    fn take(&self) -> HashMap<Entity, LiveViewStatus> {
-        core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+/// Samples per shown pixel, of the view with the fewest.
+pub const LIVE_VIEW_SAMPLES: DiagnosticPath = DiagnosticPath::const_new("live_view/samples");
 
-/// What the render world traces.
-#[derive(Resource, Default)]
-struct Shown {
-    world: Option<Arc<LiveWorld>>,
-    revision: u64,
-    /// What is yet to be written into its buffers.
-    changes: Vec<Arc<SceneChange>>,
-}
-
-/// Path traced cameras.
+/// Plugin of path traced cameras. It needs [`SceneSyncPlugin`], and a graphics adapter within the limits of WebGPU. A
+/// warning at the start names what the adapter lacks.
 pub struct LiveViewPlugin;
 
 impl Plugin for LiveViewPlugin {
     fn build(&self, app: &mut App) {
+        if !has_plugin::<SceneSyncPlugin, _>(app, self) {
+            return;
+        }
+        order_sets(app);
         let reports = Reports::default();
+        background::add(app);
         app.register_type::<LiveView>()
             .register_type::<LiveViewStatus>()
             .register_type::<LiveChannel>()
+            .register_type::<TreeCells>()
             .init_resource::<LiveScene>()
             .init_resource::<TreeCells>()
             .insert_resource(reports.clone())
-            .add_systems(First, take_reports.run_if(any_with_component::<LiveView>))
+            .register_diagnostic(Diagnostic::new(LIVE_VIEW_GPU).with_suffix(" ms"))
+            .register_diagnostic(Diagnostic::new(LIVE_VIEW_PATHS))
+            .register_diagnostic(Diagnostic::new(LIVE_VIEW_SAMPLES))
+            .add_systems(First, take_reports.in_set(RadiositySystems::LiveView).run_if(any_with_component::<LiveView>))
             .add_systems(
                 Last,
-                (
-                    (watch::surfaces, watch::new_movers, watch::lights, watch::assets, watch::surroundings),
-                    rebuild::advance,
-                    rebuild::follow_movers,
-                    rebuild::publish_tree,
-                )
+                (watch::watch, rebuild::advance, rebuild::follow_movers, rebuild::publish_tree)
                     .chain()
-                    .after(AssetEventSystems)
-                    .run_if(is_any_enabled),
+                    .in_set(RadiositySystems::LiveView)
+                    .run_if(live_view_enabled),
             )
-            .add_systems(Last, rebuild::rest.run_if(not(is_any_enabled)));
+            .add_systems(Last, rebuild::rest.in_set(RadiositySystems::LiveView).run_if(not(live_view_enabled)));
         if app.get_sub_app(RenderApp).is_none() {
             return;
         }
         app.add_plugins(ExtractComponentPlugin::<LiveView>::default());
         if let Some(render_app) = app.get_sub_app_mut(RenderApp) {
-            render_app.init_resource::<Shown>().insert_resource(reports).add_systems(ExtractSchedule, extract_scene);
+            render_app
+                .init_resource::<Shown>()
+                .insert_resource(reports)
+                .add_systems(ExtractSchedule, extract_scene.in_set(RadiositySystems::LiveView));
             trace::add(render_app);
             draw::add(render_app);
         }
     }
+
+    fn finish(&self, app: &mut App) {
+        if app.world().contains_resource::<LiveScene>() {
+            // It only warns, so its error does not matter.
+            _ = app.world_mut().run_system_cached(check_adapter);
+        }
+    }
 }
 
-fn is_any_enabled(views: Query<&LiveView>) -> bool {
+/// Warns about what the graphics adapter lacks.
+fn check_adapter(renderer: Renderer) {
+    match renderer.gpu() {
+        Some(Err(fault)) => warn!("live views show nothing: {fault}"),
+        Some(Ok(gpu)) if !Stopwatch::has_clock(gpu.device()) => warn!(
+            "{} has no timestamps: `LiveViewStatus` shows no GPU times, and live views keep their frame budgets less \
+             exactly",
+            gpu.name()
+        ),
+        Some(Ok(_)) | None => {}
+    }
+}
+
+/// Run condition: a live view is enabled.
+pub fn live_view_enabled(views: Query<&LiveView>) -> bool {
     views.iter().any(|view| view.enabled)
 }
 
@@ -229,8 +161,21 @@ fn extract_scene(mut shown: ResMut<Shown>, scene: Extract<Res<LiveScene>>) {
     shown.changes.extend(scene.change.clone());
 }
 
-fn take_reports(reports: Res<Reports>, mut views: Query<(&LiveView, &mut LiveViewStatus)>) {
+fn take_reports(
+    reports: Res<Reports>,
+    mut views: Query<(&LiveView, &mut LiveViewStatus)>,
+    mut diagnostics: Diagnostics,
+) {
     let reports = reports.take();
+    if let Some(samples) = reports.values().map(|status| status.samples).min() {
+        diagnostics.add_measurement(&LIVE_VIEW_SAMPLES, || f64::from(samples));
+    }
+    let milliseconds: f32 = reports.values().map(|status| status.frame_milliseconds).sum();
+    if milliseconds > 0.0 {
+        let paths: f32 = reports.values().map(|status| status.paths_per_second).sum();
+        diagnostics.add_measurement(&LIVE_VIEW_GPU, || f64::from(milliseconds));
+        diagnostics.add_measurement(&LIVE_VIEW_PATHS, || f64::from(paths));
+    }
     for (entity, status) in reports {
         if let Ok((_, mut shown)) = views.get_mut(entity) {
             shown.set_if_neq(status);

@@ -1,24 +1,24 @@
-//! From the Bevy world to buffers on the GPU, without stopping the game.
+//! Background rebuild of the GPU buffers from the Bevy world.
 //!
 //! ```text
-//! stale -> read, a little a frame -> the same as before? nothing to do
-//!                                 -> other light, other colours: a thread fills new buffers
+//! stale -> read, a little a frame -> unchanged? nothing to do
+//!                                 -> other lights or materials: a thread fills new buffers
 //!                                 -> other triangles: a thread builds new trees as well
-//! movers -> stand elsewhere? their parts of the buffers are written in the same frame
+//! movers -> moved? their parts of the buffers are written in the same frame
 //! ```
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use bevy::asset::UntypedAssetId;
 use bevy::prelude::*;
-use bevy::render::renderer::{RenderAdapterInfo, RenderDevice, RenderQueue};
 
+use crate::accel::Preset;
 use crate::geometry::SurfaceId;
 use crate::gpu::{Gpu, GpuFault, GpuMovers, GpuScene, GpuTree, PathKernel, PictureFilter, SceneChange, Stack, Trees};
-use crate::kdtree::Preset;
+use crate::plugin::background::{Fault, RadiosityThreads, Task};
+use crate::plugin::renderer::Renderer;
 use crate::plugin::sync::{
     AssetCache, LiveMove, LiveRebuild, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene, can_stand,
 };
@@ -26,30 +26,30 @@ use crate::plugin::tree_cells::TreeCells;
 use crate::scene::check::repair;
 use crate::scene::{Role, Scene, Severity, Sky, Surface};
 
-/// What views trace.
+/// GPU scene that views trace.
 pub struct LiveWorld {
     pub tracer: Tracer,
     pub buffers: GpuScene,
     trees: Arc<WalkedTrees>,
 }
 
-/// What rays walk through, and how it looks.
+/// Acceleration structures on the GPU, and their cells for debug views.
 pub struct WalkedTrees {
     trees: GpuTree,
     cells: TreeCells,
 }
 
-/// What the world that views trace was made of, its movers where they stand now.
+/// CPU scene behind the current buffers, with movers at their current places.
 struct Subject {
-    /// As it was read, to be compared with what is read next.
+    /// Scene as read, for comparison with the next one.
     read: Scene,
-    /// As it was uploaded.
+    /// Scene as uploaded.
     scene: Scene,
     movers: GpuMovers,
     surfaces: BTreeMap<Entity, SurfaceId>,
 }
 
-/// The tracer on the renderer's own device.
+/// Path tracer on the renderer's own device.
 #[derive(Clone)]
 pub struct Tracer {
     pub gpu: Arc<Gpu>,
@@ -57,21 +57,22 @@ pub struct Tracer {
     pub filter: Arc<PictureFilter>,
 }
 
-/// The Bevy world as views trace it, and the work of keeping it so.
+/// Current GPU scene, and the state of its rebuild.
 #[derive(Resource, Default)]
 pub struct LiveScene {
-    /// What is shown; none while the first one is being built.
+    /// Shown scene. `None` before the first one is complete.
     pub current: Option<Arc<LiveWorld>>,
-    /// What is to be written into its buffers before they are used in this frame.
+    /// Update to write into its buffers in this frame.
     pub change: Option<Arc<SceneChange>>,
-    /// Another one whenever something else is shown, or the same in other places.
+    /// Number that changes with every new scene or move.
     pub revision: u64,
     subject: Option<Subject>,
     work: Work,
     is_stale: bool,
     is_awake: bool,
     assets: HashSet<UntypedAssetId>,
-    threads: Option<Arc<rayon::ThreadPool>>,
+    /// Warnings in the log. Each is written once.
+    said: HashSet<String>,
 }
 
 #[derive(Default)]
@@ -83,7 +84,7 @@ enum Work {
 }
 
 struct Building {
-    thread: JoinHandle<Result<Built, GpuFault>>,
+    task: Task<Result<Built, GpuFault>>,
     read: Scene,
     movers: BTreeMap<Entity, SurfaceId>,
     report: LiveRebuild,
@@ -105,58 +106,45 @@ struct Built {
 }
 
 impl LiveScene {
-    /// Takes note of whether something has changed.
+    /// Marks the scene as stale if `changed` is true.
     pub fn note(&mut self, changed: bool) {
         self.is_stale |= changed;
     }
 
-    /// Whether an asset is part of what is shown.
+    /// Returns true if an asset is part of the shown scene.
     pub fn shows(&self, asset: UntypedAssetId) -> bool {
         self.assets.contains(&asset)
     }
 
-    /// Whether an entity is a mover, which views follow without being told.
+    /// Returns true if an entity is a known mover, which views update without a rebuild.
     pub fn follows(&self, entity: Entity) -> bool {
         self.subject.as_ref().is_some_and(|subject| subject.surfaces.contains_key(&entity))
     }
 
-    /// Lets go of what was built on a device that is no more.
+    /// Discards everything that was built on a lost device.
     fn forget_device(&mut self) {
         self.current = None;
         self.subject = None;
         self.work = Work::Rest;
         self.is_stale = true;
     }
-
-    fn threads(&mut self) -> Result<Arc<rayon::ThreadPool>, rayon::ThreadPoolBuildError> {
-        if let Some(threads) = &self.threads {
-            return Ok(Arc::clone(threads));
-        }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(cores.saturating_sub(1).max(1))
-            .thread_name(|index| format!("live scene {index}"))
-            .build()?;
-        Ok(Arc::clone(self.threads.insert(Arc::new(threads))))
-    }
 }
 
-/// Goes on with what there is to do.
+/// Advances the rebuild by one step.
 pub fn advance(
     mut live: ResMut<LiveScene>,
     mut status: ResMut<SceneStatus>,
     mut cache: ResMut<AssetCache>,
-    device: Option<Res<RenderDevice>>,
-    queue: Option<Res<RenderQueue>>,
-    adapter: Option<Res<RenderAdapterInfo>>,
+    renderer: Renderer,
+    threads: Res<RadiosityThreads>,
     reader: SceneReader,
 ) {
     let live = &mut *live;
-    let (Some(device), Some(queue), Some(adapter)) = (device, queue, adapter) else {
+    if !renderer.exists() {
         warn_once!("there is no graphics adapter: `LiveView` shows nothing");
         return;
-    };
-    if !live.is_awake || device.is_changed() {
+    }
+    if !live.is_awake || renderer.is_new() {
         live.is_awake = true;
         live.forget_device();
     }
@@ -173,26 +161,31 @@ pub fn advance(
                 if live.subject.as_ref().is_some_and(|subject| is_same(&subject.read, &scene.scene)) {
                     return;
                 }
-                let gpu = || {
-                    let device = device.wgpu_device().clone();
-                    Gpu::from_device(device, wgpu::Queue::clone(&queue.0), wgpu::AdapterInfo::clone(&adapter.0))
-                };
                 let report = LiveRebuild { read, ..default() };
-                match Building::start(live, scene, report, gpu) {
+                match Building::start(live, *threads, scene, report, &renderer) {
                     Ok(building) => live.work = Work::Build(Box::new(building)),
                     Err(reason) => warn!("the live view shows nothing new: {reason}"),
                 }
             }
         },
-        Work::Build(building) if !building.thread.is_finished() => live.work = Work::Build(building),
-        Work::Build(building) => match building.finish(live) {
-            Ok(report) => status.last_live_rebuild = Some(report),
-            Err(reason) => warn!("the live view shows nothing new: {reason}"),
+        Work::Build(mut building) => match building.task.poll() {
+            None => live.work = Work::Build(building),
+            Some(built) => match building.finish(live, built) {
+                Ok(report) => {
+                    for warning in &report.read.warnings {
+                        if live.said.insert(warning.clone()) {
+                            warn!("live view: {warning}");
+                        }
+                    }
+                    status.last_live_rebuild = Some(report);
+                }
+                Err(reason) => warn!("the live view shows nothing new: {reason}"),
+            },
         },
     }
 }
 
-/// Puts movers where they stand now.
+/// Moves movers to their current places.
 pub fn follow_movers(
     mut live: ResMut<LiveScene>,
     mut status: ResMut<SceneStatus>,
@@ -217,7 +210,7 @@ pub fn follow_movers(
             live.is_stale = true;
             continue;
         }
-        // Which sides are seen may depend on which way round it is.
+        // The visible sides may depend on the handedness of the transform.
         let was_mirrored = before.is_mirrored();
         before.to_world = to_world;
         live.is_stale |= before.is_mirrored() != was_mirrored;
@@ -233,7 +226,7 @@ pub fn follow_movers(
     status.last_live_move = Some(LiveMove { surfaces, seconds: started.elapsed().as_secs_f32() });
 }
 
-/// Shows the tree that views trace through, when it is another.
+/// Publishes the cells of a new tree.
 pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut published: Local<Weak<WalkedTrees>>) {
     if let Some(current) = &live.current
         && published.as_ptr() != Arc::as_ptr(&current.trees)
@@ -243,7 +236,7 @@ pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut publ
     }
 }
 
-/// Frees everything once no view wants it.
+/// Frees everything once no view is enabled.
 pub fn rest(mut live: ResMut<LiveScene>) {
     if live.is_awake {
         *live = LiveScene { revision: live.revision, ..default() };
@@ -252,32 +245,36 @@ pub fn rest(mut live: ResMut<LiveScene>) {
 
 impl Building {
     fn start(
-        live: &mut LiveScene,
+        live: &LiveScene,
+        threads: RadiosityThreads,
         world: WorldScene,
         report: LiveRebuild,
-        gpu: impl FnOnce() -> Result<Gpu, GpuFault>,
+        renderer: &Renderer,
     ) -> Result<Self, String> {
         let movers = movers_of(&world);
         let read = world.scene;
-        let threads = live.threads().map_err(|error| error.to_string())?;
         let before = live.current.as_ref().zip(live.subject.as_ref());
         let trees = before.filter(|(_, subject)| has_same_triangles(&subject.read, &read));
         let trees = trees.map(|(current, _)| Arc::clone(&current.trees));
         let device = match &live.current {
             Some(current) => Device::Prepared(current.tracer.clone()),
-            None => Device::New(gpu().map_err(|fault| fault.to_string())?),
+            None => {
+                let gpu = renderer.gpu().ok_or("there is no graphics adapter")?;
+                Device::New(gpu.map_err(|fault| fault.to_string())?)
+            }
         };
         let copy = read.clone();
         let build = move || build(copy, trees, device);
-        let thread = std::thread::Builder::new()
-            .name("live scene".to_owned())
-            .spawn(move || threads.install(build))
-            .map_err(|error| error.to_string())?;
-        Ok(Self { thread, read, movers, report })
+        let task = Task::start("live scene", threads, build)?;
+        Ok(Self { task, read, movers, report })
     }
 
-    fn finish(self, live: &mut LiveScene) -> Result<LiveRebuild, String> {
-        let built = self.thread.join().map_err(|_| "a fault of this crate; please report it with the scene")?;
+    fn finish(
+        self,
+        live: &mut LiveScene,
+        built: Result<Result<Built, GpuFault>, Fault>,
+    ) -> Result<LiveRebuild, String> {
+        let built = built.map_err(|Fault| "a fault of this crate; please report it with the scene")?;
         let Built { scene, tracer, buffers, trees, tree_seconds, buffer_seconds, mut warnings } =
             built.map_err(|fault| fault.to_string())?;
         let mut report = LiveRebuild { tree_seconds, buffer_seconds, ..self.report };
@@ -289,25 +286,25 @@ impl Building {
     }
 }
 
-/// The entities that move, and which surface each is.
+/// Returns the moving entities and their surfaces.
 fn movers_of(world: &WorldScene) -> BTreeMap<Entity, SurfaceId> {
     let movers = world.scene.surface_ids().filter(|id| world.scene.surface(*id).role == Role::Mover);
     movers.filter_map(|id| Some((world.surfaces.get(&world.scene.surface(id).key)?.0, id))).collect()
 }
 
-/// Trees of scenes in which something moves: walked a little slower, built sooner.
+/// Tree preset of scenes that change: faster to build, slightly slower to traverse.
 const IN_HASTE: Preset = Preset {
     intersection_cost: Preset::narrow().intersection_cost,
     leaf_width: Preset::narrow().leaf_width,
     ..Preset::fast()
 };
 
-/// What the thread does.
+/// Builds the scene on its thread.
 fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result<Built, GpuFault> {
     let meshes = read.meshes.clone();
     let mut scene = read.with_solid_glass();
     let problems = repair(&mut scene);
-    // Most are sound, and need not be in memory twice.
+    // Meshes without repairs share memory with the read scene.
     for (repaired, read) in scene.meshes.iter_mut().zip(meshes).filter(|(repaired, read)| repaired == &read) {
         *repaired = read;
     }
@@ -325,8 +322,8 @@ fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result
     };
     let buffers = GpuScene::with_tree(&gpu, &scene, &trees.trees)?;
     let (paths, filter) = prepared.unzip();
-    // Once something has moved, more may follow.
-    let paths = paths.filter(|paths| paths.trees() == Trees::All || buffers.trees() == Trees::Resting);
+    // Once something has moved, more moves may follow. So a kernel for all trees is kept.
+    let paths = paths.filter(|paths| paths.trees() == Trees::All || buffers.trees() == Trees::Static);
     let paths = paths.unwrap_or_else(|| Arc::new(PathKernel::new(&gpu, Stack::default(), buffers.trees())));
     let filter = filter.unwrap_or_else(|| Arc::new(PictureFilter::new(&gpu)));
     let tracer = Tracer { gpu, paths, filter };
@@ -341,13 +338,13 @@ impl WalkedTrees {
     }
 }
 
-/// Whether both look the same, movers apart that stand elsewhere.
+/// Returns true if both scenes look the same, apart from the places of movers.
 fn is_same(a: &Scene, b: &Scene) -> bool {
     let are_same_pictures =
         a.textures.len() == b.textures.len() && a.textures.iter().zip(&b.textures).all(|(a, b)| Arc::ptr_eq(a, b));
     let is_same_sky = match (&a.sky, &b.sky) {
         (Sky::Map(a), Sky::Map(b)) => {
-            Arc::ptr_eq(&a.picture, &b.picture) && a.scale == b.scale && a.rotation == b.rotation
+            Arc::ptr_eq(&a.texture, &b.texture) && a.scale == b.scale && a.rotation == b.rotation
         }
         (a, b) => a == b,
     };
@@ -362,7 +359,7 @@ fn is_same(a: &Scene, b: &Scene) -> bool {
         && a.lights == b.lights
 }
 
-/// Whether rays meet the same in both, whatever it looks like, and wherever movers stand.
+/// Returns true if rays hit the same triangles in both scenes, apart from the places of movers.
 fn has_same_triangles(a: &Scene, b: &Scene) -> bool {
     let are_same_meshes =
         a.meshes.len() == b.meshes.len() && a.meshes.iter().zip(&b.meshes).all(|(a, b)| Arc::ptr_eq(a, b));
@@ -378,7 +375,7 @@ fn has_same_triangles(a: &Scene, b: &Scene) -> bool {
     are_same_meshes && are_same_surfaces
 }
 
-/// Whether both stand in the same place, or can be put there without building anything anew.
+/// Returns true if both surfaces have the same transform, or are movers.
 fn stands_alike(a: &Surface, b: &Surface) -> bool {
     a.to_world == b.to_world || (a.role == Role::Mover && b.role == Role::Mover)
 }

@@ -1,17 +1,17 @@
-//! What the GPU took.
+//! Measurement of GPU time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::pace::{Measurement, Time};
+use super::frame_budget::{Measurement, Time};
 
-/// Frames of tracing that may be under way at once. More would queue up before a GPU that is too slow for them.
-const MOST_UNDER_WAY: u32 = 2;
-/// The same where there is no clock: of two, the second would seem to take as long as both.
-const MOST_WITHOUT_CLOCK: u32 = 1;
+/// Maximum number of frames in flight. More would queue up on a slow GPU.
+const MAX_IN_FLIGHT: u32 = 2;
+/// Maximum number of frames in flight without timestamps: the second of two would seem to take as long as both.
+const MAX_IN_FLIGHT_WITHOUT_CLOCK: u32 = 1;
 
-/// Times what a view's frames take, some frames later.
+/// Measures the GPU time of a view's frames. Results arrive some frames later.
 pub struct Stopwatch {
     clock: Option<Clock>,
     results: Arc<Results>,
@@ -21,10 +21,10 @@ pub struct Stopwatch {
 struct Results {
     measured: Mutex<Vec<Measurement>>,
     under_way: AtomicU32,
-    looks: AtomicU32,
+    polls: AtomicU32,
 }
 
-/// The GPU's own clock.
+/// GPU timestamps.
 struct Clock {
     times: wgpu::QuerySet,
     resolved: wgpu::Buffer,
@@ -35,31 +35,35 @@ struct Clock {
 const BYTES: u64 = 16;
 
 impl Stopwatch {
-    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        let has_clock = device
-            .features()
-            .contains(wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
-        Self { clock: has_clock.then(|| Clock::new(device, queue)), results: Arc::default() }
+    /// Returns true if a device has timestamps.
+    pub fn has_clock(device: &wgpu::Device) -> bool {
+        let needed = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
+        device.features().contains(needed)
     }
 
-    /// What has been finished since it was last asked.
-    pub fn look(&self, device: &wgpu::Device) -> Vec<Measurement> {
-        // A lost device is found by the renderer.
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self { clock: Self::has_clock(device).then(|| Clock::new(device, queue)), results: Arc::default() }
+    }
+
+    /// Polls the device, and returns the measurements that have arrived since the last call.
+    pub fn poll(&self, device: &wgpu::Device) -> Vec<Measurement> {
+        // The renderer reports a lost device.
         let _ = device.poll(wgpu::PollType::Poll);
-        self.results.looks.fetch_add(1, Ordering::Relaxed);
+        self.results.polls.fetch_add(1, Ordering::Relaxed);
         core::mem::take(&mut self.results.measured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the GPU has enough to do.
+    /// Returns true if enough frames are in flight.
     pub fn is_behind(&self) -> bool {
-        let most = if self.clock.is_some() { MOST_UNDER_WAY } else { MOST_WITHOUT_CLOCK };
-        self.results.under_way.load(Ordering::Relaxed) >= most
+        let max_in_flight = if self.clock.is_some() { MAX_IN_FLIGHT } else { MAX_IN_FLIGHT_WITHOUT_CLOCK };
+        self.results.under_way.load(Ordering::Relaxed) >= max_in_flight
     }
 
-    /// Before what is measured, some of which may be submitted, and waited for, at once.
+    /// Starts a measurement. Some of the measured work may be submitted before [`Stopwatch::stop`].
     pub fn start(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Instant {
         if let Some(clock) = &self.clock {
-            // Software drivers note all times of a submission when it is done: the first must not be of the same.
+            // Software drivers write all timestamps of a submission at its end, so the first one needs its own
+            // submission.
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             encoder.write_timestamp(&clock.times, 0);
             queue.submit([encoder.finish()]);
@@ -67,7 +71,7 @@ impl Stopwatch {
         Instant::now()
     }
 
-    /// After what is measured: submits the encoder.
+    /// Ends a measurement and submits the encoder. `pixels` is the number of paths.
     pub fn stop(
         &self,
         started: Instant,
@@ -80,11 +84,11 @@ impl Stopwatch {
         let results = Arc::clone(&self.results);
         let Some(clock) = &self.clock else {
             queue.submit([encoder.finish()]);
-            let look = results.looks.load(Ordering::Relaxed);
+            let poll = results.polls.load(Ordering::Relaxed);
             queue.on_submitted_work_done(move || {
-                let at_first_look = results.looks.load(Ordering::Relaxed) == look;
+                let at_first_poll = results.polls.load(Ordering::Relaxed) == poll;
                 let milliseconds = started.elapsed().as_secs_f32() * 1000.0;
-                results.note(Some(Measurement { pixels, time: Time::Waited { milliseconds, at_first_look } }));
+                results.note(Some(Measurement { pixels, time: Time::Waited { milliseconds, at_first_poll } }));
             });
             return;
         };

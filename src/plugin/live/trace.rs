@@ -1,8 +1,7 @@
-//! A frame's worth of tracing.
+//! Tracing within a frame.
 
 use std::time::Instant;
 
-use bevy::core_pipeline::schedule::camera_driver;
 use bevy::prelude::*;
 use bevy::render::camera::ExtractedCamera;
 use bevy::render::renderer::{RenderDevice, RenderGraph, RenderQueue};
@@ -11,71 +10,75 @@ use bevy::render::view::ExtractedView;
 use bevy::render::{Render, RenderStartup, RenderSystems};
 
 use super::camera::view_of;
-use super::draw::DrawnPicture;
+use super::frame::DrawnPicture;
+use super::frame_budget::FrameBudget;
 use super::layers::{LEVELS, Layers, Piece, size_at};
-use super::pace::Pace;
 use super::rebuild::LiveWorld;
+use super::shared::{Reports, Shown, Wanted};
 use super::stopwatch::Stopwatch;
-use super::{LiveChannel, LiveView, LiveViewStatus, Reports, Shown, Wanted};
-use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, Pass, is_worth_filtering};
+use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, PathPass, is_worth_filtering};
 use crate::pathtrace::View;
+use crate::plugin::components::{LiveChannel, LiveView, LiveViewStatus};
+use crate::plugin::schedule::RadiositySystems;
 
-/// Milliseconds that one dispatch, and what is submitted at once, may take: longer ones stutter, and much longer ones
-/// are taken for a hanging GPU.
+/// Time limit of a dispatch and of a submission, in milliseconds. Longer ones stutter, and much longer ones trigger a
+/// GPU reset.
 const DISPATCH_MILLISECONDS: f32 = 10.0;
-/// Pixels that are worth a dispatch.
-const FEWEST_PIXELS: f32 = 4096.0;
-/// Bytes of a film's larger buffer for each pixel.
+/// Minimum number of pixels per dispatch.
+const MIN_PIXELS: f32 = 4096.0;
+/// Bytes per pixel of a film's larger buffer.
 const BYTES_PER_PIXEL: u64 = 32;
 
-/// A view's pictures on the GPU, and how far they are.
+/// Films and progress of a view on the GPU.
 #[derive(Component)]
 pub struct Tracing {
     films: [Option<GpuFilm>; LEVELS],
     filtered: Option<Filtered>,
     subject: Option<Subject>,
     layers: Option<Layers>,
-    /// Pictures that were begun, which number their random numbers.
+    /// Number of images started. It seeds the random numbers.
     pictures: u32,
-    pace: Pace,
+    frame_budget: FrameBudget,
     stopwatch: Stopwatch,
     pub drawn: DrawnPicture,
 }
 
-/// The filtered picture of what is shown.
+/// Filtered version of the shown layer.
 struct Filtered {
     picture: FilteredPicture,
-    /// The picture and its level that were filtered last.
+    /// Image and level that were filtered last.
     of: (u32, usize),
     samples: u32,
     revision: u64,
 }
 
-/// What a picture is of: another subject is another picture.
+/// Inputs of an image. Any change starts a new image.
 #[derive(Clone, Debug, PartialEq)]
 struct Subject {
     revision: u64,
     bounces: u32,
     ends_at_lightmaps: bool,
+    background: Vec3,
     view: View,
 }
 
 /// Adds the systems of the render world.
 pub fn add(render_app: &mut SubApp) {
     render_app
-        .add_systems(RenderStartup, forget_device)
-        .add_systems(Render, begin.in_set(RenderSystems::PrepareResources))
-        .add_systems(RenderGraph, trace.before(camera_driver));
+        .add_systems(RenderStartup, forget_device.in_set(RadiositySystems::LiveView))
+        .add_systems(Render, begin.in_set(RenderSystems::PrepareResources).in_set(RadiositySystems::LiveView))
+        .add_systems(RenderGraph, trace.in_set(RadiositySystems::LiveView));
 }
 
-/// What was made on a device that was lost is of no use on the next.
+/// Removes resources of a lost device.
 fn forget_device(mut commands: Commands, views: Query<Entity, With<Tracing>>) {
     for view in &views {
         commands.entity(view).remove::<Tracing>();
     }
 }
 
-/// Not before there is something to trace: a device that offers too little for that may not even offer what drawing it takes.
+/// Creates the resources of a view once there is a scene: a device too weak for tracing may lack even the features for
+/// drawing.
 fn begin(
     mut commands: Commands,
     shown: Res<Shown>,
@@ -93,7 +96,7 @@ fn begin(
             subject: None,
             layers: None,
             pictures: 0,
-            pace: Pace::default(),
+            frame_budget: FrameBudget::default(),
             stopwatch: Stopwatch::new(device.wgpu_device(), &queue.0),
             drawn: DrawnPicture::new(device.wgpu_device()),
         });
@@ -105,8 +108,10 @@ fn trace(
     device: Res<RenderDevice>,
     queue: Res<RenderQueue>,
     reports: Res<Reports>,
+    clear_color: Option<Res<ClearColor>>,
     mut views: Query<(&MainEntity, &Wanted, &ExtractedCamera, &ExtractedView, &mut Tracing)>,
 ) {
+    let clear_color = clear_color.map_or(Color::BLACK, |clear_color| clear_color.0);
     let device = device.wgpu_device();
     let (changes, revision) = (core::mem::take(&mut shown.changes), shown.revision);
     let Some(world) = shown.world.as_ref().filter(|world| world.tracer.gpu.device() == device) else {
@@ -117,11 +122,11 @@ fn trace(
     }
     for (main, wanted, camera, view, mut tracing) in &mut views {
         let settings = wanted.settings;
-        for measurement in tracing.stopwatch.look(device) {
-            tracing.pace.learn(&measurement, budget(&settings));
+        for measurement in tracing.stopwatch.poll(device) {
+            tracing.frame_budget.learn(&measurement, budget(&settings));
         }
         if !tracing.stopwatch.is_behind() {
-            if let Some(subject) = subject(revision, &settings, camera, view, device) {
+            if let Some(subject) = subject(revision, &settings, (camera, view), clear_color, device) {
                 if let Err(fault) = tracing.trace(world, subject, &settings, device, &queue) {
                     warn_once!("a live view cannot be shown: {fault}");
                     tracing.layers = None;
@@ -138,12 +143,12 @@ fn budget(settings: &LiveView) -> f32 {
     settings.frame_budget.max(0.0)
 }
 
-/// What a camera looks at; `None` where nothing can be traced.
+/// Returns the inputs of an image, or `None` if the camera cannot be traced.
 fn subject(
     revision: u64,
     settings: &LiveView,
-    camera: &ExtractedCamera,
-    view: &ExtractedView,
+    (camera, view): (&ExtractedCamera, &ExtractedView),
+    clear_color: Color,
     device: &wgpu::Device,
 ) -> Option<Subject> {
     let size = picture_size(camera.physical_viewport_size?, settings.render_scale, device)?;
@@ -154,20 +159,27 @@ fn subject(
         );
     }
     let LiveView { bounces, ends_at_lightmaps, .. } = *settings;
-    Some(Subject { revision, bounces, ends_at_lightmaps, view: view? })
+    let clear_color = match camera.clear_color {
+        ClearColorConfig::Default => clear_color,
+        ClearColorConfig::Custom(color) => color,
+        ClearColorConfig::None => Color::BLACK,
+    };
+    // Bevy draws it as it is, whereas radiance is exposed.
+    let background = clear_color.to_linear().to_vec3() / camera.exposure.max(f32::MIN_POSITIVE);
+    Some(Subject { revision, bounces, ends_at_lightmaps, background, view: view? })
 }
 
-/// Columns and rows of the pixels to trace, not more than the GPU has a buffer for.
+/// Returns the size of the image to trace in pixels, limited by the GPU's buffer size.
 fn picture_size(viewport: UVec2, scale: f32, device: &wgpu::Device) -> Option<UVec2> {
     if viewport.min_element() == 0 {
         return None;
     }
     let limits = device.limits();
-    let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / BYTES_PER_PIXEL;
+    let max_pixels = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / BYTES_PER_PIXEL;
     let scaled = viewport.as_vec2() * if scale.is_finite() { scale.clamp(0.05, 4.0) } else { 1.0 };
-    let excess = scaled.element_product() / most as f32;
+    let excess = scaled.element_product() / max_pixels as f32;
     if excess > 1.0 {
-        warn_once!("a live view of {viewport} is traced with fewer pixels: its GPU has buffers for {most}");
+        warn_once!("a live view of {viewport} is traced with fewer pixels: its GPU has buffers for {max_pixels}");
     }
     let size = (scaled / excess.max(1.0).sqrt()).floor().as_uvec2().max(UVec2::ONE);
     Some(size)
@@ -183,7 +195,7 @@ impl Tracing {
         queue: &wgpu::Queue,
     ) -> Result<(), GpuFault> {
         let full = subject.view.size;
-        let budget = self.pace.pixels_in(budget(settings));
+        let budget = self.frame_budget.pixels_in(budget(settings));
         let is_same = self.subject.as_ref() == Some(&subject);
         let layers = match self.layers.take().filter(|_| is_same) {
             Some(layers) => self.layers.insert(layers),
@@ -195,8 +207,8 @@ impl Tracing {
                 self.layers.insert(Layers::new(full, budget))
             }
         };
-        let at_once = self.pace.pixels_in(DISPATCH_MILLISECONDS).max(FEWEST_PIXELS);
-        let pieces = layers.plan(budget, at_once, settings.most_samples);
+        let at_once = self.frame_budget.pixels_in(DISPATCH_MILLISECONDS).max(MIN_PIXELS);
+        let pieces = layers.plan(budget, at_once, settings.max_samples);
         for piece in &pieces {
             let film = &mut self.films[piece.level];
             if film.is_none() {
@@ -213,7 +225,7 @@ impl Tracing {
         Ok(())
     }
 
-    /// Records the pieces, and submits all but the last of them if they are many. Also answers when that began.
+    /// Records the pieces, and submits all but the last submission's worth. Also returns the start time.
     fn record(
         &self,
         world: &LiveWorld,
@@ -237,13 +249,14 @@ impl Tracing {
                 recorded = 0.0;
             }
             let view = View { size: film.size(), ..subject.view.clone() };
-            let pass = Pass {
+            let pass = PathPass {
                 sample: piece.sample,
                 seed: self.pictures,
-                most_bounces: Some(subject.bounces),
+                max_bounces: Some(subject.bounces),
                 rows: piece.rows.clone(),
                 ends_at_lightmaps: subject.ends_at_lightmaps,
                 in_hybrid: false,
+                background: subject.background,
             };
             let tracer = &world.tracer;
             tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);
@@ -252,7 +265,7 @@ impl Tracing {
         (started, encoder)
     }
 
-    /// Records the filtering of what is shown, where it has new samples and gains by it.
+    /// Records the filter pass, if the shown layer has new samples and few enough of them.
     fn filter(
         &mut self,
         world: &LiveWorld,
@@ -292,7 +305,7 @@ impl Tracing {
         Ok(())
     }
 
-    /// What to draw of a channel: a buffer of vectors, how many of them a pixel has, and columns and rows.
+    /// Returns the buffer of a channel, its vectors per pixel, and the size in pixels.
     pub fn channel(&self, channel: LiveChannel) -> Option<(&wgpu::Buffer, u32, UVec2)> {
         let film = self.films[self.layers.as_ref()?.shown()?.0].as_ref()?;
         match channel {
@@ -317,8 +330,8 @@ impl Tracing {
             pictures: self.pictures,
             samples,
             size,
-            frame_milliseconds: self.pace.milliseconds(),
-            paths_per_second: self.pace.paths_per_second(),
+            frame_milliseconds: self.frame_budget.milliseconds(),
+            paths_per_second: self.frame_budget.paths_per_second(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Doors, where they are, and colours; and a thread that works out what they make of the level.
+//! State of doors and colors, and the thread that computes their effect on the level.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -6,31 +6,34 @@ use std::time::{Duration, Instant};
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
 
-use super::origin::RelightLevel;
-use super::worker::Worker;
 use crate::geometry::SurfaceId;
-use crate::plugin::components::BakeOccluder;
+use crate::plugin::background::{RadiosityThreads, Worker};
+use crate::plugin::components::BakeRole;
+use crate::plugin::state::{LevelFrame, LevelPlaces, RelightLevel};
 use crate::plugin::sync::{Names, RestPose};
 use crate::progress::{Cancelled, Unmonitored};
-use crate::relight::{Door, Doors, Level, Paint, Placed};
+use crate::relight::{Door, Doors, Paint, PlacedOccluder, RelightInput};
 use crate::scene::{KeyIndex, SurfaceKey};
 
-/// The entity and its descendants are doors: where they move, relit light goes another way.
+/// Marks the entity and its descendants as doors, whose movement changes relit light.
 ///
-/// A door is baked where it stands, as an occluder: it casts and reflects light, and has no lightmap of its own. From then on
-/// it may move, turn, be hidden or despawned, which makes it gone. What comes of that is worked out on a thread of its own
-/// ([`RelightStatus::door_milliseconds`](super::RelightStatus) says how long it took); of a door that moves all the time, it
-/// always takes the newest place. The sky's light stays as it was baked.
+/// A door is baked at its place as an occluder: it blocks and reflects light, and has no lightmap of its own. Afterward
+/// it may move, turn, be hidden or be despawned; hidden and despawned doors count as removed. A separate thread
+/// computes the effect, and always takes the newest place. [`RelightStatus::door_milliseconds`](super::RelightStatus)
+/// reports its time. The sky's light stays as baked.
 ///
-/// Movers of files, such as doors that are animated, may be doors as well; those were not there when the level was baked.
-/// A place that is not finite is ignored. What was baked with a lightmap of its own, shines, or came after the bake is no
-/// door, and a warning says so.
+/// Movers of files, such as animated doors, may be doors as well; they were absent in the bake.
+///
+/// A non-finite transform is ignored. An entity with its own lightmap is no door, nor is one that emits light or was
+/// added after the bake. A warning says so.
+///
+/// It requires [`BakeRole::Occluder`]; give a door no other role.
 #[derive(Component, Clone, Copy, Debug, Default, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
-#[require(BakeOccluder)]
+#[require(BakeRole = BakeRole::Occluder)]
 pub struct RelightDoor;
 
-/// Doors of the world and what hangs from them.
+/// Doors of the world and their descendants.
 #[derive(SystemParam)]
 pub struct DoorWorld<'w, 's> {
     doors: Query<'w, 's, Entity, With<RelightDoor>>,
@@ -43,22 +46,25 @@ pub struct DoorWorld<'w, 's> {
     living: Query<'w, 's, ()>,
     names: Names<'w, 's>,
     assets: Res<'w, AssetServer>,
+    places: LevelPlaces<'w, 's>,
+    frame: Res<'w, LevelFrame>,
 }
 
-/// What a level's doors and colours are doing.
-pub struct Doorway {
+/// Door and color state of a level.
+pub struct DoorState {
     index: KeyIndex,
     surfaces: HashMap<SurfaceKey, SurfaceId>,
     owners: HashMap<SurfaceId, Entity>,
-    /// Which surface each entity is that has been met; none for those that came after the bake.
-    met: HashMap<Entity, Option<SurfaceId>>,
+    /// Surface of each entity seen so far. `None` for entities added after the bake.
+    known_surfaces: HashMap<Entity, Option<SurfaceId>>,
+    threads: RadiosityThreads,
     now: Wanted,
-    /// What the thread has been asked for last.
+    /// Latest request to the thread.
     asked: Wanted,
     state: State,
 }
 
-/// What differs from what was baked.
+/// Differences from the bake.
 #[derive(Clone, Default, PartialEq)]
 struct Wanted {
     doors: Vec<Door>,
@@ -66,48 +72,49 @@ struct Wanted {
 }
 
 enum State {
-    /// Nothing has differed yet.
-    Idle(Box<Level>),
+    /// No difference so far, so no thread.
+    Idle(Box<RelightInput>),
     Open(Worker<Wanted, Opened>),
-    /// Neither can be followed.
+    /// Failed: neither doors nor colors are updated.
     Shut,
 }
 
-/// What the thread has done.
+/// Result of the thread.
 struct Opened {
-    /// None when nothing differs from what was placed last.
-    placed: Result<Option<Placed>, String>,
+    /// `None` if nothing differs from the previous placement.
+    placed: Result<Option<PlacedOccluder>, String>,
     warnings: Vec<String>,
     time: Duration,
 }
 
-/// What the thread works with.
-struct Keeper {
-    level: Level,
+/// State of the thread.
+struct DoorWorker {
+    level: RelightInput,
     doors: Result<Doors, Cancelled>,
     warned: HashSet<(SurfaceId, &'static str)>,
 }
 
-impl Doorway {
-    pub fn new(level: &RelightLevel) -> Self {
+impl DoorState {
+    pub fn new(level: &RelightLevel, threads: RadiosityThreads) -> Self {
         let scene = &level.level.scene;
         Self {
             index: KeyIndex::new(scene.surfaces.iter().map(|surface| surface.key.clone())),
             surfaces: scene.surface_ids().map(|id| (scene.surface(id).key.clone(), id)).collect(),
             owners: level.owners.clone(),
-            met: HashMap::new(),
+            known_surfaces: HashMap::new(),
+            threads,
             now: Wanted::default(),
             asked: Wanted::default(),
             state: State::Idle(Box::new(level.level.clone())),
         }
     }
 
-    /// Takes note of the surfaces whose colours are others than baked.
+    /// Sets the surfaces with other colors than baked.
     pub fn paint(&mut self, paints: Vec<Paint>) {
         self.now.paints = paints;
     }
 
-    /// Looks where the doors are.
+    /// Reads the places of all doors.
     pub fn read(&mut self, world: &DoorWorld) {
         if matches!(self.state, State::Shut) {
             return;
@@ -128,7 +135,7 @@ impl Doorway {
         let (mesh, transform, visibility, rest) = world.leaves.get(entity).ok()?;
         let surface = self.surface_of(entity, mesh, rest.map_or(*transform, RestPose::transform), world)?;
         let is_shown = visibility.is_none_or(|visibility| visibility.get());
-        let to_world = transform.affine();
+        let to_world = world.places.in_level(entity, transform, &world.frame).affine();
         if is_shown && !to_world.is_finite() {
             return self.now.doors.iter().find(|door| door.surface == surface).copied();
         }
@@ -142,16 +149,16 @@ impl Doorway {
         place: GlobalTransform,
         world: &DoorWorld,
     ) -> Option<SurfaceId> {
-        if let Some(&known) = self.met.get(&entity) {
+        if let Some(&known) = self.known_surfaces.get(&entity) {
             return known;
         }
         let owned = self.owners.iter().find_map(|(&surface, &owner)| (owner == entity).then_some(surface));
         let surface = owned.or_else(|| self.adopt(entity, mesh, place, world));
-        self.met.insert(entity, surface);
+        self.known_surfaces.insert(entity, surface);
         surface
     }
 
-    /// Gives an entity the surface that it is by its name, if none that lives has that.
+    /// Assigns an entity the surface with its key, unless another living entity owns that surface.
     fn adopt(&mut self, entity: Entity, mesh: &Mesh3d, place: GlobalTransform, world: &DoorWorld) -> Option<SurfaceId> {
         let key = world.names.surface_key(entity, world.assets.get_path(mesh.0.id()).as_ref(), place.translation());
         let is_free = |id: &SurfaceId| self.owners.get(id).is_none_or(|&owner| !world.living.contains(owner));
@@ -169,20 +176,20 @@ impl Doorway {
         free
     }
 
-    /// True while the level is not yet known as it is with doors and colours as they are.
+    /// Returns true while the thread has yet to compute the current doors and colors.
     pub fn is_behind(&self) -> bool {
         matches!(&self.state, State::Open(worker) if worker.is_busy())
     }
 
-    /// Takes what has been worked out, and asks for more; without `is_enabled`, all is as it was baked.
-    pub fn advance(&mut self, is_enabled: bool) -> Option<(Placed, Duration)> {
+    /// Returns the thread's result, and requests the next one. If `is_enabled` is false, everything is placed as baked.
+    pub fn advance(&mut self, is_enabled: bool) -> Option<(PlacedOccluder, Duration)> {
         let baked = Wanted::default();
         let wanted = if is_enabled { &self.now } else { &baked };
         self.state = match core::mem::replace(&mut self.state, State::Shut) {
-            State::Idle(level) if *wanted != self.asked => match Keeper::start(*level) {
+            State::Idle(level) if *wanted != self.asked => match DoorWorker::start(*level, self.threads) {
                 Ok(worker) => State::Open(worker),
                 Err(reason) => {
-                    warn!("there are no threads to follow doors and colours with: {reason}");
+                    warn!("there are no threads to follow doors and colors with: {reason}");
                     State::Shut
                 }
             },
@@ -197,7 +204,7 @@ impl Doorway {
             worker.give(self.asked.clone());
         }
         if worker.is_lost() {
-            warn!("following doors and colours stopped by a fault of its own");
+            warn!("following doors and colors stopped by a fault of its own");
             self.state = State::Shut;
             return None;
         }
@@ -206,7 +213,7 @@ impl Doorway {
         match placed {
             Ok(placed) => Some((placed?, time)),
             Err(reason) => {
-                warn!("doors and colours are not followed: {reason}");
+                warn!("doors and colors are not followed: {reason}");
                 self.state = State::Shut;
                 None
             }
@@ -214,10 +221,10 @@ impl Doorway {
     }
 }
 
-impl Keeper {
-    fn start(level: Level) -> Result<Worker<Wanted, Opened>, String> {
+impl DoorWorker {
+    fn start(level: RelightInput, threads: RadiosityThreads) -> Result<Worker<Wanted, Opened>, String> {
         let make = move || Self { doors: Doors::new(level.clone(), &Unmonitored), level, warned: HashSet::new() };
-        Worker::start("relight doors", make, Self::open)
+        Worker::start("relight doors", threads, make, Self::open)
     }
 
     fn open(&mut self, Wanted { doors: wanted, paints }: Wanted) -> Opened {
@@ -228,7 +235,7 @@ impl Keeper {
             Err(error) => Err(error.to_string()),
             Ok(doors) => {
                 let of_doors = wanted.iter().map(|door| ("door", door.surface, doors.fault_of(door.surface)));
-                let of_paints = paints.iter().map(|paint| ("the colour of", paint.surface, paint.fault(level)));
+                let of_paints = paints.iter().map(|paint| ("the color of", paint.surface, paint.fault(level)));
                 for (what, surface, fault) in of_doors.chain(of_paints) {
                     if let Some(fault) = fault
                         && warned.insert((surface, fault))

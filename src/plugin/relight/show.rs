@@ -1,7 +1,5 @@
-//! From frame to frame: what to ask the worker for, and where its pages go.
+//! Per-frame logic: requests to the relighting thread, and display of its pages.
 
-use std::collections::HashSet;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bevy::diagnostic::Diagnostics;
@@ -9,39 +7,37 @@ use bevy::ecs::system::SystemParam;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
-use super::doors::{DoorWorld, Doorway};
-use super::graphics::{Drawn, Renderer};
-use super::origin::{OriginError, RelightLevel, RelightOrigin};
-use super::update::{Done, Drawer, Job};
-use super::watch::{Changes, Surfaces, read_lights};
-use super::worker::Worker;
-use super::{
+use super::doors::{DoorState, DoorWorld};
+use super::graphics::{Drawn, choose_device};
+use super::origin::{OriginError, read_level};
+use super::settings::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
     RelightDevice, RelightExclude, RelightStatus,
 };
+use super::update::{Done, Drawer, Job};
+use super::watch::{Changes, Surfaces, read_lights};
 use crate::gpu::Gpu;
 use crate::lightmap::PageFormat;
+use crate::plugin::background::{Fault, RadiosityThreads, Task, Worker};
 use crate::plugin::components::SceneSettings;
+use crate::plugin::renderer::Renderer;
+use crate::plugin::state::{Baked, LevelFrame, Pages, RelightLevel, RelightOrigin, RemovedFromLightmaps};
 use crate::plugin::sync::SceneReader;
-use crate::plugin::write_back::{Baked, Pages, apply_lights};
-use crate::relight::{LiveLight, LivePanel, Placed, UpdateSettings};
+use crate::plugin::write_back::apply_lights;
+use crate::relight::{LiveLight, LivePanel, PlacedOccluder, UpdateSettings};
 
-/// Seconds that one frame counts at most.
+/// Upper bound of a frame time in the temporal smoothing, in seconds.
 const LONGEST_FRAME: f32 = 0.1;
 
-/// Lamps whose direct light is no longer in pages that held it.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct HandedOver(pub HashSet<Entity>);
-
-/// The level that is being relit, or is on its way to be.
+/// Level that is being relit or prepared.
 #[derive(Resource, Default)]
-pub struct Showing(Stage);
+pub struct RelightState(Stage);
 
 #[derive(Default)]
 enum Stage {
     #[default]
     Nothing,
-    Reading(JoinHandle<Result<RelightLevel, OriginError>>),
+    Reading(Task<Result<RelightLevel, OriginError>>),
     Waiting(Box<RelightLevel>),
     Relighting(Box<Relighting>),
 }
@@ -49,17 +45,17 @@ enum Stage {
 struct Relighting {
     worker: Worker<Job, Done>,
     surfaces: Surfaces,
-    doorway: Doorway,
-    /// The level with its doors and colours as they are, which the worker has yet to be told of.
-    placed: Option<Placed>,
-    /// It has been told of it, and has yet to show it.
+    door_state: DoorState,
+    /// New placement of doors and colors, not yet sent to the worker.
+    placed: Option<PlacedOccluder>,
+    /// True while the worker processes a placement.
     is_placing: bool,
-    /// Lights and panels that the worker has yet to be told of.
+    /// Current lights and panels, not yet sent to the worker.
     news: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
-    /// What reading them took of this frame.
+    /// Time to read them in this frame.
     reading: Duration,
     format: PageFormat,
-    /// What was asked to draw pages, and what does.
+    /// Requested device, and the resulting one.
     device: Option<RelightDevice>,
     gpu: Result<Gpu, Option<String>>,
     is_device_new: bool,
@@ -69,9 +65,9 @@ struct Relighting {
     last_update: Duration,
 }
 
-/// What is read of the world for an update.
+/// World state that an update reads.
 #[derive(SystemParam)]
-pub struct LitWorld<'w, 's> {
+pub struct RelightInput<'w, 's> {
     reader: SceneReader<'w, 's>,
     excluded: Query<'w, 's, (), With<RelightExclude>>,
     parents: Query<'w, 's, &'static ChildOf>,
@@ -79,74 +75,77 @@ pub struct LitWorld<'w, 's> {
     materials: Res<'w, Assets<StandardMaterial>>,
     settings: Res<'w, SceneSettings>,
     pages: Res<'w, Pages>,
+    frame: Res<'w, LevelFrame>,
 }
 
-/// What relighting tells others.
+/// Outputs of relighting.
 #[derive(SystemParam)]
-pub struct Said<'w> {
+pub struct RelightOutput<'w> {
     status: ResMut<'w, RelightStatus>,
-    handed: ResMut<'w, HandedOver>,
+    removed: ResMut<'w, RemovedFromLightmaps>,
     changes: ResMut<'w, Changes>,
     drawn: ResMut<'w, Drawn>,
 }
 
-/// Where pages are shown.
+/// Images of the shown pages.
 #[derive(SystemParam)]
-pub struct Screen<'w> {
+pub struct LightmapImages<'w> {
     pages: Res<'w, Pages>,
     images: ResMut<'w, Assets<Image>>,
 }
 
-/// Takes up what has been baked or read since the frame before.
+/// Starts relighting of a level that was baked or read since the previous frame.
 pub fn begin(
-    mut showing: ResMut<Showing>,
+    mut state: ResMut<RelightState>,
     mut origin: ResMut<RelightOrigin>,
-    mut said: Said,
+    mut output: RelightOutput,
     relight: Option<Res<Relight>>,
-    screen: Screen,
+    screen: LightmapImages,
+    threads: Res<RadiosityThreads>,
 ) {
-    if relight.is_none() {
+    if relight.is_none() && !matches!(*origin, RelightOrigin::Gone) {
         return;
     }
     let origin = core::mem::take(&mut *origin);
     if !matches!(origin, RelightOrigin::None) {
-        said.drawn.begin(&[]);
-        said.handed.set_if_neq(HandedOver::default());
+        output.drawn.begin(&[]);
+        output.removed.set_if_neq(RemovedFromLightmaps::default());
     }
     match origin {
         RelightOrigin::None => {}
         RelightOrigin::Gone => {
-            *said.status = RelightStatus::default();
-            showing.0 = Stage::Nothing;
+            *output.status = RelightStatus::default();
+            state.0 = Stage::Nothing;
         }
-        RelightOrigin::Static(reason) => showing.0 = said.stop(reason),
-        RelightOrigin::Bake(level) => showing.0 = Stage::Waiting(level),
+        RelightOrigin::Static(reason) => state.0 = output.stop(reason),
+        RelightOrigin::Bake(level) => state.0 = Stage::Waiting(level),
         RelightOrigin::Files(baked, shown) => {
-            let read = move || RelightLevel::read(&baked, &shown);
-            showing.0 = match std::thread::Builder::new().name("relight files".to_owned()).spawn(read) {
-                Ok(thread) => Stage::Reading(thread),
-                Err(error) => said.stop(format!("there is no thread to relight with: {error}")),
+            let read = move || read_level(&baked, &shown);
+            state.0 = match Task::start("relight files", *threads, read) {
+                Ok(task) => Stage::Reading(task),
+                Err(error) => output.stop(format!("there is no thread to relight with: {error}")),
             };
         }
     }
-    showing.0 = match core::mem::take(&mut showing.0) {
-        Stage::Reading(thread) if thread.is_finished() => match thread.join() {
-            Ok(Ok(level)) => Stage::Waiting(Box::new(level)),
-            Ok(Err(error)) => said.stop(error.to_string()),
-            Err(_) => said.stop("reading what to relight with stopped by a fault of its own".to_owned()),
+    state.0 = match core::mem::take(&mut state.0) {
+        Stage::Reading(mut task) => match task.poll() {
+            None => Stage::Reading(task),
+            Some(Ok(Ok(level))) => Stage::Waiting(Box::new(level)),
+            Some(Ok(Err(error))) => output.stop(error.to_string()),
+            Some(Err(Fault)) => output.stop("reading what to relight with stopped by a fault of its own".to_owned()),
         },
-        Stage::Waiting(level) if screen.shows(&level) => said.start(*level, &screen.pages.0),
+        Stage::Waiting(level) if screen.shows(&level) => output.start(*level, &screen.pages.0, *threads),
         other => other,
     };
 }
 
-impl Said<'_> {
-    /// Begins to relight a level that is shown.
-    fn start(&mut self, level: RelightLevel, images: &[Handle<Image>]) -> Stage {
+impl RelightOutput<'_> {
+    /// Starts relighting of a shown level.
+    fn start(&mut self, level: RelightLevel, images: &[Handle<Image>], threads: RadiosityThreads) -> Stage {
         let surfaces = Surfaces::new(&level);
-        let doorway = Doorway::new(&level);
+        let door_state = DoorState::new(&level, threads);
         let RelightLevel { level, format, error, .. } = level;
-        match Worker::start("relight", move || Drawer::new(level, format), Drawer::work) {
+        match Worker::start("relight", threads, move || Drawer::new(level, format), Drawer::work) {
             Ok(worker) => {
                 *self.status = RelightStatus { is_active: true, transport_error: error, ..default() };
                 *self.changes = Changes { lights: true, materials: true };
@@ -154,7 +153,7 @@ impl Said<'_> {
                 Stage::Relighting(Box::new(Relighting {
                     worker,
                     surfaces,
-                    doorway,
+                    door_state,
                     placed: None,
                     is_placing: false,
                     news: None,
@@ -173,7 +172,7 @@ impl Said<'_> {
         }
     }
 
-    /// Says why lightmaps do not follow.
+    /// Stops with a reason.
     fn stop(&mut self, reason: String) -> Stage {
         warn!("{reason}; lightmaps stay as they are");
         self.drawn.begin(&[]);
@@ -182,8 +181,8 @@ impl Said<'_> {
     }
 }
 
-impl Screen<'_> {
-    /// True when a level's pages are on the screen, so that they can be rewritten.
+impl LightmapImages<'_> {
+    /// Returns true when the images of a level's pages exist and can be rewritten.
     fn shows(&self, level: &RelightLevel) -> bool {
         let sizes = level.level.pages.iter().map(|page| UVec2::new(page.width, page.height));
         let format = level.format.texture_format();
@@ -194,7 +193,7 @@ impl Screen<'_> {
         self.pages.0.len() == level.level.pages.len() && self.pages.0.iter().zip(sizes).all(fits)
     }
 
-    /// Rewrites a page, unless another bake has put another image there.
+    /// Rewrites a page, unless another bake has replaced its image.
     fn write(&mut self, page: usize, data: Vec<u8>, format: PageFormat) {
         let Some(handle) = self.pages.0.get(page) else {
             return;
@@ -209,63 +208,63 @@ impl Screen<'_> {
     }
 }
 
-/// Reads lights and materials where they may have changed. It reads images too, so it is not the system that writes them.
+/// Reads lights and materials after changes. This system also reads images, so another one writes them.
 pub fn read(
-    mut showing: ResMut<Showing>,
+    mut state: ResMut<RelightState>,
     mut changes: ResMut<Changes>,
     relight: Option<Res<Relight>>,
-    world: LitWorld,
+    world: RelightInput,
 ) {
-    let Stage::Relighting(relighting) = &mut showing.0 else {
+    let Stage::Relighting(relighting) = &mut state.0 else {
         return;
     };
     if relight.is_some_and(|relight| relight.enabled) && (changes.lights || changes.materials) {
         let started = Instant::now();
         *changes = Changes::default();
-        let lights = read_lights(&world.reader, &world.excluded, &world.parents);
+        let lights = read_lights(&world.reader, &world.excluded, &world.parents, &world.frame);
         let (panels, paints) =
             relighting.surfaces.read(&world.surfaces, &world.materials, &world.settings, &world.pages);
-        relighting.doorway.paint(paints);
+        relighting.door_state.paint(paints);
         relighting.news = Some((lights, panels));
         relighting.reading = started.elapsed();
     }
 }
 
-/// Looks where doors are.
-pub fn find_doors(mut showing: ResMut<Showing>, relight: Option<Res<Relight>>, world: DoorWorld) {
-    if let Stage::Relighting(relighting) = &mut showing.0
+/// Reads the places of doors.
+pub fn find_doors(mut state: ResMut<RelightState>, relight: Option<Res<Relight>>, world: DoorWorld) {
+    if let Stage::Relighting(relighting) = &mut state.0
         && relight.is_some_and(|relight| relight.enabled)
     {
-        relighting.doorway.read(&world);
+        relighting.door_state.read(&world);
     }
 }
 
-/// Shows what the worker has done, and asks it for more.
+/// Shows the worker's result, and sends the next job.
 pub fn advance(
     mut commands: Commands,
-    mut showing: ResMut<Showing>,
-    mut said: Said,
-    mut screen: Screen,
+    mut state: ResMut<RelightState>,
+    mut output: RelightOutput,
+    mut screen: LightmapImages,
     mut diagnostics: Diagnostics,
     relight: Option<Res<Relight>>,
     renderer: Renderer,
 ) {
-    let Stage::Relighting(relighting) = &mut showing.0 else {
+    let Stage::Relighting(relighting) = &mut state.0 else {
         return;
     };
     let started = Instant::now();
     let without = Relight { enabled: false, device: relighting.device.unwrap_or_default(), ..default() };
     let settings = relight.map_or(without, |relight| *relight);
     let has_other_device = relighting.choose_device(settings.device, &renderer);
-    if let Some((placed, time)) = relighting.doorway.advance(settings.enabled) {
-        said.status.door_milliseconds = 1e3 * time.as_secs_f32();
+    if let Some((placed, time)) = relighting.door_state.advance(settings.enabled) {
+        output.status.door_milliseconds = 1e3 * time.as_secs_f32();
         diagnostics.add_measurement(&RELIGHT_DOORS, || 1e3 * time.as_secs_f64());
         relighting.placed = Some(placed);
     }
     let done = if relighting.worker.is_busy() { relighting.worker.take(Duration::ZERO) } else { None };
     let mut has_worked = done.is_some();
     if let Some(done) = done {
-        show(done, relighting, &mut said, &mut screen, &mut commands);
+        show(done, relighting, &mut output, &mut screen, &mut commands);
     }
     let is_asked = relighting.placed.is_some()
         || (settings.enabled && (relighting.news.is_some() || !relighting.is_settled))
@@ -279,48 +278,48 @@ pub fn advance(
         if relighting.last_update <= patience
             && let Some(done) = relighting.worker.take(patience)
         {
-            show(done, relighting, &mut said, &mut screen, &mut commands);
+            show(done, relighting, &mut output, &mut screen, &mut commands);
         }
     }
     if relighting.worker.is_lost() {
-        showing.0 = said.stop("relighting stopped by a fault of its own".to_owned());
+        state.0 = output.stop("relighting stopped by a fault of its own".to_owned());
         return;
     }
-    let are_doors_moving = relighting.doorway.is_behind() || relighting.placed.is_some() || relighting.is_placing;
-    if said.status.are_doors_moving != are_doors_moving {
-        said.status.are_doors_moving = are_doors_moving;
+    let are_doors_moving = relighting.door_state.is_behind() || relighting.placed.is_some() || relighting.is_placing;
+    if output.status.are_doors_moving != are_doors_moving {
+        output.status.are_doors_moving = are_doors_moving;
     }
     let reading = core::mem::take(&mut relighting.reading);
     if has_worked {
         let milliseconds = 1e3 * (reading + started.elapsed()).as_secs_f64();
-        said.status.main_thread_milliseconds = milliseconds as f32;
+        output.status.main_thread_milliseconds = milliseconds as f32;
         diagnostics.add_measurement(&RELIGHT_MAIN_THREAD, || milliseconds);
-        diagnostics.add_measurement(&RELIGHT_UPDATE, || f64::from(said.status.update_milliseconds));
-        diagnostics.add_measurement(&RELIGHT_BEHIND, || f64::from(said.status.behind));
-        diagnostics.add_measurement(&RELIGHT_TRANSPORT_ERROR, || f64::from(said.status.transport_error));
+        diagnostics.add_measurement(&RELIGHT_UPDATE, || f64::from(output.status.update_milliseconds));
+        diagnostics.add_measurement(&RELIGHT_BEHIND, || f64::from(output.status.behind));
+        diagnostics.add_measurement(&RELIGHT_TRANSPORT_ERROR, || f64::from(output.status.transport_error));
     }
 }
 
 impl Relighting {
-    /// Looks what is to draw pages; true when the worker has yet to be told.
+    /// Chooses the device. Returns true if the worker does not know it yet.
     fn choose_device(&mut self, wanted: RelightDevice, renderer: &Renderer) -> bool {
         if self.device != Some(wanted) || renderer.is_new() {
-            (self.device, self.gpu) = (Some(wanted), renderer.choose(wanted));
+            (self.device, self.gpu) = (Some(wanted), choose_device(wanted, renderer));
             self.is_device_new = true;
         }
         self.is_device_new
     }
 
-    /// Gives the worker what has changed, and how much it may do.
+    /// Sends the worker all changes and the budget.
     fn ask(&mut self, settings: &Relight) {
         self.was_enabled = settings.enabled;
         let now = Instant::now();
         let before = self.shown.replace(now);
-        // After a rest, a change begins as if a frame had passed.
+        // The first change after a rest counts at most one long frame.
         let since = before.map_or(0.0, |before| (now - before).as_secs_f32().min(LONGEST_FRAME));
         let is_smooth = settings.smoothing_seconds > 0.0 && settings.enabled && before.is_some();
-        let keep = if is_smooth { (-since / settings.smoothing_seconds).exp() } else { 0.0 };
-        let update = UpdateSettings { rays: settings.rays, keep, sweeps: settings.sweeps };
+        let keep = if is_smooth { libm::expf(-since / settings.smoothing_seconds) } else { 0.0 };
+        let update = UpdateSettings { rays: settings.rays, keep, bounces: settings.bounces };
         let lights = self.news.take();
         let placed = self.placed.take();
         self.is_placing = placed.is_some();
@@ -330,22 +329,28 @@ impl Relighting {
     }
 }
 
-/// Writes pages where they are shown, and says what happened.
-fn show(done: Done, relighting: &mut Relighting, said: &mut Said, screen: &mut Screen, commands: &mut Commands) {
+/// Writes the pages of a result and updates the status.
+fn show(
+    done: Done,
+    relighting: &mut Relighting,
+    output: &mut RelightOutput,
+    screen: &mut LightmapImages,
+    commands: &mut Commands,
+) {
     done.warnings.iter().for_each(|warning| warn!("{warning}"));
     relighting.is_settled = done.update.is_settled();
     relighting.last_update = done.time;
     relighting.is_placing = false;
     done.pages.into_iter().for_each(|(page, data)| screen.write(page, data, relighting.format));
-    let moved = HandedOver(done.moved.iter().filter_map(|&bits| Entity::try_from_bits(bits)).collect());
-    if said.handed.set_if_neq(moved) {
+    let moved = RemovedFromLightmaps(done.moved.iter().filter_map(|&bits| Entity::try_from_bits(bits)).collect());
+    if output.removed.set_if_neq(moved) {
         commands.queue(apply_lights);
     }
-    let status = &mut *said.status;
+    let status = &mut *output.status;
     status.is_on_graphics = done.on_graphics.is_some();
     let unwanted = relighting.gpu.as_ref().err().cloned().flatten();
     status.processor_reason = done.refusal.or(unwanted).filter(|_| !status.is_on_graphics);
-    said.drawn.set(done.on_graphics, done.is_drawn_there);
+    output.drawn.set(done.on_graphics, done.is_drawn_there);
     status.updates += 1;
     status.waiting = done.update.waiting;
     status.behind = done.update.behind;

@@ -1,4 +1,4 @@
-//! One update: what it is asked for, and what it shows.
+//! Input and output of one relighting update.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,53 +10,53 @@ use crate::gpu::{Gpu, GpuPages};
 use crate::lightmap::PageFormat;
 use crate::lightmap::files::rgb9e5;
 use crate::plugin::write_back::half_floats;
-use crate::relight::{Level, LiveLight, LivePanel, Placed, Relighter, Update, UpdateSettings};
+use crate::relight::{LiveLight, LivePanel, PlacedOccluder, RelightInput, Relighter, Update, UpdateSettings};
 
-/// Texels that a thread packs at a time.
+/// Texels per parallel chunk.
 const TEXELS: usize = 4096;
 
-/// What to do next.
+/// Input of an update.
 pub struct Job {
-    /// The level with its doors elsewhere, or in other colours.
-    pub placed: Option<Placed>,
-    /// Lights and panels, where they may have changed.
+    /// New placement of doors or colors.
+    pub placed: Option<PlacedOccluder>,
+    /// Lights and panels, if they may have changed.
     pub lights: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
     pub settings: UpdateSettings,
     pub is_enabled: bool,
-    /// What is to draw pages; none for the processor.
+    /// Device that draws pages. `None` for the CPU.
     pub gpu: Option<Gpu>,
 }
 
-/// What has been done.
+/// Output of an update.
 pub struct Done {
     pub update: Update,
-    /// Pages that look different, as their images hold them.
+    /// Changed pages, in the format of their images.
     pub pages: Vec<(usize, Vec<u8>)>,
-    /// Pages on the graphics card, whether they have been drawn anew, and why there are none though they were wanted.
+    /// Pages on the GPU, whether they have been redrawn, and the reason if a wanted GPU cannot draw them.
     pub on_graphics: Option<Arc<GpuPages>>,
     pub is_drawn_there: bool,
     pub refusal: Option<String>,
-    /// See [`Relighter::moved`].
+    /// Moved lamps; see [`Relighter::moved`].
     pub moved: Vec<u64>,
     pub warnings: Vec<String>,
     pub time: Duration,
 }
 
-/// What updates work on.
+/// State of the relighting thread.
 pub struct Drawer {
     relighter: Relighter,
     format: PageFormat,
     graphics: Option<Arc<GpuPages>>,
-    /// The device that could not draw this level, and why.
+    /// Device that cannot draw this level, and the reason.
     refused: Option<(Gpu, String)>,
 }
 
 impl Drawer {
-    pub fn new(level: Level, format: PageFormat) -> Self {
+    pub fn new(level: RelightInput, format: PageFormat) -> Self {
         Self { relighter: Relighter::new(level), format, graphics: None, refused: None }
     }
 
-    /// Follows lights, doors and colours, and draws what is to be shown.
+    /// Updates lights, doors and colors, and draws the pages.
     pub fn work(&mut self, job: Job) -> Done {
         let started = Instant::now();
         let Job { placed, lights, settings, is_enabled, gpu } = job;
@@ -93,18 +93,18 @@ impl Drawer {
         }
     }
 
-    /// Has some device draw, or the processor; true when what another device has drawn is lost by that.
+    /// Switches the drawing device. Returns true if the pages of the previous GPU are lost.
     fn switch(&mut self, gpu: Option<&Gpu>, is_another_level: bool) -> bool {
         let is_on = |there: &Gpu| gpu.is_some_and(|gpu| gpu.device() == there.device());
         if self.graphics.as_ref().is_some_and(|pages| is_on(pages.gpu())) && !is_another_level {
             return false;
         }
-        // What has no room for a level has none for it with its doors elsewhere.
+        // A device without memory for a level has none for another placement of it either.
         if self.refused.as_ref().is_some_and(|(there, _)| is_on(there)) {
             return false;
         }
         self.refused = None;
-        // There may be no room for both.
+        // The memory may not suffice for both.
         let is_lost = self.graphics.take().is_some();
         match gpu.map(|gpu| (gpu, GpuPages::new(gpu, &self.relighter, self.format))) {
             Some((_, Ok(pages))) => self.graphics = Some(Arc::new(pages)),

@@ -1,24 +1,23 @@
-//! Lights, panels and colours as they are now.
+//! Current lights, panels and colors.
 
 use std::collections::{BTreeMap, HashMap};
 
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
-use super::RelightExclude;
-use super::origin::RelightLevel;
+use super::settings::RelightExclude;
 use crate::geometry::SurfaceId;
-use crate::plugin::components::SceneSettings;
+use crate::plugin::components::{BakeRole, SceneSettings};
 use crate::plugin::convert::emission_factor;
+use crate::plugin::state::{Baked, LevelFrame, Pages, RelightLevel};
 use crate::plugin::sync::{LightChanges, SceneReader};
-use crate::plugin::write_back::{Baked, Pages};
 use crate::relight::{LiveLight, LivePanel, Paint, switched_off};
 use crate::scene::Light;
 
-/// How far a base colour may be from the baked one that it once was: what ways through files make of it.
+/// Tolerance for matching a base color to its baked value. It covers rounding by files.
 const ROUNDING: f32 = 1e-3;
 
-/// What may be other than when it was last looked at.
+/// Flags of possible changes since the last read.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Changes {
     pub lights: bool,
@@ -30,8 +29,12 @@ pub fn lights(
     mut lights: LightChanges,
     excluded: Query<(), Added<RelightExclude>>,
     mut included: RemovedComponents<RelightExclude>,
+    roles: Query<(), Changed<BakeRole>>,
+    mut unassigned: RemovedComponents<BakeRole>,
+    frame: Res<LevelFrame>,
 ) {
-    let is_other_set = included.read().count() > 0 || !excluded.is_empty();
+    let removed = included.read().count() + unassigned.read().count();
+    let is_other_set = removed > 0 || frame.is_changed() || !excluded.is_empty() || !roles.is_empty();
     if lights.any() || is_other_set {
         changes.lights = true;
     }
@@ -50,21 +53,25 @@ pub fn materials(
     }
 }
 
-/// All lights of the world.
+/// Returns all lights of the world, at their places in the level.
 pub fn read_lights(
     reader: &SceneReader,
     excluded: &Query<(), With<RelightExclude>>,
     parents: &Query<&ChildOf>,
+    frame: &LevelFrame,
 ) -> Vec<LiveLight> {
     let mut found: Vec<LiveLight> = reader
-        .lights()
+        .lights(frame)
         .into_iter()
         .map(|found| {
             let kind = if found.is_hidden { switched_off(found.kind) } else { found.kind };
             let mut lineage = core::iter::once(found.entity).chain(parents.iter_ancestors(found.entity));
+            // A lamp without a name is known by its place alone.
+            let is_named = found.name != kind.name();
+            let name = if is_named { found.name } else { format!("{} {}", found.name, found.entity) };
             LiveLight {
                 id: found.entity.to_bits(),
-                light: Light { name: found.name, kind },
+                light: Light { name, kind },
                 is_excluded: lineage.any(|entity| excluded.contains(entity)),
             }
         })
@@ -73,28 +80,28 @@ pub fn read_lights(
     found
 }
 
-/// Which entity shows which surface, and what its material was at first.
+/// Mapping from page rectangles to surfaces, and their initial materials.
 #[derive(Default)]
 pub struct Surfaces {
     surfaces: HashMap<(usize, [u32; 4]), SurfaceId>,
-    /// Emission when it was first seen to shine, for levels whose units may be others than this world's.
+    /// First non-zero emission of each surface, for levels in other units than this world's.
     first: HashMap<SurfaceId, Vec3>,
-    baked: HashMap<SurfaceId, Look>,
-    /// Colours that are others than baked. What is not there to be seen keeps its own.
+    baked: HashMap<SurfaceId, MaterialState>,
+    /// Colors that differ from the bake. A surface that is not visible keeps its entry.
     painted: BTreeMap<SurfaceId, Vec3>,
     has_own_units: bool,
 }
 
-/// What counts of a surface's material, but for its pictures.
+/// Relevant factors of a material, without textures.
 #[derive(Clone, Copy, Debug)]
-struct Look {
-    /// cd/m2.
+struct MaterialState {
+    /// Emission, in cd/m2.
     emission: Vec3,
-    /// Base colour, linear.
+    /// Base color, linear.
     color: Vec3,
 }
 
-impl Look {
+impl MaterialState {
     fn of(material: &StandardMaterial, settings: &SceneSettings) -> Self {
         Self {
             emission: if material.unlit {
@@ -113,13 +120,13 @@ impl Surfaces {
         let surfaces = level.places.iter().map(|&(page, rect, surface)| ((page, bits(rect)), surface)).collect();
         let baked = |id: SurfaceId| {
             let material = scene.material_of(id);
-            (id, Look { emission: material.emission, color: material.base_color.truncate() })
+            (id, MaterialState { emission: material.emission, color: material.base_color.truncate() })
         };
         let baked = scene.surface_ids().map(baked).collect();
         Self { surfaces, baked, has_own_units: level.has_own_units, ..Self::default() }
     }
 
-    /// All panels that shine, or shone when they were baked or seen first, and all surfaces of another colour than baked.
+    /// Returns all panels that emit light now or did at bake time, and all surfaces with another color than baked.
     pub fn read(
         &mut self,
         entities: &Query<(&Baked, &MeshMaterial3d<StandardMaterial>)>,
@@ -129,7 +136,7 @@ impl Surfaces {
     ) -> (Vec<LivePanel>, Vec<Paint>) {
         let page_of: HashMap<AssetId<Image>, usize> =
             pages.0.iter().enumerate().map(|(index, page)| (page.id(), index)).collect();
-        let mut found: Vec<(SurfaceId, Look, Look)> = Vec::new();
+        let mut found: Vec<(SurfaceId, MaterialState, MaterialState)> = Vec::new();
         for (baked, shown) in entities {
             let place = page_of.get(&baked.image.id()).map(|page| (*page, bits(baked.uv_rect)));
             let Some(&surface) = place.and_then(|place| self.surfaces.get(&place)) else {
@@ -138,12 +145,12 @@ impl Surfaces {
             let Some(material) = materials.get(baked.original_material(&shown.0)) else {
                 continue;
             };
-            let (before, now) = self.in_baked_units(surface, Look::of(material, settings));
+            let (before, now) = self.in_baked_units(surface, MaterialState::of(material, settings));
             found.push((surface, before, now));
         }
         found.sort_by_key(|(surface, ..)| *surface);
         found.dedup_by_key(|(surface, ..)| *surface);
-        let shines = |look: &Look| look.emission != Vec3::ZERO;
+        let shines = |state: &MaterialState| state.emission != Vec3::ZERO;
         let panels = found.iter().filter(|(_, before, now)| shines(before) || shines(now));
         let panels = panels.map(|(surface, _, now)| LivePanel { surface: *surface, emission: now.emission }).collect();
         found.iter().for_each(|(surface, before, now)| self.see_color(*surface, before.color, now.color));
@@ -151,7 +158,7 @@ impl Surfaces {
         (panels, paints.collect())
     }
 
-    /// Takes note of a surface's base colour, baked and now. What is no colour changes nothing.
+    /// Updates the entry of a surface's base color. A non-finite color changes nothing.
     fn see_color(&mut self, surface: SurfaceId, baked: Vec3, now: Vec3) {
         if now.clamp(Vec3::ZERO, Vec3::ONE).abs_diff_eq(baked, ROUNDING) {
             self.painted.remove(&surface);
@@ -160,8 +167,8 @@ impl Surfaces {
         }
     }
 
-    /// What a surface looked like when it was baked, and what it looks like now.
-    fn in_baked_units(&mut self, surface: SurfaceId, now: Look) -> (Look, Look) {
+    /// Returns the baked material of a surface and its current one, in the units of the bake.
+    fn in_baked_units(&mut self, surface: SurfaceId, now: MaterialState) -> (MaterialState, MaterialState) {
         let baked = self.baked[&surface];
         if self.has_own_units {
             return (baked, now);
@@ -172,12 +179,12 @@ impl Surfaces {
             let first = self.first.entry(surface).or_insert(now.emission);
             now.emission * (baked.emission.length() / first.length())
         } else if now.emission == Vec3::ZERO && !self.first.contains_key(&surface) {
-            // It may be that the world's own materials have no emission.
+            // The world's own materials may lack emission.
             baked.emission
         } else {
             now.emission
         };
-        (baked, Look { emission, ..now })
+        (baked, MaterialState { emission, ..now })
     }
 }
 
@@ -189,31 +196,32 @@ fn bits(rect: Rect) -> [u32; 4] {
 mod tests {
     use super::*;
 
-    /// What a surface of a file that was baked in units ten times as large as the world's looks like at last.
-    fn seen<const TIMES: usize>(baked: Look, looks: [Look; TIMES]) -> Look {
+    /// Returns the final material of a surface whose file was baked in units ten times as large as the world's.
+    fn seen<const TIMES: usize>(baked: MaterialState, states: [MaterialState; TIMES]) -> MaterialState {
         let surface = SurfaceId::from_index(0);
         let mut surfaces = Surfaces { baked: [(surface, baked)].into(), ..Surfaces::default() };
-        looks.map(|look| surfaces.in_baked_units(surface, look).1)[TIMES - 1]
+        states.map(|state| surfaces.in_baked_units(surface, state).1)[TIMES - 1]
     }
 
     #[test]
-    fn a_panel_of_a_file_takes_any_colour_in_the_units_of_the_file() {
-        let [red, green] = [Vec3::X, Vec3::Y].map(|emission| Look { emission: 10.0 * emission, color: Vec3::ONE });
-        let in_other_units = |look: Look| Look { emission: 0.1 * look.emission, ..look };
+    fn a_panel_of_a_file_takes_any_color_in_the_units_of_the_file() {
+        let [red, green] =
+            [Vec3::X, Vec3::Y].map(|emission| MaterialState { emission: 10.0 * emission, color: Vec3::ONE });
+        let in_other_units = |state: MaterialState| MaterialState { emission: 0.1 * state.emission, ..state };
         let now = seen(red, [red, green].map(in_other_units));
         assert!(now.emission.abs_diff_eq(green.emission, 1e-5), "{now:?}");
-        let dark = Look { emission: Vec3::ZERO, ..red };
+        let dark = MaterialState { emission: Vec3::ZERO, ..red };
         assert_eq!(seen(red, [in_other_units(red), dark]).emission, Vec3::ZERO);
         assert_eq!(seen(red, [dark, dark]).emission, red.emission, "whose units are not known yet");
         assert_eq!(seen(red, [dark, in_other_units(red)]).emission, red.emission);
         assert_eq!(seen(red, [dark, in_other_units(red), dark]).emission, Vec3::ZERO);
-        let faulty = Look { emission: Vec3::NAN, ..red };
+        let faulty = MaterialState { emission: Vec3::NAN, ..red };
         assert!(seen(red, [faulty]).emission.is_nan(), "which is said, and changes nothing");
         assert_eq!(seen(red, [faulty, in_other_units(red)]).emission, red.emission);
     }
 
     #[test]
-    fn a_colour_stays_known_while_its_surface_is_not_seen_or_has_none() {
+    fn a_color_stays_known_while_its_surface_is_not_seen_or_has_none() {
         let surface = SurfaceId::from_index(0);
         let mut surfaces = Surfaces::default();
         let mut see = |now: Vec3| {
@@ -228,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_is_what_it_is_whatever_it_was_first() {
-        let of = |color: Vec3| Look { emission: Vec3::ZERO, color };
+    fn a_color_is_what_it_is_whatever_it_was_first() {
+        let of = |color: Vec3| MaterialState { emission: Vec3::ZERO, color };
         assert_eq!(seen(of(Vec3::X), [of(Vec3::X), of(Vec3::Y)]).color, Vec3::Y);
         assert_eq!(seen(of(Vec3::ZERO), [of(Vec3::ONE); 2]).color, Vec3::ONE);
     }

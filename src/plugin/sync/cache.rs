@@ -1,4 +1,4 @@
-//! Meshes and pictures that have been read, kept until they change.
+//! Cache of converted meshes and textures.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bevy::prelude::*;
 use super::super::convert::{ImageProblem, MeshProblem, mesh_from_bevy, picture_of_cube, texture_from_image};
 use crate::scene::{MeshData, Texture};
 
-/// What has been read of the Bevy world's assets.
+/// Converted assets of the Bevy world. An entry stays until its asset changes.
 #[derive(Resource, Default)]
 pub struct AssetCache {
     meshes: HashMap<AssetId<Mesh>, Result<Arc<MeshData>, MeshProblem>>,
@@ -17,22 +17,23 @@ pub struct AssetCache {
 }
 
 impl AssetCache {
-    /// A mesh that has been read, or why it could not be.
+    /// Returns a converted mesh, or the reason why it cannot be read. `None` if it is not in the cache.
     pub fn mesh(&self, id: AssetId<Mesh>) -> Option<&Result<Arc<MeshData>, MeshProblem>> {
         self.meshes.get(&id)
     }
 
-    /// A picture that has been read, or why it could not be.
+    /// Returns a converted texture, or the reason why it cannot be read. `None` if it is not in the cache.
     pub fn texture(&self, id: AssetId<Image>) -> Option<&Result<Arc<Texture>, ImageProblem>> {
         self.textures.get(&id)
     }
 
-    /// What a cube map that has been read shows in all directions, or why it could not be read.
+    /// Returns a converted cube map as an equirectangular texture, or the reason why it cannot be read. `None` if it is
+    /// not in the cache.
     pub fn sky(&self, id: AssetId<Image>) -> Option<&Result<Arc<Texture>, ImageProblem>> {
         self.skies.get(&id)
     }
 
-    /// Reads a mesh, unless it has been read since it last changed. True when there was something to do.
+    /// Converts a mesh unless it is cached. Returns true if it was converted.
     pub fn read_mesh(&mut self, id: AssetId<Mesh>, name: impl FnOnce() -> String, meshes: &Assets<Mesh>) -> bool {
         let Some(mesh) = meshes.get(id).filter(|_| !self.meshes.contains_key(&id)) else {
             return false;
@@ -41,7 +42,7 @@ impl AssetCache {
         true
     }
 
-    /// Reads a picture, unless it has been read since it last changed. True when there was something to do.
+    /// Converts a texture unless it is cached. Returns true if it was converted.
     pub fn read_texture(&mut self, id: AssetId<Image>, name: impl FnOnce() -> String, images: &Assets<Image>) -> bool {
         let Some(image) = images.get(id).filter(|_| !self.textures.contains_key(&id)) else {
             return false;
@@ -50,7 +51,7 @@ impl AssetCache {
         true
     }
 
-    /// Reads a cube map, unless it has been read since it last changed. True when there was something to do.
+    /// Converts a cube map unless it is cached. Returns true if it was converted.
     pub fn read_sky(&mut self, id: AssetId<Image>, name: impl FnOnce() -> String, images: &Assets<Image>) -> bool {
         let Some(image) = images.get(id).filter(|_| !self.skies.contains_key(&id)) else {
             return false;
@@ -59,12 +60,12 @@ impl AssetCache {
         true
     }
 
-    /// Forgets a mesh that has changed. True when it was known.
+    /// Drops a changed mesh. Returns true if it was cached.
     pub fn forget_mesh(&mut self, id: AssetId<Mesh>) -> bool {
         self.meshes.remove(&id).is_some()
     }
 
-    /// Forgets a picture that has changed. True when it was known.
+    /// Drops a changed texture or cube map. Returns true if it was cached.
     pub fn forget_texture(&mut self, id: AssetId<Image>) -> bool {
         let (picture, sky) = (self.textures.remove(&id), self.skies.remove(&id));
         picture.is_some() || sky.is_some()

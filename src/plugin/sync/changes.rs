@@ -1,4 +1,4 @@
-//! Whether surfaces, or what they are made of, are other than they were.
+//! Change detection for the scene: surfaces, assets, places and settings.
 
 use bevy::asset::UntypedAssetId;
 use bevy::ecs::system::SystemParam;
@@ -6,7 +6,7 @@ use bevy::light::NotShadowCaster;
 use bevy::pbr::{Lightmap, StandardMaterial};
 use bevy::prelude::*;
 
-use crate::plugin::components::BakeExclude;
+use crate::plugin::components::{BakeRole, SceneSettings};
 
 type AnySurfaceChanged = (
     With<Mesh3d>,
@@ -15,49 +15,76 @@ type AnySurfaceChanged = (
         Changed<MeshMaterial3d<StandardMaterial>>,
         Changed<InheritedVisibility>,
         Changed<Lightmap>,
-        Added<BakeExclude>,
         Added<NotShadowCaster>,
     )>,
 );
 
-/// What has happened to surfaces since the system that asks ran last, where they are apart.
+/// Changes of surfaces, apart from their transforms, since the last run of the system.
 #[derive(SystemParam)]
-pub struct SurfaceChanges<'w, 's> {
+struct SurfaceChanges<'w, 's> {
     changed: Query<'w, 's, (), AnySurfaceChanged>,
+    /// Roles of meshes and of their ancestors.
+    roles: Query<'w, 's, (), Changed<BakeRole>>,
     removed: RemovedComponents<'w, 's, Mesh3d>,
     bared: RemovedComponents<'w, 's, MeshMaterial3d<StandardMaterial>>,
-    included: RemovedComponents<'w, 's, BakeExclude>,
+    unassigned: RemovedComponents<'w, 's, BakeRole>,
     shadowed: RemovedComponents<'w, 's, NotShadowCaster>,
     unlit: RemovedComponents<'w, 's, Lightmap>,
 }
 
 impl SurfaceChanges<'_, '_> {
-    /// True when a surface has come, gone, or changed. Forgets which have gone.
-    pub fn any(&mut self) -> bool {
-        let Self { changed, removed, bared, included, shadowed, unlit } = self;
-        let gone = removed.read().count() + bared.read().count() + included.read().count() + shadowed.read().count();
+    /// Returns true when a surface was added, removed or changed. It consumes the removals.
+    fn any(&mut self) -> bool {
+        let Self { changed, roles, removed, bared, unassigned, shadowed, unlit } = self;
+        let gone = removed.read().count() + bared.read().count() + unassigned.read().count() + shadowed.read().count();
         let gone = gone + unlit.read().count();
-        gone > 0 || !changed.is_empty()
+        gone > 0 || !changed.is_empty() || !roles.is_empty()
     }
 }
 
-/// What has happened to meshes, pictures and materials since the system that asks ran last.
+/// Changes of meshes, images and materials since the last run of the system.
 #[derive(SystemParam)]
-pub struct AssetChanges<'w, 's> {
+struct AssetChanges<'w, 's> {
     meshes: MessageReader<'w, 's, AssetEvent<Mesh>>,
     images: MessageReader<'w, 's, AssetEvent<Image>>,
     materials: MessageReader<'w, 's, AssetEvent<StandardMaterial>>,
 }
 
 impl AssetChanges<'_, '_> {
-    /// True when one of those that are asked for has come, gone, or changed.
-    pub fn any(&mut self, is_asked_for: impl Fn(UntypedAssetId) -> bool) -> bool {
+    /// Returns true when a relevant asset was added, removed or changed.
+    fn any(&mut self, is_asked_for: impl Fn(UntypedAssetId) -> bool) -> bool {
         let Self { meshes, images, materials } = self;
         let asked_for = |id: &UntypedAssetId| is_asked_for(*id);
         let changed = meshes.read().filter_map(changed_asset).filter(asked_for).count()
             + images.read().filter_map(changed_asset).filter(asked_for).count()
             + materials.read().filter_map(changed_asset).filter(asked_for).count();
         changed > 0
+    }
+}
+
+/// Changes of the scene, apart from its lights, since the last run of the system.
+#[derive(SystemParam)]
+pub struct SceneChanges<'w, 's> {
+    surfaces: SurfaceChanges<'w, 's>,
+    assets: AssetChanges<'w, 's>,
+    moved: Query<'w, 's, Entity, (With<Mesh3d>, Changed<GlobalTransform>)>,
+    settings: Res<'w, SceneSettings>,
+}
+
+impl SceneChanges<'_, '_> {
+    /// Returns true when anything was added, removed or changed.
+    ///
+    /// Only assets for which `has_asset` is true count, since some apps rewrite render targets in every frame. Only moves
+    /// of entities for which `is_fixed` is true count.
+    pub fn any(&mut self, has_asset: impl Fn(UntypedAssetId) -> bool, is_fixed: impl Fn(Entity) -> bool) -> bool {
+        // Each part forgets what it has reported, so all are asked.
+        let parts = [
+            self.surfaces.any(),
+            self.assets.any(has_asset),
+            self.moved.iter().any(is_fixed),
+            self.settings.is_changed(),
+        ];
+        parts.contains(&true)
     }
 }
 

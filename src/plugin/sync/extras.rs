@@ -1,16 +1,17 @@
-//! What a glTF file's `extras` say about the bake, where Bevy's loader has kept them on the entities that it spawned.
+//! Bake settings in the `extras` of a glTF file, as Bevy's loader keeps them on entities.
 //!
-//! The words, and which go before which, are those of the file's own reader: the nearest node, then its ancestors, then
-//! the primitive or light, the mesh, the material.
+//! Keys and precedence equal those of the crate's own reader: the nearest node, then its ancestors, then the primitive
+//! or light, the mesh, the material.
 
 use bevy::ecs::system::SystemParam;
 use bevy::gltf::{GltfExtras, GltfMaterialExtras, GltfMeshExtras, GltfSceneExtras};
 use bevy::prelude::*;
 
 use super::key::Names;
-use crate::scene::{Overrides, Problem, Units};
+use crate::scene::Problem;
+use crate::scene_files::{Overrides, Units};
 
-/// Reads extras.
+/// Reader of extras.
 #[derive(SystemParam)]
 pub struct FileExtras<'w, 's> {
     names: Names<'w, 's>,
@@ -22,8 +23,8 @@ pub struct FileExtras<'w, 's> {
 }
 
 impl FileExtras<'_, '_> {
-    /// What the file says of a mesh or light entity, which hangs under its node's; a key that cannot be understood is
-    /// added to the warnings.
+    /// Returns the settings of a mesh or light entity, which is a child of its node's entity. Invalid keys are added to
+    /// the warnings.
     pub fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
         let nodes = self.parents.iter_ancestors(entity).map(|node| (node, self.text(node)));
         let own = [
@@ -37,7 +38,7 @@ impl FileExtras<'_, '_> {
             .fold(Overrides::default(), Overrides::or)
     }
 
-    /// The units that the file's scene says its lamps and emission have.
+    /// Returns the units of lamps and emission that the file's scene declares.
     pub fn units(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Option<Units> {
         let extras = self.parents.iter_ancestors(entity).find_map(|ancestor| self.scenes.get(ancestor).ok())?;
         Units::of_extras(&serde_json::from_str(&extras.value).ok()?, warnings)

@@ -1,4 +1,4 @@
-//! What Bevy's glTF loader passes over of nodes: those that the file hides, and those that its animations move.
+//! Node properties that Bevy's glTF loader ignores: hidden nodes, and nodes that animations move.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use bevy::gltf::GltfLoaderSettings;
 use bevy::gltf::extensions::{ErasedGltfExtensionHandler, GltfExtensionHandler, GltfExtensionHandlers};
 use bevy::prelude::*;
 
-use crate::scene::animated_nodes;
+use crate::scene_files::animated_nodes;
 
-/// The animation of its file that moves a node, whether it is played or not. What hangs from the node moves too.
+/// Name of the animation that moves a node and its descendants, whether it is played or not.
 #[derive(Component, Clone, Debug, Default, PartialEq, Eq, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct AnimatedInFile(pub String);
 
-/// Marks nodes as a file is loaded: one copy for each file.
+/// Loader extension that marks nodes. Each file gets a clone.
 #[derive(Clone, Default)]
 struct NodeMarker {
     animations: HashMap<usize, String>,
@@ -40,7 +40,7 @@ impl GltfExtensionHandler for NodeMarker {
     }
 }
 
-/// Has Bevy's loader mark nodes, where the app has that loader.
+/// Registers the extension with Bevy's loader, if the app has it.
 pub fn mark_nodes(app: &mut App) {
     app.register_type::<AnimatedInFile>();
     if let Some(handlers) = app.world().get_resource::<GltfExtensionHandlers>()

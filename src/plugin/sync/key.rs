@@ -1,4 +1,4 @@
-//! What surfaces are called across runs.
+//! Keys of surfaces, stable across runs.
 
 use bevy::asset::AssetPath;
 use bevy::ecs::system::SystemParam;
@@ -6,9 +6,9 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 
 use super::super::components::BakeId;
-use crate::scene::{SurfaceKey, key};
+use crate::scene::{SurfaceKey, and_more, key};
 
-/// Reads the names of entities and of what they hang from.
+/// Reader of the names of entities and their ancestors.
 #[derive(SystemParam)]
 pub struct Names<'w, 's> {
     parents: Query<'w, 's, &'static ChildOf>,
@@ -18,15 +18,31 @@ pub struct Names<'w, 's> {
 }
 
 impl Names<'_, '_> {
-    /// What messages call an entity.
+    /// Returns the name of an entity for messages.
     pub fn describe(&self, entity: Entity) -> String {
         self.names.get(entity).map_or_else(|_| format!("entity {entity}"), |name| format!("'{name}'"))
     }
 
-    /// The key of a mesh entity.
+    /// Returns the name of a light, equal in all runs: its [`BakeId`], its node's name in its file, or its own name.
+    /// `None` if it has none.
+    pub fn light(&self, entity: Entity) -> Option<&str> {
+        if let Ok(id) = self.ids.get(entity) {
+            return Some(&id.0);
+        }
+        // Bevy spawns a light below its node.
+        let node = self.parents.get(entity).ok().map(ChildOf::parent);
+        let node = node.filter(|&node| {
+            !self.files.contains(node)
+                && self.parents.iter_ancestors(node).any(|ancestor| self.files.contains(ancestor))
+        });
+        let named = node.and_then(|node| self.names.get(node).ok()).or_else(|| self.names.get(entity).ok());
+        named.map(Name::as_str)
+    }
+
+    /// Returns the key of a mesh entity.
     ///
-    /// A [`BakeId`] is taken as it is. What a file spawned is named after its nodes and the primitive, as the file's own
-    /// reader does. Anything else is named after its path of names and where it stands.
+    /// A [`BakeId`] is used as it is. An entity from a file is named after its node path and primitive, as in the
+    /// crate's own reader. Any other entity is named after its path of names and its position.
     pub fn surface_key(&self, entity: Entity, mesh: Option<&AssetPath<'_>>, place: Vec3) -> SurfaceKey {
         if let Ok(id) = self.ids.get(entity) {
             return SurfaceKey(id.0.clone());
@@ -39,7 +55,7 @@ impl Names<'_, '_> {
         SurfaceKey::from_node(&format!("{}@{at}", names.join("/")), 0)
     }
 
-    /// Node path and primitive of an entity that hangs under a file's root: root, scene, nodes, primitive.
+    /// Returns the node path and primitive of an entity from a file. The hierarchy is root, scene, nodes, primitive.
     fn file_key(&self, entity: Entity, mesh: &AssetPath<'_>) -> Option<(String, usize)> {
         let primitive = mesh.label()?.rsplit_once("Primitive")?.1.parse().ok()?;
         let ancestors: Vec<Entity> = self.parents.iter_ancestors(entity).collect();
@@ -53,11 +69,29 @@ impl Names<'_, '_> {
         self.names.get(entity).map_or("", Name::as_str)
     }
 
-    /// Names from the outermost ancestor down to the entity itself, as far as they have one.
+    /// Returns the names from the outermost ancestor to the entity, without unnamed ones.
     fn path(&self, entity: Entity) -> Vec<&str> {
         let lineage = core::iter::once(entity).chain(self.parents.iter_ancestors(entity));
         let mut path: Vec<&str> = lineage.filter_map(|entity| self.names.get(entity).ok()).map(Name::as_str).collect();
         path.reverse();
         path
+    }
+}
+
+/// Returns up to three quoted names, and the number of the others. `None` without names.
+pub fn list_names(names: &[&str]) -> Option<String> {
+    let shown: Vec<String> = names.iter().take(3).map(|name| format!("'{name}'")).collect();
+    (!shown.is_empty()).then(|| shown.join(", ") + &and_more(names.len() - shown.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_up_to_three() {
+        assert_eq!(list_names(&[]), None);
+        assert_eq!(list_names(&["a"]).unwrap(), "'a'");
+        assert_eq!(list_names(&["a", "b", "c", "d", "e"]).unwrap(), "'a', 'b', 'c' and 2 more");
     }
 }

@@ -1,11 +1,12 @@
-//! Whether lights are other than they were.
+//! Change detection for lights.
 
 use bevy::ecs::system::SystemParam;
 use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight, SunDisk};
 use bevy::prelude::*;
 
 type AnyLight = Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>;
-type AnyLightChanged = Or<(
+/// Filter for lights that were added, moved, shown, hidden or changed.
+pub type AnyLightChanged = Or<(
     Changed<PointLight>,
     Changed<SpotLight>,
     Changed<DirectionalLight>,
@@ -14,21 +15,33 @@ type AnyLightChanged = Or<(
     (Or<(Changed<GlobalTransform>, Changed<InheritedVisibility>)>, AnyLight),
 )>;
 
-/// What has happened to lights since the system that asks ran last.
+/// Lights that were removed since the last run of the system.
 #[derive(SystemParam)]
-pub struct LightChanges<'w, 's> {
-    changed: Query<'w, 's, (), AnyLightChanged>,
+pub struct RemovedLights<'w, 's> {
     points: RemovedComponents<'w, 's, PointLight>,
     spots: RemovedComponents<'w, 's, SpotLight>,
     suns: RemovedComponents<'w, 's, DirectionalLight>,
     rectangles: RemovedComponents<'w, 's, RectLight>,
 }
 
+impl RemovedLights<'_, '_> {
+    /// Returns the removed lights. It consumes them.
+    pub fn read(&mut self) -> Vec<Entity> {
+        let Self { points, spots, suns, rectangles } = self;
+        points.read().chain(spots.read()).chain(suns.read()).chain(rectangles.read()).collect()
+    }
+}
+
+/// Changes of lights since the last run of the system.
+#[derive(SystemParam)]
+pub struct LightChanges<'w, 's> {
+    changed: Query<'w, 's, (), AnyLightChanged>,
+    removed: RemovedLights<'w, 's>,
+}
+
 impl LightChanges<'_, '_> {
-    /// True when a light has come, gone, moved, or changed. Forgets which have gone.
+    /// Returns true when a light was added, removed, moved or changed. It consumes the removals.
     pub fn any(&mut self) -> bool {
-        let Self { changed, points, spots, suns, rectangles } = self;
-        let gone = points.read().count() + spots.read().count() + suns.read().count() + rectangles.read().count();
-        gone > 0 || !changed.is_empty()
+        !self.removed.read().is_empty() || !self.changed.is_empty()
     }
 }

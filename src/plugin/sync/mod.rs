@@ -1,8 +1,20 @@
-//! Reads the Bevy world into a [`Scene`](crate::scene::Scene), and watches what changes in it.
+//! Conversion of the Bevy world to a [`Scene`](crate::scene::Scene), and detection of changes.
 //!
-//! Reading happens when a bake or a live view asks for it: meshes and pictures come into the `AssetCache` a few a frame,
-//! so that the game keeps its frame rate, and `SceneReader::assemble` puts the scene together in one frame. Later
-//! readings read only what has changed; [`SceneStatus`] says what that is and what it took.
+//! A bake or a live view requests a reading. Meshes and textures are converted into the `AssetCache`, a few per frame,
+//! so that the game keeps its frame rate. Then `SceneReader::assemble` builds the scene in one frame. Later readings
+//! convert only changed assets. [`SceneStatus`] reports the changes and the cost.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `read` | `SceneReader`: roles of entities, required assets, and the scene |
+//! | `reading` | incremental reading, within a time budget per frame |
+//! | `loading` | assets that are still loading |
+//! | `cache` | converted meshes and textures |
+//! | `key` | stable keys of surfaces |
+//! | `movers` | detection of moved entities |
+//! | `changes`, `lights` | change detection for surfaces, assets and lights |
+//! | `extras`, `file_nodes` | bake settings and node properties of glTF files |
+//! | `status` | reported counts and times |
 
 mod cache;
 mod changes;
@@ -12,37 +24,38 @@ mod extras;
 mod file_nodes;
 mod key;
 mod lights;
+mod loading;
 mod movers;
 mod read;
 mod reading;
 mod status;
 
-use bevy::asset::AssetEventSystems;
-use bevy::light::{DirectionalLight, PointLight, RectLight, SpotLight};
+use bevy::ecs::entity::EntityHashMap;
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::components::*;
-use super::write_back::{Baked, BakedLight, Pages};
+use super::schedule::{RadiositySystems, order_sets};
+use super::state::{Baked, LightmapSource, Pages, SilencedLight};
 pub use cache::AssetCache;
-pub use changes::{AssetChanges, SurfaceChanges};
-pub use key::Names;
+pub use changes::SceneChanges;
+pub use key::{Names, list_names};
 pub use lights::LightChanges;
-pub(in crate::plugin) use movers::RestPose;
+use lights::{AnyLightChanged, RemovedLights};
+pub use loading::{Loading, LoadingAssets};
+pub use movers::RestPose;
 pub use movers::{Moved, can_stand};
-pub use read::{Needed, Purpose, SceneReader, WorldScene};
+pub use read::{FoundLight, Needed, Purpose, SceneReader, WorldScene};
 pub use reading::WorldReading;
 pub use status::{LiveMove, LiveRebuild, SceneCounts, SceneRead, SceneStatus};
 
-/// Watches the Bevy world for what a bake should know.
+/// Plugin that watches the Bevy world for changes. It needs no other plugin of this crate.
 pub struct SceneSyncPlugin;
 
 impl Plugin for SceneSyncPlugin {
     fn build(&self, app: &mut App) {
-        app.register_type::<BakeExclude>()
-            .register_type::<BakeOccluder>()
-            .register_type::<BakeMover>()
-            .register_type::<BakeStatic>()
+        order_sets(app);
+        app.register_type::<BakeRole>()
             .register_type::<BakeResolution>()
             .register_type::<BakeTint>()
             .register_type::<BakeId>()
@@ -52,14 +65,38 @@ impl Plugin for SceneSyncPlugin {
             .init_resource::<SceneSettings>()
             .init_resource::<SceneStatus>()
             .init_resource::<AssetCache>()
-            .add_systems(PostUpdate, (movers::note_movement, movers::settle).chain().after(TransformSystems::Propagate))
-            .add_systems(Last, (watch_assets, watch_surfaces, watch_lights).after(AssetEventSystems));
+            .add_systems(
+                PostUpdate,
+                (movers::follow_level, movers::note_movement, movers::settle).chain().in_set(RadiositySystems::Watch),
+            )
+            .add_systems(
+                Last,
+                (watch_assets, watch_surfaces, watch_materials, watch_lights, watch_levels)
+                    .chain()
+                    .in_set(RadiositySystems::Watch),
+            );
     }
 
     #[cfg(feature = "gltf")]
     fn finish(&self, app: &mut App) {
         file_nodes::mark_nodes(app);
     }
+}
+
+/// Reads the scene that a bake would take now. It converts all meshes and textures at once; a bake takes several frames
+/// for that. What is still loading is left out. The scene is empty without [`SceneSyncPlugin`].
+pub fn read_scene(world: &mut World) -> WorldScene {
+    world.run_system_cached(read_at_once).unwrap_or_else(|error| {
+        error!("the scene cannot be read: {error}");
+        WorldScene::default()
+    })
+}
+
+fn read_at_once(reader: SceneReader, mut cache: ResMut<AssetCache>) -> WorldScene {
+    for needed in reader.needed(Purpose::Bake) {
+        reader.read(needed, &mut cache);
+    }
+    reader.assemble(&cache, Purpose::Bake)
 }
 
 fn watch_assets(
@@ -70,7 +107,7 @@ fn watch_assets(
     mut materials: MessageReader<AssetEvent<StandardMaterial>>,
     pages: Option<Res<Pages>>,
 ) {
-    let mut changed = status.changed;
+    let mut changed = SceneCounts::default();
     let is_own = |id: AssetId<Image>| pages.as_ref().is_some_and(|pages| pages.0.iter().any(|page| page.id() == id));
     for event in meshes.read() {
         if let AssetEvent::Modified { id } | AssetEvent::Removed { id } = event {
@@ -83,50 +120,76 @@ fn watch_assets(
         }
     }
     changed.materials += materials.read().filter(|event| matches!(event, AssetEvent::Modified { .. })).count();
-    status.set_if_neq_changed(changed);
+    if !changed.is_zero() {
+        status.add_assets(changed);
+    }
 }
+
+type WatchedSurface = (Entity, Ref<'static, Mesh3d>, Ref<'static, GlobalTransform>, Option<&'static Baked>);
 
 fn watch_surfaces(
     mut status: ResMut<SceneStatus>,
-    surfaces: Query<
-        (Ref<Mesh3d>, Ref<GlobalTransform>, Option<&Baked>),
-        (Or<(Changed<Mesh3d>, Changed<GlobalTransform>)>, Without<Moved>, Without<BakeExclude>),
-    >,
+    surfaces: Query<WatchedSurface, (Or<(Changed<Mesh3d>, Changed<GlobalTransform>)>, Without<Moved>)>,
+    roles: Roles,
     mut removed: RemovedComponents<Mesh3d>,
 ) {
-    let is_change = |(mesh, transform, baked): &(Ref<Mesh3d>, Ref<GlobalTransform>, Option<&Baked>)| {
+    let is_change = |(entity, mesh, transform, baked): &(Entity, Ref<Mesh3d>, Ref<GlobalTransform>, Option<&Baked>)| {
         let is_own = baked.is_some_and(|baked| baked.mesh == mesh.0);
-        transform.is_changed() || (mesh.is_changed() && !is_own)
+        let is_excluded = || roles.of(*entity) == Some(BakeRole::Excluded);
+        (transform.is_changed() || (mesh.is_changed() && !is_own)) && !is_excluded()
     };
-    let mut changed = status.changed;
-    changed.surfaces += surfaces.iter().filter(is_change).count() + removed.read().count();
-    status.set_if_neq_changed(changed);
+    let changed: Vec<Entity> = surfaces.iter().filter(is_change).map(|(entity, ..)| entity).collect();
+    let removed: Vec<Entity> = removed.read().collect();
+    if !(changed.is_empty() && removed.is_empty()) {
+        status.add_surfaces(changed, removed);
+    }
 }
 
-type AnyLightChanged = Or<(
-    Changed<PointLight>,
-    Changed<SpotLight>,
-    Changed<DirectionalLight>,
-    Changed<RectLight>,
-    (Changed<GlobalTransform>, Or<(With<PointLight>, With<SpotLight>, With<DirectionalLight>, With<RectLight>)>),
-)>;
+type ShownMaterial = (Entity, &'static MeshMaterial3d<StandardMaterial>, Option<&'static Baked>);
 
-fn watch_lights(mut status: ResMut<SceneStatus>, lights: Query<Option<Ref<BakedLight>>, AnyLightChanged>) {
-    let is_own = |mark: &Option<Ref<BakedLight>>| mark.as_ref().is_some_and(|mark| mark.is_changed());
-    let mut changed = status.changed;
-    changed.lights += lights.iter().filter(|mark| !is_own(mark)).count();
-    status.set_if_neq_changed(changed);
-}
-
-/// Writes the counts only when they differ, so that change detection on the resource means something.
-trait SetChanged {
-    fn set_if_neq_changed(&mut self, changed: SceneCounts);
-}
-
-impl SetChanged for ResMut<'_, SceneStatus> {
-    fn set_if_neq_changed(&mut self, changed: SceneCounts) {
-        if self.changed != changed {
-            self.changed = changed;
+/// Notes surfaces that got another material. Lightmaps mark materials as changed, so handles are compared.
+fn watch_materials(
+    mut status: ResMut<SceneStatus>,
+    mut known: Local<EntityHashMap<AssetId<StandardMaterial>>>,
+    shown: Query<ShownMaterial, Changed<MeshMaterial3d<StandardMaterial>>>,
+    roles: Roles,
+    mut removed: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
+) {
+    removed.read().for_each(|entity| _ = known.remove(&entity));
+    let mut exchanged = Vec::new();
+    for (entity, material, baked) in &shown {
+        let original = baked.map_or(&material.0, |baked| baked.original_material(&material.0)).id();
+        let before = known.insert(entity, original);
+        let is_exchanged = before.is_some_and(|before| before != original);
+        if is_exchanged && roles.of(entity) != Some(BakeRole::Excluded) {
+            exchanged.push(entity);
         }
+    }
+    if !exchanged.is_empty() {
+        status.add_surfaces(exchanged, Vec::new());
+    }
+}
+
+fn watch_lights(
+    mut status: ResMut<SceneStatus>,
+    lights: Query<(Entity, Option<Ref<SilencedLight>>), AnyLightChanged>,
+    mut removed: RemovedLights,
+) {
+    let is_own = |mark: &Option<Ref<SilencedLight>>| mark.as_ref().is_some_and(|mark| mark.is_changed());
+    let changed: Vec<Entity> = lights.iter().filter(|(_, mark)| !is_own(mark)).map(|(entity, _)| entity).collect();
+    let removed = removed.read();
+    if !(changed.is_empty() && removed.is_empty()) {
+        status.add_lights(changed, removed);
+    }
+}
+
+/// Takes surfaces that a baked level has found for unchanged.
+fn watch_levels(
+    mut status: ResMut<SceneStatus>,
+    source: Option<Res<LightmapSource>>,
+    found: Query<Entity, Added<Baked>>,
+) {
+    if source.is_some_and(|source| *source == LightmapSource::Level) && !found.is_empty() {
+        status.take_for_unchanged(found);
     }
 }

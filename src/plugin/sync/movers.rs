@@ -1,33 +1,62 @@
-//! Things that have moved since they were loaded are no part of a bake.
+//! Detection of movers: meshes that have moved since they were loaded are no part of a bake.
 
 use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
+
+use crate::plugin::state::{LevelFrame, are_near};
 
 /// Marks an entity that has moved since it was loaded.
 #[derive(Component, Clone, Copy, Debug, Default, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 pub struct Moved;
 
-/// Where an entity was put when it came into the world.
+/// Initial transform of an entity.
 #[derive(Component, Clone, Copy)]
-pub(in crate::plugin) struct RestPose {
+pub struct RestPose {
     pub(super) transform: GlobalTransform,
     frames_left: u8,
 }
 
 impl RestPose {
-    /// Where that was.
-    pub(in crate::plugin) fn transform(&self) -> GlobalTransform {
+    /// Returns the initial transform.
+    pub fn transform(&self) -> GlobalTransform {
         self.transform
     }
 }
 
-/// Placing something may take a spawn, a propagation, and a system that puts it where it belongs.
+/// Frames before movement counts. Placement may need a spawn, a propagation, and a system that sets the transform.
 const FRAMES_TO_SETTLE: u8 = 3;
 
-/// Marks mesh entities whose transform changes after they have settled.
+/// Takes the present transform of the shown level.
+pub fn follow_level(frame: Option<ResMut<LevelFrame>>, transforms: Query<&GlobalTransform>) {
+    let Some(mut frame) = frame else { return };
+    let now = frame.root.and_then(|root| transforms.get(root).ok()).map(GlobalTransform::affine);
+    if let Some(now) = now.filter(|now| *now != frame.now) {
+        frame.now = now;
+    }
+    // A level may stand so from the start.
+    if frame.is_changed() && !keeps_angles(&frame.bake_to_world()) {
+        warn_once!(
+            "a baked level is scaled unevenly, sheared or mirrored: its lightmaps fit, but light of movers and relighting do \
+             not"
+        );
+    }
+}
+
+/// Returns true for a rotation, translation and uniform scale.
+fn keeps_angles(transform: &Affine3A) -> bool {
+    let [x, y, z] = [transform.matrix3.x_axis, transform.matrix3.y_axis, transform.matrix3.z_axis];
+    let scale = x.length();
+    let is_even = [y, z].iter().all(|axis| (axis.length() - scale).abs() <= 1e-3 * scale);
+    let is_right = [x.dot(y), y.dot(z), z.dot(x)].iter().all(|dot| dot.abs() <= 1e-3 * scale * scale);
+    is_even && is_right && transform.matrix3.determinant() > 0.0
+}
+
+/// Marks mesh entities whose transform changes after they have settled. A level that moves as a whole carries its parts.
 pub fn note_movement(
     mut commands: Commands,
+    frame: Option<Res<LevelFrame>>,
+    parents: Query<&ChildOf>,
     mut changed: Query<
         (Entity, &GlobalTransform, Option<&mut RestPose>),
         (With<Mesh3d>, Without<Moved>, Changed<GlobalTransform>),
@@ -40,8 +69,14 @@ pub fn note_movement(
             }
             Some(mut rest) if rest.frames_left > 0 => rest.transform = *transform,
             Some(rest) => {
-                let apart = rest.transform.to_matrix().abs_diff_eq(transform.to_matrix(), 1e-5);
-                if !apart {
+                let stays = rest.transform.to_matrix().abs_diff_eq(transform.to_matrix(), 1e-5);
+                let is_carried = || {
+                    frame.as_ref().is_some_and(|frame| {
+                        are_near(&frame.carried(&rest.transform), &transform.affine())
+                            && parents.iter_ancestors(entity).any(|ancestor| Some(ancestor) == frame.root)
+                    })
+                };
+                if !stays && !is_carried() {
                     commands.entity(entity).try_insert(Moved);
                 }
             }
@@ -49,17 +84,17 @@ pub fn note_movement(
     }
 }
 
-/// Lets entities that have just come settle.
-pub fn settle(mut resting: Query<&mut RestPose>) {
-    for mut rest in &mut resting {
+/// Counts down the settling time of new entities.
+pub fn settle(mut movers: Query<&mut RestPose>) {
+    for mut rest in &mut movers {
         if rest.frames_left > 0 {
             rest.frames_left -= 1;
         }
     }
 }
 
-/// Whether a live view can show a mover that stands so: one that is flat has no space of its own that rays could be taken
-/// to. What has shrunk to a line or to nothing is not seen anyway.
+/// Returns true if a live view can show a mover with this transform. A flat one has no inverse for rays. One that has
+/// shrunk to a line or a point is invisible anyway, so it counts as valid.
 pub fn can_stand(to_world: &Affine3A) -> bool {
     let m = to_world.matrix3;
     let planes = [m.x_axis.cross(m.y_axis), m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis)];

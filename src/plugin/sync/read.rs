@@ -1,4 +1,4 @@
-//! The Bevy world as a [`Scene`].
+//! Conversion of the Bevy world to a [`Scene`].
 
 mod assembly;
 
@@ -15,7 +15,6 @@ use bevy::mesh::skinning::SkinnedMesh;
 use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
-use self::assembly::Assembly;
 use super::cache::AssetCache;
 #[cfg(feature = "gltf")]
 use super::extras::FileExtras;
@@ -25,35 +24,35 @@ use super::key::Names;
 use super::movers::{Moved, RestPose};
 use crate::plugin::components::*;
 use crate::plugin::convert;
-use crate::plugin::live::LiveView;
-use crate::plugin::write_back::{Baked, LitLights};
-use crate::scene::{LightKind, Overrides, Problem, Role, Scene, SurfaceKey, Units};
+use crate::plugin::state::{Baked, LevelFrame, LevelPlaces, LitLights};
+use crate::scene::{LightKind, Problem, Role, Scene, SurfaceKey};
+use crate::scene_files::{Overrides, Units};
 
-/// A scene and where its parts come from.
+/// Scene with the entities and assets that it was read from.
 #[derive(Clone, Debug, Default)]
 pub struct WorldScene {
-    /// What light meets.
+    /// Converted scene.
     pub scene: Scene,
-    /// The entity of each surface and the mesh asset that it was read from, by the surface's key.
+    /// Entity and source mesh of each surface, by key.
     pub surfaces: HashMap<SurfaceKey, (Entity, Handle<Mesh>)>,
-    /// The entities of the scene's lights, and of what lights as the scene's sky does.
+    /// Entities of the scene's lights, and of cameras whose environment map repeats the scene's sky.
     pub lights: Vec<Entity>,
-    /// Every asset that it was made of, or would have been had it been loaded.
+    /// All source assets, including those that are not loaded.
     pub assets: HashSet<UntypedAssetId>,
-    /// What was left out or could not be read, by name.
+    /// Messages about what was left out or could not be read.
     pub warnings: Vec<String>,
 }
 
-/// What the Bevy world is read for.
+/// Purpose of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A bake, which leaves out what moves.
+    /// A bake, which leaves out movers.
     Bake,
-    /// Looking at the world as it is now.
+    /// A live view of the current world.
     View,
 }
 
-/// A mesh entity, as far as a bake asks.
+/// Mesh entity with the components that a reading needs.
 #[derive(QueryData)]
 pub struct SurfaceEntity {
     entity: Entity,
@@ -70,7 +69,7 @@ pub struct SurfaceEntity {
 }
 
 impl SurfaceEntityItem<'_, '_> {
-    /// The mesh as the app knows it, not the unwrapped copy that a bake put in its place.
+    /// Returns the app's mesh rather than our unwrapped copy.
     fn source_mesh(&self) -> &Handle<Mesh> {
         match self.baked {
             Some(baked) if baked.mesh == self.mesh.0 => &baked.original,
@@ -78,12 +77,12 @@ impl SurfaceEntityItem<'_, '_> {
         }
     }
 
-    /// The material as the app knows it.
+    /// Returns the app's material.
     fn source_material(&self) -> AssetId<StandardMaterial> {
         self.baked.map_or(&self.material.0, |baked| baked.original_material(&self.material.0)).id()
     }
 
-    /// The page of the lightmap that it shows on our own copy of its mesh, and its part of that.
+    /// Returns the lightmap image and its UV rectangle, if the entity shows our lightmap on our mesh copy.
     fn shown_light(&self) -> Option<(AssetId<Image>, Rect)> {
         let (baked, lightmap) = (self.baked?, self.lightmap?);
         let is_ours = baked.mesh == self.mesh.0 && baked.image == lightmap.image && !self.has_moved;
@@ -91,11 +90,11 @@ impl SurfaceEntityItem<'_, '_> {
     }
 }
 
-/// What the components of an entity and its ancestors, and after them its file's extras, say about the bake.
+/// Reader of bake settings: components of an entity and its ancestors, then the extras of its file.
 #[derive(SystemParam)]
-pub struct Wishes<'w, 's> {
+pub struct BakeOverrides<'w, 's> {
     parents: Query<'w, 's, &'static ChildOf>,
-    roles: Query<'w, 's, (Has<BakeExclude>, Has<BakeOccluder>, Has<BakeMover>, Has<BakeStatic>)>,
+    roles: Roles<'w, 's>,
     resolutions: Query<'w, 's, &'static BakeResolution>,
     tints: Query<'w, 's, &'static BakeTint>,
     #[cfg(feature = "gltf")]
@@ -104,15 +103,15 @@ pub struct Wishes<'w, 's> {
     animated: Query<'w, 's, &'static AnimatedInFile>,
 }
 
-impl Wishes<'_, '_> {
+impl BakeOverrides<'_, '_> {
     fn lineage(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
         core::iter::once(entity).chain(self.parents.iter_ancestors(entity))
     }
 
-    /// What is wished for an entity; extras that cannot be understood are added to the warnings.
+    /// Returns the settings of an entity. Invalid extras are added to the warnings.
     fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
         let of_entity = Overrides {
-            role: self.role(entity),
+            role: self.roles.of(entity).map(Role::from),
             density: self.density_scale(entity),
             tint: self.lineage(entity).find_map(|entity| self.tints.get(entity).ok()).map(|tint| tint.0),
             ..Overrides::default()
@@ -130,18 +129,7 @@ impl Wishes<'_, '_> {
         Overrides::default()
     }
 
-    /// The role that the nearest of the entity and its ancestors asks for.
-    fn role(&self, entity: Entity) -> Option<Role> {
-        self.lineage(entity).find_map(|entity| match self.roles.get(entity).ok()? {
-            (true, ..) => Some(Role::Excluded),
-            (_, true, ..) => Some(Role::Occluder),
-            (_, _, true, _) => Some(Role::Mover),
-            (.., true) => Some(Role::Static),
-            _ => None,
-        })
-    }
-
-    /// The units that an entity's file says its lamps and emission have.
+    /// Returns the units of lamps and emission that the entity's file declares.
     #[cfg(feature = "gltf")]
     fn units(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Option<Units> {
         self.extras.units(entity, warnings)
@@ -152,7 +140,7 @@ impl Wishes<'_, '_> {
         None
     }
 
-    /// The animation of a file that moves an entity.
+    /// Returns the name of the file's animation that moves an entity.
     #[cfg(feature = "gltf")]
     fn animation(&self, entity: Entity) -> Option<&str> {
         self.lineage(entity).find_map(|entity| self.animated.get(entity).ok()).map(|animated| animated.0.as_str())
@@ -168,11 +156,11 @@ impl Wishes<'_, '_> {
     }
 }
 
-/// Lights of a kind: entity, light, place, and whether they are shown.
+/// Query for lights of a kind: entity, light, transform and visibility.
 type Lights<'w, 's, L, Extra = ()> =
     Query<'w, 's, (Entity, &'static L, &'static GlobalTransform, Option<&'static InheritedVisibility>, Extra)>;
 
-/// A camera that shows a sky.
+/// Camera with a skybox.
 #[derive(QueryData)]
 struct SkyCamera {
     entity: Entity,
@@ -181,7 +169,7 @@ struct SkyCamera {
     live: Option<&'static LiveView>,
 }
 
-/// Cameras whose surroundings light what they see.
+/// Query for cameras with a skybox and an environment map light.
 type LitCameras<'w, 's> = Query<
     'w,
     's,
@@ -189,11 +177,11 @@ type LitCameras<'w, 's> = Query<
     (With<Camera>, With<Skybox>, Or<(With<EnvironmentMapLight>, With<GeneratedEnvironmentMapLight>)>),
 >;
 
-/// Reads the Bevy world.
+/// Reader of the Bevy world.
 #[derive(SystemParam)]
 pub struct SceneReader<'w, 's> {
     surfaces: Query<'w, 's, SurfaceEntity>,
-    strangers: Query<'w, 's, Entity, (With<Mesh3d>, Without<MeshMaterial3d<StandardMaterial>>)>,
+    unsupported_meshes: Query<'w, 's, Entity, (With<Mesh3d>, Without<MeshMaterial3d<StandardMaterial>>)>,
     points: Lights<'w, 's, PointLight>,
     spots: Lights<'w, 's, SpotLight>,
     suns: Lights<'w, 's, DirectionalLight, Option<&'static SunDisk>>,
@@ -203,8 +191,9 @@ pub struct SceneReader<'w, 's> {
     lit_lights: Option<Res<'w, LitLights>>,
     lit_cameras: LitCameras<'w, 's>,
     ambient: Option<Res<'w, GlobalAmbientLight>>,
-    wishes: Wishes<'w, 's>,
+    overrides: BakeOverrides<'w, 's>,
     names: Names<'w, 's>,
+    places: LevelPlaces<'w, 's>,
     assets: Res<'w, AssetServer>,
     meshes: Res<'w, Assets<Mesh>>,
     images: Res<'w, Assets<Image>>,
@@ -212,43 +201,45 @@ pub struct SceneReader<'w, 's> {
     settings: Res<'w, SceneSettings>,
 }
 
-/// A light of the Bevy world.
+/// Light of the Bevy world.
 pub struct FoundLight {
     pub entity: Entity,
-    /// What messages call it.
+    /// Name, or its kind if it has none. It is equal in all runs.
     pub name: String,
     pub kind: LightKind,
     pub is_hidden: bool,
+    /// True if a file's animation moves it, so that a bake leaves it out.
+    pub is_animated: bool,
 }
 
-/// Why a surface is no part of a bake: its material or the animation of its file.
+/// Reason why a surface is no part of a bake: its material, or the animation of its file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
     Unlit(String),
     Animated(String),
 }
 
-/// An asset that a scene is made of.
+/// Asset that a scene needs.
 #[derive(Clone, Copy, Debug)]
 pub enum Needed {
-    /// A mesh's triangles.
+    /// Triangles of a mesh.
     Mesh(AssetId<Mesh>),
-    /// A material's picture.
+    /// Texture of a material, or a lightmap.
     Texture(AssetId<Image>),
-    /// The cube map of a sky.
+    /// Cube map of a sky.
     Sky(AssetId<Image>),
 }
 
 impl SceneReader<'_, '_> {
-    /// Every asset that the scene is made of.
+    /// Returns every asset that the scene needs.
     pub fn needed(&self, purpose: Purpose) -> Vec<Needed> {
         let mut meshes = BTreeSet::new();
         let mut materials = BTreeSet::new();
         let mut pages = BTreeSet::new();
         let shows_lightmaps = self.shows_lightmaps(purpose);
         for surface in &self.surfaces {
-            let wishes = self.wishes.of(surface.entity, &mut Vec::new());
-            if self.role(&surface, &wishes) != Role::Excluded {
+            let overrides = self.overrides.of(surface.entity, &mut Vec::new());
+            if self.role(&surface, &overrides) != Role::Excluded {
                 meshes.insert(surface.source_mesh().id());
                 materials.insert(surface.source_material());
                 if let Some((page, _)) = surface.shown_light().filter(|_| shows_lightmaps) {
@@ -271,12 +262,12 @@ impl SceneReader<'_, '_> {
         meshes.into_iter().map(Needed::Mesh).chain(pictures).collect()
     }
 
-    /// Whether paths of a view may end at lightmaps.
+    /// Returns true if paths of a view may end at lightmaps.
     fn shows_lightmaps(&self, purpose: Purpose) -> bool {
         purpose == Purpose::View && self.views.iter().any(|view| view.enabled && view.ends_at_lightmaps)
     }
 
-    /// The skyboxes of cameras, those that draw first before others: the first is the scene's sky.
+    /// Returns the skyboxes of cameras, by camera order. The first is the scene's sky.
     fn skyboxes(&self, purpose: Purpose) -> Vec<&Skybox> {
         if !self.settings.skybox_is_sky || self.has_baked_ambient() {
             return Vec::new();
@@ -290,12 +281,12 @@ impl SceneReader<'_, '_> {
         cameras.into_iter().map(|camera| camera.skybox).collect()
     }
 
-    /// True when the scene's sky is Bevy's ambient light.
+    /// Returns true when the scene's sky is Bevy's ambient light.
     pub fn has_baked_ambient(&self) -> bool {
         self.settings.ambient_is_sky && self.ambient.is_some()
     }
 
-    /// Brings one asset into the cache: whether it had to be read, or `None` while it is still being loaded.
+    /// Converts one asset into the cache. Returns whether it was converted, or `None` while it is loading.
     pub fn read(&self, needed: Needed, cache: &mut AssetCache) -> Option<bool> {
         let (id, is_there): (UntypedAssetId, bool) = match needed {
             Needed::Mesh(id) => (id.untyped(), self.meshes.contains(id)),
@@ -312,34 +303,42 @@ impl SceneReader<'_, '_> {
         })
     }
 
-    /// All lights that are not excluded from bakes, those that are hidden too.
-    pub fn lights(&self) -> Vec<FoundLight> {
-        self.lights_with(&mut Vec::new())
+    /// Returns the cameras whose environment map repeats their sky.
+    pub fn lit_cameras(&self) -> impl Iterator<Item = Entity> {
+        self.lit_cameras.iter()
     }
 
-    fn lights_with(&self, warnings: &mut Vec<Problem>) -> Vec<FoundLight> {
+    /// Returns all lights that are not excluded from bakes, including hidden ones, at their places in a level.
+    pub fn lights(&self, frame: &LevelFrame) -> Vec<FoundLight> {
+        self.lights_with(frame, &mut Vec::new())
+    }
+
+    fn lights_with(&self, frame: &LevelFrame, warnings: &mut Vec<Problem>) -> Vec<FoundLight> {
+        let place = |entity, transform| self.places.in_level(entity, transform, frame);
         let diameter = self.settings.sun_diameter_degrees.to_radians();
         let mut found = Vec::new();
         let mut add = |entity, visibility: Option<&InheritedVisibility>, mut kind| {
-            let wishes = self.wishes.of(entity, warnings);
-            if wishes.role != Some(Role::Excluded) {
-                resize(&mut kind, &wishes);
+            let overrides = self.overrides.of(entity, warnings);
+            if overrides.role != Some(Role::Excluded) {
+                resize(&mut kind, &overrides);
                 let is_hidden = visibility.is_some_and(|visibility| !visibility.get());
-                found.push(FoundLight { entity, name: self.names.describe(entity), kind, is_hidden });
+                let is_animated = overrides.role.is_none() && self.overrides.animation(entity).is_some();
+                let name = self.names.light(entity).unwrap_or_else(|| kind.name()).to_owned();
+                found.push(FoundLight { entity, name, kind, is_hidden, is_animated });
             }
         };
         for (entity, light, transform, visibility, ()) in &self.points {
-            add(entity, visibility, convert::point_light(light, transform));
+            add(entity, visibility, convert::point_light(light, &place(entity, transform)));
         }
         for (entity, light, transform, visibility, ()) in &self.spots {
-            add(entity, visibility, convert::spot_light(light, transform));
+            add(entity, visibility, convert::spot_light(light, &place(entity, transform)));
         }
         for (entity, light, transform, visibility, disk) in &self.suns {
             let diameter = disk.map_or(diameter, |disk| disk.angular_size);
-            add(entity, visibility, convert::directional_light(light, transform, diameter));
+            add(entity, visibility, convert::directional_light(light, &place(entity, transform), diameter));
         }
         for (entity, light, transform, visibility, ()) in &self.rectangles {
-            add(entity, visibility, convert::rect_light(light, transform));
+            add(entity, visibility, convert::rect_light(light, &place(entity, transform)));
         }
         found
     }
@@ -348,7 +347,7 @@ impl SceneReader<'_, '_> {
         self.assets.get_path(id.into()).map_or_else(|| id.to_string(), |path| path.to_string())
     }
 
-    fn role(&self, surface: &SurfaceEntityItem<'_, '_>, wishes: &Overrides) -> Role {
+    fn role(&self, surface: &SurfaceEntityItem<'_, '_>, overrides: &Overrides) -> Role {
         if surface.visibility.is_some_and(|visibility| !visibility.get()) {
             return Role::Excluded;
         }
@@ -357,7 +356,7 @@ impl SceneReader<'_, '_> {
                 Role::Mover
             } else if self.is_unlit(surface) {
                 Role::Excluded
-            } else if self.wishes.animation(surface.entity).is_some() {
+            } else if self.overrides.animation(surface.entity).is_some() {
                 Role::Mover
             } else if surface.casts_no_shadow {
                 Role::Excluded
@@ -365,23 +364,24 @@ impl SceneReader<'_, '_> {
                 Role::Static
             }
         };
-        wishes.role.unwrap_or_else(natural)
+        overrides.role.unwrap_or_else(natural)
     }
 
     fn is_unlit(&self, surface: &SurfaceEntityItem<'_, '_>) -> bool {
         self.materials.get(surface.source_material()).is_some_and(|material| material.unlit)
     }
 
-    /// Why a surface that nobody gave a role is no part of a bake, where its author may not know: its unlit material, or
-    /// the animation that moves it.
-    fn hidden_reason(&self, surface: &SurfaceEntityItem<'_, '_>, wishes: &Overrides, role: Role) -> Option<Reason> {
+    /// Returns the reason why a surface without an explicit role is no part of a bake, to warn its author. The reasons
+    /// are an unlit material and an animation.
+    fn hidden_reason(&self, surface: &SurfaceEntityItem<'_, '_>, overrides: &Overrides, role: Role) -> Option<Reason> {
         let is_hidden = surface.visibility.is_some_and(|visibility| !visibility.get());
-        if wishes.role.is_some() || is_hidden || surface.is_skinned || surface.has_moved || self.is_morphed(surface) {
+        if overrides.role.is_some() || is_hidden || surface.is_skinned || surface.has_moved || self.is_morphed(surface)
+        {
             return None;
         }
         match role {
             Role::Excluded if self.is_unlit(surface) => Some(Reason::Unlit(self.asset_name(surface.source_material()))),
-            Role::Mover => Some(Reason::Animated(self.wishes.animation(surface.entity)?.to_owned())),
+            Role::Mover => Some(Reason::Animated(self.overrides.animation(surface.entity)?.to_owned())),
             _ => None,
         }
     }
@@ -389,39 +389,16 @@ impl SceneReader<'_, '_> {
     fn is_morphed(&self, surface: &SurfaceEntityItem<'_, '_>) -> bool {
         self.meshes.get(surface.source_mesh()).is_some_and(|mesh| mesh.try_has_morph_targets().unwrap_or(false))
     }
-
-    /// The scene, of what has been read so far.
-    pub fn assemble(&self, cache: &AssetCache, purpose: Purpose) -> WorldScene {
-        let mut assembly = Assembly::new(self, cache, purpose);
-        let mut surfaces: Vec<_> = self
-            .surfaces
-            .iter()
-            .map(|surface| {
-                let path = self.assets.get_path(surface.source_mesh().id());
-                // What a view follows keeps its place in the order.
-                let rest = surface.rest.filter(|_| purpose == Purpose::View && surface.has_moved);
-                let place = rest.map_or(surface.transform, |rest| &rest.transform).translation();
-                let key = self.names.surface_key(surface.entity, path.as_ref(), place);
-                (key, surface)
-            })
-            .collect();
-        // The order of archetypes is nobody's wish; the same level gives the same scene.
-        surfaces.sort_by(|(a, first), (b, second)| a.cmp(b).then(first.entity.cmp(&second.entity)));
-        for (key, surface) in surfaces {
-            assembly.add_surface(key, &surface);
-        }
-        assembly.add_lights();
-        assembly.add_sky();
-        assembly.finish()
-    }
 }
 
-/// Gives a light the size that its file's extras ask for.
-fn resize(kind: &mut LightKind, wishes: &Overrides) {
+/// Sets the size of a light from the extras of its file.
+fn resize(kind: &mut LightKind, overrides: &Overrides) {
     match kind {
-        LightKind::Point { radius, .. } | LightKind::Spot { radius, .. } => *radius = wishes.radius.unwrap_or(*radius),
+        LightKind::Point { radius, .. } | LightKind::Spot { radius, .. } => {
+            *radius = overrides.radius.unwrap_or(*radius)
+        }
         LightKind::Directional { angular_diameter, .. } => {
-            *angular_diameter = wishes.angular_diameter_degrees.map_or(*angular_diameter, f32::to_radians);
+            *angular_diameter = overrides.angular_diameter_degrees.map_or(*angular_diameter, f32::to_radians);
         }
         LightKind::Rectangle { .. } => {}
     }

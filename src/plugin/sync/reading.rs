@@ -1,28 +1,28 @@
-//! Reads the Bevy world a little a frame.
+//! Incremental reading of the Bevy world, within a time budget per frame.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::{AssetCache, Needed, Purpose, SceneCounts, SceneRead, SceneReader, WorldScene};
 
-/// Main thread time that reading the world may take of a frame.
+/// Main thread time per frame for a reading.
 const BUDGET: Duration = Duration::from_micros(1000);
 
-/// One reading of the Bevy world.
+/// Reading of the Bevy world in progress.
 pub struct WorldReading {
     purpose: Purpose,
-    /// What is still to be brought into the cache, once that has been listed.
+    /// Assets that have yet to be converted, once they are listed.
     needed: Option<VecDeque<Needed>>,
     read: SceneRead,
 }
 
 impl WorldReading {
-    /// A reading that has yet to begin.
+    /// Creates a reading that has not begun.
     pub fn new(purpose: Purpose) -> Self {
         Self { purpose, needed: None, read: SceneRead::default() }
     }
 
-    /// Goes on as far as a frame's budget allows. At the end, the scene and what the reading took.
+    /// Continues within the frame's budget. Returns the scene and the cost at the end.
     pub fn advance(&mut self, reader: &SceneReader, cache: &mut AssetCache) -> Option<(WorldScene, SceneRead)> {
         let started = Instant::now();
         let is_read = self.read_some(reader, cache, started);
@@ -50,7 +50,7 @@ impl WorldReading {
                 break;
             };
             match (reader.read(asset, cache), asset) {
-                // A bake is for good and waits; who looks on wants to see what there is.
+                // A bake waits for loading assets, whereas a view shows what is there.
                 (None, _) if self.purpose == Purpose::Bake => needed.push_back(asset),
                 (Some(true), Needed::Mesh(_)) => self.read.rebuilt.meshes += 1,
                 (Some(true), Needed::Texture(_) | Needed::Sky(_)) => self.read.rebuilt.textures += 1,

@@ -1,4 +1,4 @@
-//! Surfaces that get their lightmaps together.
+//! Batches: surfaces that get their lightmaps in the same frame.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -8,59 +8,57 @@ use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::copy::MeshCopies;
-use super::material::{Uv1Change, choose_material, original_material};
-use super::page::{PagePixels, Pages};
-use super::{Baked, FRAMES_FOR_THE_RENDERER, Shown, hide, lights, release, show};
+use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, baked_entities, hide, release, show};
+use super::lights::mark_lights;
+use super::material::{StandInMaterials, Uv1Change, choose_material, original_material};
+use super::page::{PagePixels, place};
 use crate::lightmap::Unwrap;
-use crate::plugin::relight::HandedOver;
+use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages};
 
-/// Main thread time that staging may take of a frame.
+/// Main thread time per frame for staging.
 const STAGING_BUDGET: Duration = Duration::from_micros(1000);
 
-/// A surface that is to have baked light.
+/// Surface that gets a lightmap.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Who gets it.
+    /// Entity of the surface.
     pub entity: Entity,
-    /// The mesh that was baked.
+    /// Mesh that was baked.
     pub original: Handle<Mesh>,
-    /// How it was cut into charts.
+    /// Unwrap of the mesh.
     pub unwrap: Arc<Unwrap>,
-    /// Which page.
+    /// Index of the page.
     pub page: usize,
-    /// Which part of the page, from 0 to 1.
+    /// UV rectangle on the page, in 0..1.
     pub uv_rect: Rect,
 }
 
-/// Lights whose direct light is in the pages.
-#[derive(Resource, Clone, Debug, Default)]
-pub struct LitLights {
-    /// Light entities.
-    pub lights: Vec<Entity>,
-    /// Bevy's global ambient light is in them, too.
-    pub ambient: bool,
-    /// They hold light straight from what shines, whatever it is.
-    pub is_direct: bool,
-}
-
-/// What a batch took of the main thread, seconds.
+/// Main thread time of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 #[reflect(Default, Debug, Clone)]
 pub struct BatchTimes {
-    /// The longest frame of staging.
+    /// Longest staging time in one frame, in seconds.
     pub longest_staging_seconds: f32,
-    /// The frame in which the lightmaps came.
+    /// Time of the frame that attached the lightmaps, in seconds.
     pub attach_seconds: f32,
+}
+
+/// Source and lights of new lightmaps.
+#[derive(Clone, Debug, Default)]
+pub struct NewBake {
+    pub source: LightmapSource,
+    pub lit: LitLights,
+    /// Baked lights.
+    pub lights: Vec<Entity>,
 }
 
 /// Surfaces that get their lightmaps in one frame.
 pub struct Batch {
     targets: Vec<Target>,
-    /// Pages that have yet to become images; empty for a batch that uses the pages that are there.
+    /// Pages that have yet to become images. Empty for a batch that uses the current pages.
     new_pages: VecDeque<PagePixels>,
-    /// Whether surfaces that are not in the batch lose their lightmaps.
-    replaces_all: bool,
-    lights: Option<LitLights>,
+    /// Bake of the new pages. All other surfaces lose their lightmaps. `None` for a batch that uses the current pages.
+    bake: Option<NewBake>,
     on_attached: Option<OnAttached>,
 
     pages: Vec<Handle<Image>>,
@@ -70,14 +68,14 @@ pub struct Batch {
     times: BatchTimes,
 }
 
-/// What to do when a batch has been attached.
+/// Callback after a batch has been attached.
 pub type OnAttached = Box<dyn FnOnce(&mut World, BatchTimes) + Send + Sync>;
 
-/// The mesh that a surface will show.
+/// Mesh copy that a surface will show.
 #[derive(Clone, Debug)]
 pub(super) struct StagedCopy {
     pub mesh: Handle<Mesh>,
-    /// What its material must do without UV_1.
+    /// Change of its material for lack of UV_1.
     pub uv1: Uv1Change,
 }
 
@@ -88,18 +86,17 @@ enum Phase {
 }
 
 impl Batch {
-    /// A whole bake: it replaces all lightmaps that there are, and the pages that they are on.
-    pub fn bake(targets: Vec<Target>, pages: Vec<PagePixels>, lights: LitLights) -> Self {
-        Self { new_pages: pages.into(), replaces_all: true, lights: Some(lights), ..Self::more(targets) }
+    /// Creates the batch of a whole bake, which replaces all lightmaps, pages and marks of lights.
+    pub fn bake(bake: NewBake, targets: Vec<Target>, pages: Vec<PagePixels>) -> Self {
+        Self { new_pages: pages.into(), bake: Some(bake), ..Self::more(targets) }
     }
 
-    /// More surfaces for the pages that are there.
+    /// Creates a batch of more surfaces for the current pages.
     pub fn more(targets: Vec<Target>) -> Self {
         Self {
             targets,
             new_pages: VecDeque::new(),
-            replaces_all: false,
-            lights: None,
+            bake: None,
             on_attached: None,
             pages: Vec::new(),
             pixels: Vec::new(),
@@ -109,13 +106,13 @@ impl Batch {
         }
     }
 
-    /// Calls back in the frame in which the lightmaps come.
+    /// Sets the callback for the frame in which the lightmaps are attached.
     pub fn on_attached(mut self, call: impl FnOnce(&mut World, BatchTimes) + Send + Sync + 'static) -> Self {
         self.on_attached = Some(Box::new(call));
         self
     }
 
-    /// Makes images and mesh copies until the frame's time is up; true when all are made.
+    /// Creates images and mesh copies within the frame's budget. Returns true when all are done.
     fn stage(&mut self, world: &mut World) -> bool {
         let started = Instant::now();
         let mut is_done = false;
@@ -130,7 +127,8 @@ impl Batch {
     fn stage_one(&mut self, world: &mut World) -> bool {
         if let Some(pixels) = self.new_pages.pop_front() {
             let pages = world.resource::<Pages>().clone();
-            let (handle, data) = pages.place(self.pages.len(), pixels, &mut world.resource_mut::<Assets<Image>>());
+            let images = &mut world.resource_mut::<Assets<Image>>();
+            let (handle, data) = place(&pages, self.pages.len(), pixels, images);
             self.pixels.extend(data.map(|data| (handle.clone(), data)));
             self.pages.push(handle);
             return false;
@@ -143,13 +141,13 @@ impl Batch {
         false
     }
 
-    /// The image that a target will show.
+    /// Returns the image that a target will show.
     fn image(&self, target: &Target, world: &World) -> Option<Handle<Image>> {
         let pages = if self.pages.is_empty() { &world.resource::<Pages>().0 } else { &self.pages };
         pages.get(target.page).cloned()
     }
 
-    /// Takes the lightmap off every surface that will show another image, for Bevy does not notice an exchange.
+    /// Removes the lightmap of every surface that will show another image, since Bevy ignores an exchanged image.
     fn detach(&self, world: &mut World) {
         let mut staying = HashSet::new();
         for target in &self.targets {
@@ -159,7 +157,7 @@ impl Batch {
             }
         }
         let mut baked = world.query_filtered::<Entity, With<Baked>>();
-        let all: Vec<Entity> = if self.replaces_all {
+        let all: Vec<Entity> = if self.bake.is_some() {
             baked.iter(world).collect()
         } else {
             self.targets.iter().map(|target| target.entity).collect()
@@ -182,9 +180,9 @@ impl Batch {
                 image.data = Some(data);
             }
         }
-        if self.replaces_all {
+        if self.bake.is_some() {
             let targets: HashSet<Entity> = self.targets.iter().map(|target| target.entity).collect();
-            for entity in super::baked_entities(world).into_iter().filter(|entity| !targets.contains(entity)) {
+            for entity in baked_entities(world).into_iter().filter(|entity| !targets.contains(entity)) {
                 release(&mut world.entity_mut(entity));
             }
         }
@@ -199,13 +197,11 @@ impl Batch {
                 }
             }
         }
-        if self.replaces_all {
-            super::drop_unused_copies(world);
-        }
-        if let Some(lit) = self.lights.take() {
-            lights::restore(world);
-            world.insert_resource(lit);
-            apply_lights(world);
+        if let Some(NewBake { source, lit, lights }) = self.bake.take() {
+            drop_unused_copies(world);
+            world.insert_resource(source);
+            world.insert_resource(LevelFrame::default());
+            mark_lights(world, lit, &lights);
         }
         self.times.attach_seconds = started.elapsed().as_secs_f32();
         if let Some(call) = self.on_attached.take() {
@@ -214,8 +210,10 @@ impl Batch {
     }
 }
 
-/// The mesh with lightmap coordinates for an entity, made unless there is one. `None` when the unwrap is of another mesh, or
-/// when the entity's material needs the coordinates that the lightmap would replace, which is said.
+/// Returns the mesh copy with lightmap coordinates for an entity, and creates it if needed.
+///
+/// `None` when the unwrap belongs to another mesh. Also `None`, with a warning, when the entity's material needs the
+/// coordinates that the lightmap would replace.
 pub(super) fn stage_copy(
     world: &mut World,
     entity: Entity,
@@ -240,7 +238,7 @@ pub(super) fn stage_copy(
     Some(StagedCopy { mesh, uv1 })
 }
 
-/// Gives one entity its mesh and its lightmap, if it is still there and still shows what was baked.
+/// Attaches the mesh copy and the lightmap, if the entity exists and still shows the baked mesh.
 fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, image: Handle<Image>, is_shown: bool) {
     let Ok(mut entity) = world.get_entity_mut(target.entity) else {
         return;
@@ -268,39 +266,48 @@ fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, image: Hand
     }
 }
 
-/// Silences the lights that are in the lightmaps while those are shown, and no others.
-pub fn apply_lights(world: &mut World) {
-    let lit = world.resource::<LitLights>().clone();
-    if world.resource::<Shown>().enabled {
-        let moved = world.get_resource::<HandedOver>().cloned().unwrap_or_default();
-        let silent: Vec<Entity> = lit.lights.iter().copied().filter(|light| !moved.0.contains(light)).collect();
-        lights::restore_some(world, |light| moved.0.contains(&light));
-        lights::silence(world, &silent, lit.ambient);
-    } else {
-        lights::restore(world);
-    }
-    if lit.lights.is_empty() && !lit.ambient {
-        lights::restore(world);
-    }
+/// Drops unused mesh copies and stand-ins.
+pub fn drop_unused_copies(world: &mut World) {
+    let mut baked = world.query::<&Baked>();
+    let mut meshes: HashSet<AssetId<Mesh>> = baked.iter(world).map(|baked| baked.mesh.id()).collect();
+    meshes.extend(world.resource::<Batches>().staged_meshes());
+    let materials = baked.iter(world).filter_map(|baked| Some(baked.material.as_ref()?.original.id())).collect();
+    world.resource_mut::<MeshCopies>().keep_only(&meshes);
+    world.resource_mut::<StandInMaterials>().keep_only(&materials);
 }
 
-/// Batches on their way, in order.
+/// Pending batches, in order.
 #[derive(Resource, Default)]
 pub struct Batches(VecDeque<Batch>);
 
 impl Batches {
-    /// Puts a batch behind those on their way.
+    /// Appends a batch.
     pub fn push(&mut self, batch: Batch) {
         self.0.push_back(batch);
     }
 
-    /// True when no batch is on its way.
+    /// Drops the pending batches of levels. Those of bakes stay.
+    pub fn drop_levels(&mut self) {
+        self.0.retain(|batch| batch.bake.as_ref().is_some_and(|bake| bake.source == LightmapSource::Bake));
+    }
+
+    /// Returns true while a level is pending.
+    pub fn holds_level(&self) -> bool {
+        self.0.iter().any(|batch| batch.bake.as_ref().is_some_and(|bake| bake.source == LightmapSource::Level))
+    }
+
+    /// Returns the mesh copies of pending batches.
+    fn staged_meshes(&self) -> impl Iterator<Item = AssetId<Mesh>> {
+        self.0.iter().flat_map(|batch| &batch.copies).flatten().map(|copy| copy.mesh.id())
+    }
+
+    /// Returns true when no batch is pending.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Takes the first batch one step further.
+/// Advances the first batch by one step.
 pub fn advance(world: &mut World) {
     let Some(mut batch) = world.resource_mut::<Batches>().0.pop_front() else {
         return;

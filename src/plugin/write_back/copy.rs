@@ -1,4 +1,4 @@
-//! Meshes with lightmap coordinates, made of the app's own.
+//! Mesh copies with lightmap coordinates.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,35 +8,36 @@ use bevy::prelude::*;
 
 use crate::lightmap::Unwrap;
 
-/// A mesh of ours that stands in for one of the app's.
+/// Copy of one of the app's meshes.
 #[derive(Clone, Debug)]
 pub struct MeshCopy {
     /// The app's mesh.
     pub original: Handle<Mesh>,
-    /// How it was cut into charts.
+    /// Unwrap of the mesh.
     pub unwrap: Arc<Unwrap>,
-    /// Whether the app's UV_1 has become UV_0, to make room for the lightmap's.
+    /// True if the app's UV_1 became UV_0, to free UV_1 for the lightmap.
     pub uv1_is_moved: bool,
-    /// The mesh that is drawn.
+    /// Mesh that is drawn.
     pub handle: Handle<Mesh>,
 }
 
-/// All meshes of ours that stand in for the app's.
+/// All mesh copies, by their ids.
 #[derive(Resource, Default)]
 pub struct MeshCopies(HashMap<AssetId<Mesh>, MeshCopy>);
 
 impl MeshCopies {
-    /// The copy with this id, if it is one of ours.
+    /// Returns the copy with an id.
     pub fn get(&self, id: AssetId<Mesh>) -> Option<&MeshCopy> {
         self.0.get(&id)
     }
 
-    /// All copies of one of the app's meshes.
+    /// Returns all copies of one of the app's meshes.
     pub fn of(&self, original: AssetId<Mesh>) -> impl Iterator<Item = &MeshCopy> {
         self.0.values().filter(move |copy| copy.original.id() == original)
     }
 
-    /// The copy of a mesh for an unwrap, made unless there is one. `None` when the unwrap is of another mesh.
+    /// Returns the copy of a mesh for an unwrap, and creates it if needed. `None` when the unwrap belongs to another
+    /// mesh.
     pub fn get_or_make(
         &mut self,
         original: &Handle<Mesh>,
@@ -60,15 +61,15 @@ impl MeshCopies {
         Some(handle)
     }
 
-    /// Drops the copies that nothing shows any more.
+    /// Drops unused copies.
     pub fn keep_only(&mut self, used: &HashSet<AssetId<Mesh>>) {
         self.0.retain(|id, _| used.contains(id));
     }
 }
 
-/// The mesh with its vertices split where charts part, its triangles as a list, and UV_1 from the unwrap.
+/// Creates the copy: vertices split at chart borders, triangles as a list, and UV_1 from the unwrap.
 ///
-/// The mesh's own UV_1, if it `moves_uv1`, becomes its UV_0. `None` when the mesh is not the one that was unwrapped.
+/// If `moves_uv1`, the mesh's own UV_1 becomes its UV_0. `None` when the unwrap belongs to another mesh.
 pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap, moves_uv1: bool) -> Option<Mesh> {
     if !is_unwrap_of(original, unwrap) {
         return None;
@@ -77,7 +78,7 @@ pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap, moves_uv1: bool) -> Opti
     for (attribute, values) in original.try_attributes().ok()? {
         copy.insert_attribute(*attribute, values.clone());
     }
-    // Bevy gathers every kind of attribute by index when it duplicates vertices.
+    // Bevy gathers every attribute by index when it duplicates vertices.
     copy.insert_indices(Indices::U32(unwrap.source_vertices.clone()));
     copy.duplicate_vertices();
     turn_backs(&mut copy, unwrap);
@@ -89,8 +90,10 @@ pub fn unwrapped_copy(original: &Mesh, unwrap: &Unwrap, moves_uv1: bool) -> Opti
     Some(copy)
 }
 
-/// Where backs have triangles of their own, their normals look the other way. So do both tangents, since a normal map's
-/// bumps are dents from behind; the second is the product of normal, first tangent and the last coordinate.
+/// Flips the normals of back sides that have their own triangles.
+///
+/// Both tangents are flipped too, since bumps of a normal map are dents from behind. The second tangent is the product
+/// of the normal, the first tangent and the last coordinate.
 fn turn_backs(copy: &mut Mesh, unwrap: &Unwrap) {
     let backs: HashSet<u32> =
         unwrap.mesh.triangles.iter().skip(unwrap.reversed_from as usize).flatten().copied().collect();
@@ -106,7 +109,7 @@ fn turn_backs(copy: &mut Mesh, unwrap: &Unwrap) {
     }
 }
 
-/// Gives a copy its UV_1 back. `false` when its vertices are no longer those that were unwrapped.
+/// Restores UV_1 of a copy. Returns false when its vertices no longer match the unwrap.
 pub fn restore_lightmap_coordinates(copy: &mut Mesh, unwrap: &Unwrap) -> bool {
     let is_same = copy
         .try_attribute(Mesh::ATTRIBUTE_POSITION)
@@ -127,9 +130,9 @@ fn is_unwrap_of(original: &Mesh, unwrap: &Unwrap) -> bool {
         })
 }
 
-/// True when a mesh's own UV_1 serve the lightmap as they are.
+/// Returns true when a mesh's own UV_1 serves as lightmap coordinates unchanged.
 pub fn keeps_uv1(original: &Mesh, unwrap: &Unwrap) -> bool {
-    /// As near as rounding to texels brings them.
+    /// Tolerance for rounding to texels, in UV units.
     const NEAR: f32 = 1e-4;
     let Ok(VertexAttributeValues::Float32x2(own)) = original.try_attribute(Mesh::ATTRIBUTE_UV_1) else {
         return false;
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
     use crate::scene::MeshData;
 
-    /// A square as a strip whose two triangles become two charts: four vertices become six.
+    /// Creates a square as a strip of two charts, so that four vertices become six.
     fn square_in_two_charts() -> (Mesh, Unwrap) {
         let corners = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::new(1.0, 1.0, 0.0)];
         let original = Mesh::new(PrimitiveTopology::TriangleStrip, RenderAssetUsages::default())
@@ -183,10 +186,10 @@ mod tests {
         let copy = unwrapped_copy(&original, &unwrap, false).unwrap();
         assert_eq!(copy.count_vertices(), 6);
         assert_eq!(copy.primitive_topology(), PrimitiveTopology::TriangleList);
-        let Some(VertexAttributeValues::Float32x4(colours)) = copy.attribute(Mesh::ATTRIBUTE_COLOR) else {
-            panic!("colours are lost");
+        let Some(VertexAttributeValues::Float32x4(colors)) = copy.attribute(Mesh::ATTRIBUTE_COLOR) else {
+            panic!("colors are lost");
         };
-        assert_eq!(colours.iter().map(|colour| colour[0]).collect::<Vec<_>>(), [0.1, 0.2, 0.3, 0.3, 0.2, 0.4]);
+        assert_eq!(colors.iter().map(|color| color[0]).collect::<Vec<_>>(), [0.1, 0.2, 0.3, 0.3, 0.2, 0.4]);
         assert!(copy.contains_attribute(Mesh::ATTRIBUTE_UV_1));
     }
 

@@ -1,17 +1,18 @@
-//! Looks after meshes and materials that change while there is a lightmap.
+//! Reactions to meshes and materials that change under a lightmap.
 
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::batch::stage_copy;
 use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
+use super::entity::release;
 use super::material::choose_material;
-use super::{Baked, release};
+use crate::plugin::state::Baked;
 
-/// Notices meshes that are reloaded or edited.
+/// Handles meshes that are reloaded or edited, before the renderer sees them.
 ///
-/// A copy of ours that loses UV_1 gets it back; one of the app's that is reloaded with the same shape is copied anew; a
-/// mesh of another shape has no use for its lightmap. All of it before the renderer sees the mesh.
+/// A copy that lost UV_1 gets it back. A reloaded mesh of the same shape is copied again. A mesh of another shape loses
+/// its lightmap.
 pub fn notice_meshes(
     mut commands: Commands,
     mut events: MessageReader<AssetEvent<Mesh>>,
@@ -52,7 +53,7 @@ pub fn notice_meshes(
     }
 }
 
-/// Notices entities to which the app gives another mesh: it has no lightmap.
+/// Removes the lightmap of entities that got another mesh.
 pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, &Baked), Changed<Mesh3d>>) {
     for (entity, ..) in changed.iter().filter(|(_, mesh, baked)| mesh.0 != baked.mesh) {
         commands.queue(move |world: &mut World| {
@@ -63,7 +64,7 @@ pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, 
     }
 }
 
-/// Notices entities to which the app gives another material: it may need one of ours that stands in for it.
+/// Handles entities that got another material, which may need a stand-in.
 pub fn notice_materials(
     mut commands: Commands,
     changed: Query<(Entity, &MeshMaterial3d<StandardMaterial>, &Baked), Changed<MeshMaterial3d<StandardMaterial>>>,
@@ -76,7 +77,7 @@ pub fn notice_materials(
     }
 }
 
-/// Gives an entity the mesh and the material that its lightmap needs with the material that it has now.
+/// Gives an entity the mesh copy and stand-in that its current material needs.
 fn refit(world: &mut World, entity: Entity) {
     let Some(baked) = world.get::<Baked>(entity).cloned() else {
         return;

@@ -1,92 +1,198 @@
-//! Baked lights leave lightmapped meshes alone, and get their say back when lightmaps go.
+//! Baked lights: they do not light lightmapped meshes while the lightmaps are shown.
 
+use std::collections::HashSet;
+
+use bevy::core_pipeline::prepass::DeferredPrepass;
 use bevy::light::{
     DirectionalLight, EnvironmentMapLight, GeneratedEnvironmentMapLight, GlobalAmbientLight, PointLight, SpotLight,
 };
+use bevy::pbr::DefaultOpaqueRendererMethod;
 use bevy::prelude::*;
+use bevy::reflect::PartialReflect;
 
-/// Marks a light whose direct light is, or was, in the lightmaps.
-#[derive(Component, Clone, Copy, Debug, Reflect)]
-#[reflect(Component, Debug, Clone)]
-pub struct BakedLight {
-    /// What the app had set `affects_lightmapped_mesh_diffuse` to.
-    affected_lightmapped: bool,
-    /// True while the light leaves lightmapped meshes alone.
-    is_silenced: bool,
-}
+use super::entity::Shown;
+use crate::plugin::state::{BakedLight, LitLights, RemovedFromLightmaps, SilencedLight};
 
-/// What the app had set `GlobalAmbientLight::affects_lightmapped_meshes` to, while the ambient light is baked.
+/// The app's value of `GlobalAmbientLight::affects_lightmapped_meshes`, while the ambient light is baked.
 #[derive(Resource, Clone, Copy, Debug)]
 struct BakedAmbient(bool);
 
-/// Tells lights that are in the lightmaps not to light lightmapped meshes a second time.
-///
-/// Rectangular lights have no such switch in Bevy 0.19, and deferred rendering ignores it for all.
-pub fn silence(world: &mut World, lights: &[Entity], ambient: bool) {
-    for &entity in lights {
-        if world.get::<BakedLight>(entity).is_some_and(|mark| mark.is_silenced) {
-            continue;
-        }
-        if let Some(affected_lightmapped) = exchange(world, entity, false) {
-            world.entity_mut(entity).insert(BakedLight { affected_lightmapped, is_silenced: true });
+/// Tells a mark of a bake or level from one of the app.
+#[derive(Component)]
+struct MarkOfBake;
+
+/// Marks the lights of a new bake, and removes the marks of earlier bakes. Marks of the app stay.
+pub fn mark_lights(world: &mut World, lit: LitLights, lights: &[Entity]) {
+    let mut marked = world.query_filtered::<Entity, With<MarkOfBake>>();
+    let outdated: Vec<Entity> = marked.iter(world).filter(|entity| !lights.contains(entity)).collect();
+    remove_marks(world, &outdated);
+    if lit.is_direct && draws_deferred(world) {
+        warn_once!(
+            "deferred rendering lights lightmapped meshes twice, since it ignores flags of lights; bake with \
+             `Content::Indirect`"
+        );
+    }
+    add_marks(world, lit, lights);
+}
+
+/// Removes the marks of lights, apart from those of the app.
+pub fn remove_marks(world: &mut World, lights: &[Entity]) {
+    for &light in lights {
+        if let Ok(mut entity) = world.get_entity_mut(light)
+            && entity.take::<MarkOfBake>().is_some()
+        {
+            entity.remove::<BakedLight>();
         }
     }
-    if ambient && !world.contains_resource::<BakedAmbient>() {
-        let mut light = world.resource_mut::<GlobalAmbientLight>();
+}
+
+/// Marks more lights of a bake, and applies all marks at once.
+pub fn add_marks(world: &mut World, lit: LitLights, lights: &[Entity]) {
+    for &light in lights {
+        if let Ok(mut entity) = world.get_entity_mut(light)
+            && !entity.contains::<BakedLight>()
+        {
+            entity.insert((BakedLight, MarkOfBake));
+        }
+    }
+    world.insert_resource(lit);
+    apply_lights(world);
+}
+
+/// Returns true if meshes are drawn by deferred rendering, which ignores the flags of lights.
+fn draws_deferred(world: &mut World) -> bool {
+    let deferred = DefaultOpaqueRendererMethod::deferred();
+    let is_default = world
+        .get_resource::<DefaultOpaqueRendererMethod>()
+        .is_some_and(|method| method.reflect_partial_eq(&deferred) == Some(true));
+    is_default && world.query_filtered::<(), With<DeferredPrepass>>().iter(world).next().is_some()
+}
+
+type LightComponentChanged = Or<(Changed<PointLight>, Changed<SpotLight>, Changed<DirectionalLight>)>;
+
+/// Applies marks that were added or removed since the previous frame, also to components that the app has replaced.
+pub fn notice_marks(
+    mut commands: Commands,
+    added: Query<(), Added<BakedLight>>,
+    changed: Query<(), (With<SilencedLight>, LightComponentChanged)>,
+    mut removed: RemovedComponents<BakedLight>,
+) {
+    if removed.read().count() > 0 || !added.is_empty() || !changed.is_empty() {
+        commands.queue(apply_lights);
+    }
+}
+
+/// Silences the marked lights while lightmaps with direct light are shown, and restores all others.
+pub fn apply_lights(world: &mut World) {
+    let lit = *world.resource::<LitLights>();
+    let mut silent = HashSet::new();
+    let is_shown = lit.is_direct && world.resource::<Shown>().enabled;
+    if is_shown {
+        let moved = world.get_resource::<RemovedFromLightmaps>().cloned().unwrap_or_default();
+        let mut marked = world.query_filtered::<Entity, With<BakedLight>>();
+        silent.extend(marked.iter(world).filter(|light| !moved.0.contains(light)));
+    }
+    restore(world, |light| !silent.contains(&light));
+    silence(world, &silent);
+    set_ambient(world, is_shown && lit.ambient);
+}
+
+/// Stops lights from lighting lightmapped meshes a second time. Rectangular lights have no such flag in Bevy 0.19.
+fn silence(world: &mut World, lights: &HashSet<Entity>) {
+    for &entity in lights {
+        let is_silenced = world.get::<SilencedLight>(entity).is_some_and(|mark| mark.is_silenced);
+        match flag(world, entity) {
+            // The app may have replaced the component of a silenced light.
+            Some(affected_lightmapped) if affected_lightmapped || !is_silenced => {
+                set_flag(world, entity, false);
+                world.entity_mut(entity).insert(SilencedLight { affected_lightmapped, is_silenced: true });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Restores the flags of some silenced lights.
+fn restore(world: &mut World, is_meant: impl Fn(Entity) -> bool) {
+    let silenced: Vec<(Entity, SilencedLight)> =
+        world.query::<(Entity, &SilencedLight)>().iter(world).map(|(entity, mark)| (entity, *mark)).collect();
+    for (entity, mark) in silenced {
+        if mark.is_silenced && is_meant(entity) {
+            if flag(world, entity) == Some(false) {
+                set_flag(world, entity, mark.affected_lightmapped);
+            }
+            // The component stays, to tell this change from one by the app.
+            world.entity_mut(entity).insert(SilencedLight { is_silenced: false, ..mark });
+        }
+    }
+}
+
+/// Silences or restores Bevy's ambient light.
+fn set_ambient(world: &mut World, is_silent: bool) {
+    if !is_silent {
+        if let Some(BakedAmbient(was)) = world.remove_resource() {
+            world.resource_mut::<GlobalAmbientLight>().affects_lightmapped_meshes = was;
+        }
+    } else if !world.contains_resource::<BakedAmbient>()
+        && let Some(mut light) = world.get_resource_mut::<GlobalAmbientLight>()
+    {
         let was = core::mem::replace(&mut light.affects_lightmapped_meshes, false);
         world.insert_resource(BakedAmbient(was));
     }
 }
 
-/// Gives baked lights back what they had before.
-pub fn restore(world: &mut World) {
-    restore_some(world, |_| true);
-    if let Some(BakedAmbient(was)) = world.remove_resource() {
-        world.resource_mut::<GlobalAmbientLight>().affects_lightmapped_meshes = was;
-    }
+/// Returns a light's flag. `None` if the entity has no such flag or is gone.
+fn flag(world: &World, entity: Entity) -> Option<bool> {
+    let entity = world.get_entity(entity).ok()?;
+    let flags = [
+        entity.get::<PointLight>().map(|light| light.affects_lightmapped_mesh_diffuse),
+        entity.get::<SpotLight>().map(|light| light.affects_lightmapped_mesh_diffuse),
+        entity.get::<DirectionalLight>().map(|light| light.affects_lightmapped_mesh_diffuse),
+        entity.get::<EnvironmentMapLight>().map(|light| light.affects_lightmapped_mesh_diffuse),
+        entity.get::<GeneratedEnvironmentMapLight>().map(|light| light.affects_lightmapped_mesh_diffuse),
+    ];
+    flags.into_iter().flatten().reduce(|a, b| a || b)
 }
 
-/// The same for some of the lights alone.
-pub fn restore_some(world: &mut World, is_meant: impl Fn(Entity) -> bool) {
-    let marked: Vec<(Entity, BakedLight)> =
-        world.query::<(Entity, &BakedLight)>().iter(world).map(|(entity, mark)| (entity, *mark)).collect();
-    for (entity, mark) in marked {
-        if mark.is_silenced && is_meant(entity) {
-            exchange(world, entity, mark.affected_lightmapped);
-            // The mark stays: it tells this change of the light from one of the app's.
-            world.entity_mut(entity).insert(BakedLight { is_silenced: false, ..mark });
-        }
-    }
-}
-
-/// Sets a light's switch and returns what it was; `None` for what has no such switch or is gone.
-fn exchange(world: &mut World, entity: Entity, value: bool) -> Option<bool> {
-    let mut entity = world.get_entity_mut(entity).ok()?;
+/// Sets a light's flag. Bevy copies that of a generated environment map into its map, so both are set.
+fn set_flag(world: &mut World, entity: Entity, value: bool) {
+    let Ok(mut entity) = world.get_entity_mut(entity) else {
+        return;
+    };
     if let Some(mut light) = entity.get_mut::<PointLight>() {
-        return Some(core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
+        light.affects_lightmapped_mesh_diffuse = value;
     }
     if let Some(mut light) = entity.get_mut::<SpotLight>() {
-        return Some(core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
+        light.affects_lightmapped_mesh_diffuse = value;
     }
     if let Some(mut light) = entity.get_mut::<DirectionalLight>() {
-        return Some(core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
+        light.affects_lightmapped_mesh_diffuse = value;
     }
-    // Bevy copies what generates a map's light into that light, which may not be there yet.
-    let filtered = entity.get_mut::<EnvironmentMapLight>();
-    let filtered = filtered.map(|mut light| core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
-    let generated = entity.get_mut::<GeneratedEnvironmentMapLight>();
-    let generated = generated.map(|mut light| core::mem::replace(&mut light.affects_lightmapped_mesh_diffuse, value));
-    generated.or(filtered)
+    if let Some(mut light) = entity.get_mut::<EnvironmentMapLight>() {
+        light.affects_lightmapped_mesh_diffuse = value;
+    }
+    if let Some(mut light) = entity.get_mut::<GeneratedEnvironmentMapLight>() {
+        light.affects_lightmapped_mesh_diffuse = value;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn silenced_lights_remember_what_the_app_had_chosen() {
+    const ALL: LitLights = LitLights { ambient: true, is_direct: true };
+
+    fn world() -> World {
         let mut world = World::new();
         world.insert_resource(GlobalAmbientLight::default());
+        world.insert_resource(LitLights::default());
+        world.insert_resource(Shown::default());
+        world
+    }
+
+    #[test]
+    fn silenced_lights_remember_the_flag_of_the_app() {
+        let mut world = world();
         let shining = world.spawn(PointLight::default()).id();
         let apart = world.spawn(SpotLight { affects_lightmapped_mesh_diffuse: false, ..Default::default() }).id();
         let affects = |world: &World| {
@@ -97,16 +203,44 @@ mod tests {
             )
         };
         for _ in 0..2 {
-            silence(&mut world, &[shining, apart], true);
+            mark_lights(&mut world, ALL, &[shining, apart]);
             assert_eq!(affects(&world), (false, false, false));
         }
-        restore(&mut world);
+        mark_lights(&mut world, LitLights::default(), &[]);
         assert_eq!(affects(&world), (true, false, true));
     }
 
     #[test]
-    fn both_lights_of_a_map_are_silenced_and_get_their_say_back() {
-        let mut world = World::new();
+    fn a_mark_of_the_app_silences_and_its_removal_restores() {
+        let mut world = world();
+        let [found, missed] = [(); 2].map(|()| world.spawn(PointLight::default()).id());
+        mark_lights(&mut world, ALL, &[found]);
+        world.entity_mut(missed).insert(BakedLight);
+        world.entity_mut(found).remove::<BakedLight>();
+        apply_lights(&mut world);
+        let affects = |world: &World, light| world.get::<PointLight>(light).unwrap().affects_lightmapped_mesh_diffuse;
+        assert_eq!([found, missed].map(|light| affects(&world, light)), [true, false]);
+        // A new bake removes its own marks alone.
+        mark_lights(&mut world, ALL, &[]);
+        assert_eq!([found, missed].map(|light| affects(&world, light)), [true, false]);
+    }
+
+    #[test]
+    fn a_light_with_a_replaced_component_stays_silent() {
+        let mut world = world();
+        let lamp = world.spawn(PointLight::default()).id();
+        mark_lights(&mut world, ALL, &[lamp]);
+        world.entity_mut(lamp).insert(PointLight { intensity: 7.0, ..Default::default() });
+        apply_lights(&mut world);
+        let affects = |world: &World| world.get::<PointLight>(lamp).unwrap().affects_lightmapped_mesh_diffuse;
+        assert!(!affects(&world));
+        mark_lights(&mut world, LitLights::default(), &[]);
+        assert!(affects(&world));
+    }
+
+    #[test]
+    fn both_lights_of_an_environment_map_are_silenced_and_restored() {
+        let mut world = world();
         let maps = (EnvironmentMapLight::default(), GeneratedEnvironmentMapLight::default());
         let camera = world.spawn(maps).id();
         let affects = |world: &World| {
@@ -115,18 +249,18 @@ mod tests {
                 world.get::<GeneratedEnvironmentMapLight>(camera).unwrap().affects_lightmapped_mesh_diffuse,
             )
         };
-        silence(&mut world, &[camera], false);
+        mark_lights(&mut world, ALL, &[camera]);
         assert_eq!(affects(&world), (false, false));
-        restore(&mut world);
+        mark_lights(&mut world, LitLights::default(), &[]);
         assert_eq!(affects(&world), (true, true));
     }
 
     #[test]
-    fn lights_that_are_gone_are_no_trouble() {
-        let mut world = World::new();
+    fn despawned_lights_are_passed_over() {
+        let mut world = world();
         let gone = world.spawn(PointLight::default()).id();
         world.despawn(gone);
-        silence(&mut world, &[gone], false);
-        restore(&mut world);
+        mark_lights(&mut world, ALL, &[gone]);
+        mark_lights(&mut world, LitLights::default(), &[]);
     }
 }

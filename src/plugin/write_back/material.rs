@@ -1,7 +1,7 @@
-//! Materials that stand in for the app's where a lightmap asks for another.
+//! Stand-in materials: copies of the app's materials where a lightmap requires a change.
 //!
-//! Where each side of a surface has texels of its own, its mesh holds each triangle twice, so neither may be drawn from
-//! behind. Where a texture reads UV_1, which Bevy's lightmaps take for themselves, it reads UV_0 instead.
+//! If each side of a surface has its own texels, its mesh holds each triangle twice. So back faces must be culled. If a
+//! texture reads UV_1, which Bevy reserves for lightmaps, the stand-in reads UV_0 instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,42 +10,34 @@ use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 use bevy::render::render_resource::Face;
 
-use super::Baked;
 use super::copy::keeps_uv1;
 use crate::lightmap::Unwrap;
 use crate::plugin::convert;
+use crate::plugin::state::{Baked, StandInMaterial};
 use crate::scene::UvChannel;
 
-/// A material of ours on an entity, and the app's that it stands in for.
-#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
-pub struct StandInMaterial {
-    /// The app's.
-    pub original: Handle<StandardMaterial>,
-    /// Ours.
-    pub shown: Handle<StandardMaterial>,
-}
-
-/// What a material must do without UV_1.
+/// Change of a material to free UV_1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Uv1Change {
-    /// Nothing: it does not read them, or the lightmap leaves them as they are.
+    /// No change: the material does not read UV_1, or the lightmap leaves it unchanged.
     #[default]
     None,
-    /// Its textures read UV_0, where the mesh's own UV_1 are now.
+    /// Textures read UV_0, which holds the mesh's former UV_1.
     Move,
-    /// It does without its occlusion texture, which baked light has no use for.
+    /// The occlusion texture is dropped; baked light does not need it.
     DropOcclusion,
 }
 
-/// A surface whose textures read both sets of coordinates, while its lightmap has others.
+/// Error of a surface whose textures read both UV sets, while its lightmap has another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uv1IsTaken;
 
 impl Uv1Change {
-    /// What a material needs on a mesh that shows an unwrap.
+    /// Returns the change that a material needs on an unwrapped mesh.
     ///
     /// # Errors
-    /// When its textures need UV_0 and UV_1 both as they are, so that it can show no lightmap.
+    ///
+    /// Returns an error when its textures need both UV_0 and UV_1 unchanged, so that it can show no lightmap.
     pub fn of(material: &StandardMaterial, original: &Mesh, unwrap: &Unwrap) -> Result<Self, Uv1IsTaken> {
         let drawn = convert::drawn_uv(material);
         let reads_uv1 = drawn.contains(UvChannel::Uv1);
@@ -63,12 +55,12 @@ impl Uv1Change {
     }
 }
 
-/// What makes a copy of a material differ from it.
+/// Difference between a stand-in and its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Difference {
-    /// Culls what is seen from behind.
+    /// Cull back faces.
     is_one_sided: bool,
-    /// A mirroring transform turns the triangles round.
+    /// The transform is mirroring, which reverses the winding.
     is_mirrored: bool,
     uv1: Uv1Change,
 }
@@ -77,14 +69,14 @@ impl Difference {
     fn apply(self, material: &StandardMaterial) -> StandardMaterial {
         let mut copy = material.clone();
         if self.is_one_sided {
-            // The graphics card does not know that a mirroring transform turns triangles round.
+            // GPU culling does not account for the reversed winding of a mirroring transform.
             copy.cull_mode = Some(if self.is_mirrored { Face::Front } else { Face::Back });
             copy.double_sided = false;
         }
         match self.uv1 {
             Uv1Change::None => {}
             Uv1Change::Move => {
-                // Occlusion that reads the coordinates that are replaced would be read at the wrong place.
+                // Occlusion on UV_0 would read the replaced coordinates.
                 if copy.occlusion_channel == BevyUvChannel::Uv0 {
                     copy.occlusion_texture = None;
                 }
@@ -96,12 +88,12 @@ impl Difference {
     }
 }
 
-/// Copies of the app's materials that stand in for them.
+/// Stand-ins by original and difference.
 #[derive(Resource, Default)]
 pub struct StandInMaterials(HashMap<(AssetId<StandardMaterial>, Difference), Handle<StandardMaterial>>);
 
 impl StandInMaterials {
-    /// The copy of a material, made unless there is one. `None` when the material is not loaded.
+    /// Returns the stand-in of a material, and creates it if needed. `None` when the material is not loaded.
     fn get_or_make(
         &mut self,
         original: &Handle<StandardMaterial>,
@@ -116,20 +108,19 @@ impl StandInMaterials {
         Some(copy)
     }
 
-    /// Drops the copies of materials that nothing needs any more.
+    /// Drops unused stand-ins.
     pub fn keep_only(&mut self, used: &HashSet<AssetId<StandardMaterial>>) {
         self.0.retain(|(original, _), _| used.contains(original));
     }
 }
 
-/// The app's material of an entity, whether or not one of ours stands in for it.
+/// Returns the app's material of an entity, whether or not a stand-in is shown.
 pub fn original_material(entity: EntityRef<'_>) -> Option<Handle<StandardMaterial>> {
     let shown = &entity.get::<MeshMaterial3d<StandardMaterial>>()?.0;
     Some(entity.get::<Baked>().map_or(shown, |baked| baked.original_material(shown)).clone())
 }
 
-/// Puts a material of ours on what shows both sides by triangles of their own or wants other coordinates, and the app's on
-/// everything else. Says which of ours stands in for which of the app's.
+/// Puts a stand-in on an entity that needs one, and the app's material on any other. Returns the stand-in.
 pub fn choose_material(entity: &mut EntityWorldMut<'_>, is_one_sided: bool, uv1: Uv1Change) -> Option<StandInMaterial> {
     let original = original_material(EntityRef::from(&*entity))?;
     let is_different = is_one_sided || uv1 != Uv1Change::None;
@@ -157,7 +148,7 @@ fn stand_in_for(
     Some(StandInMaterial { original: original.clone(), shown })
 }
 
-/// Brings changes of the app's materials to their copies.
+/// Updates stand-ins after changes of their originals.
 pub fn follow_originals(
     mut events: MessageReader<AssetEvent<StandardMaterial>>,
     mut materials: ResMut<Assets<StandardMaterial>>,

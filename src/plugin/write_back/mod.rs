@@ -1,221 +1,110 @@
-//! Puts lightmaps on entities, and takes them off, without upsetting the renderer.
+//! Write-back: attaches lightmaps to entities and removes them, within the renderer's rules.
 //!
-//! Bevy 0.19 has rules about lightmaps that are written nowhere, and breaking one quits the app: the mesh must have
-//! UV_1; a `Lightmap` that comes or goes must touch the entity's material in the same frame, or the pipeline does not
-//! match its bindings; a `Lightmap` whose image is exchanged goes on showing the old one, unless it is gone for a frame;
-//! an image that changes its size or format in place is ignored. So a `Batch` of surfaces goes through steps:
+//! Bevy 0.19 has undocumented rules for lightmaps, and a violation can terminate the app:
+//!
+//! * The mesh must have UV_1.
+//! * Adding or removing a `Lightmap` must touch the entity's material in the same frame. Otherwise the pipeline does
+//!   not match its bindings.
+//! * A `Lightmap` with an exchanged image shows the old one, unless the component is absent for a frame.
+//! * A change of an image's size or format in place is ignored.
+//!
+//! So a `Batch` of surfaces goes through these steps:
 //!
 //! ```text
-//! stage: pages become images, meshes get copies with UV_1, a few a frame
-//! detach: surfaces whose page is another image from now on lose their Lightmap
-//! wait until the renderer has seen both
-//! attach: meshes, lightmaps, pixels of pages that stay, and lights, all in one frame
+//! stage:  create images of pages and mesh copies with UV_1, a few per frame
+//! detach: remove the Lightmap of surfaces whose page will be another image
+//! wait:   until the renderer has seen both
+//! attach: set meshes, lightmaps, pixels of kept pages, and lights, all in one frame
 //! ```
 //!
-//! `guard` looks after what has been attached: meshes that are reloaded or exchanged.
+//! Afterward, `guard` handles meshes that are reloaded or exchanged.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `batch` | batches and their steps |
+//! | `copy` | mesh copies with lightmap coordinates |
+//! | `material` | stand-in materials |
+//! | `page` | pages as images |
+//! | `lights` | flags of baked lights |
+//! | `entity` | lightmap of one entity |
+//! | `toggle` | visibility and removal of all lightmaps |
+//! | `volume` | irradiance volume for movers |
+//! | `guard` | reactions to later changes of meshes and materials |
 
 mod batch;
 mod copy;
+mod entity;
 mod guard;
 mod lights;
 mod material;
 mod page;
+mod toggle;
 mod volume;
 
-use bevy::asset::AssetEventSystems;
-use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
+use bevy::diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore, RegisterDiagnostic};
+use bevy::platform::time::Instant;
 use bevy::prelude::*;
 
-use super::relight::RelightOrigin;
-pub use batch::{Batch, BatchTimes, Batches, LitLights, Target, apply_lights};
+use super::schedule::{RadiositySystems, order_sets};
+use super::state::{Baked, BakedLight, BakedVolume, LevelFrame, LightmapSource, LitLights, Pages};
+pub use batch::{Batch, BatchTimes, Batches, NewBake, Target};
 pub use copy::MeshCopies;
-pub use lights::BakedLight;
-pub use material::StandInMaterial;
+use entity::Shown;
+pub use lights::{add_marks, apply_lights, remove_marks};
 use material::StandInMaterials;
-pub use page::{PagePixels, Pages, half_floats};
-pub use volume::{BakedVolume, exchange_volume};
-use volume::{remove_volume, show_volume};
+pub use page::{PagePixels, half_floats, uv_rect};
+pub use toggle::{Lightmaps, RemoveLightmaps, remove_all};
+pub use volume::{exchange_volume, set_volume_frame};
 
-/// Marks a mesh entity that has baked light, whether or not it is being shown.
-#[derive(Component, Clone, Debug, Reflect)]
-#[reflect(Component, Debug, Clone)]
-pub struct Baked {
-    /// The mesh that the app gave the entity.
-    pub original: Handle<Mesh>,
-    /// Our copy of it, with lightmap coordinates.
-    pub mesh: Handle<Mesh>,
-    /// Our material, where it stands in for the app's: each side has triangles of its own, so neither may be drawn from
-    /// behind; or its textures read UV_0, since UV_1 are the lightmap's.
-    pub material: Option<StandInMaterial>,
-    /// The page that holds its light.
-    pub image: Handle<Image>,
-    /// Its part of the page, from 0 to 1.
-    pub uv_rect: Rect,
-}
+/// Main thread time per frame that prepares or attaches lightmaps, in milliseconds.
+pub const LIGHTMAPS_MAIN_THREAD: DiagnosticPath = DiagnosticPath::const_new("lightmaps/main_thread");
 
-impl Baked {
-    /// The app's material of an entity that shows `shown`.
-    pub(super) fn original_material<'a>(&'a self, shown: &'a Handle<StandardMaterial>) -> &'a Handle<StandardMaterial> {
-        match &self.material {
-            Some(stand_in) if stand_in.shown == *shown => &stand_in.original,
-            _ => shown,
-        }
-    }
-
-    fn lightmap(&self) -> Lightmap {
-        // Bicubic filtering reads two texels further than charts are padded.
-        Lightmap { image: self.image.clone(), uv_rect: self.uv_rect, bicubic_sampling: false }
-    }
-}
-
-/// Whether baked light is shown. Switching it off brings the lights back, as if nothing were baked.
-#[derive(Resource, Clone, Copy, Debug, PartialEq, Eq, Reflect)]
-#[reflect(Resource, Default, Debug, Clone)]
-pub struct Lightmaps {
-    /// True shows lightmaps, false the live lights alone.
-    pub enabled: bool,
-}
-
-impl Default for Lightmaps {
-    fn default() -> Self {
-        Self { enabled: true }
-    }
-}
-
-/// Trigger it to take all baked light off: meshes, lights and entities become what they were.
-#[derive(Event, Clone, Copy, Debug, Default, Reflect)]
-pub struct RemoveLightmaps;
-
-/// Frames after which the renderer, which may run one frame behind, has seen a change.
-pub(super) const FRAMES_FOR_THE_RENDERER: u32 = 3;
-
-/// Puts lightmaps on entities.
+/// Plugin that attaches lightmaps to entities. It needs no other plugin of this crate.
 pub struct WriteBackPlugin;
 
 impl Plugin for WriteBackPlugin {
     fn build(&self, app: &mut App) {
+        order_sets(app);
         app.register_type::<Baked>()
             .register_type::<BakedLight>()
             .register_type::<BakedVolume>()
             .register_type::<Lightmaps>()
+            .register_type::<RemoveLightmaps>()
             .init_resource::<Lightmaps>()
             .init_resource::<Shown>()
             .init_resource::<Batches>()
             .init_resource::<MeshCopies>()
             .init_resource::<Pages>()
             .init_resource::<LitLights>()
+            .init_resource::<LightmapSource>()
+            .init_resource::<LevelFrame>()
             .init_resource::<StandInMaterials>()
-            .add_systems(PostUpdate, (toggle, batch::advance).chain().before(AssetEventSystems))
+            .register_diagnostic(Diagnostic::new(LIGHTMAPS_MAIN_THREAD).with_suffix(" ms"))
+            .add_systems(
+                PostUpdate,
+                (toggle::toggle, advance_batches, lights::notice_marks, toggle::notice_removals)
+                    .chain()
+                    .in_set(RadiositySystems::Attach),
+            )
+            .add_systems(PostUpdate, volume::turn_volume.in_set(RadiositySystems::Watch))
             .add_systems(
                 Last,
                 (guard::notice_meshes, guard::notice_entities, guard::notice_materials, material::follow_originals)
-                    .after(AssetEventSystems),
+                    .in_set(RadiositySystems::Attach),
             )
-            .add_observer(remove_lightmaps);
+            .add_observer(toggle::remove_lightmaps);
     }
 }
 
-/// What is on the screen, as opposed to what [`Lightmaps`] asks for.
-#[derive(Resource, Clone, Copy)]
-pub(super) struct Shown {
-    enabled: bool,
-    frames_since_change: u32,
-}
-
-impl Default for Shown {
-    fn default() -> Self {
-        Self { enabled: true, frames_since_change: FRAMES_FOR_THE_RENDERER }
-    }
-}
-
-/// Gives an entity its lightmap.
-///
-/// An entity that already shows the same page keeps its component, for Bevy ignores one that is exchanged.
-fn show(entity: &mut EntityWorldMut<'_>) {
-    let Some(baked) = entity.get::<Baked>().cloned() else {
-        return;
-    };
-    if let Some(mut lightmap) = entity.get_mut::<Lightmap>() {
-        lightmap.uv_rect = baked.uv_rect;
-    } else {
-        entity.insert(baked.lightmap());
-        touch_material(entity);
-    }
-}
-
-/// Takes an entity's lightmap off; its mesh may keep the coordinates.
-fn hide(entity: &mut EntityWorldMut<'_>) {
-    if entity.take::<Lightmap>().is_some() {
-        touch_material(entity);
-    }
-}
-
-/// Takes an entity's lightmap off and gives it its own mesh and material back, unless the app has given it others.
-fn release(entity: &mut EntityWorldMut<'_>) {
-    hide(entity);
-    let Some(baked) = entity.take::<Baked>() else {
-        return;
-    };
-    if let Some(mut mesh) = entity.get_mut::<Mesh3d>()
-        && mesh.0 == baked.mesh
-    {
-        mesh.0 = baked.original;
-    }
-    if let Some(stand_in) = baked.material
-        && let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>()
-        && material.0 == stand_in.shown
-    {
-        material.0 = stand_in.original;
-    }
-}
-
-/// Bevy chooses a pipeline anew only for entities whose mesh or material component changed.
-fn touch_material(entity: &mut EntityWorldMut<'_>) {
-    if let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>() {
-        material.set_changed();
-    }
-}
-
-fn baked_entities(world: &mut World) -> Vec<Entity> {
-    world.query_filtered::<Entity, With<Baked>>().iter(world).collect()
-}
-
-/// Drops the meshes and materials of ours that no entity needs any more.
-fn drop_unused_copies(world: &mut World) {
-    let mut baked = world.query::<&Baked>();
-    let meshes = baked.iter(world).map(|baked| baked.mesh.id()).collect();
-    let materials = baked.iter(world).filter_map(|baked| Some(baked.material.as_ref()?.original.id())).collect();
-    world.resource_mut::<MeshCopies>().keep_only(&meshes);
-    world.resource_mut::<StandInMaterials>().keep_only(&materials);
-}
-
-/// Follows [`Lightmaps`]; a change waits until the renderer has seen the one before.
-fn toggle(world: &mut World) {
-    let wanted = world.resource::<Lightmaps>().enabled;
-    let mut shown = world.resource_mut::<Shown>();
-    shown.frames_since_change = shown.frames_since_change.saturating_add(1);
-    if wanted == shown.enabled || shown.frames_since_change < FRAMES_FOR_THE_RENDERER {
+/// Advances the pending batches, and measures the time.
+fn advance_batches(world: &mut World) {
+    if world.resource::<Batches>().is_empty() {
         return;
     }
-    *shown = Shown { enabled: wanted, frames_since_change: 0 };
-    for entity in baked_entities(world) {
-        let mut entity = world.entity_mut(entity);
-        if wanted { show(&mut entity) } else { hide(&mut entity) }
+    let time = Instant::now();
+    batch::advance(world);
+    let value = 1e3 * time.elapsed().as_secs_f64();
+    if let Some(diagnostic) = world.resource_mut::<DiagnosticsStore>().get_mut(&LIGHTMAPS_MAIN_THREAD) {
+        diagnostic.add_measurement(DiagnosticMeasurement { time, value });
     }
-    show_volume(world, wanted);
-    batch::apply_lights(world);
-}
-
-fn remove_lightmaps(_: On<RemoveLightmaps>, mut commands: Commands) {
-    commands.queue(|world: &mut World| {
-        for entity in baked_entities(world) {
-            release(&mut world.entity_mut(entity));
-        }
-        remove_volume(world);
-        *world.resource_mut::<LitLights>() = LitLights::default();
-        *world.resource_mut::<Pages>() = Pages::default();
-        *world.resource_mut::<RelightOrigin>() = RelightOrigin::Gone;
-        batch::apply_lights(world);
-        drop_unused_copies(world);
-    });
 }

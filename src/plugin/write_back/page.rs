@@ -6,10 +6,11 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use glam::Vec3;
 
-use crate::lightmap::PageFormat;
+use crate::lightmap::{PageFormat, PageSize, Rectangle};
+use crate::plugin::state::Pages;
 
 impl PageFormat {
-    /// As the renderer calls it.
+    /// Returns the texture format of the renderer.
     pub const fn texture_format(self) -> TextureFormat {
         match self {
             Self::HalfFloat => TextureFormat::Rgba16Float,
@@ -18,21 +19,21 @@ impl PageFormat {
     }
 }
 
-/// A page's texels, ready for the GPU.
+/// Packed texels of a page, ready for upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagePixels {
-    /// Columns.
+    /// Width, in texels.
     pub width: u32,
-    /// Rows.
+    /// Height, in texels.
     pub height: u32,
-    /// How the texels are stored.
+    /// Storage format of the texels.
     pub format: PageFormat,
-    /// Rows from the top.
+    /// Packed texels, rows from the top.
     pub data: Vec<u8>,
 }
 
 impl PagePixels {
-    /// Packs irradiance / pi, one a texel, as half floats. What is above the format's range is clamped to it.
+    /// Packs irradiance / pi as half floats. Values above the range are clamped.
     pub fn half_float(width: u32, height: u32, texels: &[Vec3]) -> Self {
         Self { width, height, format: PageFormat::HalfFloat, data: half_floats(texels) }
     }
@@ -44,7 +45,7 @@ impl PagePixels {
             TextureDimension::D2,
             self.data,
             self.format.texture_format(),
-            // Live views read pages where their paths end.
+            // Live views read pages on the CPU if their paths end there.
             RenderAssetUsages::default(),
         );
         image.sampler = ImageSampler::linear();
@@ -57,7 +58,7 @@ impl PagePixels {
     }
 }
 
-/// Four half floats a texel, the last of them one; values above their range are clamped to it.
+/// Packs texels as four half floats each, with alpha one. Values above the range are clamped.
 pub fn half_floats(texels: &[Vec3]) -> Vec<u8> {
     texels
         .iter()
@@ -66,24 +67,25 @@ pub fn half_floats(texels: &[Vec3]) -> Vec<u8> {
         .collect()
 }
 
-/// The images that the last batch's pages are shown from, by page.
-#[derive(Resource, Clone, Default)]
-pub struct Pages(pub Vec<Handle<Image>>);
-
-impl Pages {
-    /// Where a page will be shown from: the image that shows it already, if it has the same size and format, with the
-    /// pixels that it is to get; or a new one.
-    pub fn place(
-        &self,
-        page: usize,
-        pixels: PagePixels,
-        images: &mut Assets<Image>,
-    ) -> (Handle<Image>, Option<Vec<u8>>) {
-        if let Some(handle) = self.0.get(page)
-            && images.get(handle).is_some_and(|image| pixels.fits(image))
-        {
-            return (handle.clone(), Some(pixels.data));
-        }
-        (images.add(pixels.into_image()), None)
+/// Returns the image for a page: the current one with the pixels to write, if size and format agree, else a new
+/// one.
+pub fn place(
+    pages: &Pages,
+    page: usize,
+    pixels: PagePixels,
+    images: &mut Assets<Image>,
+) -> (Handle<Image>, Option<Vec<u8>>) {
+    if let Some(handle) = pages.0.get(page)
+        && images.get(handle).is_some_and(|image| pixels.fits(image))
+    {
+        return (handle.clone(), Some(pixels.data));
     }
+    (images.add(pixels.into_image()), None)
+}
+
+/// Returns a rectangle of texels as UV coordinates of its page, in 0..1.
+pub fn uv_rect(rectangle: Rectangle, page: PageSize) -> Rect {
+    let Rectangle { x, y, width, height } = rectangle;
+    let size = Vec2::new(page.width as f32, page.height as f32);
+    Rect { min: Vec2::new(x as f32, y as f32) / size, max: Vec2::new((x + width) as f32, (y + height) as f32) / size }
 }

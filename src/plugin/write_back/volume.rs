@@ -1,38 +1,86 @@
-//! The irradiance volume that lights what moves.
+//! Irradiance volume that lights movers.
+
+use std::sync::Arc;
 
 use bevy::asset::RenderAssetUsages;
 use bevy::image::ImageSampler;
 use bevy::light::IrradianceVolume;
+use bevy::math::Affine3A;
 use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 
-use super::{Shown, half_floats};
+use super::entity::Shown;
+use super::page::half_floats;
 use crate::geometry::Aabb;
 use crate::lightmap::Voxels;
+use crate::plugin::state::BakedVolume;
 
-/// Marks the entity of a bake's irradiance volume.
-#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
-#[reflect(Component, Default, Debug, Clone)]
-pub struct BakedVolume;
+/// Voxels of the volume, and the rotation of its texture.
+#[derive(Component)]
+pub struct VolumeVoxels {
+    voxels: Arc<Voxels>,
+    /// Rotation from the bake to the world.
+    rotation: Quat,
+}
 
-/// Replaces the irradiance volume of an earlier bake by this one.
-pub fn exchange_volume(world: &mut World, voxels: Option<&Voxels>) {
+/// Smallest rotation for which the texture is made anew, in radians.
+const MIN_TURN: f32 = 0.02;
+
+/// Replaces the irradiance volume of an earlier bake. The volume of a level follows the level's entity; `frame` is the
+/// transform of that entity at the time of the bake.
+pub fn exchange_volume(world: &mut World, voxels: Option<&Arc<Voxels>>, level: Option<(Entity, Affine3A)>) {
     remove_volume(world);
     let Some(voxels) = voxels else {
         return;
     };
-    let image = world.resource_mut::<Assets<Image>>().add(image(voxels));
+    let image = world.resource_mut::<Assets<Image>>().add(image(voxels, Quat::IDENTITY));
     let intensity = intensity(world.resource::<Shown>().enabled);
-    let Aabb { min, max } = voxels.bounds;
-    world.spawn((
-        BakedVolume,
-        Name::new("baked irradiance volume"),
-        IrradianceVolume { voxels: image, intensity, affects_lightmapped_meshes: false },
-        Transform::from_translation((min + max) * 0.5).with_scale(max - min),
-    ));
+    let volume = world
+        .spawn((
+            BakedVolume,
+            Name::new("baked irradiance volume"),
+            IrradianceVolume { voxels: image, intensity, affects_lightmapped_meshes: false },
+            VolumeVoxels { voxels: Arc::clone(voxels), rotation: Quat::IDENTITY },
+            box_of(voxels, Affine3A::IDENTITY),
+        ))
+        .id();
+    if let Some((level, frame)) = level {
+        world.entity_mut(volume).insert(ChildOf(level));
+        set_volume_frame(world, frame);
+    }
 }
 
-/// Takes the irradiance volume away.
+/// Sets the transform of the level's entity at the time of the bake.
+pub fn set_volume_frame(world: &mut World, frame: Affine3A) {
+    let mut volumes = world.query_filtered::<(&VolumeVoxels, &mut Transform), With<ChildOf>>();
+    for (volume, mut transform) in volumes.iter_mut(world) {
+        *transform = box_of(&volume.voxels, frame);
+    }
+}
+
+/// Returns the transform of a volume's box below a level's entity.
+fn box_of(voxels: &Voxels, frame: Affine3A) -> Transform {
+    let Aabb { min, max } = voxels.bounds;
+    let place = Affine3A::from_scale_rotation_translation(max - min, Quat::IDENTITY, (min + max) * 0.5);
+    Transform::from_matrix((frame.inverse() * place).into())
+}
+
+/// Turns the light of a volume with its level. Bevy samples volumes along the axes of the world.
+pub fn turn_volume(
+    mut volumes: Query<(&GlobalTransform, &IrradianceVolume, &mut VolumeVoxels), Changed<GlobalTransform>>,
+    mut images: ResMut<Assets<Image>>,
+) {
+    for (transform, volume, mut voxels) in &mut volumes {
+        let rotation = transform.rotation();
+        if rotation.is_finite() && rotation.angle_between(voxels.rotation) > MIN_TURN {
+            voxels.rotation = rotation;
+            // The renderer shows the old texture until the new one is there. Another image would be absent for a frame.
+            _ = images.insert(volume.voxels.id(), image(&voxels.voxels, rotation));
+        }
+    }
+}
+
+/// Removes the irradiance volume.
 pub fn remove_volume(world: &mut World) {
     let volumes: Vec<Entity> = world.query_filtered::<Entity, With<BakedVolume>>().iter(world).collect();
     for entity in volumes {
@@ -52,14 +100,17 @@ fn intensity(is_shown: bool) -> f32 {
     if is_shown { 1.0 } else { 0.0 }
 }
 
-/// Bevy's layout: `(x, 2 y, 3 z)`. Directions along an axis stand in the lower half of y and those against it in the
-/// upper half (Bevy 0.19's formula in its documentation has them the other way round; its shader does not).
-fn image(voxels: &Voxels) -> Image {
+/// Creates the 3D texture in Bevy's layout, `(x, 2 y, 3 z)`, with a rotation from the bake to the world.
+///
+/// Positive directions are in the lower half of y, negative ones in the upper half. The formula in Bevy 0.19's
+/// documentation has them reversed, but its shader does not.
+fn image(voxels: &Voxels, rotation: Quat) -> Image {
     let count = voxels.count;
     let (width, height, depth) = (count.x, 2 * count.y, 3 * count.z);
     let mut texels = vec![Vec3::ZERO; (width * height * depth) as usize];
+    let directions = Voxels::DIRECTIONS.map(|direction| rotation.inverse() * direction);
     for (cell, values) in Voxels::cells(count).zip(&voxels.values) {
-        for (direction, value) in values.iter().enumerate() {
+        for (direction, value) in directions.map(|direction| seen_along(values, direction)).iter().enumerate() {
             let (axis, against) = (direction as u32 / 2, direction as u32 % 2);
             let y = cell.y + against * count.y;
             let z = cell.z + axis * count.z;
@@ -73,6 +124,12 @@ fn image(voxels: &Voxels) -> Image {
     image
 }
 
+/// Returns the value of a voxel for a unit direction, as Bevy's shader samples it.
+fn seen_along(values: &[Vec3; 6], direction: Vec3) -> Vec3 {
+    let of = |(value, along): (&Vec3, Vec3)| *value * direction.dot(along).max(0.0).powi(2);
+    values.iter().zip(Voxels::DIRECTIONS).map(of).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +139,7 @@ mod tests {
         let bounds = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
         let mut voxels = Voxels { bounds, count: UVec3::splat(2), values: vec![[Vec3::ZERO; 6]; 8] };
         voxels.values[0] = core::array::from_fn(|direction| Vec3::splat(direction as f32 + 10.0));
-        let image = image(&voxels);
+        let image = image(&voxels, Quat::IDENTITY);
         assert_eq!(image.texture_descriptor.size, Extent3d { width: 2, height: 4, depth_or_array_layers: 6 });
         let data = image.data.unwrap();
         let red = |x: usize, y: usize, z: usize| {
@@ -92,5 +149,20 @@ mod tests {
         assert_eq!([red(0, 0, 0), red(0, 2, 0)], [10.0, 11.0], "+X and -X");
         assert_eq!([red(0, 0, 2), red(0, 2, 2)], [12.0, 13.0], "+Y and -Y");
         assert_eq!([red(0, 0, 4), red(0, 2, 4)], [14.0, 15.0], "+Z and -Z");
+    }
+
+    #[test]
+    fn a_level_that_is_turned_takes_its_light_along() {
+        let mut values = [Vec3::ZERO; 6];
+        values[0] = Vec3::ONE;
+        // The light that came along +X in the bake comes along +Z after a quarter turn about -Y.
+        let turn = Quat::from_rotation_y(-core::f32::consts::FRAC_PI_2);
+        let seen = Voxels::DIRECTIONS.map(|direction| seen_along(&values, turn.inverse() * direction).x);
+        for (seen, expected) in seen.into_iter().zip([0.0, 0.0, 0.0, 0.0, 1.0, 0.0]) {
+            assert!((seen - expected).abs() < 1e-6, "{seen}");
+        }
+        // Between two axes, both give half.
+        let half = seen_along(&values, Vec3::new(1.0, 1.0, 0.0).normalize());
+        assert!((half.x - 0.5).abs() < 1e-6, "{half}");
     }
 }

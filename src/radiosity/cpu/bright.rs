@@ -1,4 +1,4 @@
-//! Samples of the elements that are sampled as lights.
+//! Light samples on bright elements, which are sampled as lights.
 
 use core::f32::consts::FRAC_1_PI;
 
@@ -9,13 +9,13 @@ use crate::geometry::Ray;
 use crate::geometry::sampling::choose;
 use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
+use crate::lights::power_heuristic;
 use crate::radiosity::bright::BrightElement;
-use crate::scene::share;
 
-/// Sets the points of bright elements apart from the other random numbers of a ray.
+/// Hash constant that separates points on bright elements from the other random numbers of a ray.
 const OTHER_POINTS: u32 = 0x5bd1_e995;
 
-/// Chooses points on bright elements.
+/// Sampler of points on bright elements.
 pub(super) struct BrightSampler<'a> {
     transport: &'a Transport<'a>,
     pub elements: &'a [BrightElement],
@@ -28,11 +28,11 @@ impl<'a> BrightSampler<'a> {
         Self { transport, elements, samplers: elements.iter().map(sampler).collect() }
     }
 
-    /// Irradiance that one point of one of them brings, lux, shadows and the weight of aimed rays included, and how many
-    /// rays it took. `seed` is that of the gather ray beside which it is drawn.
+    /// Samples one point on one bright element. Returns its irradiance in lux, with shadows and the MIS weight, and the
+    /// number of traced rays. `seed` is that of the accompanying gather ray.
     pub fn sample(&self, point: &SurfacePoint, seed: u32) -> (Vec3, u32) {
         let [choice, x, y, _] = OwenSobol::new(seed ^ OTHER_POINTS).point(0);
-        let (chosen, _) = choose(self.elements.iter().map(|bright| bright.chance), choice);
+        let (chosen, _) = choose(self.elements.iter().map(|bright| bright.probability), choice);
         let bright = &self.elements[chosen];
         let lit = self.samplers[chosen].sample(Vec2::new(x, y));
         let ray = Ray::between(point.origin(), lit.origin());
@@ -42,9 +42,9 @@ impl<'a> BrightSampler<'a> {
         if cosine <= 0.0 || leaving <= 0.0 || direction.dot(point.geometric_normal) <= 0.0 {
             return (Vec3::ZERO, 0);
         }
-        let by_chance = cosine * FRAC_1_PI;
-        let density = bright.density(distance_squared, leaving);
-        let light = bright.radiosity * (by_chance * share(density, by_chance) / density);
+        let cosine_pdf = cosine * FRAC_1_PI;
+        let pdf = bright.pdf(distance_squared, leaving);
+        let light = bright.radiosity * (cosine_pdf * power_heuristic(pdf, cosine_pdf) / pdf);
         (self.transport.world.blocked(&ray).0 * light, 1)
     }
 }

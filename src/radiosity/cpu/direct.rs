@@ -1,4 +1,4 @@
-//! Direct light by rays aimed at emitters.
+//! Direct light from light-sampled rays (next event estimation).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,12 +9,13 @@ use super::transport::Transport;
 use super::{StepReport, TILE};
 use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::{ElementId, ElementSampler};
-use crate::progress::Monitor;
+use crate::lights::LightPmf;
+use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::Sums;
 use crate::radiosity::backend::StepError;
 use crate::radiosity::seeds::Stage;
 use crate::radiosity::{Accumulators, HALVES};
-use crate::scene::{Chances, luminance};
+use crate::scene::luminance;
 
 pub(super) fn run(
     transport: &Transport,
@@ -26,80 +27,102 @@ pub(super) fn run(
         return Ok(StepReport::default());
     }
     let rays = AtomicU64::new(0);
-    for (half, accumulators) in halves.iter_mut().enumerate() {
-        let wanted = &wanted[half];
-        accumulators.sums.par_chunks_mut(TILE).enumerate().try_for_each(|(tile, sums)| {
-            let mut traced = 0;
-            for (offset, sums) in sums.iter_mut().enumerate() {
-                // An element may take thousands of rays, and a tile of them seconds.
-                monitor.check()?;
-                let element = tile * TILE + offset;
-                traced += sample_element(transport, half, element, wanted[element], sums);
+    let tiles_done = AtomicU64::new(0);
+    let tiles = transport.elements.len().div_ceil(TILE) as f32;
+    let [first, second] = halves.each_mut().map(|half| half.sums.par_chunks_mut(TILE));
+    let done = first.zip(second).enumerate().try_for_each(|(tile, halves)| {
+        for (offset, halves) in halves.0.iter_mut().zip(halves.1).enumerate() {
+            let element = tile * TILE + offset;
+            let mut halves = [halves.0, halves.1];
+            let is_enough = |half: usize| halves[half].light_samples >= wanted[half][element];
+            if (0..HALVES).all(is_enough) {
+                continue;
             }
-            rays.fetch_add(traced, Ordering::Relaxed);
-            Ok::<(), StepError>(())
-        })?;
+            // An element may take thousands of rays, and a tile of them seconds.
+            monitor.check()?;
+            let light_pmf = transport.light_pmf(element);
+            for (half, sums) in halves.iter_mut().enumerate() {
+                let traced = sample_element(transport, half, element, &light_pmf, wanted[half][element], sums);
+                rays.fetch_add(traced, Ordering::Relaxed);
+            }
+        }
+        monitor.progress((tiles_done.fetch_add(1, Ordering::Relaxed) + 1) as f32 / tiles);
+        Ok::<(), Cancelled>(())
+    });
+    let rays = rays.into_inner();
+    match done {
+        Ok(()) => Ok(StepReport { rays, ..StepReport::default() }),
+        Err(Cancelled) => Err(StepError::CutShort { rays }),
     }
-    Ok(StepReport { rays: rays.into_inner(), ..StepReport::default() })
 }
 
-/// Mean direct irradiance of an element by so many samples of their own, lux.
+/// Returns the mean direct irradiance of an element, in lux, from additional samples that no half uses.
 pub(in crate::radiosity) fn direct_light(transport: &Transport, element: usize, samples: u32) -> Vec3 {
     let mut sums = Sums::default();
-    // Halves share no random numbers with it.
-    sample_element(transport, HALVES, element, samples, &mut sums);
-    sums.aimed / samples as f32
+    // The index `HALVES` selects random numbers that no half uses.
+    sample_element(transport, HALVES, element, &transport.light_pmf(element), samples, &mut sums);
+    sums.light_sampled / samples as f32
 }
 
-fn sample_element(transport: &Transport, half: usize, element: usize, wanted: u32, sums: &mut Sums) -> u64 {
-    if sums.aimed_count >= wanted {
-        return 0;
-    }
-    let seed = transport.seed_of(half, Stage::Direct, element);
-    let aim = Aim {
+/// Samples that look for their emitters together.
+const TOGETHER: usize = 8;
+
+fn sample_element(
+    transport: &Transport,
+    half: usize,
+    element: usize,
+    light_pmf: &LightPmf,
+    wanted: u32,
+    sums: &mut Sums,
+) -> u64 {
+    let light_sampling = LightSampling {
         transport,
         sampler: transport.elements.sampler(transport.scene, ElementId::from_index(element)),
-        chances: transport.chances(element),
+        light_pmf,
         choices: OwenSobol::new(transport.seed_of(half, Stage::Pick, element)),
-        points: (0..transport.lights.emitters() as u32)
-            .map(|emitter| OwenSobol::new(seed.wrapping_add(emitter)))
-            .collect(),
+        seed: transport.seed_of(half, Stage::Direct, element),
     };
     let mut rays = 0;
-    for index in sums.aimed_count..wanted {
-        let (light, traced) = aim.sample(index);
-        sums.aimed += light;
-        sums.aimed_square += luminance(light).powi(2);
+    while sums.light_samples < wanted {
+        let count = (wanted - sums.light_samples).min(TOGETHER as u32);
+        let (light, traced) = light_sampling.samples(sums.light_samples, count as usize);
+        for light in &light[..count as usize] {
+            sums.light_sampled += *light;
+            sums.light_sampled_square += luminance(*light).powi(2);
+        }
         rays += traced;
+        sums.light_samples += count;
     }
-    sums.aimed_count = wanted;
     rays
 }
 
-/// How one element looks for the light of all emitters.
-struct Aim<'a> {
+/// Light sampling of one element.
+struct LightSampling<'a> {
     transport: &'a Transport<'a>,
     sampler: ElementSampler,
-    chances: Chances,
-    /// What decides on the emitters that a sample visits.
+    light_pmf: &'a LightPmf,
+    /// Random numbers that select the emitters of a sample.
     choices: OwenSobol,
-    /// Points on the element and on each emitter.
-    points: Vec<OwenSobol>,
+    /// Sets apart the points on the element and on each emitter.
+    seed: u32,
 }
 
-impl Aim<'_> {
-    /// One sample of the light of all emitters, and how many rays it took.
-    fn sample(&self, index: u32) -> (Vec3, u64) {
-        let [choice, ..] = self.choices.point(index);
-        let mut sum = Vec3::ZERO;
+impl LightSampling<'_> {
+    /// Computes `count` samples of the light of all emitters. Returns them with the number of traced rays.
+    fn samples(&self, first: u32, count: usize) -> ([Vec3; TOGETHER], u64) {
+        let numbers = core::array::from_fn(|sample| self.choices.point(first + sample as u32)[0]);
+        let mut light = [Vec3::ZERO; TOGETHER];
         let mut rays = 0;
-        for (emitter, chance) in self.chances.visited(choice) {
-            let [x, y, u, v] = self.points[emitter].point(index);
-            let point = self.sampler.sample(Vec2::new(x, y));
-            let (light, traced) = self.transport.aimed_light(emitter, chance, &point, [u, v]);
-            sum += light;
-            rays += u64::from(traced);
-        }
-        (sum, rays)
+        self.light_pmf.visit::<TOGETHER>(numbers, |sample, emitter, probability| {
+            if sample < count {
+                let points = OwenSobol::new(self.seed.wrapping_add(emitter as u32));
+                let [x, y, u, v] = points.point(first + sample as u32);
+                let point = self.sampler.sample(Vec2::new(x, y));
+                let (found, traced) = self.transport.sample_direct_light(emitter, probability, &point, [u, v]);
+                light[sample] += found;
+                rays += u64::from(traced);
+            }
+        });
+        (light, rays)
     }
 }

@@ -1,5 +1,6 @@
-//! Gather rays: what each element sees.
+//! Gather rays of each element.
 
+use core::cell::OnceCell;
 use core::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +21,7 @@ use crate::radiosity::seeds::{Stage, seed_of_stage};
 use crate::radiosity::{Accumulators, HALVES};
 use crate::scene::Scene;
 
-/// Traces `rays` more rays of each element.
+/// Traces `rays` additional rays of each element.
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
@@ -40,24 +41,31 @@ pub(super) fn run(
         let bright = &BrightSampler::new(transport, bright);
         let batch = Batch { transport, half, hits, radiosity, bright };
         let work = sums.par_chunks_mut(TILE).zip(rays.par_chunks(TILE)).zip(split(&mut kept, rays.len()));
-        let tinted: Vec<Vec<TintedHit>> = work
+        let tinted: Vec<Option<Vec<TintedHit>>> = work
             .enumerate()
             .map(|(tile, ((sums, rays), mut kept))| {
-                monitor.check()?;
+                monitor.check().ok()?;
                 traced.fetch_add(batch.trace_tile(tile * TILE, rays, sums, &mut kept), Ordering::Relaxed);
                 monitor.progress(tiles_done.fetch_add(1, Ordering::Relaxed) as f32 / tiles);
-                Ok(kept.tinted)
+                Some(kept.tinted)
             })
-            .collect::<Result<_, StepError>>()?;
+            .collect();
+        let is_cut_short = tinted.iter().any(Option::is_none);
         if hits == Hits::Store {
-            kept.tinted = tinted.concat();
+            if is_cut_short {
+                kept.retain(|element| tinted[element / TILE].is_some());
+            }
+            kept.tinted = tinted.into_iter().flatten().flatten().collect();
             stored.push(kept);
+        }
+        if is_cut_short {
+            return Err(StepError::CutShort { rays: traced.into_inner() });
         }
     }
     Ok(StepReport { rays: traced.into_inner(), ..StepReport::default() })
 }
 
-/// Where one of an element's gather rays starts, and where to.
+/// Returns start point and direction of one of an element's gather rays.
 #[inline]
 fn gather_ray(sampler: &ElementSampler, points: &OwenSobol, index: u32) -> (SurfacePoint, Vec3) {
     let [x, y, u, v] = points.point(index);
@@ -65,8 +73,9 @@ fn gather_ray(sampler: &ElementSampler, points: &OwenSobol, index: u32) -> (Surf
     (point, cosine_hemisphere(point.shading_normal, Vec2::new(u, v)))
 }
 
-/// The first gather rays of one half of an element, as [`run`] would trace them with a seed.
-pub(in crate::radiosity) fn gather_rays(
+/// Returns gather rays of one half of an element, identical to those of [`run`] with a seed. Rays below the surface are
+/// left out.
+pub(crate) fn gather_rays(
     scene: &Scene,
     elements: &Elements,
     (seed, half): (u32, usize),
@@ -81,7 +90,7 @@ pub(in crate::radiosity) fn gather_rays(
     })
 }
 
-/// Where the hits of one tile go.
+/// Destination of one tile's hits.
 #[derive(Default)]
 struct Kept<'a> {
     hits: &'a mut [u32],
@@ -98,7 +107,7 @@ impl Kept<'_> {
     }
 }
 
-/// The parts of a step's hits that belong to each tile; empty ones for a step that keeps none.
+/// Splits the hits of a step into those of each tile. They are empty for a step that stores none.
 fn split<'a>(step: &'a mut StoredHits, elements: usize) -> Vec<Kept<'a>> {
     let mut hits = &mut step.hits[..];
     (0..elements)
@@ -111,7 +120,7 @@ fn split<'a>(step: &'a mut StoredHits, elements: usize) -> Vec<Kept<'a>> {
         .collect()
 }
 
-/// What all tiles of a gather step share.
+/// Shared data of all tiles in a gather step.
 struct Batch<'a> {
     transport: &'a Transport<'a>,
     half: usize,
@@ -140,17 +149,22 @@ impl Batch<'_> {
                 indices: sums.gathered..sums.gathered + rays,
                 sampler: self.transport.elements.sampler(self.transport.scene, ElementId::from_index(element)),
             };
-            let chances = self.transport.chances(element);
-            let bright = self.bright.elements;
-            let mut source = Source { element, suspect: sums.buried > 0, chances, until: self.until(), bright };
+            let mut source = Source {
+                element,
+                may_be_inside: sums.inside > 0,
+                light_pmf: OnceCell::new(),
+                until: self.until(),
+                bright: self.bright.elements,
+            };
             let (before, used, tinted) = (*sums, kept.used, kept.tinted.len());
             traced += run.trace(&source, sums, kept);
-            if sums.buried > 0 && !source.suspect {
-                // A buried point whose ray met a front first has seen what it should not: all are asked again.
+            if sums.inside > 0 && !source.may_be_inside {
+                // A point inside geometry counted as visible if its ray hit a front face first. All points are
+                // therefore traced again with a test.
                 *sums = before;
                 kept.used = used;
                 kept.tinted.truncate(tinted);
-                source.suspect = true;
+                source.may_be_inside = true;
                 traced += run.trace(&source, sums, kept);
             }
         }
@@ -158,10 +172,10 @@ impl Batch<'_> {
     }
 }
 
-/// The rays that one element gets in a step.
+/// Rays of one element in a step.
 struct Run<'a> {
     batch: &'a Batch<'a>,
-    /// Which points of the element's sequences.
+    /// Indices of the rays in the element's sample sequence.
     indices: Range<u32>,
     sampler: ElementSampler,
 }
@@ -175,9 +189,9 @@ impl Run<'_> {
         for index in self.indices.clone() {
             let (point, direction) = gather_ray(&self.sampler, &points, index);
             let mut arrival = transport.gather(source, &point, direction, hash2(seed, index));
-            if !source.bright.is_empty() && arrival.end != End::Buried {
+            if !source.bright.is_empty() && arrival.end != End::Inside {
                 let (light, rays) = self.batch.bright.sample(&point, hash2(seed, index));
-                arrival.detour += light;
+                arrival.continuation += light;
                 arrival.rays += rays;
             }
             let hit = self.add(source.element, &arrival, sums, &mut kept.tinted);
@@ -188,18 +202,18 @@ impl Run<'_> {
         traced
     }
 
-    /// Adds what a ray brought and says what to store of it.
+    /// Adds the result of a ray to the sums. Returns the stored hit.
     fn add(&self, element: usize, arrival: &Arrival, sums: &mut Sums, tinted: &mut Vec<TintedHit>) -> u32 {
         let Batch { transport, hits, radiosity, .. } = *self.batch;
         let count = transport.elements.len();
-        if arrival.end == End::Buried {
-            // A direction below the surface is left out of the mean; it does not make the point a buried one.
-            sums.buried += u32::from(arrival.rays > 0);
+        if arrival.end == End::Inside {
+            // A direction below the surface is invalid, but does not mean that the point lies inside geometry.
+            sums.inside += u32::from(arrival.rays > 0);
             return does_not_count(count);
         }
         sums.valid += 1;
-        sums.met += arrival.direct;
-        sums.detour += arrival.detour;
+        sums.bsdf_sampled += arrival.direct;
+        sums.continuation += arrival.continuation;
         sums.carriers += u32::from(hits.carry());
         let End::Element(hit) = arrival.end else {
             sums.lost += 1;

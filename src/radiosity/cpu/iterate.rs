@@ -1,5 +1,4 @@
-//! Radiosities from stored hits: `B = reflectance * (E_direct + mean of B over the hits)`, iterated until it stands
-//! still.
+//! Jacobi iteration on stored hits, `B = reflectance * (E_direct + mean of B over the hits)`, to convergence.
 
 use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
@@ -12,7 +11,7 @@ use crate::radiosity::backend::StepError;
 use crate::radiosity::converge::{Sweep, Sweeps, converge, steps_to_read};
 use crate::radiosity::{Accumulators, HALVES};
 
-/// Elements a parallel task of a sweep.
+/// Number of elements in a parallel task of a sweep.
 const SWEEP: usize = 16 * TILE;
 
 pub(super) fn run(
@@ -39,7 +38,7 @@ pub(super) fn run(
 
 struct Radiosities<'a> {
     elements: &'a Elements,
-    /// Adaptation level of each element, lux.
+    /// Adaptation level of each element, in lux.
     adaptation: &'a [f32],
     operator: Operator<'a>,
     sources: Vec<Vec3>,
@@ -76,7 +75,7 @@ impl Sweeps for Radiosities<'_> {
 
     fn extrapolate(&mut self, series: Vec3) -> Result<(), StepError> {
         let series = series.extend(0.0);
-        // A series that overshoots takes no element below darkness.
+        // An extrapolation that overshoots must not make an element negative.
         let extrapolated = |next: Vec4, current: Vec4| (next + (next - current) * series).max(Vec4::ZERO);
         self.next.par_iter_mut().zip(&self.current).for_each(|(next, current)| *next = extrapolated(*next, *current));
         Ok(())
@@ -87,8 +86,8 @@ impl Sweeps for Radiosities<'_> {
     }
 }
 
-/// The sum of the radiosities that the stored hits of each element see.
-pub(super) fn brought(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec3> {
+/// Returns the sum of radiosities over the stored hits of each element.
+pub(super) fn sums_over_hits(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec3> {
     let mut sums = vec![Vec4::ZERO; half.sums.len()];
     for stored in &half.stored {
         add_stored(stored, radiosity, &mut sums);
@@ -96,7 +95,7 @@ pub(super) fn brought(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec3> {
     sums.into_iter().map(Vec4::xyz).collect()
 }
 
-/// Indirect irradiance that the stored hits alone bring for given radiosities.
+/// Returns the indirect irradiance from stored hits alone, for given radiosities.
 pub(super) fn apply(half: &Accumulators, radiosity: &[Vec3]) -> Vec<Vec3> {
     let mut result = vec![Vec4::ZERO; half.sums.len()];
     let operator = Operator::new(half, u32::MAX);
@@ -108,20 +107,20 @@ pub(super) fn apply(half: &Accumulators, radiosity: &[Vec3]) -> Vec<Vec3> {
     result.into_iter().map(Vec4::xyz).collect()
 }
 
-/// Radiosities with the two zeros behind them that stored hits may point at.
+/// Returns radiosities followed by two zeros, which stored hits without contribution index.
 fn padded(radiosity: impl Iterator<Item = Vec3>) -> Vec<Vec4> {
     radiosity.map(|radiosity| radiosity.extend(0.0)).chain([Vec4::ZERO; 2]).collect()
 }
 
-/// The form-factor matrix as far as stored hits know it.
+/// Form-factor matrix estimated from stored hits.
 struct Operator<'a> {
     stored: &'a [StoredHits],
-    /// One over the rays that count, for each element.
+    /// Reciprocal number of valid rays of each element.
     scale: Vec<f32>,
 }
 
 impl<'a> Operator<'a> {
-    /// Reads the fewest storing steps that have `rays` rays together.
+    /// Selects the smallest number of storing steps with `rays` rays an element together.
     fn new(half: &'a Accumulators, rays: u32) -> Self {
         let count = half.sums.len();
         let steps = steps_to_read(half.stored.iter().map(|stored| stored.hits.len() as u64), count, rays);
@@ -156,7 +155,7 @@ impl<'a> Operator<'a> {
     }
 }
 
-/// Adds the radiosities that stored rays see to the sums of their elements.
+/// Adds the radiosities at stored hits to the sums of their elements.
 fn add_stored(stored: &StoredHits, radiosity: &[Vec4], sums: &mut [Vec4]) {
     sums.par_chunks_mut(SWEEP)
         .enumerate()

@@ -1,12 +1,12 @@
-//! The backend that runs on the processor's cores.
+//! Backend on the cores of the CPU.
 //!
-//! Elements are worked on in tiles; a tile's sums are written by one thread in a fixed order, so results do not depend
+//! Elements are processed in tiles. One thread writes the sums of a tile in a fixed order. Results thus do not depend
 //! on the number of threads.
 
 mod bright;
-mod buried;
 mod direct;
 mod gather;
+mod inside_test;
 mod iterate;
 mod shoot;
 mod transport;
@@ -14,14 +14,14 @@ mod transport;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(super) use self::buried::Burial;
 pub(super) use self::direct::direct_light;
-pub(super) use self::gather::gather_rays;
-pub(crate) use self::transport::MOST_BOUNCES;
+pub(crate) use self::gather::gather_rays;
+pub(super) use self::inside_test::InsideTest;
+pub(crate) use self::transport::MAX_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
-use super::aiming::Aiming;
-use super::backend::{Reading, Step, StepError, StepReport, TransportBackend};
+use super::backend::{ElementEstimate, Step, StepError, StepReport, TransportBackend};
 use super::bright::BrightElement;
+use super::light_sample_allocation::LightSampleAllocator;
 use super::shooting::Weights;
 use super::{Accumulators, HALVES};
 use crate::geometry::RayQuery;
@@ -30,21 +30,25 @@ use crate::progress::Monitor;
 use crate::scene::Scene;
 use glam::Vec3;
 
-/// Elements that a thread takes at a time: a few milliseconds of work, so that a cancelled bake ends soon.
+/// Number of elements in a task. A task takes a few milliseconds, so that a canceled bake ends soon.
 const TILE: usize = 64;
 
-/// The processor as a [`TransportBackend`].
+/// CPU implementation of [`TransportBackend`].
 pub struct CpuBackend<'a> {
     transport: Transport<'a>,
-    aiming: Aiming<'a>,
+    light_sample_allocator: LightSampleAllocator<'a>,
     halves: [Accumulators; HALVES],
 }
 
 impl<'a> CpuBackend<'a> {
-    /// Prepares to solve for the elements of a scene.
+    /// Creates a backend for the elements of a scene.
     pub fn new(scene: &'a Arc<Scene>, world: &'a dyn RayQuery, elements: &'a Elements, seed: u32) -> Self {
         let halves = core::array::from_fn(|_| Accumulators::new(elements.len()));
-        Self { transport: Transport::new(scene, world, elements, seed), aiming: Aiming::new(elements), halves }
+        Self {
+            transport: Transport::new(scene, world, elements, seed),
+            light_sample_allocator: LightSampleAllocator::new(elements),
+            halves,
+        }
     }
 }
 
@@ -53,7 +57,7 @@ impl TransportBackend for CpuBackend<'_> {
         monitor.check()?;
         match step {
             Step::Direct { samples, tolerance } => {
-                let wanted = self.aiming.deal(&self.halves, *samples, tolerance);
+                let wanted = self.light_sample_allocator.allocate(&self.halves, *samples, tolerance);
                 direct::run(&self.transport, &mut self.halves, &wanted, monitor)
             }
             Step::Gather { rays, hits } => gather::run(&self.transport, &mut self.halves, rays, *hits, monitor),
@@ -73,9 +77,9 @@ impl TransportBackend for CpuBackend<'_> {
         Ok(())
     }
 
-    fn read(&self, half: usize) -> Result<Vec<Reading>, StepError> {
+    fn read(&self, half: usize) -> Result<Vec<ElementEstimate>, StepError> {
         let half = &self.halves[half];
-        Ok(half.readings(&iterate::brought(half, &half.radiosity)))
+        Ok(half.element_estimates(&iterate::sums_over_hits(half, &half.radiosity)))
     }
 
     fn radiosity(&self, half: usize) -> Vec<Vec3> {

@@ -1,4 +1,4 @@
-//! The rays of one bounce of shooting.
+//! Rays of one shooting bounce.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,12 +10,12 @@ use super::{StepReport, TILE};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
+use crate::lights::LightPmf;
 use crate::progress::Monitor;
 use crate::radiosity::backend::StepError;
 use crate::radiosity::seeds::{Stage, seed_of_allocation};
-use crate::radiosity::shooting::{Bounce, Landed, ONE, TRIES, Weights, shoot_half};
+use crate::radiosity::shooting::{Bounce, Deposits, ONE, TRIES, Weights, shoot_half};
 use crate::radiosity::{Accumulators, HALVES};
-use crate::scene::Chances;
 
 pub(super) fn run(
     transport: &Transport,
@@ -26,10 +26,10 @@ pub(super) fn run(
 ) -> Result<StepReport, StepError> {
     let mut report = StepReport::default();
     for (half, accumulators) in halves.iter_mut().enumerate() {
-        let suspect: Vec<bool> = accumulators.sums.iter().map(|sums| sums.buried > 0).collect();
+        let may_be_inside: Vec<bool> = accumulators.sums.iter().map(|sums| sums.inside > 0).collect();
         let seed = seed_of_allocation(transport.seed, half, accumulators.shots);
         let one = shoot_half(transport.elements, weights, accumulators, bounces, seed, |bounce| {
-            Iteration { transport, half, suspect: &suspect, bounce }.run(monitor)
+            Iteration { transport, half, may_be_inside: &may_be_inside, bounce }.run(monitor)
         })?;
         report.join(one);
     }
@@ -39,29 +39,29 @@ pub(super) fn run(
 struct Iteration<'a> {
     transport: &'a Transport<'a>,
     half: usize,
-    /// Which elements have buried points.
-    suspect: &'a [bool],
+    /// True for elements with points inside geometry.
+    may_be_inside: &'a [bool],
     bounce: &'a Bounce<'a>,
 }
 
 impl Iteration<'_> {
-    fn run(&self, monitor: &dyn Monitor) -> Result<Landed, StepError> {
-        let Bounce { seed, unshot, allotment, .. } = self.bounce;
+    fn run(&self, monitor: &dyn Monitor) -> Result<Deposits, StepError> {
+        let Bounce { seed, unshot, ray_counts, .. } = self.bounce;
         let arrived: Vec<[AtomicU64; 3]> = (0..unshot.len()).map(|_| Default::default()).collect();
         let traced = AtomicU64::new(0);
         (0..unshot.len()).into_par_iter().with_min_len(TILE).try_for_each(|element| {
-            let rays = allotment[element];
+            let rays = ray_counts[element];
             if rays == 0 {
                 return Ok(());
             }
             monitor.check()?;
-            let colour = self.bounce.colour(element);
+            let color = self.bounce.color(element);
             let seed = hash2(self.transport.seed_of(self.half, Stage::Shoot, element), *seed);
-            // Direct light is not asked for.
+            // Shooting needs no direct light.
             let source = Source {
                 element,
-                suspect: self.suspect[element],
-                chances: Chances::All(0),
+                may_be_inside: self.may_be_inside[element],
+                light_pmf: LightPmf::All(0).into(),
                 until: Until::Element,
                 bright: &[],
             };
@@ -71,7 +71,7 @@ impl Iteration<'_> {
                 traced.fetch_add(count, Ordering::Relaxed);
                 let Some((hit, tint)) = hit else { continue };
                 for (channel, sum) in arrived[hit.index()].iter().enumerate() {
-                    let share = (colour[channel] * tint[channel] * ONE).round() as u64;
+                    let share = (color[channel] * tint[channel] * ONE).round() as u64;
                     sum.fetch_add(share, Ordering::Relaxed);
                 }
             }
@@ -79,10 +79,11 @@ impl Iteration<'_> {
         })?;
         let share = |sum: AtomicU64| sum.into_inner() as f64 / f64::from(ONE);
         let arrived = arrived.into_iter().map(|sums| DVec3::from_array(sums.map(share))).collect();
-        Ok(Landed { arrived, rays: traced.into_inner() })
+        Ok(Deposits { arrived, rays: traced.into_inner() })
     }
 
-    /// Where a ray lands that leaves an element from a point that is not buried.
+    /// Traces a ray from a visible point of an element. Returns the hit element with the tint, and the number of traced
+    /// rays.
     fn shoot(
         &self,
         source: &Source,
@@ -98,14 +99,14 @@ impl Iteration<'_> {
             match arrival.end {
                 End::Element(hit) => return (Some((hit, arrival.tint)), rays),
                 End::Lost => return (None, rays),
-                End::Buried => {}
+                End::Inside => {}
             }
         }
         (None, rays)
     }
 }
 
-/// Where a ray leaves an element and in which direction: uniform in area, by the cosine about the face's normal.
+/// Samples a start point, uniform in area, and a direction, cosine-weighted about the geometric normal.
 fn departure(sampler: &ElementSampler, seed: u32, ray: u32) -> (SurfacePoint, Vec3) {
     let [x, y, u, v] = OwenSobol::new(seed).point(ray);
     let point = sampler.sample(Vec2::new(x, y));
@@ -117,13 +118,13 @@ fn departure(sampler: &ElementSampler, seed: u32, ray: u32) -> (SurfacePoint, Ve
 mod tests {
     use super::*;
     use crate::geometry::sampling::orthonormal_basis;
-    use crate::radiosity::test_scene::{TestScene, grey};
+    use crate::radiosity::test_scene::{TestScene, gray};
     use crate::scene::MeshData;
 
     #[test]
     fn rays_leave_a_triangle_evenly_and_by_the_cosine() {
-        // One triangle within one texel. A fourth of its edge makes 16 alike triangles, and the direction's squared sine
-        // and azimuth are even: 256 boxes of equal chance.
+        // One triangle lies within one texel. Division of its edges by four gives 16 congruent triangles. Squared sine
+        // and azimuth of the direction are uniform, in 16 bins. The 256 bins have equal probability.
         let mut test = TestScene::default();
         let corners = [Vec2::new(0.1, 0.1), Vec2::new(0.9, 0.1), Vec2::new(0.2, 0.9)];
         test.mesh(
@@ -134,7 +135,7 @@ mod tests {
                 ..MeshData::default()
             },
             [1; 2],
-            grey(0.5),
+            gray(0.5),
         );
         let elements = test.elements();
         let sampler = elements.sampler(&test.scene, ElementId(0));
@@ -143,11 +144,11 @@ mod tests {
         let samples = 256 * 100;
         let mut counts = [0u32; 256];
         for number in 0..samples {
-            // Every ray by another seed: the points of one seed are more even than chance.
+            // Each ray has a different seed, because the points of one seed are more uniform than random ones.
             let (point, direction) = departure(&sampler, hash2(77, number), number % 8);
             let fourths = (point.barycentric * 4.0).floor();
             let upper = (point.barycentric * 4.0 - fourths).element_sum() > 1.0;
-            // Rows of 7, 5, 3 and 1 triangles.
+            // The rows have 7, 5, 3 and 1 triangles.
             let [column, row] = [fourths.x as usize, fourths.y as usize];
             let triangle = [0, 7, 12, 15][row] + 2 * column + usize::from(upper);
             let across = Vec2::new(direction.dot(tangent), direction.dot(bitangent));
@@ -157,7 +158,7 @@ mod tests {
         }
         let expected = 100.0;
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-        // 255 degrees of freedom: 99.8 % of fair samples lie between 190 and 330.
+        // With 255 degrees of freedom, 99.8 % of fair samples lie between 190 and 330.
         assert!((190.0..330.0).contains(&chi_square), "{chi_square}");
     }
 }

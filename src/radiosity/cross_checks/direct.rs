@@ -1,9 +1,9 @@
-//! Solutions of `K B = E`, `K_ij = delta_ij - rho_i F_ij`, to the last digit.
+//! Direct and iterative solutions of `K B = E`, `K_ij = delta_ij - rho_i F_ij`, to machine precision.
 
 use super::Room;
 use super::exchange::Exchange;
 
-/// By elimination with pivots.
+/// Solves by Gaussian elimination with pivoting. Returns irradiances.
 pub(super) fn eliminate(room: &Room, exchange: &Exchange) -> Vec<f64> {
     let count = room.len();
     let mut rows: Vec<Vec<f64>> = (0..count)
@@ -35,7 +35,7 @@ pub(super) fn eliminate(room: &Room, exchange: &Exchange) -> Vec<f64> {
     (0..count).map(|i| exchange.irradiance(i, &radiosity)).collect()
 }
 
-/// By Gauss and Seidel's iteration, which reads each new value at once.
+/// Solves by Gauss-Seidel iteration. Returns irradiances.
 pub(super) fn gauss_seidel(room: &Room, exchange: &Exchange) -> Vec<f64> {
     let mut radiosity = room.emitted.clone();
     let largest = radiosity.iter().copied().fold(0.0, f64::max);

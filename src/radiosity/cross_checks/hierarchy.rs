@@ -1,31 +1,32 @@
-//! Hierarchical radiosity: bright pairs exchange light between small groups of elements, dim ones between large.
+//! Hierarchical radiosity: bright pairs exchange light between small groups of elements, dim pairs between large
+//! groups.
 
 use super::exchange::Exchange;
 use super::{Dice, Room};
 use crate::geometry::{Ray, RayQuery, SurfaceId};
 use glam::Vec2;
 
-/// Rays between two groups that tell whether one sees all of the other.
-const LOOKS: u32 = 8;
+/// Number of rays that test the visibility between two groups.
+const SHADOW_RAYS: u32 = 8;
 
-/// Elements of one surface, in four parts or as many as there are.
+/// Group of one surface's elements, divided into at most four parts, or into the pieces of one texel.
 struct Group {
     elements: Vec<usize>,
     parts: Vec<usize>,
     area: f64,
     radiosity: f64,
-    /// Irradiance that comes by the group's own links.
+    /// Irradiance from the group's own links.
     gathered: f64,
     links: Vec<Link>,
 }
 
-/// From where a group has light.
+/// Link from a source group.
 struct Link {
     from: usize,
     share: f64,
 }
 
-/// What was found, and by how many links.
+/// Irradiance of each element, and number of links.
 pub(super) struct Found {
     pub irradiance: Vec<f64>,
     pub links: usize,
@@ -36,12 +37,12 @@ pub(super) struct Hierarchy<'a> {
     exchange: &'a Exchange,
     groups: Vec<Group>,
     roots: Vec<usize>,
-    /// Links that bring more light than this are refined, lm/m2.
+    /// Radiosity times form factor above which links are refined, in lm/m2.
     threshold: f64,
 }
 
 impl<'a> Hierarchy<'a> {
-    /// Solves by turns of refining, gathering and sweeping.
+    /// Solves by alternate refinement, gathering and sweeping.
     pub fn solve(room: &'a Room, exchange: &'a Exchange, threshold: f64) -> Found {
         let mut hierarchy = Self { room, exchange, groups: Vec::new(), roots: Vec::new(), threshold };
         for surface in (0..room.elements.surface_offsets.len() - 1).map(SurfaceId::from_index) {
@@ -85,7 +86,7 @@ impl<'a> Hierarchy<'a> {
             .filter(|part: &Vec<usize>| !part.is_empty())
             .collect();
         if parts.len() == 1 {
-            // One texel: its pieces, if it has several.
+            // A single texel is divided into its pieces, if it has several.
             parts =
                 if elements.len() > 1 { elements.iter().map(|&element| vec![element]).collect() } else { Vec::new() };
         }
@@ -99,7 +100,7 @@ impl<'a> Hierarchy<'a> {
         self.groups.iter().map(|group| group.links.len()).sum()
     }
 
-    /// What part of a group's irradiance another's radiosity counts for.
+    /// Returns the form factor from one group to another, averaged over the receiving elements.
     fn share(&self, to: usize, from: usize) -> f64 {
         let [to, from] = [to, from].map(|group| &self.groups[group]);
         let of_element = |&element: &usize| {
@@ -111,8 +112,8 @@ impl<'a> Hierarchy<'a> {
         to.elements.iter().map(of_element).sum::<f64>() / to.area
     }
 
-    /// Links a group to another, or their parts where the link would bring much, or where something stands between them in
-    /// part (brightness-weighted refinement).
+    /// Links two groups, or their parts if the link would carry much light or is partly occluded (brightness-weighted
+    /// refinement).
     fn refine(&mut self, to: usize, from: usize) {
         let share = self.share(to, from);
         if share == 0.0 {
@@ -146,13 +147,13 @@ impl<'a> Hierarchy<'a> {
             let element = elements[(dice.throw() * elements.len() as f32) as usize];
             self.room.samplers[element].sample(Vec2::new(dice.throw(), dice.throw())).origin()
         };
-        let blocked = (0..LOOKS)
+        let blocked = (0..SHADOW_RAYS)
             .filter(|_| self.room.world.blocked(&Ray::between(point_of(to), point_of(from))).is_blocked())
             .count();
-        blocked > 0 && blocked < LOOKS as usize
+        blocked > 0 && blocked < SHADOW_RAYS as usize
     }
 
-    /// Gathers and sweeps until nothing changes.
+    /// Gathers and sweeps to convergence. Returns the irradiance of each element.
     fn settle(&mut self) -> Vec<f64> {
         let mut irradiance = vec![0.0; self.room.len()];
         for _ in 0..200 {
@@ -171,7 +172,7 @@ impl<'a> Hierarchy<'a> {
         irradiance
     }
 
-    /// Pushes irradiance down to the elements and pulls their radiosity up; returns the group's power.
+    /// Pushes irradiance down to the elements, and pulls their radiosity up. Returns the group's power.
     fn sweep(&mut self, group: usize, from_above: f64, irradiance: &mut [f64]) -> f64 {
         let here = from_above + self.groups[group].gathered;
         let power = match self.groups[group].elements[..] {

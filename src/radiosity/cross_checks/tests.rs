@@ -7,21 +7,21 @@ use super::Room;
 use super::direct::{eliminate, gauss_seidel};
 use super::exchange::Exchange;
 use super::hierarchy::{Found, Hierarchy};
-use super::walks::{Onwards, Walks};
+use super::random_walks::{Onwards, RandomWalks};
+use crate::builtin_scenes;
 use crate::geometry::SurfaceId;
 use crate::lightmap::{Elements, Layout, LayoutSettings};
 use crate::progress::Unmonitored;
-use crate::radiosity::test_scene::{TestScene, shining};
+use crate::radiosity::test_scene::{TestScene, emissive};
 use crate::radiosity::{Method, Solution, SolverSettings, SubsceneSettings, solve};
-use crate::scene::builtin;
 
 const RAYS: u32 = 4096;
 const WALKS: u32 = 1_000_000;
 
-/// A closed cube of grey walls of which the second, the ceiling, or all shine.
+/// Creates a closed cube of gray walls, some of them luminous. Face 1 is the ceiling.
 fn cube(texels: u32, reflectance: f32, shines: impl Fn(usize) -> bool) -> TestScene {
     let mut test = TestScene::default();
-    test.room(Vec3::ONE, texels, |face| shining(reflectance, if shines(face) { 1.0 } else { 0.0 }));
+    test.room(Vec3::ONE, texels, |face| emissive(reflectance, if shines(face) { 1.0 } else { 0.0 }));
     test
 }
 
@@ -33,7 +33,7 @@ fn room(test: &TestScene) -> Room {
     Room::new(&test.scene, test.elements(), 0)
 }
 
-/// Whatever is shipped that takes elements for evenly bright, as the matrix does: all but paths.
+/// Returns settings of all solvers with constant radiosity on each element, as in the matrix: all but path tracing.
 fn of_elements() -> [SolverSettings; 4] {
     let [gather, stochastic, progressive] = [Method::Gather, Method::Stochastic, Method::Progressive].map(by);
     let progressive = SolverSettings { error: 0.01, ..progressive };
@@ -54,7 +54,7 @@ fn irradiance(solution: &Solution) -> Vec<f64> {
     solution.direct.iter().zip(&solution.indirect).map(sum).collect()
 }
 
-/// Noise that a shipped solver says its answer has, in parts of the mean.
+/// Returns the noise that a solver estimates for its solution, relative to the mean.
 fn noise_of(room: &Room, solution: &Solution) -> f64 {
     room.mean(|i| f64::from(solution.standard_error[i]).powi(2)).sqrt() / room.mean(|i| irradiance(solution)[i])
 }
@@ -73,9 +73,9 @@ fn in_a_furnace_all_methods_find_the_closed_form() {
         // Reflectances and radiances have seven digits.
         assert!(room.difference(&found, &everywhere) < 1e-6, "{found:?}");
     }
-    let walks = Walks::go(&room, WALKS / 2, 1, Onwards::FromPoint);
+    let walks = RandomWalks::go(&room, WALKS / 2, 1, Onwards::FromPoint);
     for found in [walks.by_collision(&room), walks.by_survival(&room), walks.by_absorption(&room)] {
-        // A particle lands rho / (1 - rho) + 1 times, give or take as much.
+        // The number of hits of a particle has a mean of 1 / (1 - rho). Its standard deviation is no larger.
         let deviation = 4.0 / f64::from(WALKS / 2).sqrt();
         assert!((room.mean(|i| found[i]) / expected - 1.0).abs() < deviation, "{}", room.mean(|i| found[i]));
     }
@@ -91,7 +91,7 @@ fn in_a_furnace_all_methods_find_the_closed_form() {
 
 #[test]
 fn elimination_iteration_and_the_shipped_solvers_agree_element_by_element() {
-    // A lamp is met by few of the rays.
+    // Few rays hit the lamp, so this scene needs more of them.
     for (name, test, rays) in [("cube", cube_under_ceiling(6), RAYS), ("cornell", TestScene::cornell(), 4 * RAYS)] {
         let room = room(&test);
         let exchange = Exchange::count(&room, rays, 3);
@@ -122,13 +122,13 @@ fn elements_that_see_a_sliver_of_a_lamp_have_their_light_whatever_the_seed() {
         let (_, solution) = test.solve(&settings);
         for i in (0..room.len()).filter(|&i| room.reflectance[i] > 0.0) {
             let found = f64::from(solution.direct[i].x);
-            // What rays count that meet the lamp by chance is as uncertain as their number's root.
+            // The count of rays that hit the lamp has a standard deviation of its root.
             let noise = (BRIGHTNESS * counted[i] / f64::from(RAYS)).sqrt();
             let difference = (found - counted[i]).abs();
             assert!(
                 difference < 4.0 * noise + 0.02 * mean,
                 "seed {seed}, {:?}: {found} of {}, mean {mean}",
-                room.elements.centre[i],
+                room.elements.center[i],
                 counted[i]
             );
         }
@@ -140,17 +140,17 @@ fn walks_by_survival_collision_and_absorption_agree_with_elimination_within_thei
     let room = room(&cube_under_ceiling(4));
     let exchange = Exchange::count(&room, RAYS, 3);
     let exact = eliminate(&room, &exchange);
-    let walks = Walks::go(&room, WALKS, 1, Onwards::FromElement);
-    let absorbed = |i: usize| walks.landed[i] - walks.survived[i];
+    let walks = RandomWalks::go(&room, WALKS, 1, Onwards::FromElement);
+    let absorbed = |i: usize| walks.arrivals[i] - walks.survived[i];
     let found = [
-        ("collision", walks.by_collision(&room), Walks::noise(&room, &exact, |i| walks.landed[i])),
-        ("survival", walks.by_survival(&room), Walks::noise(&room, &exact, |i| walks.survived[i])),
-        ("absorption", walks.by_absorption(&room), Walks::noise(&room, &exact, absorbed)),
+        ("collision", walks.by_collision(&room), RandomWalks::noise(&room, &exact, |i| walks.arrivals[i])),
+        ("survival", walks.by_survival(&room), RandomWalks::noise(&room, &exact, |i| walks.survived[i])),
+        ("absorption", walks.by_absorption(&room), RandomWalks::noise(&room, &exact, absorbed)),
     ];
     for (estimator, found, noise) in found {
         let difference = room.difference(&found, &exact);
         println!("{estimator} against elimination: {difference:.4}, noise {noise:.4}");
-        // Of 96 independent deviations, the root mean square lies within 30 % of what is expected.
+        // The root mean square of 96 independent deviations lies within 30 % of the expected value.
         assert!((0.7..1.3).contains(&(difference / noise)), "{estimator}: {difference}, noise {noise}");
         let mean = room.mean(|i| found[i]) / room.mean(|i| exact[i]);
         assert!((mean - 1.0).abs() < 4.0 / f64::from(WALKS).sqrt(), "{estimator}: {mean}");
@@ -158,7 +158,7 @@ fn walks_by_survival_collision_and_absorption_agree_with_elimination_within_thei
 }
 
 #[test]
-fn photons_the_gather_solver_and_paths_agree_in_colour() {
+fn photons_the_gather_solver_and_paths_agree_in_color() {
     let test = TestScene::cornell();
     let solved = [Method::Gather, Method::Path].map(|method| {
         let (_, solution) = test.solve(&SolverSettings { error: 0.01, ..by(method) });
@@ -166,16 +166,16 @@ fn photons_the_gather_solver_and_paths_agree_in_colour() {
     });
     for channel in [0, 2] {
         let room = Room::new(&test.scene, test.elements(), channel);
-        let photons = Walks::go(&room, WALKS, 2, Onwards::FromPoint);
+        let photons = RandomWalks::go(&room, WALKS, 2, Onwards::FromPoint);
         for (method, solution) in &solved {
             let found: Vec<f64> =
                 (0..room.len()).map(|i| f64::from((solution.direct[i] + solution.indirect[i])[channel])).collect();
             let difference = room.difference(&photons.by_collision(&room), &found);
-            let noise = Walks::noise(&room, &found, |i| photons.landed[i]);
+            let noise = RandomWalks::noise(&room, &found, |i| photons.arrivals[i]);
             println!("photons of channel {channel} against {method:?}: {difference:.4}, noise {noise:.4}");
             let mean = room.mean(|i| photons.by_collision(&room)[i]) / room.mean(|i| found[i]);
             assert!((mean - 1.0).abs() < 0.005, "{method:?}, channel {channel}: {mean}");
-            // The root mean square of 480 independent deviations lies within a seventh of what is expected.
+            // The root mean square of 480 independent deviations lies within a seventh of the expected value.
             assert!(
                 difference < 1.15 * noise.hypot(noise_of(&room, solution)),
                 "{method:?}, channel {channel}: {difference}, noise {noise}"
@@ -209,13 +209,13 @@ fn hierarchies_approach_elimination_as_links_get_dimmer_with_a_part_of_its_links
 
 #[test]
 fn in_a_furnished_room_photons_and_all_shipped_solvers_agree() {
-    let scene = Arc::new(builtin::build("habitacion").expect("it is built in"));
-    let settings = LayoutSettings { texels_per_metre: 1.5, ..LayoutSettings::default() };
+    let scene = Arc::new(builtin_scenes::build("habitacion").expect("it is built in"));
+    let settings = LayoutSettings { texels_per_meter: 1.5, ..LayoutSettings::default() };
     let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).expect("a small scene fits");
-    let world = crate::kdtree::World::build(scene.clone(), crate::kdtree::Preset::fast());
+    let world = crate::accel::World::build(scene.clone(), crate::accel::Preset::fast());
     let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
     let room = Room::new(&scene, elements.clone(), 0);
-    let photons = Walks::go(&room, WALKS, 1, Onwards::FromPoint);
+    let photons = RandomWalks::go(&room, WALKS, 1, Onwards::FromPoint);
     let [gather, stochastic, _, in_subscenes] = of_elements();
     for (settings, error) in [(gather, 0.05), (stochastic, 0.05), (in_subscenes, 0.1), (by(Method::Path), 0.1)] {
         let (settings, method) = (SolverSettings { error, ..settings }, name_of(&settings));
@@ -224,7 +224,7 @@ fn in_a_furnished_room_photons_and_all_shipped_solvers_agree() {
         let gathered: Vec<f64> = irradiance(&solution).iter().enumerate().map(|(i, light)| light * open(i)).collect();
         let found = photons.by_collision(&room);
         let difference = room.difference(&found, &gathered);
-        let noise = Walks::noise(&room, &gathered, |i| photons.landed[i]).hypot(noise_of(&room, &solution));
+        let noise = RandomWalks::noise(&room, &gathered, |i| photons.arrivals[i]).hypot(noise_of(&room, &solution));
         let mean = room.mean(|i| found[i]) / room.mean(|i| gathered[i]);
         println!(
             "habitacion, {} elements, photons against {method}: {difference:.4}, noise {noise:.4}, mean {mean:.4}, the \

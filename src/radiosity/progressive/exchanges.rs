@@ -1,4 +1,4 @@
-//! What share of a patch's light others get: found when it shoots first, and kept for when it shoots again.
+//! Form-factor rows of shooting patches, computed at the first shot and cached.
 
 use std::collections::HashMap;
 
@@ -8,43 +8,43 @@ use rayon::prelude::*;
 use super::PatchId;
 use super::groups::Group;
 
-/// Shares of a patch's light that the receivers of another patch get: what a receiver has, in lux, of one lm/m2.
+/// Form factors from the groups of a shooting patch to the receivers of another: received lux per lm/m2.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Factors {
-    /// Which group of the one that shines is seen by which receivers of the other.
+    /// Pairs of a group of the shooting patch and a group of receivers.
     pub links: Vec<(Group, Group)>,
-    /// By link and receiver, per channel.
+    /// Form factors in the order of links and their receivers, per channel.
     pub values: Vec<Vec3>,
 }
 
-/// A group of a patch that shines, and receivers of another that follow each other.
+/// Link from a group of the shooting patch to consecutive receivers of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Link {
     group: u32,
     receiving: PatchId,
-    /// The first receiver, by its place in the patch.
+    /// Index of the first receiver in its patch.
     receiver: u32,
-    /// Where its factors begin.
+    /// Start of the link's factors.
     factors: u32,
 }
 
-/// All that get light of a patch, and how much of it.
+/// Form-factor row of a shooting patch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchanges {
     links: Vec<Link>,
-    /// One a receiver of each link; three where something on the way is coloured.
+    /// Factors of the receivers of each link: one for each, or three if an occluder is colored.
     factors: Vec<f32>,
-    is_coloured: bool,
+    is_colored: bool,
 }
 
 impl Exchanges {
-    /// Finds the factors of each patch; `None` for those that do not see the one that shoots.
+    /// Computes a row. `find` returns the factors to a patch, or `None` if the patch does not see the shooting one.
     pub fn build(patches: usize, find: impl Fn(PatchId) -> Option<Factors> + Sync) -> Self {
         let found: Vec<Option<Factors>> =
             (0..patches).into_par_iter().with_min_len(8).map(|index| find(PatchId::from_index(index))).collect();
         let values = || found.iter().flatten().flat_map(|found| &found.values);
         let mut exchanges =
-            Self { is_coloured: values().any(|value| *value != Vec3::splat(value.x)), ..Self::default() };
+            Self { is_colored: values().any(|value| *value != Vec3::splat(value.x)), ..Self::default() };
         for (index, found) in found.iter().enumerate() {
             found.iter().for_each(|factors| exchanges.add(PatchId::from_index(index), factors));
         }
@@ -63,7 +63,7 @@ impl Exchanges {
             }
             let (group, receiver) = (group.index as u32, receivers.first as u32);
             self.links.push(Link { group, receiving, receiver, factors: self.factors.len() as u32 });
-            if self.is_coloured {
+            if self.is_colored {
                 self.factors.extend(of_link.iter().flat_map(Vec3::to_array));
             } else {
                 self.factors.extend(of_link.iter().map(|value| value.x));
@@ -71,8 +71,8 @@ impl Exchanges {
         }
     }
 
-    /// Tells the light, in lux, that receivers of each patch get, by their places in the patch. `groups` is what each group
-    /// of the one that shines sends out, lm/m2. Some are told several times: what they get adds up.
+    /// Passes the received light, in lux, to `receive`, with the patch and the index of the receiver in the patch.
+    /// `groups` is the radiosity of each group of the shooting patch, in lm/m2. Calls for the same receiver add up.
     pub fn light(&self, groups: &[Vec3], mut receive: impl FnMut(PatchId, usize, Vec3)) {
         let ends = self.links.iter().skip(1).map(|next| next.factors as usize).chain([self.factors.len()]);
         for (link, end) in self.links.iter().zip(ends) {
@@ -80,7 +80,7 @@ impl Exchanges {
             let factors = &self.factors[link.factors as usize..end];
             let mut receive =
                 |receiver: usize, light| receive(link.receiving, link.receiver as usize + receiver, light);
-            if self.is_coloured {
+            if self.is_colored {
                 let tints = factors.chunks_exact(3).map(Vec3::from_slice).enumerate();
                 tints.for_each(|(receiver, factor)| receive(receiver, factor * radiosity));
             } else {
@@ -89,30 +89,30 @@ impl Exchanges {
         }
     }
 
-    /// Bytes that they take.
+    /// Returns the memory size, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.links) + size_of_val(&*self.factors)
     }
 }
 
-/// The exchanges of the patches that have shot, within a bound of memory: those that shot first are kept, since they have
-/// most to shoot and will shoot again; others are found anew each time, and come out the same.
+/// Form-factor rows of patches that have shot, within a memory limit. The rows of the first patches are kept, because
+/// these have the most power and will shoot again. Other rows are recomputed each time, with identical results.
 #[derive(Debug, Default)]
 pub struct ExchangeCache {
     kept: HashMap<PatchId, Exchanges>,
     bytes: usize,
-    most_bytes: usize,
-    /// How many times exchanges were found.
+    max_bytes: usize,
+    /// Number of computed rows.
     pub builds: u64,
 }
 
 impl ExchangeCache {
-    /// Nothing found yet.
-    pub fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, ..Self::default() }
+    /// Creates an empty cache with a limit in bytes.
+    pub fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, ..Self::default() }
     }
 
-    /// Lends a patch's exchanges, found first where they are not known.
+    /// Calls `work` with a patch's row, computed by `build` unless cached.
     pub fn with<T>(
         &mut self,
         patch: PatchId,
@@ -125,7 +125,7 @@ impl ExchangeCache {
         let exchanges = build();
         self.builds += 1;
         let result = work(&exchanges);
-        if self.bytes + exchanges.bytes() <= self.most_bytes {
+        if self.bytes + exchanges.bytes() <= self.max_bytes {
             self.bytes += exchanges.bytes();
             self.kept.insert(patch, exchanges);
         }
@@ -137,7 +137,8 @@ impl ExchangeCache {
 mod tests {
     use super::*;
 
-    /// Patches of two receivers: a whole, nothing, each of two parts of one receiver, a whole through glass of a colour.
+    /// Creates factors to patches of two receivers. They are those from the whole, none, those of two halves to one
+    /// receiver, and those through colored glass.
     fn some(share: f32, glass: Vec3) -> Exchanges {
         let group = |index, first, count| Group { index, first, count };
         let (whole, both) = (group(0, 0, 2), group(0, 0, 2));
@@ -158,10 +159,10 @@ mod tests {
 
     #[test]
     fn receivers_get_their_shares_of_the_whole_or_of_its_parts() {
-        let shining = [2.0, 1.0, 3.0].map(Vec3::splat);
+        let radiosities = [2.0, 1.0, 3.0].map(Vec3::splat);
         for glass in [Vec3::splat(0.5), Vec3::new(0.5, 0.25, 0.0)] {
             let mut found = Vec::new();
-            some(0.125, glass).light(&shining, |patch, index, light| found.push((patch.index(), index, light)));
+            some(0.125, glass).light(&radiosities, |patch, index, light| found.push((patch.index(), index, light)));
             let whole = [(0, 0, Vec3::splat(0.25)), (0, 1, Vec3::ZERO)];
             let parts = [(2, 1, Vec3::splat(0.25)), (2, 1, Vec3::splat(1.5))];
             assert_eq!(found, [whole, parts, [(3, 0, 2.0 * glass), (3, 1, 2.0 * glass)]].concat());

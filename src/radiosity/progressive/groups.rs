@@ -1,61 +1,62 @@
-//! The receivers of a patch in smaller and smaller groups.
+//! Hierarchy of a patch's receivers.
 //!
-//! What is far from a patch sees it shine as a whole; what is near sees groups of it, the smaller the nearer they are. So the
-//! work for two patches that touch grows with their receivers and not with the square of them.
+//! A distant patch exchanges light with all receivers at once. A near one exchanges light with groups, which are
+//! smaller the nearer both are. The work for two touching patches therefore grows linearly with their receivers,
+//! instead of quadratically.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Groups of a patch's receivers: all of them, and the halves of each group until every receiver is alone.
+/// Binary tree of a patch's receivers, with single receivers as leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// How many receivers each group has; a group comes before its halves, the first of which follows at once.
+    /// Number of receivers in each group, in depth-first order: a group, its first half, its second half.
     counts: Arc<[u32]>,
 }
 
-/// One of them.
+/// Group of consecutive receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its number.
+    /// Index of the group.
     pub index: usize,
-    /// The first of its receivers, by its place in the patch; the others follow.
+    /// Index of its first receiver in the patch.
     pub first: usize,
-    /// How many receivers it has.
+    /// Number of its receivers.
     pub count: usize,
 }
 
 impl Group {
-    /// Its receivers, by their places in the patch.
+    /// Returns the indices of the receivers in the patch.
     pub fn places(self) -> Range<usize> {
         self.first..self.first + self.count
     }
 }
 
 impl Groups {
-    /// Halves things at places of a grid across the longer side of what they cover, again and again, and puts them in an
-    /// order in which those of a group follow each other.
+    /// Recursively bisects items on a grid, across the longer side of their bounds. Reorders the items so that groups
+    /// are consecutive.
     pub fn halve<T>(things: &mut [T], place: impl Fn(&T) -> [u16; 2]) -> Self {
         let mut counts = Vec::with_capacity(2 * things.len());
         halve(things, &place, &mut counts);
         Self { counts: counts.into() }
     }
 
-    /// A single receiver.
+    /// Creates the tree of a single receiver.
     pub fn of_one() -> Self {
         Self { counts: [1].into() }
     }
 
-    /// How many there are.
+    /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
 
-    /// All receivers.
+    /// Returns the group of all receivers.
     pub fn whole(&self) -> Group {
         Group { index: 0, first: 0, count: self.counts.first().map_or(0, |&count| count as usize) }
     }
 
-    /// The halves of a group; `None` for a single receiver.
+    /// Returns the halves of a group, or `None` for a single receiver.
     pub fn halves(&self, Group { index, first, count }: Group) -> Option<[Group; 2]> {
         if count < 2 {
             return None;
@@ -68,10 +69,11 @@ impl Groups {
         Some(halves)
     }
 
-    /// Something of each group: of single receivers by their places in the patch, of others by joining that of both halves.
+    /// Computes a value for each group. `of_one` maps the index of a single receiver, and `join` combines the values of
+    /// both halves.
     pub fn join<T>(&self, mut of_one: impl FnMut(usize) -> T, join: impl Fn(&T, &T) -> T) -> Vec<T> {
         let mut receiver = self.whole().count;
-        // From the last to the first: halves are known before what they are halves of.
+        // Reverse order: halves come before their group.
         let mut found: Vec<T> = Vec::with_capacity(self.len());
         for (index, &count) in self.counts.iter().enumerate().rev() {
             let known = |half: usize| &found[self.len() - 1 - half];
@@ -102,7 +104,7 @@ fn halve<T>(things: &mut [T], place: &impl Fn(&T) -> [u16; 2], counts: &mut Vec<
     let middle = reaches[axis].0 + (reaches[axis].1 - reaches[axis].0).div_ceil(2);
     things.sort_by_key(|thing| place(thing)[axis] >= middle);
     let below = things.partition_point(|thing| place(thing)[axis] < middle);
-    // Parts of one texel cannot be told apart by their places.
+    // Parts of one texel have equal positions.
     let below = if below == 0 { things.len() / 2 } else { below };
     let (first, second) = things.split_at_mut(below);
     halve(first, place, counts);

@@ -1,40 +1,40 @@
-//! What may stand between two patches.
+//! Potential occluders between two patches.
 
+use crate::accel::{NodeKind, Preset, Tree, static_triangles};
 use crate::geometry::{Ray, Triangle, WatertightRay};
-use crate::kdtree::{NodeKind, Preset, Tree, resting_triangles};
 use crate::scene::Scene;
 
 use super::shaft::Shaft;
 
-/// All triangles of a scene, to be asked for those within a shaft.
+/// Triangles of a scene in a tree, for queries with shafts.
 pub struct Occluders {
     tree: Tree,
-    /// Triangles whose material lets light through here or there.
+    /// Flag of each triangle: true if its material lets some light pass.
     passable: Vec<bool>,
     #[cfg(test)]
     pub tally: super::tally::Tally,
 }
 
-/// What stands in a shaft.
+/// Potential occluders in a shaft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Candidates {
-    /// These opaque triangles; none of them, when both ends see all of each other.
+    /// Indices of opaque triangles. An empty list means full visibility.
     Triangles(Vec<u32>),
-    /// More than are worth a list, or some that let light through: better asked of the scene's tree.
+    /// Too many triangles for a list, or ones that let light pass. Rays must query the scene's tree.
     Many,
 }
 
 impl Candidates {
-    /// True when nothing stands there.
+    /// Returns true if the shaft is empty.
     pub fn are_none(&self) -> bool {
         matches!(self, Self::Triangles(none) if none.is_empty())
     }
 }
 
 impl Occluders {
-    /// Takes the triangles of all surfaces that are in the bake.
+    /// Collects the triangles of all surfaces in the bake.
     pub fn new(scene: &Scene) -> Self {
-        let (triangles, sources) = resting_triangles(scene);
+        let (triangles, sources) = static_triangles(scene);
         let passable = sources.iter().map(|(surface, _)| scene.material_of(*surface).can_be_passed()).collect();
         Self {
             tree: Tree::build(triangles, &Preset::narrow()),
@@ -44,29 +44,29 @@ impl Occluders {
         }
     }
 
-    /// Bytes that they take.
+    /// Returns the memory size, in bytes.
     pub fn bytes(&self) -> usize {
         self.tree.statistics().bytes + self.passable.len()
     }
 
-    /// The triangles that a shaft touches, if they are at most so many.
-    pub fn within(&self, shaft: &Shaft, most: usize) -> Candidates {
+    /// Returns the triangles that a shaft touches, if they are opaque and at most `max_count`.
+    pub fn within(&self, shaft: &Shaft, max_count: usize) -> Candidates {
         let mut tested = 0;
         #[cfg(not(test))]
-        let found = self.find(shaft, most, &mut tested);
+        let found = self.find(shaft, max_count, &mut tested);
         #[cfg(test)]
         let found = if super::tally::asks_all() {
             tested = self.passable.len() as u64;
-            self.find_among_all(shaft, most)
+            self.find_among_all(shaft, max_count)
         } else {
-            self.find(shaft, most, &mut tested)
+            self.find(shaft, max_count, &mut tested)
         };
         #[cfg(test)]
         self.tally.add(&found, tested);
         found
     }
 
-    fn find(&self, shaft: &Shaft, most: usize, tested: &mut u64) -> Candidates {
+    fn find(&self, shaft: &Shaft, max_count: usize, tested: &mut u64) -> Candidates {
         let mut found = Vec::new();
         let bounds = self.tree.bounds();
         let mut pending = vec![(0, bounds)];
@@ -86,7 +86,7 @@ impl Occluders {
                         if found.contains(&triangle) || !shaft.touches(&self.tree.triangles()[triangle as usize]) {
                             continue;
                         }
-                        if found.len() == most || self.passable[triangle as usize] {
+                        if found.len() == max_count || self.passable[triangle as usize] {
                             return Candidates::Many;
                         }
                         found.push(triangle);
@@ -98,19 +98,19 @@ impl Occluders {
         Candidates::Triangles(found)
     }
 
-    /// The same without a tree, as the thesis has it: each triangle is held against the shaft.
+    /// Tests every triangle against the shaft without a tree, as in the thesis.
     #[cfg(test)]
-    fn find_among_all(&self, shaft: &Shaft, most: usize) -> Candidates {
+    fn find_among_all(&self, shaft: &Shaft, max_count: usize) -> Candidates {
         let all = self.tree.triangles().iter().zip(&self.passable).enumerate();
         let mut within = all.filter(|(_, (triangle, _))| shaft.touches(triangle));
-        let found: Vec<_> = within.by_ref().take(most).collect();
+        let found: Vec<_> = within.by_ref().take(max_count).collect();
         if within.next().is_some() || found.iter().any(|(_, (_, passable))| **passable) {
             return Candidates::Many;
         }
         Candidates::Triangles(found.into_iter().map(|(triangle, _)| triangle as u32).collect())
     }
 
-    /// True when one of the triangles blocks the ray.
+    /// Returns true if one of the triangles blocks the ray.
     pub fn block(&self, candidates: &[u32], ray: &Ray) -> bool {
         let ray = WatertightRay::new(ray);
         candidates.iter().any(|&triangle| self.triangle(triangle).intersect(&ray).is_some())

@@ -1,4 +1,4 @@
-//! Groups of neighbouring elements that shoot as one.
+//! Patches: groups of neighboring elements that shoot together.
 
 use glam::{Vec2, Vec3};
 
@@ -6,61 +6,61 @@ use crate::geometry::sampling::{choose, uniform_triangle};
 use crate::geometry::{Aabb, Triangle, define_id};
 use crate::lightmap::{ElementId, Elements, Texel};
 use crate::radiosity::blocks::blocks;
-use crate::radiosity::form_factor::MOST_CORNERS;
+use crate::radiosity::form_factor::MAX_CORNERS;
 use crate::scene::Scene;
 
 use super::groups::Groups;
 use super::receivers::ReceiverId;
 
 define_id! {
-    /// Which patch.
+    /// Index of a patch.
     PatchId
 }
 
-/// Patches a scene has at most, unless its texels are scattered so that no larger blocks can be made of them. The work of
-/// a solution grows with their number.
-pub const MOST_PATCHES: usize = 2048;
+/// Maximum number of patches in a scene, exceeded only if charts are too scattered for larger blocks. The work of a
+/// solution grows with this number.
+pub const MAX_PATCHES: usize = 2048;
 
-/// Corner normals closer than this are one plane's.
+/// Minimum cosine between the normals of coplanar facets.
 const COPLANAR: f32 = 1.0 - 1e-6;
 
-/// What shoots: neighbouring elements of one surface, of one side and chart, or a piece of a surface without texels.
+/// Unit of shooting: neighboring elements on one side and chart of a surface, or a piece of an unmapped surface.
 #[derive(Clone, Debug)]
 pub struct Patch {
-    /// What receives for it.
+    /// Receivers of the patch.
     pub receivers: Vec<ReceiverId>,
-    /// Groups of those.
+    /// Hierarchy of the receivers.
     pub groups: Groups,
-    /// What shines: a convex polygon for each triangle that the patch lies on.
+    /// Emitting polygons: a convex one for each triangle under the patch.
     pub facets: Vec<Facet>,
-    /// The unit normal that all facets share; `None` where they do not lie in one plane.
+    /// Common unit normal of all facets, or `None` if they are not coplanar.
     pub plane_normal: Option<Vec3>,
-    /// Area that light reaches, square metres.
+    /// Visible area, in square meters.
     pub visible_area: f32,
 }
 
-/// What a group of a patch's receivers shines with.
+/// Emitting polygons of a group of receivers.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// A convex polygon for each triangle that it lies on.
+    /// Convex polygon for each triangle under the group.
     pub facets: Vec<Facet>,
-    /// The box around them.
+    /// Bounding box of the facets.
     pub bounds: Aabb,
 }
 
-/// A convex polygon of a patch.
+/// Convex polygon of a patch.
 #[derive(Clone, Debug)]
 pub struct Facet {
-    /// Counter-clockwise seen from the side that shines.
+    /// Corners, counter-clockwise as seen from the emitting side.
     pub corners: Vec<Vec3>,
-    /// The unit normal of that side.
+    /// Unit normal of the emitting side.
     pub normal: Vec3,
-    /// Square metres.
+    /// Area, in square meters.
     pub area: f32,
 }
 
 impl Patch {
-    /// A patch of some facets, unless there are none.
+    /// Creates a patch, or returns `None` without facets.
     pub fn new(receivers: Vec<ReceiverId>, groups: Groups, facets: Vec<Facet>, visible_area: f32) -> Option<Self> {
         let first = facets.first()?;
         let height = first.normal.dot(first.corners[0]);
@@ -73,12 +73,12 @@ impl Patch {
         Some(Self { receivers, groups, facets, plane_normal, visible_area })
     }
 
-    /// The smallest box around what shines.
+    /// Returns the bounding box of the facets.
     pub fn bounds(&self) -> Aabb {
         Aabb::around(self.facets.iter().flat_map(|facet| facet.corners.iter().copied()))
     }
 
-    /// A point of what shines, uniform in area for a `u` that is uniform in the unit square, and the normal there.
+    /// Returns a point uniform in area, and its normal. `u` must be uniform in the unit square.
     pub fn sample(&self, u: Vec2) -> (Vec3, Vec3) {
         let (chosen, x) = choose(self.facets.iter().map(|facet| facet.area), u.x);
         let facet = &self.facets[chosen];
@@ -93,7 +93,7 @@ impl Part {
 }
 
 impl Facet {
-    /// A convex polygon that faces along a normal, whichever way its corners turn; `None` without an area.
+    /// Creates a convex polygon with a normal, for corners in either order. Returns `None` if the area is zero.
     pub fn new(mut corners: Vec<Vec3>, normal: Vec3) -> Option<Self> {
         let turn = |a: Vec3, b: Vec3, c: Vec3| (b - a).cross(c - a);
         let scaled: Vec3 = corners.windows(2).skip(1).map(|pair| turn(corners[0], pair[0], pair[1])).sum();
@@ -109,7 +109,7 @@ impl Facet {
         self.triangle(chosen).at(uniform_triangle(Vec2::new(x, u.y)))
     }
 
-    /// The triangles between the first corner and each edge that does not touch it.
+    /// Returns the triangles of a fan around the first corner.
     fn fan(&self) -> impl ExactSizeIterator<Item = Triangle> + Clone {
         (0..self.corners.len() - 2).map(|index| self.triangle(index))
     }
@@ -119,15 +119,15 @@ impl Facet {
     }
 }
 
-/// Groups elements into patches: blocks of texels as small as leaves no more than about two thousand of them.
+/// Groups elements into patches. The patches are the smallest blocks of texels that do not exceed [`MAX_PATCHES`].
 ///
-/// Elements that light does not reach at all belong to none. `visible` is the part of each element that light reaches.
+/// Elements with a visible fraction of zero belong to no patch. `visible` is the visible fraction of each element.
 pub fn patches(scene: &Scene, elements: &Elements, visible: &[f32]) -> Vec<Patch> {
     let groups = groups(elements, visible);
     groups.iter().filter_map(|group| patch(scene, elements, visible, group)).collect()
 }
 
-/// The same patches, cut where elements are in different places.
+/// Groups elements into patches as [`patches`] does, and splits patches by the `place` of their elements.
 pub fn patches_apart<P: Copy + Eq>(
     scene: &Scene,
     elements: &Elements,
@@ -148,18 +148,18 @@ pub fn patches_apart<P: Copy + Eq>(
 }
 
 fn groups(elements: &Elements, visible: &[f32]) -> Vec<Vec<ElementId>> {
-    let most = MOST_PATCHES.max(elements.surface_offsets.len());
+    let max_groups = MAX_PATCHES.max(elements.surface_offsets.len());
     let mut edge = 1;
     let group = |edge| blocks(elements, edge, |id| visible[id.index()] > 0.0);
     let mut groups = group(edge);
-    while groups.len() > most && edge < 1 << 12 {
+    while groups.len() > max_groups && edge < 1 << 12 {
         edge *= 2;
         groups = group(edge);
     }
     groups
 }
 
-/// Elements of one side of a surface as one patch; `None` where they have no area.
+/// Creates a patch from elements on one side of a surface, or returns `None` if they have no area.
 pub fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[ElementId]) -> Option<Patch> {
     let visible_area = group.iter().map(|id| elements.area[id.index()] * visible[id.index()]).sum();
     let facets = facets_of(scene, elements, group);
@@ -171,8 +171,8 @@ pub fn patch(scene: &Scene, elements: &Elements, visible: &[f32], group: &[Eleme
     Patch::new(group.iter().map(|id| ReceiverId(id.0)).collect(), groups, facets, visible_area)
 }
 
-/// What each group of a patch shines with. `element` tells which element a receiver is of; pieces of surfaces without
-/// texels have no more than one.
+/// Returns the emitting polygons of each group of a patch. `element` maps receivers to elements. Patches of unmapped
+/// surfaces have only one receiver.
 pub fn parts(
     scene: &Scene,
     elements: &Elements,
@@ -193,12 +193,12 @@ pub fn parts(
     all.into_iter().map(|outlines| Part::new(facets(scene, elements, one, outlines))).collect()
 }
 
-/// What some elements of one side of a surface shine with: a polygon for each triangle that they lie on.
+/// Returns the emitting polygons of elements on one side of a surface, one for each triangle.
 pub fn facets_of(scene: &Scene, elements: &Elements, group: &[ElementId]) -> Vec<Facet> {
     facets(scene, elements, group[0], outlines(elements, group))
 }
 
-/// Corners of what some elements cover, as weights of a triangle's second and third corner, by triangle.
+/// Corners of the area of some elements for each triangle, as barycentric weights of its second and third vertex.
 type Outlines = Vec<(u32, Vec<Vec2>)>;
 
 fn outlines(elements: &Elements, group: &[ElementId]) -> Outlines {
@@ -216,7 +216,7 @@ fn add_outline(outlines: &mut Outlines, triangle: u32, corners: &[Vec2]) {
     }
 }
 
-/// Polygons around outlines of elements that are on the same side of the same surface as `one` of them.
+/// Returns the convex hulls of outlines as polygons. `one` is an element on the same side of the same surface.
 fn facets(scene: &Scene, elements: &Elements, one: ElementId, outlines: Outlines) -> Vec<Facet> {
     let (surface, back) = (elements.surface(one), elements.back[one.index()]);
     let facet = |(triangle, corners): (u32, Vec<Vec2>)| {
@@ -227,33 +227,33 @@ fn facets(scene: &Scene, elements: &Elements, one: ElementId, outlines: Outlines
     outlines.into_iter().filter_map(facet).collect()
 }
 
-/// The corners of the smallest convex polygon around some points, counter-clockwise (Andrew 1979).
+/// Returns the convex hull of points, counter-clockwise (Andrew 1979), with at most [`MAX_CORNERS`] - 2 corners.
 fn convex_hull(mut points: Vec<Vec2>) -> Vec<Vec2> {
     points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
     points.dedup();
     let mut hull: Vec<Vec2> = Vec::new();
-    let add = |hull: &mut Vec<Vec2>, least: usize, point: Vec2| {
-        while hull.len() >= least && !turns_left(hull[hull.len() - 2], hull[hull.len() - 1], point) {
+    let add = |hull: &mut Vec<Vec2>, min_length: usize, point: Vec2| {
+        while hull.len() >= min_length && !turns_left(hull[hull.len() - 2], hull[hull.len() - 1], point) {
             hull.pop();
         }
         hull.push(point);
     };
     points.iter().for_each(|&point| add(&mut hull, 2, point));
-    let least = hull.len() + 1;
-    points.iter().rev().skip(1).for_each(|&point| add(&mut hull, least, point));
+    let min_length = hull.len() + 1;
+    points.iter().rev().skip(1).for_each(|&point| add(&mut hull, min_length, point));
     hull.pop();
-    while hull.len() > MOST_CORNERS - 2 {
+    while hull.len() > MAX_CORNERS - 2 {
         drop_flattest(&mut hull);
     }
     hull
 }
 
-/// True when the path turns left by more than rounding of texture coordinates makes of a straight line.
+/// Returns true if the path turns left, beyond rounding errors of texture coordinates.
 fn turns_left(a: Vec2, b: Vec2, c: Vec2) -> bool {
     (b - a).perp_dot(c - a) > 1e-9
 }
 
-/// Takes away the corner that cuts off least.
+/// Removes the corner that cuts off the smallest area.
 fn drop_flattest(hull: &mut Vec<Vec2>) {
     let count = hull.len();
     let cut = |index: usize| {
@@ -268,15 +268,15 @@ fn drop_flattest(hull: &mut Vec<Vec2>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::radiosity::test_scene::{TestScene, grey};
+    use crate::radiosity::test_scene::{TestScene, gray};
 
     #[test]
     fn blocks_of_texels_become_patches_whose_facets_cover_them() {
         let mut test = TestScene::default();
-        test.quad(Vec3::ZERO, Vec3::Z * 2.0, Vec3::X * 3.0, [90, 60], grey(0.5));
+        test.quad(Vec3::ZERO, Vec3::Z * 2.0, Vec3::X * 3.0, [90, 60], gray(0.5));
         let elements = test.elements();
         let patches = patches(&test.scene, &elements, &vec![1.0; elements.len()]);
-        // 5400 texels are too many; blocks of two by two leave 1350.
+        // 5400 texels are too many for patches of one texel. Blocks of two by two give 1350.
         assert_eq!(patches.len(), 1350);
         for patch in &patches {
             let area: f32 = patch.facets.iter().map(|facet| facet.area).sum();
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn buried_elements_belong_to_no_patch() {
         let mut test = TestScene::default();
-        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4, 4], grey(0.5));
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4, 4], gray(0.5));
         let elements = test.elements();
         let mut visible = vec![1.0; elements.len()];
         visible[3] = 0.0;
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn points_of_a_patch_are_spread_evenly() {
         let mut test = TestScene::default();
-        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X * 2.0, [1, 1], grey(0.5));
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X * 2.0, [1, 1], gray(0.5));
         let elements = test.elements();
         let patch = &patches(&test.scene, &elements, &[1.0])[0];
         assert_eq!(patch.facets.len(), 2);

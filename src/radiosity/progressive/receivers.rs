@@ -1,4 +1,4 @@
-//! The points that elements receive light at.
+//! Points at which elements receive light.
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -7,73 +7,74 @@ use super::Place;
 use crate::geometry::define_id;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, Elements, SurfacePoint};
-use crate::radiosity::cpu::Burial;
-use crate::radiosity::shown::QUARTERS;
+use crate::radiosity::cpu::InsideTest;
+use crate::radiosity::exposed_area::QUARTERS;
 
-/// Points of an element that is partly buried which are tried until enough are in the open.
+/// Maximum number of candidate points for a partly visible element.
 const TRIES: u32 = 128;
 
 define_id! {
-    /// Which receiver: that of an element has the element's number, and those of bare surfaces come after.
+    /// Index of a receiver. Receivers of elements have the element's index. Those of unmapped surfaces follow.
     ReceiverId
 }
 
-/// Points that share out a receiver's area, where rays start. The first of them share it out as well: between near patches
-/// form factors are means over those.
+/// Number of points stratified over a receiver's area, from which rays start. The first `NEAR_POINTS` are stratified
+/// too. Form factors between near patches are means over these.
 pub const POINTS: usize = 16;
 pub const NEAR_POINTS: usize = QUARTERS.len();
 
-/// Where light is received: by an element, or by a piece of a surface without texels.
+/// Receiver of light: an element, or a piece of an unmapped surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Receiver {
-    /// Its middle, metres.
-    pub centre: Vec3,
-    /// Points that share out its area, where rays start: a hair off the surface.
+    /// Center, in meters.
+    pub center: Vec3,
+    /// Points stratified over the area, from which rays start, with a small offset from the surface.
     pub points: [Vec3; POINTS],
-    /// Unit shading normal.
+    /// Shading normal, a unit vector.
     pub normal: Vec3,
-    /// Unit normal of the surface itself.
+    /// Geometric normal, a unit vector.
     pub horizon: Vec3,
 }
 
-/// What becomes of light that is received.
+/// Response of a receiver to light.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
-    /// Share of the light that is reflected, per channel.
+    /// Fraction of the light that is reflected, per channel.
     pub reflectance: Vec3,
-    /// Square metres that light reaches.
+    /// Visible area, in square meters.
     pub area: f32,
-    /// The part of it that sends light out: of things that coincide each receives light, but rays meet one alone.
+    /// Exposed area fraction, which emits light. Each of several coincident surfaces receives light, but rays hit only
+    /// one.
     pub shown: f32,
-    /// The weight of its power where patches are compared.
+    /// Weight of the power in comparisons between patches.
     pub weight: f32,
 }
 
 impl Receiver {
-    /// What receives around a point of a surface.
-    pub fn new(centre: &SurfacePoint, points: [Vec3; POINTS]) -> Self {
-        Self { centre: centre.position, points, normal: centre.shading_normal, horizon: centre.geometric_normal }
+    /// Creates a receiver around a surface point.
+    pub fn new(center: &SurfacePoint, points: [Vec3; POINTS]) -> Self {
+        Self { center: center.position, points, normal: center.shading_normal, horizon: center.geometric_normal }
     }
 
-    /// The middle of its points.
+    /// Returns the mean of the points.
     pub fn place(&self) -> Vec3 {
         self.points.iter().sum::<Vec3>() / POINTS as f32
     }
 }
 
-/// Finds the receivers of elements; the same ones each time.
+/// Factory of element receivers, which are identical in each call.
 pub struct ElementReceivers<'a> {
     place: Place<'a>,
-    burial: Burial<'a>,
+    inside_test: InsideTest<'a>,
     seed: u32,
 }
 
 impl<'a> ElementReceivers<'a> {
     pub fn new(place: Place<'a>, seed: u32) -> Self {
-        Self { place, burial: Burial::new(place.scene, place.world), seed }
+        Self { place, inside_test: InsideTest::new(place.scene, place.world), seed }
     }
 
-    /// How each of all elements responds.
+    /// Returns the response of each element.
     pub fn responses(&self) -> Vec<Response> {
         let Elements { reflectance, area, .. } = self.place.elements;
         let response = |(index, shown)| Response {
@@ -85,17 +86,17 @@ impl<'a> ElementReceivers<'a> {
         self.place.covers().shown().into_iter().enumerate().map(response).collect()
     }
 
-    /// Something of each of all receivers.
+    /// Applies a function to the receivers of all elements.
     pub fn of_all<T: Send>(&self, something: impl Fn(Receiver) -> T + Sync) -> Vec<T> {
         let of = |index| something(self.of(ElementId::from_index(index)));
         (0..self.place.elements.len()).into_par_iter().with_min_len(64).map(of).collect()
     }
 
-    /// The receiver of one element. Where parts of the element lie inside other geometry, its points do not.
+    /// Creates the receiver of an element. Its points lie outside other geometry, if part of the element is visible.
     pub fn of(&self, id: ElementId) -> Receiver {
         let Place { scene, elements, visible, .. } = self.place;
         let visible = visible[id.index()];
-        let (mut centre, sampler) = (elements.centre_point(scene, id), elements.sampler(scene, id));
+        let (mut center, sampler) = (elements.center_point(scene, id), elements.sampler(scene, id));
         let numbers = OwenSobol::new(hash2(self.seed, id.0));
         let point = |number| {
             let [x, y, ..] = numbers.point(number);
@@ -103,13 +104,13 @@ impl<'a> ElementReceivers<'a> {
         };
         let mut points = core::array::from_fn(|number| point(number as u32).origin());
         if visible > 0.0 && visible < 1.0 {
-            let is_open = |point: &SurfacePoint| !self.burial.is_buried(point, point.geometric_normal).0;
+            let is_open = |point: &SurfacePoint| !self.inside_test.is_inside(point, point.geometric_normal).0;
             let open: Vec<SurfacePoint> = (0..TRIES).map(point).filter(is_open).take(POINTS).collect();
             if let Some(first) = open.first() {
-                centre = *first;
+                center = *first;
                 points = core::array::from_fn(|point| open[point % open.len()].origin());
             }
         }
-        Receiver::new(&centre, points)
+        Receiver::new(&center, points)
     }
 }

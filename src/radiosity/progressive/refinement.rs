@@ -1,4 +1,4 @@
-//! Shots, one after another, the strongest first.
+//! Progressive refinement: sequence of shots, the strongest first.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,83 +8,83 @@ use super::exchanges::{ExchangeCache, Exchanges};
 use super::occluders::Occluders;
 use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
-use super::shooter::{Geometry, Shining, Shooter, Straight};
+use super::shooter::{Geometry, Shooter, ShotSource, Straight};
 use super::start::Start;
 use super::{PatchId, Refine};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
-use crate::radiosity::partial::Shots;
-use crate::radiosity::shown::Covers;
+use crate::radiosity::exposed_area::CoincidentSurfaces;
+use crate::radiosity::solver_checkpoint::Shots;
 use crate::scene::{Scene, luminance};
 
-/// What light meets, and who answers.
+/// Scene context of shots.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     pub scene: &'a Scene,
     pub world: &'a dyn RayQuery,
     pub elements: &'a Elements,
-    /// The part of each element that light reaches.
+    /// Visible fraction of each element.
     pub visible: &'a [f32],
-    /// The weight of each element's power where patches are compared: more in dim surroundings. Empty where all count
-    /// alike.
+    /// Weight of each element's power in comparisons between patches, larger in dim surroundings. Empty if all weights
+    /// are one.
     pub weights: &'a [f32],
 }
 
 impl<'a> Place<'a> {
-    /// Tells what other surfaces cover.
-    pub fn covers(&self) -> Covers<'a> {
-        Covers { scene: self.scene, world: self.world, elements: self.elements }
+    /// Returns the test for coincident surfaces.
+    pub fn covers(&self) -> CoincidentSurfaces<'a> {
+        CoincidentSurfaces { scene: self.scene, world: self.world, elements: self.elements }
     }
 }
 
-/// How to refine.
+/// Options of progressive refinement.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// The longest list of triangles in a shaft that rays are tested against, instead of the scene's tree.
-    pub most_candidates: usize,
-    /// Error that rays which ask what is in sight may cause, over the mean irradiance, about.
+    /// Maximum number of triangles in a shaft that rays test directly. With more, rays query the scene's tree.
+    pub max_candidates: usize,
+    /// Approximate accepted error of visibility rays, relative to the mean irradiance.
     pub noise: f32,
-    /// Memory for exchanges.
-    pub most_bytes: usize,
+    /// Memory limit of form-factor rows, in bytes.
+    pub max_bytes: usize,
     pub seed: u32,
 }
 
-/// A solution that each shot brings nearer to the end (`000` S1).
+/// Solution by progressive refinement (`000` S1).
 pub struct Refinement<'a> {
     place: Place<'a>,
-    most_candidates: usize,
+    max_candidates: usize,
     patches: Vec<Patch>,
     receivers: Vec<Receiver>,
     responses: Vec<Response>,
-    /// The box around each patch, and around the points that it looks from.
+    /// Bounding box of each patch and the points of its receivers.
     bounds: Vec<Aabb>,
     occluders: Occluders,
     exchanges: ExchangeCache,
     states: Vec<State>,
-    /// What each patch will send out in the end, about.
+    /// Approximate final radiosity of each patch, as luminance in lm/m2.
     glow: Vec<f32>,
     light_per_ray: f32,
     seed: u32,
     shots: u32,
-    /// Rays that found what each patch sends to whom.
+    /// Number of visibility rays in each patch's form-factor row.
     rays: Vec<u64>,
 }
 
 /// Light of a patch's receivers, in their order.
 pub struct State {
-    /// Irradiance that shots brought, lux.
+    /// Irradiance from shots, in lux.
     pub received: Vec<Vec3>,
-    /// Radiosity that has not been shot, lm/m2.
+    /// Unshot radiosity, in lm/m2.
     unshot: Vec<Vec3>,
-    /// Its power, lumens.
+    /// Unshot power, in lumens.
     power: Vec3,
-    /// The weight of its power: the mean over the patch's area.
+    /// Weight of the power: the area-weighted mean over the receivers.
     weight: f64,
 }
 
 impl State {
-    /// Before any shot: `source` is what a receiver sends out of itself, lm/m2.
+    /// Creates the state before any shot. `source` is the initial radiosity of a receiver, in lm/m2.
     pub fn new(patch: &Patch, responses: &[Response], source: impl Fn(&ReceiverId) -> Vec3) -> Self {
         let shown = |id: &ReceiverId| source(id) * responses[id.index()].shown;
         let unshot: Vec<Vec3> = patch.receivers.iter().map(shown).collect();
@@ -98,29 +98,29 @@ impl State {
         Self { received: vec![Vec3::ZERO; unshot.len()], unshot, power, weight }
     }
 
-    /// Weighted power that has not been shot, lumens, the mean of the channels. Power that is to be taken back counts as
-    /// well.
+    /// Returns the weighted unshot power, in lumens, as mean of the channels. Negative power counts with its absolute
+    /// value.
     pub fn unshot_power(&self) -> f64 {
         self.weight * mean(self.power).abs()
     }
 
-    /// Power that has not been shot, without its weight, lumens, the mean of the channels.
+    /// Returns the unshot power without its weight, in lumens, as mean of the channels.
     pub fn unshot_lumens(&self) -> f64 {
         mean(self.power).abs()
     }
 
-    /// The weight of its power.
+    /// Returns the weight of the power.
     pub fn weight(&self) -> f64 {
         self.weight
     }
 
-    /// Takes all that has not been shot: power, and the radiosity of each receiver.
+    /// Takes all unshot light: the power, and the radiosity of each receiver.
     pub fn take(&mut self) -> (Vec3, Vec<Vec3>) {
         let none = vec![Vec3::ZERO; self.unshot.len()];
         (core::mem::take(&mut self.power), core::mem::replace(&mut self.unshot, none))
     }
 
-    /// Adds light to one of the receivers, lux.
+    /// Adds irradiance to a receiver, in lux.
     pub fn receive(&mut self, index: usize, response: &Response, light: Vec3) {
         let reflected = light * response.reflectance * response.shown;
         self.received[index] += light;
@@ -129,27 +129,27 @@ impl State {
     }
 }
 
-/// Light bounces at most as often as in a room that reflects this much of it.
-const MOST_REFLECTED: f64 = 0.9;
+/// Maximum mean reflectance assumed for the ambient estimate.
+const MAX_REFLECTED: f64 = 0.9;
 
-/// A shot that is to be made.
+/// Shot to be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shot {
-    /// By whom.
+    /// Shooting patch.
     pub patch: PatchId,
-    /// Its weighted power, lumens, the mean of the channels.
+    /// Weighted power, in lumens, as mean of the channels.
     pub power: f64,
 }
 
 impl<'a> Refinement<'a> {
-    /// Prepares to shoot what elements send out of themselves, lm/m2.
+    /// Prepares to shoot the initial radiosities of elements, in lm/m2.
     pub fn new(place: Place<'a>, sources: &[Vec3], options: &Options) -> Self {
         let of_elements = ElementReceivers::new(place, options.seed);
         let of_texels = super::patches::patches(place.scene, place.elements, place.visible);
-        let Start { patches, responses, states, brightness, bare } =
+        let Start { patches, responses, states, brightness, unmapped } =
             Start::new(place, &of_elements, of_texels, sources);
         let mut receivers = of_elements.of_all(|receiver| receiver);
-        receivers.extend(bare);
+        receivers.extend(unmapped);
         let bounds = |patch: &Patch| {
             let origins = patch.receivers.iter().flat_map(|id| receivers[id.index()].points);
             patch.bounds().union(Aabb::around(origins))
@@ -157,10 +157,10 @@ impl<'a> Refinement<'a> {
         let glow = |(patch, state)| brightness.glow(patch, state);
         Self {
             place,
-            most_candidates: options.most_candidates,
+            max_candidates: options.max_candidates,
             bounds: patches.iter().map(bounds).collect(),
             occluders: Occluders::new(place.scene),
-            exchanges: ExchangeCache::new(options.most_bytes),
+            exchanges: ExchangeCache::new(options.max_bytes),
             glow: patches.iter().zip(&states).map(glow).collect(),
             rays: vec![0; patches.len()],
             states,
@@ -173,28 +173,29 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    /// How many times the exchanges of a patch were found.
+    /// Returns the number of computed form-factor rows.
     #[cfg(test)]
     pub fn builds(&self) -> u64 {
         self.exchanges.builds
     }
 
-    /// What shafts were asked.
+    /// Returns the statistics of shaft queries.
     #[cfg(test)]
     pub fn tally(&self) -> super::tally::Sums {
         super::tally::Sums::of([&self.occluders.tally])
     }
 
-    /// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
+    /// Returns the patch with the most unshot power, the first of equals, and this power. `None` if all power has been
+    /// shot.
     pub fn strongest(&self) -> Option<Shot> {
         strongest(&self.states)
     }
 
-    /// Shoots all that a patch has.
+    /// Shoots all unshot power of a patch.
     pub fn shoot(&mut self, patch: PatchId) {
         let Self {
             place,
-            most_candidates,
+            max_candidates,
             patches,
             receivers,
             responses,
@@ -207,7 +208,7 @@ impl<'a> Refinement<'a> {
         } = self;
         let (power, each) = states[patch.index()].take();
         let shines = &patches[patch.index()];
-        let groups = shining(shines, responses, power / shines.visible_area, &each);
+        let groups = group_radiosities(shines, responses, power / shines.visible_area, &each);
         let build = || {
             let geometry = Geometry {
                 world: place.world,
@@ -215,18 +216,18 @@ impl<'a> Refinement<'a> {
                 receivers,
                 bounds,
                 occluders,
-                most_candidates: *most_candidates,
+                max_candidates: *max_candidates,
                 light_per_ray: self.light_per_ray,
             };
             let parts = parts(place.scene, place.elements, shines, |id| ElementId(id.0));
             let glow = self.glow[patch.index()];
-            let shining = Shining { patch: shines, bounds: bounds[patch.index()], parts: &parts, glow };
-            let shooter = Shooter::new(geometry, shining, Some(patch), hash2(self.seed, patch.0));
+            let source = ShotSource { patch: shines, bounds: bounds[patch.index()], parts: &parts, glow };
+            let shooter = Shooter::new(geometry, source, Some(patch), hash2(self.seed, patch.0));
             let traced = AtomicU64::new(0);
             let exchanges = Exchanges::build(patches.len(), |receiver| {
                 let between = &shooter.candidates(receiver)?;
-                let look = (!between.are_none()).then_some(Straight { geometry, patch: shines, between });
-                let (factors, rays) = shooter.factors(receiver, look.as_ref());
+                let visibility = (!between.are_none()).then_some(Straight { geometry, patch: shines, between });
+                let (factors, rays) = shooter.factors(receiver, visibility.as_ref());
                 traced.fetch_add(rays, Ordering::Relaxed);
                 Some(factors)
             });
@@ -275,7 +276,7 @@ impl Refine for Refinement<'_> {
         true
     }
 
-    /// A shot is made as a whole or not at all.
+    /// Does nothing, because a shot is never partial.
     fn undo(&mut self) {}
 
     fn state(&self) -> Shots {
@@ -316,7 +317,7 @@ impl Refine for Refinement<'_> {
     }
 }
 
-/// What a checkpoint holds of all patches.
+/// Collects the checkpoint of all patches.
 pub fn shots_of<'a>(states: impl IntoIterator<Item = &'a State>, count: u32, rays: Vec<u64>) -> Shots {
     let mut shots = Shots { count, rays, ..Shots::default() };
     for state in states {
@@ -327,14 +328,14 @@ pub fn shots_of<'a>(states: impl IntoIterator<Item = &'a State>, count: u32, ray
     shots
 }
 
-/// True when a checkpoint is of so many patches with so many receivers.
+/// Returns true if a checkpoint matches the numbers of patches and receivers.
 pub fn fit<'a>(states: impl IntoIterator<Item = &'a State>, shots: &Shots) -> bool {
     let (patches, receivers) = (states.into_iter())
         .fold((0, 0), |(patches, receivers), state| (patches + 1, receivers + state.received.len()));
     [shots.received.len(), shots.unshot.len()] == [receivers; 2] && shots.power.len() == patches
 }
 
-/// Restores what a checkpoint that fits held.
+/// Restores the states of a matching checkpoint.
 pub fn restore<'a>(states: impl IntoIterator<Item = &'a mut State>, from: &Shots) {
     let (mut received, mut unshot) = (&*from.received, &*from.unshot);
     for (state, power) in states.into_iter().zip(&from.power) {
@@ -345,14 +346,15 @@ pub fn restore<'a>(states: impl IntoIterator<Item = &'a mut State>, from: &Shots
     }
 }
 
-/// Splits so many off the front.
+/// Splits `count` values off the front.
 fn take<'a>(rest: &mut &'a [Vec3], count: usize) -> &'a [Vec3] {
     let (taken, after) = rest.split_at(count);
     *rest = after;
     taken
 }
 
-/// The patch with most unshot power, and that power; the first of equals. `None` when all has been shot.
+/// Returns the patch with the most unshot power, the first of equals, and this power. `None` if all power has been
+/// shot.
 pub fn strongest(states: &[State]) -> Option<Shot> {
     let mut strongest = None::<Shot>;
     for (index, state) in states.iter().enumerate() {
@@ -364,29 +366,30 @@ pub fn strongest(states: &[State]) -> Option<Shot> {
     strongest
 }
 
-/// What each group of a patch sends out, lm/m2: `whole` on the average of all, and `each` by receiver.
-pub fn shining(patch: &Patch, responses: &[Response], whole: Vec3, each: &[Vec3]) -> Vec<Vec3> {
+/// Returns the radiosity of each group of a patch, in lm/m2: `whole` for the whole patch, and means of `each` receiver
+/// for other groups.
+pub fn group_radiosities(patch: &Patch, responses: &[Response], whole: Vec3, each: &[Vec3]) -> Vec<Vec3> {
     let of_one = |place: usize| {
         let area = responses[patch.receivers[place].index()].area;
         (each[place] * area, area)
     };
     let powers = patch.groups.join(of_one, |first, second| (first.0 + second.0, first.1 + second.1));
-    let mut shining: Vec<Vec3> = powers.iter().map(|(power, area)| *power / area.max(f32::MIN_POSITIVE)).collect();
-    shining[0] = whole;
-    shining
+    let mut radiosities: Vec<Vec3> = powers.iter().map(|(power, area)| *power / area.max(f32::MIN_POSITIVE)).collect();
+    radiosities[0] = whole;
+    radiosities
 }
 
-/// How bright a scene is.
+/// Estimates of a scene's brightness.
 #[derive(Clone, Copy)]
 pub struct Brightness {
-    /// What surfaces send out of themselves, on the average: luminance, lm/m2.
+    /// Mean initial radiosity of surfaces, as luminance in lm/m2.
     source: f32,
-    /// What they will send out once light has bounced everywhere, were all of them alike: luminance, lm/m2.
+    /// Mean reflected radiosity after all bounces, if all surfaces had the mean reflectance, as luminance in lm/m2.
     ambient: f32,
 }
 
 impl Brightness {
-    /// That of patches before any shot.
+    /// Computes the brightness of patches before any shot.
     pub fn of<'a>(
         patches: impl IntoIterator<Item = &'a Patch>,
         responses: &[Response],
@@ -401,25 +404,25 @@ impl Brightness {
         let area = area.max(f64::MIN_POSITIVE);
         let power: f64 = states.into_iter().map(|state| f64::from(luminance(state.power))).sum();
         let source = power / area;
-        let reflectance = (reflecting / area).min(MOST_REFLECTED);
+        let reflectance = (reflecting / area).min(MAX_REFLECTED);
         Self { source: source as f32, ambient: (source * reflectance / (1.0 - reflectance)) as f32 }
     }
 
-    /// What a patch will send out in the end: luminance, lm/m2, about.
+    /// Returns the approximate final radiosity of a patch, as luminance in lm/m2.
     pub fn glow(&self, patch: &Patch, state: &State) -> f32 {
         luminance(state.power) / patch.visible_area.max(f32::MIN_POSITIVE) + self.ambient
     }
 
-    /// Light that a ray should decide on, lux.
+    /// Returns the irradiance that one visibility ray should represent, in lux.
     ///
-    /// So many rays of n decide on equal shares of the light that their error is at most a half of it over the root of n:
-    /// those that are seen and those that are not are as many.
+    /// Each of n rays decides on an equal share of the light. The error is at most half of the light over sqrt(n). The
+    /// worst case is a visibility of one half.
     pub fn light_per_ray(&self, noise: f32) -> f32 {
         (self.source + self.ambient) * (2.0 * noise).powi(2)
     }
 }
 
-/// Mean of the channels.
+/// Returns the mean of the channels.
 pub fn mean(power: Vec3) -> f64 {
     f64::from(power.element_sum()) / 3.0
 }

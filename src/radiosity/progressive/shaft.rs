@@ -1,24 +1,24 @@
-//! The space between two boxes: what may stand between their contents.
+//! Shafts: the volume between two boxes.
 
 use glam::Vec3;
 
 use crate::geometry::{Aabb, Triangle};
 
-/// A shaft (Haines and Wallace 1991; `000` S1): the convex hull of two boxes, or a little more. Every segment from the
-/// inside of one box to that of the other lies inside. What only touches the shaft, as a wall does that both boxes stand
-/// at, is outside.
+/// Shaft (Haines and Wallace 1991; `000` S1): the convex hull of two boxes, or slightly more. The shaft contains every
+/// segment between the interiors of both boxes. Geometry that only touches the shaft is outside, such as a wall that
+/// both boxes adjoin.
 #[derive(Clone, Debug)]
 pub struct Shaft {
-    /// The coarse box around both.
+    /// Bounding box of both boxes.
     bounds: Aabb,
-    planes: [Plane; MOST_PLANES],
+    planes: [Plane; MAX_PLANES],
     count: usize,
 }
 
-/// Two boxes are joined by eight planes at most; two more may keep to the open sides of both ends.
-const MOST_PLANES: usize = 10;
+/// Maximum number of planes: eight that join the boxes, and two for the front sides of both ends.
+const MAX_PLANES: usize = 10;
 
-/// What lies in the direction of the normal, further than the distance, is outside.
+/// Plane with its outside in the direction of the normal, beyond the distance.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plane {
     normal: Vec3,
@@ -26,13 +26,13 @@ struct Plane {
 }
 
 impl Shaft {
-    /// The shaft between two boxes.
+    /// Creates the shaft between two boxes.
     pub fn between(a: Aabb, b: Aabb) -> Self {
         let bounds = a.union(b);
-        // As far as rounding may move a plane.
+        // The margin covers rounding errors of the planes.
         let margin = 1e-6 * (1.0 + bounds.min.abs().max(bounds.max.abs()).max_element());
         let bounds = Aabb { min: bounds.min + margin, max: bounds.max - margin };
-        let mut shaft = Self { bounds, planes: [Plane::default(); MOST_PLANES], count: 0 };
+        let mut shaft = Self { bounds, planes: [Plane::default(); MAX_PLANES], count: 0 };
         for (u, v) in [(0, 1), (1, 2), (2, 0)] {
             for (sign_u, sign_v) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
                 shaft.join_edges(&a, &b, [(u, sign_u), (v, sign_v)], margin);
@@ -41,7 +41,8 @@ impl Shaft {
         shaft
     }
 
-    /// Adds the plane through an edge of each box, where each reaches further than the other towards one of two faces.
+    /// Adds the plane through an edge of each box. There is none unless one box reaches further towards one face, and
+    /// the other towards the second face.
     fn join_edges(&mut self, a: &Aabb, b: &Aabb, faces: [(usize, f32); 2], margin: f32) {
         let reach =
             |aabb: &Aabb, (axis, sign): (usize, f32)| sign * if sign > 0.0 { aabb.max[axis] } else { aabb.min[axis] };
@@ -57,20 +58,20 @@ impl Shaft {
         self.add(normal, corner(a).max(corner(b)) - margin);
     }
 
-    /// Leaves out what does not lie above a plane through a point: it hides nothing from whoever is above.
+    /// Excludes the half-space below a plane through a point, which cannot occlude receivers above.
     pub fn keep_above(&mut self, point: Vec3, normal: Vec3) {
         let margin = 1e-7 * (1.0 + point.abs().max_element());
         self.add(-normal, -normal.dot(point) - margin);
     }
 
     fn add(&mut self, normal: Vec3, distance: f32) {
-        if self.count < MOST_PLANES {
+        if self.count < MAX_PLANES {
             self.planes[self.count] = Plane { normal, distance };
             self.count += 1;
         }
     }
 
-    /// False when nothing of the box lies in the shaft.
+    /// Returns false if no part of the box lies in the shaft.
     pub fn touches_box(&self, aabb: &Aabb) -> bool {
         !self.bounds.intersection(*aabb).is_empty()
             && self.planes[..self.count].iter().all(|plane| {
@@ -79,7 +80,7 @@ impl Shaft {
             })
     }
 
-    /// False when a plane or a face of the coarse box has all of the triangle on its outside.
+    /// Returns false if the triangle lies completely outside a plane, or outside the bounding box.
     pub fn touches(&self, triangle: &Triangle) -> bool {
         !self.bounds.intersection(triangle.bounds()).is_empty()
             && self.planes[..self.count]
@@ -96,8 +97,8 @@ mod tests {
     use crate::geometry::sampling::uniform_sphere;
     use crate::geometry::sobol::OwenSobol;
 
-    fn cube(centre: Vec3, half: f32) -> Aabb {
-        Aabb { min: centre - half, max: centre + half }
+    fn cube(center: Vec3, half: f32) -> Aabb {
+        Aabb { min: center - half, max: center + half }
     }
 
     fn small_triangle(at: Vec3) -> Triangle {
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_coarse_box_rejects_c_the_shaft_rejects_d_and_e_and_f_remain() {
-        // Figure 2.2 of the thesis: A low on the left, B high on the right.
+        // Figure 2.2 of the thesis, with A low on the left and B high on the right.
         let shaft = Shaft::between(cube(Vec3::ZERO, 0.5), cube(Vec3::new(8.0, 6.0, 0.0), 0.5));
         let [c, d] = [Vec3::new(4.0, 9.0, 0.0), Vec3::new(7.5, 0.5, 0.0)].map(small_triangle);
         let [e, f] = [Vec3::new(4.0, 3.0, 0.0), Vec3::new(3.0, 3.1, 0.2)].map(small_triangle);
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_plane_of_an_end_and_what_lies_behind_it_hide_nothing() {
-        // A ramp, whose box is as high as it is wide.
+        // A ramp with a box as high as wide.
         let ramp = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
         let mut shaft = Shaft::between(ramp, cube(Vec3::new(0.0, 5.0, 0.5), 0.5));
         let in_ramp = Triangle::new(Vec3::new(0.1, 0.1, 0.1), Vec3::new(0.9, 0.9, 0.2), Vec3::new(0.5, 0.5, 0.9));

@@ -1,4 +1,4 @@
-//! One patch that shoots.
+//! Shooting of one patch: form factors and visibility.
 
 use glam::{Vec2, Vec3};
 
@@ -13,15 +13,15 @@ use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::radiosity::form_factor::point_to_polygon;
 
-/// Rays with which a receiver looks at a patch at most.
-const MOST_RAYS: f32 = 1024.0;
+/// Maximum number of visibility rays of a receiver.
+const MAX_RAYS: f32 = 1024.0;
 
-/// Patches and groups of them that are nearer to each other than this many times their size see more of each other than their
-/// means. Groups told apart up to twice as far are four times as many, and spare three quarters of what uneven brightness
-/// within them makes wrong; rays correct that anyway.
+/// Distance in units of their size below which patches or groups are near, and are subdivided. A factor of two would
+/// mean four times as many pairs. It would remove three quarters of the error due to uneven brightness within groups,
+/// which rays correct anyway.
 const NEAR: f32 = 1.0;
 
-/// What receives, and what stands there.
+/// Receiving patches and occluders.
 #[derive(Clone, Copy)]
 pub struct Geometry<'a> {
     pub world: &'a dyn RayQuery,
@@ -29,50 +29,51 @@ pub struct Geometry<'a> {
     pub receivers: &'a [Receiver],
     pub bounds: &'a [Aabb],
     pub occluders: &'a Occluders,
-    /// The longest list of triangles that rays are tested against.
-    pub most_candidates: usize,
-    /// Light that a ray should decide on, lux: brighter pairs of patches get more rays, dimmer ones one now and then.
+    /// Maximum number of triangles in a shaft that rays test directly.
+    pub max_candidates: usize,
+    /// Irradiance that one visibility ray should represent, in lux. Brighter pairs of patches get more rays, dimmer
+    /// ones less than one on average.
     pub light_per_ray: f32,
 }
 
-/// A patch as it shines.
+/// Shooting patch with derived data.
 #[derive(Clone, Copy)]
-pub struct Shining<'a> {
+pub struct ShotSource<'a> {
     pub patch: &'a Patch,
-    /// The box around it and around the points that it looks from.
+    /// Bounding box of the patch and the points of its receivers.
     pub bounds: Aabb,
-    /// What each of its groups shines with.
+    /// Emitting polygons of each group.
     pub parts: &'a [Part],
-    /// What it will send out in the end, lm/m2, about: luminance.
+    /// Approximate final radiosity, as luminance in lm/m2.
     pub glow: f32,
 }
 
-/// A point of a patch that shines.
+/// Sampled point of a shooting patch.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub position: Vec3,
     pub normal: Vec3,
-    /// Which of the patch's viewpoints it is, where it has those.
+    /// Index of the patch's viewpoint, if it has viewpoints.
     pub viewpoint: usize,
 }
 
-/// How receivers look at a patch that shines.
-pub trait Look {
-    /// One of its points, for a `u` that is uniform in the unit square.
+/// Visibility test between receivers and a shooting patch.
+pub trait Visibility {
+    /// Returns a point of the patch. `u` must be uniform in the unit square.
     fn target(&self, u: Vec2) -> Target;
 
-    /// How much of its light comes to a receiver's point, per channel.
+    /// Returns the transmittance from a target to a receiver's point, per channel.
     fn crosses(&self, point: Vec3, target: &Target) -> Vec3;
 }
 
-/// A look straight at any point of a patch.
+/// Visibility test by rays to any point of a patch.
 pub struct Straight<'a> {
     pub geometry: Geometry<'a>,
     pub patch: &'a Patch,
     pub between: &'a Candidates,
 }
 
-impl Look for Straight<'_> {
+impl Visibility for Straight<'_> {
     fn target(&self, u: Vec2) -> Target {
         let (position, normal) = self.patch.sample(u);
         Target { position, normal, viewpoint: 0 }
@@ -84,7 +85,7 @@ impl Look for Straight<'_> {
 }
 
 impl Geometry<'_> {
-    /// How much light crosses a ray's interval, past what may stand there.
+    /// Returns the transmittance along a ray's interval, given potential occluders.
     pub fn crosses(&self, between: &Candidates, ray: &Ray) -> Vec3 {
         match between {
             Candidates::Triangles(candidates) if self.occluders.block(candidates, ray) => Vec3::ZERO,
@@ -94,44 +95,44 @@ impl Geometry<'_> {
     }
 }
 
-/// A patch that shoots at others.
+/// Computation of a shooting patch's form factors.
 pub struct Shooter<'a> {
     geometry: Geometry<'a>,
-    shining: Shining<'a>,
-    /// Which of those that receive it is.
+    source: ShotSource<'a>,
+    /// Index of the shooting patch among the receiving ones.
     own: Option<PatchId>,
     seed: u32,
 }
 
 impl<'a> Shooter<'a> {
-    /// `own` tells which of the receiving patches it is that shoots, if any.
-    pub fn new(geometry: Geometry<'a>, shining: Shining<'a>, own: Option<PatchId>, seed: u32) -> Self {
-        Self { geometry, shining, own, seed }
+    /// Creates a shooter. `own` is the index of the shooting patch among the receiving ones, if it is there.
+    pub fn new(geometry: Geometry<'a>, source: ShotSource<'a>, own: Option<PatchId>, seed: u32) -> Self {
+        Self { geometry, source, own, seed }
     }
 
-    /// What may stand between the shooter and a patch; `None` where one lies behind the other.
+    /// Returns potential occluders between the shooter and a patch, or `None` if one lies behind the other.
     pub fn candidates(&self, receiver: PatchId) -> Option<Candidates> {
-        let (shining, receiving) = (self.shining.patch, &self.geometry.patches[receiver.index()]);
-        let (from, to) = (self.shining.bounds, self.geometry.bounds[receiver.index()]);
-        let flat = self.own == Some(receiver) && shining.plane_normal.is_some();
-        if flat || lies_behind(shining, receiving) || lies_behind(receiving, shining) {
+        let (source, receiving) = (self.source.patch, &self.geometry.patches[receiver.index()]);
+        let (from, to) = (self.source.bounds, self.geometry.bounds[receiver.index()]);
+        let flat = self.own == Some(receiver) && source.plane_normal.is_some();
+        if flat || lies_behind(source, receiving) || lies_behind(receiving, source) {
             return None;
         }
         let mut shaft = Shaft::between(to, from);
-        for patch in [shining, receiving] {
+        for patch in [source, receiving] {
             if let Some(normal) = patch.plane_normal {
                 shaft.keep_above(patch.facets[0].corners[0], normal);
             }
         }
-        Some(self.geometry.occluders.within(&shaft, self.geometry.most_candidates))
+        Some(self.geometry.occluders.within(&shaft, self.geometry.max_candidates))
     }
 
-    /// How much each receiver of a patch gets of the shooter's light, and how many rays that took. Without a `look`, nothing
-    /// hides the two from each other.
-    pub fn factors(&self, patch: PatchId, look: Option<&impl Look>) -> (Factors, u64) {
-        let Shining { parts, glow, .. } = self.shining;
+    /// Returns the form factors of a patch's receivers, and the number of traced rays. Without a `visibility`, the
+    /// patches are fully visible to each other.
+    pub fn factors(&self, patch: PatchId, visibility: Option<&impl Visibility>) -> (Factors, u64) {
+        let ShotSource { parts, glow, .. } = self.source;
         let receivers = &self.geometry.patches[patch.index()].receivers;
-        let near = is_near(&self.shining.bounds, &self.geometry.bounds[patch.index()]);
+        let near = is_near(&self.source.bounds, &self.geometry.bounds[patch.index()]);
         let (mut links, mut values) = (Vec::new(), Vec::with_capacity(receivers.len()));
         let mut whole = vec![0.0; receivers.len()];
         self.link(patch, near, |group, receiving, near| {
@@ -140,7 +141,7 @@ impl<'a> Shooter<'a> {
                 let receiver = &self.geometry.receivers[receivers[place].index()];
                 let factor = match near {
                     true => receiver.mean_form_factor(facets),
-                    false => receiver.form_factor(receiver.centre, facets),
+                    false => receiver.form_factor(receiver.center, facets),
                 };
                 whole[place] += factor;
                 values.push(Vec3::splat(factor));
@@ -148,12 +149,12 @@ impl<'a> Shooter<'a> {
             links.push((group, receiving));
         });
         let mut rays = 0;
-        if let Some(look) = look {
-            let least = if near { POINTS as f32 } else { 0.0 };
+        if let Some(visibility) = visibility {
+            let min_rays = if near { POINTS as f32 } else { 0.0 };
             let seen = |(&id, whole): (&ReceiverId, f32)| {
-                let wanted = (whole * glow / self.geometry.light_per_ray).clamp(least, MOST_RAYS);
+                let wanted = (whole * glow / self.geometry.light_per_ray).clamp(min_rays, MAX_RAYS);
                 let receiver = &self.geometry.receivers[id.index()];
-                if whole > 0.0 { self.seen(receiver, id, wanted, look, &mut rays) } else { Vec3::ZERO }
+                if whole > 0.0 { self.seen(receiver, id, wanted, visibility, &mut rays) } else { Vec3::ZERO }
             };
             let seen: Vec<Vec3> = receivers.iter().zip(whole).map(seen).collect();
             let places = links.iter().flat_map(|(_, receiving)| receiving.places());
@@ -162,21 +163,22 @@ impl<'a> Shooter<'a> {
         (Factors { links, values }, rays)
     }
 
-    /// Tells pairs of groups, of the shooter and of a patch, that stand for all pairs of their receivers: each as far from
-    /// each other as they are large, but for single receivers, which may be nearer; then it is said.
+    /// Passes pairs of groups, of the shooter and of a patch, to `tell`. The pairs cover all pairs of their receivers.
+    /// The groups of a pair are at least as far apart as they are large. Only single receivers may be nearer, and are
+    /// passed with `true`.
     fn link(&self, patch: PatchId, near: bool, mut tell: impl FnMut(Group, Group, bool)) {
-        let (shining, receiving) = (self.shining.patch, &self.geometry.patches[patch.index()]);
+        let (source, receiving) = (self.source.patch, &self.geometry.patches[patch.index()]);
         if !near {
-            return tell(shining.groups.whole(), receiving.groups.whole(), false);
+            return tell(source.groups.whole(), receiving.groups.whole(), false);
         }
         let eyes = |place: usize| Aabb::around(self.geometry.receivers[receiving.receivers[place].index()].points);
         let eyes = receiving.groups.join(eyes, |first, second| first.union(*second));
-        let mut pending = vec![(shining.groups.whole(), receiving.groups.whole())];
+        let mut pending = vec![(source.groups.whole(), receiving.groups.whole())];
         while let Some((from, to)) = pending.pop() {
-            let (shines, looks) = (&self.shining.parts[from.index].bounds, &eyes[to.index]);
-            let near = is_near(shines, looks);
-            let (halves, others) = (shining.groups.halves(from), receiving.groups.halves(to));
-            let larger_shines = shines.diagonal() >= looks.diagonal();
+            let (shines, receives) = (&self.source.parts[from.index].bounds, &eyes[to.index]);
+            let near = is_near(shines, receives);
+            let (halves, others) = (source.groups.halves(from), receiving.groups.halves(to));
+            let larger_shines = shines.diagonal() >= receives.diagonal();
             match (halves, others) {
                 (Some(halves), others) if near && (larger_shines || others.is_none()) => {
                     pending.extend(halves.map(|half| (half, to)));
@@ -187,9 +189,16 @@ impl<'a> Shooter<'a> {
         }
     }
 
-    /// How much of the shooter's light finds its way to a receiver, per channel, on the average of many; so many rays are
-    /// asked, by chance one more or less.
-    fn seen(&self, receiver: &Receiver, id: ReceiverId, wanted: f32, look: &impl Look, rays: &mut u64) -> Vec3 {
+    /// Returns the visible fraction of the shooter's light at a receiver, per channel. `wanted` is the mean number of
+    /// rays, which is rounded randomly.
+    fn seen(
+        &self,
+        receiver: &Receiver,
+        id: ReceiverId,
+        wanted: f32,
+        visibility: &impl Visibility,
+        rays: &mut u64,
+    ) -> Vec3 {
         let seed = hash2(self.seed, id.index() as u32);
         let points = receiver.points.iter().cycle().skip(hash2(seed, 2) as usize % POINTS);
         let count = (wanted + unit_float(seed)) as u32;
@@ -197,27 +206,27 @@ impl<'a> Shooter<'a> {
         let (mut all, mut arrived) = (0.0, Vec3::ZERO);
         for (ray, point) in (0..count).zip(points) {
             let [x, y, ..] = numbers.point(ray);
-            let target = look.target(Vec2::new(x, y));
+            let target = visibility.target(Vec2::new(x, y));
             let weight = receiver.weight(*point, target.position, target.normal);
             if weight <= 0.0 {
                 continue;
             }
             all += weight;
             *rays += 1;
-            arrived += weight * look.crosses(*point, &target);
+            arrived += weight * visibility.crosses(*point, &target);
         }
-        // Whoever is asked for less than one ray stands for those who were not asked.
+        // If less than one ray is wanted, each traced ray also represents receivers without one.
         if all > 0.0 { arrived / (all * wanted.min(1.0)) } else { Vec3::ZERO }
     }
 }
 
-/// True for things so close that the light of their parts differs much from point to point.
+/// Returns true if boxes are so close that the light of their parts varies much from point to point.
 fn is_near(from: &Aabb, to: &Aabb) -> bool {
     let gap = (to.min - from.max).max(from.min - to.max).max(Vec3::ZERO).length();
     gap < NEAR * from.diagonal().max(to.diagonal())
 }
 
-/// True when all of a patch lies behind another that is flat, or in its plane.
+/// Returns true if a patch lies completely behind another flat patch, or in its plane.
 fn lies_behind(flat: &Patch, other: &Patch) -> bool {
     flat.plane_normal.is_some_and(|normal| {
         let foot = flat.facets[0].corners[0];
@@ -227,18 +236,18 @@ fn lies_behind(flat: &Patch, other: &Patch) -> bool {
 }
 
 impl Receiver {
-    /// The part of the hemisphere above one of its points that facets fill, if nothing hides them.
+    /// Returns the unoccluded form factor from a point to facets.
     fn form_factor(&self, point: Vec3, facets: &[Facet]) -> f32 {
         facets.iter().map(|facet| point_to_polygon(point, self.normal, self.horizon, &facet.corners)).sum()
     }
 
-    /// The mean of that over its area.
+    /// Returns the mean unoccluded form factor over the receiver's area.
     fn mean_form_factor(&self, facets: &[Facet]) -> f32 {
         let points = &self.points[..NEAR_POINTS];
         points.iter().map(|point| self.form_factor(*point, facets)).sum::<f32>() / NEAR_POINTS as f32
     }
 
-    /// How much a point that shines brings to one of its own, up to a constant.
+    /// Returns the relative contribution of an emitting point to a point of the receiver.
     fn weight(&self, point: Vec3, target: Vec3, normal: Vec3) -> f32 {
         let way = target - point;
         let above = way.dot(self.horizon) > 0.0;

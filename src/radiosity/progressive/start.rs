@@ -1,38 +1,38 @@
-//! What shots begin with, whether all patches shoot at once or subscene by subscene.
+//! Initial state of progressive refinement, for the whole scene or for subscenes.
 
 use glam::Vec3;
 
 use super::Place;
-use super::bare::{Pieces, pieces};
 use super::patches::Patch;
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::refinement::{Brightness, State};
+use super::unmapped::{Pieces, pieces};
 
 /// All patches before any shot.
 pub struct Start {
-    /// Those of elements, then those of surfaces without texels.
+    /// Patches of elements, followed by those of unmapped surfaces.
     pub patches: Vec<Patch>,
-    /// How each receiver responds, by its number.
+    /// Response of each receiver, by index.
     pub responses: Vec<Response>,
     /// Light of each patch.
     pub states: Vec<State>,
-    /// How bright the scene is.
+    /// Brightness of the scene.
     pub brightness: Brightness,
-    /// The receivers of surfaces without texels, whose numbers come after those of all elements.
-    pub bare: Vec<Receiver>,
+    /// Receivers of unmapped surfaces, with indices after those of all elements.
+    pub unmapped: Vec<Receiver>,
 }
 
 impl Start {
-    /// Joins patches of elements with those of surfaces without texels; `sources` is what elements send out of themselves,
+    /// Joins patches of elements with those of unmapped surfaces. `sources` is the initial radiosity of elements, in
     /// lm/m2.
     pub fn new(place: Place, of_elements: &ElementReceivers, mut patches: Vec<Patch>, sources: &[Vec3]) -> Self {
-        let Pieces { patches: bare_patches, receivers: bare, responses: bare_responses } = pieces(place);
-        patches.extend(bare_patches);
+        let Pieces { patches: unmapped_patches, receivers: unmapped, responses: unmapped_responses } = pieces(place);
+        patches.extend(unmapped_patches);
         let mut responses = of_elements.responses();
-        responses.extend(bare_responses);
+        responses.extend(unmapped_responses);
         let source = |id: &ReceiverId| sources.get(id.index()).copied().unwrap_or(Vec3::ZERO);
         let states: Vec<State> = patches.iter().map(|patch| State::new(patch, &responses, source)).collect();
         let brightness = Brightness::of(&patches, &responses, &states);
-        Self { patches, responses, states, brightness, bare }
+        Self { patches, responses, states, brightness, unmapped }
     }
 }

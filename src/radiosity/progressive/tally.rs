@@ -1,4 +1,4 @@
-//! What finding form factors takes: counts, for the table in `BENCHMARKS.md`.
+//! Statistics of form-factor computations, for `docs/notes/subscenes.md`.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -6,17 +6,17 @@ use super::occluders::Candidates;
 
 static ASKS_ALL: AtomicBool = AtomicBool::new(false);
 
-/// From now on every shaft asks all triangles, as in the thesis, and not a tree.
+/// Makes every later shaft test all triangles, as in the thesis, instead of a tree.
 pub fn ask_all() {
     ASKS_ALL.store(true, Ordering::Relaxed);
 }
 
-/// Whether shafts ask all triangles.
+/// Returns true if shafts test all triangles.
 pub fn asks_all() -> bool {
     ASKS_ALL.load(Ordering::Relaxed)
 }
 
-/// What shafts were asked, and what they answered.
+/// Counters of shaft queries and their results.
 #[derive(Debug, Default)]
 pub struct Tally {
     shafts: AtomicU64,
@@ -26,23 +26,23 @@ pub struct Tally {
     tested: AtomicU64,
 }
 
-/// Sums of tallies.
+/// Sums of counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// Shafts.
+    /// Number of shafts.
     pub shafts: u64,
-    /// Those with nothing in them.
+    /// Number of empty shafts.
     pub empty: u64,
-    /// Those whose triangles were listed.
+    /// Number of shafts with a list of triangles.
     pub lists: u64,
-    /// How many triangles these were.
+    /// Number of triangles in these lists.
     pub listed: u64,
-    /// Triangles that were held against shafts.
+    /// Number of triangles tested against shafts.
     pub tested: u64,
 }
 
 impl Tally {
-    /// Counts a shaft against which so many triangles were held.
+    /// Counts a shaft with the number of triangles tested against it.
     pub fn add(&self, found: &Candidates, tested: u64) {
         let more = |counter: &AtomicU64, by: u64| _ = counter.fetch_add(by, Ordering::Relaxed);
         more(&self.shafts, 1);
@@ -59,7 +59,7 @@ impl Tally {
 }
 
 impl Sums {
-    /// Those of some tallies.
+    /// Sums the counters of some tallies.
     pub fn of<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Self {
         let mut sums = Self::default();
         for Tally { shafts, empty, lists, listed, tested } in tallies {

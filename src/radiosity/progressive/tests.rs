@@ -7,41 +7,41 @@ use super::exchanges::Exchanges;
 use super::occluders::Occluders;
 use super::patches::{Facet, Patch, facets_of, parts, patch};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
-use super::refinement::{Refinement, shining as shining_of};
-use super::shooter::{Geometry, Shining, Shooter, Straight};
-use super::way::{UNSHOT_SHARE, Way};
-use super::{MOST_CANDIDATES, Options, PatchId, Place, Refine};
-use crate::kdtree::{BruteForce, World};
+use super::refinement::{Refinement, group_radiosities};
+use super::schedule::{ShootingSchedule, UNSHOT_SHARE};
+use super::shooter::{Geometry, Shooter, ShotSource, Straight};
+use super::{MAX_CANDIDATES, Options, PatchId, Place, Refine};
+use crate::accel::{BruteForce, World};
 use crate::lightmap::{ElementId, Elements};
 use crate::progress::{Monitor, Unmonitored};
 use crate::radiosity::form_factor::point_to_polygon;
-use crate::radiosity::test_scene::{TestScene, colored_pane, grey, shining};
+use crate::radiosity::test_scene::{TestScene, colored_pane, emissive, gray};
 use crate::radiosity::{LightSoFar, Method, Solution, SolveObserver, SolverSettings, solve};
 use crate::scene::{Scene, Sides};
 
 const MUCH: usize = 1 << 30;
 
-/// A room with a box in it and one wall that shines. Its elements are few, so that each is a patch of its own.
+/// Creates a room with a box and one luminous wall. Its elements are few, so that each is a patch.
 fn room_with_block() -> TestScene {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 2.0, 2.0), 4, |face| if face == 2 { shining(0.6, 5.0) } else { grey(0.6) });
-    // Wherever it stands on the floor, it covers whole texels.
-    test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &grey(0.4));
+    test.room(Vec3::new(2.0, 2.0, 2.0), 4, |face| if face == 2 { emissive(0.6, 5.0) } else { gray(0.6) });
+    // The block covers whole texels.
+    test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &gray(0.4));
     test
 }
 
-/// Radiosity that surfaces emit, lm/m2.
+/// Returns the emitted radiosity of elements, in lm/m2.
 fn emitted(elements: &Elements) -> Vec<Vec3> {
     elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect()
 }
 
-/// How much light reaches elements: all that do not lie under the block.
+/// Returns the visible fraction of elements: zero under the block, else one.
 fn open(scene: &Scene, elements: &Elements) -> Vec<f32> {
     let world = BruteForce::new(scene);
-    let burial = crate::radiosity::cpu::Burial::new(scene, &world);
+    let inside_test = crate::radiosity::cpu::InsideTest::new(scene, &world);
     let open = |id| {
-        let point = elements.centre_point(scene, id);
-        if burial.is_buried(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
+        let point = elements.center_point(scene, id);
+        if inside_test.is_inside(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
     };
     elements.ids().map(open).collect()
 }
@@ -58,20 +58,20 @@ impl Fixture {
         let scene = Arc::new(test.scene.clone());
         let elements = test.elements();
         let visible = open(&scene, &elements);
-        Self { world: World::build(scene.clone(), crate::kdtree::Preset::fast()), scene, elements, visible }
+        Self { world: World::build(scene.clone(), crate::accel::Preset::fast()), scene, elements, visible }
     }
 
     fn place(&self) -> Place<'_> {
         Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible, weights: &[] }
     }
 
-    fn refinement(&self, sources: &[Vec3], most_candidates: usize, most_bytes: usize) -> Refinement<'_> {
-        let options = Options { most_candidates, noise: 0.002, most_bytes, seed: 7 };
+    fn refinement(&self, sources: &[Vec3], max_candidates: usize, max_bytes: usize) -> Refinement<'_> {
+        let options = Options { max_candidates, noise: 0.002, max_bytes, seed: 7 };
         Refinement::new(self.place(), sources, &options)
     }
 }
 
-/// Shoots until this share of the first shot is left.
+/// Shoots until no patch has more than a fraction of the first shot's power.
 fn shoot_all(refinement: &mut Refinement, tolerance: f64) {
     let first = refinement.strongest().expect("something shines").power;
     while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance * first) {
@@ -83,8 +83,8 @@ fn shoot_all(refinement: &mut Refinement, tolerance: f64) {
 fn shafts_hide_exactly_what_the_trees_of_all_triangles_hide() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let received = [usize::MAX, 0, MOST_CANDIDATES].map(|most_candidates| {
-        let mut refinement = fixture.refinement(&sources, most_candidates, MUCH);
+    let received = [usize::MAX, 0, MAX_CANDIDATES].map(|max_candidates| {
+        let mut refinement = fixture.refinement(&sources, max_candidates, MUCH);
         shoot_all(&mut refinement, 0.05);
         assert!(refinement.shots() > 50);
         refinement.received()
@@ -96,12 +96,12 @@ fn shafts_hide_exactly_what_the_trees_of_all_triangles_hide() {
 #[test]
 fn an_empty_room_is_refined_without_a_single_ray() {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(0.5, 1.0));
+    test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| emissive(0.5, 1.0));
     let fixture = Fixture::new(&test);
-    let mut refinement = fixture.refinement(&emitted(&fixture.elements), MOST_CANDIDATES, MUCH);
+    let mut refinement = fixture.refinement(&emitted(&fixture.elements), MAX_CANDIDATES, MUCH);
     shoot_all(&mut refinement, 1e-3);
     assert_eq!(refinement.rays(), 0);
-    // Radiosity pi from everywhere: irradiance is pi / (1 - 0.5) everywhere.
+    // The radiosity pi is emitted everywhere, so irradiance is pi / (1 - 0.5) everywhere.
     for received in refinement.received() {
         assert!((received.x / (2.0 * core::f32::consts::PI) - 1.0).abs() < 0.02, "{received}");
     }
@@ -112,7 +112,7 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
     let fixture = Fixture::new(&room_with_block());
     let Fixture { elements, .. } = &fixture;
     let sources = emitted(elements);
-    // Columns of the matrix: what one lumen a square metre of each element brings to all others.
+    // Columns of the matrix: the light of each element on all others, for unit radiosity.
     let patches = fixture.refinement(&sources, 0, MUCH).patches();
     assert!(patches <= elements.len() && patches > 100);
     let unit = vec![Vec3::ONE; elements.len()];
@@ -135,10 +135,10 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
         }
         radiosity = next;
     }
-    let mut refinement = fixture.refinement(&sources, MOST_CANDIDATES, MUCH);
+    let mut refinement = fixture.refinement(&sources, MAX_CANDIDATES, MUCH);
     shoot_all(&mut refinement, 1e-6);
     let received = refinement.received();
-    // Rays that ask what is in sight differ from shot to shot.
+    // Visibility rays differ from shot to shot.
     for &element in &shooters {
         let found = f64::from(sources[element].x + elements.reflectance[element].x * received[element].x);
         assert!(
@@ -149,20 +149,20 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
     }
 }
 
-/// What each element has not shot, kept step by step from what is received alone: lm/m2.
-struct Ledger<'a> {
+/// Unshot radiosity of each element, in lm/m2, computed independently from received light alone.
+struct PowerBalance<'a> {
     fixture: &'a Fixture,
     unshot: Vec<f64>,
     received: Vec<Vec3>,
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> PowerBalance<'a> {
     fn new(fixture: &'a Fixture, sources: &[Vec3]) -> Self {
         let unshot = sources.iter().map(|source| f64::from(source.x)).collect();
         Self { fixture, unshot, received: vec![Vec3::ZERO; sources.len()] }
     }
 
-    /// Power that an element has not shot, lumens.
+    /// Returns the unshot power of an element, in lumens.
     fn power(&self, element: usize) -> f64 {
         self.unshot[element] * f64::from(self.fixture.elements.area[element] * self.fixture.visible[element])
     }
@@ -171,12 +171,12 @@ impl<'a> Ledger<'a> {
         (0..self.unshot.len()).map(|element| self.power(element)).sum()
     }
 
-    /// The most that any element has, lumens.
-    fn most_power(&self) -> f64 {
+    /// Returns the maximum unshot power of an element, in lumens.
+    fn max_power(&self) -> f64 {
         (0..self.unshot.len()).map(|element| self.power(element)).fold(0.0, f64::max)
     }
 
-    /// An element has shot all that it had, and others have received it.
+    /// Records a shot of an element, with the light received by all elements after the shot.
     fn shoot(&mut self, shooter: usize, received: Vec<Vec3>) {
         self.unshot[shooter] = 0.0;
         for (element, (now, before)) in received.iter().zip(&self.received).enumerate() {
@@ -191,9 +191,9 @@ impl<'a> Ledger<'a> {
 fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let mut refinement = fixture.refinement(&sources, MOST_CANDIDATES, MUCH);
-    let mut ledger = Ledger::new(&fixture, &sources);
-    // One patch an element, of those that light reaches.
+    let mut refinement = fixture.refinement(&sources, MAX_CANDIDATES, MUCH);
+    let mut balance = PowerBalance::new(&fixture, &sources);
+    // Each visible element is a patch.
     let elements: Vec<usize> = (0..sources.len()).filter(|&element| fixture.visible[element] > 0.0).collect();
     assert_eq!(refinement.patches(), elements.len());
     let mut before = refinement.unshot_power();
@@ -201,20 +201,20 @@ fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
     for _ in 0..200 {
         let shot = refinement.strongest().expect("a closed room never runs dry");
         let shooter = elements[shot.patch.index()];
-        let (power, most) = (ledger.power(shooter), ledger.most_power());
-        assert!(power > most * (1.0 - 1e-5), "{power} shot where {most} was unshot elsewhere");
+        let (power, max) = (balance.power(shooter), balance.max_power());
+        assert!(power > max * (1.0 - 1e-5), "{power} shot where {max} was unshot elsewhere");
         assert!((shot.power / power - 1.0).abs() < 1e-5, "{} and {power}", shot.power);
         refinement.shoot(shot.patch);
         shooters.insert(shot.patch);
         let (unshot, received) = (refinement.unshot_power(), refinement.received());
-        // What was shot is reflected by 0.6 at most. Elements receive at their centres: the shares of one shot add up to
-        // one only nearly.
+        // At most a fraction of 0.6 of the shot is reflected. Elements receive light at their centers, so the form
+        // factors of one shot only approximately sum to one.
         assert!(unshot < before - 0.3 * shot.power, "{unshot} after {before}");
-        let never_less = received.iter().zip(&ledger.received).all(|(now, then)| now.cmpge(*then).all());
+        let never_less = received.iter().zip(&balance.received).all(|(now, then)| now.cmpge(*then).all());
         assert!(never_less, "light is never taken back");
         before = unshot;
-        ledger.shoot(shooter, received);
-        assert!((unshot / ledger.all_power() - 1.0).abs() < 1e-5, "{unshot} and {}", ledger.all_power());
+        balance.shoot(shooter, received);
+        assert!((unshot / balance.all_power() - 1.0).abs() < 1e-5, "{unshot} and {}", balance.all_power());
     }
     assert!(shooters.len() < 200, "some shot twice");
     assert_eq!(refinement.builds(), shooters.len() as u64, "interactions are found once for each that shoots");
@@ -224,14 +224,14 @@ fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
 fn a_part_of_the_first_shot_leaves_other_parts_of_the_light_in_other_rooms_and_the_tolerance_leaves_as_little_in_all() {
     let size = Vec3::new(2.0, 2.0, 2.0);
     let (mut even, mut with_lamp) = (TestScene::default(), TestScene::default());
-    even.room(size, 4, |_| shining(0.6, 1.0));
-    with_lamp.room(size, 4, |_| grey(0.6));
-    with_lamp.quad(Vec3::new(0.9, 1.9, 0.9), Vec3::X * 0.2, Vec3::Z * 0.2, [1; 2], shining(0.0, 100.0));
+    even.room(size, 4, |_| emissive(0.6, 1.0));
+    with_lamp.room(size, 4, |_| gray(0.6));
+    with_lamp.quad(Vec3::new(0.9, 1.9, 0.9), Vec3::X * 0.2, Vec3::Z * 0.2, [1; 2], emissive(0.0, 100.0));
     let left = [even, with_lamp].map(|test| {
         let fixture = Fixture::new(&test);
-        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MOST_CANDIDATES, MUCH);
+        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MAX_CANDIDATES, MUCH);
         let (all, first) = (refinement.unshot_power(), refinement.strongest().unwrap().power);
-        let tolerance = Way::new(&refinement, first, 0.05).tolerance;
+        let tolerance = ShootingSchedule::new(&refinement, first, 0.05).tolerance;
         shoot_all(&mut refinement, 0.1);
         let by_first_shot = refinement.unshot_power() / all;
         let strongest = refinement.strongest().unwrap().power;
@@ -239,7 +239,8 @@ fn a_part_of_the_first_shot_leaves_other_parts_of_the_light_in_other_rooms_and_t
         assert!(refinement.unshot_power() / all < UNSHOT_SHARE * 0.05);
         by_first_shot
     });
-    // Alike, each patch keeps less than a tenth of what it had. The lamp has shot all, and its reflections are left.
+    // In the uniform room each patch keeps less than a tenth of its power. The lamp has shot all its power, and its
+    // reflections are left.
     assert!(left[0] < 0.1 && left[1] > 0.5, "{left:?}");
 }
 
@@ -247,8 +248,8 @@ fn a_part_of_the_first_shot_leaves_other_parts_of_the_light_in_other_rooms_and_t
 fn without_memory_for_interactions_the_light_is_the_same() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let [(all_kept, builds), (none_kept, more_builds)] = [MUCH, 0].map(|most_bytes| {
-        let mut refinement = fixture.refinement(&sources, MOST_CANDIDATES, most_bytes);
+    let [(all_kept, builds), (none_kept, more_builds)] = [MUCH, 0].map(|max_bytes| {
+        let mut refinement = fixture.refinement(&sources, MAX_CANDIDATES, max_bytes);
         shoot_all(&mut refinement, 0.05);
         (refinement.received(), refinement.builds())
     });
@@ -259,22 +260,22 @@ fn without_memory_for_interactions_the_light_is_the_same() {
 #[test]
 fn glass_between_patches_tints_what_they_send_each_other() {
     let mut test = TestScene::default();
-    let colour = Vec3::new(0.2, 0.6, 1.0);
-    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], grey(0.5));
-    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], shining(0.0, 1.0));
+    let color = Vec3::new(0.2, 0.6, 1.0);
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], gray(0.5));
+    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], emissive(0.0, 1.0));
     let clear = Fixture::new(&test);
     let pane =
-        test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], colored_pane(colour * 0.75));
+        test.quad(Vec3::new(-10.0, 0.5, -10.0), Vec3::Z * 20.0, Vec3::X * 20.0, [0; 2], colored_pane(color * 0.75));
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     let tinted = Fixture::new(&test);
-    let [bare, through] = [&clear, &tinted].map(|fixture| {
-        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MOST_CANDIDATES, MUCH);
+    let [unmapped, through] = [&clear, &tinted].map(|fixture| {
+        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MAX_CANDIDATES, MUCH);
         shoot_all(&mut refinement, 1e-3);
         refinement.received()
     });
     for element in 0..16 {
-        let ratio = through[element] / bare[element];
-        assert!((ratio - colour * 0.75).abs().max_element() < 1e-3, "{ratio}");
+        let ratio = through[element] / unmapped[element];
+        assert!((ratio - color * 0.75).abs().max_element() < 1e-3, "{ratio}");
     }
 }
 
@@ -284,12 +285,12 @@ fn rays_correct_what_form_factors_get_wrong_and_the_equation_is_solved() {
     let settings = SolverSettings { method: Method::Progressive, error: 0.0007, ..SolverSettings::default() };
     let Solution { residual, residual_standard_error, unshot, .. } =
         solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap();
-    // Texels of half a metre see the block from a few points, by a few rays.
+    // Texels of half a meter see the block from few points, with few rays.
     assert!(residual + residual_standard_error < 0.001, "{residual}, give or take {residual_standard_error}");
     assert!(unshot > 0.0 && unshot < UNSHOT_SHARE as f32 * settings.error, "{unshot} of all power is left");
 }
 
-/// Remembers the light of all elements after each shot, and how much of the work was done by then.
+/// Observer that records the light of all elements after each shot, with the progress at this time.
 #[derive(Default)]
 struct Spectator {
     done: Mutex<f32>,
@@ -323,7 +324,7 @@ fn what_is_seen_becomes_brighter_shot_after_shot_and_approaches_the_solution() {
     let spectator = Spectator::default();
     let solution = solve(&scene, &world, &elements, &settings, None, &spectator).unwrap();
     let seen = spectator.seen.into_inner().unwrap();
-    // Passes for direct light come first, and corrections last, which may take some light away.
+    // Passes for direct light come first. Corrections come last, and may reduce light.
     let corrections = super::DIRECT_SHARE + (1.0 - super::DIRECT_SHARE) * SHOOTING_PROGRESS;
     let shots: Vec<_> = seen.iter().filter(|(done, _)| (super::DIRECT_SHARE..corrections).contains(done)).collect();
     assert!(shots.len() > elements.len(), "{}", shots.len());
@@ -337,7 +338,7 @@ fn what_is_seen_becomes_brighter_shot_after_shot_and_approaches_the_solution() {
     assert!((0.97..=1.01).contains(&(sum(last) / end)), "{} {end}", sum(last));
 }
 
-/// A floor, and a wall at one of its edges that is the brighter the higher: each a patch of `edge` x `edge` elements.
+/// Floor and an adjacent wall that is brighter towards the top, each a patch of `edge` x `edge` elements.
 struct Corner {
     fixture: Fixture,
     patches: [Patch; 2],
@@ -349,8 +350,8 @@ struct Corner {
 impl Corner {
     fn new(edge: u32) -> Self {
         let mut test = TestScene::default();
-        let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [edge; 2], grey(0.5));
-        let wall = test.quad(Vec3::ZERO, Vec3::X, Vec3::Y, [edge; 2], grey(0.5));
+        let floor = test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [edge; 2], gray(0.5));
+        let wall = test.quad(Vec3::ZERO, Vec3::X, Vec3::Y, [edge; 2], gray(0.5));
         let fixture = Fixture::new(&test);
         let Fixture { scene, elements, visible, .. } = &fixture;
         let patches = [floor, wall].map(|surface| {
@@ -358,11 +359,11 @@ impl Corner {
             patch(scene, elements, visible, &all).unwrap()
         });
         let receivers = ElementReceivers::new(fixture.place(), 7).of_all(|receiver| receiver);
-        let each = patches[1].receivers.iter().map(|id| Vec3::splat(elements.centre[id.index()].y.powi(2))).collect();
+        let each = patches[1].receivers.iter().map(|id| Vec3::splat(elements.center[id.index()].y.powi(2))).collect();
         Self { patches, receivers, each, fixture }
     }
 
-    /// What the wall sends to the floor.
+    /// Returns the form factors from the wall to the floor.
     fn exchanges(&self) -> Exchanges {
         let Self { fixture: Fixture { scene, world, elements, .. }, patches, receivers, .. } = self;
         let parts = parts(scene, elements, &patches[1], |id| ElementId(id.0));
@@ -372,22 +373,22 @@ impl Corner {
             receivers,
             bounds: &[patches[0].bounds()],
             occluders: &Occluders::new(scene),
-            most_candidates: MOST_CANDIDATES,
+            max_candidates: MAX_CANDIDATES,
             light_per_ray: 1.0,
         };
-        let shining = Shining { patch: &patches[1], bounds: patches[1].bounds(), parts: &parts, glow: 1.0 };
-        let shooter = Shooter::new(geometry, shining, None, 0);
+        let source = ShotSource { patch: &patches[1], bounds: patches[1].bounds(), parts: &parts, glow: 1.0 };
+        let shooter = Shooter::new(geometry, source, None, 0);
         Exchanges::build(1, |floor| Some(shooter.factors(floor, None::<&Straight>).0))
     }
 
-    /// What the floor's elements get, by their places in its patch.
+    /// Returns the irradiance of the floor's elements, in their order in its patch.
     fn light(&self) -> Vec<f32> {
         let Self { fixture: Fixture { elements, .. }, patches, each, .. } = self;
         let response = |&area: &f32| Response { reflectance: Vec3::ONE, area, shown: 1.0, weight: 1.0 };
         let responses: Vec<Response> = elements.area.iter().map(response).collect();
         let whole = each.iter().sum::<Vec3>() / each.len() as f32;
         let mut light = vec![0.0; patches[0].receivers.len()];
-        let groups = shining_of(&patches[1], &responses, whole, each);
+        let groups = group_radiosities(&patches[1], &responses, whole, each);
         self.exchanges().light(&groups, |_, place, more| light[place] += more.x);
         light
     }
@@ -415,7 +416,7 @@ fn in_a_corner_elements_get_what_all_elements_of_the_wall_send_them() {
     let mean = expected.iter().sum::<f32>() / expected.len() as f32;
     let square = light.iter().zip(&expected).map(|(found, expected)| (found - expected).powi(2)).sum::<f32>();
     let error = (square / expected.len() as f32).sqrt() / mean;
-    // Within groups brightness counts as even, which is hardest on a wall that is dark at the floor.
+    // Brightness is constant within groups. The error of this is largest for a wall that is dark near the floor.
     assert!(error < 0.1, "{error}");
 }
 

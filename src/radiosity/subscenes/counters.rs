@@ -1,4 +1,4 @@
-//! Counting where rays arrive.
+//! Counters of ray arrivals.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,57 +13,58 @@ use crate::partition::CellTracer;
 use crate::progress::Monitor;
 use crate::radiosity::StepError;
 
-/// One bounce of light.
+/// Parameters of one bounce.
 pub struct Bounce<'a> {
-    /// Which random numbers.
+    /// Seed of the random numbers.
     pub seed: u32,
-    /// Rays of each channel of each element.
-    pub allotment: &'a [u32],
-    /// In which order they are shot; it changes nothing else.
+    /// Number of rays for each channel of each element.
+    pub ray_counts: &'a [u32],
+    /// Order of the rays, without influence on results.
     pub stages: Stages<'a>,
-    /// What a ray carries, lumens.
+    /// Power of a ray, in lumens.
     pub power_of_ray: f32,
 }
 
-/// Where the rays of a bounce went.
+/// Arrivals of the rays of a bounce.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// For each channel of each element how many arrived.
+    /// Number of arrivals for each channel of each element.
     pub arrived: Vec<u32>,
-    /// How many left the scene.
+    /// Number of rays that left the scene.
     pub escaped: u32,
-    /// How many met a back without elements.
+    /// Number of rays that hit a back without elements.
     pub absorbed: u32,
 }
 
-/// Shoots rays, counts them, and keeps the powers that follow from the counts.
+/// Backend that shoots rays, counts arrivals, and keeps the resulting powers.
 pub trait Counters {
-    /// Shoots a bounce: what has arrived is the power that is to be shot next, and is added to that of its element.
+    /// Shoots a bounce. The arrived power, after reflection, will be shot next, and is added to the total of its
+    /// element.
     ///
     /// # Errors
-    /// When the monitor asks for it, or the device fails.
+    /// Returns an error if the monitor cancels, or if the device fails.
     fn shoot(&mut self, bounce: &Bounce, monitor: &dyn Monitor) -> Result<(), StepError>;
 
-    /// What the last bounce brought each element, after reflection, lumens.
+    /// Returns the power of the last bounce for each element, after reflection, in lumens.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn unshot(&self) -> Result<Vec<Vec3>, StepError>;
 
-    /// What all bounces brought each element together, emitted power included, lumens.
+    /// Returns the total power of each element over all bounces, including emission, in lumens.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn power(&self) -> Result<Vec<Vec3>, StepError>;
 
-    /// Where the rays of the last bounce went.
+    /// Returns the arrivals of the last bounce.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     fn counts(&self) -> Result<Counts, StepError>;
 }
 
-/// Counts on the processor: the twin of `subscene_rays.wgsl`.
+/// CPU implementation of [`Counters`], equivalent to `subscene_rays.wgsl`.
 pub struct CpuCounters<'a> {
     shots: Shots<'a>,
     elements: &'a SubsceneElements,
@@ -73,13 +74,13 @@ pub struct CpuCounters<'a> {
 }
 
 impl<'a> CpuCounters<'a> {
-    /// Nothing is shot yet; rays are to go from cell to cell.
+    /// Creates counters before any shot, with rays that traverse cells.
     pub fn new(tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Self {
         Self::with(Shots::through_cells(tracer, elements), elements)
     }
 
-    /// Rays are to go through a KD-tree of all triangles instead, which is built: a processor's fastest way, that others
-    /// are held against.
+    /// Creates counters with rays that traverse a new KD-tree of all triangles. This is the fastest method on a CPU,
+    /// and the reference for others.
     pub fn with_tree(tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Self {
         Self::with(Shots::through_tree(tracer, elements), elements)
     }
@@ -89,7 +90,7 @@ impl<'a> CpuCounters<'a> {
         Self { shots, elements, counts: Counts::default(), unshot, power }
     }
 
-    /// What arrived becomes what is to be shot.
+    /// Converts arrivals to the power to be shot next.
     fn update(&mut self, power_of_ray: f32) {
         for (element, arrived) in self.counts.arrived.chunks_exact(CHANNELS).enumerate() {
             let arrived = Vec3::new(arrived[0] as f32, arrived[1] as f32, arrived[2] as f32);
@@ -105,7 +106,7 @@ impl Counters for CpuCounters<'_> {
         let (escaped, absorbed) = (AtomicU32::new(0), AtomicU32::new(0));
         for stage in 0..bounce.stages.count() {
             monitor.check()?;
-            bounce.stages.sources(stage, bounce.allotment).par_iter().for_each(|&source| {
+            bounce.stages.sources(stage, bounce.ray_counts).par_iter().for_each(|&source| {
                 let (element, seed) = (source.element(), hash2(bounce.seed, source.number));
                 for index in 0..source.rays {
                     let counter = match self.shots.end(element, seed, index) {

@@ -1,4 +1,4 @@
-//! Elements, sorted by subscene.
+//! Elements sorted by subscene.
 
 use core::f32::consts::PI;
 use core::ops::Range;
@@ -8,27 +8,27 @@ use glam::{Vec2, Vec3};
 use crate::partition::{CellId, CellTracer};
 use crate::scene::Scene;
 
-/// The elements of a [`CellTracer`]: what they are, and in which subscene each is.
+/// Elements of a [`CellTracer`], with the subscene of each.
 pub struct SubsceneElements {
-    /// Square metres of each.
+    /// Area of each element, in square meters.
     pub area: Vec<f32>,
-    /// Share of the light that each reflects, per channel.
+    /// Reflectance of each element, per channel.
     pub reflectance: Vec<Vec3>,
-    /// Power that each emits, lumens.
+    /// Emitted power of each element, in lumens.
     pub emitted: Vec<Vec3>,
-    /// The cell that holds the middle of each.
+    /// Cell that contains the center of each element.
     pub(crate) cell: Vec<u32>,
-    /// All elements, one cell after the other.
+    /// Indices of all elements, cell by cell.
     pub(crate) sorted: Vec<u32>,
-    /// Where in `sorted` those of each cell begin; they end where those of the next begin.
+    /// Start of each cell in `sorted`, followed by the number of elements.
     pub(crate) offsets: Vec<u32>,
 }
 
-/// The middle of an element, as the weights of its second and third corner.
+/// Center of an element, as barycentric weights of its second and third vertex.
 const MIDDLE: Vec2 = Vec2::splat(1.0 / 3.0);
 
 impl SubsceneElements {
-    /// Describes the elements of a tracer and sorts them.
+    /// Collects and sorts the elements of a tracer.
     pub fn new(scene: &Scene, tracer: &CellTracer) -> Self {
         let count = tracer.element_count();
         let mut elements = Self {
@@ -45,7 +45,7 @@ impl SubsceneElements {
             let (mesh, material) = (scene.mesh_of(surface), scene.material_of(surface));
             let middle = record.in_part(part.part, MIDDLE);
             let in_world = record.triangle();
-            // Fine triangles of mirrored surfaces have their corners in reverse.
+            // Fine triangles of mirrored surfaces have reversed vertices.
             let in_mesh = if scene.surface(surface).is_mirrored() {
                 Vec2::new(middle.x, 1.0 - middle.element_sum())
             } else {
@@ -66,22 +66,22 @@ impl SubsceneElements {
         elements
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.area.len()
     }
 
-    /// True when there are none.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
-    /// Where, among the sorted, the elements of a cell are.
+    /// Returns the range of a cell's elements in `sorted`.
     pub(super) fn range_of(&self, cell: usize) -> Range<u32> {
         self.offsets[cell]..self.offsets[cell + 1]
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub(super) fn cells(&self) -> usize {
         self.offsets.len() - 1
     }

@@ -1,14 +1,14 @@
-//! Monte Carlo radiosity in the form that the thesis has for graphics cards (section 5.4): elements sorted by subscene,
-//! a thread for each ray, and nothing but a count of the rays that met each element.
+//! Monte Carlo radiosity in the form of the thesis for graphics cards (section 5.4). Elements are sorted by subscene,
+//! and each ray has a thread. The only result is the number of rays that hit each element.
 //!
-//! Every ray carries the same power, for one channel, so all that an iteration needs to know is how many arrived where:
-//! integers, the same in any order. [`SubsceneElements`] are fine elements of coarse surfaces, in the order of the cells of a
-//! [`CellTracer`](crate::partition::CellTracer). [`SubsceneElements::solve`] drives [`Counters`], the processor's
-//! ([`CpuCounters`]) or a graphics card's (`gpu::GpuCounters`), bounce after bounce. A bounce is shot in [`Stages`], each of
-//! which takes a few elements of every subscene. [`SubsceneElements::residual`] judges what that came to.
+//! Every ray carries the same power in one channel. An iteration therefore needs only hit counts, which are integers
+//! and independent of order. [`SubsceneElements`] are fine elements of coarse surfaces, in the order of the cells of a
+//! [`CellTracer`](crate::partition::CellTracer). [`SubsceneElements::solve`] runs bounces on [`Counters`], on the CPU
+//! ([`CpuCounters`]) or on a graphics card (`gpu::GpuCounters`). A bounce is shot in [`Stages`], each with a few
+//! elements of every subscene. [`SubsceneElements::residual`] checks the solution.
 //!
-//! Only light that matt surfaces emit and reflect is known here: no lamps that are points, no sky, no textures finer than an
-//! element. What leaves the scene is lost, and so is what meets a back that has no elements; both are counted.
+//! Only diffuse emission and reflection are supported. There are no point lights, no sky, and no textures finer than an
+//! element. Rays that leave the scene or hit a back without elements are lost, and counted.
 
 mod counters;
 mod elements;
@@ -26,4 +26,4 @@ pub use residual::SubsceneResidual;
 pub use solve::SubsceneSolution;
 #[cfg(feature = "gpu")]
 pub(crate) use stages::CHANNELS;
-pub use stages::{Source, Stages};
+pub use stages::{RaySource, Stages};

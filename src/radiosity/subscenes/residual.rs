@@ -1,4 +1,4 @@
-//! How far a solution is from solving its equation, judged by rays that have not led to it.
+//! Residual of the radiosity equation, measured with rays that the solver has not used.
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -12,31 +12,32 @@ use crate::radiosity::HALVES;
 use crate::radiosity::residual::{Spread, choose};
 use crate::scene::luminance;
 
-/// Tells seeds of rays that check from those of bounces, of which there are fewer.
+/// Offset between seeds of checking rays and of bounces. There are fewer bounces than this number.
 const CHECK: u32 = 1 << 16;
 
-/// Rays of either half of each element that is looked at. Solvers that count rays shoot far fewer, but these are to tell how
-/// large the noise is of a small lamp's light, which few rays meet.
+/// Number of rays for each half of a checked element. Solvers that count rays shoot far fewer. The check must resolve
+/// the noise of a small lamp's light, which few rays hit.
 const RAYS: u32 = 2048;
 
-/// How far radiosities are from what fresh rays find, root mean squares over area, relative to the mean radiosity that the
-/// first bounce brings.
+/// Root mean square difference between the radiosities of a solution and of new rays. It is relative to the mean
+/// radiosity of the first bounce.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubsceneResidual {
-    /// Of the radiosity equation (`000` equation 2.13), free of the rays' noise.
+    /// Residual of the radiosity equation, without the noise of the checking rays. `000` equation 2.13 uses another
+    /// norm.
     pub relative: f64,
-    /// By how much it would be larger if the mean square were larger by its standard error.
+    /// One-sigma error bar: the increase of `relative` if the mean square were larger by its standard error.
     pub standard_error: f64,
-    /// What it should be by the numbers of rays that arrived: of n rays, the root of n is by chance.
+    /// Expected residual from the number of arrived rays: n rays have a standard deviation of sqrt(n).
     pub claimed: f64,
 }
 
 impl SubsceneElements {
-    /// Judges a solution by rays that it has not used: from a thousand elements, drawn in proportion to their area, through a
-    /// KD-tree, so that mistakes of a partition show as well. Nothing is found where no light was reflected.
+    /// Computes the residual of a solution with new rays, from a thousand elements sampled in proportion to area. Rays
+    /// traverse a KD-tree, so that errors of a partition are found too. The residual is zero if no light was reflected.
     ///
     /// # Errors
-    /// When the monitor cancels.
+    /// Returns an error if the monitor cancels.
     pub fn residual(
         &self,
         tracer: &CellTracer,
@@ -63,15 +64,15 @@ impl SubsceneElements {
         let chosen = choose(&areas);
         let missed: Vec<_> = chosen.par_iter().map(missed).collect::<Result<_, _>>()?;
         let spread = Spread::of(missed.into_iter());
-        let by_chance = chosen.iter().map(|&element| self.variance(solution, element)).sum::<f64>();
+        let sampling_variance = chosen.iter().map(|&element| self.variance(solution, element)).sum::<f64>();
         Ok(SubsceneResidual {
             relative: spread.rms() / first_bounce,
             standard_error: (spread.upper_rms() - spread.rms()) / first_bounce,
-            claimed: (by_chance / chosen.len() as f64).sqrt() / first_bounce,
+            claimed: (sampling_variance / chosen.len() as f64).sqrt() / first_bounce,
         })
     }
 
-    /// Variance of an element's radiosity that comes of counting rays: as many as arrived, each with what one brings.
+    /// Returns the variance of an element's radiosity due to counted rays. The variance of a count is the count itself.
     fn variance(&self, solution: &SubsceneSolution, element: usize) -> f64 {
         let reflected = solution.power[element] - self.emitted[element];
         let of_ray = self.reflectance[element] * solution.power_of_ray;
@@ -81,10 +82,10 @@ impl SubsceneElements {
     }
 }
 
-/// Irradiance that rays of an element find, lux.
+/// Returns the irradiance of an element from its rays, in lux.
 fn gathered(shots: &Shots, radiosity: &[Vec3], element: usize, seed: u32) -> Vec3 {
     let arrived = (0..RAYS).map(|index| match shots.end(element, seed, index) {
-        End::Element(met) => radiosity[met as usize],
+        End::Element(hit) => radiosity[hit as usize],
         End::Escaped | End::Absorbed => Vec3::ZERO,
     });
     arrived.sum::<Vec3>() / RAYS as f32

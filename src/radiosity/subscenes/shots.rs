@@ -1,48 +1,48 @@
-//! Rays from elements to elements.
+//! Rays between elements.
 
 use glam::{Vec2, Vec3};
 
 use super::SubsceneElements;
+use crate::accel::{Preset, Tracer, TreeHit};
 use crate::geometry::Ray;
 use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
-use crate::kdtree::{Preset, Tracer, TreeHit};
 use crate::partition::{CellHit, CellId, CellTracer, FinePart};
 
-/// How far above its element a ray begins, in parts of the largest coordinate, or of a metre.
-const LIFT: f32 = 1e-5;
+/// Offset of ray origins from their element, relative to the largest coordinate or to one meter.
+const RAY_EPSILON: f32 = 1e-5;
 
-/// Where a ray went.
+/// End of a ray.
 pub(super) enum End {
     Element(u32),
     Escaped,
     Absorbed,
 }
 
-/// Sends rays from elements and finds where they arrive.
+/// Tracer of rays between elements.
 pub(super) struct Shots<'a> {
     tracer: &'a CellTracer,
     elements: &'a SubsceneElements,
-    /// What [`CellTracer::parts`] says of each element.
+    /// Result of [`CellTracer::parts`] for each element.
     parts: Vec<FinePart>,
-    /// A tree of all fine triangles, where rays go through that instead of through cells.
+    /// Tree of all fine triangles, or `None` for rays that traverse cells.
     tree: Option<Tracer>,
 }
 
 impl<'a> Shots<'a> {
-    /// Through the cells of a partition.
+    /// Creates a tracer for rays that traverse the cells of a partition.
     pub fn through_cells(tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Self {
         Self { tracer, elements, parts: tracer.parts().collect(), tree: None }
     }
 
-    /// Through a KD-tree, which is built.
+    /// Creates a tracer for rays that traverse a new KD-tree.
     pub fn through_tree(tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Self {
         let triangles = tracer.tables.triangles.iter().map(|record| record.triangle()).collect();
         let tree = Tracer::build(triangles, &Preset::best(), |_| false);
         Self { tree: Some(tree), ..Self::through_cells(tracer, elements) }
     }
 
-    /// Sends the ray of an index from an element; other seeds send others.
+    /// Traces the ray of an element with this index and seed.
     pub fn end(&self, element: usize, seed: u32, index: u32) -> End {
         let ray = self.departure(element, seed, index);
         let hit = match &self.tree {
@@ -55,7 +55,7 @@ impl<'a> Shots<'a> {
         }
     }
 
-    /// A ray from an even point of an element, by the cosine about its normal.
+    /// Creates a ray from a uniformly sampled point of an element, cosine-weighted about its normal.
     fn departure(&self, element: usize, seed: u32, index: u32) -> Ray {
         let [x, y, u, v] = OwenSobol::new(seed).point(index);
         let part = self.parts[element];
@@ -63,11 +63,11 @@ impl<'a> Shots<'a> {
         let triangle = record.triangle();
         let normal = if part.back { -triangle.normal() } else { triangle.normal() };
         let position = triangle.at(record.in_part(part.part, uniform_triangle(Vec2::new(x, y))));
-        let origin = position + normal * (LIFT * position.abs().max_element().max(1.0));
+        let origin = position + normal * (RAY_EPSILON * position.abs().max_element().max(1.0));
         Ray::new(origin, cosine_hemisphere(normal, Vec2::new(u, v)))
     }
 
-    /// The cell that a point just above an element lies in.
+    /// Returns the cell of a point just above an element.
     fn cell_at(&self, element: usize, point: Vec3) -> CellId {
         let part = self.parts[element];
         let record = &self.tracer.tables.triangles[part.triangle as usize];
@@ -75,7 +75,7 @@ impl<'a> Shots<'a> {
         CellId(self.tracer.cell_towards(middle, point, self.elements.cell[element]))
     }
 
-    /// What the tree's triangles, which are the fine ones in their order, were met in.
+    /// Converts a hit of the tree, in which fine triangles have their original order.
     fn hit_of(&self, TreeHit { triangle, place }: TreeHit) -> CellHit {
         let surface = self.tracer.simplified().parent(triangle as usize) as u32;
         CellHit { t: place.t, surface, triangle, barycentric: place.barycentric, back: place.back }

@@ -1,4 +1,4 @@
-//! Bounce after bounce.
+//! Solver that counts rays, bounce by bounce.
 
 use glam::Vec3;
 
@@ -9,35 +9,35 @@ use crate::geometry::sobol::hash2;
 use crate::progress::Monitor;
 use crate::radiosity::StepError;
 use crate::radiosity::backend::UNSHOT;
-use crate::radiosity::shooting::{MOST_ITERATIONS, allot, first_rays};
+use crate::radiosity::shooting::{MAX_ITERATIONS, allocate_rays, first_rays};
 
-/// What shooting all power came to.
+/// Result of shooting all power.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubsceneSolution {
-    /// Power that each element sends out, emitted or reflected, lumens.
+    /// Total power that each element emits and reflects, in lumens.
     pub power: Vec<Vec3>,
-    /// Bounces that were shot.
+    /// Number of bounces.
     pub bounces: u32,
-    /// Power that the first bounce brought all elements together, after reflection, lumens.
+    /// Total power of the first bounce after reflection, in lumens.
     pub first_bounce: Vec3,
-    /// Rays that were shot.
+    /// Number of rays.
     pub rays: u64,
-    /// What each of them carried, lumens.
+    /// Power of each ray, in lumens.
     pub power_of_ray: f32,
-    /// Those that left the scene.
+    /// Number of rays that left the scene.
     pub escaped: u64,
-    /// Those that met backs without elements.
+    /// Number of rays that hit backs without elements.
     pub absorbed: u64,
-    /// Share of the emitted power that was not shot in the end.
+    /// Fraction of the emitted power that was not shot.
     pub unshot: f64,
 }
 
 impl SubsceneElements {
-    /// Shoots all power, until little is left. `of_each` elements of each subscene are shot in a stage, all with `None`; it
-    /// changes nothing but what is done at a time.
+    /// Shoots all power, until little is left. A stage shoots `of_each` elements of each subscene, or all with `None`.
+    /// Stages do not change the result.
     ///
     /// # Errors
-    /// When the monitor asks for it, or the device fails.
+    /// Returns an error if the monitor cancels, or if the device fails.
     pub fn solve(
         &self,
         counters: &mut dyn Counters,
@@ -59,18 +59,18 @@ impl SubsceneElements {
             absorbed: 0,
             unshot: 0.0,
         };
-        while power > UNSHOT * first_power && solution.bounces < MOST_ITERATIONS {
-            let allotment = allot_channels(&unshot, power, power_of_ray, hash2(seed, solution.bounces));
+        while power > UNSHOT * first_power && solution.bounces < MAX_ITERATIONS {
+            let ray_counts = allocate_channels(&unshot, power, power_of_ray, hash2(seed, solution.bounces));
             let bounce = Bounce {
                 seed: hash2(seed, !solution.bounces),
-                allotment: &allotment,
+                ray_counts: &ray_counts,
                 stages: Stages::new(self, of_each),
                 power_of_ray: solution.power_of_ray,
             };
             counters.shoot(&bounce, monitor)?;
             let counts = counters.counts()?;
             solution.bounces += 1;
-            solution.rays += allotment.iter().map(|&rays| u64::from(rays)).sum::<u64>();
+            solution.rays += ray_counts.iter().map(|&rays| u64::from(rays)).sum::<u64>();
             solution.escaped += u64::from(counts.escaped);
             solution.absorbed += u64::from(counts.absorbed);
             unshot = counters.unshot()?;
@@ -85,16 +85,17 @@ impl SubsceneElements {
     }
 }
 
-/// Rays of each channel of each element. One channel is dealt out after the other, so that the rays of each are right to within
-/// one: in turns, rounding would favour the same channel of one element after another where they are all alike.
-fn allot_channels(unshot: &[Vec3], power: f64, power_of_ray: f64, seed: u32) -> Vec<u32> {
+/// Returns the number of rays for each channel of each element. Channels are allocated one after the other, so that the
+/// total of each is exact to within one ray. With interleaved channels, rounding would favor the same channel of many
+/// equal elements.
+fn allocate_channels(unshot: &[Vec3], power: f64, power_of_ray: f64, seed: u32) -> Vec<u32> {
     let shares = (0..CHANNELS).flat_map(|channel| unshot.iter().map(move |unshot| f64::from(unshot[channel])));
-    let by_channel = allot(shares, power, power_of_ray, seed);
+    let by_channel = allocate_rays(shares, power, power_of_ray, seed);
     let count = unshot.len();
     (0..CHANNELS * count).map(|number| by_channel[number % CHANNELS * count + number / CHANNELS]).collect()
 }
 
-/// The sum over all elements and channels.
+/// Returns the sum over all elements and channels.
 fn total(power: &[Vec3]) -> f64 {
     power.iter().map(|power| f64::from(power.element_sum())).sum()
 }

@@ -1,13 +1,15 @@
-//! Rays that are only counted.
+//! Tests of the solver that counts rays.
 
 use glam::Vec3;
 
 use super::*;
+use crate::builtin_scenes;
 use crate::partition::{CellTracer, Fineness, PartitionKind, PartitionSettings};
+use crate::pathtrace::fixtures::add_part;
 use crate::progress::Unmonitored;
 use crate::radiosity::SolverSettings;
-use crate::radiosity::test_scene::{TestScene, grey};
-use crate::scene::{Material, Scene, Sides, builtin};
+use crate::radiosity::test_scene::{TestScene, gray};
+use crate::scene::{Material, Scene, Sides, shapes};
 
 fn tracer(scene: &Scene, threshold: f64, kind: PartitionKind, count: u32) -> CellTracer {
     finer(scene, Fineness { threshold, largest_element: 0.3 }, kind, count)
@@ -19,7 +21,7 @@ fn finer(scene: &Scene, fineness: Fineness, kind: PartitionKind, count: u32) -> 
 
 fn room(emission: f32) -> Scene {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 1.5, 1.0), 1, |_| Material { emission: Vec3::new(1.0, 2.0, 0.5) * emission, ..grey(0.5) });
+    test.room(Vec3::new(2.0, 1.5, 1.0), 1, |_| Material { emission: Vec3::new(1.0, 2.0, 0.5) * emission, ..gray(0.5) });
     test.scene
 }
 
@@ -38,12 +40,12 @@ fn in_a_room_that_shines_alike_everywhere_every_bounce_halves_the_light() {
     let tracer = finer(&scene, fineness, PartitionKind::Hybrid, 15);
     let (elements, solution, _) = solve(&scene, &tracer, None);
     assert_eq!((solution.escaped, solution.absorbed), (0, 0));
-    // B = E / (1 - 0.5), but for what was left unshot: less than a thousandth of E.
+    // B = E / (1 - 0.5), except for the unshot rest of less than a thousandth of E.
     let emitted: Vec3 = elements.emitted.iter().sum();
     let power: Vec3 = solution.power.iter().sum();
     assert!((power / emitted - 2.0).abs().max_element() < 3e-3, "{power} of {emitted}");
     assert!((9..=11).contains(&solution.bounces), "2^-10 is the first below a thousandth");
-    // Some two thousand rays arrive at each wall in each channel.
+    // About two thousand rays arrive at each wall in each channel.
     for wall in scene.surface_ids() {
         let of_wall = tracer.parts().enumerate().filter(|(_, part)| tracer.source(part.triangle).0 == wall);
         let sums = of_wall.fold((Vec3::ZERO, Vec3::ZERO), |(power, emitted), (element, _)| {
@@ -54,8 +56,34 @@ fn in_a_room_that_shines_alike_everywhere_every_bounce_halves_the_light() {
 }
 
 #[test]
+fn a_room_beside_its_turned_copy_loses_no_light_on_backs() {
+    // The copy comes before and after the room, since the lower number wins where nothing else decides.
+    for is_copy_first in [false, true] {
+        let mut scene = Scene::default();
+        let mut add = |is_copy: bool| {
+            let room = shapes::cuboid("room", Vec3::ZERO, Vec3::new(2.0, 1.5, 1.0));
+            if is_copy {
+                add_part(&mut scene, room, gray(0.5));
+            } else {
+                add_part(&mut scene, shapes::inside_out(room), Material { emission: Vec3::ONE, ..gray(0.5) });
+            }
+        };
+        add(is_copy_first);
+        add(!is_copy_first);
+        for kind in [PartitionKind::Uniform, PartitionKind::Balanced] {
+            let tracer = tracer(&scene, 1e-3, kind, 8);
+            let (elements, solution, counts) = solve(&scene, &tracer, None);
+            assert_eq!((counts.escaped, counts.absorbed), (0, 0), "{kind:?} {is_copy_first}");
+            let emitted: Vec3 = elements.emitted.iter().sum();
+            let power: Vec3 = solution.power.iter().sum();
+            assert!((power / emitted - 2.0).abs().max_element() < 0.02, "{kind:?}: {power} of {emitted}");
+        }
+    }
+}
+
+#[test]
 fn stages_together_are_all_elements_once_and_none_leaves_its_subscene() {
-    let scene = builtin::build("habitacion").unwrap();
+    let scene = builtin_scenes::build("habitacion").unwrap();
     for kind in [PartitionKind::Uniform, PartitionKind::Balanced, PartitionKind::Hybrid] {
         let tracer = tracer(&scene, 1e-3, kind, 16);
         let elements = SubsceneElements::new(&scene, &tracer);
@@ -79,14 +107,14 @@ fn stages_together_are_all_elements_once_and_none_leaves_its_subscene() {
 
 #[test]
 fn blocks_of_threads_are_full() {
-    let scene = builtin::build("habitacion").unwrap();
+    let scene = builtin_scenes::build("habitacion").unwrap();
     let tracer = tracer(&scene, 1e-3, PartitionKind::Uniform, 64);
     let elements = SubsceneElements::new(&scene, &tracer);
-    let allotment = vec![10; 3 * elements.len()];
-    // The thesis has 0.011 to 0.019 for its scenes.
-    let deviation = Stages::new(&elements, Some(64)).deviation_of_blocks(&allotment, 64);
+    let ray_counts = vec![10; 3 * elements.len()];
+    // The thesis gives 0.011 to 0.019 for its scenes.
+    let deviation = Stages::new(&elements, Some(64)).deviation_of_blocks(&ray_counts, 64);
     assert!(deviation < 0.05, "{deviation}");
-    let one = Stages::new(&elements, None).deviation_of_blocks(&allotment, 64);
+    let one = Stages::new(&elements, None).deviation_of_blocks(&ray_counts, 64);
     assert!(one < deviation && one < 0.02, "{one}");
 }
 
@@ -105,65 +133,65 @@ fn the_result_is_the_same_whatever_is_done_at_a_time_and_by_however_many_threads
 
 #[test]
 fn every_ray_is_counted_once_also_where_some_escape_and_backs_absorb() {
-    let mut scene = builtin::build("cornell_box").unwrap();
+    let mut scene = builtin_scenes::build("cornell_box").unwrap();
     let is_open = |scene: &Scene| scene.surfaces.iter().any(|surface| surface.sides == Sides::Front);
     assert!(is_open(&scene));
-    // Backs that shoot, besides backs that absorb.
+    // Some backs shoot, and other backs absorb.
     scene.surfaces.iter_mut().step_by(2).for_each(|surface| surface.sides = Sides::Both);
     let tracer = tracer(&scene, 1e-3, PartitionKind::Uniform, 12);
     let elements = SubsceneElements::new(&scene, &tracer);
     let mut counters = CpuCounters::new(&tracer, &elements);
-    let allotment: Vec<u32> = (0..3 * elements.len() as u32).map(|number| number % 11).collect();
+    let ray_counts: Vec<u32> = (0..3 * elements.len() as u32).map(|number| number % 11).collect();
     let stages = Stages::new(&elements, Some(3));
-    let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 1.0 };
+    let bounce = CountedBounce { seed: 5, ray_counts: &ray_counts, stages, power_of_ray: 1.0 };
     counters.shoot(&bounce, &Unmonitored).unwrap();
     let counts = counters.counts().unwrap();
-    let rays: u32 = allotment.iter().sum();
+    let rays: u32 = ray_counts.iter().sum();
     assert_eq!(counts.arrived.iter().sum::<u32>(), rays - counts.escaped - counts.absorbed);
     assert!(counts.escaped > rays / 100 && counts.absorbed > 0, "{} and {}", counts.escaped, counts.absorbed);
-    // What arrived is reflected.
-    let brought: f32 = counters.unshot().unwrap().iter().map(|power| power.element_sum()).sum();
+    // Arrived power is reflected.
+    let received: f32 = counters.unshot().unwrap().iter().map(|power| power.element_sum()).sum();
     let expected = counts.arrived.iter().zip(elements.reflectance.iter().flat_map(|share| share.to_array()));
     let expected: f32 = expected.map(|(&count, share)| count as f32 * share).sum();
-    assert!((brought / expected - 1.0).abs() < 1e-4);
+    assert!((received / expected - 1.0).abs() < 1e-4);
 }
 
 #[test]
 fn the_same_rays_arrive_at_the_same_elements_through_cells_and_through_a_tree() {
-    let scene = builtin::build("habitacion").unwrap();
+    let scene = builtin_scenes::build("habitacion").unwrap();
     let tracer = tracer(&scene, 1e-3, PartitionKind::Hybrid, 22);
     let elements = SubsceneElements::new(&scene, &tracer);
-    let allotment = vec![4; 3 * elements.len()];
+    let ray_counts = vec![4; 3 * elements.len()];
     let counts =
         [CpuCounters::new(&tracer, &elements), CpuCounters::with_tree(&tracer, &elements)].map(|mut counters| {
             let stages = Stages::new(&elements, None);
-            let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 1.0 };
+            let bounce = CountedBounce { seed: 5, ray_counts: &ray_counts, stages, power_of_ray: 1.0 };
             counters.shoot(&bounce, &Unmonitored).unwrap();
             counters.counts().unwrap()
         });
     let pairs = counts[0].arrived.iter().zip(&counts[1].arrived);
     let moved: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
-    let rays: u64 = allotment.iter().map(|&rays| u64::from(rays)).sum();
-    assert!(moved * 1_000 < rays && counts[0].arrived != vec![0; allotment.len()], "{moved} of {rays}");
+    let rays: u64 = ray_counts.iter().map(|&rays| u64::from(rays)).sum();
+    assert!(moved * 1_000 < rays && counts[0].arrived != vec![0; ray_counts.len()], "{moved} of {rays}");
 }
 
 #[test]
 fn without_simplification_the_same_rays_arrive_at_the_same_elements() {
-    let scene = builtin::build("habitacion").unwrap();
+    let scene = builtin_scenes::build("habitacion").unwrap();
     let counts = [1e-3, 0.0].map(|threshold| {
         let tracer = tracer(&scene, threshold, PartitionKind::Uniform, 8);
         let elements = SubsceneElements::new(&scene, &tracer);
         let mut counters = CpuCounters::new(&tracer, &elements);
-        let allotment = vec![4; 3 * elements.len()];
+        let ray_counts = vec![4; 3 * elements.len()];
         let stages = Stages::new(&elements, None);
-        let bounce = CountedBounce { seed: 5, allotment: &allotment, stages, power_of_ray: 1.0 };
+        let bounce = CountedBounce { seed: 5, ray_counts: &ray_counts, stages, power_of_ray: 1.0 };
         counters.shoot(&bounce, &Unmonitored).unwrap();
         counters.counts().unwrap()
     });
     let rays: u64 = counts[0].arrived.iter().map(|&count| u64::from(count)).sum();
     let pairs = counts[0].arrived.iter().zip(&counts[1].arrived);
     let moved: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
-    // Planes of coarse surfaces are those of their triangles but for rounding, so only rays at edges change sides.
+    // Planes of coarse surfaces equal those of their triangles except for rounding, so only rays at edges differ.
     assert!(moved * 1_000 < rays, "{moved} of {rays}");
 }
 
@@ -184,16 +212,16 @@ fn counted_rays_light_the_cornell_box_as_the_gather_solver_does_but_for_the_nois
         let reflectance = texels.reflectance[texels.of_surface(surface).start];
         let reflected = sum(&|texel| reflectance * (found.direct[texel] + found.indirect[texel]));
         let expected = reflected + sum(&|texel| core::f32::consts::PI * texels.emission[texel]);
-        // Of n rays that arrive, the root of n is by chance.
-        let chance = (reflectance * solution.power_of_ray * reflected).map(f32::sqrt);
-        let allowed = 4.0 * chance + 0.01 * expected;
+        // The number of n arrived rays has a standard deviation of sqrt(n).
+        let deviation = (reflectance * solution.power_of_ray * reflected).map(f32::sqrt);
+        let allowed = 4.0 * deviation + 0.01 * expected;
         assert!((counted - expected).abs().cmple(allowed).all(), "{surface:?}: {counted} instead of {expected}");
     }
 }
 
 #[test]
 fn the_residual_is_what_numbers_of_rays_claim() {
-    let habitacion = builtin::build("habitacion").unwrap();
+    let habitacion = builtin_scenes::build("habitacion").unwrap();
     let cases = [
         ("a Cornell box", TestScene::cornell().scene, 0.02, PartitionKind::Uniform, 8),
         ("a room that shines", room(10.0), 0.01, PartitionKind::Hybrid, 15),
@@ -220,11 +248,11 @@ fn the_residual_shows_what_is_missing_and_a_dark_scene_has_none() {
     let tracer = finer(&scene, Fineness { largest_element: 0.01, ..Fineness::default() }, PartitionKind::Uniform, 8);
     let (elements, solution, _) = solve(&scene, &tracer, None);
     let residual = |solution: &SubsceneSolution| elements.residual(&tracer, solution, 1, &Unmonitored).unwrap();
-    // Without any bounce, the first is missing, which is alike everywhere.
+    // Without any bounce, the first bounce is missing, which is equal everywhere.
     let emitted = SubsceneSolution { power: elements.emitted.clone(), ..solution.clone() };
     let found = residual(&emitted).relative;
     assert!((found - 1.0).abs() < 0.02, "{found}");
-    // A tenth too much of all reflected light is too much by a tenth of what is reflected less what that brings.
+    // An excess of 10 % in reflected light gives a residual of 10 % of the first bounce.
     let brighter =
         solution.power.iter().zip(&elements.emitted).map(|(power, emitted)| emitted + (power - emitted) * 1.1);
     let found = residual(&SubsceneSolution { power: brighter.collect(), ..solution.clone() });

@@ -1,26 +1,27 @@
-//! Two rooms, a lamp in one of them, and a door between them that slides into the wall.
+//! Tests with two rooms, a lamp in one of them, and a sliding door between them.
 
 use std::sync::OnceLock;
 
 use glam::Affine3A;
 
 use super::*;
+use crate::builtin_scenes;
 use crate::scene::{Material, MaterialId, MeshId, Role, Surface, SurfaceKey, shapes};
 
-/// Where the lamp is baked, in the room at negative x.
+/// Baked position of the lamp, in the room at negative x.
 const LAMP_BEFORE: Vec3 = Vec3::new(-1.0, 1.5, 0.5);
 
-/// How far the door is moved to be open.
+/// Displacement of the open door, in meters.
 const OPEN: f32 = 1.05;
 
-/// The door's surface, after those of the rooms.
+/// Returns the surface of the door, which follows those of the rooms.
 fn door_of(scene: &Scene) -> SurfaceId {
     SurfaceId::from_index(scene.surfaces.len() - 1)
 }
 
-/// The rooms with the door moved so far, and a lamp of some candela in the lit room.
+/// Builds the rooms. The door is displaced by `moved` meters, and the lamp has `candela` cd.
 fn rooms(moved: f32, candela: f32) -> Scene {
-    let mut scene = builtin::build("two_rooms").unwrap();
+    let mut scene = builtin_scenes::build("two_rooms").unwrap();
     let leaf = shapes::cuboid("door", Vec3::new(-0.03, 0.0, -0.5), Vec3::new(0.03, 2.0, 0.5));
     let [mesh, material] = [scene.meshes.len(), scene.materials.len()];
     scene.meshes.push(Arc::new(leaf));
@@ -37,30 +38,30 @@ fn place(moved: f32) -> Affine3A {
     Affine3A::from_translation(Vec3::Z * moved)
 }
 
-fn shut(content: Content) -> &'static Bake {
-    static BAKES: [OnceLock<Bake>; 2] = [OnceLock::new(), OnceLock::new()];
+fn shut(content: Content) -> &'static BakeOutput {
+    static BAKES: [OnceLock<BakeOutput>; 2] = [OnceLock::new(), OnceLock::new()];
     BAKES[usize::from(content == Content::Full)].get_or_init(|| bake(rooms(0.0, 10.0), content, Some(400)))
 }
 
-fn doors_of(bake: &Bake) -> Doors {
+fn doors_of(bake: &BakeOutput) -> Doors {
     Doors::new(level_of(bake), &Unmonitored).unwrap()
 }
 
-fn at(bake: &Bake, to_world: Option<Affine3A>) -> Door {
+fn at(bake: &BakeOutput, to_world: Option<Affine3A>) -> Door {
     Door { surface: door_of(&bake.scene), to_world }
 }
 
-/// RMS of the difference to a bake over the bake's mean, and the mean over the bake's, in either room.
-fn in_rooms(relighter: &Relighter, bake: &Bake) -> [[f32; 2]; 2] {
+/// Returns, for each room, the RMS difference relative to the mean of a bake, and the ratio of both means.
+fn in_rooms(relighter: &Relighter, bake: &BakeOutput) -> [[f32; 2]; 2] {
     let receivers = &shut(bake.settings.solver.content).relight.as_ref().unwrap().receivers;
     let mut sums = [[0.0f64; 4]; 2];
-    for (texel, centre) in receivers.texel.iter().zip(&receivers.centre) {
+    for (texel, center) in receivers.texel.iter().zip(&receivers.center) {
         let page = &bake.pages[texel.page as usize];
         let index = page.index(u32::from(texel.x), u32::from(texel.y));
         if page.validity[index] > 0.5 {
             let [found, truth] =
                 [relighter.page(texel.page as usize)[index], page.texels[index]].map(|l| f64::from(luminance(l)));
-            let sums = &mut sums[usize::from(centre.x > 0.0)];
+            let sums = &mut sums[usize::from(center.x > 0.0)];
             [(found - truth).powi(2), found, truth, 1.0].iter().zip(sums).for_each(|(more, sum)| *sum += more);
         }
     }
@@ -69,15 +70,15 @@ fn in_rooms(relighter: &Relighter, bake: &Bake) -> [[f32; 2]; 2] {
     })
 }
 
-/// Followed to another place.
-fn moved_to(bake: &Bake, to_world: Option<Affine3A>) -> Placed {
+/// Returns the level with the door at another place.
+fn moved_to(bake: &BakeOutput, to_world: Option<Affine3A>) -> PlacedOccluder {
     doors_of(bake).place(&[at(bake, to_world)], &Unmonitored).unwrap().unwrap()
 }
 
-/// How far two relighters' pages are apart: RMS over the mean.
+/// Returns the RMS difference between the pages of two relighters, relative to the mean.
 fn apart(a: &Relighter, b: &Relighter, pages: &[Page]) -> f32 {
-    let shown = |(index, page): (usize, &Page)| Page { texels: b.page(index).to_vec(), ..page.clone() };
-    error(a, &pages.iter().enumerate().map(shown).collect::<Vec<_>>())
+    let displayed = |(index, page): (usize, &Page)| Page { texels: b.page(index).to_vec(), ..page.clone() };
+    error(a, &pages.iter().enumerate().map(displayed).collect::<Vec<_>>())
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn a_door_that_opens_lets_in_the_light_that_a_bake_of_the_open_rooms_has() {
         relighter.set_level(placed);
         settle(&mut relighter);
         let after = in_rooms(&relighter, &open);
-        // The lamp goes to where it shines through the doorway.
+        // The lamp moves to where it shines through the doorway.
         for relighter in [&mut relighter, &mut anew] {
             relighter.set_lights(&live(&[lamp_at(LAMP_BEFORE, 10.0)]), &[]);
             relighter.set_lights(&live(&[lamp_at(Vec3::new(-1.0, 1.0, 0.0), 10.0)]), &[]);
@@ -179,10 +180,10 @@ fn what_makes_no_difference_is_not_placed_again() {
 #[test]
 fn copies_of_a_level_share_how_light_is_shown_and_one_whose_doors_stand_elsewhere_has_its_own() {
     let level = level_of(shut(Content::Indirect));
-    let shown = level.clone().shown();
-    assert!(Arc::ptr_eq(&shown, &level.shown()));
-    let open = moved_to(shut(Content::Indirect), Some(place(OPEN))).level.shown();
-    assert!(open.smoothing != shown.smoothing && open.texels == shown.texels);
+    let displayed = level.clone().texel_mapping();
+    assert!(Arc::ptr_eq(&displayed, &level.texel_mapping()));
+    let open = moved_to(shut(Content::Indirect), Some(place(OPEN))).level.texel_mapping();
+    assert!(open.smoothing != displayed.smoothing && open.texels == displayed.texels);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whether the meshes' own UV_1 can serve as lightmap coordinates.
+//! Checks whether a mesh's UV_1 can serve as lightmap coordinates.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,13 @@ use rayon::prelude::*;
 
 use crate::scene::{MeshData, MeshId, Problem, Role, Scene};
 
-/// Points on either axis of the unit square at which triangles are looked for.
+/// Number of probe points along each axis of the unit square.
 const PROBES: usize = 256;
-/// How much of a triangle counts: neighbours share edges, and rounding lets them overlap by a hair.
+/// Scale factor of tested triangles. Neighbors share edges, which rounding lets overlap slightly.
 const KEPT: f32 = 0.999;
 
-/// Says which UV_1 of static surfaces are missing, leave the unit square, or overlap. What becomes of them is up to
-/// the unwrapper.
+/// Reports UV_1 of static surfaces that are missing, leave the unit square, or overlap. The unwrapper decides how to
+/// handle them.
 pub fn inspect(scene: &Scene, problems: &mut Vec<Problem>) {
     let is_static = |id: &_| scene.surface(*id).role == Role::Static;
     let used: HashSet<MeshId> = scene.surface_ids().filter(is_static).map(|id| scene.surface(id).mesh).collect();
@@ -36,13 +36,13 @@ fn fault(mesh: &MeshData) -> Option<Problem> {
     overlaps(mesh).then(|| Problem::OverlappingLightmapUv { mesh: name() })
 }
 
-/// True when some probe lies in more than one triangle. Overlaps smaller than the probes' spacing are not found.
+/// Returns true if a probe point lies in more than one triangle. Overlaps smaller than the probe spacing are not found.
 fn overlaps(mesh: &MeshData) -> bool {
     let mut taken = vec![false; PROBES * PROBES];
     for corners in &mesh.triangles {
         let [a, b, c] = corners.map(|corner| mesh.uv1.get(corner as usize).copied().unwrap_or_default());
-        let centre = (a + b + c) / 3.0;
-        let shrunk = [a, b, c].map(|corner| (centre + (corner - centre) * KEPT) * PROBES as f32 - 0.5);
+        let center = (a + b + c) / 3.0;
+        let shrunk = [a, b, c].map(|corner| (center + (corner - center) * KEPT) * PROBES as f32 - 0.5);
         for (x, y) in probes_within(shrunk) {
             if std::mem::replace(&mut taken[y * PROBES + x], true) {
                 return true;
@@ -52,7 +52,7 @@ fn overlaps(mesh: &MeshData) -> bool {
     false
 }
 
-/// Whole-numbered points within a triangle.
+/// Iterates over integer points inside a triangle.
 fn probes_within([a, b, c]: [Vec2; 3]) -> impl Iterator<Item = (usize, usize)> {
     let last = (PROBES - 1) as f32;
     let min = a.min(b).min(c).ceil().clamp(Vec2::ZERO, Vec2::splat(last));

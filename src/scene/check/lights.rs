@@ -1,14 +1,14 @@
-//! Lights that are not surfaces.
+//! Checks of lights.
 
 use glam::Vec3;
 
 use crate::scene::{Light, LightKind, Problem, Scene};
 
-/// Strengths beyond this, in cd, lux or cd/m2, are nobody's wish: a hundred times the surface of the sun. Far beyond it, sums
-/// of light overflow.
+/// Maximum plausible strength in cd, lux or cd/m2: a hundred times the sun's surface. Far beyond it, sums of light
+/// overflow.
 pub const STRONGEST: f32 = 1e11;
 
-/// Drops lights that cannot be used.
+/// Drops unusable lights.
 pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
     scene.lights.retain(|light| match fault(&light.kind) {
         Some(reason) => {
@@ -19,7 +19,7 @@ pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
     });
 }
 
-/// True when the light gives off any light.
+/// Returns true if the light emits anything.
 pub fn shines(light: &Light) -> bool {
     strength(&light.kind).max_element() > 0.0
 }
@@ -32,13 +32,13 @@ fn strength(kind: &LightKind) -> Vec3 {
     }
 }
 
-/// Why no light can be as strong.
+/// Returns the reason why a strength is implausible, if any.
 pub fn fault_of_strength(strength: Vec3) -> Option<&'static str> {
     let is_sound = strength.is_finite() && strength.min_element() >= 0.0 && strength.max_element() <= STRONGEST;
     (!is_sound).then_some("its strength is negative, not finite, or beyond that of any light (1e11)")
 }
 
-/// Why a light cannot be used.
+/// Returns the reason why a light is unusable, if any.
 pub fn fault(kind: &LightKind) -> Option<&'static str> {
     if let Some(reason) = fault_of_strength(strength(kind)) {
         return Some(reason);
@@ -60,8 +60,8 @@ pub fn fault(kind: &LightKind) -> Option<&'static str> {
         {
             Some("its direction or angular diameter is not finite")
         }
-        LightKind::Rectangle { centre, half_width, half_height, normal, .. }
-            if !(centre.is_finite() && half_width.is_finite() && half_height.is_finite() && normal.is_normalized()) =>
+        LightKind::Rectangle { center, half_width, half_height, normal, .. }
+            if !(center.is_finite() && half_width.is_finite() && half_height.is_finite() && normal.is_normalized()) =>
         {
             Some("its position, size or direction is not finite")
         }

@@ -1,4 +1,4 @@
-//! What surfaces are made of.
+//! Checks of materials.
 
 use glam::{Affine2, Vec3};
 
@@ -20,7 +20,7 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         problems.push(Problem::UnusableMaterial { material: name.clone(), property, repair });
     };
     if !material.base_color.is_finite() || material.base_color.min_element() < 0.0 {
-        unusable("the base colour", "what is not a number is one, what is negative zero");
+        unusable("the base color", "what is not a number is one, what is negative zero");
         let usable = |value: f32| if value.is_finite() { value.max(0.0) } else { 1.0 };
         material.base_color = material.base_color.to_array().map(usable).into();
     }
@@ -40,7 +40,7 @@ fn repair_numbers(material: &mut Material, problems: &mut Vec<Problem>) {
         material.perceptual_roughness = 1.0;
     }
     if !material.reflectance.is_finite() || material.reflectance.min_element() < 0.0 {
-        unusable("the reflectance", "it is matt");
+        unusable("the reflectance", "it is diffuse");
         material.reflectance = Vec3::ZERO;
     }
     if !material.normal_scale.is_finite() {

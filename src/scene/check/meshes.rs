@@ -1,11 +1,11 @@
-//! Vertices, normals and triangles.
+//! Checks of vertices, normals and triangles.
 
 use glam::{DVec3, Vec2, Vec3, Vec4};
 
 use crate::geometry::Triangle;
 use crate::scene::{MeshData, Problem};
 
-/// Beyond this, products of coordinates overflow single precision, metres.
+/// Maximum coordinate in meters; beyond it, products of coordinates overflow single precision.
 const FARTHEST_VERTEX: f32 = 1e9;
 
 /// Repairs one mesh.
@@ -21,7 +21,7 @@ pub fn repair(mesh: &mut MeshData) -> Vec<Problem> {
     if count > 0 {
         problems.push(Problem::NonFiniteVertices { mesh: name.clone(), count });
     }
-    // No triangle needs these any more, but boxes are made around all vertices of a mesh.
+    // No triangle uses these vertices any more, but bounding boxes enclose all vertices of a mesh.
     mesh.positions.iter_mut().filter(|position| !is_usable(**position)).for_each(|position| *position = Vec3::ZERO);
 
     let lengths = [
@@ -74,7 +74,7 @@ pub fn repair(mesh: &mut MeshData) -> Vec<Problem> {
     problems
 }
 
-/// True for a place whose products of coordinates are numbers.
+/// Returns true if products of the position's coordinates stay finite.
 pub fn is_usable(position: Vec3) -> bool {
     position.abs().cmplt(Vec3::splat(FARTHEST_VERTEX)).all()
 }
@@ -83,7 +83,7 @@ fn corners(mesh: &MeshData, triangle: usize) -> Triangle {
     Triangle { corners: mesh.triangles[triangle].map(|corner| mesh.positions[corner as usize]) }
 }
 
-/// Keeps the triangles all of whose corners are fit, and says how many were not.
+/// Drops triangles with an unfit corner, and returns their number.
 fn drop_triangles(mesh: &mut MeshData, is_fit: impl Fn(&MeshData, u32) -> bool) -> usize {
     let mut triangles = std::mem::take(&mut mesh.triangles);
     let before = triangles.len();
@@ -97,14 +97,16 @@ fn repair_uv(coordinates: &mut [Vec2]) -> usize {
     unusable.map(|uv| *uv = Vec2::ZERO).count()
 }
 
-/// Makes negative channels zero and those without a value one. Those above one stay: they multiply what may be darker.
+/// Sets negative channels to zero and non-finite ones to one; returns the number of changed colors. Channels above one
+/// stay, because the color multiplies a base color that may be darker.
 fn repair_colors(colors: &mut [Vec4]) -> usize {
     let unusable = colors.iter_mut().filter(|color| !color.is_finite() || color.min_element() < 0.0);
     let usable = |value: f32| if value.is_finite() { value.max(0.0) } else { 1.0 };
     unusable.map(|color| *color = color.to_array().map(usable).into()).count()
 }
 
-/// Brings normals to unit length; those without a direction get the mean normal of their faces, by area.
+/// Normalizes normals. Unusable normals become the area-weighted mean normal of their faces. Returns the number of
+/// unusable normals.
 fn repair_normals(mesh: &mut MeshData) -> usize {
     let has_direction = |normal: &Vec3| normal.is_finite() && normal.length_squared() > f32::MIN_POSITIVE;
     let unusable = mesh.normals.iter().filter(|normal| !has_direction(normal)).count();
@@ -116,7 +118,7 @@ fn repair_normals(mesh: &mut MeshData) -> usize {
             corners.iter().for_each(|&corner| sums[corner as usize] += scaled_normal);
         }
         for (normal, sum) in mesh.normals.iter_mut().zip(sums).filter(|(normal, _)| !has_direction(normal)) {
-            // A vertex that no triangle uses may point anywhere.
+            // A vertex that no triangle uses may have any normal.
             *normal = sum.try_normalize().unwrap_or(DVec3::Y).as_vec3();
         }
     }

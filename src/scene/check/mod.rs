@@ -1,8 +1,10 @@
-//! Finds what is wrong with a scene, repairs what can be repaired, and says both.
+//! Checks of scenes: finds faults, repairs them where possible, and reports both.
 //!
-//! [`repair`] is run on every scene, whether it comes from a file or from a Bevy world, so that the rooms below may
-//! trust what they are given: finite numbers, indices that exist, unit normals, reflectances of at most one, keys that
-//! differ. [`darkness`] is asked once sky and sun have been set.
+//! [`repair`] runs on every scene, whether from a file or from a Bevy world. Afterwards other modules may rely on
+//! finite numbers, existing indices, unit normals, reflectances of at most one, and distinct keys. [`darkness`] is
+//! called once sky and sun are set.
+//! - `meshes.rs`, `materials.rs`, `surfaces.rs` and `lights.rs` repair one kind of data each.
+//! - `lightmap_uv.rs` reports unusable lightmap coordinates.
 
 mod lightmap_uv;
 mod lights;
@@ -21,35 +23,36 @@ pub(crate) use self::surfaces::UniqueKeys;
 use super::{Problem, Role, Scene, Surface};
 use crate::geometry::{Aabb, SurfaceId};
 
-/// Scenes beyond this are probably in centimetres or millimetres, metres.
+/// Diagonal in meters beyond which a scene is probably in centimeters or millimeters.
 const LARGEST_SCENE: f32 = 10_000.0;
-/// Scenes beyond this are so if most of their triangles are longer than the second number, metres.
+/// Diagonal and median triangle length in meters. A scene that exceeds both is probably in wrong units too.
 const LARGE_AND_COARSE: [f32; 2] = [1_000.0, 10.0];
-/// So are scenes beyond this, in their least extent too, if most of their triangles are as long, metres.
+/// Smallest extent and median triangle length in meters. A scene that exceeds it in both is probably in wrong units
+/// too.
 const LARGEST_ROOM: f32 = 50.0;
-/// Of so many triangles the length is looked at.
-const MOST_TRIANGLES: usize = 10_000;
-/// Scenes farther from the origin than so many times their size are coarse.
+/// Maximum number of triangles measured for the median length.
+const MAX_TRIANGLES: usize = 10_000;
+/// Distance from the origin, in multiples of the scene's size, beyond which coordinates are too coarse.
 const FARTHEST_IN_SIZES: f32 = 2_000.0;
-/// Scenes below this are probably in kilometres or inches, metres.
+/// Diagonal in meters below which a scene is probably in kilometers or inches.
 const SMALLEST_SCENE: f32 = 0.01;
-/// Scenes below this are no larger than the gaps that rays keep to surfaces allow for, metres.
+/// Diagonal in meters below which a scene is too small for the gaps that rays keep to surfaces.
 const TINIEST_SCENE: f32 = 0.001;
 
-/// Repairs a scene and says what was wrong with it.
+/// Repairs a scene and returns the problems found.
 ///
 /// | fault | repair |
 /// | --- | --- |
-/// | triangle with a NaN, infinite, absurdly far or missing vertex | dropped |
-/// | triangle without area | kept, so that the others keep their numbers; structures leave it out |
-/// | normal that is zero or not finite | that of its faces |
+/// | triangle with a NaN, infinite, implausibly far or missing vertex | dropped |
+/// | triangle without area | kept, so that indices stay valid; acceleration structures omit it |
+/// | normal that is zero or not finite | replaced by the mean normal of its faces |
 /// | attribute of the wrong length | dropped |
 /// | transform that is not finite, or leads beyond a billion meters | the surface is excluded |
 /// | reflectance above one, alpha or metalness outside 0..1 | clamped |
 /// | negative or non-finite material numbers | the default |
-/// | emission beyond that of any light | as much as that |
+/// | emission beyond that of any light | clamped |
 /// | light with unusable numbers | dropped |
-/// | two surfaces of one key | the later one gets a number |
+/// | two surfaces with one key | the later key gets a number |
 pub fn repair(scene: &mut Scene) -> Vec<Problem> {
     let of_meshes: Vec<Vec<Problem>> =
         scene.meshes.par_iter_mut().map(|mesh| meshes::repair(Arc::make_mut(mesh))).collect();
@@ -60,23 +63,23 @@ pub fn repair(scene: &mut Scene) -> Vec<Problem> {
     leave_out_too_far(scene, &mut problems);
     lightmap_uv::inspect(scene, &mut problems);
     let bounds = baked_bounds(scene);
-    let metres = bounds.diagonal();
-    problems.extend(far_from_origin(scene, metres));
-    let is_below = |size| metres > 0.0 && metres < size;
+    let meters = bounds.diagonal();
+    problems.extend(far_from_origin(scene, meters));
+    let is_below = |size| meters > 0.0 && meters < size;
     if is_below(TINIEST_SCENE) {
-        problems.push(Problem::TooSmall { metres });
+        problems.push(Problem::TooSmall { meters });
     } else if is_below(SMALLEST_SCENE) || is_too_large(scene, &bounds) {
-        problems.push(Problem::AbsurdSize { metres });
+        problems.push(Problem::AbsurdSize { meters });
     }
     problems
 }
 
-/// Says when nothing in a scene gives off light, so that a bake of it would be black.
+/// Returns a problem if the scene has no light source, so that a bake would be black.
 pub fn darkness(scene: &Scene) -> Option<Problem> {
     darkness_of(scene, Surface::is_in_bake)
 }
 
-/// The same for a picture of it, which shows what moves too.
+/// Returns a problem if an image of the scene, which includes movers, has no light source.
 pub fn darkness_of_picture(scene: &Scene) -> Option<Problem> {
     darkness_of(scene, |surface| surface.role != Role::Excluded)
 }
@@ -87,29 +90,29 @@ fn darkness_of(scene: &Scene, takes_part: impl Fn(&Surface) -> bool) -> Option<P
     (!is_lit).then_some(Problem::NoLight)
 }
 
-/// Bounds of what takes part in the bake.
+/// Returns the bounds of all surfaces that are not excluded.
 fn baked_bounds(scene: &Scene) -> Aabb {
     boxes(scene).fold(Aabb::EMPTY, |all, (_, bounds)| all.union(bounds))
 }
 
-/// The bounds of each surface that takes part in the bake.
+/// Returns the bounds of each surface that is not excluded.
 fn boxes(scene: &Scene) -> impl Iterator<Item = (SurfaceId, Aabb)> {
     let ids = scene.surface_ids().filter(|id| scene.surface(*id).role != Role::Excluded);
     ids.map(|id| (id, Aabb::around(corners(scene, id))))
 }
 
-/// The corners of a surface's triangles in the world.
+/// Iterates over the corners of a surface's triangles in world space.
 fn corners(scene: &Scene, id: SurfaceId) -> impl Iterator<Item = Vec3> {
     let (mesh, to_world) = (scene.mesh_of(id), scene.surface(id).to_world);
     mesh.triangles.iter().flatten().map(move |&vertex| to_world.transform_point3(mesh.positions[vertex as usize]))
 }
 
-/// Distance of the farthest point of a box from the origin, along an axis.
+/// Returns the largest absolute coordinate of a box.
 fn reach(bounds: &Aabb) -> f32 {
     bounds.min.abs().max(bounds.max.abs()).max_element()
 }
 
-/// Excludes surfaces that their nodes enlarge or move beyond what vertices of meshes may be.
+/// Excludes surfaces whose transforms move vertices beyond the usable range of coordinates.
 fn leave_out_too_far(scene: &mut Scene, problems: &mut Vec<Problem>) {
     let is_too_far =
         |id: &SurfaceId| scene.surface(*id).role != Role::Excluded && !corners(scene, *id).all(meshes::is_usable);
@@ -121,29 +124,29 @@ fn leave_out_too_far(scene: &mut Scene, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Says when a scene of this size lies where the steps between numbers are large beside it.
+/// Reports a scene so far from the origin that the spacing of floats is coarse relative to its size.
 fn far_from_origin(scene: &Scene, size: f32) -> Option<Problem> {
     let farthest = boxes(scene).filter(|(_, bounds)| *bounds != Aabb::EMPTY).map(|(id, bounds)| (id, reach(&bounds)));
-    let (id, metres) = farthest.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let (id, meters) = farthest.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let surface = scene.surface(id).key.clone();
-    (size > 0.0 && metres > FARTHEST_IN_SIZES * size).then_some(Problem::FarFromOrigin { surface, metres, size })
+    (size > 0.0 && meters > FARTHEST_IN_SIZES * size).then_some(Problem::FarFromOrigin { surface, meters, size })
 }
 
-/// True when a scene of this size is not in metres: no landscape is so coarse, and no room so high.
+/// Returns true if the scene is probably not in meters: no landscape is so coarse, and no room so high.
 fn is_too_large(scene: &Scene, bounds: &Aabb) -> bool {
-    let metres = bounds.diagonal();
-    if metres <= LARGEST_ROOM || metres > LARGEST_SCENE {
-        return metres > LARGEST_SCENE;
+    let meters = bounds.diagonal();
+    if meters <= LARGEST_ROOM || meters > LARGEST_SCENE {
+        return meters > LARGEST_SCENE;
     }
     let length = typical_length(scene);
     let [large, coarse] = LARGE_AND_COARSE;
-    (metres > large && length > coarse)
+    (meters > large && length > coarse)
         || ((bounds.max - bounds.min).min_element() > LARGEST_ROOM && length > LARGEST_ROOM)
 }
 
-/// The median of the longest edges of triangles that take part in the bake, metres.
+/// Returns the median of the longest edges of triangles in surfaces that are not excluded, in meters.
 fn typical_length(scene: &Scene) -> f32 {
-    let step = scene.triangle_count().div_ceil(MOST_TRIANGLES).max(1);
+    let step = scene.triangle_count().div_ceil(MAX_TRIANGLES).max(1);
     let taking_part = scene.surface_ids().filter(|id| scene.surface(*id).role != Role::Excluded);
     let triangles = taking_part.flat_map(|id| scene.mesh_of(id).triangles.iter().map(move |triangle| (id, triangle)));
     let mut lengths: Vec<f32> = triangles

@@ -1,4 +1,4 @@
-//! Where surfaces stand and what they are called.
+//! Checks of transforms, densities and names of surfaces.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ fn repair_transform(surface: &mut Surface, problems: &mut Vec<Problem>) {
         surface.role = Role::Excluded;
         return;
     }
-    // Flat is fine, a wall may be scaled to no thickness; a line or a point cannot be seen.
+    // A wall may be scaled to zero thickness, but a line or a point is invisible.
     let m = surface.to_world.matrix3;
     let planes = [m.x_axis.cross(m.y_axis), m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis)];
     if planes == [Vec3A::ZERO; 3] && surface.is_in_bake() {
@@ -34,7 +34,7 @@ fn repair_transform(surface: &mut Surface, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Shortens keys, and gives a number to each surface of the same key as an earlier one.
+/// Shortens keys, and numbers surfaces whose key is already taken.
 fn tell_apart(surfaces: &mut [Surface], problems: &mut Vec<Problem>) {
     let keys: Vec<SurfaceKey> = surfaces.iter().map(|surface| surface.key.clone()).collect();
     let mut unique = UniqueKeys::default();
@@ -44,18 +44,18 @@ fn tell_apart(surfaces: &mut [Surface], problems: &mut Vec<Problem>) {
     problems.extend(unique.problem());
 }
 
-/// Gives numbers to keys that were there before.
+/// Allocator of unique keys: numbers the repeated ones.
 #[derive(Debug, Default)]
 pub struct UniqueKeys {
-    /// For each key that has been claimed the number of its next twin.
+    /// Number of the next duplicate, for each claimed key.
     next: HashMap<SurfaceKey, usize>,
-    /// The first key that had to be numbered, and how it was.
+    /// First key that was numbered, and its replacement.
     first: Option<(SurfaceKey, SurfaceKey)>,
     numbered: usize,
 }
 
 impl UniqueKeys {
-    /// The key itself the first time, and with a number after it from the second time on.
+    /// Returns the key itself the first time, and a numbered key afterwards.
     pub fn claim(&mut self, key: &SurfaceKey) -> SurfaceKey {
         let Some(mut number) = self.next.get(key).copied() else {
             self.next.insert(key.clone(), 2);
@@ -73,7 +73,7 @@ impl UniqueKeys {
         unique
     }
 
-    /// One problem for all keys that had to be numbered.
+    /// Returns one problem for all numbered keys.
     pub fn problem(self) -> Option<Problem> {
         let (key, used) = self.first?;
         Some(Problem::AmbiguousKey { key, used, more: self.numbered - 1 })

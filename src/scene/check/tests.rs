@@ -3,11 +3,10 @@ use std::sync::Arc;
 use glam::{Affine3A, Vec2, Vec3, Vec4};
 
 use super::*;
-use crate::scene::{
-    Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, builtin, shapes,
-};
+use crate::builtin_scenes;
+use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Sky, Surface, SurfaceKey, shapes};
 
-/// A scene of one mesh.
+/// Builds a scene of one mesh.
 fn scene_of(mesh: MeshData) -> Scene {
     Scene {
         meshes: vec![Arc::new(mesh)],
@@ -23,7 +22,7 @@ fn sentences(problems: &[Problem]) -> String {
 
 #[test]
 fn a_sound_scene_is_left_as_it_is() {
-    let mut scene = builtin::build("cornell_box").unwrap();
+    let mut scene = builtin_scenes::build("cornell_box").unwrap();
     let before = scene.meshes.clone();
     let problems = repair(&mut scene);
     assert_eq!(scene.meshes, before);
@@ -39,7 +38,7 @@ fn triangles_with_unusable_vertices_go_and_the_others_stay() {
     mesh.triangles[11] = [0, 1, 999];
     let mut scene = scene_of(mesh);
     let problems = repair(&mut scene);
-    // The first corner of a quad is in both of its triangles.
+    // The first corner of a quad belongs to both triangles.
     assert!(problems.contains(&Problem::NonFiniteVertices { mesh: "crate".into(), count: 4 }), "{problems:?}");
     assert!(problems.contains(&Problem::IndexOutOfRange { mesh: "crate".into(), count: 1 }), "{problems:?}");
     assert_eq!(scene.meshes[0].triangles.len(), 12 - 4 - 1);
@@ -191,7 +190,7 @@ fn a_scene_is_dark_until_something_shines() {
 }
 
 #[test]
-fn a_scene_in_millimetres_is_asked_about() {
+fn a_scene_in_millimeters_is_asked_about() {
     let mut scene = scene_of(shapes::floor("floor", 20_000.0));
     assert!(sentences(&repair(&mut scene)).contains("28284"));
     let mut scene = scene_of(shapes::floor("floor", 0.005));

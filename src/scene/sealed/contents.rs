@@ -1,4 +1,4 @@
-//! Closed shells, and whether somebody may look at their insides.
+//! Closed shells: decides whether their interiors are visible.
 
 use glam::Vec3;
 
@@ -9,8 +9,8 @@ use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Aabb, Ray, RayQuery, SurfaceId};
 use crate::scene::{LightKind, Scene, Sides, Sky};
 
-/// Directions in which faces are counted to tell inside from outside, askew to what people build. Most of them must
-/// agree: a ray along an edge, or through a crack, may count wrong.
+/// Directions in which ray crossings are counted to tell inside from outside, skewed against usual building axes. Most
+/// of them must agree, since a ray along an edge or through a crack may miscount.
 const DIRECTIONS: [Vec3; 5] = [
     Vec3::new(0.563, 0.712, 0.419),
     Vec3::new(-0.741, 0.283, 0.609),
@@ -18,24 +18,24 @@ const DIRECTIONS: [Vec3; 5] = [
     Vec3::new(0.198, 0.361, -0.911),
     Vec3::new(-0.482, -0.519, 0.706),
 ];
-const MOST: usize = 3;
+const MIN_VOTES: usize = 3;
 
-/// Height above a face at which a point belongs to the space that the face looks into, meters.
-const HAIR: f32 = 1e-4;
-/// Points of a glowing surface that are asked where they are, and the share of them that lights a space.
+/// Height in meters above a face at which a point belongs to the space in front of the face.
+const RAY_EPSILON: f32 = 1e-4;
+/// Number of sample points on an emissive surface, and the fraction inside a space that makes it lit.
 const GLOWING_POINTS: u32 = 32;
-const LEAST_GLOWING: f32 = 0.1;
-/// Points of a shell that are asked what it lies in, and the share of them that must agree.
+const MIN_GLOWING: f32 = 0.1;
+/// Number of sample points on a shell, and the fraction that must agree on the shells around it.
 const CONTAINED_POINTS: usize = 8;
-const LEAST_CONTAINED: f32 = 0.75;
-/// A viewer finds room in a space so wide and high, meters, that holds so much air, cubic meters.
+const MIN_CONTAINED: f32 = 0.75;
+/// Minimum width and height in meters, and volume in cubic meters, of a space that a viewer fits into.
 const ROOM_WIDTH: f32 = 1.2;
 const ROOM_HEIGHT: f32 = 1.6;
 const ROOM_VOLUME: f64 = 2.5;
-/// With more shells than this nobody asks whether all of them lie in rooms.
-const MOST_SHELLS: usize = 4096;
+/// Maximum number of shells for which containment in rooms is tested.
+const MAX_SHELLS: usize = 4096;
 
-/// Tells what closed shells hold.
+/// Visibility analysis of closed shells.
 pub struct Contents<'a> {
     pub scene: &'a Scene,
     pub world: &'a dyn RayQuery,
@@ -43,7 +43,7 @@ pub struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    /// Seals what closed shells hide.
+    /// Seals the invisible sides of closed shells.
     pub fn seal(&self, sides: &mut HiddenSides) {
         let closed: Vec<usize> =
             (0..self.shells.shells.len()).filter(|&shell| self.shells.shells[shell].is_closed).collect();
@@ -56,7 +56,7 @@ impl Contents<'_> {
         for &index in closed.iter().filter(|&&index| self.shells.shells[index].is_double) {
             let parent = if hollow[index] { space.parent(index) } else { None };
             let hides_outside = hollow[index] && parent.map_or(is_void, |parent| !hollow[parent]);
-            // The inside of a shell that is turned inwards, in the middle of a solid, is a cave that somebody made.
+            // An inward-facing shell in the middle of a solid is a deliberate cave.
             let is_cave = !hollow[index] && self.shells.shells[index].volume < 0.0 && {
                 let parent = space.parent(index);
                 parent.is_some_and(|parent| !hollow[parent] && space.is_cave_in(index, parent))
@@ -75,10 +75,10 @@ impl Contents<'_> {
     }
 }
 
-/// The insides of closed shells.
+/// Interiors of closed shells.
 struct Space<'a> {
     contents: &'a Contents<'a>,
-    /// Numbers of the closed shells.
+    /// Indices of the closed shells.
     closed: &'a [usize],
 }
 
@@ -87,7 +87,7 @@ impl Space<'_> {
         &self.contents.shells.shells[index]
     }
 
-    /// The closed shells that a point lies in.
+    /// Returns the closed shells that contain a point.
     fn around(&self, point: Vec3) -> Vec<usize> {
         let may_hold = |&&index: &&usize| self.shell(index).bounds.contains(point);
         let candidates: Vec<usize> = self.closed.iter().filter(may_hold).copied().collect();
@@ -105,14 +105,14 @@ impl Space<'_> {
             }
             votes.iter_mut().zip(crossed).for_each(|(votes, odd)| *votes += usize::from(odd));
         }
-        candidates.into_iter().zip(votes).filter(|(_, votes)| *votes >= MOST).map(|(index, _)| index).collect()
+        candidates.into_iter().zip(votes).filter(|(_, votes)| *votes >= MIN_VOTES).map(|(index, _)| index).collect()
     }
 
     fn smallest(&self, shells: impl IntoIterator<Item = usize>) -> Option<usize> {
         shells.into_iter().min_by(|&a, &b| self.shell(a).volume.abs().total_cmp(&self.shell(b).volume.abs()))
     }
 
-    /// The closed shells that a shell lies in.
+    /// Returns the closed shells that contain a shell.
     fn holders(&self, index: usize) -> Vec<usize> {
         let shells = self.contents.shells;
         let faces: Vec<usize> = shells.faces_of(self.shell(index)).collect();
@@ -130,27 +130,27 @@ impl Space<'_> {
                 }
             }
         }
-        let agree = |&(_, votes): &(usize, usize)| votes as f32 >= LEAST_CONTAINED * count as f32;
+        let agree = |&(_, votes): &(usize, usize)| votes as f32 >= MIN_CONTAINED * count as f32;
         tally.into_iter().filter(agree).map(|(holder, _)| holder).collect()
     }
 
-    /// The closed shell that a shell lies in, without another between them.
+    /// Returns the innermost closed shell that contains a shell.
     fn parent(&self, index: usize) -> Option<usize> {
         self.smallest(self.holders(index))
     }
 
-    /// True when a shell is the inner face of the wall that another is the outer face of.
+    /// Returns true if `inner` is the inner face of a wall whose outer face is `outer`.
     fn is_cave_in(&self, inner: usize, outer: usize) -> bool {
         self.shell(inner).is_closed && self.shell(inner).volume < 0.0 && self.shell(outer).volume > 0.0
     }
 
-    /// For each shell whether its inside may be looked at.
+    /// Returns, for each shell, whether its interior may be visible.
     fn hollow(&self) -> Vec<bool> {
         let mut hollow = vec![false; self.contents.shells.shells.len()];
         for light in &self.contents.scene.lights {
             let place = match light.kind {
                 LightKind::Point { position, .. } | LightKind::Spot { position, .. } => position,
-                LightKind::Rectangle { centre, normal, .. } => above(centre, normal),
+                LightKind::Rectangle { center, normal, .. } => above(center, normal),
                 LightKind::Directional { .. } => continue,
             };
             if let Some(shell) = self.smallest(self.around(place)) {
@@ -158,7 +158,7 @@ impl Space<'_> {
             }
         }
         self.add_glowing(&mut hollow);
-        // Light in a lampshade or a bulb tells that the room around it is one, too.
+        // A light inside a lampshade or a bulb implies that the surrounding shell is a room too.
         let mut asked: Vec<usize> = self.closed.iter().copied().filter(|&shell| hollow[shell]).collect();
         while let Some(shell) = asked.pop() {
             if let Some(parent) = self.parent(shell).filter(|&parent| !self.is_cave_in(shell, parent))
@@ -172,7 +172,7 @@ impl Space<'_> {
         hollow
     }
 
-    /// Adds shells in which something glows.
+    /// Marks shells that contain emissive surfaces.
     fn add_glowing(&self, hollow: &mut [bool]) {
         let scene = self.contents.scene;
         let mut own = vec![0.0; hollow.len()];
@@ -204,27 +204,27 @@ impl Space<'_> {
                 }
             }
             for (shell, votes) in tally {
-                hollow[shell] |= votes as f32 >= LEAST_GLOWING * GLOWING_POINTS as f32;
+                hollow[shell] |= votes as f32 >= MIN_GLOWING * GLOWING_POINTS as f32;
             }
         }
-        // A lamp that is part of the room's own shell, rather than a shell that glows all over.
+        // A partly emissive shell is a room with a built-in lamp. A fully emissive shell is not.
         for &index in self.closed {
             let shell = self.shell(index);
             let is_part = own[index] > 0.0 && own[index] < 0.5 * shell.area;
             hollow[index] |= is_part && (shell.volume < 0.0 || is_room(shell));
         }
-        // Nobody bakes a lamp alone: a shell that glows all over, with nothing beside it, is a room of light.
+        // A lamp is never baked alone: a fully emissive shell with nothing beside it is a room of light.
         if let ([glowing], true) = (&mut hollow[..], scene.lights.is_empty() && matches!(scene.sky, Sky::Dark)) {
             *glowing |= own[0] > 0.0;
         }
     }
 
-    /// Adds shells of a room's size in which other things stand.
+    /// Marks room-sized shells that contain other objects.
     fn add_furnished(&self, hollow: &mut [bool]) {
         let dark = |&index: &usize| !hollow[index] && self.shell(index).is_double && is_room(self.shell(index));
         let mut rooms: Vec<usize> = self.closed.iter().copied().filter(dark).collect();
         for thing in 0..hollow.len() {
-            let middle = self.shell(thing).bounds.centre();
+            let middle = self.shell(thing).bounds.center();
             if !rooms.iter().any(|&room| room != thing && self.shell(room).bounds.contains(middle)) {
                 continue;
             }
@@ -235,19 +235,19 @@ impl Space<'_> {
         }
     }
 
-    /// True when outside of all rooms there is neither light nor anything to see.
+    /// Returns true if there is neither light nor any object outside all rooms.
     fn is_void_outside(&self, hollow: &[bool]) -> bool {
         let scene = self.contents.scene;
         let rooms: Vec<usize> = self.closed.iter().copied().filter(|&index| hollow[index]).collect();
-        if rooms.is_empty() || !matches!(scene.sky, Sky::Dark) || hollow.len() > MOST_SHELLS {
+        if rooms.is_empty() || !matches!(scene.sky, Sky::Dark) || hollow.len() > MAX_SHELLS {
             return false;
         }
         let shines_in = |light: &LightKind| match *light {
             LightKind::Point { position, .. } | LightKind::Spot { position, .. } => {
                 self.around(position).iter().any(|&shell| hollow[shell])
             }
-            LightKind::Rectangle { centre, normal, .. } => {
-                self.around(above(centre, normal)).iter().any(|&shell| hollow[shell])
+            LightKind::Rectangle { center, normal, .. } => {
+                self.around(above(center, normal)).iter().any(|&shell| hollow[shell])
             }
             LightKind::Directional { .. } => false,
         };
@@ -265,15 +265,15 @@ impl Space<'_> {
     }
 }
 
-/// Whether a shell is large enough for somebody to stand in.
+/// Returns true if the shell is large enough for a person to stand in.
 pub(super) fn is_room(shell: &Shell) -> bool {
     let extent = shell.bounds.extent();
     extent.x.min(extent.z) >= ROOM_WIDTH && extent.y >= ROOM_HEIGHT && shell.volume.abs() >= ROOM_VOLUME
 }
 
-/// A point that belongs to the space that a face looks into.
+/// Returns a point just above a surface, in the space in front of the face.
 pub(super) fn above(place: Vec3, normal: Vec3) -> Vec3 {
-    place + normal * (HAIR + 1e-6 * place.abs().max_element())
+    place + normal * (RAY_EPSILON + 1e-6 * place.abs().max_element())
 }
 
 fn holds(room: Aabb, thing: Aabb) -> bool {
@@ -285,7 +285,7 @@ fn bounds_of(scene: &Scene, surface: SurfaceId) -> Aabb {
     (0..count).fold(Aabb::EMPTY, |bounds, triangle| bounds.union(scene.triangle(surface, triangle).bounds()))
 }
 
-/// Area of all triangles of a surface up to and with each.
+/// Returns the cumulative areas of a surface's triangles.
 fn area_sums(scene: &Scene, surface: SurfaceId) -> Vec<f64> {
     let mut sum = 0.0;
     let count = scene.mesh_of(surface).triangles.len() as u32;

@@ -1,4 +1,4 @@
-//! Shells with holes, and whether something else closes the holes: sheets, and boxes without a bottom.
+//! Open shells: decides whether other objects close their holes. Examples are sheets, and boxes without a bottom.
 
 use glam::{Vec2, Vec3};
 
@@ -10,30 +10,31 @@ use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{Aabb, Hit, Ray, RayQuery, SurfaceId};
 use crate::scene::{LightKind, Scene, Sides};
 
-/// Points on each side from which rays look.
-const LOOKS: u32 = 64;
-/// Surfaces that a look bounces off before it counts as lost in a closed space.
+/// Number of test rays on each side.
+const RAYS_PER_SIDE: u32 = 64;
+/// Maximum number of bounces before a ray counts as trapped in a closed space.
 const BOUNCES: u32 = 8;
-/// A side looks at itself when so many of its looks meet it first: the inside of a crate does, a curtain does not.
+/// Fraction of a side's rays that must hit the same side for it to count as enclosing. The inside of a crate does, a
+/// curtain does not.
 const ENCLOSING: f32 = 0.6;
-/// A side lies in something else when so many of its looks end there.
+/// Fraction of a side's rays that must be absorbed for it to count as embedded in another object.
 const EMBEDDED: f32 = 0.9;
-/// A side faces something it lies on, as a picture its wall, when so many of its looks end within this distance, meters
-/// and in parts of the shell's size.
+/// Fraction of a side's rays that must hit within a distance for a covered side. The back of a picture on a wall is
+/// covered. The distance is given in meters and as a fraction of the shell's size.
 const COVERED: f32 = 0.7;
 const COVER: f32 = 0.02;
 const COVER_OF_SIZE: f32 = 0.05;
-/// A side is open when so many of its looks find open space: fewer come through cracks.
-const LEAST_OPEN: f32 = 0.1;
-/// How far from a hole's rim its looks start, meters: cracks are narrower than that.
+/// Minimum fraction of a side's rays that find open space, for an open side. Fewer rays come through cracks.
+const MIN_OPEN: f32 = 0.1;
+/// Distance in meters from a hole's rim at which rays start. Cracks are narrower.
 const INSET: f32 = 0.02;
-/// Shells with holes of one surface, up to which each is judged alone.
-const MOST_SHELLS: usize = 1024;
-/// Directions in which a lamp looks for the shell around it, and the share of them that must find it.
-const LAMP_LOOKS: u32 = 32;
+/// Maximum number of open shells of one surface that are tested individually.
+const MAX_SHELLS: usize = 1024;
+/// Number of rays from a lamp toward its surroundings, and the fraction that must hit the shell around it.
+const LAMP_RAYS: u32 = 32;
 const LAMP_ENCLOSED: f32 = 0.3;
 
-/// Seals sides of double-sided shells with holes whose holes are closed by other things.
+/// Seals sides of double-sided open shells whose holes other objects close.
 pub(super) fn seal(scene: &Scene, world: &dyn RayQuery, shells: &Shells, sides: &mut HiddenSides) {
     let mut of_surface: Vec<Vec<usize>> = vec![Vec::new(); scene.surfaces.len()];
     for (face, one) in shells.faces.iter().enumerate() {
@@ -44,9 +45,9 @@ pub(super) fn seal(scene: &Scene, world: &dyn RayQuery, shells: &Shells, sides: 
     for mut faces in joined(of_surface, shells) {
         faces.sort_by_key(|&face| (shells.faces[face].shell, face));
         let parts: Vec<&[usize]> = faces.chunk_by(|&a, &b| shells.faces[a].shell == shells.faces[b].shell).collect();
-        // Six squares that no edge connects are a box all the same.
+        // Six squares without shared edges still form a box.
         let whole = Loose::new(scene, world, shells, &faces);
-        if whole.seal(sides) || parts.len() == 1 || parts.len() > MOST_SHELLS {
+        if whole.seal(sides) || parts.len() == 1 || parts.len() > MAX_SHELLS {
             continue;
         }
         for part in parts {
@@ -55,7 +56,7 @@ pub(super) fn seal(scene: &Scene, world: &dyn RayQuery, shells: &Shells, sides: 
     }
 }
 
-/// Groups of faces: those of one surface, and those of surfaces that a shell connects.
+/// Groups faces by surface, and joins surfaces that share a shell.
 fn joined(mut of_surface: Vec<Vec<usize>>, shells: &Shells) -> Vec<Vec<usize>> {
     let mut home: Vec<Option<usize>> = vec![None; shells.shells.len()];
     let mut root: Vec<usize> = (0..of_surface.len()).collect();
@@ -92,11 +93,11 @@ struct Loose<'a> {
     shells: &'a Shells,
     faces: &'a [usize],
     bounds: Aabb,
-    /// Area of all faces up to and with each.
+    /// Cumulative areas of the faces.
     sums: Vec<f64>,
 }
 
-/// What looks from one side find.
+/// Hit counts of the rays from one side.
 #[derive(Default)]
 struct Found {
     itself: u32,
@@ -117,10 +118,10 @@ impl<'a> Loose<'a> {
         Self { scene, world, shells, faces, bounds, sums }
     }
 
-    /// Seals a side that nothing can see; false when there is none.
+    /// Seals an invisible side; returns false if there is none.
     fn seal(&self, sides: &mut HiddenSides) -> bool {
-        let share = |count: u32| count as f32 / LOOKS as f32;
-        let found = [false, true].map(|back| self.look(back, sides));
+        let share = |count: u32| count as f32 / RAYS_PER_SIDE as f32;
+        let found = [false, true].map(|back| self.trace_side(back, sides));
         let encloses = found.each_ref().map(|found| share(found.itself) >= ENCLOSING);
         let hidden = [false, true].map(|back| {
             let side = usize::from(back);
@@ -138,7 +139,7 @@ impl<'a> Loose<'a> {
         true
     }
 
-    /// A point on a side.
+    /// Returns a point and normal on a side.
     fn point(&self, index: u32, back: bool) -> (Vec3, Vec3) {
         let [x, y, z, _] = OwenSobol::new(0x51DE).point(index);
         let wanted = f64::from(z) * self.sums.last().copied().unwrap_or(0.0);
@@ -161,11 +162,11 @@ impl<'a> Loose<'a> {
             .is_ok()
     }
 
-    /// What the first looks from a side meet.
-    fn look(&self, back: bool, sides: &HiddenSides) -> Found {
+    /// Traces the primary rays from a side.
+    fn trace_side(&self, back: bool, sides: &HiddenSides) -> Found {
         let cover = COVER.min(self.bounds.diagonal() * COVER_OF_SIZE);
         let mut found = Found::default();
-        for index in 0..LOOKS {
+        for index in 0..RAYS_PER_SIDE {
             let (point, normal) = self.point(index, back);
             let [x, y, ..] = OwenSobol::new(hash2(0x51DE, 0)).point(index);
             let Some(hit) = self.world.closest(&Ray::new(point, cosine_hemisphere(normal, Vec2::new(x, y)))) else {
@@ -188,25 +189,25 @@ impl<'a> Loose<'a> {
             || self.shells.face_at(hit).is_some_and(|face| sides.is_sealed(face, hit.back))
     }
 
-    /// True when the space that a side encloses can be looked into, or holds light.
+    /// Returns true if the space enclosed by a side is visible from outside, or holds light.
     fn is_open(&self, back: bool, sides: &HiddenSides) -> bool {
         let finds =
             |&(index, (point, normal)): &(u32, (Vec3, Vec3))| self.finds_open(point, normal, index, back, sides);
-        let open = (0..LOOKS).map(|index| (index, self.point(index, back))).filter(finds).count();
+        let open = (0..RAYS_PER_SIDE).map(|index| (index, self.point(index, back))).filter(finds).count();
         let rim = self.rim(back);
         let open_rim = (0..).zip(rim.iter().copied()).filter(finds).count();
-        open as f32 >= LEAST_OPEN * LOOKS as f32
-            || (!rim.is_empty() && open_rim as f32 >= LEAST_OPEN * rim.len() as f32)
+        open as f32 >= MIN_OPEN * RAYS_PER_SIDE as f32
+            || (!rim.is_empty() && open_rim as f32 >= MIN_OPEN * rim.len() as f32)
             || self.holds_light(back)
     }
 
-    /// Points beside the holes.
+    /// Returns points beside the holes.
     fn rim(&self, back: bool) -> Vec<(Vec3, Vec3)> {
         let own: Vec<(usize, usize)> = (self.shells.rims.iter())
             .map(|&(face, side)| (face as usize, usize::from(side)))
             .filter(|&(face, _)| self.is_own(face))
             .collect();
-        let count = own.len().min(LOOKS as usize);
+        let count = own.len().min(RAYS_PER_SIDE as usize);
         (0..count)
             .map(|index| {
                 let (number, side) = own[index * own.len() / count];
@@ -224,7 +225,7 @@ impl<'a> Loose<'a> {
             .collect()
     }
 
-    /// True when a look that bounces on leaves the scene, or meets a light or something that glows.
+    /// Returns true if a bouncing ray leaves the scene, or hits a light source or furniture.
     fn finds_open(&self, point: Vec3, normal: Vec3, index: u32, back: bool, sides: &HiddenSides) -> bool {
         let (mut point, mut normal) = (point, normal);
         for bounce in 0..BOUNCES {
@@ -238,7 +239,7 @@ impl<'a> Loose<'a> {
             if self.scene.material_of(hit.surface).is_emissive() {
                 return true;
             }
-            // Furniture: a thing of its own within the bounds, not the floor that a crate stands on.
+            // Furniture is a separate object within the bounds, unlike the floor that a crate stands on.
             if !self.is_own_side(&hit, back) && self.is_within(&hit) {
                 return true;
             }
@@ -250,8 +251,7 @@ impl<'a> Loose<'a> {
         false
     }
 
-    /// True when what was met belongs to another shell that lies within the bounds of this one, which is of a room's
-    /// size.
+    /// Returns true if the hit belongs to another shell within this one's bounds, and this one is room-sized.
     fn is_within(&self, hit: &Hit) -> bool {
         let extent = self.bounds.extent();
         let is_room = extent.min_element() >= 1.2 && extent.y >= 1.6;
@@ -262,11 +262,11 @@ impl<'a> Loose<'a> {
             })
     }
 
-    /// True when a lamp, or something that glows, stands in the space that a side encloses.
+    /// Returns true if a lamp or an emissive surface lies in the space that a side encloses.
     fn holds_light(&self, back: bool) -> bool {
         let lamps = self.scene.lights.iter().filter_map(|light| match light.kind {
             LightKind::Point { position, .. } | LightKind::Spot { position, .. } => Some(position),
-            LightKind::Rectangle { centre, normal, .. } => Some(above(centre, normal)),
+            LightKind::Rectangle { center, normal, .. } => Some(above(center, normal)),
             LightKind::Directional { .. } => None,
         });
         let glows = |&id: &SurfaceId| {
@@ -287,7 +287,7 @@ impl<'a> Loose<'a> {
                 let hit = self.world.closest(&Ray::new(place, uniform_sphere(Vec2::new(x, y))));
                 hit.is_some_and(|hit| self.is_own_side(&hit, back))
             };
-            (0..LAMP_LOOKS).filter(meets_side).count() as f32 >= LAMP_ENCLOSED * LAMP_LOOKS as f32
+            (0..LAMP_RAYS).filter(meets_side).count() as f32 >= LAMP_ENCLOSED * LAMP_RAYS as f32
         })
     }
 }

@@ -1,13 +1,16 @@
-//! Sides of double-sided surfaces that nothing can see.
+//! Hidden sides of double-sided surfaces.
 //!
-//! Files mark most solids as double-sided. A side is sealed when it faces a space that nobody looks into: the inside of
-//! a crate, or all that lies beyond a room without windows. A sealed side has no texels. Like the back of a single-sided
-//! surface it absorbs light, and it tells rays that they leave a solid.
+//! Files mark most solids as double-sided. A side is sealed if it faces a space without viewers: the inside of a crate,
+//! or the outside of a room without windows. A sealed side has no texels. It absorbs light like the back of a
+//! single-sided surface, and it tells rays that they leave a solid.
 //!
-//! Geometry decides. Triangles that share edges form shells ([`shells`]). The inside of a closed shell is open when it
-//! holds a light, something that glows, or, in a shell of a room's size, other things ([`contents`]). A shell with holes
-//! is sealed inside only where other things close the holes ([`loose`]). A sheet is open on both sides, unless it lies
-//! on something, as a picture on its wall.
+//! Geometry alone decides:
+//! - [`shells`] joins triangles that share edges into shells.
+//! - [`contents`] treats closed shells. Their inside is open if it holds a light, an emissive surface, or, in
+//!   room-sized shells, other objects.
+//! - [`loose`] treats shells with holes. They are sealed inside only if other objects close the holes.
+//!
+//! A sheet is open on both sides, unless it lies on something, as a picture on its wall.
 
 mod contents;
 mod loose;
@@ -23,22 +26,22 @@ use crate::geometry::{Hit, RayQuery, SurfaceId};
 const FRONT: u8 = 1;
 const BACK: u8 = 2;
 
-/// The sides of a surface's triangles that nothing can see.
+/// Hidden sides of a surface's triangles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SealedSides {
     /// No side is known to be hidden.
     #[default]
     None,
-    /// The front of every triangle.
+    /// The front of every triangle is hidden.
     Front,
-    /// The back of every triangle.
+    /// The back of every triangle is hidden.
     Back,
-    /// One entry a triangle of the mesh: 1 for the front, 2 for the back, 0 for neither.
+    /// One entry per triangle of the mesh: 1 if the front is hidden, 2 for the back, 0 for neither.
     Each(Arc<[u8]>),
 }
 
 impl SealedSides {
-    /// True when nothing can see that side of a triangle.
+    /// Returns true if the side of the triangle is hidden.
     #[inline]
     pub fn contains(&self, triangle: u32, back: bool) -> bool {
         match self {
@@ -49,7 +52,7 @@ impl SealedSides {
         }
     }
 
-    /// Those of a mesh made of some of this mesh's triangles.
+    /// Returns the hidden sides of a mesh made of some of this mesh's triangles.
     pub(crate) fn of_triangles(&self, triangles: impl Iterator<Item = u32>) -> Self {
         match self {
             Self::Each(sides) => Self::Each(triangles.map(|triangle| sides[triangle as usize]).collect()),
@@ -73,19 +76,19 @@ fn side_bit(back: bool) -> u8 {
 }
 
 impl Scene {
-    /// True when nothing can see that side of a triangle; false until [`Scene::with_sealed_sides`] has looked.
+    /// Returns true if the side of the triangle is hidden; always false before [`Scene::with_sealed_sides`].
     #[inline]
     pub fn is_sealed(&self, surface: SurfaceId, triangle: u32, back: bool) -> bool {
         self.surface(surface).sealed.contains(triangle, back)
     }
 
-    /// True when a ray that crosses the surface there enters a solid: the other side absorbs.
+    /// Returns true if a ray that crosses the surface at the hit enters a solid: the other side absorbs.
     #[inline]
     pub fn enters_solid(&self, hit: &Hit) -> bool {
         self.absorbs(&Hit { back: !hit.back, ..*hit })
     }
 
-    /// True when some triangle of a surface shows its front, and when some shows its back.
+    /// Returns whether any triangle of a surface shows its front, and whether any shows its back.
     pub fn open_sides(&self, surface: SurfaceId) -> [bool; 2] {
         let placed = self.surface(surface);
         let triangles = 0..self.mesh_of(surface).triangles.len() as u32;
@@ -98,8 +101,8 @@ impl Scene {
         })
     }
 
-    /// The same scene, in which double-sided surfaces know their sealed sides. `world` answers rays among all that is in
-    /// the bake.
+    /// Returns the scene with the sealed sides of double-sided surfaces filled in. `world` answers rays among all
+    /// surfaces in the bake.
     pub fn with_sealed_sides(&self, world: &dyn RayQuery) -> Self {
         let mut scene = self.clone();
         for surface in &mut scene.surfaces {
@@ -127,13 +130,13 @@ impl Scene {
     }
 }
 
-/// The sealed sides of all faces, while they are looked for.
+/// Sealed sides of all faces, during the analysis.
 struct HiddenSides {
     bits: Vec<u8>,
 }
 
 impl HiddenSides {
-    /// Seals a side of a face; one side always stays open.
+    /// Seals a side of a face, unless the other side is sealed already.
     fn seal(&mut self, face: usize, back: bool) {
         if self.bits[face] == 0 {
             self.bits[face] = side_bit(back);

@@ -1,4 +1,4 @@
-//! Connected pieces of a scene's surfaces.
+//! Connected components of a scene's triangles.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,42 +9,42 @@ use rayon::prelude::*;
 use crate::geometry::{Aabb, Hit, SurfaceId};
 use crate::scene::Scene;
 
-/// Corners closer than this count as one, metres; less in small scenes, and more far from the origin.
+/// Welding distance in meters; less in small scenes, more far from the origin.
 const WELD: f32 = 1e-4;
-/// The same in parts of the scene's size, and of the largest coordinate.
+/// Welding distance as a fraction of the scene's size, and of the largest coordinate.
 const WELD_OF_SIZE: f32 = 1e-5;
 const WELD_OF_REACH: f32 = 4e-7;
-/// A closed shell encloses at least this many welding distances below each square meter of it.
-const LEAST_DEPTH: f64 = 0.5;
+/// Minimum volume of a closed shell, in welding distances per square meter of its area.
+const MIN_DEPTH: f64 = 0.5;
 
 const NONE: u32 = u32::MAX;
 
-/// A triangle that rays cannot pass.
+/// Triangle that rays cannot pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Face {
     pub surface: SurfaceId,
     pub triangle: u32,
-    /// Its surface is double-sided.
+    /// True if the surface is double-sided.
     pub is_double: bool,
-    /// Its shell's front is its back.
+    /// True if the face's orientation is opposite to its shell's.
     pub is_flipped: bool,
-    /// The shell that it belongs to.
+    /// Index of the face's shell.
     pub shell: u32,
 }
 
-/// Triangles that share edges.
+/// Shell: triangles connected by shared edges.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// Its faces, as a range of [`Shells::order`].
+    /// Range of [`Shells::order`] that holds the shell's faces.
     pub faces: Range<usize>,
     pub bounds: Aabb,
-    /// Square meters.
+    /// Area in square meters.
     pub area: f64,
-    /// Cubic meters that it encloses; negative where its front faces the inside.
+    /// Enclosed volume in cubic meters; negative if the front faces inside.
     pub volume: f64,
-    /// It has an inside: no edge is free.
+    /// True if the shell has an inside: no edge is free.
     pub is_closed: bool,
-    /// Some of its faces are double-sided.
+    /// True if any face is double-sided.
     pub is_double: bool,
 }
 
@@ -52,17 +52,17 @@ pub struct Shell {
 pub struct Shells {
     pub faces: Vec<Face>,
     pub shells: Vec<Shell>,
-    /// Numbers of the faces, shell by shell.
+    /// Indices of the faces, grouped by shell.
     pub order: Vec<u32>,
-    /// Free edges: a face, and which of its corners the edge starts at.
+    /// Free edges: a face, and the index of its corner where the edge starts.
     pub rims: Vec<(u32, u8)>,
-    /// For each triangle of the scene its face.
+    /// Index of each triangle's face, over all triangles of the scene.
     numbers: Vec<u32>,
-    /// The first triangle of each surface.
+    /// Index of each surface's first triangle.
     first: Vec<u32>,
 }
 
-/// Who lies beyond an edge of a face, and whether that one's corners turn the other way.
+/// Face beyond an edge, and whether its corners have the opposite orientation.
 #[derive(Clone, Copy)]
 struct Neighbor {
     face: u32,
@@ -92,29 +92,29 @@ impl Shells {
         shells
     }
 
-    /// The face that a triangle is; `None` for one that rays pass, or that has no area.
+    /// Returns the face of a triangle; `None` if rays pass the triangle, or if it has no area.
     pub fn face_of(&self, surface: SurfaceId, triangle: u32) -> Option<usize> {
         let number = self.numbers[(self.first[surface.index()] + triangle) as usize];
         (number != NONE).then_some(number as usize)
     }
 
-    /// The face that a ray met.
+    /// Returns the face that a ray hit.
     pub fn face_at(&self, hit: &Hit) -> Option<usize> {
         self.face_of(hit.surface, hit.triangle)
     }
 
-    /// Numbers of a shell's faces.
+    /// Returns the indices of a shell's faces.
     pub fn faces_of(&self, shell: &Shell) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.order[shell.faces.clone()].iter().map(|&face| face as usize)
     }
 
-    /// True when a face's front looks into its closed shell.
+    /// Returns true if a face's front faces the inside of its closed shell.
     pub fn front_is_inside(&self, face: usize) -> bool {
         let face = &self.faces[face];
         (self.shells[face.shell as usize].volume < 0.0) != face.is_flipped
     }
 
-    /// Makes the faces; answers positions and, for each face, the corners' places among them.
+    /// Creates the faces. Returns positions, and for each face the indices of its corners.
     fn collect(&mut self, scene: &Scene, double: &[bool]) -> (Vec<Vec3>, Vec<[u32; 3]>) {
         let (mut positions, mut corners) = (Vec::new(), Vec::new());
         for surface in scene.surface_ids() {
@@ -132,7 +132,7 @@ impl Shells {
                 let is_double = double[surface.index()];
                 let triangle = triangle as u32;
                 self.faces.push(Face { surface, triangle, is_double, is_flipped: false, shell: NONE });
-                // Seen from the front, corners turn counter-clockwise.
+                // Corners become counter-clockwise seen from the front.
                 let turned = if placed.is_mirrored() { [a, c, b] } else { [a, b, c] };
                 corners.push(turned.map(|vertex| vertex + base));
             }
@@ -140,8 +140,8 @@ impl Shells {
         (positions, corners)
     }
 
-    /// Who lies beyond each edge of each face. Edges that more than two faces share are shared out among those of one
-    /// surface first, so that a crate keeps its edges whatever touches them.
+    /// Finds the face beyond each edge of each face. If more than two faces share an edge, faces of one surface are
+    /// paired first. So a crate keeps its edges whatever touches them.
     fn neighbors(&mut self, corners: &[[u32; 3]]) -> Vec<[Option<Neighbor>; 3]> {
         let mut edges: Vec<Edge> = corners
             .par_iter()
@@ -174,7 +174,7 @@ impl Shells {
         pairs.neighbors
     }
 
-    /// Goes from face to face and makes a shell of all that are reached.
+    /// Flood-fills faces across edges, and creates a shell for each component.
     fn flood(&mut self, positions: &[Vec3], corners: &[[u32; 3]], neighbors: &[[Option<Neighbor>; 3]], weld: f64) {
         let mut has_rim = vec![false; self.faces.len()];
         self.rims.iter().for_each(|&(face, _)| has_rim[face as usize] = true);
@@ -199,7 +199,7 @@ impl Shells {
                         (other.shell, other.is_flipped) = (shell, flipped);
                         self.order.push(neighbor.face);
                     } else {
-                        // A band with one side has no inside.
+                        // A one-sided band has no inside.
                         is_whole &= other.is_flipped == flipped;
                     }
                 }
@@ -208,12 +208,12 @@ impl Shells {
         }
     }
 
-    /// Measures a shell whose faces have been found. Its front is that of most of its faces.
+    /// Computes the measures of a shell. Its front is that of the larger part of its area.
     fn finish(&mut self, begin: usize, is_whole: bool, positions: &[Vec3], corners: &[[u32; 3]], weld: f64) {
         let faces = begin..self.order.len();
         let places = |face: u32| corners[face as usize].map(|vertex| positions[vertex as usize]);
         let bounds = Aabb::around(self.order[faces.clone()].iter().flat_map(|&face| places(face)));
-        let middle = bounds.centre().as_dvec3();
+        let middle = bounds.center().as_dvec3();
         let (mut area, mut flipped_area, mut volume) = (0.0, 0.0, 0.0);
         for &face in &self.order[faces.clone()] {
             let [a, b, c] = places(face).map(|place| place.as_dvec3() - middle);
@@ -229,20 +229,20 @@ impl Shells {
                 self.faces[face as usize].is_flipped ^= true;
             }
         }
-        let is_closed = is_whole && volume.abs() > LEAST_DEPTH * weld * area;
+        let is_closed = is_whole && volume.abs() > MIN_DEPTH * weld * area;
         let is_double = self.order[faces.clone()].iter().any(|&face| self.faces[face as usize].is_double);
         self.shells.push(Shell { faces, bounds, area, volume, is_closed, is_double });
     }
 }
 
-/// An edge of a face.
+/// Edge of a face.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     ends: (u32, u32),
     surface: u32,
     face: u32,
     side: u8,
-    /// The face's corners run from the lower of its ends to the higher.
+    /// True if the face's corners run from the edge's lower end to the higher one.
     is_upward: bool,
 }
 
@@ -251,7 +251,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Joins edges in pairs that run opposite ways, or two that are alone; the others are left in `rest`.
+    /// Joins pairs of oppositely directed edges, or two edges that are alone. Remaining edges go to `rest`.
     fn join_all(&mut self, edges: &[Edge], rest: &mut Vec<Edge>) {
         if let &[one, other] = edges {
             self.join(one, other);
@@ -280,11 +280,11 @@ fn tolerance(positions: &[Vec3]) -> f32 {
     WELD.min(bounds.diagonal() * WELD_OF_SIZE) + reach * WELD_OF_REACH
 }
 
-/// For each position the number of the first one that is nearly the same.
+/// Returns, for each position, the index of the first position within the tolerance.
 fn weld(positions: &[Vec3], tolerance: f32) -> Vec<u32> {
     let size = 8.0 * tolerance;
     let cell = |place: Vec3| (place / size).floor().to_array().map(|axis| axis as i64);
-    // The latest position of each cell, and for each position the one before it in its cell.
+    // Latest position in each cell, and for each position the previous one in its cell.
     let mut latest: HashMap<[i64; 3], u32> = HashMap::with_capacity(positions.len());
     let mut before: Vec<u32> = vec![NONE; positions.len()];
     let mut welded: Vec<u32> = Vec::with_capacity(positions.len());

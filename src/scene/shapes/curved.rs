@@ -1,4 +1,4 @@
-//! Curved surfaces, as grids of as many quads as are asked for.
+//! Curved surfaces, as quad grids of adjustable resolution.
 
 use core::f32::consts::TAU;
 
@@ -6,21 +6,21 @@ use glam::{Vec2, Vec3};
 
 use crate::scene::MeshData;
 
-/// A ring about the Y axis: a tube of radius `tube` around a circle of radius `radius`, with smooth normals. Fronts are
-/// outside.
+/// Builds a torus around the Y axis: a tube of radius `tube` around a circle of radius `radius`. Normals are smooth,
+/// fronts outside.
 pub fn torus(name: &str, radius: f32, tube: f32, around: u32, across: u32) -> MeshData {
     grid(name, around.max(3), across.max(3), |column, row, [columns, rows]| {
-        // The last column is the first one again, to the last bit.
-        let (sin_around, cos_around) = ((column % columns) as f32 / columns as f32 * TAU).sin_cos();
-        let (sin_across, cos_across) = ((row % rows) as f32 / rows as f32 * TAU).sin_cos();
+        // The last column repeats the first one exactly.
+        let (sin_around, cos_around) = libm::sincosf((column % columns) as f32 / columns as f32 * TAU);
+        let (sin_across, cos_across) = libm::sincosf((row % rows) as f32 / rows as f32 * TAU);
         let outwards = Vec3::new(cos_around, 0.0, -sin_around);
         let normal = outwards * cos_across + Vec3::Y * sin_across;
         (outwards * radius + normal * tube, normal)
     })
 }
 
-/// A bicubic Bezier patch with `steps` quads along each edge. `control` holds rows of points; the front is where the rows
-/// run to the right and follow each other upwards.
+/// Builds a bicubic Bezier patch with `steps` quads along each edge. `control` holds rows of points. Seen from the
+/// front, each row runs to the right, and the rows follow each other upwards.
 pub fn bezier_patch(name: &str, control: [[Vec3; 4]; 4], steps: u32) -> MeshData {
     grid(name, steps.max(1), steps.max(1), |column, row, [columns, rows]| {
         let uv = Vec2::new(column as f32 / columns as f32, row as f32 / rows as f32);
@@ -28,15 +28,15 @@ pub fn bezier_patch(name: &str, control: [[Vec3; 4]; 4], steps: u32) -> MeshData
             let along = blend(&control, slopes(uv.x), weights(uv.y));
             along.cross(blend(&control, weights(uv.x), slopes(uv.y))).try_normalize()
         };
-        // Where an edge has shrunk to a point, the normal is that of the surroundings.
+        // At a degenerate edge, use the normal of a nearby point.
         let normal = normal_at(uv).or_else(|| normal_at(uv.lerp(Vec2::splat(0.5), 1e-2)));
         (blend(&control, weights(uv.x), weights(uv.y)), normal.unwrap_or(Vec3::Y))
     })
 }
 
-/// What a profile sweeps that turns about the Y axis: x is the distance from the axis, y the height. Where the profile runs
-/// upwards the front is outside. Corners of less than 45 degrees are smooth; there are no caps but those that the profile
-/// draws to the axis.
+/// Builds a surface of revolution around the Y axis. In `profile`, x is the distance from the axis and y the height.
+/// The front is outside where the profile runs upwards. Corners of less than 45 degrees get smooth normals. There are
+/// no caps unless the profile reaches the axis.
 pub fn lathe(name: &str, profile: &[Vec2], around: u32) -> MeshData {
     const SMOOTH: f32 = core::f32::consts::FRAC_1_SQRT_2;
     let around = around.max(3);
@@ -46,16 +46,16 @@ pub fn lathe(name: &str, profile: &[Vec2], around: u32) -> MeshData {
         .collect();
     let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
     for (band, ends) in profile.windows(2).enumerate() {
-        let with_neighbour = |neighbour: Option<&Vec2>| match neighbour {
+        let with_neighbor = |neighbor: Option<&Vec2>| match neighbor {
             Some(other) if other.dot(outwards[band]) > SMOOTH => (*other + outwards[band]).normalize(),
             _ => outwards[band],
         };
         let before = band.checked_sub(1).and_then(|before| outwards.get(before));
-        let normals = [with_neighbour(before), with_neighbour(outwards.get(band + 1))];
+        let normals = [with_neighbor(before), with_neighbor(outwards.get(band + 1))];
         let first = mesh.positions.len() as u32;
         for column in 0..=around {
-            // The last column is the first one again, to the last bit.
-            let (sine, cosine) = ((column % around) as f32 / around as f32 * TAU).sin_cos();
+            // The last column repeats the first one exactly.
+            let (sine, cosine) = libm::sincosf((column % around) as f32 / around as f32 * TAU);
             let turned = |point: Vec2| Vec3::new(point.x * cosine, point.y, -point.x * sine);
             for end in 0..2 {
                 mesh.positions.push(turned(ends[end]));
@@ -77,13 +77,13 @@ pub fn lathe(name: &str, profile: &[Vec2], around: u32) -> MeshData {
     mesh
 }
 
-/// What each of four control points counts at `t` (Bernstein's polynomials).
+/// Returns the weights of four control points at `t` (Bernstein polynomials).
 fn weights(t: f32) -> [f32; 4] {
     let s = 1.0 - t;
     [s * s * s, 3.0 * s * s * t, 3.0 * s * t * t, t * t * t]
 }
 
-/// The derivatives of [`weights`].
+/// Returns the derivatives of [`weights`].
 fn slopes(t: f32) -> [f32; 4] {
     let s = 1.0 - t;
     [-3.0 * s * s, 3.0 * s * s - 6.0 * s * t, 6.0 * s * t - 3.0 * t * t, 3.0 * t * t]
@@ -94,7 +94,8 @@ fn blend(control: &[[Vec3; 4]; 4], across: [f32; 4], upward: [f32; 4]) -> Vec3 {
     control.iter().zip(upward).map(|(row, weight)| of_row(row) * weight).sum()
 }
 
-/// A sheet of quads; `vertex` gives position and unit normal of a column and a row. UV_0 runs over the unit square.
+/// Builds a grid of quads. `vertex` returns position and unit normal for a column and a row. UV_0 covers the unit
+/// square.
 fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2]) -> (Vec3, Vec3)) -> MeshData {
     let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
     for (row, column) in (0..=rows).flat_map(|row| (0..=columns).map(move |column| (row, column))) {

@@ -1,14 +1,15 @@
-//! Bodies that a function describes.
+//! Meshes of implicit functions.
 
 use glam::{UVec3, Vec2, Vec3};
 
 use crate::scene::MeshData;
 
-/// The surface where `distance` is zero, by surface nets (Gibson, 1998): one vertex in each of `cells` cubes of edge `edge`,
-/// from `corner` on, through which the surface passes. `distance` is negative inside, and changes by about a metre a metre.
+/// Builds the zero level set of `distance` by surface nets (Gibson 1998): one vertex in each crossed cube. The grid has
+/// `cells` cubes of edge length `edge`, from `corner` on. `distance` is negative inside, and changes by about one meter
+/// per meter.
 ///
-/// The body may leave the region through its bottom, where it is cut and has no underside; it must not leave it elsewhere.
-/// UV_0 is the place seen from the front.
+/// The body may leave the grid through the bottom, where it is cut and has no underside. Elsewhere it must stay inside.
+/// UV_0 is a projection along Z.
 pub fn implicit(name: &str, corner: Vec3, edge: f32, cells: UVec3, distance: impl Fn(Vec3) -> f32) -> MeshData {
     let nets = Nets::new(corner, edge, cells, &distance);
     let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
@@ -24,7 +25,7 @@ pub fn implicit(name: &str, corner: Vec3, edge: f32, cells: UVec3, distance: imp
     for (axis, from) in (0..3).flat_map(|axis| lattice(cells).map(move |from| (axis, from))) {
         let [along, next, last] = [UVec3::AXES[axis], UVec3::AXES[(axis + 1) % 3], UVec3::AXES[(axis + 2) % 3]];
         let [is_inside, was_inside] = [from + along, from].map(|point| nets.value(point) < 0.0);
-        // On the region's own sides there are no four cells.
+        // On the sides of the grid, fewer than four cells share an edge.
         if is_inside == was_inside || from.dot(next) == 0 || from.dot(last) == 0 {
             continue;
         }
@@ -39,7 +40,7 @@ pub fn implicit(name: &str, corner: Vec3, edge: f32, cells: UVec3, distance: imp
     mesh
 }
 
-/// Two triangles along the shorter diagonal.
+/// Splits a quad into two triangles along the shorter diagonal.
 fn split([a, b, c, d]: [u32; 4], places: [Vec3; 4]) -> [[u32; 3]; 2] {
     if places[0].distance_squared(places[2]) <= places[1].distance_squared(places[3]) {
         [[a, b, c], [a, c, d]]
@@ -57,7 +58,7 @@ fn gradient(distance: impl Fn(Vec3) -> f32, at: Vec3, step: f32) -> Vec3 {
     Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).try_normalize().unwrap_or(Vec3::Y)
 }
 
-/// The distances at the corners of all cells.
+/// Distances at the corners of all cells.
 struct Nets {
     corner: Vec3,
     edge: f32,
@@ -80,7 +81,8 @@ impl Nets {
         self.values[self.index(point)]
     }
 
-    /// The middle of where the surface crosses the edges of a cell; on the bottom of the region where it is cut there.
+    /// Returns the mean of the surface's crossings with the edges of a cell; on the grid's bottom where it is cut
+    /// there.
     fn vertex(&self, cell: UVec3) -> Option<Vec3> {
         let (mut sum, mut crossings, mut is_cut) = (Vec3::ZERO, 0, false);
         for (axis, from) in (0..3).flat_map(|axis| lattice(UVec3::new(2, 2, 2)).map(move |from| (axis, from))) {
@@ -110,14 +112,14 @@ mod tests {
 
     #[test]
     fn a_ball_is_closed_and_has_the_volume_and_the_normals_of_a_ball() {
-        let centre = Vec3::new(0.1, 1.2, -0.3);
+        let center = Vec3::new(0.1, 1.2, -0.3);
         let mesh =
-            implicit("ball", Vec3::new(-1.0, 0.0, -1.5), 0.08, UVec3::splat(30), |place| place.distance(centre) - 0.9);
+            implicit("ball", Vec3::new(-1.0, 0.0, -1.5), 0.08, UVec3::splat(30), |place| place.distance(center) - 0.9);
         assert!(mesh.is_closed());
         let expected = 4.0 / 3.0 * core::f32::consts::PI * 0.9f32.powi(3);
         assert!((volume(&mesh) / expected - 1.0).abs() < 0.01, "{}", volume(&mesh));
         for (position, normal) in mesh.positions.iter().zip(&mesh.normals) {
-            assert!((*normal - (*position - centre).normalize()).length() < 1e-2);
+            assert!((*normal - (*position - center).normalize()).length() < 1e-2);
         }
         assert!(mesh.triangles.iter().zip(triangles(&mesh)).all(|(corners, triangle)| {
             corners.iter().all(|corner| mesh.normals[*corner as usize].dot(triangle.normal()) > 0.7)

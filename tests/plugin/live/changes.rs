@@ -1,4 +1,4 @@
-//! What moves or changes while a live view looks on.
+//! Tests of live views with moving and changing scenes.
 
 use bevy::camera::Hdr;
 use bevy::prelude::*;
@@ -27,7 +27,7 @@ fn a_change_of_material_starts_again_and_shows() {
     wait_for_samples(&mut app, camera, 2);
     assert_red(&mut app, &picture, 100.0 * exposure(), 2e-3);
     let second = app.world().resource::<SceneStatus>().last_live_rebuild.clone().expect("it was built");
-    assert_eq!(second.tree_seconds, None, "colours need no new tree");
+    assert_eq!(second.tree_seconds, None, "colors need no new tree");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn moving_the_camera_or_a_surface_starts_again_and_rest_goes_on() {
     let moved = app.world().resource::<SceneStatus>().last_live_rebuild.clone().expect("it was built");
     assert!(moved.tree_seconds.is_some());
 
-    // What is written but not changed is no change.
+    // A transform that is written but unchanged is no change.
     let before = status(&app, camera);
     app.world_mut().get_mut::<Transform>(shell).unwrap().set_changed();
     app.world_mut().get_mut::<Transform>(camera).unwrap().set_changed();
@@ -54,7 +54,8 @@ fn moving_the_camera_or_a_surface_starts_again_and_rest_goes_on() {
     assert_eq!(status(&app, camera).pictures, before.pictures);
 }
 
-/// A glowing box around the camera and a brick of another radiance before it, which is a mover after its first move.
+/// Spawns a glowing box around the camera, and a brick of another radiance in front. The brick is a mover after its
+/// first move.
 fn spawn_brick_in_glowing_box(app: &mut App) -> (Entity, Handle<StandardMaterial>) {
     let (_, walls) = spawn_glowing_box(app, 400.0);
     let material = glowing(app, 100.0);
@@ -110,7 +111,7 @@ fn what_has_moved_once_is_followed_from_frame_to_frame_and_nothing_is_built() {
 fn a_mover_is_followed_while_other_things_change_and_their_change_builds_no_tree() {
     let Some(mut app) = create_drawing_app() else { return };
     let (brick, walls) = spawn_brick_in_glowing_box(&mut app);
-    app.world_mut().entity_mut(brick).insert(BakeMover).remove::<Name>();
+    app.world_mut().entity_mut(brick).insert(BakeRole::Mover).remove::<Name>();
     let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
     wait_for_samples(&mut app, camera, 1);
     tick_app_times(&mut app, 5);
@@ -132,7 +133,7 @@ fn a_mover_is_followed_while_other_things_change_and_their_change_builds_no_tree
 fn a_mover_may_shrink_to_nothing_become_flat_or_turn_inside_out() {
     let Some(mut app) = create_drawing_app() else { return };
     let (brick, _) = spawn_brick_in_glowing_box(&mut app);
-    app.world_mut().entity_mut(brick).insert(BakeMover);
+    app.world_mut().entity_mut(brick).insert(BakeRole::Mover);
     let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
     wait_for_samples(&mut app, camera, 1);
     assert_red(&mut app, &picture, 100.0 * exposure(), 2e-3);
@@ -148,7 +149,7 @@ fn a_mover_may_shrink_to_nothing_become_flat_or_turn_inside_out() {
         assert_red(&mut app, &picture, seen * exposure(), 2e-3);
         assert!(rebuild_of(&app).tree_seconds.is_none_or(|seconds| Some(seconds) == built), "no new tree for {scale}");
     }
-    // No ray can be taken to the space of what is flat: it counts as standing still.
+    // A flat transform has no inverse for rays, so the brick counts as static.
     place(&mut app, brick, |brick| brick.scale = Vec3::new(1.0, 1.0, 0.0));
     assert_red(&mut app, &picture, there * exposure(), 2e-3);
     place(&mut app, brick, |brick| brick.scale = Vec3::NAN);

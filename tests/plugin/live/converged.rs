@@ -1,19 +1,21 @@
-//! A view at rest against the path tracer on the processor.
+//! Comparison of a converged live view with the CPU path tracer.
 
 use std::sync::Arc;
 
 use bevy::prelude::*;
-use bevy_radiosity::kdtree;
+use bevy_radiosity::accel;
+use bevy_radiosity::lights::LightSampler;
 use bevy_radiosity::pathtrace::{PathTracer, PixelFilter, RenderSettings, View, render};
 use bevy_radiosity::prelude::*;
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::scene::{self, LightSampler, load_for_pictures};
+use bevy_radiosity::scene;
+use bevy_radiosity::scene_files::load_for_pictures;
 
 use super::{generous, spawn_live_camera_for, spawn_picture, wait_for_samples_of};
 use crate::app::*;
 use crate::files::spawn_file;
 
-/// Mean colours of the blocks of 4 x 4 pixels of a picture.
+/// Returns the mean colors of blocks of 4 x 4 pixels.
 fn blocks(size: UVec2, pixel: impl Fn(UVec2) -> Vec3) -> Vec<Vec3> {
     let all = |size: UVec2| (0..size.y).flat_map(move |y| (0..size.x).map(move |x| UVec2::new(x, y)));
     all(size / 4).map(|block| all(UVec2::splat(4)).map(|place| pixel(4 * block + place)).sum::<Vec3>() / 16.0).collect()
@@ -39,7 +41,7 @@ fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor(
         Projection::Perspective(PerspectiveProjection { fov: vertical_fov, ..default() }),
     ));
 
-    let world = kdtree::World::build(Arc::clone(&scene), kdtree::Preset::best());
+    let world = accel::World::build(Arc::clone(&scene), accel::Preset::best());
     let lights = LightSampler::new(&scene);
     let view = View {
         camera: scene::Camera::looking_at(eye, middle, vertical_fov).unwrap(),
@@ -51,7 +53,7 @@ fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor(
     let film = render(&PathTracer::new(&scene, &world, &lights, Some(8)), &view, &settings, &Unmonitored);
     let truth = blocks(size, |place| film.pixels()[(place.y * size.x + place.x) as usize].radiance);
 
-    // So many samples that nothing is filtered any more.
+    // With 64 samples the filter is off.
     wait_for_samples_of(&mut app, camera, size, 64);
     let image = picture_of(&mut app, &picture);
     let seen = blocks(size, |place| color_at(&image, place) / exposure());
@@ -59,7 +61,7 @@ fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor(
     let (found, expected) = (mean(&seen), mean(&truth));
     println!("mean {found}, {expected}");
     assert!((found / expected - 1.0).abs().max_element() < 0.02, "{found}, not {expected} cd/m2");
-    // A block of 1,024 paths is as noisy as its light is uneven, seldom by more than its mean.
+    // The noise of a block of 1,024 paths depends on the variance of its light, seldom above its mean.
     let errors: Vec<f32> = seen.iter().zip(&truth).map(|(a, b)| (a.x + a.y + a.z) / (b.x + b.y + b.z) - 1.0).collect();
     let squares = errors.iter().map(|error| error * error).sum::<f32>() / errors.len() as f32;
     println!("blocks {}", squares.sqrt());

@@ -1,6 +1,6 @@
-//! What a live view shows, on a graphics adapter or a software one.
+//! Tests of live views, on a GPU or a software adapter.
 //!
-//! Inside of a box that glows and reflects nothing, every ray brings the radiance of its walls.
+//! In a box that emits light and reflects nothing, every ray returns the radiance of its walls.
 
 mod changes;
 #[cfg(feature = "gltf")]
@@ -16,10 +16,10 @@ use bevy_radiosity::prelude::*;
 
 use crate::app::*;
 
-/// What most tests look at; a software driver traces some ten thousand pixels a second beside other tests.
+/// Image size of most tests. A software adapter traces about ten thousand pixels a second beside other tests.
 const SIZE: UVec2 = UVec2::new(96, 54);
 
-/// A box around the origin whose walls have a radiance in cd/m2, which Bevy draws black.
+/// Spawns a box around the origin with emissive walls in cd/m2, which reflect nothing.
 fn spawn_glowing_box(app: &mut App, radiance: f32) -> (Entity, Handle<StandardMaterial>) {
     let material = glowing(app, radiance);
     let shell = app.world_mut().resource_mut::<Assets<Mesh>>().add(Cuboid::from_length(6.0));
@@ -45,7 +45,7 @@ fn spawn_picture(app: &mut App, size: UVec2) -> Handle<Image> {
     app.world_mut().resource_mut::<Assets<Image>>().add(picture)
 }
 
-/// A camera at the origin, and the linear picture that it draws into.
+/// Spawns a camera at the origin with a linear render target.
 fn spawn_live_camera(app: &mut App, live: LiveView, msaa: Msaa) -> (Entity, Handle<Image>) {
     let picture = spawn_picture(app, SIZE);
     (spawn_live_camera_for(app, &picture, live, msaa), picture)
@@ -64,7 +64,7 @@ fn spawn_live_camera_for(app: &mut App, picture: &Handle<Image>, live: LiveView,
     app.world_mut().spawn(camera).id()
 }
 
-/// Tests have no game that wants the GPU as well.
+/// Returns settings with a large frame budget: tests have no game that needs the GPU.
 fn generous() -> LiveView {
     LiveView { frame_budget: 100.0, ..default() }
 }
@@ -73,7 +73,7 @@ fn status(app: &App, camera: Entity) -> LiveViewStatus {
     *app.world().get::<LiveViewStatus>(camera).expect("a live view has one")
 }
 
-/// Something changes, and is seen to.
+/// Applies a change and waits for a new image.
 fn wait_for_new_picture(app: &mut App, camera: Entity, change: impl FnOnce(&mut App)) {
     let before = status(app, camera).pictures;
     change(app);
@@ -84,7 +84,7 @@ fn wait_for_samples(app: &mut App, camera: Entity, samples: u32) {
     wait_for_samples_of(app, camera, SIZE, samples);
 }
 
-/// The same for a picture of another size.
+/// Waits for samples of an image of another size.
 fn wait_for_samples_of(app: &mut App, camera: Entity, size: UVec2, samples: u32) {
     tick_app_until(app, "samples", |app| {
         let status = status(app, camera);
@@ -92,7 +92,7 @@ fn wait_for_samples_of(app: &mut App, camera: Entity, size: UVec2, samples: u32)
     });
 }
 
-/// Mean of all pixels of a picture that is clean, in cd/m2.
+/// Returns the mean of all pixels of a converged image, in cd/m2.
 fn mean_radiance(app: &mut App, (camera, picture): &(Entity, Handle<Image>)) -> f32 {
     tick_app_until(app, "samples", |app| status(app, *camera).samples >= 64);
     let image = picture_of(app, picture);

@@ -1,4 +1,4 @@
-//! What is in the picture.
+//! Tests of the content of live images.
 
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::{Exposure, Hdr, RenderTarget, ScalingMode, Viewport};
@@ -16,6 +16,7 @@ use super::{
     status, wait_for_new_picture, wait_for_samples,
 };
 use crate::app::*;
+use crate::relight::diagnosed;
 
 #[test]
 fn a_live_view_shows_radiance_times_exposure_in_every_pixel() {
@@ -41,7 +42,7 @@ fn channels_show_what_is_seen_as_it_is_and_the_picture_goes_on() {
     let (_, material) = spawn_glowing_box(&mut app, 400.0);
     let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
     materials.get_mut(&material).unwrap().base_color = Color::linear_rgb(0.2, 0.5, 0.8);
-    // Without reflections every sample brings the same, and there is no noise.
+    // Without reflections all samples agree, so there is no noise.
     let (camera, picture) = spawn_live_camera(&mut app, LiveView { bounces: 0, ..generous() }, Msaa::Off);
     wait_for_samples(&mut app, camera, 4);
     let pictures = status(&app, camera).pictures;
@@ -50,7 +51,7 @@ fn channels_show_what_is_seen_as_it_is_and_the_picture_goes_on() {
     let near = |expected: Vec3| move |seen: Vec3| seen.distance(expected) < 0.01;
     let expectations: [(LiveChannel, &dyn Fn(Vec3) -> bool); 5] = [
         (LiveChannel::Albedo, &near(Vec3::new(0.2, 0.5, 0.8))),
-        // The wall ahead looks back at the camera, along +z.
+        // The normal of the wall ahead points to the camera, along +z.
         (LiveChannel::Normal, &near(Vec3::new(0.5, 0.5, 1.0))),
         (LiveChannel::Noise, &blue),
         // Twelve triangles make a small tree.
@@ -71,7 +72,7 @@ fn channels_show_what_is_seen_as_it_is_and_the_picture_goes_on() {
 fn a_skybox_looks_as_bevy_draws_it_and_lights_what_stands_in_it() {
     let Some(mut app) = create_drawing_app() else { return };
     let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
-    // Faces of different colours, turned, with a bright patch that is to be seen right side up.
+    // Faces of different colors, rotated, with a darker patch that shows the orientation.
     let cube = spawn_cube_map(&mut app, [[200, 0, 0], [0, 200, 0], [0, 0, 200], [200, 200, 0], [0, 200, 200], [99; 3]]);
     let rotation = Quat::from_euler(EulerRot::YXZ, 0.4, -0.3, 0.2);
     app.world_mut().entity_mut(camera).insert(Skybox { image: Some(cube), brightness: 900.0, rotation });
@@ -87,7 +88,7 @@ fn a_skybox_looks_as_bevy_draws_it_and_lights_what_stands_in_it() {
         let mut different = 0;
         for pixel in (0..SIZE.x * SIZE.y).map(|index| UVec2::new(index % SIZE.x, index / SIZE.x)) {
             let (expected, seen) = (color_at(&bevys, pixel), color_at(&ours, pixel));
-            // Edges of faces are blurred differently.
+            // Edges between faces are filtered differently.
             different += u32::from((seen - expected).abs().max_element() > 0.01 * 900.0 * exposure());
         }
         assert!(different < SIZE.x * SIZE.y / 10, "{different} pixels differ toward {direction}");
@@ -106,18 +107,19 @@ fn a_skybox_looks_as_bevy_draws_it_and_lights_what_stands_in_it() {
     assert_shows(&mut app, &picture, "no skybox, no light", |seen| seen == Vec3::ZERO);
 }
 
-/// A cube map whose faces have a colour each, and in their upper left quarter half of it.
-fn spawn_cube_map(app: &mut App, colours: [[u8; 3]; 6]) -> Handle<Image> {
+/// Adds a cube map with one color per face. Unless all faces are equal, the upper left quarter of each has half the
+/// color.
+fn spawn_cube_map(app: &mut App, colors: [[u8; 3]; 6]) -> Handle<Image> {
     const EDGE: u32 = 128;
-    let is_uniform = colours.iter().all(|colour| *colour == colours[0]);
+    let is_uniform = colors.iter().all(|color| *color == colors[0]);
     let texel = |[red, green, blue]: [u8; 3], x: u32, y: u32| {
         let is_patch = !is_uniform && x < EDGE / 2 && y < EDGE / 2;
         let scaled = |channel: u8| if is_patch { channel / 2 } else { channel };
         [scaled(red), scaled(green), scaled(blue), 255]
     };
-    let texels = colours
+    let texels = colors
         .iter()
-        .flat_map(|colour| (0..EDGE * EDGE).flat_map(move |index| texel(*colour, index % EDGE, index / EDGE)));
+        .flat_map(|color| (0..EDGE * EDGE).flat_map(move |index| texel(*color, index % EDGE, index / EDGE)));
     let mut cube = Image::new(
         Extent3d { width: EDGE, height: EDGE, depth_or_array_layers: 6 },
         TextureDimension::D2,
@@ -134,7 +136,7 @@ fn spawn_cube_map(app: &mut App, colours: [[u8; 3]; 6]) -> Handle<Image> {
 fn an_orthographic_camera_shows_a_square_as_large_as_it_is() {
     let Some(mut app) = create_drawing_app() else { return };
     let (camera, picture) = spawn_live_camera(&mut app, LiveView { filter: false, ..generous() }, Msaa::Off);
-    // Ten pixels a metre.
+    // Ten pixels per meter.
     let scaling_mode = ScalingMode::FixedVertical { viewport_height: 0.1 * SIZE.y as f32 };
     let projection = OrthographicProjection { scaling_mode, ..OrthographicProjection::default_3d() };
     app.world_mut().entity_mut(camera).insert(Projection::Orthographic(projection));
@@ -148,12 +150,12 @@ fn an_orthographic_camera_shows_a_square_as_large_as_it_is() {
         wait_for_samples(&mut app, camera, 16);
         let image = picture_of(&mut app, &picture);
         let covered = |pixel: UVec2| color_at(&image, pixel).x / (400.0 * exposure());
-        // Its corners are ten pixels around one that lies ten right of the picture's middle and five above it.
-        let (least, most) = (SIZE / 2 + UVec2::new(0, 5) - UVec2::new(0, 20), SIZE / 2 + UVec2::new(20, 5));
-        for pixel in [least + 1, most - 2, UVec2::new(least.x + 1, most.y - 2)] {
+        // The square spans 20 pixels. Its center lies ten pixels right of the image center and five above.
+        let (min, max) = (SIZE / 2 + UVec2::new(0, 5) - UVec2::new(0, 20), SIZE / 2 + UVec2::new(20, 5));
+        for pixel in [min + 1, max - 2, UVec2::new(min.x + 1, max.y - 2)] {
             assert!((covered(pixel) - 1.0).abs() < 2e-3, "{} at {pixel}", covered(pixel));
         }
-        for pixel in [least - 2, most + 1, UVec2::new(least.x - 2, most.y - 2), UVec2::new(least.x, most.y + 1)] {
+        for pixel in [min - 2, max + 1, UVec2::new(min.x - 2, max.y - 2), UVec2::new(min.x, max.y + 1)] {
             assert_eq!(covered(pixel), 0.0, "{pixel}");
         }
         let all = (0..SIZE.x * SIZE.y).map(|index| covered(UVec2::new(index % SIZE.x, index / SIZE.x)));
@@ -166,7 +168,7 @@ fn an_orthographic_camera_shows_a_square_as_large_as_it_is() {
 #[test]
 fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
     let Some(mut app) = create_drawing_app() else { return };
-    // A closed room of two metres with a lamp in it.
+    // A closed room of 2 m with a lamp.
     let material = spawn_material(&mut app, Color::linear_rgb(0.6, 0.6, 0.6));
     for (index, normal) in [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::Z, Vec3::NEG_Z].into_iter().enumerate() {
         let wall = Plane3d::new(normal, Vec2::ONE).mesh().build();
@@ -177,7 +179,7 @@ fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
     let lamp = PointLight { intensity: 5000.0, range: 100.0, ..default() };
     let lamp = app.world_mut().spawn((lamp, Transform::from_xyz(0.3, 0.4, 0.0))).id();
     let mut quick = quick_bake();
-    quick.settings.layout.texels_per_metre = 8.0;
+    quick.settings.layout.texels_per_meter = 8.0;
     quick.settings.solver.error = 0.02;
     bake(&mut app, quick).unwrap();
 
@@ -186,7 +188,7 @@ fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
     let camera = spawn_live_camera_for(&mut app, &picture, live, Msaa::Off);
     app.world_mut().get_mut::<Transform>(camera).unwrap().translation = Vec3::new(-0.5, 0.0, 0.9);
     let view = (camera, picture);
-    // Another setting begins one picture, another scene another one.
+    // A change of settings starts one new image, and a change of the scene another.
     let mut mean = |pictures: u32, change: &dyn Fn(&mut World)| {
         let before = status(&app, camera).pictures;
         change(app.world_mut());
@@ -198,13 +200,13 @@ fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
     assert!((ended / all_paths - 1.0).abs() < 0.02, "{ended} cd/m2, not {all_paths}");
     let direct = mean(1, &|world| world.get_mut::<LiveView>(camera).unwrap().bounces = 1);
     assert!(direct < 0.7 * all_paths);
-    // What the lamp has left in the lightmaps is seen where it is reflected.
+    // The lamp's light in the lightmaps stays visible by reflection.
     let indirect = mean(2, &|world| {
         world.get_mut::<LiveView>(camera).unwrap().bounces = 64;
         world.despawn(lamp);
     });
     assert!((indirect / (all_paths - direct) - 1.0).abs() < 0.03, "{indirect} cd/m2, not {}", all_paths - direct);
-    // Without lightmaps there is nothing to end at, and no light.
+    // Without lightmaps, paths have nowhere to end and find no light.
     assert_eq!(mean(1, &|world| world.resource_mut::<Lightmaps>().enabled = false), 0.0);
 }
 
@@ -212,7 +214,7 @@ fn paths_that_end_at_lightmaps_bring_the_light_that_was_baked() {
 fn a_picture_of_half_the_scale_has_a_quarter_of_the_pixels_and_is_done_at_its_last_sample() {
     let Some(mut app) = create_drawing_app() else { return };
     spawn_glowing_box(&mut app, 400.0);
-    let live = LiveView { render_scale: 0.5, most_samples: 3, ..generous() };
+    let live = LiveView { render_scale: 0.5, max_samples: 3, ..generous() };
     let (camera, picture) = spawn_live_camera(&mut app, live, Msaa::Off);
     tick_app_until(&mut app, "samples", |app| status(app, camera).samples >= 3);
     tick_app_times(&mut app, 20);
@@ -238,13 +240,26 @@ fn switched_off_it_shows_what_bevy_draws() {
     assert_red(&mut app, &picture, 0.25, 1e-3);
     app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = true;
     wait_for_samples(&mut app, camera, 1);
-    assert_shows(&mut app, &picture, "the sky is dark", |seen| seen == Vec3::ZERO);
+    assert_shows(&mut app, &picture, "the clear color", |seen| seen.distance(Vec3::X * 0.25) < 1e-3);
     app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = false;
     assert_red(&mut app, &picture, 0.25, 1e-3);
     app.world_mut().get_mut::<LiveView>(camera).unwrap().enabled = true;
     wait_for_samples(&mut app, camera, 1);
     app.world_mut().entity_mut(camera).remove::<LiveView>();
     assert_red(&mut app, &picture, 0.25, 1e-3);
+}
+
+#[test]
+fn the_clear_color_is_seen_where_nothing_is_and_lights_nothing() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_lit_floor(&mut app, 1.0, 0.0);
+    let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    app.insert_resource(ClearColor(Color::linear_rgb(0.0, 0.5, 1.0)));
+    let above = Transform::from_xyz(0.0, 2.0, 0.0).looking_at(Vec3::ZERO, Vec3::X);
+    app.world_mut().entity_mut(camera).insert((Camera::default(), above));
+    assert_shows(&mut app, &picture, "a floor without light", |seen| seen == Vec3::ZERO);
+    let corner = color_at(&picture_of(&mut app, &picture), UVec2::ZERO);
+    assert!(corner.distance(Vec3::new(0.0, 0.5, 1.0)) < 1e-3, "{corner}");
 }
 
 #[test]
@@ -283,7 +298,7 @@ fn two_cameras_share_a_picture_each_in_its_own_part() {
             })
             .to_vec();
         tick_app_until(&mut app, "samples", |app| status(app, cameras[0]).samples >= 2);
-        // Another camera, whose picture is of half the size.
+        // Another camera with a larger image.
         let (other, other_picture) = spawn_live_camera(&mut app, generous(), msaa);
         wait_for_samples(&mut app, other, 2);
         assert_red(&mut app, &other_picture, 400.0 * exposure(), 2e-3);
@@ -297,5 +312,18 @@ fn two_cameras_share_a_picture_each_in_its_own_part() {
         for camera in cameras.into_iter().chain([other]) {
             app.world_mut().despawn(camera);
         }
+    }
+}
+
+#[test]
+fn live_views_are_measured() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_glowing_box(&mut app, 400.0);
+    let (camera, _) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    wait_for_samples(&mut app, camera, 2);
+    assert!(diagnosed(&app, &LIVE_VIEW_SAMPLES) >= 1.0);
+    // Some software adapters have no timestamps.
+    if status(&app, camera).frame_milliseconds > 0.0 {
+        assert!(diagnosed(&app, &LIVE_VIEW_GPU) > 0.0 && diagnosed(&app, &LIVE_VIEW_PATHS) > 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What must not trouble a live view, nor the app.
+//! Tests of edge cases that must not disturb a live view or the app.
 
 use bevy::camera::{RenderTarget, SubCameraView};
 use bevy::image::ToExtents;
@@ -94,7 +94,7 @@ fn two_thousand_lamps_light_as_much_as_one_that_is_as_bright_as_all() {
     }
     // Bevy draws the same as soon as it has compiled its own shaders.
     tick_app_until(&mut app, "samples", |app| status(app, camera).samples > 0);
-    // 400 candela from two metres bring 100 lux, of which a floor reflects half.
+    // 400 cd at 2 m give 100 lx, of which the floor reflects half.
     assert_red(&mut app, &picture, 100.0 * 0.5 / core::f32::consts::PI * exposure(), 2e-3);
     let read = app.world().resource::<SceneStatus>().last_live_rebuild.clone().expect("it was built").read;
     assert_eq!(read.rebuilt.lights, LAMPS as usize);
@@ -110,12 +110,12 @@ fn a_camera_within_walls_or_far_away_shows_something_finite() {
     let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
     let full = 400.0 * exposure();
     for (place, expected) in [
-        (Vec3::ZERO, 0.0),                     // within the brick, whose backs are black
+        (Vec3::ZERO, 0.0),                     // inside the brick, whose back faces are black
         (Vec3::new(0.0, 0.0, 0.5), f32::NAN),  // on its face, looking in
-        (Vec3::new(0.0, 0.0, -0.5), f32::NAN), // on the other, looking out
+        (Vec3::new(0.0, 0.0, -0.5), f32::NAN), // on its other face, looking out
         (Vec3::new(3.0, 3.0, 3.0), f32::NAN),  // on a corner of the box
         (Vec3::new(0.0, 0.0, -3.0), f32::NAN), // on its wall
-        (Vec3::new(0.0, 0.0, 1e30), f32::NAN), // beyond where floats tell walls apart
+        (Vec3::new(0.0, 0.0, 1e30), f32::NAN), // beyond the precision of floats
         (Vec3::new(f32::MAX, 0.0, 0.0), f32::NAN),
     ] {
         app.world_mut().get_mut::<Transform>(camera).unwrap().translation = place;
@@ -126,7 +126,7 @@ fn a_camera_within_walls_or_far_away_shows_something_finite() {
     }
     app.world_mut().get_mut::<Transform>(camera).unwrap().translation = Vec3::new(0.0, 0.0, 1.0);
 
-    // What has no place or no size is left out.
+    // Objects without a valid place or size are left out.
     let lamp = app.world_mut().spawn((PointLight::default(), Transform::default())).id();
     for (translation, scale) in [
         (Vec3::NAN, Vec3::ONE),
@@ -149,7 +149,7 @@ fn a_camera_within_walls_or_far_away_shows_something_finite() {
     assert_red(&mut app, &picture, full, 2e-3);
 }
 
-/// A mesh that comes and goes.
+/// Mesh that is spawned and despawned repeatedly.
 #[derive(Resource)]
 struct Guest {
     material: Handle<StandardMaterial>,
@@ -159,7 +159,7 @@ struct Guest {
 
 fn come_or_go(mut commands: Commands, mut guest: ResMut<Guest>, mut meshes: ResMut<Assets<Mesh>>) {
     guest.calls += 1;
-    // Without a rhythm that the view's own could follow.
+    // Irregular, so that the view cannot fall into step.
     if guest.calls.wrapping_mul(0x9e37_79b9) >> 31 == 0 {
         return;
     }
@@ -181,12 +181,12 @@ fn what_comes_and_goes_in_the_midst_of_frames_is_no_trouble() {
     let (camera, picture) = spawn_live_camera(&mut app, generous(), Msaa::Off);
     wait_for_samples(&mut app, camera, 1);
     app.insert_resource(Guest { material, is_here: None, calls: 0 });
-    // At three places of a frame, so that it is there for a part of it, or for several.
+    // Systems at three points of a frame, so that the mesh exists for a part of a frame or for several.
     app.add_systems(First, come_or_go).add_systems(PostUpdate, come_or_go).add_systems(Last, come_or_go);
     let before = status(&app, camera).pictures;
     tick_app_until(&mut app, "new pictures", |app| status(app, camera).pictures > before + 2);
     for _ in 0..3 {
-        // Its own picture goes as well.
+        // Its own image is removed as well.
         let (guest, _) = spawn_live_camera(&mut app, generous(), Msaa::Off);
         tick_app_times(&mut app, 3);
         app.world_mut().despawn(guest);
@@ -199,8 +199,8 @@ fn what_comes_and_goes_in_the_midst_of_frames_is_no_trouble() {
 fn a_window_without_pixels_is_no_trouble() {
     let Some(mut app) = create_drawing_app() else { return };
     spawn_glowing_box(&mut app, 400.0);
-    let minimised = Window { resolution: WindowResolution::new(0, 0), ..default() };
-    let window = app.world_mut().spawn((minimised, PrimaryWindow)).id();
+    let minimized = Window { resolution: WindowResolution::new(0, 0), ..default() };
+    let window = app.world_mut().spawn((minimized, PrimaryWindow)).id();
     let camera = app.world_mut().spawn((Camera3d::default(), generous())).id();
     tick_app_times(&mut app, 10);
     assert_eq!(status(&app, camera).samples, 0);
@@ -230,7 +230,7 @@ fn a_device_that_is_lost_is_replaced_and_the_view_goes_on() {
     wait_for_samples(&mut app, camera, 2);
     app.insert_resource(RenderErrorHandler(|_, _, _| RenderErrorPolicy::Recover(RenderCreation::default())));
     let device = app.world().resource::<RenderDevice>().wgpu_device().clone();
-    // Bevy itself panics on a device whose loss it has not heard of yet, or while it reads from it.
+    // Bevy itself panics on a device whose loss it has not noticed yet, or while it reads from it.
     device.poll(PollType::wait_indefinitely()).expect("nothing takes so long");
     device.destroy();
     device.poll(PollType::Poll).expect("a device that is polled tells of its loss");

@@ -1,4 +1,4 @@
-//! What unwrapping promises, kept by xatlas.
+//! Guarantees of unwrapping, with xatlas.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -70,7 +70,7 @@ fn the_backs_of_a_two_sided_wall_have_texels_of_their_own() {
     assert_eq!(covered_by(&unwrap).into_iter().flatten().count(), 2 * 32 * 32);
 }
 
-/// Cancels when asked for the `after`-th time.
+/// Monitor that cancels at its `after`-th check.
 struct Impatient {
     asked: AtomicU32,
     after: u32,
@@ -96,7 +96,7 @@ fn xatlas_stops_when_asked_to_between_parts_of_a_mesh() {
         let outcome = super::super::unwrap(&request(&mesh), &monitor);
         matches!(outcome, Err(LayoutError::Cancelled(_)))
     };
-    // The first question comes before xatlas starts, and at least one with each of the ten cubes.
+    // The first check precedes xatlas, and each of the ten cubes adds at least one.
     assert!((0..12).all(stopped_after));
     assert!(!stopped_after(u32::MAX));
 }

@@ -1,4 +1,4 @@
-//! Who sends masks to whom.
+//! Tests of the order in which masks travel between subscenes.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::geometry::sobol::OwenSobol;
 use crate::partition::tests::{partitions, soup};
 
-/// Checks that a source came to every cell once, and through every border once, whoever was faster.
-fn check(partition: &Partition, workers: &mut Workers, source: &Source, order: u32) {
+/// Checks that a source reaches every cell once and crosses every border once, in any message order.
+fn check(partition: &Partition, workers: &mut Workers, source: &MaskSource, order: u32) {
     let home = partition.cell_at(source.place()).unwrap();
     let spread = workers.spread(home, source, order);
     let reached: HashSet<CellId> = spread.reached.iter().map(|(cell, _)| *cell).collect();
@@ -15,7 +15,7 @@ fn check(partition: &Partition, workers: &mut Workers, source: &Source, order: u
     let crossed: HashSet<BorderId> = spread.sent.iter().map(|(.., border)| *border).collect();
     assert_eq!((spread.sent.len(), crossed.len()), (partition.borders().len(), partition.borders().len()));
     assert!(workers.0.iter().all(|worker| worker.pending.is_empty()));
-    // Whoever sends has been reached before, and nobody sends to where light came from.
+    // Senders must have been reached before, and never send back towards the source.
     let place = |cell| spread.reached.iter().position(|(reached, _)| *reached == cell);
     assert!(spread.sent.iter().all(|(from, to, _)| place(*from) < place(*to)));
 }
@@ -27,7 +27,7 @@ fn in_any_grid_every_source_comes_to_every_cell_once() {
         let partition = grid(parts);
         let mut workers = Workers::new(&partition, &Polygons::default(), 1);
         for cell in partition.ids() {
-            check(&partition, &mut workers, &eye(partition.cell(cell).centre()), hash2(count, cell.0));
+            check(&partition, &mut workers, &eye(partition.cell(cell).center()), hash2(count, cell.0));
         }
     }
 }
@@ -37,16 +37,16 @@ fn in_a_grid_the_rule_is_that_of_the_thesis() {
     let partition = grid([4, 3, 2]);
     let place = |cell: CellId| partition.cell(cell).min.as_ivec3();
     for source in partition.ids() {
-        let eye = eye(partition.cell(source).centre());
+        let eye = eye(partition.cell(source).center());
         for cell in partition.ids() {
             let interface = Interface::new(&partition, cell, 1).unwrap();
             let inward: HashSet<CellId> = interface.inward(&eye).map(|gate| gate.beyond).collect();
             assert!(inward.len() <= 3);
-            for neighbour in partition.neighbours(cell) {
-                let axis = (0..3).find(|&axis| place(neighbour)[axis] != place(cell)[axis]).unwrap();
+            for neighbor in partition.neighbors(cell) {
+                let axis = (0..3).find(|&axis| place(neighbor)[axis] != place(cell)[axis]).unwrap();
                 let (s, c) = (place(source)[axis], place(cell)[axis]);
-                let is_in = if place(neighbour)[axis] > c { s > c } else { s < c };
-                assert_eq!(inward.contains(&neighbour), is_in, "{s} {c}");
+                let is_in = if place(neighbor)[axis] > c { s > c } else { s < c };
+                assert_eq!(inward.contains(&neighbor), is_in, "{s} {c}");
             }
         }
     }
@@ -57,7 +57,7 @@ fn in_partitions_of_unequal_cells_every_source_comes_to_every_cell_once_too() {
     for (kind, partition) in partitions(&soup(300, true)).iter().enumerate() {
         let mut workers = Workers::new(partition, &Polygons::default(), 1);
         for cell in partition.ids() {
-            // Wherever in a cell: the planes of others pass through it.
+            // Source points lie anywhere in the cell, since planes of other cells extend through it.
             for corner in 0..9u32 {
                 let share = Vec3::new((corner % 3) as f32, (corner / 3 % 3) as f32, (corner % 2) as f32) * 0.45 + 0.05;
                 let Aabb { min, max } = partition.cell(cell);
@@ -68,7 +68,7 @@ fn in_partitions_of_unequal_cells_every_source_comes_to_every_cell_once_too() {
     }
 }
 
-/// Figure 3.6: the halves of the left and of the right are cut at different heights.
+/// Returns the partition of figure 3.6 of the thesis: the left and the right half are cut at different heights.
 fn four_cells() -> Partition {
     let halves = |height| Tree::cut(1, height, [Tree::Cell, Tree::Cell]);
     let bounds = Aabb { min: Vec3::ZERO, max: Vec3::new(2.0, 1.0, 1.0) };
@@ -76,7 +76,7 @@ fn four_cells() -> Partition {
 }
 
 #[test]
-fn a_face_with_two_neighbours_waits_for_the_masks_of_both() {
+fn a_face_with_two_neighbors_waits_for_the_masks_of_both() {
     let partition = four_cells();
     let mut workers = Workers::new(&partition, &Polygons::default(), 4);
     for order in 0..20 {
@@ -93,7 +93,7 @@ fn a_face_with_two_neighbours_waits_for_the_masks_of_both() {
 
 #[test]
 fn cells_whose_indices_differ_in_more_than_the_last_digit_may_share_a_whole_face() {
-    // Two cuts along one axis: 01 and 10 share a face that is whole for both.
+    // After two cuts along one axis, cells 01 and 10 share a whole face.
     let halves = |position| Tree::cut(0, position, [Tree::Cell, Tree::Cell]);
     let bounds = Aabb { min: Vec3::ZERO, max: Vec3::new(4.0, 1.0, 1.0) };
     let row = Partition::assemble(PartitionKind::Balanced, bounds, &Tree::cut(0, 2.0, [halves(1.0), halves(3.0)]));

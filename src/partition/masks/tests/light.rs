@@ -1,4 +1,4 @@
-//! What masks let through.
+//! Tests of the light that masks transmit.
 
 use super::*;
 use crate::geometry::sobol::OwenSobol;
@@ -13,7 +13,7 @@ fn without_occluders_all_that_a_source_faces_is_in_sight() {
     let partition = grid([3, 3, 2]);
     let mut workers = Workers::new(&partition, &Polygons::default(), 5);
     let position = Vec3::new(1.5, 1.2, 0.3);
-    let upright = Source::new(position, vec![Viewpoint { position, normal: Vec3::Y }]);
+    let upright = MaskSource::new(position, vec![Viewpoint { position, normal: Vec3::Y }]);
     for source in [&eye(upright.place()), &upright] {
         let spread = workers.spread(CellId(4), source, 1);
         for (cell, masks) in &spread.reached {
@@ -22,7 +22,7 @@ fn without_occluders_all_that_a_source_faces_is_in_sight() {
                 if source == &upright && rectangle.max.y < 1.2 {
                     assert!(mask.is_dark(), "{cell:?} is below");
                 } else if source == &upright && rectangle.min.y < 1.2 {
-                    // A row that the plane of the source cuts counts as one that it faces.
+                    // A row cut by the source's tangent plane counts as visible.
                     let seen = words(mask, 5).iter().filter(|&&word| word != 0).count();
                     assert_eq!(seen, 20, "{border:?}");
                 } else if source == &upright {
@@ -62,7 +62,7 @@ fn a_wall_in_a_border_hides_whichever_way_it_faces() {
         quad(&mut polygons, Vec3::X, u, v);
         let mut workers = Workers::new(&partition, &polygons, 8);
         for (home, other) in [(0, 1), (1, 0)] {
-            let at = |cell: u32| partition.cell(CellId(cell)).centre();
+            let at = |cell: u32| partition.cell(CellId(cell)).center();
             let source = eye(at(home));
             let spread = workers.spread(CellId(home), &source, 0);
             let (cell, masks) = &spread.reached[1];
@@ -75,12 +75,12 @@ fn a_wall_in_a_border_hides_whichever_way_it_faces() {
 }
 
 #[test]
-fn coloured_glass_lets_its_part_of_each_channel_through() {
+fn colored_glass_lets_its_part_of_each_channel_through() {
     let partition = grid([3, 1, 1]);
     let mut polygons = Polygons::default();
     quad(&mut polygons, Vec3::new(0.7, -1.0, -1.0), Vec3::Y * 4.0, Vec3::Z * 4.0);
-    let colour = Vec3::new(0.2, 0.5, 1.0);
-    let mut workers = Workers::with(&partition, &polygons, 128, colour);
+    let color = Vec3::new(0.2, 0.5, 1.0);
+    let mut workers = Workers::with(&partition, &polygons, 128, color);
     let source = eye(Vec3::splat(0.5));
     let spread = workers.spread(CellId(0), &source, 0);
     let (cell, masks) = &spread.reached[2];
@@ -91,10 +91,10 @@ fn coloured_glass_lets_its_part_of_each_channel_through() {
             workers.0[cell.index()].light(&source, masks, Vec3::new(2.0 + x, y, z), 0)
         })
         .sum();
-    assert!((sum / 8192.0 - colour).abs().max_element() < 0.03, "{}", sum / 8192.0);
+    assert!((sum / 8192.0 - color).abs().max_element() < 0.03, "{}", sum / 8192.0);
 }
 
-/// The part of pairs of points, in different cells, of which masks say other than a ray between them.
+/// Returns the fraction of point pairs in different cells for which masks disagree with a shadow ray.
 fn mistakes(partition: &Partition, polygons: &Polygons, resolution: u32) -> f64 {
     let mut workers = Workers::new(partition, polygons, resolution);
     let corners = |polygon| Triangle { corners: polygons.corners(polygon).try_into().unwrap() };
@@ -108,7 +108,7 @@ fn mistakes(partition: &Partition, polygons: &Polygons, resolution: u32) -> f64 
             let worker = &workers.0[cell.index()];
             for index in 0..32 {
                 let point = within(partition.cell(*cell), OwenSobol::new(2).point(index));
-                // The viewpoint that faces the point.
+                // Viewpoint that faces the point.
                 let way = point - source.place();
                 let viewpoint = source
                     .viewpoints()
@@ -138,11 +138,11 @@ fn masks_come_to_what_rays_between_points_say_as_their_cells_become_small() {
             assert_eq!(mistakes, [0.0; 3]);
             continue;
         }
-        // From thin cells borders are seen at a slant: cells of masks have to be smaller there.
+        // Borders of thin cells appear at grazing angles, which needs finer masks.
         let is_uniform = partition.kind() == PartitionKind::Uniform;
-        let (falls_by, most) = if is_uniform { (0.5, 0.02) } else { (0.7, 0.1) };
+        let (falls_by, max_mistake) = if is_uniform { (0.5, 0.02) } else { (0.7, 0.1) };
         let falls = mistakes.windows(2).all(|pair| pair[1] < falls_by * pair[0]);
-        assert!(falls && mistakes[2] < most, "{:?}: {mistakes:?}", partition.kind());
+        assert!(falls && mistakes[2] < max_mistake, "{:?}: {mistakes:?}", partition.kind());
     }
 }
 
@@ -152,10 +152,10 @@ fn what_masks_say_of_a_box_holds_for_all_its_points() {
     for partition in partitions(&polygons) {
         let mut workers = Workers::new(&partition, &polygons, 16);
         let (mut clear, mut dark, mut mixed) = (0, 0, 0);
-        // Eyes that face all ways, and one that faces one way, all of which may be seen at once.
+        // Eyes that face all ways, and one that faces a single way, whose viewpoints may all be visible at once.
         let sources = partition.ids().step_by(3).flat_map(|home| {
-            let place = partition.cell(home).centre();
-            let upwards = Source::new(place, vec![Viewpoint { position: place, normal: Vec3::Y }]);
+            let place = partition.cell(home).center();
+            let upwards = MaskSource::new(place, vec![Viewpoint { position: place, normal: Vec3::Y }]);
             [(home, eye(place)), (home, upwards)]
         });
         for (home, source) in sources {
@@ -172,7 +172,7 @@ fn what_masks_say_of_a_box_holds_for_all_its_points() {
                     let seen = |inner: u32| {
                         let [x, y, z, which] = numbers.point(100 + 16 * index + inner);
                         let point = part.min + part.extent() * Vec3::new(x, y, z);
-                        sight.look(point, (which * source.viewpoints().len() as f32) as usize).light
+                        sight.visibility(point, (which * source.viewpoints().len() as f32) as usize).light
                     };
                     match through {
                         Through::Clear => (0..16).for_each(|inner| assert_eq!(seen(inner), Vec3::ONE)),

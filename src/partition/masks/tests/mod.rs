@@ -1,4 +1,4 @@
-//! Subscenes that hold their own triangles and talk in messages, which come in any order.
+//! Test harness: subscenes with their own triangles that exchange masks in arbitrary order.
 
 mod flow;
 mod light;
@@ -21,7 +21,7 @@ struct Worker {
     pending: Pending,
 }
 
-/// Triangles, all of which let the same part of the light through.
+/// Triangles of equal transmittance.
 struct Pile {
     triangles: Vec<Triangle>,
     lets_through: Vec3,
@@ -36,8 +36,8 @@ impl Pile {
 impl Occluders for Pile {
     fn blocked(&self, ray: &Ray) -> Transmittance {
         let ray = WatertightRay::new(ray);
-        let met = self.triangles.iter().filter(|triangle| triangle.intersect(&ray).is_some()).count();
-        Transmittance(if met > 0 { self.lets_through } else { Vec3::ONE })
+        let hits = self.triangles.iter().filter(|triangle| triangle.intersect(&ray).is_some()).count();
+        Transmittance(if hits > 0 { self.lets_through } else { Vec3::ONE })
     }
 
     fn are_clear(&self, from: &Aabb, to: &Aabb) -> bool {
@@ -55,12 +55,12 @@ struct Message {
     mask: InMask,
 }
 
-/// How the light of one source spread.
+/// Record of how the light of one source spread.
 #[derive(Default)]
 struct Spread {
-    /// Who could look at the source, with the masks to do so, one after the other.
+    /// Cells reached, in order, with the masks used there.
     reached: Vec<(CellId, Vec<InMask>)>,
-    /// From whom to whom masks went, and by which border.
+    /// Sender, receiver and border of each mask sent.
     sent: Vec<(CellId, CellId, BorderId)>,
 }
 
@@ -86,8 +86,8 @@ impl Workers {
         Self(partition.ids().map(worker).collect())
     }
 
-    /// Spreads a source from its subscene; `order` decides which of the messages under way arrives next.
-    fn spread(&mut self, home: CellId, source: &Source, order: u32) -> Spread {
+    /// Spreads a source from its home subscene. `order` decides which pending message arrives next.
+    fn spread(&mut self, home: CellId, source: &MaskSource, order: u32) -> Spread {
         let mut spread = Spread::default();
         let mut under_way = Vec::new();
         self.0[home.index()].send(source, &[], &mut under_way, &mut spread);
@@ -106,7 +106,7 @@ impl Workers {
 }
 
 impl Worker {
-    fn send(&self, source: &Source, masks: &[InMask], under_way: &mut Vec<Message>, spread: &mut Spread) {
+    fn send(&self, source: &MaskSource, masks: &[InMask], under_way: &mut Vec<Message>, spread: &mut Spread) {
         let sight = Sight { interface: &self.interface, source, masks };
         for gate in self.interface.outward(source) {
             let mask = InMask { border: gate.border, mask: Arc::new(sight.mask(gate, &self.occluders)) };
@@ -115,14 +115,14 @@ impl Worker {
         }
     }
 
-    /// How much of a viewpoint's light comes to a point.
-    fn light(&self, source: &Source, masks: &[InMask], point: Vec3, viewpoint: usize) -> Vec3 {
-        let glance = Sight { interface: &self.interface, source, masks }.look(point, viewpoint);
+    /// Returns the light of a viewpoint that reaches a point, per channel.
+    fn light(&self, source: &MaskSource, masks: &[InMask], point: Vec3, viewpoint: usize) -> Vec3 {
+        let glance = Sight { interface: &self.interface, source, masks }.visibility(point, viewpoint);
         glance.light * self.occluders.blocked(&glance.local).0
     }
 }
 
-/// So many cells of one metre along each axis.
+/// Returns a grid of one-meter cells with the given number of cells per axis.
 fn grid(parts: [u32; 3]) -> Partition {
     fn cut(min: [u32; 3], max: [u32; 3]) -> Tree {
         let Some(axis) = (0..3).rev().find(|&axis| max[axis] - min[axis] > 1) else { return Tree::Cell };
@@ -136,10 +136,10 @@ fn grid(parts: [u32; 3]) -> Partition {
     Partition::assemble(PartitionKind::Uniform, bounds, &cut([0; 3], parts))
 }
 
-/// A point that looks everywhere.
-fn eye(position: Vec3) -> Source {
+/// Returns a point source that looks in all directions.
+fn eye(position: Vec3) -> MaskSource {
     let facing = [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::Z, Vec3::NEG_Z];
-    Source::new(position, facing.map(|normal| Viewpoint { position, normal }).to_vec())
+    MaskSource::new(position, facing.map(|normal| Viewpoint { position, normal }).to_vec())
 }
 
 fn quad(polygons: &mut Polygons, corner: Vec3, u: Vec3, v: Vec3) {

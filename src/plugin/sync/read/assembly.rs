@@ -1,5 +1,6 @@
-//! A [`Scene`](crate::scene::Scene) in the making, part by part.
+//! Builder of a [`Scene`](crate::scene::Scene).
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -11,34 +12,68 @@ use bevy::prelude::*;
 use super::{FoundLight, Purpose, Reason, SceneReader, SurfaceEntityItem, WorldScene};
 use crate::plugin::components::EmissiveUnits;
 use crate::plugin::convert::{self, Picture};
+use crate::plugin::state::LevelFrame;
 use crate::plugin::sync::cache::AssetCache;
 use crate::plugin::sync::movers::can_stand;
 use crate::scene::check::UniqueKeys;
 use crate::scene::{
-    EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Overrides, Problem, Role, SealedSides, Sides, Sky,
-    Surface, SurfaceKey, TextureId, TextureRef, Units, UvChannel, shorten,
+    EnvironmentMap, Light, LightmapPlace, MaterialId, MeshId, Problem, Role, SealedSides, Sides, Sky, Surface,
+    SurfaceKey, TextureId, TextureRef, UvChannel, shorten,
 };
+use crate::scene_files::{Overrides, Units};
 
-/// A scene in the making.
-pub struct Assembly<'r, 'w, 's> {
+/// Scene under construction.
+struct Assembly<'r, 'w, 's> {
     reader: &'r SceneReader<'w, 's>,
     cache: &'r AssetCache,
     result: WorldScene,
-    /// The entity of each surface of the scene and its mesh asset.
+    /// Entity and source mesh of each surface.
     owners: Vec<(Entity, Handle<Mesh>)>,
     meshes: HashMap<AssetId<Mesh>, MeshId>,
-    /// With whether they tint what they let through.
+    /// Materials by asset and tint flag.
     materials: HashMap<(AssetId<StandardMaterial>, bool), MaterialId>,
     textures: HashMap<AssetId<Image>, Option<TextureId>>,
     purpose: Purpose,
     moved: usize,
     deformed: usize,
-    /// Who is left out for which reason, by name.
+    /// Names of what was left out, by reason.
     left_out: BTreeMap<Reason, Vec<String>>,
 }
 
+impl SceneReader<'_, '_> {
+    /// Builds the scene from the cached assets.
+    pub fn assemble(&self, cache: &AssetCache, purpose: Purpose) -> WorldScene {
+        let mut assembly = Assembly::new(self, cache, purpose);
+        let mut surfaces: Vec<_> = self
+            .surfaces
+            .iter()
+            .map(|surface| {
+                let path = self.assets.get_path(surface.source_mesh().id());
+                // Movers of a view keep their initial key, and so their order.
+                let rest = surface.rest.filter(|_| purpose == Purpose::View && surface.has_moved);
+                let place = rest.map_or(surface.transform, |rest| &rest.transform).translation();
+                let key = self.names.surface_key(surface.entity, path.as_ref(), place);
+                (key, surface)
+            })
+            .collect();
+        // The order of archetypes is arbitrary. Sorting gives the same scene for the same level, also with two instances
+        // of one file.
+        surfaces.sort_by(|(a, first), (b, second)| {
+            let [one, other] = [first, second].map(|surface| surface.transform.translation().to_array());
+            let by_place = one.iter().zip(&other).map(|(one, other)| one.total_cmp(other)).find(|order| order.is_ne());
+            a.cmp(b).then(by_place.unwrap_or(Ordering::Equal)).then(first.entity.cmp(&second.entity))
+        });
+        for (key, surface) in surfaces {
+            assembly.add_surface(key, &surface);
+        }
+        assembly.add_lights();
+        assembly.add_sky();
+        assembly.finish()
+    }
+}
+
 impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
-    pub fn new(reader: &'r SceneReader<'w, 's>, cache: &'r AssetCache, purpose: Purpose) -> Self {
+    fn new(reader: &'r SceneReader<'w, 's>, cache: &'r AssetCache, purpose: Purpose) -> Self {
         Self {
             reader,
             cache,
@@ -54,11 +89,11 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
     }
 
-    pub fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
-        let wishes = self.wishes(surface.entity);
-        let natural = self.reader.role(surface, &wishes);
-        let reason = self.reader.hidden_reason(surface, &wishes, natural);
-        // A view shows what animations move where it is.
+    fn add_surface(&mut self, key: SurfaceKey, surface: &SurfaceEntityItem<'_, '_>) {
+        let overrides = self.overrides(surface.entity);
+        let natural = self.reader.role(surface, &overrides);
+        let reason = self.reader.hidden_reason(surface, &overrides, natural);
+        // A view shows animated surfaces at their current places.
         if let Some(reason) = reason.filter(|_| self.purpose == Purpose::Bake || natural == Role::Excluded) {
             let who = self.reader.names.describe(surface.entity);
             self.left_out.entry(reason).or_default().push(who.trim_matches('\'').to_owned());
@@ -104,13 +139,13 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             sealed: SealedSides::None,
             to_world,
             role,
-            density_scale: wishes.density.unwrap_or(1.0),
+            density_scale: overrides.density.unwrap_or(1.0),
             lightmap,
-            ..Surface::new(key, mesh, self.material(material, standard, wishes.tint == Some(true), surface.entity))
+            ..Surface::new(key, mesh, self.material(material, standard, overrides.tint == Some(true), surface.entity))
         };
-        // Where each side has triangles of its own, the material that stands in knows it.
+        // If each side has its own triangles, the stand-in material has the right culling.
         let is_split = lightmap.is_some() && surface.source_material() != material;
-        placed.sides = match wishes.double_sided.filter(|_| !is_split) {
+        placed.sides = match overrides.double_sided.filter(|_| !is_split) {
             Some(true) => Sides::Both,
             Some(false) => Sides::Front,
             None => convert::sides_of(standard, placed.is_mirrored()),
@@ -119,7 +154,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         self.owners.push((surface.entity, surface.source_mesh().clone()));
     }
 
-    /// Where a surface's light is, if paths may end there and it can be read.
+    /// Returns the lightmap of a surface, if paths may end there and it can be read.
     fn lightmap(&mut self, surface: &SurfaceEntityItem<'_, '_>) -> Option<LightmapPlace> {
         let (page, rect) = surface.shown_light().filter(|_| self.reader.shows_lightmaps(self.purpose))?;
         let is_read = matches!(self.cache.mesh(surface.mesh.0.id()), Some(Ok(_)))
@@ -130,16 +165,16 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         Some(LightmapPlace { page, corner: rect.min, size: rect.size(), is_direct_too })
     }
 
-    fn wishes(&mut self, entity: Entity) -> Overrides {
+    fn overrides(&mut self, entity: Entity) -> Overrides {
         let mut problems = Vec::new();
-        let wishes = self.reader.wishes.of(entity, &mut problems);
+        let overrides = self.reader.overrides.of(entity, &mut problems);
         self.note(problems);
-        wishes
+        overrides
     }
 
-    fn note(&mut self, problems: Vec<Problem>) {
+    fn note(&mut self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
-            // Whatever hangs under a node says the same of it.
+            // All descendants of a node repeat its problems.
             let sentence = problem.to_string();
             if !self.result.warnings.contains(&sentence) {
                 self.result.warnings.push(sentence);
@@ -173,23 +208,25 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         if let Some(&known) = self.materials.get(&(id, tints)) {
             return known;
         }
-        let name = self.reader.asset_name(id);
+        // A material that code made has no path, so one of its entities names it.
+        let of_code = || self.reader.names.describe(user).trim_matches('\'').to_owned();
+        let name = self.reader.assets.get_path(id).map_or_else(of_code, |path| path.to_string());
         let mut settings = *self.reader.settings;
         let mut problems = Vec::new();
-        if self.reader.wishes.units(user, &mut problems).is_some_and(|units| units != Units::Gltf) {
+        if self.reader.overrides.units(user, &mut problems).is_some_and(|units| units != Units::Gltf) {
             settings.emissive_units = EmissiveUnits::Blender;
         }
         self.note(problems);
         let is_for_view = self.purpose == Purpose::View;
-        self.note(convert::ignored_pictures(&name, standard, is_for_view));
+        self.note(convert::ignored_picture(&name, standard, is_for_view));
         let mut material = convert::material_from_standard(&name, standard, &settings);
         material.tints = tints;
         for (slot, picture) in material.textures_mut().into_iter().zip(convert::pictures_of(standard, is_for_view)) {
             *slot = picture.and_then(|picture| self.texture_of(picture, &name));
-            // Bevy has one transform for all the textures of a material.
+            // Bevy has one UV transform for all textures of a material.
             *slot = slot.map(|reference| reference.with_transform(standard.uv_transform));
         }
-        // Bevy's shader halves the reflectance where a texture is a factor on it.
+        // Bevy's shader halves the reflectance if a specular texture exists.
         if material.specular_texture.is_some() {
             material.reflectance *= 0.5;
         }
@@ -225,10 +262,10 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
                 Some(TextureId::from_index(textures.len() - 1))
             }
             Err(reason) => {
-                self.result.warnings.push(format!(
-                    "texture {} of material {material} cannot be read ({reason}): its factor alone is used",
-                    self.reader.asset_name(id)
-                ));
+                let path = self.reader.assets.get_path(id);
+                let texture = path.map_or_else(|| "a texture".to_owned(), |path| format!("texture {path}"));
+                let used = "its factor alone is used";
+                self.result.warnings.push(format!("{texture} of '{material}' cannot be read ({reason}): {used}"));
                 None
             }
         };
@@ -236,11 +273,11 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         new
     }
 
-    pub fn add_lights(&mut self) {
+    fn add_lights(&mut self) {
         let mut problems = Vec::new();
-        let mut found = self.reader.lights_with(&mut problems);
+        let mut found = self.reader.lights_with(&LevelFrame::default(), &mut problems);
         self.note(problems);
-        found.retain(|light| !light.is_hidden && !self.is_carried(light.entity));
+        found.retain(|light| !light.is_hidden && !self.is_carried(light));
         found.sort_by(|a, b| a.name.cmp(&b.name).then(a.entity.cmp(&b.entity)));
         for FoundLight { entity, name, kind, .. } in found {
             self.result.scene.lights.push(Light { name, kind });
@@ -248,21 +285,17 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
     }
 
-    /// True for a light that a file's animation moves: it is no part of a bake.
-    fn is_carried(&mut self, entity: Entity) -> bool {
-        let Some(animation) = self.reader.wishes.animation(entity).filter(|_| self.purpose == Purpose::Bake) else {
-            return false;
-        };
-        let reason = Reason::Animated(animation.to_owned());
-        if self.wishes(entity).role.is_some() {
+    /// Returns true for a light that a file's animation moves: it is no part of a bake.
+    fn is_carried(&mut self, light: &FoundLight) -> bool {
+        if !light.is_animated || self.purpose != Purpose::Bake {
             return false;
         }
-        let who = self.reader.names.describe(entity);
-        self.left_out.entry(reason).or_default().push(who.trim_matches('\'').to_owned());
+        let animation = self.reader.overrides.animation(light.entity).unwrap_or_default();
+        self.left_out.entry(Reason::Animated(animation.to_owned())).or_default().push(light.name.clone());
         true
     }
 
-    pub fn add_sky(&mut self) {
+    fn add_sky(&mut self) {
         let reader = self.reader;
         if reader.settings.ambient_is_sky
             && let Some(ambient) = &reader.ambient
@@ -290,7 +323,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         match read {
             Ok(picture) => {
                 let Skybox { brightness: scale, rotation, .. } = *skybox;
-                self.result.scene.sky = Sky::Map(EnvironmentMap { picture, scale, rotation });
+                self.result.scene.sky = Sky::Map(EnvironmentMap { texture: picture, scale, rotation });
                 self.result.lights.extend(&reader.lit_cameras);
             }
             Err(reason) => {
@@ -300,7 +333,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
     }
 
-    /// Gives surfaces the keys by which files know them, which differ.
+    /// Assigns shortened, unique keys to surfaces.
     fn name_surfaces(&mut self) {
         let keys: Vec<SurfaceKey> = self.result.scene.surfaces.iter().map(|surface| surface.key.clone()).collect();
         let mut unique = UniqueKeys::default();
@@ -313,15 +346,15 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         self.result.warnings.extend(ambiguous.map(|problem| format!("{problem}, or a `BakeId`")));
     }
 
-    pub fn finish(mut self) -> WorldScene {
+    fn finish(mut self) -> WorldScene {
         self.name_surfaces();
-        let strangers: Vec<String> =
-            self.reader.strangers.iter().map(|entity| self.reader.names.describe(entity)).collect();
-        if !strangers.is_empty() {
+        let unsupported_meshes: Vec<String> =
+            self.reader.unsupported_meshes.iter().map(|entity| self.reader.names.describe(entity)).collect();
+        if !unsupported_meshes.is_empty() {
             self.result.warnings.push(format!(
                 "{} left out, because only StandardMaterial can be read: {}",
-                scene_count(strangers.len(), "mesh", "meshes"),
-                strangers.join(", ")
+                scene_count(unsupported_meshes.len(), "mesh", "meshes"),
+                unsupported_meshes.join(", ")
             ));
         }
         for (reason, names) in core::mem::take(&mut self.left_out) {
@@ -334,7 +367,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
         if self.moved > 0 {
             self.result.warnings.push(format!(
-                "{} moved since they were loaded and are not baked; `BakeStatic` bakes them where they stand",
+                "{} moved since they were loaded and are not baked; `BakeRole::Lightmapped` bakes them where they stand",
                 scene_count(self.moved, "surface", "surfaces")
             ));
         }

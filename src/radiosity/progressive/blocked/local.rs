@@ -1,4 +1,4 @@
-//! The geometry of one subscene.
+//! Geometry of one subscene.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -8,34 +8,34 @@ use glam::{Affine3A, DVec2, Vec2};
 
 use super::super::occluders::Occluders;
 use super::super::shaft::Shaft;
+use crate::accel::{Preset, World};
 use crate::geometry::clip::Corner;
 use crate::geometry::{Aabb, Ray, RayQuery, SurfaceId, Transmittance};
-use crate::kdtree::{Preset, World};
 use crate::partition::{Polygons, Subscene, masks};
 use crate::scene::{MaterialId, MeshData, MeshId, Role, Scene, Surface};
 
-/// What stands in one subscene, and nothing of what stands beyond it.
+/// Geometry inside one subscene, without any beyond.
 pub struct Local {
     pub world: World,
     pub occluders: Occluders,
-    /// Rays that were traced to make masks.
+    /// Number of rays traced for masks.
     rays: AtomicU64,
 }
 
 impl Local {
-    /// Takes the pieces of a scene's triangles that lie in a subscene; their corners carry weights of the triangles'
-    /// second and third corners.
+    /// Collects the parts of a scene's triangles inside a subscene. The attribute of a corner is its barycentric
+    /// weights of the triangle's second and third vertex.
     pub fn new(origins: &Origins, subscene: &Subscene<DVec2>) -> Self {
         let scene = Arc::new(part_of(origins, subscene));
         Self { occluders: Occluders::new(&scene), world: World::build(scene, Preset::fast()), rays: AtomicU64::new(0) }
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate memory size, in bytes.
     pub fn bytes(&self) -> usize {
         self.world.statistics().bytes + self.occluders.bytes()
     }
 
-    /// Rays that were traced to make masks.
+    /// Returns the number of rays traced for masks.
     pub fn mask_rays(&self) -> u64 {
         self.rays.load(Ordering::Relaxed)
     }
@@ -57,30 +57,30 @@ impl masks::Occluders for Local {
     }
 }
 
-/// Where polygons of a scene come from.
+/// Sources of a scene's polygons.
 pub struct Origins<'a> {
     scene: &'a Scene,
-    /// The surface and the triangle of its mesh that each is.
+    /// Surface and triangle of each polygon.
     sources: Vec<(SurfaceId, u32)>,
 }
 
 impl<'a> Origins<'a> {
-    /// All polygons of a scene.
+    /// Collects all polygons of a scene.
     pub fn of(scene: &'a Scene) -> (Polygons, Self) {
         let (polygons, sources) = Polygons::of_scene(scene);
         (polygons, Self { scene, sources })
     }
 
-    /// The weights of a polygon's corner in its triangle.
+    /// Returns the barycentric weights of a polygon's corner in its triangle.
     pub fn weights(&self, polygon: usize, corner: usize) -> DVec2 {
         let is_reversed = self.scene.surface(self.sources[polygon].0).is_mirrored();
         [DVec2::ZERO, DVec2::X, DVec2::Y][if is_reversed { 2 - corner } else { corner }]
     }
 }
 
-/// The part of a scene that lies in a subscene, in world space: surfaces that have a piece there, with their materials.
+/// Returns the part of a scene inside a subscene, in world space: surfaces with parts there, and their materials.
 fn part_of(Origins { scene, sources }: &Origins, subscene: &Subscene<DVec2>) -> Scene {
-    // Each mesh, and which triangle of the whole each of its own is a part of.
+    // Mesh of each surface, and the original triangle of each of its triangles.
     let mut meshes: BTreeMap<SurfaceId, (MeshData, Vec<u32>)> = BTreeMap::new();
     for (polygon, corners) in subscene.pieces() {
         let (surface, triangle) = sources[polygon];

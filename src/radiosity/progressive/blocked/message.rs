@@ -1,71 +1,71 @@
-//! What subscenes tell each other.
+//! Messages between subscenes.
 
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
 use super::super::patches::{Part, Patch};
-use super::super::shooter::{Shining, Target};
+use super::super::shooter::{ShotSource, Target};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::partition::CellId;
-use crate::partition::masks::{InMask, Source, Viewpoint};
+use crate::partition::masks::{InMask, MaskSource, Viewpoint};
 
-/// Viewpoints of a patch. More tell half-shadows in more steps.
+/// Number of viewpoints of a patch. More viewpoints give smoother penumbras.
 const VIEWPOINTS: u32 = 8;
 
-/// How far viewpoints are off their surface, as rays start there too: metres, and parts of their coordinates.
+/// Offset of viewpoints from their surface, equal to that of rays: in meters, and relative to the coordinates.
 const OFF: f32 = 1e-5;
 const OFF_SHARE: f32 = 1e-6;
 
-/// Light of a patch on its way to a subscene: a copy of the patch, and its mask on the border that it comes in by.
+/// Light of a patch in transit to a subscene: a copy of the patch, and its mask on the border.
 pub struct Message {
     pub to: CellId,
     pub flash: Arc<Flash>,
     pub mask: InMask,
 }
 
-/// One shot.
+/// Data of one shot.
 pub struct Flash {
-    /// Which shot.
+    /// Index of the shot.
     pub number: u64,
-    /// Which patch, among those of all subscenes.
+    /// Global index of the patch.
     pub patch: usize,
     pub shape: Arc<Shape>,
-    /// What each group of the patch shines with.
+    /// Emitting polygons of each group of the patch.
     pub parts: Vec<Part>,
-    /// What each group sends out, lm/m2; the first is the whole patch.
+    /// Radiosity of each group, in lm/m2. The first is the whole patch.
     pub groups: Vec<Vec3>,
-    /// The weight of its power.
+    /// Weight of the power.
     pub weight: f64,
 }
 
 impl Flash {
-    /// Its power, lumens.
+    /// Returns the power, in lumens.
     pub fn power(&self) -> Vec3 {
         self.groups[0] * self.shape.patch.visible_area
     }
 
-    pub fn shining(&self) -> Shining<'_> {
+    pub fn shot_source(&self) -> ShotSource<'_> {
         let Shape { patch, bounds, glow, .. } = &*self.shape;
-        Shining { patch, bounds: *bounds, parts: &self.parts, glow: *glow }
+        ShotSource { patch, bounds: *bounds, parts: &self.parts, glow: *glow }
     }
 }
 
-/// A patch as others know it: without its receivers.
+/// Patch without its receivers, as sent to other subscenes.
 pub struct Shape {
     pub patch: Patch,
-    /// What it will send out in the end, lm/m2, about: luminance.
+    /// Approximate final radiosity, as luminance in lm/m2.
     pub glow: f32,
-    /// The box around it and around the points that it looks from.
+    /// Bounding box of the patch and the points of its receivers.
     pub bounds: Aabb,
-    pub source: Source,
-    /// Its viewpoints, as receivers look at them.
+    pub source: MaskSource,
+    /// Viewpoints of the patch, as targets of visibility rays.
     pub targets: Vec<Target>,
 }
 
 impl Shape {
-    /// Spreads viewpoints over a patch; `place` is in its subscene.
+    /// Distributes viewpoints over a patch. `place` is a point in its subscene.
     pub fn new(patch: &Patch, bounds: Aabb, glow: f32, place: Vec3, seed: u32) -> Self {
         let numbers = OwenSobol::new(hash2(seed, 3));
         let target = |viewpoint: u32| {
@@ -76,7 +76,7 @@ impl Shape {
         };
         let targets: Vec<Target> = (0..VIEWPOINTS).map(target).collect();
         let viewpoints = targets.iter().map(|target| Viewpoint { position: target.position, normal: target.normal });
-        let source = Source::new(place, viewpoints.collect());
+        let source = MaskSource::new(place, viewpoints.collect());
         let patch = Patch { receivers: Vec::new(), ..patch.clone() };
         Self { patch, glow, bounds, source, targets }
     }

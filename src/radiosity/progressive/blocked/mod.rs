@@ -1,13 +1,14 @@
-//! Progressive refinement subscene by subscene (`000` S8): while one is at work, only its own geometry, receivers and
-//! interactions are touched, which is little enough to stay in a processor's cache.
+//! Progressive refinement subscene by subscene (`000` S8).
 //!
-//! A patch lights the subscene that it is in as ever. To those behind borders goes a copy of it with a mask
-//! ([`masks`](crate::partition::masks)), and from there on, so that nobody looks into a subscene but its own [`Worker`].
-//! Here all of them take turns in one process, and messages wait in queues. What a subscene needs only at work, its
-//! geometry and the points that look at it, is put away meanwhile where memory is short ([`Sites`]).
+//! A working subscene uses only its own geometry, receivers and form factors, which are small enough for the CPU cache.
 //!
-//! Patches are cut between texels where planes of the partition cut them. A texel belongs to the subscene that its middle
-//! is in; for what of it lies beyond, the masks are read where they are nearest.
+//! A patch lights its own subscene directly. A copy of the patch with a visibility mask
+//! ([`masks`](crate::partition::masks)) goes to subscenes beyond each border. From there it is passed on. A subscene's
+//! data is thus only used by its own [`Worker`]. All workers take turns in one process, and messages wait in queues.
+//! Geometry and receiver points of idle subscenes are dropped if memory is short ([`Sites`]).
+//!
+//! Patches are divided between texels at planes of the partition. A texel belongs to the subscene of its center. For
+//! parts beyond a plane, masks are read at their nearest point.
 
 mod local;
 mod message;
@@ -34,7 +35,7 @@ use crate::lightmap::ElementId;
 use crate::partition::masks::{Interface, Mask, Sectors};
 use crate::partition::{CellId, Partition, PartitionError};
 use crate::radiosity::SubsceneSettings;
-use crate::radiosity::partial::Shots;
+use crate::radiosity::solver_checkpoint::Shots;
 use glam::Vec3;
 
 use local::Origins;
@@ -43,50 +44,50 @@ use ray_count::RayCount;
 use site::{Sites, Source};
 use worker::{Common, Contents, Worker};
 
-/// Patches shoot that have more than this share of what the strongest had when the round began.
+/// Fraction of the strongest patch's power at the start of a round above which patches shoot.
 const SHARE_OF_STRONGEST: f64 = 0.5;
 
-/// Shots of a round at most, or one of each subscene: after a round all light has arrived.
-const MOST_SHOTS: usize = 64;
+/// Maximum number of shots in a round, or one for each subscene. After a round all light has arrived.
+const MAX_SHOTS: usize = 64;
 
-/// The part of the memory that sites may have, which are worth more than exchanges: those are found anew one by one.
+/// Divisor of the memory limit for sites. Sites have priority over form-factor rows, which are recomputed one by one.
 const SITES_SHARE: usize = 2;
 
-/// Bytes that masks on their way may have, if those of one shot do not have more. Were it a part of the memory, light
-/// would change with that by rounding.
-const MOST_BYTES_ON_THEIR_WAY: usize = 32 << 20;
+/// Memory limit of masks in transit, in bytes. One shot may exceed it. A limit relative to total memory would change
+/// the rounding of results.
+const MAX_BYTES_IN_FLIGHT: usize = 32 << 20;
 
-/// The most bytes of masks that a shot has at all borders, and that all shots on their way have.
-pub fn most_mask_bytes_on_their_way(subscenes: usize, borders: usize, mask_resolution: u32) -> [usize; 2] {
-    let shots = most_shots_on_their_way(borders, mask_resolution).min(MOST_SHOTS.max(subscenes));
-    let of_shot = borders * Mask::most_bytes(mask_resolution);
+/// Returns the maximum bytes of masks at all borders, for one shot and for all shots in transit.
+pub fn max_mask_bytes_in_flight(subscenes: usize, borders: usize, mask_resolution: u32) -> [usize; 2] {
+    let shots = max_shots_in_flight(borders, mask_resolution).min(MAX_SHOTS.max(subscenes));
+    let of_shot = borders * Mask::max_bytes(mask_resolution);
     [of_shot, shots * of_shot]
 }
 
-fn most_shots_on_their_way(borders: usize, mask_resolution: u32) -> usize {
-    let bytes_of_shot = borders * Mask::most_bytes(mask_resolution);
-    (MOST_BYTES_ON_THEIR_WAY / bytes_of_shot.max(1)).max(1)
+fn max_shots_in_flight(borders: usize, mask_resolution: u32) -> usize {
+    let bytes_of_shot = borders * Mask::max_bytes(mask_resolution);
+    (MAX_BYTES_IN_FLIGHT / bytes_of_shot.max(1)).max(1)
 }
 
-/// A solution that all subscenes together work at.
+/// Solution by all subscenes together.
 pub struct Blocked<'a> {
     place: Place<'a>,
     workers: Vec<Worker>,
     sites: Sites<'a>,
     inboxes: Vec<VecDeque<Message>>,
-    /// Shots whose light has not arrived everywhere, and how many there may be of them.
+    /// Number of shots in transit, and its maximum.
     on_their_way: usize,
-    most_on_their_way: usize,
+    max_in_flight: usize,
     shots: u64,
-    /// Where light was before the last round.
+    /// State of light before the last round.
     before: Shots,
 }
 
 impl<'a> Blocked<'a> {
-    /// Cuts a scene and prepares to shoot what elements send out of themselves, lm/m2.
+    /// Divides a scene, and prepares to shoot the initial radiosities of elements, in lm/m2.
     ///
     /// # Errors
-    /// When the scene cannot be cut like that.
+    /// Returns an error if the scene cannot be divided into the requested subscenes.
     pub fn new(
         place: Place<'a>,
         sources: &[Vec3],
@@ -100,8 +101,9 @@ impl<'a> Blocked<'a> {
         let of_elements = ElementReceivers::new(place, options.seed);
         let mut places = of_elements.of_all(|receiver| receiver.place());
         let apart = patches_apart(scene, elements, visible, |id: ElementId| sectors.at(places[id.index()]));
-        let Start { patches, responses, states, brightness, bare } = Start::new(place, &of_elements, apart, sources);
-        places.extend(bare.iter().map(Receiver::place));
+        let Start { patches, responses, states, brightness, unmapped } =
+            Start::new(place, &of_elements, apart, sources);
+        places.extend(unmapped.iter().map(Receiver::place));
         let all_patches = patches.len();
         let mut shares: Vec<Share> = partition.ids().map(|_| Share::default()).collect();
         let Aabb { min, max } = partition.bounds();
@@ -115,9 +117,9 @@ impl<'a> Blocked<'a> {
         let interface = |cell: CellId| Interface::new(&partition, cell, settings.mask_resolution);
         let interfaces = partition.ids().map(interface).collect::<Result<Vec<_>, _>>()?;
         let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect();
-        let most_on_their_way = most_shots_on_their_way(partition.borders().len(), settings.mask_resolution);
-        let made_from = Source { place, of_elements, bare, partition, polygons, origins, numbers };
-        let mut sites = Sites::new(made_from, options.most_bytes / SITES_SHARE);
+        let max_in_flight = max_shots_in_flight(partition.borders().len(), settings.mask_resolution);
+        let made_from = Source { place, of_elements, unmapped, partition, polygons, origins, numbers };
+        let mut sites = Sites::new(made_from, options.max_bytes / SITES_SHARE);
         let (mut first, mut contents) = (0, Vec::with_capacity(shares.len()));
         for (share, interface) in shares.into_iter().zip(&interfaces) {
             contents.push(share.contents(first, &sites.at(interface.cell()).receivers, brightness, options.seed));
@@ -126,28 +128,19 @@ impl<'a> Blocked<'a> {
         let common = Common {
             patches: all_patches,
             light_per_ray: brightness.light_per_ray(options.noise),
-            most_candidates: options.most_candidates,
-            most_bytes: (options.most_bytes - sites.bytes()) / (2 * interfaces.len()),
+            max_candidates: options.max_candidates,
+            max_bytes: (options.max_bytes - sites.bytes()) / (2 * interfaces.len()),
             seed: options.seed,
         };
         let worker = |(interface, contents)| Worker::new(common, interface, contents);
         let workers: Vec<_> = interfaces.into_iter().zip(contents).map(worker).collect();
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self {
-            place,
-            workers,
-            sites,
-            inboxes,
-            on_their_way: 0,
-            most_on_their_way,
-            shots: 0,
-            before: Shots::default(),
-        })
+        Ok(Self { place, workers, sites, inboxes, on_their_way: 0, max_in_flight, shots: 0, before: Shots::default() })
     }
 
-    /// One subscene shoots what is above a threshold, a little of it at a time.
+    /// Shoots power above a threshold in one subscene, up to a number of shots.
     fn shoot_in(&mut self, cell: usize, threshold: f64, go_on: &dyn Fn() -> bool) {
-        for _ in 0..MOST_SHOTS.div_ceil(self.workers.len()) {
+        for _ in 0..MAX_SHOTS.div_ceil(self.workers.len()) {
             let Self { place: Place { scene, elements, .. }, workers, sites, shots, .. } = self;
             let worker = &mut workers[cell];
             let Some(shot) = worker.strongest().filter(|shot| shot.power > threshold && go_on()) else { break };
@@ -159,13 +152,13 @@ impl<'a> Blocked<'a> {
             *shots += 1;
             self.on_their_way += 1;
             self.send(post);
-            if self.on_their_way == self.most_on_their_way {
+            if self.on_their_way == self.max_in_flight {
                 self.deliver(go_on);
             }
         }
     }
 
-    /// Subscenes read their messages until there are no more.
+    /// Processes messages of all subscenes until there are no more.
     fn deliver(&mut self, go_on: &dyn Fn() -> bool) {
         self.on_their_way = 0;
         while self.inboxes.iter().any(|inbox| !inbox.is_empty()) {
@@ -182,7 +175,7 @@ impl<'a> Blocked<'a> {
         }
     }
 
-    /// Weighted power of shots whose light has not arrived everywhere, lumens.
+    /// Returns the weighted power of shots in transit, in lumens.
     fn power_on_its_way(&self, weight: impl Fn(&Flash) -> f64) -> f64 {
         let messages = self.inboxes.iter().flatten();
         let flashes: BTreeMap<u64, &Flash> = messages.map(|message| (message.flash.number, &*message.flash)).collect();
@@ -193,7 +186,7 @@ impl<'a> Blocked<'a> {
         post.into_iter().for_each(|message| self.inboxes[message.to.index()].push_back(message));
     }
 
-    /// Where all light is, and what is known of rays.
+    /// Collects the state of all light, with the given ray counts.
     fn light(&self, rays: Vec<u64>) -> Shots {
         shots_of(self.states(), self.shots as u32, rays)
     }
@@ -229,7 +222,7 @@ impl Refine for Blocked<'_> {
         powers.max_by(f64::total_cmp)
     }
 
-    /// Goes from subscene to subscene once; then all that was shot has arrived everywhere.
+    /// Visits each subscene once. Afterwards all shots have arrived everywhere.
     fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
         let Some(strongest) = self.strongest_power() else { return true };
         let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
@@ -249,7 +242,7 @@ impl Refine for Blocked<'_> {
     fn undo(&mut self) {
         self.inboxes.iter_mut().for_each(VecDeque::clear);
         self.workers.iter_mut().for_each(Worker::forget_masks_on_their_way);
-        // Rays that were traced stay counted: the same will be shot again.
+        // Traced rays stay counted, because identical shots will follow.
         restore(self.workers.iter_mut().flat_map(Worker::states_mut), &self.before);
         self.shots = self.before.count.into();
     }
@@ -294,13 +287,13 @@ impl Refine for Blocked<'_> {
     }
 }
 
-/// What goes to one subscene.
+/// Data of one subscene during the division.
 #[derive(Default)]
 struct Share {
     patches: Vec<Patch>,
     states: Vec<State>,
     responses: Vec<Response>,
-    /// Its receivers in the numbers of all.
+    /// Global index of each receiver.
     numbers: Vec<ReceiverId>,
 }
 
@@ -315,7 +308,8 @@ impl Share {
         self.states.push(state);
     }
 
-    /// All of it, with the boxes around its receivers; `first` is the number of its first patch among those of all.
+    /// Computes the contents of the subscene, with bounding boxes of its receivers. `first` is the global index of its
+    /// first patch.
     fn contents(self, first: usize, receivers: &[Receiver], brightness: Brightness, seed: u32) -> Contents {
         let Self { patches, states, responses, .. } = self;
         let eyes = |patch: &Patch| Aabb::around(patch.receivers.iter().flat_map(|id| receivers[id.index()].points));

@@ -1,21 +1,21 @@
-//! Rays that a subscene traced for patches.
+//! Count of the rays that a subscene traced for patches.
 
-/// Counts the rays of each patch once, however often they are traced anew for want of memory. Takes a bit a patch, since
-/// every subscene may get light from every patch.
+/// Ray count in which each patch counts once, even if its rays are traced again because of the memory limit. One bit
+/// per patch is enough, and every subscene may receive light from every patch.
 #[derive(Debug)]
 pub struct RayCount {
     traced: u64,
-    /// A bit for each patch whose rays are counted.
+    /// Bit set of the patches with counted rays.
     counted: Vec<u64>,
 }
 
 impl RayCount {
-    /// None yet, of so many patches.
+    /// Creates an empty count for a number of patches.
     pub fn new(patches: usize) -> Self {
         Self { traced: 0, counted: vec![0; patches.div_ceil(64)] }
     }
 
-    /// Counts the rays of a patch, if they are not counted.
+    /// Counts the rays of a patch, unless already counted.
     pub fn count(&mut self, patch: usize, rays: u64) {
         let (word, bit) = (&mut self.counted[patch / 64], 1 << (patch % 64));
         if *word & bit == 0 {
@@ -24,22 +24,22 @@ impl RayCount {
         }
     }
 
-    /// How many were traced, each counted once.
+    /// Returns the number of traced rays.
     pub fn traced(&self) -> u64 {
         self.traced
     }
 
-    /// How many words keep it for so many patches.
+    /// Returns the number of serialized words for a number of patches.
     pub const fn words(patches: usize) -> usize {
         1 + patches.div_ceil(64)
     }
 
-    /// All of it.
+    /// Serializes the count.
     pub fn to_words(&self) -> impl Iterator<Item = u64> + '_ {
         core::iter::once(self.traced).chain(self.counted.iter().copied())
     }
 
-    /// Goes on from [`RayCount::words`] words that [`RayCount::to_words`] gave.
+    /// Restores [`RayCount::words`] words from [`RayCount::to_words`].
     pub fn restore(&mut self, words: &[u64]) {
         if let Some((traced, counted)) = words.split_first() {
             self.traced = *traced;

@@ -1,4 +1,4 @@
-//! What subscenes need only while they look around: most of their memory.
+//! Sites: data that subscenes need only while they work. Sites take most of the memory.
 
 use rayon::prelude::*;
 
@@ -8,49 +8,49 @@ use super::local::{Local, Origins};
 use crate::lightmap::ElementId;
 use crate::partition::{CellId, Partition, Polygons};
 
-/// Where the receivers of a subscene are, and what stands between them.
+/// Receivers of a subscene, and its geometry.
 pub struct Site {
     pub receivers: Vec<Receiver>,
     pub local: Local,
 }
 
 impl Site {
-    /// Bytes that it takes, about.
+    /// Returns the approximate memory size, in bytes.
     fn bytes(&self) -> usize {
         size_of_val(&*self.receivers) + self.local.bytes()
     }
 }
 
-/// The sites of all subscenes: as many as there is memory for, and besides them the one that was asked for last. Others
-/// are made again, and come out the same.
+/// Cache of the sites of all subscenes within a memory limit, plus the most recent one. Other sites are recreated on
+/// access, with identical results.
 pub struct Sites<'a> {
     source: Source<'a>,
     made: Vec<Option<Site>>,
-    /// The one that there is no memory for.
+    /// Site beyond the memory limit.
     guest: Option<CellId>,
-    /// Bytes of the others.
+    /// Bytes of all other sites.
     bytes: usize,
-    most_bytes: usize,
-    /// How many times a site was made.
+    max_bytes: usize,
+    /// Number of created sites.
     #[cfg(test)]
     pub builds: usize,
 }
 
 impl<'a> Sites<'a> {
-    /// Nothing made yet.
-    pub fn new(source: Source<'a>, most_bytes: usize) -> Self {
+    /// Creates an empty cache with a limit in bytes.
+    pub fn new(source: Source<'a>, max_bytes: usize) -> Self {
         Self {
             made: source.partition.ids().map(|_| None).collect(),
             source,
             guest: None,
             bytes: 0,
-            most_bytes,
+            max_bytes,
             #[cfg(test)]
             builds: 0,
         }
     }
 
-    /// The site of a subscene.
+    /// Returns the site of a subscene, and creates it if necessary.
     pub fn at(&mut self, cell: CellId) -> &Site {
         let is_there = self.made[cell.index()].is_some();
         if !is_there && let Some(guest) = self.guest.take() {
@@ -59,7 +59,7 @@ impl<'a> Sites<'a> {
         let site = self.made[cell.index()].get_or_insert_with(|| self.source.make(cell));
         if !is_there {
             let bytes = self.bytes + site.bytes();
-            if bytes <= self.most_bytes {
+            if bytes <= self.max_bytes {
                 self.bytes = bytes;
             } else {
                 self.guest = Some(cell);
@@ -72,40 +72,40 @@ impl<'a> Sites<'a> {
         site
     }
 
-    /// Bytes of the sites that are kept.
+    /// Returns the bytes of kept sites.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What shafts were asked at the sites that are kept.
+    /// Returns the statistics of shaft queries at the existing sites.
     #[cfg(test)]
     pub fn tally(&self) -> super::super::tally::Sums {
         super::super::tally::Sums::of(self.made.iter().flatten().map(|site| &site.local.occluders.tally))
     }
 
-    /// The receivers of a subscene in the numbers of all.
+    /// Returns the global index of each receiver in a subscene.
     pub fn numbers(&self, cell: CellId) -> &[ReceiverId] {
         &self.source.numbers[cell.index()]
     }
 }
 
-/// What sites are made from.
+/// Source data of sites.
 pub struct Source<'a> {
     pub place: Place<'a>,
     pub of_elements: ElementReceivers<'a>,
-    /// The receivers after those of all elements.
-    pub bare: Vec<Receiver>,
+    /// Receivers with indices after those of all elements.
+    pub unmapped: Vec<Receiver>,
     pub partition: Partition,
     pub polygons: Polygons,
     pub origins: Origins<'a>,
-    /// The receivers of each subscene in the numbers of all.
+    /// Global index of each receiver in each subscene.
     pub numbers: Vec<Vec<ReceiverId>>,
 }
 
 impl Source<'_> {
     fn make(&self, cell: CellId) -> Site {
         let receiver = |id: &ReceiverId| match id.index().checked_sub(self.place.elements.len()) {
-            Some(bare) => self.bare[bare],
+            Some(unmapped) => self.unmapped[unmapped],
             None => self.of_elements.of(ElementId(id.0)),
         };
         let receivers = self.numbers[cell.index()].par_iter().with_min_len(64).map(receiver).collect();

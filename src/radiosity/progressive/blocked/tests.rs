@@ -4,21 +4,21 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::super::refinement::Refinement;
-use super::super::{MOST_CANDIDATES, Options, Place, Refine};
+use super::super::{MAX_CANDIDATES, Options, Place, Refine};
 use super::Blocked;
-use crate::kdtree::{BruteForce, Preset, World};
+use crate::accel::{BruteForce, Preset, World};
 use crate::lightmap::Elements;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
-use crate::radiosity::test_scene::{TestScene, colored_pane, grey, shining};
+use crate::radiosity::test_scene::{TestScene, colored_pane, emissive, gray};
 use crate::radiosity::{Method, SolveError, SolverSettings, SubsceneSettings, solve};
 use crate::scene::{Scene, Sides};
 
-/// A room with a block in it and one wall that shines.
+/// Creates a room with a box and one luminous wall.
 fn room_with_block() -> TestScene {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 2.0, 2.0), 8, |face| if face == 2 { shining(0.6, 5.0) } else { grey(0.6) });
-    test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &grey(0.4));
+    test.room(Vec3::new(2.0, 2.0, 2.0), 8, |face| if face == 2 { emissive(0.6, 5.0) } else { gray(0.6) });
+    test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &gray(0.4));
     test
 }
 
@@ -35,10 +35,10 @@ impl Fixture {
         let scene = Arc::new(test.scene.clone());
         let elements = test.elements();
         let brute_force = BruteForce::new(&scene);
-        let burial = crate::radiosity::cpu::Burial::new(&scene, &brute_force);
+        let inside_test = crate::radiosity::cpu::InsideTest::new(&scene, &brute_force);
         let open = |id| {
-            let point = elements.centre_point(&scene, id);
-            if burial.is_buried(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
+            let point = elements.center_point(&scene, id);
+            if inside_test.is_inside(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
         };
         let visible = elements.ids().map(open).collect();
         let sources = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
@@ -49,11 +49,11 @@ impl Fixture {
         Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible, weights: &[] }
     }
 
-    fn options(most_bytes: usize) -> Options {
-        Options { most_candidates: MOST_CANDIDATES, noise: 0.002, most_bytes, seed: 7 }
+    fn options(max_bytes: usize) -> Options {
+        Options { max_candidates: MAX_CANDIDATES, noise: 0.002, max_bytes, seed: 7 }
     }
 
-    /// What each element receives in the end when the whole scene is worked on at once.
+    /// Returns the received light of each element, computed for the whole scene at once.
     fn plain(&self, tolerance: f64) -> Vec<Vec3> {
         let mut refinement = Refinement::new(self.place(), &self.sources, &Self::options(1 << 30));
         while let Some(shot) = refinement.strongest().filter(|shot| shot.power > tolerance) {
@@ -62,13 +62,13 @@ impl Fixture {
         refinement.received()
     }
 
-    fn blocked(&self, settings: &SubsceneSettings, most_bytes: usize, tolerance: f64) -> Vec<Vec3> {
-        let mut blocked = Blocked::new(self.place(), &self.sources, &Self::options(most_bytes), settings).unwrap();
+    fn blocked(&self, settings: &SubsceneSettings, max_bytes: usize, tolerance: f64) -> Vec<Vec3> {
+        let mut blocked = Blocked::new(self.place(), &self.sources, &Self::options(max_bytes), settings).unwrap();
         shoot_all(&mut blocked, tolerance);
         blocked.received()
     }
 
-    /// Root mean square of what two solutions differ by, over the mean of the first.
+    /// Returns the root mean square difference of two solutions, relative to the mean of the first.
     fn difference(&self, first: &[Vec3], second: &[Vec3]) -> f32 {
         let (mut square, mut sum, mut area) = (0.0, 0.0, 0.0);
         for element in 0..self.elements.len() {
@@ -97,8 +97,8 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
     let plain = fixture.plain(1e-3);
     let noise = fixture.difference(&plain, &fixture.blocked(&cut(PartitionKind::Uniform, 1, 32), 1 << 30, 1e-3));
     assert!(noise < 0.006, "{noise} with one subscene: other random numbers");
-    // Texels are a quarter of a metre across here, and planes cut many of them.
-    for (kind, count, masks, most) in [
+    // Texels are a quarter of a meter wide, and planes cut many of them.
+    for (kind, count, masks, max_difference) in [
         (PartitionKind::Uniform, 2, 32, 0.005),
         (PartitionKind::Uniform, 12, 32, 0.02),
         (PartitionKind::Balanced, 4, 32, 0.01),
@@ -107,21 +107,21 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
         let blocked = fixture.blocked(&cut(kind, count, masks), 1 << 30, 1e-3);
         let difference = fixture.difference(&plain, &blocked);
         println!("{kind:?} {count}: {difference:.4}");
-        assert!(difference < most, "{kind:?} {count}: {difference}");
+        assert!(difference < max_difference, "{kind:?} {count}: {difference}");
     }
 }
 
 #[test]
 fn an_empty_room_needs_no_rays_in_whatever_subscenes() {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| shining(0.5, 1.0));
+    test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| emissive(0.5, 1.0));
     let fixture = Fixture::new(&test);
     let settings = cut(PartitionKind::Uniform, 6, 8);
     let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
     shoot_all(&mut blocked, 1e-3);
     assert_eq!(blocked.rays(), 0);
     for received in blocked.received() {
-        // Radiosity pi from everywhere: irradiance is pi / (1 - 0.5) everywhere.
+        // The radiosity pi is emitted everywhere, so irradiance is pi / (1 - 0.5) everywhere.
         assert!((received.x / (2.0 * core::f32::consts::PI) - 1.0).abs() < 0.02, "{received}");
     }
 }
@@ -130,8 +130,8 @@ fn an_empty_room_needs_no_rays_in_whatever_subscenes() {
 fn without_memory_for_sites_masks_and_interactions_the_light_is_the_same() {
     let fixture = Fixture::new(&room_with_block());
     let settings = cut(PartitionKind::Uniform, 4, 16);
-    let [(all_kept, builds), (none_kept, more_builds)] = [1 << 30, 0].map(|most_bytes| {
-        let options = Fixture::options(most_bytes);
+    let [(all_kept, builds), (none_kept, more_builds)] = [1 << 30, 0].map(|max_bytes| {
+        let options = Fixture::options(max_bytes);
         let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &settings).unwrap();
         shoot_all(&mut blocked, 0.05);
         (blocked.received(), blocked.sites.builds)
@@ -149,15 +149,15 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
     let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
     let emitted = blocked.unshot_power();
     let asked = Cell::new(0);
-    // One of the shots may be made, and none may arrive.
+    // One shot is made, and its light arrives at no other subscene.
     let is_through = blocked.shoot_on(0.0, &|| asked.replace(asked.get() + 1) == 0);
     assert!(!is_through, "nothing to go on from");
     assert_eq!(blocked.shots(), 1);
-    // All that was emitted, and what the subscene of the shot reflects.
+    // The unshot power is all emitted power plus the reflection in the shot's subscene.
     assert!((1.0..1.1).contains(&(blocked.unshot_power() / emitted)), "{} of {emitted}", blocked.unshot_power());
     let received = blocked.received();
     let lit =
-        received.iter().zip(&fixture.elements.centre).filter(|(light, _)| light.x > 0.0).map(|(_, at)| at.x < 1.0);
+        received.iter().zip(&fixture.elements.center).filter(|(light, _)| light.x > 0.0).map(|(_, at)| at.x < 1.0);
     assert!(lit.clone().count() > 50 && lit.clone().all(|near| Some(near) == lit.clone().next()), "one side alone");
     assert!(received.iter().zip(&whole).all(|(some, all)| some.x <= all.x), "less far along, but the same light");
     blocked.undo();
@@ -169,14 +169,14 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
 #[test]
 fn shots_wait_until_those_before_have_arrived_where_masks_would_take_more_than_32_mib() {
     let fixture = Fixture::new(&room_with_block());
-    for (mask_resolution, least) in [(32, 8_000), (256, 120)] {
+    for (mask_resolution, min_in_flight) in [(32, 8_000), (256, 120)] {
         let settings = cut(PartitionKind::Uniform, 2, mask_resolution);
         let mut blocked =
             Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
-        // One border, and four bytes for each of its rectangles.
-        assert!(blocked.most_on_their_way >= least, "{} at {mask_resolution}", blocked.most_on_their_way);
-        assert!(blocked.most_on_their_way * 4 * (mask_resolution as usize).pow(2) <= 32 << 20);
-        blocked.most_on_their_way = 5;
+        // There is one border, with four bytes for each rectangle of its mask.
+        assert!(blocked.max_in_flight >= min_in_flight, "{} at {mask_resolution}", blocked.max_in_flight);
+        assert!(blocked.max_in_flight * 4 * (mask_resolution as usize).pow(2) <= 32 << 20);
+        blocked.max_in_flight = 5;
         blocked.shoot_in(0, 0.0, &|| true);
         assert_eq!((blocked.shots(), blocked.on_their_way), (32, 2));
         assert_eq!(blocked.inboxes[1].len(), 2, "what 30 shots sent has arrived");
@@ -186,10 +186,10 @@ fn shots_wait_until_those_before_have_arrived_where_masks_would_take_more_than_3
 #[test]
 fn shadows_need_rays_where_things_stand_and_none_in_empty_subscenes_behind() {
     let mut test = TestScene::default();
-    test.room(Vec3::new(4.0, 1.0, 1.0), 4, |face| if face == 0 { shining(0.5, 5.0) } else { grey(0.5) });
-    test.block(Vec3::new(1.0, 0.0, 0.2), Vec3::new(1.3, 0.7, 0.6), 2, &grey(0.4));
+    test.room(Vec3::new(4.0, 1.0, 1.0), 4, |face| if face == 0 { emissive(0.5, 5.0) } else { gray(0.5) });
+    test.block(Vec3::new(1.0, 0.0, 0.2), Vec3::new(1.3, 0.7, 0.6), 2, &gray(0.4));
     let fixture = Fixture::new(&test);
-    // One after the other, since five is prime.
+    // Five is prime, so the subscenes form a row.
     let settings = cut(PartitionKind::Uniform, 5, 16);
     let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 30), &settings).unwrap();
     shoot_all(&mut blocked, 1e-3);
@@ -216,33 +216,33 @@ fn things_that_coincide_shine_like_one() {
 #[test]
 fn a_wall_in_the_plane_between_subscenes_lets_nothing_through() {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 1.0, 1.0), 4, |face| if face == 4 { shining(0.5, 1.0) } else { grey(0.5) });
-    // Without thickness, facing the side that shines.
-    test.quad(Vec3::X, Vec3::Z, Vec3::Y, [4; 2], grey(0.5));
+    test.room(Vec3::new(2.0, 1.0, 1.0), 4, |face| if face == 4 { emissive(0.5, 1.0) } else { gray(0.5) });
+    // The wall has no thickness, and faces the luminous side.
+    test.quad(Vec3::X, Vec3::Z, Vec3::Y, [4; 2], gray(0.5));
     let fixture = Fixture::new(&test);
     let received = fixture.blocked(&cut(PartitionKind::Uniform, 2, 16), 1 << 30, 1e-3);
     for (element, received) in received.iter().enumerate() {
-        let centre = fixture.elements.centre[element];
-        let is_beyond = centre.x > 1.0;
-        assert_eq!(is_beyond, received.x < 1e-3, "{received} at {centre}");
+        let center = fixture.elements.center[element];
+        let is_beyond = center.x > 1.0;
+        assert_eq!(is_beyond, received.x < 1e-3, "{received} at {center}");
     }
 }
 
 #[test]
-fn coloured_glass_tints_what_comes_through_masks() {
+fn colored_glass_tints_what_comes_through_masks() {
     let mut test = TestScene::default();
-    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [8; 2], grey(0.5));
-    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [8; 2], shining(0.0, 1.0));
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [8; 2], gray(0.5));
+    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [8; 2], emissive(0.0, 1.0));
     let clear = Fixture::new(&test);
-    let colour = Vec3::new(0.2, 0.6, 1.0);
-    let pane = test.quad(Vec3::new(0.0, 0.7, 0.0), Vec3::Z, Vec3::X, [0; 2], colored_pane(colour * 0.75));
+    let color = Vec3::new(0.2, 0.6, 1.0);
+    let pane = test.quad(Vec3::new(0.0, 0.7, 0.0), Vec3::Z, Vec3::X, [0; 2], colored_pane(color * 0.75));
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     let tinted = Fixture::new(&test);
     let settings = cut(PartitionKind::Uniform, 8, 64);
-    let [bare, through] =
+    let [unmapped, through] =
         [&clear, &tinted].map(|fixture| fixture.blocked(&settings, 1 << 30, 1e-3)[..64].iter().sum::<Vec3>());
-    let ratio = through / bare;
-    assert!((ratio - colour * 0.75).abs().max_element() < 0.02, "{ratio}");
+    let ratio = through / unmapped;
+    assert!((ratio - color * 0.75).abs().max_element() < 0.02, "{ratio}");
 }
 
 #[test]

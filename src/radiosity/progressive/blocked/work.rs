@@ -1,37 +1,37 @@
-//! What shooting takes at once and in subscenes: prints a row of the table in `BENCHMARKS.md`.
+//! Benchmark of shooting at once and in subscenes: prints a row of a table in `docs/benchmarks/subscenes.md`.
 //!
 //! ```text
-//! SUBSCENES=4 CANDIDATES=16 cargo test --release --no-default-features --lib what_shooting_takes -- --ignored --nocapture
+//! SUBSCENES=4 CANDIDATES=16 cargo test --release --no-default-features --lib what_shooting_takes -- --ignored \
+//!     --nocapture
 //! ```
 //!
-//! With `ALL=1` triangles in a shaft are found by holding all of them against it, and rays are tested against all of those,
-//! as the thesis has it.
+//! With `ALL=1` all triangles are tested against each shaft, and rays against all triangles found, as in the thesis.
 
 use std::env::var;
 use std::sync::Arc;
 
 use super::super::refinement::Refinement;
+use super::super::schedule::tolerance;
 use super::super::tally::{self, Sums};
-use super::super::way::tolerance;
-use super::super::{MOST_CANDIDATES, Options, Place, Refine};
+use super::super::{MAX_CANDIDATES, Options, Place, Refine};
 use super::Blocked;
-use crate::kdtree::{Preset, World};
+use crate::accel::{Preset, World};
+use crate::builtin_scenes;
 use crate::lightmap::{Elements, Layout, LayoutSettings};
 use crate::partition::{PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
 use crate::radiosity::SubsceneSettings;
-use crate::radiosity::cpu::Burial;
-use crate::scene::builtin;
+use crate::radiosity::cpu::InsideTest;
 
-/// The error that is asked for.
+/// Requested error.
 const ERROR: f64 = 0.1;
 
-/// What environment variables ask for.
+/// Returns the value of an environment variable.
 fn asked(name: &str, default: f32) -> f32 {
     var(name).map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// Seconds that this process has had of all processors.
+/// Returns the CPU time of this process, in seconds.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux tells");
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -39,7 +39,7 @@ fn cpu_seconds() -> f64 {
         / 100.0
 }
 
-/// Shoots what is worth it.
+/// Shoots until the unshot power is negligible.
 fn shoot(refinement: &mut dyn Refine) {
     let tolerance = tolerance(refinement.unshot_power(), refinement.patches() as f64, ERROR);
     while refinement.strongest_power().is_some_and(|power| power > tolerance) {
@@ -50,15 +50,15 @@ fn shoot(refinement: &mut dyn Refine) {
 #[test]
 #[ignore = "prints a row of a table"]
 fn what_shooting_takes() {
-    let scene = Arc::new(builtin::build("habitacion_grande").expect("it is built in"));
-    let layout = LayoutSettings { texels_per_metre: asked("DENSITY", 1.5), ..LayoutSettings::default() };
+    let scene = Arc::new(builtin_scenes::build("habitacion_grande").expect("it is built in"));
+    let layout = LayoutSettings { texels_per_meter: asked("DENSITY", 1.5), ..LayoutSettings::default() };
     let (layout, _) = Layout::build(&scene, &layout, &Unmonitored).expect("it fits");
     let world = World::build(scene.clone(), Preset::fast());
     let elements = Elements::build(&scene, &layout, &world, &Unmonitored).expect("nobody cancels");
-    let burial = Burial::new(&scene, &world);
+    let inside_test = InsideTest::new(&scene, &world);
     let is_open = |id| {
-        let point = elements.centre_point(&scene, id);
-        !burial.is_buried(&point, point.geometric_normal).0
+        let point = elements.center_point(&scene, id);
+        !inside_test.is_inside(&point, point.geometric_normal).0
     };
     let visible: Vec<f32> = elements.ids().map(|id| if is_open(id) { 1.0 } else { 0.0 }).collect();
     let sources: Vec<_> = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
@@ -67,8 +67,8 @@ fn what_shooting_takes() {
     if asks_all {
         tally::ask_all();
     }
-    let most_candidates = if asks_all { usize::MAX } else { asked("CANDIDATES", MOST_CANDIDATES as f32) as usize };
-    let options = Options { most_candidates, noise: 0.3 * ERROR as f32, most_bytes: 1 << 30, seed: 0 };
+    let max_candidates = if asks_all { usize::MAX } else { asked("CANDIDATES", MAX_CANDIDATES as f32) as usize };
+    let options = Options { max_candidates, noise: 0.3 * ERROR as f32, max_bytes: 1 << 30, seed: 0 };
     let count = asked("SUBSCENES", 0.0) as u32;
     let before = cpu_seconds();
     let (shots, patches, [sight, masks], Sums { shafts, empty, lists, listed, tested }) = if count == 0 {
@@ -85,7 +85,7 @@ fn what_shooting_takes() {
         (blocked.shots(), blocked.patches(), rays, blocked.sites.tally())
     };
     println!(
-        "| {count} | lists of at most {most_candidates} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
+        "| {count} | lists of at most {max_candidates} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
          % empty | {:.1} % listed | {:.1} a list | {:.1} triangles tested a shaft | {:.2} M sight rays | {:.2} M mask rays |",
         elements.len(),
         cpu_seconds() - before,

@@ -1,4 +1,4 @@
-//! One subscene at work.
+//! Worker of one subscene.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use super::super::occluders::Candidates;
 use super::super::patches::{Part, Patch};
 use super::super::receivers::{ReceiverId, Response};
 use super::super::refinement::{self, State};
-use super::super::shooter::{Geometry, Look, Shooter, Straight, Target};
+use super::super::shooter::{Geometry, Shooter, Straight, Target, Visibility};
 use super::message::{Flash, Message, Shape};
 use super::ray_count::RayCount;
 use super::site::{Site, Sites};
@@ -22,46 +22,46 @@ use crate::geometry::sobol::hash2;
 use crate::partition::CellId;
 use crate::partition::masks::{InMask, Interface, Mask, Pending, Sight, Through};
 
-/// What all subscenes have in common.
+/// Parameters common to all subscenes.
 #[derive(Clone, Copy)]
 pub struct Common {
-    /// Patches of all of them.
+    /// Number of patches in all subscenes.
     pub patches: usize,
     pub light_per_ray: f32,
-    pub most_candidates: usize,
-    /// Memory of one of them for exchanges, and as much for masks.
-    pub most_bytes: usize,
+    pub max_candidates: usize,
+    /// Memory limit of each subscene for form-factor rows, in bytes, and the same for masks.
+    pub max_bytes: usize,
     pub seed: u32,
 }
 
-/// What lies in one subscene, in numbers of its own.
+/// Contents of one subscene, with local indices.
 pub struct Contents {
     pub patches: Vec<Patch>,
     pub responses: Vec<Response>,
-    /// The box around each patch and around the points that it looks from.
+    /// Bounding box of each patch and the points of its receivers.
     pub bounds: Vec<Aabb>,
-    /// The box around the points that each patch looks from.
+    /// Bounding box of the points of each patch's receivers.
     pub eyes: Vec<Aabb>,
     pub states: Vec<State>,
-    /// How others know each patch.
+    /// Copy of each patch for other subscenes.
     pub shapes: Vec<Arc<Shape>>,
-    /// The number of the first patch among those of all subscenes.
+    /// Global index of the first patch.
     pub first: usize,
 }
 
-/// One subscene: it knows its own site, its borders, and what others tell it in messages. What it found at its site it
-/// keeps, so that it seldom goes there again.
+/// Worker of one subscene, with its own borders, and with messages from other subscenes. Results computed at its site
+/// are cached, so that sites are rarely needed again.
 pub struct Worker {
     common: Common,
     interface: Interface,
     contents: Contents,
-    /// Shots whose masks are not all there.
+    /// Shots with missing masks.
     pending: Pending,
     exchanges: ExchangeCache,
     masks: MaskCache,
-    /// Rays that found what patches send here.
+    /// Number of visibility rays for light received here.
     sight_rays: RayCount,
-    /// Rays that made masks of patches.
+    /// Number of rays for masks.
     mask_rays: RayCount,
 }
 
@@ -72,46 +72,46 @@ impl Worker {
             interface,
             contents,
             pending: Pending::default(),
-            exchanges: ExchangeCache::new(common.most_bytes),
-            masks: MaskCache { most_bytes: common.most_bytes, ..MaskCache::default() },
+            exchanges: ExchangeCache::new(common.max_bytes),
+            masks: MaskCache { max_bytes: common.max_bytes, ..MaskCache::default() },
             sight_rays: RayCount::new(common.patches),
             mask_rays: RayCount::new(common.patches),
         }
     }
 
-    /// Which subscene it is.
+    /// Returns the cell of the subscene.
     pub fn cell(&self) -> CellId {
         self.interface.cell()
     }
 
-    /// What lies in it.
+    /// Returns the contents of the subscene.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
 
-    /// Rays that asked what is in sight: of those here, and for masks.
+    /// Returns the number of traced rays: for visibility, and for masks.
     pub fn rays(&self) -> [u64; 2] {
         [&self.sight_rays, &self.mask_rays].map(RayCount::traced)
     }
 
-    /// What [`Worker::restore_rays`] goes on from.
+    /// Serializes the ray counts for [`Worker::restore_rays`].
     pub fn rays_in_words(&self) -> impl Iterator<Item = u64> {
         self.sight_rays.to_words().chain(self.mask_rays.to_words())
     }
 
-    /// Goes on with its counts of rays, each half of the words.
+    /// Restores the ray counts. The first half of the words is for visibility, the second for masks.
     pub fn restore_rays(&mut self, words: &[u64]) {
         let (sight, masks) = words.split_at(words.len() / 2);
         self.sight_rays.restore(sight);
         self.mask_rays.restore(masks);
     }
 
-    /// The light of its patches.
+    /// Returns the light of the patches.
     pub fn states_mut(&mut self) -> &mut [State] {
         &mut self.contents.states
     }
 
-    /// Adds light to its receivers, lux, of which they reflect their part.
+    /// Adds irradiance to the receivers, in lux. The reflected part becomes unshot power.
     pub fn add(&mut self, light: impl Fn(ReceiverId) -> Option<Vec3>) {
         let Contents { patches, responses, states, .. } = &mut self.contents;
         for (patch, state) in patches.iter().zip(states) {
@@ -123,17 +123,17 @@ impl Worker {
         }
     }
 
-    /// Its patch with most unshot power.
+    /// Returns the patch with the most unshot power.
     pub fn strongest(&self) -> Option<refinement::Shot> {
         refinement::strongest(&self.contents.states)
     }
 
-    /// All its power that has not been shot, lumens.
+    /// Returns the total weighted unshot power, in lumens.
     pub fn unshot_power(&self) -> f64 {
         self.contents.states.iter().map(State::unshot_power).sum()
     }
 
-    /// Takes a message. When it is the last that the shot needs, the subscene receives its light and tells those behind.
+    /// Processes a message. After the last message of a shot, the subscene receives its light and passes the shot on.
     pub fn receive(&mut self, message: Message, sites: &mut Sites, post: &mut Vec<Message>) {
         let Message { flash, mask, .. } = message;
         let arrived = self.pending.arrive(&self.interface, flash.number, &flash.shape.source, mask);
@@ -143,12 +143,13 @@ impl Worker {
         }
     }
 
-    /// Forgets shots of which masks are missing.
+    /// Drops shots with missing masks.
     pub fn forget_masks_on_their_way(&mut self) {
         self.pending = Pending::default();
     }
 
-    /// Shoots all that one of its patches has, as shot `number` of all. `parts` are what the patch's groups shine with.
+    /// Shoots all unshot power of a patch, as the shot with index `number`. `parts` are the emitting polygons of the
+    /// patch's groups.
     pub fn shoot(&mut self, patch: PatchId, number: u64, parts: Vec<Part>, sites: &mut Sites, post: &mut Vec<Message>) {
         let contents = &mut self.contents;
         let (power, each) = contents.states[patch.index()].take();
@@ -158,7 +159,7 @@ impl Worker {
             patch: contents.first + patch.index(),
             shape: contents.shapes[patch.index()].clone(),
             parts,
-            groups: refinement::shining(shines, &contents.responses, power / shines.visible_area, &each),
+            groups: refinement::group_radiosities(shines, &contents.responses, power / shines.visible_area, &each),
             weight: contents.states[patch.index()].weight(),
         });
         self.light(&flash, &[], Some(patch), sites);
@@ -182,21 +183,21 @@ impl Worker {
                 receivers,
                 bounds,
                 occluders: &local.occluders,
-                most_candidates: common.most_candidates,
+                max_candidates: common.max_candidates,
                 light_per_ray: common.light_per_ray,
             };
             let seed = hash2(hash2(common.seed, flash.patch as u32), interface.cell().0);
-            let shooter = Shooter::new(geometry, flash.shining(), own, seed);
+            let shooter = Shooter::new(geometry, flash.shot_source(), own, seed);
             let exchanges = Exchanges::build(patches.len(), |receiver| {
                 let through = sight.through(&eyes[receiver.index()]);
                 let between = &if through == Through::Dark { None } else { shooter.candidates(receiver) }?;
                 let is_clear = between.are_none() && through == Through::Clear;
                 let (factors, looked) = if own.is_some() {
-                    let look = Straight { geometry, patch: &flash.shape.patch, between };
-                    shooter.factors(receiver, (!is_clear).then_some(&look))
+                    let visibility = Straight { geometry, patch: &flash.shape.patch, between };
+                    shooter.factors(receiver, (!is_clear).then_some(&visibility))
                 } else {
-                    let look = Masked { sight, geometry, targets: &flash.shape.targets, between };
-                    shooter.factors(receiver, (!is_clear).then_some(&look))
+                    let visibility = Masked { sight, geometry, targets: &flash.shape.targets, between };
+                    shooter.factors(receiver, (!is_clear).then_some(&visibility))
                 };
                 traced.fetch_add(looked, Ordering::Relaxed);
                 Some(factors)
@@ -212,7 +213,7 @@ impl Worker {
         });
     }
 
-    /// Tells those behind its borders of a shot.
+    /// Sends a shot to the subscenes beyond the borders.
     fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], sites: &mut Sites, post: &mut Vec<Message>) {
         let Self { interface, masks: known, mask_rays, .. } = self;
         let source = &flash.shape.source;
@@ -232,7 +233,7 @@ impl Worker {
     }
 }
 
-/// A patch of another subscene, looked at through masks.
+/// Visibility test of a patch in another subscene, through masks.
 struct Masked<'a> {
     sight: Sight<'a>,
     geometry: Geometry<'a>,
@@ -240,14 +241,14 @@ struct Masked<'a> {
     between: &'a Candidates,
 }
 
-impl Look for Masked<'_> {
+impl Visibility for Masked<'_> {
     fn target(&self, u: Vec2) -> Target {
         let count = self.targets.len();
         self.targets[((u.x * count as f32) as usize).min(count - 1)]
     }
 
     fn crosses(&self, point: Vec3, target: &Target) -> Vec3 {
-        let glance = self.sight.look(point, target.viewpoint);
+        let glance = self.sight.visibility(point, target.viewpoint);
         if glance.light == Vec3::ZERO {
             return Vec3::ZERO;
         }
@@ -255,13 +256,13 @@ impl Look for Masked<'_> {
     }
 }
 
-/// The masks of patches that have shot, for the borders that their light leaves by, within a bound of memory. They do not
-/// change from shot to shot.
+/// Masks of patches that have shot, for the borders that their light leaves through, within a memory limit. Masks do
+/// not change from shot to shot.
 #[derive(Default)]
 struct MaskCache {
     kept: HashMap<usize, Vec<Arc<Mask>>>,
     bytes: usize,
-    most_bytes: usize,
+    max_bytes: usize,
 }
 
 impl MaskCache {
@@ -271,7 +272,7 @@ impl MaskCache {
         }
         let masks = make();
         let bytes = masks.iter().map(|mask| mask.bytes() + size_of::<Mask>()).sum::<usize>();
-        if self.bytes + bytes <= self.most_bytes {
+        if self.bytes + bytes <= self.max_bytes {
             self.bytes += bytes;
             self.kept.insert(patch, masks.clone());
         }

@@ -1,0 +1,132 @@
+//! Approximate SAH splits at the borders of equal bins (Shevtsov, Soupikov and Kapustin 2007).
+
+use rayon::prelude::*;
+
+use crate::geometry::Aabb;
+
+use super::cost::{self, NodeCost};
+use super::{Builder, Cell, Output, PARALLEL_ABOVE, Reference, exact, halves};
+
+/// Builds the subtree of a cell. Uses bins while the node has more than [`Preset::exact_below`](super::Preset)
+/// references, and the exact sweep below that.
+pub(super) fn subtree(builder: &Builder, references: Vec<Reference>, cell: Cell, slot: usize, output: &mut Output) {
+    if references.len() <= builder.preset.exact_below {
+        return exact::subtree(builder, &references, cell, slot, output);
+    }
+    let leaf_cost = cost::leaf(builder.preset, references.len());
+    let split = (cell.depth < builder.depth_limit).then(|| find_split(builder, &references, cell.bounds)).flatten();
+    let Some(split) = split.filter(|split| split.cost < leaf_cost) else {
+        return exact::subtree(builder, &references, cell, slot, output);
+    };
+    let (below, above) = halves(cell, split.axis, split.position);
+    let (left, right) = partition(builder, &references, split, cell.bounds);
+    drop(references);
+    let first = output.split(slot, split.axis, split.position);
+    if left.len() + right.len() > PARALLEL_ABOVE {
+        let ((), other) = rayon::join(
+            || subtree(builder, left, below, first, output),
+            || {
+                let mut other = Output::new();
+                subtree(builder, right, above, 0, &mut other);
+                other
+            },
+        );
+        output.append(other, first + 1);
+    } else {
+        subtree(builder, left, below, first, output);
+        subtree(builder, right, above, first + 1, output);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Split {
+    axis: usize,
+    position: f32,
+    cost: f32,
+}
+
+/// Number of references that start and end in each bin of each axis.
+struct Histogram {
+    starts: [Vec<u32>; 3],
+    ends: [Vec<u32>; 3],
+}
+
+impl Histogram {
+    fn new(references: &[Reference], bounds: Aabb, bins: usize) -> Self {
+        let empty = || [0; 3].map(|_: u8| vec![0; bins]);
+        let mut histogram = Self { starts: empty(), ends: empty() };
+        let scale = bounds.extent().recip() * bins as f32;
+        let bin = |distance: f32| (distance as usize).min(bins - 1);
+        for reference in references {
+            let start = (reference.bounds.min - bounds.min) * scale;
+            let end = (reference.bounds.max - bounds.min) * scale;
+            for axis in 0..3 {
+                histogram.starts[axis][bin(start[axis])] += 1;
+                histogram.ends[axis][bin(end[axis])] += 1;
+            }
+        }
+        histogram
+    }
+
+    fn plus(mut self, other: Self) -> Self {
+        for axis in 0..3 {
+            let pairs = [(&mut self.starts[axis], &other.starts[axis]), (&mut self.ends[axis], &other.ends[axis])];
+            for (sums, counts) in pairs {
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            }
+        }
+        self
+    }
+}
+
+/// Returns the cheapest bin border over all axes, or `None` if no border lies inside the cell.
+fn find_split(builder: &Builder, references: &[Reference], bounds: Aabb) -> Option<Split> {
+    let bins = builder.preset.bins.max(2);
+    let histogram = references
+        .par_chunks(PARALLEL_ABOVE)
+        .map(|chunk| Histogram::new(chunk, bounds, bins))
+        .reduce_with(Histogram::plus)?;
+    let cost = NodeCost::new(builder.preset, bounds);
+    let mut best: Option<Split> = None;
+    for axis in 0..3 {
+        let (start, end) = (bounds.min[axis], bounds.max[axis]);
+        let (mut below, mut above) = (0, references.len());
+        for border in 1..bins {
+            below += histogram.starts[axis][border - 1] as usize;
+            above -= histogram.ends[axis][border - 1] as usize;
+            let position = start + (end - start) * (border as f32 / bins as f32);
+            let cost = cost.split(axis, position, below, above);
+            if position > start && position < end && best.is_none_or(|best| cost < best.cost) {
+                best = Some(Split { axis, position, cost });
+            }
+        }
+    }
+    best
+}
+
+/// Distributes the references to both children. References that straddle the plane go to both.
+fn partition(
+    builder: &Builder,
+    references: &[Reference],
+    split: Split,
+    cell: Aabb,
+) -> (Vec<Reference>, Vec<Reference>) {
+    let Split { axis, position, .. } = split;
+    let (mut left, mut right) = (Vec::with_capacity(references.len()), Vec::with_capacity(references.len()));
+    for reference in references {
+        let bounds = reference.bounds;
+        if bounds.max[axis] <= position {
+            left.push(*reference);
+        } else if bounds.min[axis] >= position {
+            right.push(*reference);
+        } else {
+            let halves = builder.halves(reference, cell, axis, position);
+            for (half, side) in halves.into_iter().zip([&mut left, &mut right]) {
+                if let Some(half) = half {
+                    side.push(Reference { bounds: half.intersection(bounds), ..*reference });
+                }
+            }
+        }
+    }
+    (left, right)
+}

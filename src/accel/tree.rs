@@ -1,0 +1,64 @@
+//! KD-tree over triangles.
+
+use std::time::{Duration, Instant};
+
+use crate::geometry::{Aabb, Triangle};
+
+use super::{Node, Preset, build};
+
+/// KD-tree over triangles: plain arrays for CPU and GPU.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    pub(super) bounds: Aabb,
+    pub(super) nodes: Vec<Node>,
+    pub(super) references: Vec<u32>,
+    pub(super) triangles: Vec<Triangle>,
+    pub(super) preset: Preset,
+    pub(super) build_time: Duration,
+}
+
+impl Tree {
+    /// Builds the tree of the given triangles, which must be finite and not degenerate.
+    pub fn build(triangles: Vec<Triangle>, preset: &Preset) -> Self {
+        Self::build_with_boxes(triangles, preset).0
+    }
+
+    /// Builds the tree, and returns the bounding box of each node's contents too.
+    pub(super) fn build_with_boxes(triangles: Vec<Triangle>, preset: &Preset) -> (Self, Vec<Aabb>) {
+        let start = Instant::now();
+        let bounds = triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()));
+        let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset);
+        let build_time = start.elapsed();
+        (Self { bounds, nodes, references, triangles, preset: *preset, build_time }, boxes)
+    }
+
+    /// Returns the bounding box of all triangles; empty if there are none.
+    pub fn bounds(&self) -> Aabb {
+        self.bounds
+    }
+
+    /// Returns the nodes: the root at 0, padding at 1, then siblings in pairs.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Returns the triangle indices that the leaves refer to. Each leaf starts at a multiple of the preset's leaf
+    /// width. Unused entries between leaves are `u32::MAX`.
+    pub fn references(&self) -> &[u32] {
+        &self.references
+    }
+
+    /// Returns the triangles in the order given to [`Tree::build`].
+    pub fn triangles(&self) -> &[Triangle] {
+        &self.triangles
+    }
+
+    /// Appends nodes and references to those of other trees, and returns the index of the root.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn append_to(&self, nodes: &mut Vec<Node>, references: &mut Vec<u32>) -> u32 {
+        let root = nodes.len();
+        nodes.extend(self.nodes.iter().map(|node| node.shifted(root, references.len())));
+        references.extend(&self.references);
+        root as u32
+    }
+}

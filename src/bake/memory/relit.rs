@@ -1,0 +1,36 @@
+//! Memory of precomputing the transport for lights that change.
+
+/// Bytes of one hit, stored as a difference from the hit before.
+const BYTES_PER_STEP: f64 = 1.5;
+/// Bytes of one form factor from an element to a patch that it sees, while computed and when packed.
+const BYTES_PER_ENTRY: f64 = 8.0;
+const BYTES_PER_VIEW: f64 = 2.0;
+/// Bytes of one pair of patches: while bounces are summed for three channels, and when packed for each.
+const BYTES_PER_EXCHANGE: f64 = 44.0;
+const BYTES_PER_BOUNCE: f64 = 6.0;
+/// Bytes of one element that do not depend on its rays: position, normals, patch.
+const BYTES_PER_RECEIVER: f64 = 100.0;
+
+/// Share of the memory that hits may take if each of them shows another patch: four bytes of sixteen.
+pub const SHARE_OF_HITS: f64 = 0.25;
+
+/// Returns the number of patches that an element sees by `rays` rays. Assumes that all patches are equally likely,
+/// which gives the upper bound.
+fn seen(rays: f64, patches: f64) -> f64 {
+    patches * (1.0 - libm::exp(-rays / patches))
+}
+
+/// Returns the further bytes if an element saw all patches instead of those that `rays` rays show.
+pub fn unseen_bytes(elements: f64, rays: f64, patches: f64) -> f64 {
+    elements * (patches - seen(rays, patches)) * (BYTES_PER_ENTRY + 2.0 * BYTES_PER_VIEW)
+}
+
+/// Returns the peak bytes of relighting besides those of hits, for `rays` rays per element.
+pub fn bytes(elements: f64, rays: f64, patches: f64) -> f64 {
+    let seen = seen(rays, patches);
+    let kept = elements * (BYTES_PER_RECEIVER + rays * BYTES_PER_STEP + seen * BYTES_PER_VIEW)
+        + BYTES_PER_BOUNCE * patches * patches;
+    let meanwhile = elements * seen * BYTES_PER_ENTRY + BYTES_PER_EXCHANGE * patches * patches;
+    // Finally, the file is assembled in memory.
+    kept + meanwhile.max(kept)
+}

@@ -1,0 +1,39 @@
+//! Rate limit for side work during a solve, such as checkpoints and previews.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Least ratio of the time between two runs of side work to the time that a run takes.
+const SHARE_OF_TIME: u32 = 10;
+
+/// Rate limit of repeated work: a least interval, and a small share of the time.
+pub(super) struct RateLimit {
+    min_interval: Duration,
+    last: Mutex<Last>,
+}
+
+struct Last {
+    ended: Instant,
+    cost: Duration,
+}
+
+impl RateLimit {
+    /// Creates a limit. The work is first due after `min_interval`, and again at the earliest after as long.
+    pub fn new(min_interval: Duration) -> Self {
+        Self { min_interval, last: Mutex::new(Last { ended: Instant::now(), cost: Duration::ZERO }) }
+    }
+
+    pub fn is_due(&self) -> bool {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.ended.elapsed() >= self.min_interval.max(SHARE_OF_TIME * last.cost)
+    }
+
+    /// Does the work and records its time.
+    pub fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = work();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
+            Last { ended: Instant::now(), cost: started.elapsed() };
+        done
+    }
+}

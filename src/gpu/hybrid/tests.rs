@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use glam::{UVec2, Vec3};
+
+use super::super::context::test_device;
+use super::super::tests::{compare, room_camera, room_of_everything};
+use super::*;
+use crate::accel::{Preset, World};
+use crate::lights::LightSampler;
+use crate::pathtrace::{self, LightTracer, PixelFilter};
+use crate::progress::Unmonitored;
+use crate::scene::{Camera, Projection, Sky};
+
+const SETTINGS: RenderSettings =
+    RenderSettings { samples: 4, time_seconds: None, error: None, tolerance: None, seed: 3 };
+
+fn view_of_the_room(filter: PixelFilter) -> View {
+    View { camera: room_camera(), size: UVec2::new(40, 32), lens: None, filter }
+}
+
+fn on_device(scene: &Scene, view: &View, from_lights: FromLights) -> Option<Film> {
+    let gpu = test_device()?;
+    let on_gpu = GpuScene::new(&gpu, scene).unwrap();
+    Some(render_from_lights(&gpu, scene, &on_gpu, view, from_lights, &SETTINGS, &Unmonitored).unwrap())
+}
+
+/// Returns pictures of a scene with equal light paths, from the CPU and from the device.
+fn pictures(scene: &Scene, view: &View, from_lights: FromLights) -> Option<[Film; 2]> {
+    let found = on_device(scene, view, from_lights)?;
+    let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
+    let lights = LightSampler::with_movers(scene);
+    let new = if from_lights.hybrid { LightTracer::hybrid } else { LightTracer::new };
+    let tracer = new(scene, &world, &lights, from_lights.max_bounces);
+    Some([pathtrace::render_from_lights(&tracer, view, &SETTINGS, &Unmonitored), found])
+}
+
+/// Asserts that most pixels differ by rounding only. A path that diverges at an edge changes only its own few pixels.
+#[track_caller]
+fn assert_alike(films: &[Film; 2]) {
+    let (median, far, mean) = compare(films);
+    assert!(films[0].pixels().iter().any(|pixel| pixel.radiance != Vec3::ZERO));
+    assert!(median < 1e-5 && far < 0.06 && mean < 2e-3, "median {median}, {far} of the pixels far, means {mean}");
+}
+
+#[test]
+fn light_of_every_kind_reaches_the_same_pixels_as_on_the_cpu() {
+    let scene = room_of_everything();
+    let view = view_of_the_room(PixelFilter::Tent);
+    for hybrid in [false, true] {
+        let Some(films) = pictures(&scene, &view, FromLights { hybrid, max_bounces: None }) else { return };
+        assert_alike(&films);
+    }
+}
+
+#[test]
+fn an_even_sky_shines_into_a_view_without_perspective_as_on_the_cpu() {
+    let mut scene = room_of_everything();
+    scene.sky = Sky::Uniform(Vec3::new(1.0, 2.0, 3.0));
+    let camera = Camera { projection: Projection::Orthographic { height: 2.2 }, ..room_camera() };
+    let view = View { camera, ..view_of_the_room(PixelFilter::Box) };
+    let Some(films) = pictures(&scene, &view, FromLights { hybrid: false, max_bounces: Some(3) }) else { return };
+    assert_alike(&films);
+}
+
+#[test]
+fn a_lens_blurs_light_paths_on_the_device_as_on_the_cpu() {
+    let scene = crate::builtin_scenes::build("cornell_box").unwrap();
+    let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 3.9), Vec3::ZERO, 0.7).unwrap();
+    let lens = Some(pathtrace::Lens { radius: 0.15, focus: 3.0 });
+    let view = View { camera, lens, ..view_of_the_room(PixelFilter::Tent) };
+    let Some(films) = pictures(&scene, &view, FromLights { hybrid: true, max_bounces: None }) else { return };
+    assert_alike(&films);
+}
+
+#[test]
+fn the_order_of_threads_changes_no_bit_and_sums_that_do_not_fit_are_made_again_in_coarser_units() {
+    let Some(gpu) = test_device() else { return };
+    let scene = room_of_everything();
+    let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
+    let view = view_of_the_room(PixelFilter::Box);
+    let from_lights = FromLights { hybrid: false, max_bounces: None };
+    let drawn_in = |finer: f32| {
+        let mut picture = Picture::new(&gpu, &scene, &on_gpu, &view, from_lights, 3).unwrap();
+        picture.light_paths.units *= finer;
+        picture.add(PassKind::Light).unwrap();
+        (picture.light_paths.units, picture.contributions, picture.sum().unwrap())
+    };
+    let (units, contributions, expected) = drawn_in(1.0);
+    let radiances = |film: &Film| film.pixels().iter().map(|pixel| pixel.radiance).collect::<Vec<_>>();
+    assert_eq!(radiances(&expected), radiances(&drawn_in(1.0).2));
+    let (coarser, again, found) = drawn_in(f32::exp2(40.0));
+    assert!(coarser < units * f32::exp2(40.0) && contributions == again, "{coarser} {contributions} {again}");
+    let (_, far, mean) = compare(&[expected, found]);
+    assert!(far < 0.01 && mean < 1e-6, "{far} {mean}");
+}
+
+#[test]
+fn nothing_is_followed_where_nothing_shines() {
+    let mut scene = room_of_everything();
+    scene.lights.clear();
+    scene.sky = Sky::Dark;
+    scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
+    let view = view_of_the_room(PixelFilter::Box);
+    let Some(film) = on_device(&scene, &view, FromLights { hybrid: true, max_bounces: None }) else { return };
+    assert!(film.samples() == 4 && film.pixels().iter().all(|pixel| pixel.radiance == Vec3::ZERO));
+}

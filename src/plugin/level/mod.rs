@@ -1,0 +1,254 @@
+//! Display of levels that were baked before, by the command line or by an earlier run.
+//!
+//! A separate thread reads the files. Then surfaces get their lightmaps as they appear, however late an asynchronous
+//! scene spawns them. Each surface is matched by its key, and each light by its name and place.
+//!
+//! One level is shown at a time: a later [`BakedLevel`] replaces an earlier one. Without its [`BakedLevel`], a level
+//! disappears.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `files` | reading of the files, and comparison with the source |
+//! | `shown` | state of the shown level, as plain data |
+//! | `surfaces` | baked surfaces among the entities of the app |
+//! | `lights` | baked lights among the lights of the app |
+
+mod files;
+mod lights;
+mod shown;
+mod surfaces;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bevy::math::Affine3A;
+use bevy::pbr::{MeshMaterial3d, StandardMaterial};
+use bevy::prelude::*;
+
+use super::background::{self, RadiosityThreads, Task};
+use super::components::BakedLevel;
+use super::needs::has_plugin;
+use super::schedule::{RadiositySystems, order_sets};
+use super::state::{Baked, LevelFrame, LightmapSource, LitLights, RelightOrigin};
+use super::sync::SceneSyncPlugin;
+use super::write_back::{Batch, Batches, NewBake, RemoveLightmaps, WriteBackPlugin, exchange_volume, remove_all};
+use crate::lightmap::files::LevelError;
+use crate::radiosity::Content;
+use files::{Files, check_source, read_files};
+use shown::{LevelLights, Shown, ShownLevel};
+use surfaces::match_surfaces;
+
+/// Event that the files of a baked level have been read.
+#[derive(Event, Clone, Copy, Debug, Reflect)]
+#[reflect(Event, Debug, Clone)]
+pub struct BakedLevelLoaded {
+    /// Entity with the [`BakedLevel`].
+    pub entity: Entity,
+    /// Number of surfaces with lightmaps in the level.
+    pub surfaces: usize,
+    /// Time to read the files, in seconds, on a separate thread.
+    pub seconds: f32,
+}
+
+/// Event that every present surface shows its lightmap. It is triggered after the files have been read, and again after
+/// surfaces or lightmaps have been added.
+#[derive(Event, Clone, Copy, Debug, Reflect)]
+#[reflect(Event, Debug, Clone)]
+pub struct BakedLevelShown {
+    /// Number of surfaces in the app that show a lightmap.
+    pub surfaces: usize,
+}
+
+/// Event that a baked level cannot be shown.
+#[derive(Event, Clone, Debug, Reflect)]
+#[reflect(Event, Debug, Clone)]
+pub struct BakedLevelFailed {
+    /// Entity with the [`BakedLevel`].
+    pub entity: Entity,
+    /// Error while reading the files.
+    pub error: Arc<LevelError>,
+}
+
+/// Plugin that shows baked levels. It needs [`SceneSyncPlugin`] and [`WriteBackPlugin`].
+pub struct BakedLevelPlugin;
+
+impl Plugin for BakedLevelPlugin {
+    fn build(&self, app: &mut App) {
+        if !(has_plugin::<SceneSyncPlugin, _>(app, self) && has_plugin::<WriteBackPlugin, _>(app, self)) {
+            return;
+        }
+        order_sets(app);
+        background::add(app);
+        app.register_type::<BakedLevel>()
+            .register_type::<BakedLevelLoaded>()
+            .register_type::<BakedLevelShown>()
+            .register_type::<BakedLevelFailed>()
+            .init_resource::<Shown>()
+            .add_observer(start)
+            .add_observer(remove)
+            .add_observer(forget_all)
+            .add_systems(
+                PreUpdate,
+                (forget_replaced, receive, queue_surfaces, match_surfaces, announce, lights::report)
+                    .chain()
+                    .in_set(RadiositySystems::Levels),
+            )
+            .add_systems(PostUpdate, lights::follow.in_set(RadiositySystems::Watch));
+    }
+}
+
+/// Thread that reads a level's files.
+#[derive(Component)]
+struct Loading(Task<Result<Files, LevelError>>);
+
+fn start(
+    added: On<Insert, BakedLevel>,
+    mut commands: Commands,
+    levels: Query<&BakedLevel>,
+    threads: Res<RadiosityThreads>,
+) {
+    let Ok(level) = levels.get(added.entity) else {
+        return;
+    };
+    let folder = level.folder.clone();
+    match Task::start("baked level", *threads, move || read_files(&folder)) {
+        Ok(task) => {
+            commands.entity(added.entity).insert(Loading(task));
+        }
+        Err(error) => error!("no thread to read a baked level with: {error}"),
+    }
+}
+
+fn receive(
+    mut commands: Commands,
+    mut loading: Query<(Entity, &BakedLevel, &mut Loading)>,
+    mut shown: ResMut<Shown>,
+    mut batches: ResMut<Batches>,
+    surfaces: Query<Entity, IsSurface>,
+    levels: Query<(), With<BakedLevel>>,
+    threads: Res<RadiosityThreads>,
+) {
+    for (entity, baked, mut task) in &mut loading {
+        let Some(read) = task.0.poll() else {
+            continue;
+        };
+        commands.entity(entity).remove::<Loading>();
+        let Ok(read) = read else {
+            error!("reading a baked level stopped by a fault of its own");
+            continue;
+        };
+        match read {
+            Ok(files) => {
+                check_source(baked, &files.level, *threads);
+                commands.trigger(BakedLevelLoaded { entity, surfaces: files.surfaces.len(), seconds: files.seconds });
+                batches.drop_levels();
+                if shown.attached.is_some_and(|other| other != entity && levels.contains(other)) {
+                    warn!("one baked level is shown at a time: {} replaces the one before", baked.folder.display());
+                }
+                shown.level = Some(show(files, entity, baked, &mut batches));
+                shown.waiting = surfaces.iter().collect();
+            }
+            Err(error) => {
+                error!("{error}");
+                commands.trigger(BakedLevelFailed { entity, error: Arc::new(error) });
+            }
+        }
+    }
+}
+
+/// Starts to show a level that was read.
+fn show(files: Files, entity: Entity, baked: &BakedLevel, batches: &mut Batches) -> ShownLevel {
+    let Files { pages, validity, meshes, surfaces, volume, content, level, .. } = files;
+    let lights = LevelLights::new(&level);
+    let lit = LitLights { ambient: false, is_direct: content == Content::Full };
+    let new_bake = NewBake { source: LightmapSource::Level, lit, lights: Vec::new() };
+    let origin = RelightOrigin::Files(baked.clone(), Box::new(level));
+    batches.push(Batch::bake(new_bake, Vec::new(), pages).on_attached(move |world, _| {
+        let mut shown = world.resource_mut::<Shown>();
+        shown.attached = Some(entity);
+        let of_bake = shown.level.as_ref().and_then(|level| level.frame()).unwrap_or_default();
+        let now = world.get::<GlobalTransform>(entity).map_or(Affine3A::IDENTITY, GlobalTransform::affine);
+        world.insert_resource(LevelFrame { root: Some(entity), of_bake, at_attach: now, now });
+        world.insert_resource(validity);
+        exchange_volume(world, volume.as_ref(), world.get_entity(entity).is_ok().then_some((entity, of_bake)));
+        origin.set(world);
+        // In the same frame, since the lights would light the surfaces twice.
+        if let Err(error) = world.run_system_cached(lights::mark) {
+            error!("baked lights cannot be found: {error}");
+        }
+    }));
+    ShownLevel::new(entity, surfaces, meshes, lights)
+}
+
+/// Removes a level and all that was made for it. A level that is read meanwhile stays.
+fn remove(
+    removed: On<Remove, BakedLevel>,
+    mut commands: Commands,
+    mut shown: ResMut<Shown>,
+    mut batches: ResMut<Batches>,
+    source: Res<LightmapSource>,
+) {
+    commands.entity(removed.entity).try_remove::<Loading>();
+    if shown.level.as_ref().is_some_and(|level| level.entity == removed.entity) {
+        (shown.level, shown.waiting) = (None, VecDeque::new());
+        batches.drop_levels();
+    }
+    if shown.attached == Some(removed.entity) && *source == LightmapSource::Level {
+        shown.attached = None;
+        commands.queue(|world: &mut World| {
+            remove_all(world);
+            RelightOrigin::Gone.set(world);
+        });
+    }
+}
+
+/// Forgets all levels, also those that are still read.
+fn forget_all(
+    _: On<RemoveLightmaps>,
+    mut commands: Commands,
+    mut shown: ResMut<Shown>,
+    mut batches: ResMut<Batches>,
+    loading: Query<Entity, With<Loading>>,
+) {
+    *shown = Shown::default();
+    batches.drop_levels();
+    for entity in &loading {
+        commands.entity(entity).try_remove::<Loading>();
+    }
+}
+
+type IsSurface = (With<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>);
+type NewSurface = (Added<Mesh3d>, IsSurface);
+
+fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
+    if shown.level.is_some() && !added.is_empty() {
+        let known: std::collections::HashSet<Entity> = shown.waiting.iter().copied().collect();
+        shown.waiting.extend(added.iter().filter(|entity| !known.contains(entity)));
+    }
+}
+
+/// Triggers [`BakedLevelShown`] once no surface waits and no batch is pending.
+fn announce(
+    shown: Res<Shown>,
+    batches: Res<Batches>,
+    baked: Query<(), With<Baked>>,
+    mut was_settled: Local<bool>,
+    mut commands: Commands,
+) {
+    let is_settled = shown.level.is_some() && shown.waiting.is_empty() && batches.is_empty();
+    if is_settled && !*was_settled {
+        commands.trigger(BakedLevelShown { surfaces: baked.iter().len() });
+    }
+    *was_settled = is_settled;
+}
+
+/// Forgets a level that a bake has replaced.
+fn forget_replaced(mut shown: ResMut<Shown>, source: Res<LightmapSource>, batches: Res<Batches>) {
+    let is_shown = |level: &ShownLevel| match level.lights.is_attached {
+        true => *source == LightmapSource::Level,
+        false => batches.holds_level(),
+    };
+    if shown.level.as_ref().is_some_and(|level| !is_shown(level)) {
+        *shown = Shown::default();
+    }
+}

@@ -1,0 +1,119 @@
+//! Settings, status and diagnostics of relighting.
+
+use bevy::diagnostic::DiagnosticPath;
+use bevy::prelude::*;
+
+/// Main thread time of relighting per active frame, in milliseconds.
+pub const RELIGHT_MAIN_THREAD: DiagnosticPath = DiagnosticPath::const_new("relight/main_thread");
+
+/// Time of an update on its own thread, in milliseconds.
+pub const RELIGHT_UPDATE: DiagnosticPath = DiagnosticPath::const_new("relight/update");
+
+/// Time to compute a placement of doors or colors on its own thread, in milliseconds.
+pub const RELIGHT_DOORS: DiagnosticPath = DiagnosticPath::const_new("relight/doors");
+
+/// Distance of the shown light from its target, from 0 to 1; see [`RelightStatus::behind`].
+pub const RELIGHT_BEHIND: DiagnosticPath = DiagnosticPath::const_new("relight/behind");
+
+/// Relative error of relighting for the baked lights; see [`RelightStatus::transport_error`].
+pub const RELIGHT_TRANSPORT_ERROR: DiagnosticPath = DiagnosticPath::const_new("relight/transport_error");
+
+/// Settings of live relighting. Insert the resource to enable it. Remove it or set `enabled` to false to show the
+/// lightmaps as baked.
+#[derive(Resource, Clone, Copy, Debug, PartialEq, Reflect)]
+#[reflect(Resource, Default, Debug, Clone)]
+pub struct Relight {
+    /// False shows the lightmaps as baked. Default true.
+    pub enabled: bool,
+    /// Rays per update. Default 30,000. Higher values show changes of many lights sooner; lower values use less CPU
+    /// time.
+    pub rays: u32,
+    /// Number of per-element bounces after a light has settled. 0 keeps the coarse patch solution. Default 3. Higher
+    /// values reduce the error where patches are large.
+    ///
+    /// See [`UpdateSettings::bounces`](crate::relight::UpdateSettings::bounces) for the later refinement and its cache.
+    pub bounces: u32,
+    /// Time constant of temporal smoothing, in seconds, after which about two thirds of a change are shown. Default
+    /// 0.05. Higher values hide the noise of moving lights; zero shows changes at once.
+    pub smoothing_seconds: f32,
+    /// Maximum wait of a frame for its own update, in milliseconds, provided that the previous update was as fast.
+    /// Default 4. Slower updates are shown in a later frame without a wait.
+    pub wait_milliseconds: f32,
+    /// Device that draws the pages. Default [`RelightDevice::Auto`]. All devices give the same result. The CPU traces
+    /// the rays of lights and doors in any case.
+    pub device: RelightDevice,
+}
+
+/// Device that draws relit pages: it multiplies the light of patches by the transport row of each element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq, Hash)]
+pub enum RelightDevice {
+    /// The GPU, unless it is a software adapter or lacks memory for the level. The default.
+    #[default]
+    Auto,
+    /// The CPU. Pages are uploaded whenever they change.
+    Processor,
+    /// The renderer's device, if it has memory for the level.
+    ///
+    /// Only a few numbers per patch are uploaded, and textures are rewritten in place. Their [`Image`]s keep the last
+    /// CPU data, which views with [`LiveView::ends_at_lightmaps`](crate::plugin::LiveView) read.
+    Graphics,
+}
+
+impl Default for Relight {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            rays: 30_000,
+            bounces: 3,
+            smoothing_seconds: 0.05,
+            wait_milliseconds: 4.0,
+            device: RelightDevice::Auto,
+        }
+    }
+}
+
+/// Excludes the light, or every light below the entity, from relighting. A baked light keeps its baked state, even if
+/// it moves or is despawned. Any other light adds no indirect light.
+#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+pub struct RelightExclude;
+
+/// Status of live relighting.
+#[derive(Resource, Clone, Debug, Default, PartialEq, Reflect)]
+#[reflect(Resource, Default, Debug, Clone)]
+pub struct RelightStatus {
+    /// True while lightmaps follow their lights.
+    pub is_active: bool,
+    /// Reason why relighting does not work although [`Relight`] exists.
+    pub problem: Option<String>,
+    /// True while the GPU draws the pages.
+    pub is_on_graphics: bool,
+    /// Reason why the CPU draws them although [`Relight::device`] is not [`RelightDevice::Processor`].
+    pub processor_reason: Option<String>,
+    /// Number of updates shown so far.
+    pub updates: u64,
+    /// Number of lights that need further updates.
+    pub waiting: usize,
+    /// Distance of the shown light from its target, as a fraction of the change. 1 while a light has no samples.
+    pub behind: f32,
+    /// True while the refined result of settled lights is incomplete.
+    pub is_refining: bool,
+    /// Relative error of relighting for the baked lights: RMS difference to the bake over its mean.
+    pub transport_error: f32,
+    /// True while a thread computes the effect of doors and colors.
+    pub are_doors_moving: bool,
+    /// Time of the latest such computation, in milliseconds, on its own thread.
+    pub door_milliseconds: f32,
+    /// Rays of the latest update.
+    pub rays: u64,
+    /// Time of the latest update on its own thread, in milliseconds. It includes waits for the GPU.
+    pub update_milliseconds: f32,
+    /// Main thread time of the latest active frame, in milliseconds.
+    pub main_thread_milliseconds: f32,
+}
+
+/// Run condition: lightmaps follow their lights.
+pub fn relighting(status: Option<Res<RelightStatus>>) -> bool {
+    status.is_some_and(|status| status.is_active)
+}

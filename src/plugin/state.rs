@@ -1,0 +1,232 @@
+//! Shared state of the plugins, as plain data: lightmaps, lights and pages that the app shows, and their source.
+//!
+//! `write_back` sets what it has attached. `sync`, `relight`, `level` and `overlay` read it, so that `sync` and
+//! `write_back` do not depend on each other.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use bevy::ecs::system::SystemParam;
+use bevy::math::Affine3A;
+use bevy::pbr::StandardMaterial;
+use bevy::prelude::*;
+
+use super::components::BakedLevel;
+use crate::geometry::SurfaceId;
+use crate::lightmap::{Page, PageFormat, PageSize, files};
+use crate::relight;
+
+/// Marks a mesh entity with a lightmap, whether or not it is shown.
+#[derive(Component, Clone, Debug, Reflect)]
+#[reflect(Component, Debug, Clone)]
+pub struct Baked {
+    /// The app's mesh.
+    pub original: Handle<Mesh>,
+    /// Our copy of it, with lightmap coordinates.
+    pub mesh: Handle<Mesh>,
+    /// Stand-in for the app's material, if any. It culls back faces if each side has its own triangles, and reads UV_0
+    /// if the lightmap needs UV_1.
+    pub(super) material: Option<StandInMaterial>,
+    /// Image of its page.
+    pub image: Handle<Image>,
+    /// UV rectangle on the page, in 0..1.
+    pub uv_rect: Rect,
+}
+
+impl Baked {
+    /// Returns the app's material of an entity that shows `shown`.
+    pub(super) fn original_material<'a>(&'a self, shown: &'a Handle<StandardMaterial>) -> &'a Handle<StandardMaterial> {
+        match &self.material {
+            Some(stand_in) if stand_in.shown == *shown => &stand_in.original,
+            _ => shown,
+        }
+    }
+}
+
+/// Stand-in on an entity, and the app's material.
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
+pub struct StandInMaterial {
+    /// The app's material.
+    pub original: Handle<StandardMaterial>,
+    /// The stand-in.
+    pub shown: Handle<StandardMaterial>,
+}
+
+/// Marks a light with direct light in the lightmaps. It does not light lightmapped meshes while they are shown.
+///
+/// Bakes add it to their lights, and baked levels to the lights that they find in the app. An app may add it to a light
+/// that was not found, and remove it from one that shall light the level as Bevy does. A new bake or level replaces only marks of earlier ones.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
+#[reflect(Component, Default, Debug, Clone, PartialEq)]
+pub struct BakedLight;
+
+/// Flag of a light that is, or was, silenced for lightmapped meshes.
+#[derive(Component, Clone, Copy, Debug)]
+pub struct SilencedLight {
+    /// The app's value of `affects_lightmapped_mesh_diffuse`.
+    pub affected_lightmapped: bool,
+    /// True while the light does not affect lightmapped meshes.
+    pub is_silenced: bool,
+}
+
+/// Marks the entity of a bake's irradiance volume.
+#[derive(Component, Clone, Copy, Debug, Default, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
+pub struct BakedVolume;
+
+/// Images of the current pages, by page.
+#[derive(Resource, Clone, Default)]
+pub struct Pages(pub Vec<Handle<Image>>);
+
+/// Direct light in the pages. [`BakedLight`] marks the lights.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LitLights {
+    /// True if Bevy's global ambient light is in the pages.
+    pub ambient: bool,
+    /// True if the pages hold direct light.
+    pub is_direct: bool,
+}
+
+/// Source of the shown lightmaps, which decides when they are removed.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LightmapSource {
+    /// None are shown.
+    #[default]
+    None,
+    /// A bake of this app: they are removed with the last lit surface.
+    Bake,
+    /// A level in a folder: they are removed with its [`BakedLevel`].
+    Level,
+}
+
+/// Place of the shown level. It follows the entity of its [`BakedLevel`], whereas bakes of the app stay.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct LevelFrame {
+    /// Entity of the level. `None` for a bake of the app.
+    pub root: Option<Entity>,
+    /// Transform of this entity at the time of the bake.
+    pub of_bake: Affine3A,
+    /// Transform of this entity when the lightmaps were attached.
+    pub at_attach: Affine3A,
+    /// Present transform of this entity.
+    pub now: Affine3A,
+}
+
+impl LevelFrame {
+    /// Returns true if the level is where it was baked.
+    pub fn is_at_rest(&self) -> bool {
+        self.now == self.of_bake
+    }
+
+    /// Returns the transform from the bake to the world.
+    pub fn bake_to_world(&self) -> Affine3A {
+        if self.is_at_rest() { Affine3A::IDENTITY } else { self.now * self.of_bake.inverse() }
+    }
+
+    /// Returns the present transform of a part of the level, from its transform when the lightmaps were attached.
+    pub fn carried(&self, at_attach: &GlobalTransform) -> Affine3A {
+        self.now * self.at_attach.inverse() * at_attach.affine()
+    }
+}
+
+/// Returns true if two transforms are equal, apart from rounding.
+pub fn are_near(a: &Affine3A, b: &Affine3A) -> bool {
+    /// Relative tolerance.
+    const ROUNDING: f32 = 1e-4;
+    a.abs_diff_eq(*b, ROUNDING * (1.0 + a.translation.abs().max_element()))
+}
+
+/// Reader of places in a level that may have moved as a whole.
+#[derive(SystemParam)]
+pub struct LevelPlaces<'w, 's> {
+    parents: Query<'w, 's, &'static ChildOf>,
+    transforms: Query<'w, 's, &'static Transform>,
+}
+
+impl LevelPlaces<'_, '_> {
+    /// Returns the transform that an entity would have if the level were where it was baked.
+    ///
+    /// The transform of a descendant of the level does not depend on the level's place, not even by rounding.
+    pub fn in_level(&self, entity: Entity, to_world: &GlobalTransform, frame: &LevelFrame) -> GlobalTransform {
+        if frame.is_at_rest() {
+            return *to_world;
+        }
+        let mut lineage = vec![entity];
+        lineage.extend(self.parents.iter_ancestors(entity).take_while(|&ancestor| Some(ancestor) != frame.root));
+        let outermost = lineage.last().and_then(|&outermost| self.parents.get(outermost).ok()).map(ChildOf::parent);
+        let in_level = if outermost.is_some() && outermost == frame.root {
+            let locals = lineage.iter().rev().filter_map(|&entity| self.transforms.get(entity).ok());
+            locals.fold(frame.of_bake, |place, local| place * local.compute_affine())
+        } else {
+            frame.bake_to_world().inverse() * to_world.affine()
+        };
+        GlobalTransform::from(in_level)
+    }
+}
+
+/// Lamps whose direct light was removed from the pages.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct RemovedFromLightmaps(pub HashSet<Entity>);
+
+/// Validity of the texels of the shown pages. Empty if unknown.
+#[derive(Resource, Clone, Default)]
+pub struct TexelValidity(pub Vec<Arc<PageValidity>>);
+
+/// Validity of one page.
+pub struct PageValidity {
+    pub(super) size: UVec2,
+    /// Validity from 0 for none to 255 for all, rows from the top.
+    pub(super) texels: Vec<u8>,
+}
+
+impl PageValidity {
+    /// Creates the validity of a page: one byte per texel, from 0 for none to 255 for all, rows from the top.
+    pub fn new(size: PageSize, texels: Vec<u8>) -> Self {
+        Self { size: UVec2::new(size.width, size.height), texels }
+    }
+}
+
+impl From<&Page> for PageValidity {
+    fn from(page: &Page) -> Self {
+        Self::new(PageSize { width: page.width, height: page.height }, page.validity_bytes())
+    }
+}
+
+/// Source of the shown lightmaps.
+#[derive(Resource, Default)]
+pub enum RelightOrigin {
+    /// None, or already taken.
+    #[default]
+    None,
+    /// The relit level is no longer shown.
+    Gone,
+    /// The shown lightmaps cannot be relit, for this reason.
+    Static(String),
+    /// A bake of this app.
+    Bake(Box<RelightLevel>),
+    /// A level in a folder, and its metadata as shown.
+    Files(BakedLevel, Box<files::Level>),
+}
+
+impl RelightOrigin {
+    /// Sets the source in a world. Without relighting nobody would take it, so it is dropped.
+    pub fn set(self, world: &mut World) {
+        if let Some(mut origin) = world.get_resource_mut::<Self>() {
+            *origin = self;
+        }
+    }
+}
+
+/// Level to relight, with the mapping to its pages and entities.
+pub struct RelightLevel {
+    pub level: relight::RelightInput,
+    pub format: PageFormat,
+    /// Page and UV rectangle of each surface.
+    pub places: Vec<(usize, Rect, SurfaceId)>,
+    /// Entity of each surface, where it is known.
+    pub owners: HashMap<SurfaceId, Entity>,
+    /// True if emissive colors have the same units as in this world, since the bake read them from it.
+    pub has_own_units: bool,
+    /// Value of [`RelightStatus::transport_error`](super::RelightStatus::transport_error).
+    pub error: f32,
+}

@@ -1,0 +1,80 @@
+//! Lightmaps of single entities: shown, hidden and removed.
+
+use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
+use bevy::prelude::*;
+
+use crate::plugin::state::Baked;
+
+/// Frames until the renderer has seen a change. It may run one frame behind.
+pub const FRAMES_FOR_THE_RENDERER: u32 = 3;
+
+/// Current visibility, as opposed to the requested one in [`Lightmaps`](super::Lightmaps).
+#[derive(Resource, Clone, Copy)]
+pub struct Shown {
+    pub enabled: bool,
+    pub frames_since_change: u32,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { enabled: true, frames_since_change: FRAMES_FOR_THE_RENDERER }
+    }
+}
+
+/// Shows an entity's lightmap.
+///
+/// An entity that already shows the same page keeps its component, since Bevy ignores an exchanged one.
+pub fn show(entity: &mut EntityWorldMut<'_>) {
+    let Some(baked) = entity.get::<Baked>().cloned() else {
+        return;
+    };
+    if let Some(mut lightmap) = entity.get_mut::<Lightmap>() {
+        lightmap.uv_rect = baked.uv_rect;
+    } else {
+        entity.insert(lightmap(&baked));
+        touch_material(entity);
+    }
+}
+
+fn lightmap(baked: &Baked) -> Lightmap {
+    // Bicubic filtering would read two texels beyond the padding of charts.
+    Lightmap { image: baked.image.clone(), uv_rect: baked.uv_rect, bicubic_sampling: false }
+}
+
+/// Hides an entity's lightmap. Its mesh may keep the coordinates.
+pub fn hide(entity: &mut EntityWorldMut<'_>) {
+    if entity.take::<Lightmap>().is_some() {
+        touch_material(entity);
+    }
+}
+
+/// Removes an entity's lightmap and restores its mesh and material, unless the app has replaced them.
+pub fn release(entity: &mut EntityWorldMut<'_>) {
+    hide(entity);
+    let Some(baked) = entity.take::<Baked>() else {
+        return;
+    };
+    if let Some(mut mesh) = entity.get_mut::<Mesh3d>()
+        && mesh.0 == baked.mesh
+    {
+        mesh.0 = baked.original;
+    }
+    if let Some(stand_in) = baked.material
+        && let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>()
+        && material.0 == stand_in.shown
+    {
+        material.0 = stand_in.original;
+    }
+}
+
+/// Marks the material as changed: Bevy selects a new pipeline only for entities with a changed mesh or material.
+fn touch_material(entity: &mut EntityWorldMut<'_>) {
+    if let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>() {
+        material.set_changed();
+    }
+}
+
+/// Returns all entities with a lightmap.
+pub fn baked_entities(world: &mut World) -> Vec<Entity> {
+    world.query_filtered::<Entity, With<Baked>>().iter(world).collect()
+}

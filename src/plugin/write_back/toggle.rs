@@ -1,0 +1,82 @@
+//! Visibility and removal of all baked light.
+
+use bevy::prelude::*;
+
+use super::batch::{Batches, drop_unused_copies};
+use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, baked_entities, hide, release, show};
+use super::lights::{apply_lights, mark_lights};
+use super::volume::{remove_volume, show_volume};
+use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages, TexelValidity};
+
+/// Visibility of baked light. Hiding lightmaps restores the lights, as if nothing were baked.
+#[derive(Resource, Clone, Copy, Debug, PartialEq, Eq, Reflect)]
+#[reflect(Resource, Default, Debug, Clone)]
+pub struct Lightmaps {
+    /// True shows lightmaps, false Bevy's lights alone. Default true.
+    pub enabled: bool,
+}
+
+impl Default for Lightmaps {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
+/// Event that removes all baked light: meshes, lights and entities return to their original state.
+#[derive(Event, Clone, Copy, Debug, Default, Reflect)]
+#[reflect(Event, Default, Debug, Clone)]
+pub struct RemoveLightmaps;
+
+/// Applies [`Lightmaps`]. A change waits until the renderer has seen the previous one.
+pub fn toggle(world: &mut World) {
+    let wanted = world.resource::<Lightmaps>().enabled;
+    let mut shown = world.resource_mut::<Shown>();
+    shown.frames_since_change = shown.frames_since_change.saturating_add(1);
+    if wanted == shown.enabled || shown.frames_since_change < FRAMES_FOR_THE_RENDERER {
+        return;
+    }
+    *shown = Shown { enabled: wanted, frames_since_change: 0 };
+    for entity in baked_entities(world) {
+        let mut entity = world.entity_mut(entity);
+        if wanted { show(&mut entity) } else { hide(&mut entity) }
+    }
+    show_volume(world, wanted);
+    apply_lights(world);
+}
+
+/// Removes all baked light.
+pub fn remove_lightmaps(_: On<RemoveLightmaps>, mut commands: Commands) {
+    commands.queue(remove_all);
+}
+
+/// Removes all baked light that is shown.
+pub fn remove_all(world: &mut World) {
+    for entity in baked_entities(world) {
+        release(&mut world.entity_mut(entity));
+    }
+    remove_volume(world);
+    mark_lights(world, LitLights::default(), &[]);
+    world.insert_resource(Pages::default());
+    world.insert_resource(TexelValidity::default());
+    world.insert_resource(LightmapSource::None);
+    world.insert_resource(LevelFrame::default());
+    drop_unused_copies(world);
+}
+
+/// Frees copies of despawned surfaces, and all lightmaps of a bake whose last surface is gone.
+pub fn notice_removals(
+    mut commands: Commands,
+    mut removed: RemovedComponents<Baked>,
+    baked: Query<(), With<Baked>>,
+    source: Res<LightmapSource>,
+    batches: Res<Batches>,
+) {
+    if removed.read().count() == 0 && !source.is_changed() {
+        return;
+    }
+    if baked.is_empty() && batches.is_empty() && *source == LightmapSource::Bake {
+        commands.trigger(RemoveLightmaps);
+    } else {
+        commands.queue(drop_unused_copies);
+    }
+}

@@ -1,0 +1,220 @@
+//! Refinement of settled lights: two solves by per-element Jacobi sweeps over stored hits.
+//!
+//! Patches blur light over their extent. Once all elements have been sampled for a settled light, sweeps over stored
+//! hits compute its indirect light. Each update does one bounce. Each sweep reflects the error of the patch solution
+//! once more, so that it decays (final gather). Then elements are sampled adaptively (`adaptive_samples`), and a second
+//! solve with one more sweep follows. Last, rays to the brightest elements add a correction (`brightest_senders`). A
+//! filter removes the remaining noise within its estimated variance.
+//!
+//! All steps are linear, so the result for unit strength holds for every strength.
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::brightest_senders::BrightestSenders;
+use super::pages::Pages;
+use super::response::{LightResponse, Received, Receiving};
+use crate::scene::luminance;
+
+/// Minimum number of elements per thread.
+const MIN_CHUNK: usize = 4096;
+
+/// Context of a refinement step.
+pub struct SweepContext<'a> {
+    pub receiving: Receiving<'a>,
+    pub pages: &'a Pages,
+    /// Sum of the receiver weights of each patch.
+    pub weights: &'a [Vec3],
+    /// Number of bounces per solve.
+    pub bounces: u32,
+    /// Ray budget of one update.
+    pub budget: u64,
+}
+
+/// Refinement state of one light, or of several together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ElementRefinement {
+    stage: Stage,
+    solve: Option<JacobiSolve>,
+    senders: Option<BrightestSenders>,
+    /// Latest known indirect irradiance minus the patch solution, in lux by row. Empty before.
+    beside: Vec<Vec3>,
+    /// Correction by rays to the brightest elements and by the noise filter, in lux by row. Empty before.
+    more: Vec<Vec3>,
+    /// Sum of the absolute indirect irradiance.
+    whole: Vec3,
+}
+
+/// Next stage of a settled light.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// First solve. It uses the first direct light even if better samples exist, so that the result does not depend on
+    /// history.
+    #[default]
+    First,
+    /// Adaptive sampling of direct light.
+    AdaptiveSamples,
+    /// Second solve, from the adaptive samples.
+    Second,
+    /// Rays to the brightest elements.
+    BrightestSenders,
+    /// Complete.
+    Done,
+}
+
+/// Jacobi solve in progress, in lux by row.
+#[derive(Clone, Debug, PartialEq)]
+struct JacobiSolve {
+    direct: Vec<Vec3>,
+    /// Indirect irradiance by the patch solution, and by the sweeps so far.
+    spread: Vec<Vec3>,
+    light: Vec<Vec3>,
+    swept: u32,
+}
+
+impl Stage {
+    /// Returns true when the stage traces rays.
+    pub fn is_by_rays(self) -> bool {
+        matches!(self, Self::AdaptiveSamples | Self::BrightestSenders)
+    }
+}
+
+impl ElementRefinement {
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Returns the next stage, or `None` when complete.
+    ///
+    /// Removed light was baked from stored hits, noise included. So rays to bright elements are for added light only.
+    pub fn next(&self, is_added: bool) -> Option<Stage> {
+        let is_done = self.stage == Stage::Done || (self.stage == Stage::BrightestSenders && !is_added);
+        (!is_done).then_some(self.stage)
+    }
+
+    /// Returns true when the first solve is complete.
+    pub fn is_known(&self) -> bool {
+        self.stage > Stage::First
+    }
+
+    /// Marks adaptive sampling as complete.
+    pub fn set_sampled(&mut self) {
+        self.stage = Stage::Second;
+    }
+
+    /// Continues the refinement of some changes, each a strength and a response. Returns the number of rays, and
+    /// whether the result has changed.
+    pub fn step(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> (u64, bool) {
+        if self.stage == Stage::BrightestSenders {
+            self.trace_senders(changes, context)
+        } else {
+            (0, self.sweep(changes, context))
+        }
+    }
+
+    /// Does one sweep. Returns true when that was the last.
+    fn sweep(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> bool {
+        let Self { stage, solve, beside, whole, .. } = self;
+        let is_second = *stage == Stage::Second;
+        let JacobiSolve { direct, spread, light, swept } = solve.get_or_insert_with(|| {
+            let spread = spread(changes, context);
+            let mut light = spread.clone();
+            add(&mut light, beside, Vec3::ONE);
+            JacobiSolve { direct: direct(changes, spread.len(), is_second), spread, light, swept: 0 }
+        });
+        context.receiving.level.precomputed.hits.sweep(direct, light);
+        *swept += 1;
+        let is_last = *swept >= context.bounces + u32::from(is_second);
+        if is_last {
+            *whole = light.iter().map(|light| light.abs()).sum();
+            *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
+            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::AdaptiveSamples }, None);
+        }
+        is_last
+    }
+
+    /// Traces rays to the elements that added light makes brightest. Returns the number of rays, and whether all are
+    /// done.
+    fn trace_senders(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> (u64, bool) {
+        let SweepContext { receiving, budget, .. } = context;
+        let hits = &receiving.level.precomputed.hits;
+        let senders = self.senders.get_or_insert_with(|| {
+            let added: Vec<(Vec3, &LightResponse)> =
+                changes.iter().copied().filter(|(strength, _)| is_added(*strength)).collect();
+            let radiosity = hits.radiosity(&direct(&added, hits.len(), true), &vec![Vec3::ZERO; hits.len()]);
+            BrightestSenders::of(&radiosity, receiving)
+        });
+        let mut rays = 0;
+        while rays < *budget && !senders.is_done() {
+            rays += senders.step(receiving);
+        }
+        let Some(senders) = self.senders.take_if(|senders| senders.is_done()) else {
+            return (rays, false);
+        };
+        self.more = self.smoothed(&senders, changes, context);
+        self.stage = Stage::Done;
+        (rays, true)
+    }
+
+    /// Returns the correction by rays to bright elements plus that of the noise filter. The filter smooths the sum as
+    /// far as the remaining variance allows: noise of a few per cent is visible on an evenly lit wall.
+    fn smoothed(
+        &self,
+        senders: &BrightestSenders,
+        changes: &[(Vec3, &LightResponse)],
+        context: &SweepContext,
+    ) -> Vec<Vec3> {
+        let hits = &context.receiving.level.precomputed.hits;
+        let mut light = spread(changes, context);
+        add(&mut light, &self.beside, Vec3::ONE);
+        let mut radiosity = hits.radiosity(&direct(changes, hits.len(), true), &light);
+        senders.leave_out(&mut radiosity);
+        let mut noise = hits.noise(&radiosity);
+        noise.iter_mut().zip(senders.more()).for_each(|(noise, more)| *noise += more.noise);
+        let mut more: Vec<Vec3> = senders.more().iter().map(|more| more.light).collect();
+        add(&mut light, &more, Vec3::ONE);
+        add(&mut more, &context.pages.smoothing().evened(&light, &noise), Vec3::ONE);
+        more
+    }
+
+    /// Adds the refined irradiance, times a strength, to that of elements; an empty list counts as zeros. Returns the
+    /// total light it belongs to.
+    pub fn add(&self, strength: Vec3, elements: &mut Vec<Vec3>) -> f32 {
+        elements.resize(self.beside.len(), Vec3::ZERO);
+        add(elements, &self.beside, strength);
+        if is_added(strength) {
+            add(elements, &self.more, strength);
+        }
+        luminance(strength.abs() * self.whole)
+    }
+}
+
+/// Returns true for the strength of added light, false for removed light.
+pub fn is_added(strength: Vec3) -> bool {
+    luminance(strength) > 0.0
+}
+
+/// Adds light times a strength, row by row.
+fn add(sums: &mut [Vec3], light: &[Vec3], strength: Vec3) {
+    sums.par_iter_mut().zip(light).with_min_len(MIN_CHUNK).for_each(|(sum, light)| *sum += light * strength);
+}
+
+/// Returns the direct irradiance of some changes, in lux by row.
+fn direct(changes: &[(Vec3, &LightResponse)], rows: usize, is_fine: bool) -> Vec<Vec3> {
+    let mut direct = vec![Vec3::ZERO; rows];
+    for (strength, response) in changes {
+        let receivers = if is_fine { response.receivers() } else { response.first_known() };
+        receivers
+            .unwrap_or_default()
+            .iter()
+            .for_each(|&Received { row, light }| direct[row as usize] += strength * light);
+    }
+    direct
+}
+
+/// Returns the indirect irradiance by the patch solution, in lux by row.
+fn spread(changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> Vec<Vec3> {
+    let mut patches = vec![Vec3::ZERO; context.weights.len()];
+    changes.iter().for_each(|(strength, response)| response.add(*strength, context.weights, &mut patches));
+    context.pages.spread(&context.receiving.level.precomputed.transport, &patches)
+}

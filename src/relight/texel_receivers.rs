@@ -1,0 +1,176 @@
+//! Mapping from texels to receivers.
+
+use core::f32::consts::FRAC_1_PI;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::lightmap::Page;
+use crate::low_rank::Receivers;
+
+/// Smallest unoccluded fraction of a receiver that is shown. Others take their values from neighbors, as in bakes.
+const MIN_VISIBILITY: f32 = 1.0 / 8.0;
+
+/// Width of the margin around shown texels, in texels, for texture filtering.
+const RINGS: usize = 4;
+
+/// Minimum number of texels per thread.
+const MIN_TEXELS: usize = 2048;
+
+/// Marks a texel without receivers.
+const NONE: u32 = u32::MAX;
+
+/// Receiver `of`, and the `row` that its texel shows: its own or that of its stand-in.
+#[derive(Clone, Copy)]
+struct VisibleReceiver {
+    of: u32,
+    row: u32,
+}
+
+/// Weighted receivers of each texel of one page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TexelReceivers {
+    /// List of receivers of each texel, or [`NONE`].
+    lists: Vec<u32>,
+    /// Start of each list in `sources`, and the number of sources at the end.
+    offsets: Vec<u32>,
+    /// Rows and weights. The weights of a list sum to one.
+    sources: Vec<(u32, f32)>,
+}
+
+impl TexelReceivers {
+    /// Builds the mapping for all pages.
+    ///
+    /// Receivers that share a texel are weighted by their unoccluded `area`, as in bakes. Hidden receivers, such as
+    /// those below the ground, show their stand-ins. `stand_ins` holds pairs of rows, sorted.
+    pub fn of_pages(pages: &[Page], receivers: &Receivers, area: &[f32], stand_ins: &[(u32, u32)]) -> Vec<Self> {
+        let mut rows: Vec<Vec<VisibleReceiver>> = vec![Vec::new(); pages.len()];
+        for (row, texel) in receivers.texel.iter().enumerate() {
+            let is_on = |page: &&Page| u32::from(texel.x) < page.width && u32::from(texel.y) < page.height;
+            let stand_in = stand_ins.binary_search_by_key(&(row as u32), |pair| pair.0);
+            let seen = stand_in.map_or(row as u32, |place| stand_ins[place].1);
+            let is_visible = receivers.visible[row].min(receivers.visible[seen as usize]) >= MIN_VISIBILITY;
+            if is_visible && pages.get(texel.page as usize).as_ref().is_some_and(is_on) {
+                rows[texel.page as usize].push(VisibleReceiver { of: row as u32, row: seen });
+            }
+        }
+        pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers, area)).collect()
+    }
+
+    fn new(page: &Page, mut rows: Vec<VisibleReceiver>, receivers: &Receivers, area: &[f32]) -> Self {
+        let seen = |receiver: &VisibleReceiver| receivers.visible[receiver.row as usize] * area[receiver.of as usize];
+        let texel_of = |receiver: &VisibleReceiver| {
+            let texel = receivers.texel[receiver.of as usize];
+            page.index(u32::from(texel.x), u32::from(texel.y))
+        };
+        rows.sort_by_key(|receiver| (texel_of(receiver), receiver.of));
+        let mut texels = Self { lists: vec![NONE; page.texels.len()], offsets: vec![0], sources: Vec::new() };
+        for rows in rows.chunk_by(|a, b| texel_of(a) == texel_of(b)) {
+            let all: f32 = rows.iter().map(seen).sum();
+            texels.lists[texel_of(&rows[0])] = texels.offsets.len() as u32 - 1;
+            texels.sources.extend(rows.iter().map(|receiver| (receiver.row, seen(receiver) / all)));
+            texels.offsets.push(texels.sources.len() as u32);
+        }
+        (0..RINGS).for_each(|_| texels.grow(page.width as usize));
+        texels
+    }
+
+    /// Extends the shown texels by one ring of neighbors.
+    fn grow(&mut self, width: usize) {
+        let height = self.lists.len() / width.max(1);
+        let neighbors = |texel: usize| {
+            let (x, y) = ((texel % width) as i64, (texel / width) as i64);
+            let around = [(0, -1), (-1, 0), (1, 0), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)];
+            around.into_iter().map(move |(dx, dy)| (x + dx, y + dy)).filter_map(move |(x, y)| {
+                let is_on = (0..width as i64).contains(&x) && (0..height as i64).contains(&y);
+                is_on.then(|| y as usize * width + x as usize)
+            })
+        };
+        let lists = &self.lists;
+        let grown: Vec<(usize, u32)> = (0..lists.len())
+            .into_par_iter()
+            .with_min_len(MIN_TEXELS)
+            .filter(|&texel| lists[texel] == NONE)
+            .filter_map(|texel| Some((texel, neighbors(texel).map(|near| lists[near]).find(|&list| list != NONE)?)))
+            .collect();
+        grown.into_iter().for_each(|(texel, list)| self.lists[texel] = list);
+    }
+
+    /// Returns the list of each texel ([`u32::MAX`] for none), the start of each list, and the rows with weights.
+    pub fn parts(&self) -> (&[u32], &[u32], &[(u32, f32)]) {
+        (&self.lists, &self.offsets, &self.sources)
+    }
+
+    /// Draws the page plus a change of irradiance in lux by row, clamped at zero. Returns true when `displayed`
+    /// changes.
+    pub fn draw(&self, baked: &[Vec3], more: &[Vec3], displayed: &mut [Vec3]) -> bool {
+        let draw = |((displayed, baked), &list): ((&mut Vec3, &Vec3), &u32)| {
+            let light = if list == NONE { *baked } else { (baked + self.mean(list, more) * FRAC_1_PI).max(Vec3::ZERO) };
+            let is_new = *displayed != light;
+            *displayed = light;
+            is_new
+        };
+        let texels = displayed.par_iter_mut().zip(baked).zip(&self.lists).with_min_len(MIN_TEXELS);
+        texels.map(draw).reduce(|| false, |a, b| a | b)
+    }
+
+    fn mean(&self, list: u32, of: &[Vec3]) -> Vec3 {
+        let list = list as usize;
+        let sources = &self.sources[self.offsets[list] as usize..self.offsets[list + 1] as usize];
+        sources.iter().map(|&(row, share)| of[row as usize] * share).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lightmap::PageSize;
+    use crate::low_rank::ReceiverTexel;
+
+    fn receivers(texels: &[(u16, u16, f32)]) -> Receivers {
+        Receivers {
+            texel: texels.iter().map(|&(x, y, _)| ReceiverTexel { page: 0, x, y }).collect(),
+            visible: texels.iter().map(|&(.., visible)| visible).collect(),
+            ..Receivers::default()
+        }
+    }
+
+    #[test]
+    fn a_texel_shows_the_mean_of_what_is_visible_and_its_surroundings_the_same() {
+        let page = Page { texels: vec![Vec3::ONE; 144], ..Page::new(PageSize { width: 12, height: 12 }) };
+        let receivers = receivers(&[(2, 2, 0.75), (2, 2, 0.5), (3, 2, -1.0)]);
+        let texels =
+            TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 0.5, 1.0], &[]).remove(0);
+        let more = [Vec3::splat(4.0), Vec3::ZERO, Vec3::splat(100.0)];
+        let mut displayed = page.texels.clone();
+        assert!(texels.draw(&page.texels, &more, &mut displayed));
+        let expected = Vec3::splat(1.0 + 3.0 * FRAC_1_PI);
+        for (x, y) in [(2, 2), (3, 2), (6, 6), (0, 0)] {
+            assert!(displayed[page.index(x, y)].abs_diff_eq(expected, 1e-6), "{x} {y}");
+        }
+        assert_eq!(displayed[page.index(7, 2)], Vec3::ONE, "too far away");
+        assert!(!texels.draw(&page.texels, &more, &mut displayed), "nothing new");
+    }
+
+    #[test]
+    fn a_texel_that_nobody_sees_shows_its_stand_in() {
+        let page = Page::new(PageSize { width: 2, height: 1 });
+        let receivers = receivers(&[(0, 0, 1.0), (1, 0, 1.0)]);
+        let texels =
+            TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 2.0], &[(0, 1)]).remove(0);
+        let mut displayed = page.texels.clone();
+        texels.draw(&page.texels, &[Vec3::splat(100.0), Vec3::ONE], &mut displayed);
+        assert!(displayed.iter().all(|light| light.abs_diff_eq(Vec3::splat(FRAC_1_PI), 1e-6)), "{displayed:?}");
+    }
+
+    #[test]
+    fn no_texel_falls_below_nothing() {
+        let page = Page { texels: vec![Vec3::ONE; 4], ..Page::new(PageSize { width: 2, height: 2 }) };
+        let texels =
+            TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)]), &[1.0], &[]).remove(0);
+        let mut displayed = page.texels.clone();
+        texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], &mut displayed);
+        assert_eq!(displayed[0].x, 0.0);
+        assert!(displayed[0].y == 1.0 && displayed[0].z > 1.0);
+    }
+}

@@ -1,0 +1,158 @@
+//! Tests of scenes and the files that they name: glTF, OBJ, materials, textures.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use bevy_radiosity::scene::Sky;
+use bevy_radiosity::scene_files;
+use bevy_radiosity::scene_files::SceneOptions;
+use glam::Vec3;
+use image::{ImageFormat, Rgb32FImage, RgbImage};
+
+use crate::damage::Make;
+use crate::documents::{MATERIALS, OBJECT, OTHER_OBJECT, binary_gltf, buffer, gltf, png};
+use crate::fuzz::{MIB, Reader, alone};
+
+/// Memory that a scene may take, MiB.
+const ALLOWED: u32 = 32;
+/// Measured limit: a twentieth more, and a constant for any reader.
+const MAX_MEMORY: usize = ALLOWED as usize * MIB * 21 / 20 + MIB;
+
+/// Returns true for a scene that is accepted, and checks that its numbers are finite. Returns false for a refused one.
+fn is_scene(file: &Path, bytes: &[u8]) -> bool {
+    std::fs::write(file, bytes).expect("the folder can be written to");
+    let options = SceneOptions { memory_mib: Some(ALLOWED), ..SceneOptions::default() };
+    let load = if bytes.len().is_multiple_of(2) { scene_files::load_with } else { scene_files::load_for_pictures_with };
+    let scene = match load(&file.to_string_lossy(), &options) {
+        Ok(loaded) => loaded.scene,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return false;
+        }
+    };
+    for surface in scene.surface_ids() {
+        for triangle in 0..scene.mesh_of(surface).triangles.len() as u32 {
+            let corners = scene.triangle(surface, triangle).corners;
+            assert!(corners.iter().all(|corner| corner.is_finite()), "a corner is not finite");
+        }
+    }
+    true
+}
+
+/// Returns a folder with all files that scenes name.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    for (name, content) in [
+        ("case.bin", &buffer()[..]),
+        ("dot.png", &png()),
+        ("case.mtl", MATERIALS.as_bytes()),
+        ("case.obj", OBJECT.as_bytes()),
+    ] {
+        std::fs::write(folder.path().join(name), content).expect("the folder can be written to");
+    }
+    folder
+}
+
+#[test]
+fn gltf_files_are_read_or_refused() {
+    let _alone = alone();
+    let (folder, corpus) = (folder(), gltf());
+    let reader = Reader { name: "glTF", make: Make::Json, corpus, mend: None, max_memory: MAX_MEMORY, count: 1_500 };
+    reader.run(|bytes| is_scene(&folder.path().join("case.gltf"), bytes));
+}
+
+#[test]
+fn binary_gltf_files_are_read_or_refused() {
+    let _alone = alone();
+    let (folder, corpus) = (folder(), binary_gltf());
+    let reader = Reader { name: "GLB", make: Make::Glb, corpus, mend: None, max_memory: MAX_MEMORY, count: 1_500 };
+    reader.run(|bytes| is_scene(&folder.path().join("case.glb"), bytes));
+}
+
+#[test]
+fn objects_are_read_or_refused() {
+    let _alone = alone();
+    let (folder, corpus) = (folder(), vec![OBJECT.into(), OTHER_OBJECT.into()]);
+    let reader = Reader { name: "OBJ", make: Make::Text, corpus, mend: None, max_memory: MAX_MEMORY, count: 1_500 };
+    reader.run(|bytes| is_scene(&folder.path().join("case.obj"), bytes));
+}
+
+#[test]
+fn objects_with_damaged_materials_are_read() {
+    let _alone = alone();
+    let (folder, corpus) = (folder(), vec![MATERIALS.into()]);
+    let (materials, object) = (folder.path().join("case.mtl"), folder.path().join("case.obj"));
+    let reader = Reader { name: "MTL", make: Make::Text, corpus, mend: None, max_memory: MAX_MEMORY, count: 1_500 };
+    reader.run(|bytes| {
+        std::fs::write(&materials, bytes).expect("the folder can be written to");
+        assert!(is_scene(&object, OBJECT.as_bytes()), "materials are nothing that an object cannot do without");
+        true
+    });
+}
+
+/// Returns a texture of each format except for TIFF.
+fn pictures() -> Vec<Vec<u8>> {
+    let stored = |picture: image::DynamicImage, format| {
+        let mut bytes = Cursor::new(Vec::new());
+        picture.write_to(&mut bytes, format).expect("there is room");
+        bytes.into_inner()
+    };
+    let color = || RgbImage::from_fn(9, 5, |x, y| image::Rgb([x as u8 * 20, y as u8 * 40, 7])).into();
+    let light = || Rgb32FImage::from_fn(9, 5, |x, y| image::Rgb([x as f32, y as f32 * 0.1, 1e3])).into();
+    use ImageFormat::{Bmp, Gif, Hdr, Jpeg, OpenExr, Png, Tga, WebP};
+    // The decoder of TIFF initially takes more memory than is allowed here.
+    let colored = [Png, Jpeg, Bmp, Gif, Tga, WebP].map(|format| stored(color(), format));
+    let bright = [Hdr, OpenExr].map(|format| stored(light(), format));
+    colored.into_iter().chain(bright).collect()
+}
+
+#[test]
+fn pictures_are_read_or_refused() {
+    let _alone = alone();
+    let folder = folder();
+    // A TGA file has no magic bytes, so its name decides; other formats are recognized by theirs.
+    let file = folder.path().join("sky.tga");
+    let mend = Some(mend_png as fn(&mut Vec<u8>));
+    let (make, corpus) = (Make::Bytes, pictures());
+    let reader = Reader { name: "pictures", make, corpus, mend, max_memory: MAX_MEMORY, count: 4_000 };
+    reader.run(|bytes| {
+        std::fs::write(&file, bytes).expect("the folder can be written to");
+        match Sky::read(&file.to_string_lossy(), Some(ALLOWED)) {
+            Ok(sky) => {
+                let directions = [Vec3::X, Vec3::Y, Vec3::NEG_Y, Vec3::ONE.normalize()];
+                assert!(directions.iter().all(|&direction| sky.radiance(direction).is_finite()));
+                true
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                false
+            }
+        }
+    });
+}
+
+/// Corrects the checksums of the chunks of a PNG file.
+#[expect(clippy::ptr_arg, reason = "reports grow, and all are mended alike")]
+pub fn mend_png(file: &mut Vec<u8>) {
+    const MARK: usize = 8;
+    if !file.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return;
+    }
+    let mut at = MARK;
+    while let Some(length) = file.get(at..at + 4) {
+        let length = u32::from_be_bytes(core::array::from_fn(|byte| length[byte])) as usize;
+        let Some(content) = file.get(at + 4..at + 8 + length) else { return };
+        let sum = crc32(content).to_be_bytes();
+        at += 8 + length;
+        file[at..].iter_mut().zip(sum).for_each(|(byte, new)| *byte = new);
+        at += 4;
+    }
+}
+
+/// Returns the checksum of PNG files (ISO 3309).
+fn crc32(bytes: &[u8]) -> u32 {
+    let turn = |sum: u32, byte: &u8| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))
+    };
+    !bytes.iter().fold(!0, turn)
+}

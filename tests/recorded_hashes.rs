@@ -1,0 +1,56 @@
+//! Tests that results have the bytes that are recorded in `recorded_hashes.txt`.
+//!
+//! A change of the code that changes a result changes the record, too, and says why. `RADIOSITY_RECORD=1 cargo test
+//! --no-default-features --features cli --test recorded_hashes` writes the record.
+
+use std::fs;
+use std::process::Command;
+
+/// Record: one line for each case, with the BLAKE3 digest of its result.
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded_hashes.txt");
+
+const SCENES: [&str; 6] = ["cornell_box", "furnace", "unit_cube", "sphere", "two_rooms", "shining_things"];
+const METHODS: [&str; 4] = ["gather", "stochastic", "progressive", "path"];
+const INTEGRATORS: [&str; 3] = ["path", "hybrid", "whitted"];
+
+/// Runs a command in a new folder, and returns the digest of a file that it writes.
+fn digest(arguments: &[&str], file: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_radiosity")).current_dir(&folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    blake3::hash(&fs::read(folder.path().join(file)).unwrap()).to_hex().to_string()
+}
+
+fn bake(scene: &str, more: &[&str], file: &str) -> String {
+    let scene = format!("builtin:{scene}");
+    let bake = ["bake", &scene, "-o", "out", "--density", "2", "--error", "0.3", "--no-volume", "--no-preview"];
+    digest(&[&bake[..], &["--seed", "1", "--backend", "cpu"], more].concat(), &format!("out/{file}"))
+}
+
+/// Returns the lines of the record for the code as it is.
+fn results() -> Vec<String> {
+    let mut lines = Vec::new();
+    for scene in SCENES {
+        for method in METHODS {
+            lines.push(format!("bake {scene} {method}: {}", bake(scene, &["--method", method], "page_0.exr")));
+        }
+    }
+    lines.push(format!("relight cornell_box: {}", bake("cornell_box", &["--relight", "60"], "relight.bin")));
+    for integrator in INTEGRATORS {
+        let render = ["render", "builtin:glass_and_mirrors", "-o", "out.exr", "--size", "64x36", "--samples", "4"];
+        let digest = digest(&[&render[..], &["--integrator", integrator, "--backend", "cpu"]].concat(), "out.exr");
+        lines.push(format!("render glass_and_mirrors {integrator}: {digest}"));
+    }
+    lines
+}
+
+#[test]
+fn bakes_pictures_and_transport_have_the_recorded_bytes() {
+    let results = results();
+    if std::env::var_os("RADIOSITY_RECORD").is_some() {
+        fs::write(RECORD, results.join("\n") + "\n").unwrap();
+    }
+    let record = fs::read_to_string(RECORD).unwrap();
+    let changed: Vec<_> = results.iter().filter(|line| !record.lines().any(|recorded| recorded == *line)).collect();
+    assert!(changed.is_empty() && record.lines().count() == results.len(), "these results have changed: {changed:#?}");
+}
