@@ -19,7 +19,7 @@ FOREIGN = {
     ".radiosity-thesis.part": b"somebody's",
     "inner/page_0.exr": b"somebody's",
 }
-OWN = re.compile(r"page_\d+\.(exr|ktx2)|validity_\d+\.png|(volume\.exr|relight\.bin|unwrapped_meshes\.bin|level\.ron|report\.json)")
+OWN = re.compile(r"page_\d+\.(exr|ktx2)|validity_\d+\.png|(volume\.exr|relight\.bin|unwrapped_meshes\.bin|level\.ron|report\.json|preview\.png)")
 
 
 class Baker:

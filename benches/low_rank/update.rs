@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page};
-use bevy_radiosity::low_rank::{Precomputed, Receivers, StoredTransport};
+use bevy_radiosity::low_rank::{Contributions, Precomputed, Receivers, StoredTransport};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::Content;
 use bevy_radiosity::relight::{LazyTexelMapping, LiveLight, RelightInput, Relighter, UpdateSettings};
@@ -71,7 +71,7 @@ fn room(wanted: usize, count: usize) -> Result<RelightInput, Box<dyn Error>> {
     let receivers = Receivers::new(&elements, &vec![1.0; elements.len()], &transport.patches);
     let hits = StoredTransport::new(&transport.patches.order, &elements.reflectance, []);
     let pages = layout.pages.iter().map(|&size| Page::new(size)).collect();
-    let precomputed = Arc::new(Precomputed { transport, receivers, hits });
+    let precomputed = Arc::new(Precomputed { transport, receivers, hits, contributions: Contributions::default() });
     let texel_mapping = LazyTexelMapping::default();
     Ok(RelightInput { scene, world, elements, precomputed, pages, content: Content::Indirect, texel_mapping })
 }

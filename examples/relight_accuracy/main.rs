@@ -31,7 +31,9 @@ use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::{hash2, unit_float};
 use bevy_radiosity::geometry::{Ray, RayQuery};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
-use bevy_radiosity::low_rank::{LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport};
+use bevy_radiosity::low_rank::{
+    Contributions, LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport,
+};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{Accumulators, Content, CpuBackend, HALVES, Hits, Step, StoredHits, TransportBackend};
 use bevy_radiosity::relight::{self, LiveLight, Relighter, UpdateSettings};
@@ -255,7 +257,8 @@ impl Level {
         let order = transport.patches.order.clone();
         let receivers = Receivers::new(&self.elements, visible, &transport.patches);
         let hits = timed("hits", || StoredTransport::new(&order, &self.elements.reflectance, stored));
-        let bytes = Precomputed { transport, receivers, hits }.to_bytes([0; 32]);
+        let bytes =
+            Precomputed { transport, receivers, hits, contributions: Contributions::default() }.to_bytes([0; 32]);
         let what = format!("{:.0} MB read", bytes.len() as f64 * 1e-6);
         let precomputed = timed(&what, || Precomputed::from_bytes(&bytes, [0; 32])).expect("what was just written");
         let level = relight::RelightInput {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::checkpoint_writer::{CheckpointWriter, Foresight, Rehearsal, SolveWatch};
+use super::contributions::{self, ContributionTask};
 use super::finite::{Finite, check_volume};
 use super::limit::TimeLimit;
 use super::memory::Shares;
@@ -25,6 +26,7 @@ use crate::output::{InTheWay, Overwrite, WriteError, write_atomic};
 use crate::pathtrace::{seconds_of_volume, solve_volume};
 use crate::progress::{Cancelled, Monitor, Silent};
 use crate::radiosity::{CpuBackend, HALVES, Solution, SolverCheckpoint, StepError, TransportBackend, solve_with};
+use crate::relight::{transport_errors, transport_warning};
 use crate::scene::check::darkness;
 use crate::scene::{self, Problem, Role, Scene, dedup_warnings};
 
@@ -123,7 +125,7 @@ impl BakeOutput {
         let settings = serde_json::to_value(self.settings).unwrap_or_default();
         let content_hash = scene::hash(&self.scene);
         let relight = self.relight.as_ref().map(|relight| relight.to_bytes(content_hash.0));
-        let relight_error = self.report.relight.map_or(0.0, |relight| relight.error);
+        let relight_error = self.report.relight.as_ref().map_or(0.0, |relight| relight.error);
         let content = LevelContent {
             content_hash: &content_hash.to_string(),
             settings: &settings,
@@ -340,7 +342,10 @@ impl<'a> Job<'a> {
             let foresight = job.limit.is_set().then(|| Foresight {
                 // A rehearsal takes as much memory as a preview.
                 rehearsal: Mutex::new(job.shares.previews_fit.then(rehearsal)),
-                relight_rays: (HALVES * elements.len()) as u64 * u64::from(job.shares.relight_rays),
+                relight_rays: job.settings.relight.map_or(0, |_| {
+                    let hits = (HALVES * elements.len()) as u64 * u64::from(job.shares.relight_rays);
+                    hits + contributions::rays(scene, elements.len())
+                }),
                 rays_before: resumed.as_ref().map_or(0, SolverCheckpoint::rays),
                 began: Instant::now(),
             });
@@ -367,15 +372,29 @@ impl<'a> Job<'a> {
                     kind: job.settings.relight_patches,
                     rays: job.shares.relight_rays,
                 };
-                let precomputed = match task.run(&mut *backend, monitor) {
+                let precompute = |backend: &mut dyn TransportBackend| -> Result<Precomputed, StepError> {
+                    let mut precomputed = task.run(backend, monitor)?;
+                    let halves = backend.snapshot()?;
+                    let contributions = ContributionTask {
+                        scene,
+                        page_maker,
+                        solution: &solution,
+                        precomputed: &precomputed,
+                        halves: &halves,
+                    };
+                    precomputed.contributions = contributions.run(monitor)?;
+                    Ok(precomputed)
+                };
+                let precomputed = match precompute(&mut *backend) {
                     Err(StepError::Device(reason)) => {
                         job.fall_back(&reason);
-                        task.run(&mut *on_processor(), monitor)
+                        precompute(&mut *on_processor())
                     }
                     done => done,
                 };
                 let precomputed = precomputed?;
-                job.report.relight = Some(RelightReport::new(&precomputed, elements, &solution));
+                job.warn(transport_warning(&transport_errors(scene, &precomputed.contributions)));
+                job.report.relight = Some(RelightReport::new(&precomputed, scene, elements, &solution));
                 Ok(Some(Arc::new(precomputed)))
             })?,
             None => None,

@@ -7,6 +7,7 @@
 mod baked_scene;
 mod checkpoint;
 mod checkpoint_writer;
+mod contributions;
 mod error;
 mod finite;
 mod folder;

@@ -11,6 +11,8 @@ use crate::input;
 use crate::lightmap::Elements;
 use crate::low_rank::{Precomputed, deviation};
 use crate::radiosity::Solution;
+use crate::relight::transport_errors;
+use crate::scene::Scene;
 
 /// Largest `report.json` that is read, bytes.
 const LONGEST: u64 = 16 << 20;
@@ -64,29 +66,38 @@ pub struct Report {
 }
 
 /// Report of the precomputed transport for lights that change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 #[serde(default)]
 pub struct RelightReport {
     /// Number of patches.
     pub patches: u64,
-    /// Size of the file, bytes. The size in memory is about the same.
+    /// Size of the file, bytes. The size in memory is about the same, and 12 bytes for each element.
     pub bytes: u64,
     /// Part of the form factors between elements and patches that is stored. All others are zero.
     pub density: f32,
     /// Relative difference between the relit light of the baked lamps and the bake's own indirect light: the
     /// area-weighted RMS over the mean.
     pub error: f32,
+    /// Error of each light while it moves, for up to sixteen lights, the worst of each name. It is the area-weighted RMS
+    /// difference of the indirect light over patches, relative to the RMS of that light.
+    pub lights: BTreeMap<String, f32>,
 }
 
 impl RelightReport {
     /// Compares a transport with the bake that it comes from.
-    pub fn new(precomputed: &Precomputed, elements: &Elements, solution: &Solution) -> Self {
+    pub fn new(precomputed: &Precomputed, scene: &Scene, elements: &Elements, solution: &Solution) -> Self {
+        let mut lights = BTreeMap::new();
+        for (name, error) in transport_errors(scene, &precomputed.contributions) {
+            let worst: &mut f32 = lights.entry(name).or_default();
+            *worst = worst.max(error);
+        }
         Self {
             patches: precomputed.transport.patches.len() as u64,
             bytes: precomputed.bytes() as u64,
             density: precomputed.transport.views.density(),
             error: deviation(precomputed, elements, solution),
+            lights,
         }
     }
 }

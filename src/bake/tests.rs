@@ -394,11 +394,11 @@ fn relightable(patches: u32, relight_patches: PatchKind) -> Result<BakeOutput, B
 fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
     let folder = tempfile::tempdir().unwrap();
     let [mut bake, by_view] = [PatchKind::Uniform, PatchKind::Coherent].map(|kind| relightable(400, kind).unwrap());
-    for relight in [&bake, &by_view].map(|bake| bake.report.relight.unwrap()) {
+    for relight in [&bake, &by_view].map(|bake| bake.report.relight.clone().unwrap()) {
         println!("{relight:?}");
         assert!(relight.error < 0.05 && (200..=400).contains(&relight.patches), "{relight:?}");
     }
-    let relight = bake.report.relight.unwrap();
+    let relight = bake.report.relight.clone().unwrap();
 
     bake.write(folder.path()).unwrap();
     let level = crate::lightmap::files::Level::read(folder.path()).unwrap();
@@ -442,7 +442,7 @@ fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_proces
     let lost = bake(&Loser(gpu.clone()));
     let warnings = lost.report.warnings.join(" ");
     assert!(warnings.contains("graphics card could not"), "{warnings}");
-    assert!(lost.relight.is_some() && lost.report.relight.unwrap().error < 0.25, "{:?}", lost.report);
+    assert!(lost.relight.is_some() && lost.report.relight.clone().unwrap().error < 0.25, "{:?}", lost.report);
 }
 
 /// Observer that destroys the graphics card as soon as the light is known.

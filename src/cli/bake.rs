@@ -262,8 +262,8 @@ fn summarize(bake: &BakeOutput, folder: &OutputFolder, level: &Level, memory: &s
         report.error_estimate * 100.0,
         say_lux(report.worst_irradiance)
     ));
-    if let Some(RelightReport { patches, bytes, error, .. }) = report.relight {
-        let megabytes = bytes as f64 / 1e6;
+    if let Some(RelightReport { patches, bytes, error, .. }) = &report.relight {
+        let megabytes = *bytes as f64 / 1e6;
         say(format_args!("relight   {patches} patches, {megabytes:.1} MB, {:.1} % beside the bake", error * 100.0));
     }
     let seconds = report.seconds.get("total").copied().unwrap_or_default() as f32;

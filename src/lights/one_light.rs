@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{EmissiveSurface, Emitter, Lamp, LightSample, RectangleLight};
+use super::{EmissiveSurface, Emitter, Lamp, LightSample, RectangleLight, distant_disc};
 use crate::geometry::{Hit, Ray, SurfaceId};
 use crate::scene::{LightKind, Scene};
 
@@ -25,6 +25,11 @@ impl<'a> OneLight<'a> {
     /// Creates a sampler of an emissive surface of the scene; `None` if the surface emits nothing.
     pub fn of_surface(scene: &'a Scene, surface: SurfaceId) -> Option<Self> {
         Some(Self { scene, emitter: Emitter::Surface(EmissiveSurface::new(scene, surface)?) })
+    }
+
+    /// Returns the approximate luminous flux that the light sends into its scene, in lumens.
+    pub fn power(&self) -> f32 {
+        self.emitter.power(|| distant_disc(self.scene).disc())
     }
 
     /// Samples a point of the light, from a receiver at `at` with unit normal `normal`, as

@@ -6,6 +6,7 @@
 //! receivers: texels, centers, geometric normals, shading normals, visible fractions
 //! hits: number of step bytes and of tinted rays, row offsets, scales, reflectances, steps, tinted rays
 //! U, then K of each channel: number of tiles, tile offsets, tile numbers, values, scales
+//! contributions: number of lights, 1 if there is a rest; for each light its number, error and irradiances; the rest
 //! ```
 //!
 //! All values are little-endian, and arrays have their layout in memory, so reading is a copy.
@@ -15,11 +16,14 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::{LANES, LowRank, Packed, PackedParts, Patches, Receivers, StoredTransport};
+use super::{
+    BakedLightId, Contributions, LANES, LightContribution, LowRank, Packed, PackedParts, Patches, Receivers,
+    StoredTransport,
+};
 use bytemuck::{AnyBitPattern, NoUninit, cast_slice, pod_collect_to_vec};
 
 /// File signature. It changes whenever bytes change their meaning.
-const MAGIC: &[u8; 8] = b"RADLIVE2";
+const MAGIC: &[u8; 8] = b"RADLIVE3";
 
 /// Error of bytes that are not valid precomputed transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,18 +48,22 @@ pub struct Precomputed {
     pub receivers: Receivers,
     /// Stored hits of the elements' gather rays, in the order of the patches.
     pub hits: StoredTransport,
+    /// Contributions of baked lights, in the order of the patches.
+    pub contributions: Contributions,
 }
 
 impl Precomputed {
     /// Returns the memory size, in bytes.
     pub fn bytes(&self) -> usize {
-        self.transport.bytes() + self.receivers.bytes() + self.hits.bytes()
+        self.transport.bytes() + self.receivers.bytes() + self.hits.bytes() + self.contributions.bytes()
     }
 
-    /// Sets the reflectances of the elements, in their own order; see [`LowRank::set_reflectance`].
+    /// Sets the reflectances of the elements, in their own order; see [`LowRank::set_reflectance`]. Contributions of
+    /// lights are dropped.
     pub fn set_reflectance(&mut self, reflectance: &[Vec3]) {
         self.transport.set_reflectance(reflectance);
         self.hits.set_reflectance(&self.transport.patches.order, reflectance);
+        self.contributions = Contributions::default();
     }
 
     /// Serializes all data. `content` identifies the baked level.
@@ -88,6 +96,14 @@ impl Precomputed {
             push(&mut bytes, values);
             push(&mut bytes, scales);
         }
+        let Contributions { lights, rest } = &self.contributions;
+        push(&mut bytes, &[lights.len() as u64, u64::from(!rest.is_empty())]);
+        for LightContribution { light, irradiance, error } in lights {
+            push(&mut bytes, &[light.0]);
+            push(&mut bytes, &[*error]);
+            push(&mut bytes, irradiance);
+        }
+        push(&mut bytes, rest);
         bytes
     }
 
@@ -130,16 +146,17 @@ impl Precomputed {
         for bounces in &mut bounces {
             *bounces = matrix(&mut rest, [count, count])?;
         }
-        if !patches.are_whole() || !hits.is_whole() || !rest.is_empty() {
+        let contributions = contributions(&mut rest, elements)?;
+        if !patches.are_whole() || !hits.is_whole() || !contributions.is_whole(elements) || !rest.is_empty() {
             return Err(PrecomputedError::Damaged);
         }
-        let read = Self { transport: LowRank { patches, weights, views, bounces }, receivers, hits };
+        let read = Self { transport: LowRank { patches, weights, views, bounces }, receivers, hits, contributions };
         if read.is_finite() { Ok(read) } else { Err(PrecomputedError::Damaged) }
     }
 
     /// Returns false if a value is NaN or infinite, because it would spread to all light.
     fn is_finite(&self) -> bool {
-        let Self { transport: LowRank { patches, weights, .. }, receivers, hits } = self;
+        let Self { transport: LowRank { patches, weights, .. }, receivers, hits, .. } = self;
         let Receivers { center, geometric_normal, shading_normal, visible, .. } = receivers;
         let numbers = [&patches.shares, visible, &hits.scales].into_iter().flatten();
         let vectors = [weights, center, geometric_normal, shading_normal, &hits.reflectance].into_iter().flatten();
@@ -156,6 +173,21 @@ fn matrix(rest: &mut &[u8], size: [usize; 2]) -> Result<Packed, PrecomputedError
     let values: Vec<[u16; LANES]> = array(rest, tiles.saturating_mul(Packed::BLOCK))?;
     let scales = array(rest, size[0])?;
     Packed::from_parts(size, tile_offsets, numbers, values, scales).ok_or(PrecomputedError::Damaged)
+}
+
+fn contributions(rest: &mut &[u8], elements: usize) -> Result<Contributions, PrecomputedError> {
+    let [count, has_rest] = counts(rest)?;
+    let mut lights = Vec::new();
+    for _ in 0..count {
+        let light = array(rest, 1)?.first().copied().map(BakedLightId).ok_or(PrecomputedError::Damaged)?;
+        let error = array(rest, 1)?.first().copied().ok_or(PrecomputedError::Damaged)?;
+        lights.push(LightContribution { light, irradiance: array(rest, elements)?, error });
+    }
+    match has_rest {
+        0 => Ok(Contributions { lights, rest: Vec::new() }),
+        1 => Ok(Contributions { lights, rest: array(rest, elements)? }),
+        _ => Err(PrecomputedError::Damaged),
+    }
 }
 
 fn counts(rest: &mut &[u8]) -> Result<[usize; 2], PrecomputedError> {
@@ -201,7 +233,13 @@ mod tests {
         let tinted = vec![TintedHit { element: 3, hit: 5, tint: Vec3::X }];
         let stored = StoredHits { offsets: (0..=216).map(|row| 2 * row).collect(), hits, tinted };
         let hits = StoredTransport::new(&transport.patches.order, &elements.reflectance, [&stored]);
-        Precomputed { transport, receivers, hits }
+        let lit = |light, lux| LightContribution {
+            light: BakedLightId(light),
+            irradiance: vec![Vec3::splat(lux); 216],
+            error: 0.1,
+        };
+        let contributions = Contributions { lights: vec![lit(0, 1.0), lit(3, 2.0)], rest: vec![Vec3::Y; 216] };
+        Precomputed { transport, receivers, hits, contributions }
     }
 
     #[test]
@@ -232,6 +270,9 @@ mod tests {
     fn numbers_that_are_none_are_damage() {
         let mut sound = small();
         sound.hits.scales[4] = f32::NAN;
+        assert_eq!(Precomputed::from_bytes(&sound.to_bytes(CONTENT), CONTENT), Err(PrecomputedError::Damaged));
+        let mut sound = small();
+        sound.contributions.lights[1].irradiance[5].x = -1.0;
         assert_eq!(Precomputed::from_bytes(&sound.to_bytes(CONTENT), CONTENT), Err(PrecomputedError::Damaged));
         let mut sound = small();
         sound.receivers.center[4].y = f32::INFINITY;

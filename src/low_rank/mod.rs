@@ -14,6 +14,7 @@
 //! receivers    positions and texels of elements
 //! moved        updates after an occluder moved, such as a door
 //! precompute   all data from a bake                               file       serialization beside the level
+//! contributions   of single baked lights
 //! smoothing    filter over elements with similar views, against the noise of rays
 //! stored       transport without patches, by [`StoredTransport`]: a sweep over stored hits for each bounce
 //! ```
@@ -28,6 +29,7 @@
 //! `docs/validation/relighting.md` compares the methods for different levels.
 
 mod coherent;
+mod contributions;
 mod file;
 mod halving;
 mod inverse;
@@ -49,6 +51,7 @@ mod uniform;
 use core::ops::Range;
 
 pub use coherent::Coherence;
+pub use contributions::{BakedLightId, Contributions, LightContribution, MAX_LUX};
 pub use file::{Precomputed, PrecomputedError};
 pub use kind::PatchKind;
 pub use moved::{Followed, MovedSurfaces};

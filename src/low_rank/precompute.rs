@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{LowRank, PatchKind, Precomputed, Receivers, Rows, StoredTransport};
+use super::{Contributions, LowRank, PatchKind, Precomputed, Receivers, Rows, StoredTransport};
 use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::radiosity::{Accumulators, HALVES, Solution, StoredHits};
@@ -34,6 +34,7 @@ pub struct Precompute<'a> {
 impl Precompute<'_> {
     /// Precomputes the transport from stored hits of the backend, after tracing missing rays. About a thousand hits of
     /// each element are kept, in one byte each or slightly more. There are fewer if [`rays`](Self::rays) is smaller.
+    /// Contributions of lights are left to the caller.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels, or if the backend's device fails.
@@ -54,7 +55,12 @@ impl Precompute<'_> {
         let hits =
             StoredTransport::new(&patches.order, &elements.reflectance, halves.iter().flat_map(|half| self.kept(half)));
         monitor.check()?;
-        Ok(Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, LOSS), receivers, hits })
+        Ok(Precomputed {
+            transport: LowRank::new(patches, &elements.reflectance, &rows, LOSS),
+            receivers,
+            hits,
+            contributions: Contributions::default(),
+        })
     }
 
     /// Returns as many of a half's stored hits as needed, from the first one. Precise bakes store more than games have

@@ -54,7 +54,7 @@ pub struct Smoothing {
 impl Smoothing {
     /// Computes the weights of all neighbors.
     pub fn new(precomputed: &Precomputed) -> Self {
-        let Precomputed { transport, receivers, hits } = precomputed;
+        let Precomputed { transport, receivers, hits, .. } = precomputed;
         let views = Views::new(transport, receivers, hits);
         let around = Around::new(receivers);
         let lists: Vec<Vec<(u32, f32)>> = (0..transport.elements())

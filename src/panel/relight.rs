@@ -23,9 +23,9 @@ pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightSt
         return;
     };
     egui::Grid::new("relight").num_columns(2).show(ui, |ui| {
-        ui.label("rays");
-        let rays = slider(&mut relight.rays, 1_000..=1_000_000).logarithmic(true);
-        ui.add(rays).on_hover_text("More follow many lights at once sooner; fewer take less of the machine.");
+        ui.label("work");
+        let work = slider(&mut relight.milliseconds_per_second, 10.0..=1_000.0).logarithmic(true).suffix(" ms/s");
+        ui.add(work).on_hover_text("More follows many lights at once sooner; less takes less of the machine.");
         ui.end_row();
         ui.label("smoothing");
         let smoothing = slider(&mut relight.smoothing_seconds, 0.0..=1.0).fixed_decimals(2).suffix(" s");

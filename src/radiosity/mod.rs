@@ -68,7 +68,7 @@ pub(crate) use accumulators::{does_not_count, offsets};
 pub(crate) use bands::say_lux;
 pub(crate) use blocks::blocks;
 pub(crate) use clock::GRACE;
-pub(crate) use cpu::gather_rays;
+pub(crate) use cpu::{FormFactorMatrix, gather_rays};
 pub(crate) use passes::{HITS_SHARE, storable_rays};
 pub(crate) use progressive::{MAX_PATCHES, facets_of, max_mask_bytes_in_flight};
 

@@ -8,7 +8,7 @@ use super::{CpuBackend, Hits, Solution, SolverSettings, Step, TransportBackend, 
 use crate::accel::{BruteForce, World};
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::{Elements, Layout, PageSize, Placement, Rectangle, Unwrap};
-use crate::low_rank::{LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
+use crate::low_rank::{Contributions, LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use crate::progress::Unmonitored;
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey};
 
@@ -175,5 +175,10 @@ pub fn precomputed(
     let rows = Rows::of_hits(&patches, stored());
     let receivers = Receivers::new(elements, &visible, &patches);
     let hits = StoredTransport::new(&patches.order, &elements.reflectance, stored());
-    Precomputed { transport: LowRank::new(patches, &elements.reflectance, &rows, 0.01), receivers, hits }
+    Precomputed {
+        transport: LowRank::new(patches, &elements.reflectance, &rows, 0.01),
+        receivers,
+        hits,
+        contributions: Contributions::default(),
+    }
 }

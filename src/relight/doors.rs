@@ -26,7 +26,7 @@ use super::texel_mapping::{LazyTexelMapping, TexelMapping};
 use super::tracked_light::rounds;
 use crate::accel::{Preset, World};
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
-use crate::low_rank::{Followed, LowRank, MovedSurfaces, Precomputed};
+use crate::low_rank::{Contributions, Followed, LowRank, MovedSurfaces, Precomputed};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::{Content, StepError};
 use crate::scene::{Role, Scene};
@@ -212,7 +212,12 @@ impl Doors {
                     .iter()
                     .chain(&followed.continuations)
                     .for_each(|&(row, _)| hits.forget(row as usize));
-                Arc::new(Precomputed { transport, receivers: precomputed.receivers.clone(), hits })
+                Arc::new(Precomputed {
+                    transport,
+                    receivers: precomputed.receivers.clone(),
+                    hits,
+                    contributions: Contributions::default(),
+                })
             }
         };
         let level = RelightInput {

@@ -6,8 +6,9 @@ use glam::Vec3;
 
 use crate::geometry::SurfaceId;
 use crate::lights::OneLight;
+use crate::low_rank::BakedLightId;
 use crate::scene::check::fault_of_light;
-use crate::scene::{Light, LightKind, Scene};
+use crate::scene::{Light, LightKind, Material, MaterialId, Scene, Sky};
 
 /// Relative tolerance for matching a light to its baked state. It covers rounding by files and transforms.
 const ROUNDING: f32 = 1e-3;
@@ -94,6 +95,11 @@ impl Shape {
         }
     }
 
+    /// Returns its approximate luminous flux into the scene, in lumens.
+    pub fn power(&self, scene: &Scene) -> f32 {
+        self.sampler(scene).map_or(0.0, |light| light.power())
+    }
+
     /// Returns true when visibility varies over the light, so that one shadow ray is not enough.
     pub fn has_extent(&self) -> bool {
         match *self {
@@ -113,6 +119,37 @@ pub fn baked_lights(scene: &Scene) -> Vec<(String, Emitter)> {
         (emission != Vec3::ZERO).then(|| (scene.surface(surface).key.0.clone(), panel))
     });
     lamps.chain(panels).collect()
+}
+
+/// Returns a copy of the scene that one light alone lights, at unit strength.
+pub fn lit_by_one(scene: &Scene, shape: &Shape) -> Scene {
+    let mut lit = Scene { lights: Vec::new(), sky: Sky::Dark, ..scene.clone() };
+    lit.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
+    match *shape {
+        Shape::Lamp(kind) => lit.lights.push(Light { name: String::new(), kind }),
+        Shape::Panel(surface) => set_emission(&mut lit, surface, Vec3::ONE),
+    }
+    lit
+}
+
+/// Returns a copy of the scene without some of the lights that [`baked_lights`] lists.
+pub fn lit_by_others(scene: &Scene, lights: &[(String, Emitter)], without: &[BakedLightId]) -> Scene {
+    let mut lit = scene.clone();
+    for id in without {
+        match lights[id.index()].1.shape {
+            // Each lamp keeps its place in the list.
+            Shape::Lamp(_) => lit.lights[id.index()].kind = switched_off(lit.lights[id.index()].kind),
+            Shape::Panel(surface) => set_emission(&mut lit, surface, Vec3::ZERO),
+        }
+    }
+    lit
+}
+
+/// Gives a surface a material of its own with another emission.
+fn set_emission(scene: &mut Scene, surface: SurfaceId, emission: Vec3) {
+    let material = Material { emission, ..scene.material_of(surface).clone() };
+    scene.surfaces[surface.index()].material = MaterialId::from_index(scene.materials.len());
+    scene.materials.push(material);
 }
 
 /// Returns a copy of the scene in which all materials have unit emission.

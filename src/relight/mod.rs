@@ -21,6 +21,7 @@
 //! | `lights` | match of live lights to baked ones; split into shape and strength |
 //! | `light` | temporal smoothing, from the shown to the wanted light |
 //! | `tracked_light` | one tracked light: baked state, current state, and the responses to both |
+//! | `contributions` | stored contributions of baked lights, for changes in their place |
 //! | `response` | unit-strength response of a light, traced incrementally |
 //! | `order` | sampling order of receivers: any prefix covers all patches |
 //! | `doors` | displaced and recolored surfaces |
@@ -47,7 +48,7 @@
 //! door keep the patch solution, and so does the change of baked light by recoloring.
 //!
 //! **Cache.** Up to eight changed lights cache their refined result at unit strength. An entry takes 24 bytes per
-//! element, or 48 for a baked lamp that has moved. It stays valid while other lights move, and for every strength, so a
+//! element, or 48 for a baked lamp without a contribution that has moved. It stays valid while other lights move, and for every strength, so a
 //! flickering lamp keeps its accuracy. All other lights share one entry, recomputed when any of them changes. While
 //! lights move, settled ones get a quarter of an update's rays and one sweep.
 //!
@@ -56,6 +57,7 @@
 mod adaptive_samples;
 mod brightest_senders;
 mod colors;
+mod contributions;
 mod doors;
 mod element_refinement;
 mod input;
@@ -74,10 +76,13 @@ mod texel_receivers;
 mod tracked_light;
 
 pub use colors::Paint;
+pub use contributions::MAX_TRANSPORT_ERROR;
+pub(crate) use contributions::{transport_errors, transport_warning};
 pub use doors::{Door, Doors, PlacedOccluder};
 pub use input::{RelightInput, RelightInputError};
 pub use light::Difference;
 pub use lights::{LiveLight, LivePanel, switched_off};
+pub(crate) use lights::{baked_lights, lit, lit_by_one, lit_by_others};
 pub use relighter::{Relighter, Update, UpdateSettings};
 pub use texel_mapping::LazyTexelMapping;
-pub use texel_receivers::TexelReceivers;
+pub use texel_receivers::{TexelReceivers, TexelTables};

@@ -1,10 +1,11 @@
 //! State of live relighting, and its update.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use glam::Vec3;
 
+use super::contributions::BakedContributions;
 use super::doors::PlacedOccluder;
 use super::element_refinement::{Stage, SweepContext};
 use super::input::RelightInput;
@@ -19,7 +20,7 @@ use super::texel_receivers::TexelReceivers;
 use super::tracked_light::{ResponseKind, TrackedLight};
 use crate::geometry::{Aabb, SurfaceId};
 use crate::lights::OneLight;
-use crate::low_rank::Smoothing;
+use crate::low_rank::{BakedLightId, Smoothing};
 use crate::radiosity::Content;
 use crate::scene::Scene;
 use crate::scene::check::fault_of_strength;
@@ -100,6 +101,11 @@ pub struct Relighter {
     /// Lights whose direct light in the pages has changed, with their factors, and whether better samples exist by now.
     direct: Vec<(usize, Vec3)>,
     is_direct_known_better: bool,
+    /// Stored contributions of baked lights, and the shown changes of their strengths.
+    contributions: BakedContributions,
+    contribution_changes: Vec<(BakedLightId, Vec3)>,
+    /// Lights with a contribution that are shown by a response instead.
+    by_response: Vec<BakedLightId>,
     /// Values of [`Difference::elements`] and [`Difference::edition`].
     elements: Vec<Vec3>,
     edition: u64,
@@ -120,6 +126,8 @@ impl Relighter {
             }
             tracked_lights.push(TrackedLight::baked(&name, emitter));
         }
+        let contributions = BakedContributions::new(&level);
+        contributions.lights().for_each(|light| tracked_lights[light.index()].shows_contribution = true);
         Self {
             lit: lit(scene),
             weights: order.weights(transport),
@@ -136,6 +144,9 @@ impl Relighter {
             scheduler: RefinementScheduler::default(),
             direct: Vec::new(),
             is_direct_known_better: false,
+            contributions,
+            contribution_changes: Vec::new(),
+            by_response: Vec::new(),
             elements: Vec::new(),
             edition: 0,
             pages: Pages::new(&level),
@@ -177,6 +188,7 @@ impl Relighter {
         self.weights = self.order.weights(&level.precomputed.transport);
         (self.level, self.moved, self.scheduler) = (level, boxes, RefinementScheduler::default());
         self.pages.forget();
+        self.choose_contributions();
         (self.is_stale, self.has_moved) = (true, true);
     }
 
@@ -283,31 +295,63 @@ impl Relighter {
 
     /// Updates without drawing, for callers that draw [`difference`](Self::difference) themselves.
     pub fn advance(&mut self, settings: &UpdateSettings) -> Update {
-        self.updates += 1;
         let mut update = Update::default();
+        self.follow_lights(settings, true, &mut update);
+        self.show(settings, update)
+    }
+
+    /// Updates without drawing, in steps of the ray budget, while there is work and `may_work` returns true. Changes that
+    /// need no ray are shown in any case, and a light without samples gets some.
+    pub fn advance_while(&mut self, settings: &UpdateSettings, mut may_work: impl FnMut() -> bool) -> Update {
+        let mut update = Update::default();
+        loop {
+            let works = may_work();
+            self.follow_lights(settings, works, &mut update);
+            if !works || (update.waiting == 0 && !update.is_refining) {
+                return self.show(settings, update);
+            }
+        }
+    }
+
+    /// Traces and refines within the budget if it `works`, and counts the remaining work.
+    fn follow_lights(&mut self, settings: &UpdateSettings, works: bool, update: &mut Update) {
+        self.updates += 1;
         let may_refine = self.is_enabled && settings.bounces > 0;
+        let mut rays = 0;
         if self.is_enabled {
-            let budget = u64::from(settings.rays);
-            let traces_for_refinement = may_refine && self.next_refinement().is_some_and(Stage::is_by_rays);
-            update.rays = self.trace(if traces_for_refinement { budget - budget / REFINEMENT_SHARE } else { budget });
-            self.is_stale |= update.rays > 0;
+            self.prepare();
+            // A light without samples gets some in any case.
+            if works || self.has_unseen() {
+                let budget = if works { u64::from(settings.rays) } else { 0 };
+                let traces_for_refinement = may_refine && self.next_refinement().is_some_and(Stage::is_by_rays);
+                rays = self.trace(if traces_for_refinement { budget - budget / REFINEMENT_SHARE } else { budget });
+                self.is_stale |= rays > 0;
+            }
+            self.choose_contributions();
             let is_waiting = |tracked_light: &&TrackedLight| tracked_light.pending(&self.order).next().is_some();
             update.waiting = self.tracked_lights.iter().filter(is_waiting).count();
         }
         if may_refine {
             self.scheduler.prepare(&mut self.tracked_lights, &self.order);
             // A light without samples comes before the refinement of another.
-            if !self.has_unseen() {
-                update.rays += self.refine(settings, update.rays);
+            if works && !self.has_unseen() {
+                rays += self.refine(settings, rays);
             }
             update.is_refining = self.next_refinement().is_some();
         }
+        update.rays += rays;
+    }
+
+    /// Moves the shown light toward its target.
+    fn show(&mut self, settings: &UpdateSettings, mut update: Update) -> Update {
         if core::mem::take(&mut self.is_stale) {
-            self.sum_up(may_refine);
+            self.sum_up(self.is_enabled && settings.bounces > 0);
         }
-        let [are_patches_new, are_elements_new] = self.light.approach(settings.keep);
+        // Contributions change at once, so what replaces them must not follow slowly.
+        let keep = if self.has_crossed() { 0.0 } else { settings.keep };
+        let [are_patches_new, are_elements_new] = self.light.approach(keep);
         update.behind = self.behind();
-        let is_direct_new = self.choose_direct();
+        let is_direct_new = self.choose_direct() | self.scale_contributions();
         let has_moved = core::mem::take(&mut self.has_moved);
         update.is_new = are_patches_new || are_elements_new || is_direct_new || has_moved;
         let is_other = are_elements_new || is_direct_new || has_moved || self.is_direct_known_better;
@@ -348,7 +392,8 @@ impl Relighter {
         self.pages.page(index)
     }
 
-    /// Returns the shown change of indirect irradiance of all elements, in lux by row.
+    /// Returns the shown change of indirect irradiance of all elements, in lux by row, without that of baked lights that
+    /// scale their stored contribution.
     pub fn indirect(&self) -> Vec<Vec3> {
         let mut indirect = self.pages.spread(&self.level.precomputed.transport, self.light.patches());
         indirect.iter_mut().zip(self.light.elements()).for_each(|(light, more)| *light += *more);
@@ -358,11 +403,26 @@ impl Relighter {
     /// Returns the ids of lamps that have moved, so that their direct light was removed from the pages. The renderer
     /// must draw it.
     pub fn moved(&self) -> Vec<u64> {
-        let tracked_lights = self.direct.iter().map(|(tracked_light, _)| &self.tracked_lights[*tracked_light]);
+        let direct = self.direct.iter().map(|(tracked_light, _)| *tracked_light);
+        let shows_direct = self.level.content == Content::Full;
+        let changes = self.contribution_changes.iter().filter(|_| shows_direct).map(|(light, _)| light.index());
+        let changed: BTreeSet<usize> = direct.chain(changes).collect();
+        let tracked_lights = changed.into_iter().map(|tracked_light| &self.tracked_lights[tracked_light]);
         tracked_lights
             .filter(|tracked_light| tracked_light.has_moved())
             .filter_map(|tracked_light| tracked_light.entity)
             .collect()
+    }
+
+    /// Updates the responses of all lights to their places.
+    fn prepare(&mut self) {
+        let Self { level, order, tracked_lights, .. } = self;
+        let receiving = Receiving { level, world: &*level.world, order, is_spread: false };
+        let shows_direct = level.content == Content::Full;
+        let is_as_baked = !level.precomputed.contributions.lights.is_empty();
+        for tracked_light in tracked_lights.iter_mut() {
+            tracked_light.prepare(&receiving, shows_direct, is_as_baked);
+        }
     }
 
     /// Traces parts of lights within the budget, those with the fewest samples and the longest wait first. Every other
@@ -371,7 +431,6 @@ impl Relighter {
         let Self { level, lit, order, tracked_lights, .. } = self;
         let receiving = |is_spread| Receiving { level, world: &*level.world, order, is_spread };
         let shows_direct = level.content == Content::Full;
-        tracked_lights.iter_mut().for_each(|tracked_light| tracked_light.prepare(&receiving(false), shows_direct));
         let mut samplers: BTreeMap<(usize, ResponseKind), (Shape, Option<OneLight>)> = BTreeMap::new();
         let (mut rays, mut step_count) = (0, 0u32);
         while rays < budget || step_count == 0 {
@@ -452,18 +511,51 @@ impl Relighter {
         is_new
     }
 
-    /// Sums up the additional irradiance of elements: refined results, and direct light in pages that hold it.
+    /// Chooses the lights that show their stored contribution. With displaced or recolored surfaces, responses replace
+    /// contributions once they are complete.
+    fn choose_contributions(&mut self) {
+        let Self { level, contributions, tracked_lights, order, is_stale, .. } = self;
+        let is_as_baked = !level.precomputed.contributions.lights.is_empty();
+        for light in contributions.lights() {
+            *is_stale |= tracked_lights[light.index()].choose_contribution(is_as_baked, order);
+        }
+    }
+
+    /// Returns true when a light has crossed between its contribution and a response.
+    fn has_crossed(&mut self) -> bool {
+        let Self { contributions, tracked_lights, is_enabled, by_response, .. } = self;
+        let lights =
+            contributions.lights().filter(|light| *is_enabled && tracked_lights[light.index()].is_by_response());
+        let now: Vec<BakedLightId> = lights.collect();
+        let has_crossed = *by_response != now;
+        *by_response = now;
+        has_crossed
+    }
+
+    /// Sets the shown changes of stored contributions. Returns true when they are new.
+    fn scale_contributions(&mut self) -> bool {
+        let Self { contributions, tracked_lights, is_enabled, contribution_changes, .. } = self;
+        let change = |light: BakedLightId| (light, tracked_lights[light.index()].scale_contribution(*is_enabled));
+        let changes: Vec<_> = contributions.lights().map(change).filter(|(_, change)| *change != Vec3::ZERO).collect();
+        let is_new = *contribution_changes != changes;
+        *contribution_changes = changes;
+        is_new
+    }
+
+    /// Sums up the additional irradiance of elements: refined results, direct light in pages that hold it, and changes
+    /// of stored contributions.
     fn add_up_elements(&mut self) {
-        let Self { level, light, tracked_lights, direct, elements, .. } = self;
+        let Self { level, light, tracked_lights, direct, contributions, contribution_changes, elements, .. } = self;
         elements.clear();
         elements.extend(light.elements());
-        if !direct.is_empty() {
+        if !direct.is_empty() || !contribution_changes.is_empty() {
             elements.resize(level.precomputed.transport.elements(), Vec3::ZERO);
         }
         for (tracked_light, factor) in direct {
             let receivers = tracked_lights[*tracked_light].direct().map_or(&[][..], |(_, receivers)| receivers);
             receivers.iter().for_each(|&Received { row, light }| elements[row as usize] += light * *factor);
         }
+        contributions.add(contribution_changes, elements);
         self.edition += 1;
         self.is_direct_known_better = false;
     }

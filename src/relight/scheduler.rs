@@ -58,12 +58,12 @@ impl RefinementScheduler {
     /// entry.
     pub fn prepare(&mut self, tracked_lights: &mut [TrackedLight], order: &Order) {
         for index in 0..tracked_lights.len() {
-            if tracked_lights[index].is_changed() && !tracked_lights[index].keeps_own {
+            if tracked_lights[index].needs_responses() && !tracked_lights[index].keeps_own {
                 let is_free =
                     tracked_lights.iter().filter(|tracked_light| tracked_light.keeps_own).count() < MAX_OWN_CACHES;
                 let idle = tracked_lights
                     .iter_mut()
-                    .find(|tracked_light| tracked_light.keeps_own && !tracked_light.is_changed())
+                    .find(|tracked_light| tracked_light.keeps_own && !tracked_light.needs_responses())
                     .filter(|_| !is_free);
                 tracked_lights[index].keeps_own = is_free || idle.map(TrackedLight::give_up_own).is_some();
             }

@@ -36,6 +36,20 @@ pub struct TexelReceivers {
     offsets: Vec<u32>,
     /// Rows and weights. The weights of a list sum to one.
     sources: Vec<(u32, f32)>,
+    /// Texel that has each list for its own. Texels of the margin share it.
+    homes: Vec<u32>,
+}
+
+/// Tables of [`TexelReceivers`].
+pub struct TexelTables<'a> {
+    /// List of each texel, [`u32::MAX`] for none.
+    pub lists: &'a [u32],
+    /// Start of each list, and the number of sources at the end.
+    pub offsets: &'a [u32],
+    /// Rows and weights.
+    pub sources: &'a [(u32, f32)],
+    /// Texel that has each list for its own.
+    pub homes: &'a [u32],
 }
 
 impl TexelReceivers {
@@ -64,10 +78,12 @@ impl TexelReceivers {
             page.index(u32::from(texel.x), u32::from(texel.y))
         };
         rows.sort_by_key(|receiver| (texel_of(receiver), receiver.of));
-        let mut texels = Self { lists: vec![NONE; page.texels.len()], offsets: vec![0], sources: Vec::new() };
+        let mut texels = Self { lists: vec![NONE; page.texels.len()], offsets: vec![0], ..Self::default() };
         for rows in rows.chunk_by(|a, b| texel_of(a) == texel_of(b)) {
             let all: f32 = rows.iter().map(seen).sum();
-            texels.lists[texel_of(&rows[0])] = texels.offsets.len() as u32 - 1;
+            let home = texel_of(&rows[0]);
+            texels.lists[home] = texels.homes.len() as u32;
+            texels.homes.push(home as u32);
             texels.sources.extend(rows.iter().map(|receiver| (receiver.row, seen(receiver) / all)));
             texels.offsets.push(texels.sources.len() as u32);
         }
@@ -96,16 +112,27 @@ impl TexelReceivers {
         grown.into_iter().for_each(|(texel, list)| self.lists[texel] = list);
     }
 
-    /// Returns the list of each texel ([`u32::MAX`] for none), the start of each list, and the rows with weights.
-    pub fn parts(&self) -> (&[u32], &[u32], &[(u32, f32)]) {
-        (&self.lists, &self.offsets, &self.sources)
+    /// Returns each texel with rows of its own, and these rows with their weights.
+    pub fn sources(&self) -> impl Iterator<Item = (usize, &[(u32, f32)])> {
+        let ranges = self.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
+        self.homes.iter().zip(ranges).map(|(home, range)| (*home as usize, &self.sources[range]))
+    }
+
+    /// Returns the tables of the mapping.
+    pub fn tables(&self) -> TexelTables<'_> {
+        let Self { lists, offsets, sources, homes } = self;
+        TexelTables { lists, offsets, sources, homes }
     }
 
     /// Draws the page plus a change of irradiance in lux by row, clamped at zero. Returns true when `displayed`
     /// changes.
     pub fn draw(&self, baked: &[Vec3], more: &[Vec3], displayed: &mut [Vec3]) -> bool {
+        let changed = |own: Vec3, list: u32| {
+            let home = baked[self.homes[list as usize] as usize];
+            with_change(own, home, self.mean(list, more) * FRAC_1_PI)
+        };
         let draw = |((displayed, baked), &list): ((&mut Vec3, &Vec3), &u32)| {
-            let light = if list == NONE { *baked } else { (baked + self.mean(list, more) * FRAC_1_PI).max(Vec3::ZERO) };
+            let light = if list == NONE { *baked } else { changed(*baked, list) };
             let is_new = *displayed != light;
             *displayed = light;
             is_new
@@ -119,6 +146,13 @@ impl TexelReceivers {
         let sources = &self.sources[self.offsets[list] as usize..self.offsets[list + 1] as usize];
         sources.iter().map(|&(row, share)| of[row as usize] * share).sum()
     }
+}
+
+/// Returns a texel after the texel that it belongs to has changed. A margin has other light than its home, since it
+/// continues the light's slope. So it gains as much light as its home, and loses the same fraction.
+fn with_change(own: Vec3, home: Vec3, change: Vec3) -> Vec3 {
+    let left = Vec3::select(home.cmpgt(Vec3::ZERO), (home + change).max(Vec3::ZERO) / home, Vec3::ZERO);
+    own * Vec3::select(change.cmplt(Vec3::ZERO), left, Vec3::ONE) + change.max(Vec3::ZERO)
 }
 
 #[cfg(test)]
@@ -161,6 +195,14 @@ mod tests {
         let mut displayed = page.texels.clone();
         texels.draw(&page.texels, &[Vec3::splat(100.0), Vec3::ONE], &mut displayed);
         assert!(displayed.iter().all(|light| light.abs_diff_eq(Vec3::splat(FRAC_1_PI), 1e-6)), "{displayed:?}");
+    }
+
+    #[test]
+    fn a_margin_gains_as_much_as_its_texel_and_loses_the_same_fraction() {
+        let [own, home] = [Vec3::splat(3.0), Vec3::splat(2.0)];
+        assert_eq!(with_change(own, home, Vec3::new(1.0, -1.0, -2.0)), Vec3::new(4.0, 1.5, 0.0));
+        assert_eq!(with_change(home, home, Vec3::new(1.0, -0.5, -5.0)), Vec3::new(3.0, 1.5, 0.0));
+        assert_eq!(with_change(own, Vec3::ZERO, Vec3::new(1.0, 0.0, -1.0)), Vec3::new(4.0, 3.0, 0.0));
     }
 
     #[test]

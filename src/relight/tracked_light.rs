@@ -48,6 +48,10 @@ pub struct TrackedLight {
     last_traced: u64,
     /// True when it has its own cache entry for the refined result.
     pub keeps_own: bool,
+    /// True while its stored contribution stands for its baked state, instead of a response.
+    pub shows_contribution: bool,
+    /// Shown change of strength of its contribution.
+    contribution_change: Vec3,
 }
 
 impl TrackedLight {
@@ -73,6 +77,8 @@ impl TrackedLight {
             next: None,
             last_traced: 0,
             keeps_own: false,
+            shows_contribution: false,
+            contribution_change: Vec3::ZERO,
         }
     }
 
@@ -134,12 +140,43 @@ impl TrackedLight {
         self.baked.is_none_or(|baked| baked.shape != self.now.shape)
     }
 
+    /// Returns true when it differs from the bake by more than a factor on its stored contribution.
+    pub fn needs_responses(&self) -> bool {
+        let is_scaled = !self.has_moved() || self.now.strength == Vec3::ZERO;
+        self.is_changed() && !(self.shows_contribution && is_scaled)
+    }
+
+    /// Sets and returns the change of strength of its stored contribution. A light that has moved keeps the change until
+    /// its current place has samples.
+    pub fn scale_contribution(&mut self, is_enabled: bool) -> Vec3 {
+        let is_seen = || self.response(ResponseKind::Current).is_some_and(LightResponse::is_begun);
+        self.contribution_change = match self.baked {
+            Some(baked) if is_enabled && self.shows_contribution && self.is_changed() => {
+                if !self.has_moved() {
+                    self.now.strength - baked.strength
+                } else if self.now.strength == Vec3::ZERO || is_seen() {
+                    -baked.strength
+                } else {
+                    self.contribution_change
+                }
+            }
+            _ => Vec3::ZERO,
+        };
+        self.contribution_change
+    }
+
+    /// Returns true when its light has left its contribution for a response, whole or in part.
+    pub fn is_by_response(&self) -> bool {
+        !self.shows_contribution || self.changes().next().is_some()
+    }
+
     /// Updates its responses to its current place. `shows_direct` is true for pages that hold direct light.
-    pub fn prepare(&mut self, receiving: &Receiving, shows_direct: bool) {
+    /// `is_as_baked` is true while no surface is displaced or recolored, so that stored contributions hold.
+    pub fn prepare(&mut self, receiving: &Receiving, shows_direct: bool, is_as_baked: bool) {
         if !self.is_changed() {
             return;
         }
-        if let Some(baked) = &self.baked {
+        if let Some(baked) = self.baked.as_ref().filter(|_| !(self.shows_contribution && is_as_baked)) {
             self.baked_response
                 .get_or_insert_with(|| LightResponse::new(receiving, rounds(&baked.shape, shows_direct)));
         }
@@ -275,6 +312,17 @@ impl TrackedLight {
         }
     }
 
+    /// Chooses between its stored contribution and its response. With displaced or recolored surfaces the contribution
+    /// stands in until the response is complete. Returns true when the choice is new.
+    pub fn choose_contribution(&mut self, is_as_baked: bool, order: &Order) -> bool {
+        if is_as_baked {
+            self.baked_response = None;
+        }
+        let is_known = self.baked_response.as_ref().is_some_and(|response| response.is_done(order));
+        let before = core::mem::replace(&mut self.shows_contribution, !is_known);
+        before != self.shows_contribution
+    }
+
     /// Returns the added and removed parts, each with its strength. None before both have samples.
     pub fn changes(&self) -> impl Iterator<Item = (Vec3, ResponseKind)> {
         let strength = self.now.strength;
@@ -285,6 +333,7 @@ impl TrackedLight {
                 (added, baked.map(|baked| (-baked.strength, ResponseKind::Baked)))
             }
         };
+        let removed = removed.filter(|_| !self.shows_contribution);
         let changes = added.into_iter().chain(removed);
         let is_begun = |(_, kind)| self.response(kind).is_some_and(LightResponse::is_begun);
         let is_known = self.is_changed() && changes.clone().all(is_begun);
@@ -296,9 +345,9 @@ impl TrackedLight {
     }
 
     /// Returns the change of its direct light for pages that hold it: a factor, and the receivers. `None` before it is
-    /// known.
+    /// known, and where its stored contribution holds direct light.
     pub fn direct(&self) -> Option<(Vec3, &[Received])> {
-        let baked = self.baked.filter(|_| self.is_changed())?;
+        let baked = self.baked.filter(|_| self.is_changed() && !self.shows_contribution)?;
         let receivers = self.baked_response.as_ref()?.receivers()?;
         let factor = if self.has_moved() { -baked.strength } else { self.now.strength - baked.strength };
         Some((factor, receivers))

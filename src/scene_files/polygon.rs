@@ -16,7 +16,8 @@ pub struct Cut {
     pub crosses_itself: bool,
 }
 
-/// Most comparisons of edges, and of corners with ears. Beyond it, the rest is cut without checks.
+/// Most comparisons of edges, and of corners with ears. Beyond it, corners that turn left count as ears. Beyond twice as
+/// many, all corners do.
 const MAX_COMPARISONS: usize = 300_000_000;
 
 /// Cuts a polygon into triangles.
@@ -122,7 +123,7 @@ enum Choice {
     Touched,
     /// The corner has no area and is dropped.
     Flat,
-    /// The corner turns left.
+    /// The corner does not turn right.
     Left,
     /// Any corner.
     Any,
@@ -173,9 +174,7 @@ impl Clipper {
     fn clip(&mut self) {
         let (mut left, mut tried, mut corner, mut choice) = (self.points.len(), 0, 0, Choice::Free);
         while left >= 3 {
-            if self.comparisons > MAX_COMPARISONS && choice < Choice::Flat {
-                choice = Choice::Flat;
-            }
+            choice = self.affordable(choice);
             if self.is_fit(corner, choice) {
                 self.remove(corner, choice);
                 left -= 1;
@@ -192,6 +191,18 @@ impl Clipper {
         }
     }
 
+    /// Returns a choice that the comparisons so far leave time for.
+    fn affordable(&mut self, choice: Choice) -> Choice {
+        let least = match self.comparisons {
+            0..=MAX_COMPARISONS => return choice,
+            count if count <= 2 * MAX_COMPARISONS => Choice::Left,
+            _ => Choice::Any,
+        };
+        // Nothing asks for them any more.
+        self.hollows = Vec::new();
+        if least > choice { least } else { choice }
+    }
+
     /// Returns twice the signed area of the triangle at a corner.
     fn turn(&self, corner: usize) -> f64 {
         self.side([self.previous[corner], corner], self.next[corner])
@@ -204,10 +215,11 @@ impl Clipper {
 
     fn is_fit(&mut self, corner: usize, choice: Choice) -> bool {
         let turn = self.turn(corner);
+        self.comparisons += 1;
         match choice {
             Choice::Free | Choice::Touched => turn > 0.0 && self.is_ear(corner, choice == Choice::Free),
             Choice::Flat => turn == 0.0,
-            Choice::Left => turn > 0.0,
+            Choice::Left => turn >= 0.0,
             Choice::Any => true,
         }
     }
@@ -239,7 +251,7 @@ impl Clipper {
 
     fn remove(&mut self, corner: usize, choice: Choice) {
         let (a, c, turn) = (self.previous[corner], self.next[corner], self.turn(corner));
-        self.is_forced |= choice >= Choice::Left || turn < 0.0;
+        self.is_forced |= (choice >= Choice::Left && turn != 0.0) || turn < 0.0;
         if turn > 0.0 {
             self.triangles.push([a, corner, c]);
         } else if turn < 0.0 {
@@ -408,6 +420,19 @@ mod tests {
         let begun = std::time::Instant::now();
         let cut = triangulate(&corners);
         assert!(begun.elapsed().as_secs() < 5 && cut.triangles.len() >= 10_000);
+    }
+
+    #[test]
+    fn a_spiral_of_three_hundred_thousand_corners_is_cut_within_seconds() {
+        let at = |step: usize, radius: f32| {
+            let angle = step as f32 * 0.02;
+            Vec3::new(libm::cosf(angle), libm::sinf(angle), 0.0) * (radius + step as f32 * 1e-3)
+        };
+        let outside = (0..150_000).map(|step| at(step, 1.2));
+        let corners: Vec<Vec3> = outside.chain((0..150_000).rev().map(|step| at(step, 1.0))).collect();
+        let begun = std::time::Instant::now();
+        let cut = triangulate(&corners);
+        assert!(begun.elapsed().as_secs() < 10 && cut.triangles.len() >= 200_000, "{:?}", begun.elapsed());
     }
 
     proptest::proptest! {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bevy::diagnostic::{Diagnostic, DiagnosticPath, DiagnosticsStore};
 use bevy::pbr::Lightmap;
@@ -24,9 +25,9 @@ pub fn relightable(content: Content) -> Bake {
     bake
 }
 
-/// Returns settings without temporal smoothing, whose frames wait for their update.
+/// Returns settings without temporal smoothing, with as much work as possible. Frames wait for their update.
 pub fn at_once() -> Relight {
-    Relight { smoothing_seconds: 0.0, wait_milliseconds: 200.0, ..default() }
+    Relight { milliseconds_per_second: 1e3, smoothing_seconds: 0.0, wait_milliseconds: 200.0, ..default() }
 }
 
 pub fn status(app: &App) -> &RelightStatus {
@@ -226,6 +227,35 @@ fn colors_of_a_level_of_files_are_followed_to_black_and_back() {
     assert!(before > 2.0 * truth);
     change(&mut app, |app| paint(app, None));
     assert!(page_of(&app, lit) == baked, "black leaves no trace");
+}
+
+#[test]
+fn a_panel_that_dims_in_its_place_is_exact_in_the_next_update_at_one_frame_a_second() {
+    let folder = tempfile::tempdir().unwrap();
+    bake_room(folder.path(), Some(50));
+    let mut app = create_world_app();
+    // As in a game, with smoothing.
+    app.insert_resource(Relight::default());
+    spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
+    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    tick_app_until_lit(&mut app);
+    tick_app_until(&mut app, "the level", |app| status(app).is_active && status(app).updates > 0);
+    settle(&mut app, 0);
+    let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
+    let before = sum_of_reds(&page_of(&app, lit).1);
+    for factor in [0.25, 0.0] {
+        let updates = status(&app).updates;
+        dim_panels(&mut app, factor);
+        while status(&app).updates == updates {
+            std::thread::sleep(Duration::from_secs(1));
+            app.update();
+        }
+        let RelightStatus { rays, behind, is_refining, waiting, .. } = *status(&app);
+        assert_eq!((rays, behind, is_refining, waiting), (0, 0.0, false, 0));
+        // All light of the room comes from its panel. Pages have nine bits a channel.
+        let ratio = sum_of_reds(&page_of(&app, lit).1) / before;
+        assert!((ratio - factor).abs() < 0.01 * factor + 1e-4, "{ratio}");
+    }
 }
 
 /// Scales the emission of all materials.

@@ -6,7 +6,7 @@ use crate::geometry::SurfaceId;
 use crate::lightmap::Layout;
 use crate::scene::{Role, Scene, Sky, Texture};
 
-use crate::bake::BakeSettings;
+use crate::bake::{BakeSettings, contributions};
 
 /// Elements of a triangle at its edges, in edge lengths of a square of equal area, measured in texels. Charts end
 /// within texels, and other geometry cuts texels into several elements.
@@ -37,6 +37,8 @@ pub struct Amounts {
     pub of_textures: f64,
     /// Bytes of the irradiance volume.
     pub of_volume: f64,
+    /// Number of contributions of lights that relighting keeps.
+    pub contributions: f64,
     /// Number of texels of all pages, if known.
     pub page_texels: f64,
 }
@@ -47,7 +49,8 @@ impl Amounts {
     pub fn expected(scene: &Scene, settings: &BakeSettings, two_sided: impl Fn(SurfaceId) -> bool) -> Self {
         let (triangles, of_textures) = (scene.triangle_count() as f64, bytes_of_textures(scene));
         let of_volume = settings.volume.map_or(0, |volume| volume.bytes(scene)) as f64;
-        let mut amounts = Self { triangles, of_textures, of_volume, ..Self::default() };
+        let contributions = settings.relight.map_or(0, |_| contributions::count(scene)) as f64;
+        let mut amounts = Self { triangles, of_textures, of_volume, contributions, ..Self::default() };
         for id in scene.surface_ids().filter(|&id| scene.surface(id).role == Role::Static) {
             let density = f64::from(settings.layout.texels_per_meter * scene.surface(id).density_scale);
             let sides = if two_sided(id) { 2.0 } else { 1.0 };

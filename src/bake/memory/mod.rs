@@ -168,7 +168,7 @@ impl MemoryEstimate {
         let allowed_mib = settings.max_memory_mib();
         let of = |patches: u32, rays: u32| {
             let (all_rays, count) = (f64::from(HALVES as u32 * rays), f64::from(patches));
-            let bytes = relit::bytes(self.elements, all_rays, count);
+            let bytes = relit::bytes(self.elements, all_rays, count, self.amounts.contributions);
             Relight { rays, bytes, unseen_bytes: relit::unseen_bytes(self.elements, all_rays, count) }
         };
         let needed = |it: &Relight| self.without_hits + it.bytes + self.bytes_of_hits(it.rays);

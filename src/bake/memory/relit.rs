@@ -10,6 +10,9 @@ const BYTES_PER_EXCHANGE: f64 = 44.0;
 const BYTES_PER_BOUNCE: f64 = 6.0;
 /// Bytes of one element that do not depend on its rays: position, normals, patch.
 const BYTES_PER_RECEIVER: f64 = 100.0;
+/// Bytes of one element in the contribution of a light, and in the solution for one.
+const BYTES_PER_CONTRIBUTION: f64 = 12.0;
+const BYTES_PER_SOLUTION: f64 = 500.0;
 
 /// Share of the memory that hits may take if each of them shows another patch: four bytes of sixteen.
 pub const SHARE_OF_HITS: f64 = 0.25;
@@ -26,11 +29,13 @@ pub fn unseen_bytes(elements: f64, rays: f64, patches: f64) -> f64 {
 }
 
 /// Returns the peak bytes of relighting besides those of hits, for `rays` rays per element.
-pub fn bytes(elements: f64, rays: f64, patches: f64) -> f64 {
+pub fn bytes(elements: f64, rays: f64, patches: f64, contributions: f64) -> f64 {
     let seen = seen(rays, patches);
     let kept = elements * (BYTES_PER_RECEIVER + rays * BYTES_PER_STEP + seen * BYTES_PER_VIEW)
         + BYTES_PER_BOUNCE * patches * patches;
     let meanwhile = elements * seen * BYTES_PER_ENTRY + BYTES_PER_EXCHANGE * patches * patches;
+    let with_contributions = kept + elements * contributions * BYTES_PER_CONTRIBUTION;
+    let solving = with_contributions + elements * BYTES_PER_SOLUTION;
     // Finally, the file is assembled in memory.
-    kept + meanwhile.max(kept)
+    (kept + meanwhile).max(solving).max(2.0 * with_contributions)
 }

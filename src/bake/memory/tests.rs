@@ -223,6 +223,6 @@ fn relighting_is_refused_where_it_does_not_fit_with_a_number_of_patches_that_doe
     assert!(check(needed_mib.ceil() as u32, 4_000).is_ok() && check(needed_mib as u32 - 1, 4_000).is_err());
     // With more memory there are more rays, up to the maximum.
     let rays = |memory_mib| check(memory_mib, 100).unwrap().relight_rays;
-    assert!(rays(60) < rays(4096) && rays(4096) == RELIGHT_RAYS, "{} {}", rays(60), rays(4096));
+    assert!(rays(75) < rays(4096) && rays(4096) == RELIGHT_RAYS, "{} {}", rays(75), rays(4096));
     assert!(matches!(check(43, 100), Err(BakeError::RelightBeyondMemory { .. })));
 }

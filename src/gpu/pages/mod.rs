@@ -25,7 +25,7 @@ use super::kernel::{bind, dispatch, layout};
 use super::shader::piece;
 use super::{Gpu, GpuFault, GpuLowRank};
 use crate::lightmap::{Page, PageFormat};
-use crate::relight::{Difference, Relighter};
+use crate::relight::{Difference, Relighter, TexelTables};
 
 /// Storage buffers after the uniform, for smoothing and for drawing: true for read-only buffers.
 const SMOOTHING: [bool; 5] = [true, true, true, true, false];
@@ -97,7 +97,7 @@ impl GpuPages {
         let drawing = Drawing { gpu, layout: layout(gpu, "page", &DRAWING), light: &light, format };
         let draw = gpu.compute_pipeline(&gpu.shader("page", source), entry_point(format), &[&drawing.layout]);
         let pages = relighter.level().pages.iter().zip(relighter.texels());
-        let pages = pages.map(|(page, texels)| drawing.page(page, texels.parts())).collect::<Result<_, _>>()?;
+        let pages = pages.map(|(page, texels)| drawing.page(page, &texels.tables())).collect::<Result<_, _>>()?;
         Ok(Self {
             low_rank,
             elements,
@@ -194,19 +194,22 @@ impl GpuPages {
 }
 
 impl Drawing<'_> {
-    fn page(&self, page: &Page, (lists, offsets, sources): TexelParts) -> Result<DevicePage, GpuFault> {
+    fn page(&self, page: &Page, tables: &TexelTables) -> Result<DevicePage, GpuFault> {
         let Self { gpu, layout, light, format } = self;
         let row_bytes = (page.width * format.bytes()).next_multiple_of(ROW_BYTES);
         let picture = gpu.empty_storage("a page", u64::from(row_bytes) * u64::from(page.height))?;
         // Texels that never change refer to an extra, empty list.
-        let empty = offsets.len() as u32 - 1;
+        let &TexelTables { lists, offsets, sources, homes } = tables;
+        let empty = homes.len() as u32;
         let lists: Vec<u32> = lists.iter().map(|&list| list.min(empty)).collect();
-        let offsets: Vec<u32> = offsets.iter().chain(offsets.last()).copied().collect();
+        let offsets = offsets.iter().chain(offsets.last());
+        let starts: Vec<[u32; 2]> =
+            offsets.zip(homes.iter().chain([&0, &0])).map(|(&start, &home)| [start, home]).collect();
         let settings = [page.width * page.height, page.width, row_bytes / 4, 0];
         let buffers = [
             &gpu.uniform("a page", &[settings]),
             &gpu.storage("what texels show", &lists)?,
-            &gpu.storage("where rows of texels start", &offsets)?,
+            &gpu.storage("where rows of texels start", &starts)?,
             &gpu.storage("rows of texels", &numbered(sources))?,
             light,
             &gpu.storage("a baked page", bytemuck::cast_slice::<Vec3, f32>(&page.texels))?,
@@ -216,9 +219,6 @@ impl Drawing<'_> {
         Ok(DevicePage { group: bind(gpu, layout, &buffers), picture, size, row_bytes })
     }
 }
-
-/// Parts of a page's texels; see [`TexelReceivers::parts`](crate::relight::TexelReceivers::parts).
-type TexelParts<'a> = (&'a [u32], &'a [u32], &'a [(u32, f32)]);
 
 /// Converts weighted row indices to the shaders' layout.
 fn numbered(weighed: &[(u32, f32)]) -> Vec<[u32; 2]> {

@@ -58,7 +58,7 @@ pub fn level_of_bake(bake: &crate::bake::BakeOutput, owners: HashMap<SurfaceId, 
         owners,
         format: PageFormat::HalfFloat,
         has_own_units: true,
-        error: bake.report.relight.map_or(0.0, |relight| relight.error),
+        error: bake.report.relight.as_ref().map_or(0.0, |relight| relight.error),
         level,
     })
 }

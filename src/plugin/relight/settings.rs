@@ -25,9 +25,9 @@ pub const RELIGHT_TRANSPORT_ERROR: DiagnosticPath = DiagnosticPath::const_new("r
 pub struct Relight {
     /// False shows the lightmaps as baked. Default true.
     pub enabled: bool,
-    /// Rays per update. Default 30,000. Higher values show changes of many lights sooner; lower values use less CPU
-    /// time.
-    pub rays: u32,
+    /// Time of work on another thread, in milliseconds per second, from 0 to 1,000, at any frame rate. Default 250. Higher values show
+    /// changes of many lights sooner; lower values use less CPU time. Changes of baked lights in their place take none.
+    pub milliseconds_per_second: f32,
     /// Number of per-element bounces after a light has settled. 0 keeps the coarse patch solution. Default 3. Higher
     /// values reduce the error where patches are large.
     ///
@@ -64,7 +64,7 @@ impl Default for Relight {
     fn default() -> Self {
         Self {
             enabled: true,
-            rays: 30_000,
+            milliseconds_per_second: 250.0,
             bounces: 3,
             smoothing_seconds: 0.05,
             wait_milliseconds: 4.0,
@@ -101,6 +101,9 @@ pub struct RelightStatus {
     pub is_refining: bool,
     /// Relative error of relighting for the baked lights: RMS difference to the bake over its mean.
     pub transport_error: f32,
+    /// Warning that names the light for which patches are too coarse while it moves, if its error exceeds
+    /// [`MAX_TRANSPORT_ERROR`](crate::relight::MAX_TRANSPORT_ERROR).
+    pub transport_warning: Option<String>,
     /// True while a thread computes the effect of doors and colors.
     pub are_doors_moving: bool,
     /// Time of the latest such computation, in milliseconds, on its own thread.

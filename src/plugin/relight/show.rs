@@ -24,10 +24,16 @@ use crate::plugin::renderer::Renderer;
 use crate::plugin::state::{Baked, LevelFrame, Pages, RelightLevel, RelightOrigin, RemovedFromLightmaps};
 use crate::plugin::sync::SceneReader;
 use crate::plugin::write_back::apply_lights;
-use crate::relight::{LiveLight, LivePanel, PlacedOccluder, UpdateSettings};
+use crate::relight::{LiveLight, LivePanel, PlacedOccluder, UpdateSettings, transport_errors, transport_warning};
 
 /// Upper bound of a frame time in the temporal smoothing, in seconds.
 const LONGEST_FRAME: f32 = 0.1;
+
+/// Upper bound of a frame time in the budget of work, in seconds.
+const LONGEST_BUDGET: f32 = 1.0;
+
+/// Rays of one step of work, which takes some milliseconds.
+const STEP_RAYS: u32 = 10_000;
 
 /// Level that is being relit or prepared.
 #[derive(Resource, Default)]
@@ -62,6 +68,9 @@ struct Relighting {
     is_settled: bool,
     was_enabled: bool,
     shown: Option<Instant>,
+    /// Start of the last frame, and the time of the frames since the last job, in seconds.
+    frame: Option<Instant>,
+    frame_seconds: f32,
     last_update: Duration,
 }
 
@@ -130,7 +139,11 @@ pub fn begin(
     state.0 = match core::mem::take(&mut state.0) {
         Stage::Reading(mut task) => match task.poll() {
             None => Stage::Reading(task),
-            Some(Ok(Ok(level))) => Stage::Waiting(Box::new(level)),
+            Some(Ok(Ok(level))) => {
+                // A bake of this app has logged its warnings.
+                warning_of(&level).iter().for_each(|warning| warn!("{warning}"));
+                Stage::Waiting(Box::new(level))
+            }
             Some(Ok(Err(error))) => output.stop(error.to_string()),
             Some(Err(Fault)) => output.stop("reading what to relight with stopped by a fault of its own".to_owned()),
         },
@@ -144,10 +157,12 @@ impl RelightOutput<'_> {
     fn start(&mut self, level: RelightLevel, images: &[Handle<Image>], threads: RadiosityThreads) -> Stage {
         let surfaces = Surfaces::new(&level);
         let door_state = DoorState::new(&level, threads);
+        let transport_warning = warning_of(&level);
         let RelightLevel { level, format, error, .. } = level;
         match Worker::start("relight", threads, move || Drawer::new(level, format), Drawer::work) {
             Ok(worker) => {
-                *self.status = RelightStatus { is_active: true, transport_error: error, ..default() };
+                *self.status =
+                    RelightStatus { is_active: true, transport_error: error, transport_warning, ..default() };
                 *self.changes = Changes { lights: true, materials: true };
                 self.drawn.begin(images);
                 Stage::Relighting(Box::new(Relighting {
@@ -165,6 +180,8 @@ impl RelightOutput<'_> {
                     is_settled: true,
                     was_enabled: true,
                     shown: None,
+                    frame: None,
+                    frame_seconds: 0.0,
                     last_update: Duration::MAX,
                 }))
             }
@@ -179,6 +196,10 @@ impl RelightOutput<'_> {
         *self.status = RelightStatus { problem: Some(reason), ..default() };
         Stage::Nothing
     }
+}
+
+fn warning_of(RelightLevel { level, .. }: &RelightLevel) -> Option<String> {
+    transport_warning(&transport_errors(&level.scene, &level.precomputed.contributions))
 }
 
 impl LightmapImages<'_> {
@@ -253,6 +274,7 @@ pub fn advance(
         return;
     };
     let started = Instant::now();
+    relighting.count_frame(started);
     let without = Relight { enabled: false, device: relighting.device.unwrap_or_default(), ..default() };
     let settings = relight.map_or(without, |relight| *relight);
     let has_other_device = relighting.choose_device(settings.device, &renderer);
@@ -310,6 +332,14 @@ impl Relighting {
         self.is_device_new
     }
 
+    /// Adds the time of a frame to the budget. Frames at rest leave none to later ones.
+    fn count_frame(&mut self, now: Instant) {
+        let since = self.frame.replace(now).map_or(0.0, |before| (now - before).as_secs_f32());
+        let is_at_rest = self.is_settled && !self.worker.is_busy();
+        let before = if is_at_rest { 0.0 } else { self.frame_seconds };
+        self.frame_seconds = (before + since).min(LONGEST_BUDGET);
+    }
+
     /// Sends the worker all changes and the budget.
     fn ask(&mut self, settings: &Relight) {
         self.was_enabled = settings.enabled;
@@ -319,13 +349,16 @@ impl Relighting {
         let since = before.map_or(0.0, |before| (now - before).as_secs_f32().min(LONGEST_FRAME));
         let is_smooth = settings.smoothing_seconds > 0.0 && settings.enabled && before.is_some();
         let keep = if is_smooth { libm::expf(-since / settings.smoothing_seconds) } else { 0.0 };
-        let update = UpdateSettings { rays: settings.rays, keep, bounces: settings.bounces };
+        let update = UpdateSettings { rays: STEP_RAYS, keep, bounces: settings.bounces };
+        let seconds =
+            core::mem::take(&mut self.frame_seconds) * settings.milliseconds_per_second.clamp(0.0, 1e3) * 1e-3;
+        let time = Duration::try_from_secs_f32(seconds).unwrap_or_default();
         let lights = self.news.take();
         let placed = self.placed.take();
         self.is_placing = placed.is_some();
         self.is_device_new = false;
         let (is_enabled, gpu) = (settings.enabled, self.gpu.clone().ok());
-        self.worker.give(Job { placed, lights, settings: update, is_enabled, gpu });
+        self.worker.give(Job { placed, lights, settings: update, time, is_enabled, gpu });
     }
 }
 

@@ -15,6 +15,9 @@ use crate::relight::{LiveLight, LivePanel, PlacedOccluder, RelightInput, Relight
 /// Texels per parallel chunk.
 const TEXELS: usize = 4096;
 
+/// Maximum time that one long step takes from later updates, in seconds.
+const MAX_DEBT_SECONDS: f32 = 0.25;
+
 /// Input of an update.
 pub struct Job {
     /// New placement of doors or colors.
@@ -22,6 +25,8 @@ pub struct Job {
     /// Lights and panels, if they may have changed.
     pub lights: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
     pub settings: UpdateSettings,
+    /// Time of work that the frames since the last job allow.
+    pub time: Duration,
     pub is_enabled: bool,
     /// Device that draws pages. `None` for the CPU.
     pub gpu: Option<Gpu>,
@@ -46,6 +51,8 @@ pub struct Done {
 pub struct Drawer {
     relighter: Relighter,
     format: PageFormat,
+    /// Time of work that is left, in seconds. Negative after a step that took longer, else zero.
+    seconds_left: f32,
     graphics: Option<Arc<GpuPages>>,
     /// Device that cannot draw this level, and the reason.
     refused: Option<(Gpu, String)>,
@@ -53,20 +60,26 @@ pub struct Drawer {
 
 impl Drawer {
     pub fn new(level: RelightInput, format: PageFormat) -> Self {
-        Self { relighter: Relighter::new(level), format, graphics: None, refused: None }
+        Self { relighter: Relighter::new(level), format, seconds_left: 0.0, graphics: None, refused: None }
     }
 
     /// Updates lights, doors and colors, and draws the pages.
     pub fn work(&mut self, job: Job) -> Done {
         let started = Instant::now();
-        let Job { placed, lights, settings, is_enabled, gpu } = job;
+        let Job { placed, lights, settings, time, is_enabled, gpu } = job;
         let is_another_level = placed.is_some();
         if let Some(placed) = placed {
             self.relighter.set_level(placed);
         }
         self.relighter.set_enabled(is_enabled);
         let warnings = lights.map(|(lights, panels)| self.relighter.set_lights(&lights, &panels)).unwrap_or_default();
-        let update = self.relighter.advance(&settings);
+        let seconds_left = self.seconds_left + time.as_secs_f32();
+        let began = Instant::now();
+        let update = self.relighter.advance_while(&settings, || began.elapsed().as_secs_f32() < seconds_left);
+        // Only debts last: time is not saved up while there is nothing to do.
+        let has_work = update.waiting > 0 || update.is_refining;
+        let debt = (seconds_left - began.elapsed().as_secs_f32()).clamp(-MAX_DEBT_SECONDS, 0.0);
+        self.seconds_left = if has_work { debt } else { 0.0 };
         let is_lost = self.switch(gpu.as_ref(), is_another_level);
         let is_drawn = update.is_new || is_lost;
         let mut pages = Vec::new();

@@ -28,7 +28,7 @@ pub(super) fn run(
             (0..elements.len()).into_par_iter().map(|element| half.source(elements, element)).collect();
         let current = padded(half.start_of_iteration(&sources, bounces).into_iter());
         let next = padded(core::iter::repeat_n(Vec3::ZERO, sources.len()));
-        let operator = Operator::new(half, rays);
+        let operator = FormFactorMatrix::new(half, rays);
         let mut radiosities = Radiosities { elements, adaptation, operator, sources, current, next, monitor };
         report.join(converge(&mut radiosities, bounces)?);
         half.radiosity = radiosities.current;
@@ -40,7 +40,7 @@ struct Radiosities<'a> {
     elements: &'a Elements,
     /// Adaptation level of each element, in lux.
     adaptation: &'a [f32],
-    operator: Operator<'a>,
+    operator: FormFactorMatrix<'a>,
     sources: Vec<Vec3>,
     current: Vec<Vec4>,
     next: Vec<Vec4>,
@@ -97,14 +97,7 @@ pub(super) fn sums_over_hits(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec
 
 /// Returns the indirect irradiance from stored hits alone, for given radiosities.
 pub(super) fn apply(half: &Accumulators, radiosity: &[Vec3]) -> Vec<Vec3> {
-    let mut result = vec![Vec4::ZERO; half.sums.len()];
-    let operator = Operator::new(half, u32::MAX);
-    let radiosity = padded(radiosity.iter().copied());
-    result
-        .par_chunks_mut(SWEEP)
-        .enumerate()
-        .for_each(|(chunk, result)| operator.apply_chunk(chunk, &radiosity, result));
-    result.into_iter().map(Vec4::xyz).collect()
+    FormFactorMatrix::new(half, u32::MAX).product(radiosity)
 }
 
 /// Returns radiosities followed by two zeros, which stored hits without contribution index.
@@ -113,15 +106,15 @@ fn padded(radiosity: impl Iterator<Item = Vec3>) -> Vec<Vec4> {
 }
 
 /// Form-factor matrix estimated from stored hits.
-struct Operator<'a> {
+pub(crate) struct FormFactorMatrix<'a> {
     stored: &'a [StoredHits],
     /// Reciprocal number of valid rays of each element.
     scale: Vec<f32>,
 }
 
-impl<'a> Operator<'a> {
+impl<'a> FormFactorMatrix<'a> {
     /// Selects the smallest number of storing steps with `rays` rays an element together.
-    fn new(half: &'a Accumulators, rays: u32) -> Self {
+    pub(crate) fn new(half: &'a Accumulators, rays: u32) -> Self {
         let count = half.sums.len();
         let steps = steps_to_read(half.stored.iter().map(|stored| stored.hits.len() as u64), count, rays);
         let stored = &half.stored[..steps];
@@ -134,6 +127,15 @@ impl<'a> Operator<'a> {
         };
         let scale = (0..count).into_par_iter().map(|element| 1.0 / valid(element).max(1) as f32).collect();
         Self { stored, scale }
+    }
+
+    /// Returns the indirect irradiance of all elements, in lux, for their radiosities in lm/m2.
+    pub(crate) fn product(&self, radiosity: &[Vec3]) -> Vec<Vec3> {
+        let mut result = vec![Vec4::ZERO; self.scale.len()];
+        let radiosity = padded(radiosity.iter().copied());
+        let chunks = result.par_chunks_mut(SWEEP).enumerate();
+        chunks.for_each(|(chunk, result)| self.apply_chunk(chunk, &radiosity, result));
+        result.into_iter().map(Vec4::xyz).collect()
     }
 
     fn apply(&self, radiosity: &[Vec4], result: &mut [Vec4], monitor: &dyn Monitor) -> Result<(), Cancelled> {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub(super) use self::direct::direct_light;
 pub(crate) use self::gather::gather_rays;
 pub(super) use self::inside_test::InsideTest;
+pub(crate) use self::iterate::FormFactorMatrix;
 pub(crate) use self::transport::MAX_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
 use super::backend::{ElementEstimate, Step, StepError, StepReport, TransportBackend};
