@@ -60,11 +60,12 @@ impl ContributionTask<'_> {
         by_power.retain(|(_, power)| *power > 0.0);
         by_power.sort_by(|a, b| b.1.total_cmp(&a.1));
         let form_factors = self.halves.each_ref().map(|half| FormFactorMatrix::new(half, u32::MAX));
-        let has_rest = by_power.len() > MAX_CONTRIBUTIONS || self.scene.sky != Sky::Dark;
+        let has_others = by_power.len() > MAX_CONTRIBUTIONS || self.scene.sky != Sky::Dark;
         by_power.truncate(MAX_CONTRIBUTIONS);
         let mut chosen: Vec<BakedLightId> = by_power.iter().map(|(index, _)| BakedLightId(*index as u32)).collect();
         chosen.sort_unstable();
         let mut contributions = Contributions::default();
+        let has_rest = has_others && !chosen.is_empty();
         let count = chosen.len() + usize::from(has_rest);
         for (done, &light) in chosen.iter().enumerate() {
             monitor.progress(done as f32 / count as f32);
@@ -72,7 +73,7 @@ impl ContributionTask<'_> {
             let (irradiance, error) = self.irradiance(scene, &form_factors, &Silent(monitor))?;
             contributions.lights.push(LightContribution { light, irradiance, error });
         }
-        if has_rest && !chosen.is_empty() {
+        if has_rest {
             let others = lit_by_others(self.scene, &lights, &chosen);
             (contributions.rest, _) = self.irradiance(others, &form_factors, &Silent(monitor))?;
         }
@@ -151,8 +152,8 @@ impl ContributionTask<'_> {
         if squares > 0.0 { (((differences / squares).sqrt() * 1e4).round() / 1e4) as f32 } else { 0.0 }
     }
 
-    /// Returns the direct irradiance of each element, and the irradiance by way of surfaces without elements, in lux. Both
-    /// are by independent halves of the rays.
+    /// Returns the direct irradiance of each element, and the irradiance by way of surfaces without elements, in lux.
+    /// Both are by independent halves of the rays.
     fn direct(&self, scene: &Arc<Scene>, monitor: &dyn Monitor) -> Result<[Halves; 2], StepError> {
         let PageMaker { settings, world, elements, .. } = self.page_maker;
         let mut backend = CpuBackend::new(scene, world, elements, settings.solver.seed);

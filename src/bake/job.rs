@@ -373,8 +373,8 @@ impl<'a> Job<'a> {
                     rays: job.shares.relight_rays,
                 };
                 let precompute = |backend: &mut dyn TransportBackend| -> Result<Precomputed, StepError> {
-                    let mut precomputed = task.run(backend, monitor)?;
-                    let halves = backend.snapshot()?;
+                    let halves = task.trace(backend, monitor)?;
+                    let mut precomputed = task.run(&halves, monitor)?;
                     let contributions = ContributionTask {
                         scene,
                         page_maker,

@@ -79,8 +79,8 @@ pub struct RelightReport {
     /// Relative difference between the relit light of the baked lamps and the bake's own indirect light: the
     /// area-weighted RMS over the mean.
     pub error: f32,
-    /// Error of each light while it moves, for up to sixteen lights, the worst of each name. It is the area-weighted RMS
-    /// difference of the indirect light over patches, relative to the RMS of that light.
+    /// Error of each light while it moves, for up to sixteen lights, the worst of each name. It is the area-weighted
+    /// RMS difference of the indirect light over patches, relative to the RMS of that light.
     pub lights: BTreeMap<String, f32>,
 }
 

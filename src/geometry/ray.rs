@@ -119,6 +119,6 @@ pub trait RayQuery: Sync {
     fn blocked(&self, ray: &Ray) -> Transmittance;
 
     /// Returns all triangles in the ray's interval, each once and in no particular order, regardless of transmittance.
-    /// Of several coincident triangles, [`RayQuery::closest`] returns only one.
+    /// [`RayQuery::closest`] returns only one of several coincident triangles.
     fn all_hits(&self, ray: &Ray) -> Vec<Hit>;
 }

@@ -1,10 +1,12 @@
 //! Precomputation of a level's transport at the end of its bake.
 
+use std::borrow::Cow;
+
 use glam::Vec3;
 
 use super::{Contributions, LowRank, PatchKind, Precomputed, Receivers, Rows, StoredTransport};
 use crate::lightmap::Elements;
-use crate::progress::Monitor;
+use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::{Accumulators, HALVES, Solution, StoredHits};
 use crate::radiosity::{Hits, Step, StepError, TransportBackend};
 use crate::scene::luminance;
@@ -32,22 +34,34 @@ pub struct Precompute<'a> {
 }
 
 impl Precompute<'_> {
-    /// Precomputes the transport from stored hits of the backend, after tracing missing rays. About a thousand hits of
-    /// each element are kept, in one byte each or slightly more. There are fewer if [`rays`](Self::rays) is smaller.
-    /// Contributions of lights are left to the caller.
+    /// Traces missing rays, and returns the stored hits of the backend.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels, or if the backend's device fails.
-    pub fn run(&self, backend: &mut dyn TransportBackend, monitor: &dyn Monitor) -> Result<Precomputed, StepError> {
-        let Self { elements, solution, .. } = *self;
-        let visible = &solution.visible_fraction;
+    pub fn trace<'b>(
+        &self,
+        backend: &'b mut dyn TransportBackend,
+        monitor: &dyn Monitor,
+    ) -> Result<Cow<'b, [Accumulators; HALVES]>, StepError> {
         let missing = self.missing_rays(backend.stored_rays());
         if missing > 0 {
-            let rays = visible.iter().map(|&visible| if visible > 0.0 { missing } else { 0 }).collect();
+            let visible = self.solution.visible_fraction.iter();
+            let rays = visible.map(|&visible| if visible > 0.0 { missing } else { 0 }).collect();
             backend.run(&Step::Gather { rays, hits: Hits::Store }, monitor)?;
         }
-        let halves = backend.snapshot()?;
-        let patches = self.kind.patches(elements, visible, &halves, self.patches);
+        backend.snapshot()
+    }
+
+    /// Precomputes the transport from stored hits. About a thousand hits of each element are kept, in one byte each or
+    /// slightly more. There are fewer if [`rays`](Self::rays) is smaller. Contributions of lights are left to the
+    /// caller.
+    ///
+    /// # Errors
+    /// Returns an error if the monitor cancels.
+    pub fn run(&self, halves: &[Accumulators; HALVES], monitor: &dyn Monitor) -> Result<Precomputed, Cancelled> {
+        let Self { elements, solution, .. } = *self;
+        let visible = &solution.visible_fraction;
+        let patches = self.kind.patches(elements, visible, halves, self.patches);
         let stored = || halves.iter().flat_map(|half| &half.stored);
         let rows = Rows::of_hits(&patches, stored());
         monitor.check()?;

@@ -21,8 +21,8 @@ const MAX_FACTOR: f32 = 4.0;
 /// Minimum number of elements per thread.
 const MIN_CHUNK: usize = 4096;
 
-/// Contributions of baked lights, with factors that make up for the filters of pages. Times the baked strengths, they and
-/// the rest sum up to the baked pages, up to [`MAX_FACTOR`].
+/// Contributions of baked lights, with factors that make up for the filters of pages. Times the baked strengths, they
+/// and the rest sum up to the baked pages, up to [`MAX_FACTOR`].
 pub struct BakedContributions {
     precomputed: Arc<Precomputed>,
     /// Number of lights of the scene. Contributions of others are ignored.

@@ -300,8 +300,8 @@ impl Relighter {
         self.show(settings, update)
     }
 
-    /// Updates without drawing, in steps of the ray budget, while there is work and `may_work` returns true. Changes that
-    /// need no ray are shown in any case, and a light without samples gets some.
+    /// Updates without drawing, in steps of the ray budget, while there is work and `may_work` returns true. Changes
+    /// that need no ray are shown in any case, and a light without samples gets some.
     pub fn advance_while(&mut self, settings: &UpdateSettings, mut may_work: impl FnMut() -> bool) -> Update {
         let mut update = Update::default();
         loop {
@@ -392,8 +392,8 @@ impl Relighter {
         self.pages.page(index)
     }
 
-    /// Returns the shown change of indirect irradiance of all elements, in lux by row, without that of baked lights that
-    /// scale their stored contribution.
+    /// Returns the shown change of indirect irradiance of all elements, in lux by row, without that of baked lights
+    /// that scale their stored contribution.
     pub fn indirect(&self) -> Vec<Vec3> {
         let mut indirect = self.pages.spread(&self.level.precomputed.transport, self.light.patches());
         indirect.iter_mut().zip(self.light.elements()).for_each(|(light, more)| *light += *more);

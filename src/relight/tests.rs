@@ -34,9 +34,13 @@ fn room(glow: f32, lights: Vec<Light>) -> Scene {
 }
 
 fn bake(scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput {
+    bake_to(8.0, 0.02, scene, content, relight)
+}
+
+fn bake_to(texels_per_meter: f32, error: f32, scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput {
     let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
-    settings.layout.texels_per_meter = 8.0;
-    settings.solver.error = 0.02;
+    settings.layout.texels_per_meter = texels_per_meter;
+    settings.solver.error = error;
     settings.solver.content = content;
     // The reference bake uses another seed.
     settings.solver.seed = u32::from(relight.is_none());

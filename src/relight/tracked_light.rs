@@ -146,8 +146,8 @@ impl TrackedLight {
         self.is_changed() && !(self.shows_contribution && is_scaled)
     }
 
-    /// Sets and returns the change of strength of its stored contribution. A light that has moved keeps the change until
-    /// its current place has samples.
+    /// Sets and returns the change of strength of its stored contribution. A light that has moved keeps the change
+    /// until its current place has samples.
     pub fn scale_contribution(&mut self, is_enabled: bool) -> Vec3 {
         let is_seen = || self.response(ResponseKind::Current).is_some_and(LightResponse::is_begun);
         self.contribution_change = match self.baked {

@@ -16,8 +16,8 @@ pub struct Cut {
     pub crosses_itself: bool,
 }
 
-/// Most comparisons of edges, and of corners with ears. Beyond it, corners that turn left count as ears. Beyond twice as
-/// many, all corners do.
+/// Most comparisons of edges, and of corners with ears. Beyond it, corners that turn left count as ears. Beyond twice
+/// as many, all corners do.
 const MAX_COMPARISONS: usize = 300_000_000;
 
 /// Cuts a polygon into triangles.

@@ -25,8 +25,9 @@ pub const RELIGHT_TRANSPORT_ERROR: DiagnosticPath = DiagnosticPath::const_new("r
 pub struct Relight {
     /// False shows the lightmaps as baked. Default true.
     pub enabled: bool,
-    /// Time of work on another thread, in milliseconds per second, from 0 to 1,000, at any frame rate. Default 250. Higher values show
-    /// changes of many lights sooner; lower values use less CPU time. Changes of baked lights in their place take none.
+    /// Time of work on another thread, in milliseconds per second, from 0 to 1,000, at any frame rate. Default 250.
+    /// Higher values show changes of many lights sooner; lower values use less CPU time. Changes of baked lights in
+    /// their place take none.
     pub milliseconds_per_second: f32,
     /// Number of per-element bounces after a light has settled. 0 keeps the coarse patch solution. Default 3. Higher
     /// values reduce the error where patches are large.

@@ -13,12 +13,7 @@ fn colored_lamp(intensity: Vec3) -> Light {
 
 /// Bakes with little noise.
 fn bake_well(scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput {
-    let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
-    settings.layout.texels_per_meter = 4.0;
-    settings.solver.error = 0.01;
-    settings.solver.content = content;
-    settings.solver.seed = u32::from(relight.is_none());
-    run(Arc::new(scene), &settings, &Unobserved).unwrap()
+    bake_to(4.0, 0.01, scene, content, relight)
 }
 
 /// Returns the mean difference of luminance relative to the mean of the reference, over valid texels.
