@@ -29,7 +29,7 @@ use std::time::Instant;
 use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::{hash2, unit_float};
-use bevy_radiosity::geometry::{Ray, RayQuery};
+use bevy_radiosity::geometry::{CounterRng, Ray, RayQuery};
 use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings};
 use bevy_radiosity::low_rank::{
     Contributions, LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport,
@@ -40,6 +40,7 @@ use bevy_radiosity::relight::{self, LiveLight, Relighter, UpdateSettings};
 use bevy_radiosity::scene::{Light, LightKind, Scene, Sky, luminance};
 use bevy_radiosity::scene_files::load;
 use glam::{Vec2, Vec3};
+use rand::RngExt;
 
 const LIGHTS: usize = 20;
 
@@ -277,9 +278,8 @@ impl Level {
     fn lights(&self) -> Vec<Light> {
         let bounds = self.scene.bounds();
         let place = |attempt: u32| {
-            let random = |which: u32| unit_float(hash2(hash2(2026, attempt), which));
-            let position = bounds.min + Vec3::new(random(0), random(1), random(2)) * bounds.extent();
-            (position, uniform_sphere(Vec2::new(random(3), random(4))))
+            let [x, y, z, u, v]: [f32; 5] = CounterRng::new(hash2(2026, attempt)).random();
+            (bounds.min + Vec3::new(x, y, z) * bounds.extent(), uniform_sphere(Vec2::new(u, v)))
         };
         let has_room = |&(position, _): &(Vec3, Vec3)| {
             let look = |ray: u32| uniform_sphere(Vec2::new(unit_float(hash2(ray, 1)), unit_float(hash2(ray, 2))));

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Quat, Vec2, Vec3, Vec4};
 use proptest::prelude::*;
+use rand::seq::IndexedRandom;
 
 use super::tracer::Instructions;
 use super::{BruteForce, NodeKind, Preset, Tracer, Tree, World};
 use crate::geometry::sampling::uniform_sphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::geometry::{Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
+use crate::geometry::{CounterRng, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
 use crate::scene::{
     AlphaMode, Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey, Texels, Texture, TextureId,
     TextureRef, Wrap,
@@ -61,7 +62,6 @@ fn awkward_rays(tree: &Tree, count: u32, offset: Vec3) -> Vec<Ray> {
             NodeKind::Leaf { .. } => None,
         })
         .collect();
-    let pick = |index: u32, len: usize| hash2(index, 99) as usize % len;
     (0..count)
         .map(|index| {
             let mut ray = Ray::new(
@@ -69,19 +69,22 @@ fn awkward_rays(tree: &Tree, count: u32, offset: Vec3) -> Vec<Ray> {
                 uniform_sphere(Vec2::from_slice(&OwenSobol::new(8).point(index))),
             );
             let axis = index as usize % 3;
-            let triangle = tree.triangles().get(pick(index, tree.triangles().len().max(1)));
+            let mut rng = CounterRng::new(index);
+            let (plane, triangle) = (planes.choose(&mut rng), tree.triangles().choose(&mut rng));
             match index % 8 {
                 1 => ray.direction = Vec3::AXES[axis] * if index % 16 < 8 { 1.0 } else { -1.0 },
                 2 => ray.direction[axis] = if index % 16 < 8 { 0.0 } else { -0.0 },
-                3 if !planes.is_empty() => {
+                3 => {
                     // Within a split plane.
-                    let (axis, position) = planes[pick(index, planes.len())];
-                    (ray.origin[axis], ray.direction[axis]) = (position, if index % 16 < 8 { 0.0 } else { -0.0 });
+                    if let Some(&(axis, position)) = plane {
+                        (ray.origin[axis], ray.direction[axis]) = (position, if index % 16 < 8 { 0.0 } else { -0.0 });
+                    }
                 }
-                4 if !planes.is_empty() => {
+                4 => {
                     // Starts on a split plane.
-                    let (axis, position) = planes[pick(index, planes.len())];
-                    ray.origin[axis] = position;
+                    if let Some(&(axis, position)) = plane {
+                        ray.origin[axis] = position;
+                    }
                 }
                 5 => {
                     // Within a triangle's plane, along its edge.

@@ -2,7 +2,9 @@
 
 use glam::Vec2;
 
-use super::sobol::{hash2, unit_float};
+use rand::RngExt;
+
+use super::CounterRng;
 
 /// Returns Pearson's statistic of drawn against expected counts, and its degrees of freedom. Rare bins are merged.
 fn chi_squared(drawn: &[f64], expected: &[f64]) -> (f64, f64) {
@@ -35,8 +37,7 @@ pub fn deviations_from_even(bins: usize, draw: impl Fn(Vec2) -> usize) -> f64 {
     const DRAWS: u32 = 50_000;
     let mut drawn = vec![0.0; bins];
     for index in 0..DRAWS {
-        let [x, y] = [0, 1].map(|dimension| unit_float(hash2(index, dimension)));
-        drawn[draw(Vec2::new(x, y))] += 1.0;
+        drawn[draw(Vec2::from(CounterRng::new(index).random::<[f32; 2]>()))] += 1.0;
     }
     deviations(&drawn, &vec![f64::from(DRAWS) / bins as f64; bins])
 }

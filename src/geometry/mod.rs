@@ -6,6 +6,7 @@
 //! - [`Aabb`] is an axis-aligned bounding box.
 //! - [`clip`] clips convex polygons to boxes.
 //! - [`sampling`] maps points of the unit square to points and directions; [`sobol`] generates such points.
+//! - [`CounterRng`] gives the same random words to `rand`.
 //!
 //! The module depends on no other module.
 
@@ -13,6 +14,7 @@ mod aabb;
 #[cfg(test)]
 pub(crate) mod chi_squared;
 pub mod clip;
+mod counter_rng;
 mod exponential;
 mod id;
 mod ray;
@@ -23,6 +25,7 @@ mod triangle;
 mod trigonometry;
 
 pub use aabb::{Aabb, Face};
+pub use counter_rng::CounterRng;
 pub use exponential::exponential;
 pub(crate) use id::define_id;
 pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};

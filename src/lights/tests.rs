@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
 use glam::{Quat, Vec2, Vec4};
+use rand::RngExt;
 
 use super::*;
+use crate::geometry::CounterRng;
 use crate::geometry::chi_squared::{bin, deviations, turn};
-use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
+use crate::geometry::sobol::OwenSobol;
 use crate::scene::{
     EnvironmentMap, Light, Material, MaterialId, MeshData, MeshId, Surface, SurfaceKey, Texels, Texture, Wrap,
 };
@@ -205,8 +207,7 @@ fn deviations_from(lights: &LightSampler, emitter: usize, pdf: impl Fn(Vec3) -> 
     let none = RINGS * SECTORS;
     let mut drawn = vec![0.0; none + 1];
     for index in 0..DRAWS {
-        let u = [0, 1].map(|dimension| unit_float(hash2(index, dimension)));
-        let sample = lights.sample_emitter(emitter, Vec3::ZERO, Vec3::Y, u);
+        let sample = lights.sample_emitter(emitter, Vec3::ZERO, Vec3::Y, CounterRng::new(index).random());
         let of = |LightSample { direction, .. }| bin(RINGS, SECTORS, [direction.y, turn(direction.x, direction.z)]);
         drawn[sample.map_or(none, of)] += 1.0;
     }

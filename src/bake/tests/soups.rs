@@ -2,88 +2,70 @@
 
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
+
 use super::*;
 use crate::accel::{Preset, World};
-use crate::geometry::sobol::{hash2, unit_float};
+use crate::geometry::CounterRng;
 use crate::lightmap::{Elements, Layout};
 use crate::progress::Unmonitored;
 use crate::radiosity::Method;
 use crate::scene::Sides;
 
-/// Generator of random numbers.
-struct Dice(u32);
+fn point(rng: &mut CounterRng) -> Vec3 {
+    Vec3::from(rng.random::<[f32; 3]>()) * 4.0 - 2.0
+}
 
-impl Dice {
-    fn throw(&mut self) -> u32 {
-        self.0 = hash2(self.0, 0x9e37_79b9);
-        self.0
-    }
+/// Returns a point, every other time on a grid of half meters: such points share planes, edges and corners.
+fn corner(rng: &mut CounterRng) -> Vec3 {
+    let point = point(rng);
+    if rng.random_ratio(1, 2) { (point * 2.0).round() * 0.5 } else { point }
+}
 
-    /// Returns a number in [0, 1).
-    fn unit(&mut self) -> f32 {
-        unit_float(self.throw())
-    }
+/// Returns a vector of a random length, from about 1e-11 to 0.1.
+fn little(rng: &mut CounterRng) -> Vec3 {
+    point(rng) * 10.0f32.powf(rng.random_range(-11.0..-1.0))
+}
 
-    fn below(&mut self, count: u32) -> u32 {
-        self.throw() % count
+fn triangle(rng: &mut CounterRng) -> [Vec3; 3] {
+    let (a, b, aside) = (corner(rng), corner(rng), little(rng));
+    match rng.random_range(0..5) {
+        // The third corner is nearly on the edge between the others, or beyond it.
+        0 => [a, b, a + (b - a) * rng.random_range(-0.25..1.25) + aside],
+        // A needle.
+        1 => [a, b, b + aside],
+        // A speck.
+        2 => [a, a + aside, a + little(rng)],
+        _ => [a, b, corner(rng)],
     }
+}
 
-    fn point(&mut self) -> Vec3 {
-        Vec3::new(self.unit(), self.unit(), self.unit()) * 4.0 - 2.0
-    }
-
-    /// Returns a point, every other time on a grid of half meters: such points share planes, edges and corners.
-    fn corner(&mut self) -> Vec3 {
-        let point = self.point();
-        if self.below(2) == 0 { (point * 2.0).round() * 0.5 } else { point }
-    }
-
-    /// Returns a random length between 1e-11 and 0.1.
-    fn little(&mut self) -> f32 {
-        10.0f32.powf(-1.0 - 10.0 * self.unit())
-    }
-
-    fn triangle(&mut self) -> [Vec3; 3] {
-        let (a, b) = (self.corner(), self.corner());
-        let aside = self.point() * self.little();
-        match self.below(5) {
-            // The third corner is nearly on the edge between the others, or beyond it.
-            0 => [a, b, a + (b - a) * (self.unit() * 1.5 - 0.25) + aside],
-            // A needle.
-            1 => [a, b, b + aside],
-            // A speck.
-            2 => [a, a + aside, a + self.point() * self.little()],
-            _ => [a, b, self.corner()],
-        }
-    }
-
-    fn mesh(&mut self) -> MeshData {
-        let triangles: Vec<[Vec3; 3]> = (0..1 + self.below(8)).map(|_| self.triangle()).collect();
-        let positions = triangles.as_flattened().to_vec();
-        let indices = (0..triangles.len() as u32).map(|triangle| [0, 1, 2].map(|corner| 3 * triangle + corner));
-        let normals = if self.below(3) == 0 { positions.iter().map(|_| self.point()).collect() } else { Vec::new() };
-        MeshData { name: "soup".to_owned(), triangles: indices.collect(), positions, normals, ..MeshData::default() }
-    }
+fn mesh(rng: &mut CounterRng) -> MeshData {
+    let triangles: Vec<[Vec3; 3]> = (0..rng.random_range(1..=8)).map(|_| triangle(rng)).collect();
+    let positions = triangles.as_flattened().to_vec();
+    let indices = (0..triangles.len() as u32).map(|triangle| [0, 1, 2].map(|corner| 3 * triangle + corner));
+    let normals = if rng.random_ratio(1, 3) { positions.iter().map(|_| point(rng)).collect() } else { Vec::new() };
+    MeshData { name: "soup".to_owned(), triangles: indices.collect(), positions, normals, ..MeshData::default() }
 }
 
 /// Returns one to three meshes of a few triangles each, and a lamp. Sometimes a mesh emits light.
 fn soup(seed: u32) -> Scene {
-    let mut dice = Dice(hash2(seed, 15));
+    let rng = &mut CounterRng::new(seed);
     let mut scene = Scene::default();
-    for index in 0..1 + dice.below(3) as usize {
-        scene.meshes.push(Arc::new(dice.mesh()));
-        let mut material = Material::diffuse("gray", Vec3::splat(dice.unit()));
-        if dice.below(4) == 0 {
+    for index in 0..rng.random_range(1..=3) {
+        scene.meshes.push(Arc::new(mesh(rng)));
+        let mut material = Material::diffuse("gray", Vec3::splat(rng.random()));
+        if rng.random_ratio(1, 4) {
             material.emission = Vec3::splat(100.0);
         }
         scene.materials.push(material);
         let key = SurfaceKey::from_node(&format!("soup {index}"), 0);
         let mut surface = Surface::new(key, MeshId::from_index(index), MaterialId::from_index(index));
-        surface.sides = if dice.below(3) == 0 { Sides::Both } else { Sides::Front };
+        surface.sides = if rng.random_ratio(1, 3) { Sides::Both } else { Sides::Front };
         scene.surfaces.push(surface);
     }
     let lamp =
-        LightKind::Point { position: dice.point(), intensity: Vec3::splat(100.0), radius: 0.0, range: f32::INFINITY };
+        LightKind::Point { position: point(rng), intensity: Vec3::splat(100.0), radius: 0.0, range: f32::INFINITY };
     scene.lights.push(Light { name: "lamp".to_owned(), kind: lamp });
     repair(&mut scene);
     scene

@@ -3,12 +3,13 @@
 use core::f32::consts::FRAC_1_PI;
 
 use glam::{Vec2, Vec3};
+use rand::RngExt;
 
 use super::dielectric::{bending, mirrored, refracted};
 use super::losses;
 use super::microfacet::Microfacets;
-use crate::geometry::sin_cos_turns;
-use crate::geometry::sobol::{hash2, unit_float};
+use crate::geometry::sobol::hash2;
+use crate::geometry::{CounterRng, sin_cos_turns};
 
 /// Reflecting and refracting microfacets of a dielectric interface, for one viewing direction.
 ///
@@ -105,14 +106,13 @@ impl Border {
         if self.lost_mean() < MIN_LOSS {
             return None;
         }
-        let number = |index: u32| unit_float(hash2(word, index));
+        let [z, turns, side]: [f32; 3] = CounterRng::new(word).random();
         // Uniform over the hemisphere, because smoother facets lose most light at grazing angles, where cosine-weighted
         // samples are rare.
-        let (sine, cosine) = sin_cos_turns(number(1));
-        let z = number(0);
+        let (sine, cosine) = sin_cos_turns(turns);
         let radius = (1.0 - z * z).max(0.0).sqrt();
         let local = Vec3::new(radius * cosine, radius * sine, z);
-        if number(2) * self.lost_mean() < self.lost_before {
+        if side * self.lost_mean() < self.lost_before {
             return Some((local, 1.0));
         }
         let lost = losses::table().toward(z, self.roughness, 1.0 / self.relative_ior);

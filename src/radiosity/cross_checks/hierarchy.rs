@@ -1,10 +1,12 @@
 //! Hierarchical radiosity: bright pairs exchange light between small groups of elements, dim pairs between large
 //! groups.
 
+use super::Room;
 use super::exchange::Exchange;
-use super::{Dice, Room};
-use crate::geometry::{Ray, RayQuery, SurfaceId};
+use crate::geometry::sobol::hash2;
+use crate::geometry::{CounterRng, Ray, RayQuery, SurfaceId};
 use glam::Vec2;
+use rand::RngExt;
 
 /// Number of rays that test the visibility between two groups.
 const SHADOW_RAYS: u32 = 8;
@@ -141,11 +143,11 @@ impl<'a> Hierarchy<'a> {
     }
 
     fn is_partly_visible(&self, to: usize, from: usize) -> bool {
-        let mut dice = Dice::new(to as u32, from as u32);
+        let mut rng = CounterRng::new(hash2(to as u32, from as u32));
         let mut point_of = |group: usize| {
             let elements = &self.groups[group].elements;
-            let element = elements[(dice.throw() * elements.len() as f32) as usize];
-            self.room.samplers[element].sample(Vec2::new(dice.throw(), dice.throw())).origin()
+            let element = elements[rng.random_range(0..elements.len())];
+            self.room.samplers[element].sample(Vec2::from(rng.random::<[f32; 2]>())).origin()
         };
         let blocked = (0..SHADOW_RAYS)
             .filter(|_| self.room.world.blocked(&Ray::between(point_of(to), point_of(from))).is_blocked())

@@ -17,7 +17,6 @@ use glam::Vec2;
 
 use crate::accel::{Preset, World};
 use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::sobol::{hash2, unit_float};
 use crate::geometry::{Ray, RayQuery};
 use crate::lightmap::{ElementSampler, Elements, SurfacePoint};
 use crate::scene::Scene;
@@ -79,21 +78,4 @@ impl Room {
 /// Creates a cosine-weighted ray from a point.
 fn departure(point: &SurfacePoint, u: f32, v: f32) -> Ray {
     point.ray(cosine_hemisphere(point.geometric_normal, Vec2::new(u, v)))
-}
-
-/// Random numbers of one walk.
-struct Dice {
-    seed: u32,
-    thrown: u32,
-}
-
-impl Dice {
-    fn new(seed: u32, walk: u32) -> Self {
-        Self { seed: hash2(seed, walk), thrown: 0 }
-    }
-
-    fn throw(&mut self) -> f32 {
-        self.thrown += 1;
-        unit_float(hash2(self.seed, self.thrown))
-    }
 }

@@ -1,10 +1,12 @@
 //! Random walks of particles with equal power, from emission to absorption.
 
 use glam::{Vec2, Vec3};
+use rand::RngExt;
 use rayon::prelude::*;
 
-use super::{Dice, Room, departure};
-use crate::geometry::SurfaceId;
+use super::{Room, departure};
+use crate::geometry::sobol::hash2;
+use crate::geometry::{CounterRng, SurfaceId};
 use crate::lightmap::ElementId;
 
 /// Start of a reflected particle's next step.
@@ -41,11 +43,11 @@ impl RandomWalks {
         let ends: Vec<Vec<Landing>> = (0..count)
             .into_par_iter()
             .map(|number| {
-                let mut dice = Dice::new(seed, number);
+                let mut rng = CounterRng::new(hash2(seed, number));
                 // Stratified over the power: one particle in each of `count` equal parts.
-                let place = (f64::from(number) + f64::from(dice.throw())) / f64::from(count) * all;
+                let place = (f64::from(number) + f64::from(rng.random::<f32>())) / f64::from(count) * all;
                 let source = until.partition_point(|end| *end <= place).min(room.len() - 1);
-                walk(room, source, &mut dice, onwards)
+                walk(room, source, &mut rng, onwards)
             })
             .collect();
         let mut walks = Self {
@@ -102,21 +104,19 @@ struct Landing {
     survived: bool,
 }
 
-fn walk(room: &Room, source: usize, dice: &mut Dice, onwards: Onwards) -> Vec<Landing> {
+fn walk(room: &Room, source: usize, rng: &mut CounterRng, onwards: Onwards) -> Vec<Landing> {
     let mut landings = Vec::new();
-    let anywhere = |element: usize, dice: &mut Dice| {
-        let place = Vec2::new(dice.throw(), dice.throw());
-        room.samplers[element].sample(place)
-    };
-    let mut point = anywhere(source, dice);
+    let anywhere =
+        |element: usize, rng: &mut CounterRng| room.samplers[element].sample(Vec2::from(rng.random::<[f32; 2]>()));
+    let mut point = anywhere(source, rng);
     loop {
-        let ray = departure(&point, dice.throw(), dice.throw());
+        let ray = departure(&point, rng.random(), rng.random());
         let Some((element, arrived)) = room.arrival(&ray) else { return landings };
-        let survived = f64::from(dice.throw()) < room.reflectance[element];
+        let survived = rng.random::<f64>() < room.reflectance[element];
         landings.push(Landing { element, position: arrived.position, survived });
         if !survived {
             return landings;
         }
-        point = if onwards == Onwards::FromPoint { arrived } else { anywhere(element, dice) };
+        point = if onwards == Onwards::FromPoint { arrived } else { anywhere(element, rng) };
     }
 }

@@ -6,8 +6,10 @@ mod light;
 use std::sync::Arc;
 
 use glam::Vec3;
+use rand::RngExt;
 
 use super::*;
+use crate::geometry::CounterRng;
 use crate::geometry::clip::fan;
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, Ray, Transmittance, Triangle, WatertightRay};
@@ -89,11 +91,11 @@ impl Workers {
     /// Spreads a source from its home subscene. `order` decides which pending message arrives next.
     fn spread(&mut self, home: CellId, source: &MaskSource, order: u32) -> Spread {
         let mut spread = Spread::default();
-        let mut under_way = Vec::new();
+        let (mut under_way, mut rng) = (Vec::new(), CounterRng::new(order));
         self.0[home.index()].send(source, &[], &mut under_way, &mut spread);
         spread.reached.push((home, Vec::new()));
         while !under_way.is_empty() {
-            let next = hash2(order, spread.sent.len() as u32) as usize % under_way.len();
+            let next = rng.random_range(0..under_way.len());
             let Message { to, mask } = under_way.swap_remove(next);
             let worker = &mut self.0[to.index()];
             if let Some(masks) = worker.pending.arrive(&worker.interface, 7, source, mask) {
