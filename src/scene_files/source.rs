@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use percent_encoding::percent_decode_str;
 
 use super::budget::Budget;
 use super::names::unquoted;
@@ -85,7 +86,7 @@ impl Source {
     }
 
     fn path_of(&self, uri: &str) -> Result<PathBuf, FetchError> {
-        let decoded = decode_percent(uri);
+        let decoded = percent_decode_str(uri).decode_utf8_lossy();
         let with_slashes = decoded.replace('\\', "/");
         if is_remote(&with_slashes) {
             return Err(FetchError::Remote);
@@ -94,7 +95,7 @@ impl Source {
         check_name(Path::new(&with_slashes))?;
         // Files that are written by hand often have plain names instead of percent-encoded ones, and backslashes
         // instead of slashes.
-        let paths = [uri, &decoded, &with_slashes].map(|name| self.directory.join(name));
+        let paths = [uri, &*decoded, &with_slashes].map(|name| self.directory.join(name));
         Ok(paths.iter().find(|path| path.is_file()).unwrap_or(&paths[2]).clone())
     }
 
@@ -106,7 +107,7 @@ impl Source {
     pub fn find(&self, name: &str, folder: Option<&Path>) -> Result<PathBuf, FetchError> {
         let unquoted = unquoted(name);
         let with_slashes = unquoted.replace('\\', "/");
-        let decoded = decode_percent(&with_slashes).replace('\\', "/");
+        let decoded = percent_decode_str(&with_slashes).decode_utf8_lossy().replace('\\', "/");
         let uncommented = with_slashes.rsplit_once('#').map_or("", |(before, _)| before.trim_end());
         let file_name = with_slashes.rsplit('/').next().unwrap_or_default();
         let folders = || folder.into_iter().chain([self.directory.as_path()]);
@@ -160,21 +161,6 @@ fn in_any_case(folder: &Path, name: &str) -> Option<PathBuf> {
         };
     }
     path.is_file().then_some(path)
-}
-
-/// Replaces escapes such as `%20` by their bytes. Everything else stays.
-fn decode_percent(uri: &str) -> String {
-    let bytes = uri.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut index = 0;
-    while index < bytes.len() {
-        let escaped = (bytes[index] == b'%')
-            .then(|| uri.get(index + 1..index + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok()))
-            .flatten();
-        decoded.push(escaped.unwrap_or(bytes[index]));
-        index += if escaped.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 /// Returns a short form of an address for messages, without embedded data.
@@ -249,8 +235,10 @@ mod tests {
 
     #[test]
     fn percent_signs_are_decoded_only_where_they_are_escapes() {
-        assert_eq!(decode_percent("a%20b%C3%A9%"), "a b\u{e9}%");
-        assert_eq!(decode_percent("100%zz"), "100%zz");
+        let source = Source::of(Path::new("room.gltf"));
+        for (uri, name) in [("a%20b%C3%A9%", "a b\u{e9}%"), ("100%zz", "100%zz"), ("1%+5", "1%+5")] {
+            assert_eq!(source.path_of(uri).unwrap(), Path::new(name), "{uri}");
+        }
     }
 
     #[test]
