@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use glam::{Mat3, Quat, Vec2, Vec3};
+use gltf::binary::{Glb, Header};
 use image::{ImageFormat, RgbaImage};
 use serde_json::{Map, Value, json};
 
@@ -307,20 +308,10 @@ impl Document {
         }
         root["extensionsUsed"] = json!(used);
 
-        let mut text = root.to_string().into_bytes();
-        text.resize(text.len().next_multiple_of(4), b' ');
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        let total = 12 + 8 + text.len() + 8 + self.bytes.len();
-        let mut file = Vec::with_capacity(total);
-        file.extend(b"glTF");
-        file.extend(2u32.to_le_bytes());
-        file.extend((total as u32).to_le_bytes());
-        for (kind, chunk) in [(b"JSON", &text), (b"BIN\0", &self.bytes)] {
-            file.extend((chunk.len() as u32).to_le_bytes());
-            file.extend(kind);
-            file.extend(chunk);
-        }
-        file
+        // The writer sets the length.
+        let header = Header { magic: *b"glTF", version: 2, length: 0 };
+        let json = root.to_string().into_bytes().into();
+        Glb { header, json, bin: Some(self.bytes.into()) }.to_vec().expect("writing to memory does not fail")
     }
 
     fn node(&mut self, name: &str, pose: Pose, mut value: Value) -> NodeRef {
