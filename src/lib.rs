@@ -62,6 +62,7 @@
 //! a surface, the smallest piece with one radiosity. A *mover* is a surface that moves through the level, and takes no
 //! part in bakes. A *subscene* is one convex cell of a partition with its contents. A *border* is the rectangle shared
 //! by two subscenes.
+#![cfg_attr(feature = "docs", doc = "\n# Features\n", doc = document_features::document_features!())]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests compare with tolerances"))]
 
 // The command line and the examples share files, which name this crate.
