@@ -96,6 +96,8 @@ pub mod radiosity;
 pub mod relight;
 pub mod scene;
 pub mod scene_files;
+#[cfg(test)]
+mod skip;
 
 pub use device::Device;
 

@@ -1,7 +1,7 @@
 //! Tests of the Bevy plugin: the guarantees for an app that bakes and shows lightmaps.
 //!
 //! No test opens a window. `world` needs no graphics adapter. `drawn` reads pixels and is skipped with a message if
-//! there is no adapter, unless `RADIOSITY_REQUIRE_GPU=1` makes that a failure.
+//! there is no adapter, unless `RADIOSITY_REQUIRE_GPU` makes that a failure.
 #![cfg(feature = "plugin")]
 #![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
@@ -34,6 +34,8 @@ mod parts;
 mod relight;
 #[path = "plugin/relight_graphics.rs"]
 mod relight_graphics;
+#[path = "../src/skip.rs"]
+mod skip;
 #[path = "../src/cli/spawn.rs"]
 mod spawn;
 #[path = "plugin/world.rs"]

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms of `src`, folders or files, from low to high. A room may use lower ones.
-const ROOMS: [&str; 23] = [
+const ROOMS: [&str; 24] = [
+    "skip",
     "progress",
     "portable",
     "input",

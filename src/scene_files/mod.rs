@@ -250,21 +250,12 @@ fn unknown_builtin(name: &str) -> SceneError {
 mod tests {
     use super::*;
 
-    /// Returns the path of a file of the reference collection, if `RADIOSITY_TRUTHS` is set.
-    fn reference(path: &str) -> Option<String> {
-        let root = std::env::var("RADIOSITY_TRUTHS").ok();
-        if root.is_none() {
-            println!("skipped: RADIOSITY_TRUTHS does not say where {path} is");
-        }
-        Some(format!("{}/{path}", root?))
-    }
-
     #[test]
     fn canonical_rooms_have_two_triangles_a_quad_and_the_light_that_their_author_wrote() {
+        let Some(truths) = crate::skip::truths() else { return };
         for (name, quads, emissive) in [("ceil", 6, 1), ("cornell", 16, 1), ("cornell_empty", 6, 1), ("furnace", 6, 6)]
         {
-            let Some(file) = reference(&format!("scenes/canonical/{name}.gltf")) else { return };
-            let loaded = load(&file).unwrap();
+            let loaded = load(&format!("{truths}/scenes/canonical/{name}.gltf")).unwrap();
             assert_eq!(loaded.scene.surfaces.len(), quads, "{name}");
             assert_eq!(loaded.scene.triangle_count(), 2 * quads, "{name}");
             assert_eq!(loaded.scene.materials.iter().filter(|material| material.is_emissive()).count(), emissive);
@@ -331,6 +322,7 @@ mod tests {
 
     #[test]
     fn known_files_have_the_counts_that_their_makers_gave_them() {
+        let Some(truths) = crate::skip::truths() else { return };
         // In the last file, two kinds of wood share one texture.
         for (path, triangles, surfaces, materials, textures) in [
             ("scenes/sponza/sponza.glb", 279_163, 26, 26, 21),
@@ -344,8 +336,7 @@ mod tests {
             ("scenes/meshes/suzanne.obj", 968, 1, 1, 0),
             ("scenes/meshes/teapot.obj", 6_320, 1, 1, 0),
         ] {
-            let Some(file) = reference(path) else { return };
-            let Loaded { scene, warnings, .. } = load(&file).unwrap();
+            let Loaded { scene, warnings, .. } = load(&format!("{truths}/{path}")).unwrap();
             let counts = (scene.triangle_count(), scene.surfaces.len(), scene.materials.len(), scene.textures.len());
             assert_eq!(counts, (triangles, surfaces, materials, textures), "{path}");
             assert!(!warnings.iter().any(|problem| matches!(problem, Problem::MissingTexture { .. })), "{path}");

@@ -163,8 +163,7 @@ mod tests {
     #[test]
     fn wider_registers_bring_the_same_bytes() {
         if !(is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")) {
-            eprintln!("skipped: the processor has no AVX-512");
-            return;
+            return crate::skip::skip("AVX-512");
         }
         let packed = filled(BLOCK, 400, 0.0);
         let vector = tiles(&vector(400));

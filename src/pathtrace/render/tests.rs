@@ -87,18 +87,15 @@ fn mean_and_variance(values: &[f32]) -> (f32, f32) {
 
 #[test]
 fn the_cornell_box_looks_as_an_outside_renderer_draws_it() {
-    let Ok(root) = std::env::var("RADIOSITY_TRUTHS") else {
-        println!("skipped: RADIOSITY_TRUTHS does not say where the references are");
-        return;
-    };
+    let Some(truths) = crate::skip::truths() else { return };
     const BATCHES: u32 = 64;
     let truth = exr::prelude::read_first_rgba_layer_from_file(
-        format!("{root}/references/cornell_256.exr"),
+        format!("{truths}/references/cornell_256.exr"),
         |size, _| vec![Vec3::ZERO; size.area()],
         |pixels, place, (r, g, b, _): (f32, f32, f32, f32)| pixels[place.y() * EDGE + place.x()] = Vec3::new(r, g, b),
     );
     let truth = truth.unwrap().layer_data.channel_data.pixels;
-    let scene = Arc::new(crate::scene_files::load(&format!("{root}/scenes/canonical/cornell.gltf")).unwrap().scene);
+    let scene = Arc::new(crate::scene_files::load(&format!("{truths}/scenes/canonical/cornell.gltf")).unwrap().scene);
     let (world, lights) = (World::build(scene.clone(), Preset::best()), LightSampler::new(&scene));
     let tracer = PathTracer::new(&scene, &world, &lights, None);
     let draw = |seed| {
