@@ -13,7 +13,7 @@ use crate::progress::Monitor;
 use crate::radiosity::{LightSoFar, Pass, Snapshot, SolveObserver, SolverCheckpoint, StepError};
 
 /// Least time between two checkpoints.
-const WORTH_KEEPING: Duration = Duration::from_millis(500);
+pub(super) const WORTH_KEEPING: Duration = Duration::from_millis(500);
 
 /// Decides when a checkpoint is due, and saves it.
 pub(super) struct CheckpointWriter {

@@ -185,9 +185,14 @@ fn a_level_that_is_despawned_while_it_is_read_is_never_shown() {
         tick_app_times(&mut app, frames);
         app.world_mut().despawn(level);
     }
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    let lit = |app: &mut App| app.world_mut().query::<&Baked>().iter(app.world()).count();
+    assert_eq!(lit(&mut app), 0);
+    // Levels that are read later are shown later.
+    let last = app.world_mut().spawn(BakedLevel::new(folder.path())).id();
+    tick_app_until(&mut app, "the last level", |app| lit(app) > 0);
+    app.world_mut().despawn(last);
     tick_app_times(&mut app, 20);
-    assert_eq!(app.world_mut().query::<&Baked>().iter(app.world()).count(), 0);
+    assert_eq!(lit(&mut app), 0);
 }
 
 #[test]
