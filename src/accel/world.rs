@@ -114,7 +114,7 @@ impl World {
 pub(crate) fn static_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId, u32)>) {
     let static_surfaces = scene.surface_ids().filter(|&id| scene.surface(id).is_in_bake());
     static_surfaces
-        .flat_map(|surface| (0..scene.mesh_of(surface).triangles.len() as u32).map(move |triangle| (surface, triangle)))
+        .flat_map(|surface| scene.triangles_of(surface))
         .map(|(surface, triangle)| (scene.triangle(surface, triangle), (surface, triangle)))
         .filter(|(triangle, _)| triangle.normal() != Vec3::ZERO)
         .unzip()

@@ -70,6 +70,12 @@ impl Builder {
         self.push(format!("{}{name}", self.prefix), thing, to_world);
     }
 
+    /// Adds a diffuse mesh to the scene, as one instance.
+    pub fn place_diffuse(&mut self, name: &str, mesh: MeshData, reflectance: impl Into<Vec3>, to_world: Affine3A) {
+        let thing = self.make_diffuse(mesh, reflectance.into());
+        self.place(name, thing, to_world);
+    }
+
     fn push(&mut self, name: String, thing: Thing, to_world: Affine3A) {
         let key = SurfaceKey::from_node(&name, 0);
         self.scene.surfaces.push(Surface { to_world, ..Surface::new(key, thing.mesh, thing.material) });

@@ -30,11 +30,6 @@ pub(super) fn estudio() -> Builder {
     builder
 }
 
-fn put(builder: &mut Builder, name: &str, mesh: MeshData, reflectance: impl Into<Vec3>, place: Affine3A) {
-    let thing = builder.make_diffuse(mesh, reflectance.into());
-    builder.place(name, thing, place);
-}
-
 /// Adds four rows of three equal lamps.
 fn add_lamps(builder: &mut Builder) {
     let mesh = Model::new("lamp").cuboid([-0.45, -0.07, -0.15], [0.45, 0.0, 0.15], faces::HANGING).mesh();
@@ -64,8 +59,7 @@ fn add_easels(builder: &mut Builder) {
     }
     for (number, (x, width, height)) in [(-2.6, 0.8, 1.1), (0.3, 1.3, 0.9), (1.7, 0.6, 0.6)].into_iter().enumerate() {
         let color = [0.3 + 0.1 * number as f32, 0.35, 0.5 - 0.12 * number as f32];
-        put(
-            builder,
+        builder.place_diffuse(
             &format!("canvas_{number}"),
             canvas(width, height),
             color,
@@ -78,16 +72,16 @@ fn add_sculptures(builder: &mut Builder) {
     let plinth = builder.make_diffuse(slab("plinth", 0.8, 0.5, 0.8), Vec3::splat(0.6));
     builder.place("plinth_0", plinth, turned_at([-1.0, 0.0, 0.4], 15.0));
     let small = Affine3A::from_scale(Vec3::splat(0.55));
-    put(builder, "creature", creature(), CLAY, turned_at([-1.0, 0.5, 0.45], 60.0) * small);
+    builder.place_diffuse("creature", creature(), CLAY, turned_at([-1.0, 0.5, 0.45], 60.0) * small);
     builder.place("plinth_1", plinth, turned_at([0.6, 0.0, -1.0], -20.0));
-    put(builder, "ring", standing_ring(0.38, 0.12, 28), [0.35, 0.45, 0.5], turned_at([0.6, 0.5, -1.0], 30.0));
+    builder.place_diffuse("ring", standing_ring(0.38, 0.12, 28), [0.35, 0.45, 0.5], turned_at([0.6, 0.5, -1.0], 30.0));
     for (number, (x, z, degrees)) in [(-3.3, 1.2, 20.0), (-2.6, 2.2, 140.0), (3.2, -0.2, 250.0)].into_iter().enumerate()
     {
         let color = Vec3::new(0.42, 0.4, 0.37) * (1.0 - 0.12 * number as f32);
-        put(builder, &format!("stone_{number}"), stone(number as u32), color, turned_at([x, 0.0, z], degrees));
+        builder.place_diffuse(&format!("stone_{number}"), stone(number as u32), color, turned_at([x, 0.0, z], degrees));
     }
-    put(builder, "egg", egg(), [0.7, 0.66, 0.6], turned_at([-2.3, 0.0, 0.9], 0.0));
-    put(builder, "boxes", pile(4), WOOD, at([3.4, 0.0, -2.5]));
+    builder.place_diffuse("egg", egg(), [0.7, 0.66, 0.6], turned_at([-2.3, 0.0, 0.9], 0.0));
+    builder.place_diffuse("boxes", pile(4), WOOD, at([3.4, 0.0, -2.5]));
 }
 
 /// Builds a leaning egg on a base.
@@ -101,25 +95,25 @@ fn egg() -> MeshData {
 }
 
 fn add_tables(builder: &mut Builder) {
-    put(builder, "bench", table(2.2, 0.85, 0.8), WOOD, at([1.9, 0.0, 0.9]));
+    builder.place_diffuse("bench", table(2.2, 0.85, 0.8), WOOD, at([1.9, 0.0, 0.9]));
     for (number, (x, z, radius, height)) in
         [(1.2, 0.8, 0.12, 0.4), (1.55, 1.05, 0.09, 0.2), (1.75, 0.7, 0.07, 0.45), (2.8, 1.0, 0.15, 0.3)]
             .into_iter()
             .enumerate()
     {
         let color = [0.6 - 0.12 * number as f32, 0.3 + 0.05 * number as f32, 0.2 + 0.12 * number as f32];
-        put(builder, &format!("vase_{number}"), vase(radius, height, 14), color, at([x, 0.85, z]));
+        builder.place_diffuse(&format!("vase_{number}"), vase(radius, height, 14), color, at([x, 0.85, z]));
     }
-    put(builder, "bowl", bowl(0.2, 18), [0.3, 0.4, 0.35], at([2.3, 0.85, 1.05]));
-    put(builder, "stool_table", round_table(0.4, 0.7, 20), WOOD, at([-0.3, 0.0, 2.2]));
-    put(builder, "jug", vase(0.12, 0.26, 14), CLAY, at([-0.25, 0.7, 2.2]));
-    put(builder, "low_table", turned_table(0.9, 0.45, 0.6, 9), WOOD, turned_at([-3.2, 0.0, -0.3], 75.0));
+    builder.place_diffuse("bowl", bowl(0.2, 18), [0.3, 0.4, 0.35], at([2.3, 0.85, 1.05]));
+    builder.place_diffuse("stool_table", round_table(0.4, 0.7, 20), WOOD, at([-0.3, 0.0, 2.2]));
+    builder.place_diffuse("jug", vase(0.12, 0.26, 14), CLAY, at([-0.25, 0.7, 2.2]));
+    builder.place_diffuse("low_table", turned_table(0.9, 0.45, 0.6, 9), WOOD, turned_at([-3.2, 0.0, -0.3], 75.0));
     let chairs = builder.make_diffuse(chair(), Vec3::new(0.25, 0.3, 0.35));
     for (number, (x, z, degrees)) in [(1.5, 1.7, 170.0), (2.5, 0.1, 15.0), (-1.0, -0.9, -70.0)].into_iter().enumerate()
     {
         builder.place(&format!("chair_{number}"), chairs, turned_at([x, 0.0, z], degrees));
     }
-    put(builder, "shelf", shelf(1.4, 1.7, 0.35, 4), WOOD, quarter_turned_at([MIN.x, 0.0, 0.6], 1));
-    put(builder, "pot", pot(0.22, 0.4, 18), CLAY, at([-3.5, 0.0, -2.5]));
-    put(builder, "plant", plant(1.1, 14), [0.15, 0.35, 0.1], at([-3.5, 0.33, -2.5]));
+    builder.place_diffuse("shelf", shelf(1.4, 1.7, 0.35, 4), WOOD, quarter_turned_at([MIN.x, 0.0, 0.6], 1));
+    builder.place_diffuse("pot", pot(0.22, 0.4, 18), CLAY, at([-3.5, 0.0, -2.5]));
+    builder.place_diffuse("plant", plant(1.1, 14), [0.15, 0.35, 0.1], at([-3.5, 0.33, -2.5]));
 }

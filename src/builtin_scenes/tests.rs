@@ -48,7 +48,7 @@ fn closed_rooms_enclose_their_volume_with_fronts_inside() {
         let volume: f32 = scene
             .surface_ids()
             .filter(|id| scene.mesh_of(*id).name != "lamp")
-            .flat_map(|id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
+            .flat_map(|id| scene.triangles_of(id))
             .map(|(id, triangle)| {
                 let [a, b, c] = scene.triangle(id, triangle).corners;
                 -a.dot(b.cross(c)) / 6.0

@@ -154,7 +154,7 @@ fn bounds_of_bake(scene: &Scene) -> Aabb {
     scene
         .surface_ids()
         .filter(|&id| scene.surface(id).is_in_bake())
-        .flat_map(|id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
+        .flat_map(|id| scene.triangles_of(id))
         .fold(Aabb::EMPTY, |bounds, (id, triangle)| bounds.union(scene.triangle(id, triangle).bounds()))
 }
 

@@ -193,6 +193,11 @@ impl Accumulators {
         Self { bright: self.bright.clone(), sums, ..Self::new(self.sums.len()) }
     }
 
+    /// Returns for each element whether a ray has found points of it inside geometry.
+    pub(crate) fn may_be_inside(&self) -> Vec<bool> {
+        self.sums.iter().map(|sums| sums.inside > 0).collect()
+    }
+
     /// Returns the bytes of both halves for each element, given its number of stored rays.
     pub fn bytes_per_element(rays: f64) -> f64 {
         // The last term is the element's offset in each stored step.

@@ -52,7 +52,7 @@ pub struct Emitter {
 impl Emitter {
     pub fn lamp(kind: LightKind) -> Self {
         let mut shape = kind;
-        let strength = core::mem::replace(strength_of(&mut shape), Vec3::ONE);
+        let strength = core::mem::replace(shape.strength_mut(), Vec3::ONE);
         Self { shape: Shape::Lamp(shape), strength }
     }
 
@@ -161,16 +161,8 @@ pub fn lit(scene: &Scene) -> Arc<Scene> {
 
 /// Returns a copy of a light with zero strength.
 pub fn switched_off(mut kind: LightKind) -> LightKind {
-    *strength_of(&mut kind) = Vec3::ZERO;
+    *kind.strength_mut() = Vec3::ZERO;
     kind
-}
-
-fn strength_of(kind: &mut LightKind) -> &mut Vec3 {
-    match kind {
-        LightKind::Point { intensity, .. } | LightKind::Spot { intensity, .. } => intensity,
-        LightKind::Directional { illuminance, .. } => illuminance,
-        LightKind::Rectangle { radiance, .. } => radiance,
-    }
 }
 
 /// Returns the kind, and all parameters except the strength.

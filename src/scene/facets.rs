@@ -29,8 +29,7 @@ struct Facet {
 impl Facets {
     /// Precomputes the facets of a scene, whose surfaces must not move afterwards.
     pub fn new(scene: &Scene) -> Self {
-        let of_surface = |id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle));
-        let all: Vec<_> = scene.surface_ids().flat_map(of_surface).collect();
+        let all: Vec<_> = scene.surface_ids().flat_map(|id| scene.triangles_of(id)).collect();
         let facets = all.into_par_iter().map(|(id, triangle)| Facet::new(scene, id, triangle)).collect();
         Self { first: scene.first_triangles(), facets }
     }

@@ -81,6 +81,15 @@ impl LightKind {
         }
     }
 
+    /// Returns the intensity, illuminance or radiance.
+    pub fn strength_mut(&mut self) -> &mut Vec3 {
+        match self {
+            Self::Point { intensity, .. } | Self::Spot { intensity, .. } => intensity,
+            Self::Directional { illuminance, .. } => illuminance,
+            Self::Rectangle { radiance, .. } => radiance,
+        }
+    }
+
     /// Returns the position in meters, or the unit vector along which the light of a sun travels.
     pub fn place(&self) -> LightPlace {
         match *self {

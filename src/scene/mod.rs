@@ -204,6 +204,11 @@ impl Scene {
             .collect()
     }
 
+    /// Returns the surface with the index of each of its triangles.
+    pub fn triangles_of(&self, id: SurfaceId) -> impl ExactSizeIterator<Item = (SurfaceId, u32)> + use<> {
+        (0..self.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle))
+    }
+
     /// Returns the number of triangles of all surfaces.
     pub fn triangle_count(&self) -> usize {
         self.surface_ids().map(|id| self.mesh_of(id).triangles.len()).sum()
@@ -212,7 +217,7 @@ impl Scene {
     /// Returns the smallest world-space box around all surfaces.
     pub fn bounds(&self) -> Aabb {
         self.surface_ids()
-            .flat_map(|id| (0..self.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
+            .flat_map(|id| self.triangles_of(id))
             .fold(Aabb::EMPTY, |bounds, (id, triangle)| bounds.union(self.triangle(id, triangle).bounds()))
     }
 }

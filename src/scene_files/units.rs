@@ -3,7 +3,6 @@
 //! glTF has candela, lux and cd/m2. Blender works in watts. In the lighting mode *Standard*, its exporter converts
 //! lamps to glTF's units, by 683 lm/W, but leaves emission in W/(m2 sr). In the mode *Unitless*, both stay in watts.
 
-use glam::Vec3;
 use serde_json::Value;
 
 use crate::scene::{Light, LightKind, Problem, Role, Scene, luminance};
@@ -77,16 +76,8 @@ impl Units {
             material.emission *= self.emission_factor();
         }
         for light in &mut scene.lights {
-            *strength_mut(&mut light.kind) *= self.lamp_factor();
+            *light.kind.strength_mut() *= self.lamp_factor();
         }
-    }
-}
-
-fn strength_mut(kind: &mut LightKind) -> &mut Vec3 {
-    match kind {
-        LightKind::Point { intensity, .. } | LightKind::Spot { intensity, .. } => intensity,
-        LightKind::Directional { illuminance, .. } => illuminance,
-        LightKind::Rectangle { radiance, .. } => radiance,
     }
 }
 
@@ -109,7 +100,7 @@ pub fn compare(scene: &Scene, is_from_blender: bool) -> Option<Problem> {
 /// Returns the strength of a light in candela, or in lux for a directional one.
 fn strength(light: &Light) -> f32 {
     let mut kind = light.kind;
-    luminance(*strength_mut(&mut kind))
+    luminance(*kind.strength_mut())
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn area(scene: &Scene) -> f64 {
     scene
         .surface_ids()
         .filter(|&id| scene.surface(id).is_in_bake())
-        .flat_map(|id| (0..scene.mesh_of(id).triangles.len() as u32).map(move |triangle| (id, triangle)))
+        .flat_map(|id| scene.triangles_of(id))
         .map(|(id, triangle)| f64::from(scene.triangle(id, triangle).area()))
         .sum()
 }

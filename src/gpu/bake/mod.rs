@@ -183,7 +183,7 @@ impl<'a> GpuBackend<'a> {
     ) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         for (half, accumulators) in self.halves.iter_mut().enumerate() {
-            let may_be_inside: Vec<bool> = accumulators.sums.iter().map(|sums| sums.inside > 0).collect();
+            let may_be_inside = accumulators.may_be_inside();
             let mut shots = Shots {
                 gpu: self.gpu,
                 rays: &mut self.rays,

@@ -15,7 +15,7 @@ use crate::scene_files::LUMENS_PER_WATT;
 ///
 /// Bevy draws `emissive * mix(1, exposure, weight)`, and multiplies everything else by `exposure`. So a weight of zero
 /// means a brightness in the image, whose luminance depends on the camera's exposure.
-pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
+fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
     match settings.emissive_units {
         EmissiveUnits::Nits => 1.0,
         EmissiveUnits::Blender => LUMENS_PER_WATT,
@@ -23,6 +23,15 @@ pub fn emission_factor(settings: &SceneSettings, exposure_weight: f32) -> f32 {
             let per_exposure = 1.2 * libm::exp2f(settings.reference_ev100);
             per_exposure + (1.0 - per_exposure) * exposure_weight
         }
+    }
+}
+
+/// Returns the emitted radiance, in cd/m2. Bevy draws unlit materials in their base color alone.
+pub fn emission_of(material: &StandardMaterial, settings: &SceneSettings) -> Vec3 {
+    if material.unlit {
+        Vec3::ZERO
+    } else {
+        material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight)
     }
 }
 
@@ -46,12 +55,7 @@ pub fn material_from_standard(name: &str, material: &StandardMaterial, settings:
         metallic: material.metallic,
         perceptual_roughness: material.perceptual_roughness,
         reflectance: material.specular_tint.to_linear().to_vec3() * material.reflectance,
-        // Bevy draws unlit materials in their base color alone.
-        emission: if material.unlit {
-            Vec3::ZERO
-        } else {
-            material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight)
-        },
+        emission: emission_of(material, settings),
         is_unlit: material.unlit,
         clearcoat: material.clearcoat,
         clearcoat_perceptual_roughness: material.clearcoat_perceptual_roughness,

@@ -8,7 +8,7 @@ use bevy::prelude::*;
 use super::settings::RelightExclude;
 use crate::geometry::SurfaceId;
 use crate::plugin::components::{BakeRole, SceneSettings};
-use crate::plugin::convert::emission_factor;
+use crate::plugin::convert::emission_of;
 use crate::plugin::state::{Baked, LevelFrame, Pages, RelightLevel};
 use crate::plugin::sync::{LightChanges, SceneReader};
 use crate::relight::{LiveLight, LivePanel, Paint, switched_off};
@@ -103,14 +103,7 @@ struct MaterialState {
 
 impl MaterialState {
     fn of(material: &StandardMaterial, settings: &SceneSettings) -> Self {
-        Self {
-            emission: if material.unlit {
-                Vec3::ZERO
-            } else {
-                material.emissive.to_vec3() * emission_factor(settings, material.emissive_exposure_weight)
-            },
-            color: material.base_color.to_linear().to_vec3(),
-        }
+        Self { emission: emission_of(material, settings), color: material.base_color.to_linear().to_vec3() }
     }
 }
 

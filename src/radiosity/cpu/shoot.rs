@@ -26,7 +26,7 @@ pub(super) fn run(
 ) -> Result<StepReport, StepError> {
     let mut report = StepReport::default();
     for (half, accumulators) in halves.iter_mut().enumerate() {
-        let may_be_inside: Vec<bool> = accumulators.sums.iter().map(|sums| sums.inside > 0).collect();
+        let may_be_inside = accumulators.may_be_inside();
         let seed = seed_of_allocation(transport.seed, half, accumulators.shots);
         let one = shoot_half(transport.elements, weights, accumulators, bounces, seed, |bounce| {
             Iteration { transport, half, may_be_inside: &may_be_inside, bounce }.run(monitor)
