@@ -99,11 +99,12 @@ pub mod scene_files;
 #[cfg(test)]
 mod skip;
 
-pub use device::Device;
+pub use device::{Device, DeviceChoice, DeviceError};
 
 /// Common imports for apps that bake.
 #[cfg(feature = "plugin")]
 pub mod prelude {
+    pub use crate::DeviceChoice;
     pub use crate::bake::BakeSettings;
     pub use crate::lightmap::LayoutSettings;
     #[cfg(feature = "panel")]
@@ -115,8 +116,8 @@ pub mod prelude {
         BakedLevelLoaded, BakedLevelShown, CancelBake, EmissiveUnits, LIGHTMAPS_MAIN_THREAD, LIVE_VIEW_GPU,
         LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LightmapOverlay, Lightmaps, LiveChannel, LiveView, LiveViewStatus,
         RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, RadiosityPlugins,
-        RadiositySystems, RadiosityThreads, Relight, RelightDevice, RelightDoor, RelightExclude, RelightStatus,
-        RemoveLightmaps, SceneSettings, SceneStatus, bake_running, live_view_enabled, relighting,
+        RadiositySystems, RadiosityThreads, Relight, RelightDoor, RelightExclude, RelightStatus, RemoveLightmaps,
+        SceneSettings, SceneStatus, bake_running, live_view_enabled, relighting,
     };
     pub use crate::radiosity::{Content, Method, SolverSettings};
     pub use crate::scene::Sky;

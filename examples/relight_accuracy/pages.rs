@@ -4,7 +4,8 @@ use std::error::Error;
 use std::f32::consts::TAU;
 use std::sync::Arc;
 
-use bevy_radiosity::bake::{BakeOutput, BakeSettings, Unobserved, run};
+use bevy_radiosity::Device;
+use bevy_radiosity::bake::{BakeOutput, BakeSettings, Unobserved, run_on};
 use bevy_radiosity::geometry::SurfaceId;
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{Content, HALVES};
@@ -63,7 +64,7 @@ impl Baker {
         (settings.solver.content, settings.solver.seed) = (content, seed);
         settings.solver.time_seconds = relight.is_none().then_some(SECONDS);
         let what = if relight.is_some() { "a bake to be relit" } else { "a bake" };
-        Ok(timed(what, || run(Arc::new(scene.clone()), &settings, &Unobserved))?)
+        Ok(timed(what, || run_on(&Device::Cpu, Arc::new(scene.clone()), &settings, &Unobserved))?)
     }
 
     fn relit(&self, scene: &Scene, content: Content) -> Result<BakeOutput, Box<dyn Error>> {

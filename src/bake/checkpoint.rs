@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::BakeSettings;
+use crate::DeviceChoice;
 use crate::input::open_regular;
 use crate::output::{InTheWay, Overwrite, Patience, WriteError, rename, sync_folder, write_temporary};
 use crate::scene;
@@ -22,10 +23,11 @@ const DIGEST_START: u64 = 8 + 32;
 pub struct InputsHash([u8; 32]);
 
 impl InputsHash {
-    /// Digests a bake's inputs: the scene's content hash and the settings. The time limit does not count.
+    /// Digests a bake's inputs: the scene's content hash and the settings. The time limit and the device do not count.
     pub fn new(scene: scene::Hash, settings: &BakeSettings) -> Self {
         let mut settings = *settings;
         settings.solver.time_seconds = None;
+        settings.device = DeviceChoice::default();
         let mut hasher = blake3::Hasher::new();
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
         // The debug text of a float is exact, and only the same build reads the digest.

@@ -1,6 +1,7 @@
 //! Errors of bakes.
 
 use super::{CheckpointError, FolderError};
+use crate::DeviceError;
 use crate::lightmap::LayoutError;
 use crate::lightmap::files::LevelError;
 use crate::output::{InTheWay, WriteError};
@@ -177,6 +178,9 @@ pub enum BakeError {
     /// The checkpoint belongs to other elements.
     #[error("the checkpoint is of another scene or other settings; bake without --resume")]
     OtherInputs,
+    /// The chosen device cannot be opened.
+    #[error(transparent)]
+    OpenDevice(#[from] DeviceError),
     /// The device that the solver ran on failed.
     #[error("{0}")]
     Device(String),

@@ -55,19 +55,21 @@ pub struct BakeOutput {
     pub report: Report,
 }
 
-/// Bakes a scene on the processor. The caller must have run [`repair`](crate::scene::check::repair) on the scene.
+/// Bakes a scene on the device of [`BakeSettings::device`], opened for this bake. The caller must have run
+/// [`repair`](crate::scene::check::repair) on the scene.
 ///
 /// # Errors
-/// When a setting is invalid, the scene has nothing to bake or does not fit into memory, or the observer cancels.
+/// When there is no such device, a setting is invalid, the scene has nothing to bake or does not fit into memory, or the
+/// observer cancels.
 pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) -> Result<BakeOutput, BakeError> {
-    run_on(&Device::Cpu, scene, settings, observer)
+    run_on(&Device::open(settings.device)?, scene, settings, observer)
 }
 
-/// Bakes a scene as [`run`] does, with rays traced on a device. If the device fails, the processor continues, and the
-/// report has a warning.
+/// Bakes a scene as [`run`] does, on an open device in place of [`BakeSettings::device`]. If the device fails, the
+/// processor continues, and the report has a warning.
 ///
 /// # Errors
-/// The errors of [`run`].
+/// The errors of [`run`], except those of the device.
 pub fn run_on(
     device: &Device,
     scene: Arc<Scene>,
@@ -77,13 +79,14 @@ pub fn run_on(
     Job::new(settings, device, observer).run(scene, None)
 }
 
-/// Bakes a scene and saves checkpoints in a folder. Resumes from an existing checkpoint if `resume` is true.
+/// Bakes a scene as [`run_on`] does and saves checkpoints in a folder. Resumes from an existing checkpoint if `resume`
+/// is true.
 ///
 /// When the observer cancels, the solver finishes the running pass or shot and saves a checkpoint. The caller removes
 /// the checkpoints after writing the bake.
 ///
 /// # Errors
-/// The errors of [`run`]; also when the checkpoint to resume from belongs to another bake or cannot be read.
+/// The errors of [`run_on`]; also when the checkpoint to resume from belongs to another bake or cannot be read.
 pub fn run_with_checkpoints(
     scene: Arc<Scene>,
     settings: &BakeSettings,

@@ -57,7 +57,7 @@ pub struct Report {
     pub estimated_memory_bytes: u64,
     /// Report of the precomputed transport for lights that change; `None` without one.
     pub relight: Option<RelightReport>,
-    /// Device that traced the rays: `cpu` or a GPU's name.
+    /// Device that traced the rays: `cpu` or `gpu`.
     pub backend: String,
     /// Warnings for the user: repairs, fallbacks, limits reached.
     pub warnings: Vec<String>,

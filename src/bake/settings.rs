@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BakeError, usual_memory_mib};
+use crate::DeviceChoice;
 use crate::accel::Preset;
 use crate::lightmap::{LayoutSettings, PageSize};
 use crate::low_rank::PatchKind;
@@ -64,6 +65,10 @@ pub struct BakeSettings {
     /// Most memory to use, MiB: a bake that needs more is refused. `None` uses [`usual_memory_mib`]. This default
     /// depends on the machine, but never changes the light.
     pub memory_mib: Option<u32>,
+    /// Device that traces the rays of the solve. Devices round differently, but find the same light. The CPU does all
+    /// other work, and all of [`Method::Progressive`] after the direct light. It continues if a GPU fails or lacks
+    /// memory. Default [`DeviceChoice::Auto`].
+    pub device: DeviceChoice,
     /// Filters that are applied to pages after the solve.
     pub filter: FilterSettings,
     /// Irradiance volume that lights moving objects; `None` for none.
@@ -82,6 +87,7 @@ impl Default for BakeSettings {
             solver: SolverSettings::default(),
             tree: TreeQuality::default(),
             memory_mib: None,
+            device: DeviceChoice::default(),
             filter: FilterSettings::default(),
             volume: Some(VolumeSettings::default()),
             relight: None,

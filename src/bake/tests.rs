@@ -8,6 +8,7 @@ use glam::{Vec2, Vec3, Vec4};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Device;
 use crate::lightmap::{ElementId, Page};
 use crate::low_rank::PatchKind;
 use crate::radiosity::Method;
@@ -84,7 +85,7 @@ fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     settings.solver.error = 0.02;
     let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let observer = Passes::default();
-    let bake = run(scene, &settings, &observer).unwrap();
+    let bake = run_on(&Device::Cpu, scene, &settings, &observer).unwrap();
     let passes = observer.0.into_inner().unwrap();
     assert!(passes.len() >= 2, "{passes:?}");
     assert!(passes.windows(2).all(|pair| pair[0].seconds < pair[1].seconds && pair[0].rays < pair[1].rays));
@@ -145,7 +146,7 @@ fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impa
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let bake = |observer: &dyn Observer, resume: bool| {
-        run_with_checkpoints(scene.clone(), &settings, &crate::Device::Cpu, observer, &folder, resume)
+        run_with_checkpoints(scene.clone(), &settings, &Device::Cpu, observer, &folder, resume)
     };
     let stopped = bake(&impatient(), false);
     assert!(matches!(stopped, Err(BakeError::Cancelled(_))), "{:?}", stopped.map(|bake| bake.report));
@@ -178,14 +179,14 @@ fn a_time_limit_that_is_over_before_there_is_light_ends_in_a_sentence_and_one_th
     settings.solver.error = 1e-6;
     let scene = Arc::new(under_a_lamp(vec![[0, 1, 2], [0, 2, 3]]));
     settings.solver.time_seconds = Some(50.0);
-    let refusal = run(scene.clone(), &settings, &Late).map(|_| ()).unwrap_err();
+    let refusal = run_on(&Device::Cpu, scene.clone(), &settings, &Late).map(|_| ()).unwrap_err();
     assert!(matches!(refusal, BakeError::TimeOverBeforeLight { stage: "check", .. }), "{refusal}");
     for method in [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path] {
         settings.solver.method = method;
         // A busy machine may not find the first light within the grace of the shortest.
         let short_enough = [1e-3, 4.0, 30.0].into_iter().find_map(|seconds| {
             settings.solver.time_seconds = Some(seconds);
-            match run(scene.clone(), &settings, &Unobserved) {
+            match run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved) {
                 Err(BakeError::TimeTooShort { .. } | BakeError::TimeOverBeforeLight { .. }) => None,
                 done => Some(done.unwrap()),
             }
@@ -215,12 +216,12 @@ fn flat_floors_and_single_triangles_are_baked_in_subscenes_as_in_whole() {
     for triangles in [vec![[0, 1, 2], [0, 2, 3]], vec![[0, 1, 2]]] {
         let scene = Arc::new(under_a_lamp(triangles));
         settings.solver.subscenes = None;
-        let whole = run(scene.clone(), &settings, &Unobserved).unwrap();
+        let whole = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).unwrap();
         assert!(light_of(&whole.pages) > 0.0);
         for (kind, count) in [(PartitionKind::Uniform, 6), (PartitionKind::Balanced, 4), (PartitionKind::Hybrid, 8)] {
             let partition = PartitionSettings { kind, count, ..PartitionSettings::default() };
             settings.solver.subscenes = Some(SubsceneSettings { partition, ..SubsceneSettings::default() });
-            let cut = run(scene.clone(), &settings, &Unobserved).unwrap();
+            let cut = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).unwrap();
             assert_eq!(cut.pages, whole.pages, "{kind:?}");
         }
     }
@@ -236,7 +237,7 @@ fn thousands_of_tiny_charts_are_refused_where_their_elements_do_not_fit_into_mem
     let with_memory = |memory_mib: u32| {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
         settings.memory_mib = Some(memory_mib);
-        run(scene.clone(), &settings, &Unobserved)
+        run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved)
     };
     // 550 bytes per triangle, 400 per vertex and 12 MiB make 20.2 MiB, besides 530 elements estimated from areas. But
     // each triangle is an element, of 780 bytes.
@@ -278,7 +279,7 @@ fn previews_show_no_more_light_than_the_pages_come_to() {
     settings.solver.method = Method::Progressive;
     let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let spectator = Spectator::default();
-    let bake = run(scene, &settings, &spectator).unwrap();
+    let bake = run_on(&Device::Cpu, scene, &settings, &spectator).unwrap();
     let previews = spectator.0.into_inner().unwrap();
     // The number and time of previews depend on the machine. The solver's own tests check them shot by shot.
     assert!(!previews.is_empty());
@@ -297,7 +298,7 @@ proptest! {
         settings.layout.texels_per_meter = 1.0;
         settings.layout.page_size = 256;
         settings.solver.error = 0.9;
-        if let Ok(baked) = run(Arc::new(scene), &settings, &Unobserved) {
+        if let Ok(baked) = run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved) {
             for page in &baked.pages {
                 prop_assert!(page.texels.iter().all(|texel| texel.is_finite() && texel.min_element() >= 0.0));
             }
@@ -308,7 +309,6 @@ proptest! {
 #[cfg(feature = "gpu")]
 #[test]
 fn the_processor_bakes_when_the_graphics_card_is_lost() {
-    use crate::Device;
     use crate::gpu::test_device_of_its_own;
 
     let Some(gpu) = test_device_of_its_own() else { return };
@@ -316,8 +316,8 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
     let scene = Arc::new(crate::scene_files::load("builtin:cornell_box").unwrap().scene);
     let mut settings = BakeSettings::default();
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.5);
-    let on_cpu = run(scene.clone(), &settings, &Unobserved).unwrap();
-    let after_loss = super::run_on(&Device::Gpu(gpu), scene, &settings, &Unobserved).unwrap();
+    let on_cpu = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).unwrap();
+    let after_loss = run_on(&Device::Gpu(gpu), scene, &settings, &Unobserved).unwrap();
     assert_eq!(after_loss.pages, on_cpu.pages);
     assert_eq!(after_loss.report.backend, "cpu");
     let warnings = after_loss.report.warnings.join(" ");
@@ -356,7 +356,6 @@ impl Observer for Thief {
 #[cfg(feature = "gpu")]
 #[test]
 fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost_in_the_midst() {
-    use crate::Device;
     use crate::gpu::test_device_of_its_own;
 
     let Some(gpu) = test_device_of_its_own() else { return };
@@ -376,7 +375,7 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
     let warnings = baked.report.warnings.join(" ");
     assert!(warnings.contains("graphics card could not"), "{warnings}");
 
-    let undisturbed = run(scene, &settings, &Unobserved).unwrap();
+    let undisturbed = run_on(&Device::Cpu, scene, &settings, &Unobserved).unwrap();
     let [found, expected] = [&baked, &undisturbed].map(|bake| bake.report.rays as f32);
     assert!((found / expected - 1.0).abs() < 0.01, "{found} rays, not {expected}");
     let mean = |bake: &BakeOutput| bake.pages[0].texels.iter().sum::<Vec3>();
@@ -389,7 +388,7 @@ fn relightable(patches: u32, relight_patches: PatchKind) -> Result<BakeOutput, B
         BakeSettings { volume: None, relight: Some(patches), relight_patches, ..BakeSettings::default() };
     settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
-    run(Arc::new(crate::builtin_scenes::build("cornell_box").unwrap()), &settings, &Unobserved)
+    run_on(&Device::Cpu, Arc::new(crate::builtin_scenes::build("cornell_box").unwrap()), &settings, &Unobserved)
 }
 
 #[test]
@@ -426,7 +425,6 @@ fn more_patches_than_elements_are_refused_in_a_sentence() {
 #[cfg(feature = "gpu")]
 #[test]
 fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_processor_where_that_is_lost() {
-    use crate::Device;
     use crate::gpu::Gpu;
 
     let Ok(gpu) = Gpu::headless() else { return };
@@ -470,6 +468,6 @@ fn more_patches_than_fit_into_memory_are_refused_with_the_number_that_would() {
     settings.layout.texels_per_meter = 8.0;
     settings.memory_mib = Some(20);
     let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
-    let refusal = run(scene, &settings, &Unobserved).unwrap_err();
+    let refusal = run_on(&Device::Cpu, scene, &settings, &Unobserved).unwrap_err();
     assert!(matches!(refusal, BakeError::PatchesBeyondMemory { fitting: 300..500, .. }), "{refusal}");
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::{BakeOutput, BakeSettings, BakedScene, Unobserved, run};
+use super::{BakeOutput, BakeSettings, BakedScene, Unobserved, run_on};
+use crate::Device;
 use crate::geometry::SurfaceId;
 use crate::lights::LightSampler;
 use crate::pathtrace::{Receiver, irradiance_at};
@@ -47,7 +48,7 @@ fn bake_finely(scene: &Arc<Scene>) -> BakeOutput {
     let mut settings = BakeSettings::default();
     settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
-    run(scene.clone(), &settings, &Unobserved).expect("a small room")
+    run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).expect("a small room")
 }
 
 /// Returns receivers in the sheet's middle that face along `normal`.
@@ -88,7 +89,7 @@ fn only_what_is_seen_from_both_sides_has_texels_for_both() {
     let mut settings = BakeSettings::default();
     settings.layout.texels_per_meter = 4.0;
     settings.solver.error = 0.5;
-    let bake = run(scene.clone(), &settings, &Unobserved).expect("a small room");
+    let bake = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).expect("a small room");
     for surface in scene.surface_ids() {
         let placement = bake.layout.placement(surface).expect("all are static");
         assert_eq!(placement.unwrap.is_two_sided(), surface == SHEET, "{}", scene.surface(surface).key);

@@ -8,7 +8,7 @@ use crate::scene_files;
 use crate::scene_files::{SceneOptions, Sun, Units};
 
 use super::{Failure, complain, in_one_line};
-use crate::Device;
+use crate::{Device, DeviceChoice};
 
 /// Scene to load, with sun and sky.
 #[derive(clap::Args)]
@@ -199,7 +199,16 @@ impl WorkArguments {
     /// Opens the graphics card if one is requested or, by default, if a hardware one exists. Call it after all other
     /// checks, because opening takes a while, and some drivers write to standard error meanwhile.
     pub fn open_device(&self) -> Result<Device, Failure> {
-        device(self.backend)
+        Ok(Device::open(self.device_choice())?)
+    }
+
+    /// Returns the requested device.
+    pub fn device_choice(&self) -> DeviceChoice {
+        match self.backend {
+            Backend::Auto => DeviceChoice::Auto,
+            Backend::Cpu => DeviceChoice::Cpu,
+            Backend::Gpu => DeviceChoice::Gpu,
+        }
     }
 
     /// Sets up the threads. Call it once, before any work.
@@ -208,25 +217,6 @@ impl WorkArguments {
             rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
         }
         Ok(())
-    }
-}
-
-#[cfg(feature = "gpu")]
-fn device(backend: Backend) -> Result<Device, Failure> {
-    use crate::gpu::Gpu;
-
-    match backend {
-        Backend::Cpu => Ok(Device::Cpu),
-        Backend::Auto => Ok(Gpu::headless().ok().filter(Gpu::is_hardware).map_or(Device::Cpu, Device::Gpu)),
-        Backend::Gpu => Ok(Device::Gpu(Gpu::headless()?)),
-    }
-}
-
-#[cfg(not(feature = "gpu"))]
-fn device(backend: Backend) -> Result<Device, Failure> {
-    match backend {
-        Backend::Auto | Backend::Cpu => Ok(Device::Cpu),
-        Backend::Gpu => Err("this program was built without the feature gpu: add it, or use --backend cpu".into()),
     }
 }
 

@@ -168,6 +168,7 @@ impl Arguments {
         }
         settings.layout.texels_per_meter = self.density.unwrap_or(settings.layout.texels_per_meter);
         settings.layout.unwrapper = self.unwrap.unwrapper()?;
+        settings.device = self.work.device_choice();
         settings.filter.denoise = !self.no_denoise;
         settings.volume = (!self.no_volume).then(|| {
             let default = VolumeSettings::default();

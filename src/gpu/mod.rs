@@ -39,9 +39,9 @@ mod subscenes;
 mod tests;
 
 pub use bake::GpuBackend;
-#[cfg(test)]
-pub(crate) use context::test_device_of_its_own;
 pub use context::{Gpu, GpuFault};
+#[cfg(test)]
+pub(crate) use context::{test_device, test_device_of_its_own};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
 pub use hybrid::{FromLights, render_from_lights};

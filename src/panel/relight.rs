@@ -2,14 +2,14 @@
 
 use bevy_egui::egui;
 
-use super::window::{named_count, slider};
-use crate::plugin::{Relight, RelightDevice, RelightStatus};
+use super::window::{DEVICE_NAMES, named_count, slider};
+use crate::plugin::{Relight, RelightStatus};
 
-/// Devices that draw relit pages, with their names and hints.
-const DEVICES: [(RelightDevice, &str, &str); 3] = [
-    (RelightDevice::Auto, "either", "The graphics card if it is a real one and has room for the level."),
-    (RelightDevice::Processor, "the processor", "Pages are uploaded whenever they change."),
-    (RelightDevice::Graphics, "the graphics card", "Pages are rewritten where they are."),
+/// Hints for the devices of [`DEVICE_NAMES`].
+const DEVICE_HINTS: [&str; 3] = [
+    "The graphics card if it is a real one and has room for the level.",
+    "Pages are uploaded whenever they change.",
+    "Pages are rewritten where they are.",
 ];
 
 /// Draws the switch, the settings and the status.
@@ -33,8 +33,8 @@ pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightSt
         ui.end_row();
         ui.label("drawn by");
         ui.horizontal(|ui| {
-            for (device, name, meaning) in DEVICES {
-                ui.selectable_value(&mut relight.device, device, name).on_hover_text(meaning);
+            for ((choice, name), meaning) in DEVICE_NAMES.into_iter().zip(DEVICE_HINTS) {
+                ui.selectable_value(&mut relight.device, choice, name).on_hover_text(meaning);
             }
         });
         ui.end_row();

@@ -12,6 +12,7 @@ use super::history::Histories;
 use super::relight;
 use super::view::{Cameras, Mode, View};
 use super::{Panel, PanelKeys};
+use crate::DeviceChoice;
 use crate::bake::BakeSettings;
 use crate::partition::PartitionSettings;
 use crate::plugin::{
@@ -20,7 +21,11 @@ use crate::plugin::{
 };
 
 /// Initial width and height of the window, in egui points. All sections fit.
-const SIZE: [f32; 2] = [300.0, 646.0];
+const SIZE: [f32; 2] = [300.0, 690.0];
+
+/// Names of devices.
+pub const DEVICE_NAMES: [(DeviceChoice, &str); 3] =
+    [(DeviceChoice::Auto, "either"), (DeviceChoice::Cpu, "the processor"), (DeviceChoice::Gpu, "the graphics card")];
 
 /// Read-only state that the window shows.
 #[derive(SystemParam)]

@@ -82,8 +82,8 @@ pub(crate) use needs::has_plugin;
 pub use overlay::{LightmapOverlay, LightmapOverlayPlugin};
 pub use partition_cells::{CutScene, PartitionCells, PartitionCellsPlugin};
 pub use relight::{
-    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
-    RelightDevice, RelightDoor, RelightExclude, RelightPlugin, RelightStatus, relighting,
+    RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight, RelightDoor,
+    RelightExclude, RelightPlugin, RelightStatus, relighting,
 };
 pub use schedule::RadiositySystems;
 pub use skybox::skybox;

@@ -10,7 +10,8 @@ mod in_place;
 mod settled;
 
 use super::*;
-use crate::bake::{BakeOutput, BakeSettings, Unobserved, run};
+use crate::Device;
+use crate::bake::{BakeOutput, BakeSettings, Unobserved, run_on};
 use crate::builtin_scenes;
 use crate::geometry::SurfaceId;
 use crate::lightmap::Page;
@@ -44,7 +45,7 @@ fn bake_to(texels_per_meter: f32, error: f32, scene: Scene, content: Content, re
     settings.solver.content = content;
     // The reference bake uses another seed.
     settings.solver.seed = u32::from(relight.is_none());
-    run(Arc::new(scene), &settings, &Unobserved).unwrap()
+    run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved).unwrap()
 }
 
 fn level_of(bake: &BakeOutput) -> RelightInput {

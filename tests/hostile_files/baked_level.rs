@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bevy_radiosity::DeviceChoice;
 use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
 use bevy_radiosity::lightmap::files::{Level, LevelError, LevelMesh};
 use bevy_radiosity::lightmap::{Page, Voxels};
@@ -24,7 +25,7 @@ pub fn scene() -> Arc<Scene> {
 
 /// Returns settings of a bake that takes at most about a second and writes a file of each kind.
 pub fn settings(seed: u32) -> BakeSettings {
-    let mut settings = BakeSettings::default();
+    let mut settings = BakeSettings { device: DeviceChoice::Cpu, ..BakeSettings::default() };
     settings.layout.texels_per_meter = 12.0;
     settings.layout.page_size = 64;
     settings.solver.error = 0.5;

@@ -20,11 +20,11 @@ fn below_lamp() -> f32 {
     0.5 * 1000.0 / core::f32::consts::PI * exposure()
 }
 
-fn on(device: RelightDevice) -> Relight {
+fn on(device: DeviceChoice) -> Relight {
     Relight { device, ..at_once() }
 }
 
-fn set_device(app: &mut App, device: RelightDevice) {
+fn set_device(app: &mut App, device: DeviceChoice) {
     change(app, |app| app.world_mut().resource_mut::<Relight>().device = device);
 }
 
@@ -34,7 +34,7 @@ fn textures_follow_where_they_are_and_either_device_shows_the_same() {
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
     let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 4000.0);
     tick_app_times(&mut app, 2);
-    app.insert_resource(on(RelightDevice::Graphics));
+    app.insert_resource(on(DeviceChoice::Gpu));
     bake(&mut app, relightable(Content::Full)).unwrap();
     settle(&mut app, 0);
     assert!(status(&app).is_on_graphics && status(&app).processor_reason.is_none(), "{:?}", status(&app));
@@ -50,13 +50,13 @@ fn textures_follow_where_they_are_and_either_device_shows_the_same() {
     dim(&mut app, 0.25);
     assert_red(&mut app, &picture, 0.25 * below_lamp(), 0.03);
     assert_eq!(page_of(&app, floor), baked, "nothing was uploaded by way of the image");
-    set_device(&mut app, RelightDevice::Processor);
+    set_device(&mut app, DeviceChoice::Cpu);
     assert!(!status(&app).is_on_graphics && status(&app).processor_reason.is_none());
     assert_ne!(page_of(&app, floor), baked);
     assert_red(&mut app, &picture, 0.25 * below_lamp(), 0.03);
     dim(&mut app, 2.0);
     assert_red(&mut app, &picture, 0.5 * below_lamp(), 0.03);
-    set_device(&mut app, RelightDevice::Graphics);
+    set_device(&mut app, DeviceChoice::Gpu);
     assert_red(&mut app, &picture, 0.5 * below_lamp(), 0.03);
     // Bevy draws the moved lamp, and pages no longer hold its direct light.
     change(&mut app, |app| move_to(app, lamp, Vec3::new(1.0, 2.0, 0.0)));
@@ -72,7 +72,7 @@ fn where_a_door_has_moved_the_level_is_uploaded_anew() {
     spawn_lit_floor(&mut app, 4.0, 4000.0);
     let board = crate::doors::spawn_board(&mut app);
     tick_app_times(&mut app, 2);
-    app.insert_resource(on(RelightDevice::Graphics));
+    app.insert_resource(on(DeviceChoice::Gpu));
     bake(&mut app, relightable(Content::Full)).unwrap();
     settle(&mut app, 0);
     assert_shows(&mut app, &picture, "the board's shadow", |seen| seen.x < 0.2 * below_lamp());
@@ -89,7 +89,7 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
     let folder = tempfile::tempdir().unwrap();
     crate::relight::bake_room(folder.path(), Some(50));
     let picture = spawn_camera(&mut app, Vec3::Z, Vec3::ZERO);
-    app.insert_resource(on(RelightDevice::Graphics));
+    app.insert_resource(on(DeviceChoice::Gpu));
     spawn_scene(app.world_mut(), &scene_files::load("builtin:cornell_box").unwrap().scene);
     app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
     tick_app_until_lit(&mut app);
@@ -105,7 +105,7 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
 }
 
 /// Returns the reason why the GPU does not draw. Also asserts that pages follow their lights nevertheless.
-fn reason_in(mut app: App, device: RelightDevice) -> String {
+fn reason_in(mut app: App, device: DeviceChoice) -> String {
     let (floor, lamp) = spawn_lit_floor(&mut app, 4.0, 100.0);
     spawn_wall(&mut app);
     tick_app_times(&mut app, 2);
@@ -121,7 +121,7 @@ fn reason_in(mut app: App, device: RelightDevice) -> String {
 
 #[test]
 fn the_processor_draws_and_the_status_says_why_where_there_is_no_graphics_card() {
-    let without = reason_in(create_world_app(), RelightDevice::Graphics);
+    let without = reason_in(create_world_app(), DeviceChoice::Gpu);
     assert!(without.contains("no graphics adapter"), "{without}");
 }
 
@@ -132,7 +132,7 @@ fn the_processor_draws_where_the_level_is_larger_than_the_graphics_card_lets_sha
     }
     let limits = WgpuLimits { max_storage_buffer_binding_size: 1 << 16, ..default() };
     let small = create_app(WgpuSettings { constrained_limits: Some(limits), ..default() });
-    let reason = reason_in(small, RelightDevice::Graphics);
+    let reason = reason_in(small, DeviceChoice::Gpu);
     assert!(reason.contains("more than the 65536"), "{reason}");
 }
 
@@ -206,7 +206,7 @@ fn print_updates_and_frames(app: &mut App, bake: Bake, turn: impl Fn(&mut App, f
         "{} elements; pages by | ms an update | of its own thread | ms a frame | of its main thread",
         app.world().resource::<Elements>().0
     );
-    for device_of_pages in [RelightDevice::Processor, RelightDevice::Graphics].repeat(3) {
+    for device_of_pages in [DeviceChoice::Cpu, DeviceChoice::Gpu].repeat(3) {
         app.world_mut().resource_mut::<Relight>().device = device_of_pages;
         let (mut sums, mut frames, mut before) = ([0.0; 2], 0, 0);
         let mut started = Instant::now();
@@ -226,7 +226,7 @@ fn print_updates_and_frames(app: &mut App, bake: Bake, turn: impl Fn(&mut App, f
         }
         let all = started.elapsed().as_secs_f32() * 1e3;
         let updates = (status(app).updates - before) as f32;
-        assert_eq!(status(app).is_on_graphics, device_of_pages == RelightDevice::Graphics, "{:?}", status(app));
+        assert_eq!(status(app).is_on_graphics, device_of_pages == DeviceChoice::Gpu, "{:?}", status(app));
         println!(
             "{device_of_pages:?} | {:.1} | {:.1} | {:.1} | {:.2}",
             all / updates,

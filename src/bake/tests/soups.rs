@@ -83,7 +83,7 @@ fn bake_soups(seeds: core::ops::Range<u32>) -> Duration {
         settings.solver.method =
             [Method::Gather, Method::Gather, Method::Stochastic, Method::Path][seed as usize / 7 % 4];
         let started = Instant::now();
-        match run(Arc::new(soup(seed)), &settings, &Unobserved) {
+        match run_on(&Device::Cpu, Arc::new(soup(seed)), &settings, &Unobserved) {
             Ok(baked) => {
                 let pages = baked.pages.iter().flat_map(|page| &page.texels);
                 assert!(pages.clone().all(|texel| texel.is_finite() && texel.min_element() >= 0.0), "soup {seed}");

@@ -8,7 +8,8 @@ use glam::Affine3A;
 
 use super::super::context::{small_test_device, test_device, test_device_of_its_own};
 use super::*;
-use crate::bake::{BakeOutput, BakeSettings, Unobserved, run};
+use crate::Device;
+use crate::bake::{BakeOutput, BakeSettings, Unobserved, run_on};
 use crate::builtin_scenes;
 use crate::lightmap::files::rgb9e5;
 use crate::progress::Unmonitored;
@@ -43,7 +44,7 @@ fn bake(content: Content) -> &'static BakeOutput {
         settings.layout.texels_per_meter = 6.0;
         settings.solver.error = 0.05;
         settings.solver.content = content;
-        run(Arc::new(scene), &settings, &Unobserved).unwrap()
+        run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved).unwrap()
     })
 }
 

@@ -12,19 +12,19 @@ use bevy::render::renderer::{RenderDevice, RenderGraph, RenderQueue};
 use bevy::render::texture::GpuImage;
 use bevy::render::{Extract, ExtractSchedule};
 
-use super::settings::RelightDevice;
+use crate::DeviceChoice;
 use crate::gpu::{Gpu, GpuPages};
 use crate::plugin::renderer::Renderer;
 use crate::plugin::schedule::RadiositySystems;
 
 /// Returns the device for drawing pages, or the reason why there is none. The reason is `None` if no device is wanted.
-pub fn choose_device(wanted: RelightDevice, renderer: &Renderer) -> Result<Gpu, Option<String>> {
-    if wanted == RelightDevice::Processor {
+pub fn choose_device(wanted: DeviceChoice, renderer: &Renderer) -> Result<Gpu, Option<String>> {
+    if wanted == DeviceChoice::Cpu {
         return Err(None);
     }
     let gpu = renderer.gpu().ok_or_else(|| Some("there is no graphics adapter".to_owned()))?;
     let gpu = gpu.map_err(|fault| Some(fault.to_string()))?;
-    if wanted == RelightDevice::Auto && !gpu.is_hardware() {
+    if wanted == DeviceChoice::Auto && !gpu.is_hardware() {
         return Err(Some(format!("{} only stands in for a graphics card", gpu.name())));
     }
     Ok(gpu)

@@ -55,7 +55,7 @@ pub use doors::RelightDoor;
 pub use origin::level_of_bake;
 pub use settings::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
-    RelightDevice, RelightExclude, RelightStatus, relighting,
+    RelightExclude, RelightStatus, relighting,
 };
 
 /// Plugin of live relighting. It is active while [`Relight`] exists. It needs [`SceneSyncPlugin`] and
@@ -71,7 +71,6 @@ impl Plugin for RelightPlugin {
         let milliseconds = |path| Diagnostic::new(path).with_suffix(" ms");
         background::add(app);
         app.register_type::<Relight>()
-            .register_type::<RelightDevice>()
             .register_type::<RelightDoor>()
             .register_type::<RelightExclude>()
             .register_type::<RelightStatus>()

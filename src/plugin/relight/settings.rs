@@ -3,6 +3,8 @@
 use bevy::diagnostic::DiagnosticPath;
 use bevy::prelude::*;
 
+use crate::DeviceChoice;
+
 /// Main thread time of relighting per active frame, in milliseconds.
 pub const RELIGHT_MAIN_THREAD: DiagnosticPath = DiagnosticPath::const_new("relight/main_thread");
 
@@ -40,25 +42,14 @@ pub struct Relight {
     /// Maximum wait of a frame for its own update, in milliseconds, provided that the previous update was as fast.
     /// Default 4. Slower updates are shown in a later frame without a wait.
     pub wait_milliseconds: f32,
-    /// Device that draws the pages. Default [`RelightDevice::Auto`]. All devices give the same result. The CPU traces
+    /// Device that draws the pages. Default [`DeviceChoice::Auto`]. All devices give the same result. The CPU traces
     /// the rays of lights and doors in any case.
-    pub device: RelightDevice,
-}
-
-/// Device that draws relit pages: it multiplies the light of patches by the transport row of each element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
-#[reflect(Default, Debug, Clone, PartialEq, Hash)]
-pub enum RelightDevice {
-    /// The GPU, unless it is a software adapter or lacks memory for the level. The default.
-    #[default]
-    Auto,
-    /// The CPU. Pages are uploaded whenever they change.
-    Processor,
-    /// The renderer's device, if it has memory for the level.
     ///
-    /// Only a few numbers per patch are uploaded, and textures are rewritten in place. Their [`Image`]s keep the last
-    /// CPU data, which views with [`LiveView::ends_at_lightmaps`](crate::plugin::LiveView) read.
-    Graphics,
+    /// The GPU is the renderer's device. The CPU draws where there is none, or where it lacks memory for the level. Only
+    /// a few numbers per patch are uploaded to it, and textures are rewritten in place. Their [`Image`]s keep the last
+    /// CPU data, which views with [`LiveView::ends_at_lightmaps`](crate::plugin::LiveView) read. The CPU uploads pages
+    /// whenever they change.
+    pub device: DeviceChoice,
 }
 
 impl Default for Relight {
@@ -69,7 +60,7 @@ impl Default for Relight {
             bounces: 3,
             smoothing_seconds: 0.05,
             wait_milliseconds: 4.0,
-            device: RelightDevice::Auto,
+            device: DeviceChoice::Auto,
         }
     }
 }
@@ -90,7 +81,7 @@ pub struct RelightStatus {
     pub problem: Option<String>,
     /// True while the GPU draws the pages.
     pub is_on_graphics: bool,
-    /// Reason why the CPU draws them although [`Relight::device`] is not [`RelightDevice::Processor`].
+    /// Reason why the CPU draws them although [`Relight::device`] is not [`DeviceChoice::Cpu`].
     pub processor_reason: Option<String>,
     /// Number of updates shown so far.
     pub updates: u64,

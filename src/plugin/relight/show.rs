@@ -12,10 +12,11 @@ use super::graphics::{Drawn, choose_device};
 use super::origin::{OriginError, read_level};
 use super::settings::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
-    RelightDevice, RelightExclude, RelightStatus,
+    RelightExclude, RelightStatus,
 };
 use super::update::{Done, Drawer, Job};
 use super::watch::{Changes, Surfaces, read_lights};
+use crate::DeviceChoice;
 use crate::gpu::Gpu;
 use crate::lightmap::PageFormat;
 use crate::plugin::background::{Fault, RadiosityThreads, Task, Worker};
@@ -62,7 +63,7 @@ struct Relighting {
     reading: Duration,
     format: PageFormat,
     /// Requested device, and the resulting one.
-    device: Option<RelightDevice>,
+    device: Option<DeviceChoice>,
     gpu: Result<Gpu, Option<String>>,
     is_device_new: bool,
     is_settled: bool,
@@ -324,7 +325,7 @@ pub fn advance(
 
 impl Relighting {
     /// Chooses the device. Returns true if the worker does not know it yet.
-    fn choose_device(&mut self, wanted: RelightDevice, renderer: &Renderer) -> bool {
+    fn choose_device(&mut self, wanted: DeviceChoice, renderer: &Renderer) -> bool {
         if self.device != Some(wanted) || renderer.is_new() {
             (self.device, self.gpu) = (Some(wanted), choose_device(wanted, renderer));
             self.is_device_new = true;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use image::ImageFormat;
 
 use super::*;
+use crate::Device;
 use crate::accel::BruteForce;
-use crate::bake::{BakeError, BakeOutput, BakeSettings, Unobserved, run};
+use crate::bake::{BakeError, BakeOutput, BakeSettings, Unobserved, run_on};
 use crate::geometry::{Hit, Ray, SurfaceId};
 use crate::lightmap::irradiance_at;
 use crate::lights::LightSampler;
@@ -85,7 +86,7 @@ fn assert_albedo(asset: &Asset, places: [(Vec2, Vec3); 2], what: &str) -> String
 fn bake(scene: Scene) -> Result<BakeOutput, BakeError> {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     settings.layout.texels_per_meter = 16.0;
-    run(Arc::new(scene), &settings, &Unobserved)
+    run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved)
 }
 
 /// Returns the irradiance of the panel's lightmap at a point in its first triangle, in lux.
@@ -278,7 +279,7 @@ fn light_in_a_closed_white_box_is_said_to_have_no_end_by_every_method() {
         settings.layout.texels_per_meter = 4.0;
         settings.solver.method = method;
         for is_lit_within in [true, false] {
-            let bake = run(Arc::new(white_box(is_lit_within)), &settings, &Unobserved).unwrap();
+            let bake = run_on(&Device::Cpu, Arc::new(white_box(is_lit_within)), &settings, &Unobserved).unwrap();
             let is_said = |warning: &String| warning.contains("reflectances near one in a closed room");
             assert!(bake.report.warnings.iter().any(is_said), "{method:?}: {:?}", bake.report.warnings);
         }
