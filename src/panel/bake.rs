@@ -7,7 +7,8 @@ use bevy_egui::egui;
 
 use super::debug::draw_cut;
 use super::history::draw_curve;
-use super::window::{named_count, say_time, slider, warnings};
+use super::window::{DEVICE_NAMES, named_count, say_time, slider, warnings};
+use crate::DeviceChoice;
 use crate::bake::{BakePass, BakeSettings, Report};
 use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
 use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
@@ -21,6 +22,13 @@ const METHODS: [(Method, &str, &str); 4] = [
     (Method::Stochastic, "stochastic", "Shoots light at random, bounce after bounce. Needs less memory."),
     (Method::Progressive, "progressive", "Patches shoot, the brightest first; what is shown soon looks right."),
     (Method::Path, "path", "Follows paths. Slow, but texels do not count as evenly bright."),
+];
+
+/// Hints for the devices of [`DEVICE_NAMES`].
+const DEVICE_HINTS: [&str; 3] = [
+    "The graphics card if it is a real one.",
+    "Leaves the graphics card to the picture.",
+    "Takes a software driver, too, if there is no other.",
 ];
 
 /// Result of the most recent bake.
@@ -78,6 +86,9 @@ pub fn draw(
             ui.label("method");
             choose_method(ui, &mut settings.solver);
             ui.end_row();
+            ui.label("device");
+            choose_device(ui, &mut settings.device);
+            ui.end_row();
         });
         if settings.solver.method == Method::Progressive {
             draw_subscenes(ui, &mut settings.solver.subscenes);
@@ -111,6 +122,16 @@ fn choose_method(ui: &mut egui::Ui, solver: &mut SolverSettings) {
     if solver.method != before && solver.method != Method::Progressive {
         solver.subscenes = None;
     }
+}
+
+/// Draws the choice of device.
+fn choose_device(ui: &mut egui::Ui, device: &mut DeviceChoice) {
+    let name = DEVICE_NAMES.iter().find(|(choice, _)| choice == device).map_or("", |(_, name)| name);
+    egui::ComboBox::from_id_salt("device").selected_text(name).show_ui(ui, |ui| {
+        for ((choice, name), meaning) in DEVICE_NAMES.into_iter().zip(DEVICE_HINTS) {
+            ui.selectable_value(device, choice, name).on_hover_text(meaning);
+        }
+    });
 }
 
 /// Draws the partition into subscenes, if any.
@@ -162,6 +183,15 @@ fn say_progress(progress: &BakeProgress) -> String {
     format!("{what}, {:.0} %{left}", progress.fraction * 100.0)
 }
 
+/// Returns the panel's name of a report's backend.
+fn say_backend(backend: &str) -> &str {
+    match backend {
+        "cpu" => "the processor",
+        "gpu" => "the graphics card",
+        other => other,
+    }
+}
+
 fn draw_last(ui: &mut egui::Ui, last: &LastBake) {
     match last {
         LastBake::None => {}
@@ -169,6 +199,7 @@ fn draw_last(ui: &mut egui::Ui, last: &LastBake) {
             let total = report.seconds.get("total").copied().unwrap_or_default() as f32;
             let what = [named_count(report.surfaces, "surface"), named_count(report.pages, "page")].join(", ");
             ui.label(format!("{what} in {}, error about {:.1} %", say_time(total), report.error_of_mean * 100.0));
+            ui.weak(format!("rays by {}", say_backend(&report.backend)));
             let frame = times.longest_staging_seconds.max(times.attach_seconds);
             ui.weak(format!("showing them took {} of a frame", say_time(frame)));
             warnings(ui, "bake warnings", &report.warnings);

@@ -53,8 +53,8 @@ use view::{Cameras, Mode};
 pub struct Panel {
     /// True while the panel is shown. Default true.
     pub visible: bool,
-    /// Bake that the button triggers. The panel edits density, error, method, subscenes, relighting and preview; the
-    /// app sets the rest. Previews are on by default.
+    /// Bake that the button triggers. The panel edits density, error, method, device, subscenes, relighting and preview;
+    /// the app sets the rest. Previews are on by default.
     pub bake: Bake,
     /// Depth of the KD-tree cells to draw over the image, at most
     /// [`TreeCells::DEEPEST`](crate::plugin::TreeCells::DEEPEST). Default `None`. The cells are drawn while the panel

@@ -5,13 +5,13 @@ use bevy::time::Real;
 use bevy_egui::{EguiContext, EguiUserTextures, PrimaryEguiContext, egui};
 
 use super::*;
+use crate::DeviceChoice;
 use crate::bake::{BakePass, Report};
 use crate::geometry::Aabb;
 use crate::partition::{PartitionKind, PartitionSettings};
 use crate::plugin::{
     BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, CutScene, LightmapOverlay,
-    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightDevice, RelightStatus,
-    SceneStatus,
+    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightStatus, SceneStatus,
 };
 use crate::radiosity::Method;
 
@@ -344,6 +344,24 @@ fn clicks_choose_how_a_bake_is_solved_and_subscenes_go_with_the_method_that_has_
 }
 
 #[test]
+fn clicks_choose_the_device_of_bakes_and_the_panel_says_which_one_the_last_bake_used() {
+    let mut screen = Screen::new(());
+    let device = |screen: &Screen| screen.app.world().resource::<Panel>().bake.settings.device;
+    let mut before = (DeviceChoice::Auto, "either");
+    for after in [(DeviceChoice::Gpu, "the graphics card"), (DeviceChoice::Cpu, "the processor")] {
+        assert_eq!(device(&screen), before.0);
+        screen.click(before.1);
+        screen.unfold();
+        screen.click(after.1);
+        before = after;
+    }
+    assert_eq!(device(&screen), DeviceChoice::Cpu);
+    let report = Report { backend: "gpu".to_owned(), ..default() };
+    screen.app.world_mut().trigger(BakeFinished { report, times: BatchTimes::default() });
+    assert!(screen.find("rays by the graphics card").is_some());
+}
+
+#[test]
 fn debug_views_are_a_click_away_and_suit_what_is_shown() {
     let mut screen = Screen::new(LiveView { enabled: false, ..default() });
     screen.click("Debug views");
@@ -399,11 +417,11 @@ fn clicks_choose_what_draws_pages_that_follow_their_lights_and_the_panel_says_wh
     let mut screen = Screen::new(());
     let device = |screen: &Screen| screen.app.world().resource::<Relight>().device;
     screen.click("lightmaps follow their lights");
-    assert_eq!(device(&screen), RelightDevice::Auto);
+    assert_eq!(device(&screen), DeviceChoice::Auto);
     screen.click("the graphics card");
-    assert_eq!(device(&screen), RelightDevice::Graphics);
+    assert_eq!(device(&screen), DeviceChoice::Gpu);
     screen.click("the processor");
-    assert_eq!(device(&screen), RelightDevice::Processor);
+    assert_eq!(device(&screen), DeviceChoice::Cpu);
     let mut status = screen.app.world_mut().resource_mut::<RelightStatus>();
     (status.is_active, status.processor_reason) = (true, Some("there is no graphics card".to_owned()));
     assert!(screen.find("The processor draws: there is no graphics card").is_some());

@@ -224,7 +224,8 @@ pub fn poll_solver(
             report.warnings.extend(changes_since(&places, &transforms));
             report.warnings.iter().for_each(|warning| warn!("{warning}"));
             info!(
-                "a bake ends: surfaces {}, elements {}, error {:.1} %, time {:.1} s",
+                "a bake ends: backend {}, surfaces {}, elements {}, error {:.1} %, time {:.1} s",
+                report.backend,
                 report.surfaces,
                 report.elements,
                 100.0 * report.error_estimate,

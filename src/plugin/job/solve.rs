@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use bevy::log::info;
 use bevy::math::Affine3A;
 use bevy::prelude::Entity;
 
 use super::events::{Bake, BakeFailure};
 use super::preview::{PreviewingObserver, PreviewingWatch};
 use super::targets::{pixels, targets};
-use crate::bake::{BakeError, OutputFolder, Report};
+use crate::Device;
+use crate::bake::{BakeError, OutputFolder, Report, run_on};
 use crate::lightmap::Voxels;
 use crate::plugin::relight::level_of_bake;
 use crate::plugin::state::{PageValidity, RelightOrigin, TexelValidity};
@@ -43,10 +45,15 @@ pub struct BakedPlace {
 pub fn solve(bake: &Bake, world: WorldScene, watch: &PreviewingWatch) -> Result<Solved, BakeFailure> {
     // The folder is opened and checked before the expensive work.
     let folder = bake.folder.as_ref().map(OutputFolder::open).transpose().map_err(BakeError::from)?;
+    // Not the renderer's device. While wgpu waits for results, it locks out submissions to the same device, so frames
+    // would wait for whole batches of rays. Bevy also ends the app at the first error of the renderer's device. A device
+    // of the bake's own leaves both alone, and exists in apps without a renderer. The driver shares the card.
+    let device = Device::open(bake.settings.device).map_err(BakeError::from)?;
+    info!("the bake traces its rays on {device}");
     let WorldScene { mut scene, surfaces, .. } = world;
     let problems = repair(&mut scene);
     let observer = PreviewingObserver { watch, originals: &surfaces };
-    let mut baked = crate::bake::run(Arc::new(scene), &bake.settings, &observer)?;
+    let mut baked = run_on(&device, Arc::new(scene), &bake.settings, &observer)?;
     let worth_saying = problems.iter().filter(|problem| problem.severity() == Severity::Warning);
     baked.report.warnings.splice(0..0, dedup_warnings(worth_saying));
     if let Some(folder) = folder {
