@@ -38,6 +38,8 @@ mod relight;
 mod relight_graphics;
 #[path = "../src/skip.rs"]
 mod skip;
+#[path = "plugin/soak.rs"]
+mod soak;
 #[path = "../src/cli/spawn.rs"]
 mod spawn;
 #[path = "plugin/world.rs"]

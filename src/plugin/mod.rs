@@ -45,7 +45,7 @@
 //! | `relight` | live relighting |
 //! | `live` | live views |
 //! | `overlay`, `partition_cells`, `tree_cells` | debug views |
-//! | `schedule`, `needs` | system sets; what a plugin needs |
+//! | `schedule`, `needs`, `ticks` | system sets; what a plugin needs; cheap detection of changes |
 //! | `state` | data that the plugins share |
 //! | `skybox` | environment maps as skyboxes |
 
@@ -64,6 +64,7 @@ mod schedule;
 mod skybox;
 mod state;
 mod sync;
+mod ticks;
 mod tree_cells;
 mod write_back;
 

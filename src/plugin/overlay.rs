@@ -19,6 +19,7 @@ use super::components::BakeRole;
 use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
 use super::state::{Baked, PageValidity, Pages, TexelValidity};
+use super::ticks::any_changed;
 use super::write_back::{MeshCopies, WriteBackPlugin};
 use crate::lightmap::Unwrap;
 
@@ -53,8 +54,8 @@ impl Plugin for LightmapOverlayPlugin {
         app.register_type::<LightmapOverlay>()
             .init_resource::<LightmapOverlay>()
             .init_resource::<TexelValidity>()
-            .add_systems(Update, redraw.in_set(RadiositySystems::Overlay))
-            .add_systems(PostUpdate, follow.in_set(RadiositySystems::Overlay));
+            .add_systems(Update, redraw.in_set(RadiositySystems::Overlay).run_if(is_stale))
+            .add_systems(PostUpdate, follow.in_set(RadiositySystems::Overlay).run_if(any_with_component::<Over>));
     }
 }
 
@@ -71,19 +72,26 @@ type Surface = (
     Option<&'static RenderLayers>,
 );
 
+/// Run condition: another overlay is wanted, or the surfaces with an overlay were baked anew.
+fn is_stale(
+    wanted: Res<LightmapOverlay>,
+    validity: Res<TexelValidity>,
+    overlays: Query<(), With<Over>>,
+    baked: Query<Ref<Baked>>,
+    mut removed: RemovedComponents<Baked>,
+) -> bool {
+    let is_any_removed = removed.read().count() > 0;
+    let has_overlays = *wanted != LightmapOverlay::Off || !overlays.is_empty();
+    wanted.is_changed() || has_overlays && (is_any_removed || validity.is_changed() || any_changed(&baked))
+}
+
 fn redraw(
     mut commands: Commands,
     wanted: Res<LightmapOverlay>,
-    changed: Query<(), Changed<Baked>>,
-    mut removed: RemovedComponents<Baked>,
     surfaces: Query<Surface>,
     overlays: Query<(Entity, &Over)>,
     mut painter: Painter,
 ) {
-    let is_baked_anew = removed.read().count() > 0 || !changed.is_empty() || painter.validity.is_changed();
-    if !wanted.is_changed() && !is_baked_anew {
-        return;
-    }
     let mut idle: HashMap<Entity, Entity> = overlays.iter().map(|(overlay, over)| (over.0, overlay)).collect();
     let mut paints = Paints::default();
     for (surface, baked, material, _, layers) in surfaces.iter().filter(|(.., visibility, _)| visibility.get()) {

@@ -63,7 +63,7 @@ impl Plugin for PartitionCellsPlugin {
             .init_resource::<PartitionCells>()
             .init_resource::<Cutting>()
             .add_systems(Last, (watch, advance).chain().in_set(RadiositySystems::Partition).run_if(is_wanted))
-            .add_systems(Last, rest.in_set(RadiositySystems::Partition).run_if(not(is_wanted)));
+            .add_systems(Last, rest.in_set(RadiositySystems::Partition).run_if(is_left_over));
     }
 }
 
@@ -107,6 +107,12 @@ struct Done {
 
 fn is_wanted(partition: Res<PartitionCells>) -> bool {
     partition.wanted.is_some()
+}
+
+/// Run condition: no partition is wanted, but something is kept for one.
+fn is_left_over(partition: Res<PartitionCells>, cutting: Res<Cutting>) -> bool {
+    let is_at_rest = partition.cut.is_none() && cutting.read.is_none() && matches!(cutting.work, Work::Rest);
+    partition.wanted.is_none() && !is_at_rest
 }
 
 /// Marks the cells as stale when their scene has changed. Movers are no part of bakes, so only the first move of a
@@ -170,10 +176,8 @@ fn advance(
 
 /// Frees everything once no partition is requested.
 fn rest(mut partition: ResMut<PartitionCells>, mut cutting: ResMut<Cutting>) {
-    if partition.cut.is_some() || cutting.read.is_some() || !matches!(cutting.work, Work::Rest) {
-        (partition.cut, partition.last_read) = (None, None);
-        *cutting = Cutting::default();
-    }
+    (partition.cut, partition.last_read) = (None, None);
+    *cutting = Cutting::default();
 }
 
 impl Cutting {

@@ -68,8 +68,7 @@ impl Plugin for BakePlugin {
             .add_systems(
                 Last,
                 (
-                    run::poll_solver,
-                    (run::wait_for_assets, run::read_world).chain(),
+                    (run::poll_solver, run::wait_for_assets, run::read_world).chain().run_if(run::has_work),
                     progress::measure.run_if(bake_running),
                 )
                     .chain()

@@ -52,6 +52,11 @@ impl Drop for Solving {
     }
 }
 
+/// Run condition: a bake reads the world, or is being solved.
+pub fn has_work(job: Res<Job>) -> bool {
+    matches!(*job, Job::Reading(_) | Job::Solving(_))
+}
+
 /// Starts a bake.
 pub fn start(
     bake: On<Bake>,

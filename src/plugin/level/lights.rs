@@ -73,11 +73,14 @@ type NewLight = Or<(
     Added<GeneratedEnvironmentMapLight>,
 )>;
 
-/// Finds more lights of the level after lights were added.
-pub fn follow(mut commands: Commands, shown: Res<Shown>, added: Query<(), NewLight>) {
-    if shown.level.as_ref().is_some_and(|level| level.lights.is_attached) && !added.is_empty() {
-        commands.run_system_cached(mark);
-    }
+/// Run condition: lights were added since the previous frame, while a level is shown.
+pub fn any_added(shown: Res<Shown>, added: Query<(), NewLight>) -> bool {
+    shown.level.as_ref().is_some_and(|level| level.lights.is_attached) && !added.is_empty()
+}
+
+/// Finds more lights of the level.
+pub fn follow(mut commands: Commands) {
+    commands.run_system_cached(mark);
 }
 
 /// Finds lights of the shown level and marks them. Lights that were found before keep their marks, or stay without one if

@@ -31,6 +31,7 @@ use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
 use super::state::{Baked, LevelFrame, LightmapSource, LitLights, RelightOrigin};
 use super::sync::SceneSyncPlugin;
+use super::ticks::any_added;
 use super::write_back::{Batch, Batches, NewBake, RemoveLightmaps, WriteBackPlugin, exchange_volume, remove_all};
 use crate::lightmap::files::LevelError;
 use crate::radiosity::Content;
@@ -91,9 +92,10 @@ impl Plugin for BakedLevelPlugin {
                 PreUpdate,
                 (forget_replaced, receive, queue_surfaces, match_surfaces, announce, lights::report)
                     .chain()
-                    .in_set(RadiositySystems::Levels),
+                    .in_set(RadiositySystems::Levels)
+                    .run_if(has_work),
             )
-            .add_systems(PostUpdate, lights::follow.in_set(RadiositySystems::Watch));
+            .add_systems(PostUpdate, lights::follow.in_set(RadiositySystems::Watch).run_if(lights::any_added));
     }
 }
 
@@ -218,6 +220,19 @@ fn forget_all(
 }
 
 type IsSurface = (With<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>);
+
+/// Run condition: a level is being read, or the shown one may change.
+fn has_work(
+    shown: Res<Shown>,
+    batches: Res<Batches>,
+    source: Res<LightmapSource>,
+    loading: Query<(), With<Loading>>,
+    surfaces: Query<Ref<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>>,
+) -> bool {
+    let has_changes = || !batches.is_empty() || source.is_changed() || any_added(&surfaces);
+    !loading.is_empty() || shown.level.is_some() && (!shown.is_at_rest || has_changes())
+}
+
 type NewSurface = (Added<Mesh3d>, IsSurface);
 
 fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
@@ -229,7 +244,7 @@ fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
 
 /// Triggers [`BakedLevelShown`] once no surface waits and no batch is pending.
 fn announce(
-    shown: Res<Shown>,
+    mut shown: ResMut<Shown>,
     batches: Res<Batches>,
     baked: Query<(), With<Baked>>,
     mut was_settled: Local<bool>,
@@ -240,6 +255,9 @@ fn announce(
         commands.trigger(BakedLevelShown { surfaces: baked.iter().len() });
     }
     *was_settled = is_settled;
+    // Before its first lightmap, a level has nothing to report about its lights.
+    let has_reported = shown.level.as_ref().is_some_and(|level| level.lights.has_reported);
+    shown.is_at_rest = is_settled && (has_reported || baked.is_empty());
 }
 
 /// Forgets a level that a bake has replaced.

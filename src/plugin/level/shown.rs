@@ -21,6 +21,8 @@ pub struct Shown {
     pub level: Option<ShownLevel>,
     /// Surfaces that wait to be matched.
     pub waiting: VecDeque<Entity>,
+    /// True while only changes of the app give it work.
+    pub is_at_rest: bool,
 }
 
 /// Level whose files have been read.

@@ -114,7 +114,12 @@ impl Plugin for LiveViewPlugin {
                     .in_set(RadiositySystems::LiveView)
                     .run_if(live_view_enabled),
             )
-            .add_systems(Last, rebuild::rest.in_set(RadiositySystems::LiveView).run_if(not(live_view_enabled)));
+            .add_systems(
+                Last,
+                rebuild::rest
+                    .in_set(RadiositySystems::LiveView)
+                    .run_if(rebuild::is_awake.and_then(not(live_view_enabled))),
+            );
         if app.get_sub_app(RenderApp).is_none() {
             return;
         }

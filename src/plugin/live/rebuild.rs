@@ -236,11 +236,14 @@ pub fn publish_tree(live: Res<LiveScene>, mut cells: ResMut<TreeCells>, mut publ
     }
 }
 
+/// Run condition: something is kept for live views.
+pub fn is_awake(live: Res<LiveScene>) -> bool {
+    live.is_awake
+}
+
 /// Frees everything once no view is enabled.
 pub fn rest(mut live: ResMut<LiveScene>) {
-    if live.is_awake {
-        *live = LiveScene { revision: live.revision, ..default() };
-    }
+    *live = LiveScene { revision: live.revision, ..default() };
 }
 
 impl Building {

@@ -114,6 +114,11 @@ impl DoorState {
         self.now.paints = paints;
     }
 
+    /// Returns true if doors were found before, also if they are gone since.
+    pub fn has_doors(&self) -> bool {
+        !self.now.doors.is_empty()
+    }
+
     /// Reads the places of all doors.
     pub fn read(&mut self, world: &DoorWorld) {
         if matches!(self.state, State::Shut) {

@@ -76,7 +76,7 @@ impl Plugin for RelightPlugin {
             .register_type::<RelightStatus>()
             .init_resource::<RelightStatus>()
             .init_resource::<RelightOrigin>()
-            .init_resource::<watch::Changes>()
+            .init_resource::<watch::HasChanges>()
             .init_resource::<show::RelightState>()
             .init_resource::<RemovedFromLightmaps>()
             .init_resource::<graphics::Drawn>()
@@ -87,7 +87,13 @@ impl Plugin for RelightPlugin {
             .register_diagnostic(Diagnostic::new(RELIGHT_TRANSPORT_ERROR))
             .add_systems(
                 PostUpdate,
-                (watch::lights, watch::materials, show::begin, show::read, show::find_doors, show::advance)
+                (
+                    watch::note.run_if(show::is_relighting.and_then(watch::any)),
+                    show::begin.run_if(show::may_begin),
+                    show::read.run_if(show::is_relighting.and_then(show::has_changes)),
+                    show::find_doors.run_if(show::has_doors),
+                    show::advance.run_if(show::is_relighting),
+                )
                     .chain()
                     .in_set(RadiositySystems::Relight),
             )

@@ -7,7 +7,7 @@ use bevy::ecs::system::SystemParam;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
-use super::doors::{DoorState, DoorWorld};
+use super::doors::{DoorState, DoorWorld, RelightDoor};
 use super::graphics::{Drawn, choose_device};
 use super::origin::{OriginError, read_level};
 use super::settings::{
@@ -15,7 +15,7 @@ use super::settings::{
     RelightExclude, RelightStatus,
 };
 use super::update::{Done, Drawer, Job};
-use super::watch::{Changes, Surfaces, read_lights};
+use super::watch::{HasChanges, Surfaces, read_lights};
 use crate::DeviceChoice;
 use crate::gpu::Gpu;
 use crate::lightmap::PageFormat;
@@ -59,7 +59,7 @@ struct Relighting {
     is_placing: bool,
     /// Current lights and panels, not yet sent to the worker.
     news: Option<(Vec<LiveLight>, Vec<LivePanel>)>,
-    /// Time to read them in this frame.
+    /// Time to read them, and the places of doors, in this frame.
     reading: Duration,
     format: PageFormat,
     /// Requested device, and the resulting one.
@@ -93,7 +93,7 @@ pub struct RelightInput<'w, 's> {
 pub struct RelightOutput<'w> {
     status: ResMut<'w, RelightStatus>,
     removed: ResMut<'w, RemovedFromLightmaps>,
-    changes: ResMut<'w, Changes>,
+    changes: ResMut<'w, HasChanges>,
     drawn: ResMut<'w, Drawn>,
 }
 
@@ -104,18 +104,24 @@ pub struct LightmapImages<'w> {
     images: ResMut<'w, Assets<Image>>,
 }
 
+/// Run condition: there is a new level, and relighting is enabled or ends.
+pub fn may_begin(relight: Option<Res<Relight>>, origin: Res<RelightOrigin>, state: Res<RelightState>) -> bool {
+    let is_preparing = matches!(state.0, Stage::Reading(_) | Stage::Waiting(_));
+    match *origin {
+        RelightOrigin::Gone => true,
+        RelightOrigin::None => is_preparing && relight.is_some(),
+        _ => relight.is_some(),
+    }
+}
+
 /// Starts relighting of a level that was baked or read since the previous frame.
 pub fn begin(
     mut state: ResMut<RelightState>,
     mut origin: ResMut<RelightOrigin>,
     mut output: RelightOutput,
-    relight: Option<Res<Relight>>,
     screen: LightmapImages,
     threads: Res<RadiosityThreads>,
 ) {
-    if relight.is_none() && !matches!(*origin, RelightOrigin::Gone) {
-        return;
-    }
     let origin = core::mem::take(&mut *origin);
     if !matches!(origin, RelightOrigin::None) {
         output.drawn.begin(&[]);
@@ -164,7 +170,7 @@ impl RelightOutput<'_> {
             Ok(worker) => {
                 *self.status =
                     RelightStatus { is_active: true, transport_error: error, transport_warning, ..default() };
-                *self.changes = Changes { lights: true, materials: true };
+                self.changes.0 = true;
                 self.drawn.begin(images);
                 Stage::Relighting(Box::new(Relighting {
                     worker,
@@ -230,34 +236,44 @@ impl LightmapImages<'_> {
     }
 }
 
+/// Run condition: a level is being relit, or returns to its baked light.
+pub fn is_relighting(state: Res<RelightState>) -> bool {
+    matches!(state.0, Stage::Relighting(_))
+}
+
+/// Run condition: lights and materials have changed, and relighting is enabled.
+pub fn has_changes(changes: Res<HasChanges>, relight: Option<Res<Relight>>) -> bool {
+    changes.0 && relight.is_some_and(|relight| relight.enabled)
+}
+
 /// Reads lights and materials after changes. This system also reads images, so another one writes them.
-pub fn read(
-    mut state: ResMut<RelightState>,
-    mut changes: ResMut<Changes>,
-    relight: Option<Res<Relight>>,
-    world: RelightInput,
-) {
+pub fn read(mut state: ResMut<RelightState>, mut changes: ResMut<HasChanges>, world: RelightInput) {
     let Stage::Relighting(relighting) = &mut state.0 else {
         return;
     };
-    if relight.is_some_and(|relight| relight.enabled) && (changes.lights || changes.materials) {
-        let started = Instant::now();
-        *changes = Changes::default();
-        let lights = read_lights(&world.reader, &world.excluded, &world.parents, &world.frame);
-        let (panels, paints) =
-            relighting.surfaces.read(&world.surfaces, &world.materials, &world.settings, &world.pages);
-        relighting.door_state.paint(paints);
-        relighting.news = Some((lights, panels));
-        relighting.reading = started.elapsed();
-    }
+    let started = Instant::now();
+    changes.0 = false;
+    let lights = read_lights(&world.reader, &world.excluded, &world.parents, &world.frame);
+    let (panels, paints) = relighting.surfaces.read(&world.surfaces, &world.materials, &world.settings, &world.pages);
+    relighting.door_state.paint(paints);
+    relighting.news = Some((lights, panels));
+    relighting.reading = started.elapsed();
+}
+
+/// Run condition: a relit level has doors, or had some, and relighting is enabled.
+pub fn has_doors(state: Res<RelightState>, relight: Option<Res<Relight>>, doors: Query<(), With<RelightDoor>>) -> bool {
+    let Stage::Relighting(relighting) = &state.0 else {
+        return false;
+    };
+    relight.is_some_and(|relight| relight.enabled) && (!doors.is_empty() || relighting.door_state.has_doors())
 }
 
 /// Reads the places of doors.
-pub fn find_doors(mut state: ResMut<RelightState>, relight: Option<Res<Relight>>, world: DoorWorld) {
-    if let Stage::Relighting(relighting) = &mut state.0
-        && relight.is_some_and(|relight| relight.enabled)
-    {
+pub fn find_doors(mut state: ResMut<RelightState>, world: DoorWorld) {
+    if let Stage::Relighting(relighting) = &mut state.0 {
+        let started = Instant::now();
         relighting.door_state.read(&world);
+        relighting.reading += started.elapsed();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use bevy::ecs::system::SystemParam;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
@@ -11,46 +12,62 @@ use crate::plugin::components::{BakeRole, SceneSettings};
 use crate::plugin::convert::emission_of;
 use crate::plugin::state::{Baked, LevelFrame, Pages, RelightLevel};
 use crate::plugin::sync::{LightChanges, SceneReader};
+use crate::plugin::ticks::any_changed;
 use crate::relight::{LiveLight, LivePanel, Paint, switched_off};
 use crate::scene::Light;
 
 /// Tolerance for matching a base color to its baked value. It covers rounding by files.
 const ROUNDING: f32 = 1e-3;
 
-/// Flags of possible changes since the last read.
+/// True if lights or materials may have changed since the last read.
 #[derive(Resource, Clone, Copy, Debug, Default)]
-pub struct Changes {
-    pub lights: bool,
-    pub materials: bool,
+pub struct HasChanges(pub bool);
+
+/// Changes of which lights are relit.
+#[derive(SystemParam)]
+pub struct SelectionChanges<'w, 's> {
+    excluded: Query<'w, 's, (), Added<RelightExclude>>,
+    included: RemovedComponents<'w, 's, RelightExclude>,
+    roles: Query<'w, 's, Ref<'static, BakeRole>>,
+    unassigned: RemovedComponents<'w, 's, BakeRole>,
 }
 
-pub fn lights(
-    mut changes: ResMut<Changes>,
+/// Changes of the materials of surfaces.
+#[derive(SystemParam)]
+pub struct MaterialChanges<'w, 's> {
+    shown: Query<'w, 's, Ref<'static, MeshMaterial3d<StandardMaterial>>, With<Baked>>,
+    assets: MessageReader<'w, 's, AssetEvent<StandardMaterial>>,
+}
+
+/// Run condition: lights, materials, settings or the level may have changed since the previous frame.
+pub fn any(
     mut lights: LightChanges,
-    excluded: Query<(), Added<RelightExclude>>,
-    mut included: RemovedComponents<RelightExclude>,
-    roles: Query<(), Changed<BakeRole>>,
-    mut unassigned: RemovedComponents<BakeRole>,
+    mut selection: SelectionChanges,
+    mut materials: MaterialChanges,
     frame: Res<LevelFrame>,
-) {
-    let removed = included.read().count() + unassigned.read().count();
-    let is_other_set = removed > 0 || frame.is_changed() || !excluded.is_empty() || !roles.is_empty();
-    if lights.any() || is_other_set {
-        changes.lights = true;
+    settings: Res<SceneSettings>,
+) -> bool {
+    // Each part forgets what it has reported, so all are asked.
+    [lights.any(), selection.any(), materials.any(), frame.is_changed(), settings.is_changed()].contains(&true)
+}
+
+impl SelectionChanges<'_, '_> {
+    fn any(&mut self) -> bool {
+        let removed = self.included.read().count() + self.unassigned.read().count();
+        removed > 0 || !self.excluded.is_empty() || any_changed(&self.roles)
     }
 }
 
-pub fn materials(
-    mut changes: ResMut<Changes>,
-    changed: Query<(), (With<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>,
-    mut materials: MessageReader<AssetEvent<StandardMaterial>>,
-    settings: Res<SceneSettings>,
-) {
-    let is_other = |event: &&AssetEvent<_>| matches!(event, AssetEvent::Added { .. } | AssetEvent::Modified { .. });
-    let others = materials.read().filter(is_other).count();
-    if others > 0 || !changed.is_empty() || settings.is_changed() {
-        changes.materials = true;
+impl MaterialChanges<'_, '_> {
+    fn any(&mut self) -> bool {
+        let is_other = |event: &&AssetEvent<_>| matches!(event, AssetEvent::Added { .. } | AssetEvent::Modified { .. });
+        self.assets.read().filter(is_other).count() > 0 || any_changed(&self.shown)
     }
+}
+
+/// Notes changes until they are read.
+pub fn note(mut changes: ResMut<HasChanges>) {
+    changes.0 = true;
 }
 
 /// Returns all lights of the world, at their places in the level.

@@ -7,24 +7,18 @@ use bevy::pbr::{Lightmap, StandardMaterial};
 use bevy::prelude::*;
 
 use crate::plugin::components::{BakeRole, SceneSettings};
-
-type AnySurfaceChanged = (
-    With<Mesh3d>,
-    Or<(
-        Changed<Mesh3d>,
-        Changed<MeshMaterial3d<StandardMaterial>>,
-        Changed<InheritedVisibility>,
-        Changed<Lightmap>,
-        Added<NotShadowCaster>,
-    )>,
-);
+use crate::plugin::ticks::{any_added, any_changed};
 
 /// Changes of surfaces, apart from their transforms, since the last run of the system.
 #[derive(SystemParam)]
 struct SurfaceChanges<'w, 's> {
-    changed: Query<'w, 's, (), AnySurfaceChanged>,
+    meshes: Query<'w, 's, Ref<'static, Mesh3d>>,
+    materials: Query<'w, 's, Ref<'static, MeshMaterial3d<StandardMaterial>>, With<Mesh3d>>,
+    visibility: Query<'w, 's, Ref<'static, InheritedVisibility>, With<Mesh3d>>,
+    lightmaps: Query<'w, 's, Ref<'static, Lightmap>, With<Mesh3d>>,
+    shadowless: Query<'w, 's, Ref<'static, NotShadowCaster>, With<Mesh3d>>,
     /// Roles of meshes and of their ancestors.
-    roles: Query<'w, 's, (), Changed<BakeRole>>,
+    roles: Query<'w, 's, Ref<'static, BakeRole>>,
     removed: RemovedComponents<'w, 's, Mesh3d>,
     bared: RemovedComponents<'w, 's, MeshMaterial3d<StandardMaterial>>,
     unassigned: RemovedComponents<'w, 's, BakeRole>,
@@ -35,10 +29,16 @@ struct SurfaceChanges<'w, 's> {
 impl SurfaceChanges<'_, '_> {
     /// Returns true when a surface was added, removed or changed. It consumes the removals.
     fn any(&mut self) -> bool {
-        let Self { changed, roles, removed, bared, unassigned, shadowed, unlit } = self;
+        let Self { removed, bared, unassigned, shadowed, unlit, .. } = self;
         let gone = removed.read().count() + bared.read().count() + unassigned.read().count() + shadowed.read().count();
         let gone = gone + unlit.read().count();
-        gone > 0 || !changed.is_empty() || !roles.is_empty()
+        gone > 0
+            || any_changed(&self.meshes)
+            || any_changed(&self.materials)
+            || any_changed(&self.visibility)
+            || any_changed(&self.lightmaps)
+            || any_added(&self.shadowless)
+            || any_changed(&self.roles)
     }
 }
 
@@ -67,6 +67,7 @@ impl AssetChanges<'_, '_> {
 pub struct SceneChanges<'w, 's> {
     surfaces: SurfaceChanges<'w, 's>,
     assets: AssetChanges<'w, 's>,
+    places: Query<'w, 's, Ref<'static, GlobalTransform>, With<Mesh3d>>,
     moved: Query<'w, 's, Entity, (With<Mesh3d>, Changed<GlobalTransform>)>,
     settings: Res<'w, SceneSettings>,
 }
@@ -81,7 +82,7 @@ impl SceneChanges<'_, '_> {
         let parts = [
             self.surfaces.any(),
             self.assets.any(has_asset),
-            self.moved.iter().any(is_fixed),
+            any_changed(&self.places) && self.moved.iter().any(is_fixed),
             self.settings.is_changed(),
         ];
         parts.contains(&true)

@@ -37,6 +37,7 @@ use bevy::prelude::*;
 use super::components::*;
 use super::schedule::{RadiositySystems, order_sets};
 use super::state::{Baked, LightmapSource, Pages, SilencedLight};
+use super::ticks::{any_added, any_changed};
 pub use cache::AssetCache;
 pub use changes::SceneChanges;
 pub use key::{Names, list_names};
@@ -65,13 +66,23 @@ impl Plugin for SceneSyncPlugin {
             .init_resource::<SceneSettings>()
             .init_resource::<SceneStatus>()
             .init_resource::<AssetCache>()
+            .init_resource::<movers::Settling>()
             .add_systems(
                 PostUpdate,
-                (movers::follow_level, movers::note_movement, movers::settle).chain().in_set(RadiositySystems::Watch),
+                (movers::follow_level, movers::settle, movers::note_movement)
+                    .chain()
+                    .in_set(RadiositySystems::Watch)
+                    .run_if(movers::has_motion),
             )
             .add_systems(
                 Last,
-                (watch_assets, watch_surfaces, watch_materials, watch_lights, watch_levels)
+                (
+                    watch_assets.run_if(any_asset_changed),
+                    watch_surfaces.run_if(any_surface_changed),
+                    watch_materials.run_if(any_material_changed),
+                    watch_lights.run_if(any_light_changed),
+                    watch_levels.run_if(any_lightmap_added),
+                )
                     .chain()
                     .in_set(RadiositySystems::Watch),
             );
@@ -97,6 +108,14 @@ fn read_at_once(reader: SceneReader, mut cache: ResMut<AssetCache>) -> WorldScen
         reader.read(needed, &mut cache);
     }
     reader.assemble(&cache, Purpose::Bake)
+}
+
+fn any_asset_changed(
+    mut meshes: MessageReader<AssetEvent<Mesh>>,
+    mut images: MessageReader<AssetEvent<Image>>,
+    mut materials: MessageReader<AssetEvent<StandardMaterial>>,
+) -> bool {
+    meshes.read().count() + images.read().count() + materials.read().count() > 0
 }
 
 fn watch_assets(
@@ -127,6 +146,14 @@ fn watch_assets(
 
 type WatchedSurface = (Entity, Ref<'static, Mesh3d>, Ref<'static, GlobalTransform>, Option<&'static Baked>);
 
+fn any_surface_changed(
+    meshes: Query<Ref<Mesh3d>, Without<Moved>>,
+    places: Query<Ref<GlobalTransform>, (With<Mesh3d>, Without<Moved>)>,
+    mut removed: RemovedComponents<Mesh3d>,
+) -> bool {
+    removed.read().count() > 0 || any_changed(&meshes) || any_changed(&places)
+}
+
 fn watch_surfaces(
     mut status: ResMut<SceneStatus>,
     surfaces: Query<WatchedSurface, (Or<(Changed<Mesh3d>, Changed<GlobalTransform>)>, Without<Moved>)>,
@@ -146,6 +173,13 @@ fn watch_surfaces(
 }
 
 type ShownMaterial = (Entity, &'static MeshMaterial3d<StandardMaterial>, Option<&'static Baked>);
+
+fn any_material_changed(
+    shown: Query<Ref<MeshMaterial3d<StandardMaterial>>>,
+    mut removed: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
+) -> bool {
+    removed.read().count() > 0 || any_changed(&shown)
+}
 
 /// Notes surfaces that got another material. Lightmaps mark materials as changed, so handles are compared.
 fn watch_materials(
@@ -170,6 +204,11 @@ fn watch_materials(
     }
 }
 
+/// Marks count as well: `watch_lights` compares them with the changes of their lights.
+fn any_light_changed(mut lights: LightChanges, marks: Query<Ref<SilencedLight>>) -> bool {
+    lights.any() || any_changed(&marks)
+}
+
 fn watch_lights(
     mut status: ResMut<SceneStatus>,
     lights: Query<(Entity, Option<Ref<SilencedLight>>), AnyLightChanged>,
@@ -181,6 +220,10 @@ fn watch_lights(
     if !(changed.is_empty() && removed.is_empty()) {
         status.add_lights(changed, removed);
     }
+}
+
+fn any_lightmap_added(baked: Query<Ref<Baked>>) -> bool {
+    any_added(&baked)
 }
 
 /// Takes surfaces that a baked level has found for unchanged.

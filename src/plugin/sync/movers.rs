@@ -4,6 +4,7 @@ use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
 
 use crate::plugin::state::{LevelFrame, are_near};
+use crate::plugin::ticks::any_changed;
 
 /// Marks an entity that has moved since it was loaded.
 #[derive(Component, Clone, Copy, Debug, Default, Reflect)]
@@ -26,6 +27,25 @@ impl RestPose {
 
 /// Frames before movement counts. Placement may need a spawn, a propagation, and a system that sets the transform.
 const FRAMES_TO_SETTLE: u8 = 3;
+
+/// True while a mesh entity has frames left to settle.
+#[derive(Resource, Default)]
+pub struct Settling(bool);
+
+type Movable = (With<Mesh3d>, Without<Moved>);
+
+/// Run condition: a mesh, or the shown level, may have moved or may still settle.
+pub fn has_motion(
+    settling: Res<Settling>,
+    frame: Option<Res<LevelFrame>>,
+    roots: Query<Ref<GlobalTransform>>,
+    surfaces: Query<Ref<GlobalTransform>, Movable>,
+) -> bool {
+    let of_level = frame.is_some_and(|frame| {
+        frame.is_changed() || frame.root.and_then(|root| roots.get(root).ok()).is_some_and(|root| root.is_changed())
+    });
+    settling.0 || of_level || any_changed(&surfaces)
+}
 
 /// Takes the present transform of the shown level.
 pub fn follow_level(frame: Option<ResMut<LevelFrame>>, transforms: Query<&GlobalTransform>) {
@@ -55,16 +75,15 @@ fn keeps_angles(transform: &Affine3A) -> bool {
 /// Marks mesh entities whose transform changes after they have settled. A level that moves as a whole carries its parts.
 pub fn note_movement(
     mut commands: Commands,
+    mut settling: ResMut<Settling>,
     frame: Option<Res<LevelFrame>>,
     parents: Query<&ChildOf>,
-    mut changed: Query<
-        (Entity, &GlobalTransform, Option<&mut RestPose>),
-        (With<Mesh3d>, Without<Moved>, Changed<GlobalTransform>),
-    >,
+    mut changed: Query<(Entity, &GlobalTransform, Option<&mut RestPose>), (Movable, Changed<GlobalTransform>)>,
 ) {
     for (entity, transform, rest) in &mut changed {
         match rest {
             None => {
+                settling.0 = true;
                 commands.entity(entity).try_insert(RestPose { transform: *transform, frames_left: FRAMES_TO_SETTLE });
             }
             Some(mut rest) if rest.frames_left > 0 => rest.transform = *transform,
@@ -85,10 +104,15 @@ pub fn note_movement(
 }
 
 /// Counts down the settling time of new entities.
-pub fn settle(mut movers: Query<&mut RestPose>) {
+pub fn settle(mut settling: ResMut<Settling>, mut movers: Query<&mut RestPose>) {
+    if !settling.0 {
+        return;
+    }
+    settling.0 = false;
     for mut rest in &mut movers {
         if rest.frames_left > 0 {
             rest.frames_left -= 1;
+            settling.0 |= rest.frames_left > 0;
         }
     }
 }

@@ -8,6 +8,7 @@ use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
 use super::entity::release;
 use super::material::choose_material;
 use crate::plugin::state::Baked;
+use crate::plugin::ticks::any_changed;
 
 /// Handles meshes that are reloaded or edited, before the renderer sees them.
 ///
@@ -53,6 +54,11 @@ pub fn notice_meshes(
     }
 }
 
+/// Run condition: entities with a lightmap may have another mesh.
+pub fn any_mesh_changed(meshes: Query<Ref<Mesh3d>, With<Baked>>) -> bool {
+    any_changed(&meshes)
+}
+
 /// Removes the lightmap of entities that got another mesh.
 pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, &Baked), Changed<Mesh3d>>) {
     for (entity, ..) in changed.iter().filter(|(_, mesh, baked)| mesh.0 != baked.mesh) {
@@ -62,6 +68,11 @@ pub fn notice_entities(mut commands: Commands, changed: Query<(Entity, &Mesh3d, 
             }
         });
     }
+}
+
+/// Run condition: entities with a lightmap may have another material.
+pub fn any_material_changed(materials: Query<Ref<MeshMaterial3d<StandardMaterial>>, With<Baked>>) -> bool {
+    any_changed(&materials)
 }
 
 /// Handles entities that got another material, which may need a stand-in.

@@ -70,16 +70,18 @@ fn draws_deferred(world: &mut World) -> bool {
 
 type LightComponentChanged = Or<(Changed<PointLight>, Changed<SpotLight>, Changed<DirectionalLight>)>;
 
-/// Applies marks that were added or removed since the previous frame, also to components that the app has replaced.
-pub fn notice_marks(
-    mut commands: Commands,
+/// Run condition: marks were added or removed since the previous frame, or lights with marks were changed.
+pub fn has_marks(
     added: Query<(), Added<BakedLight>>,
     changed: Query<(), (With<SilencedLight>, LightComponentChanged)>,
     mut removed: RemovedComponents<BakedLight>,
-) {
-    if removed.read().count() > 0 || !added.is_empty() || !changed.is_empty() {
-        commands.queue(apply_lights);
-    }
+) -> bool {
+    removed.read().count() > 0 || !added.is_empty() || !changed.is_empty()
+}
+
+/// Applies marks that were added or removed, also to components that the app has replaced.
+pub fn notice_marks(mut commands: Commands) {
+    commands.queue(apply_lights);
 }
 
 /// Silences the marked lights while lightmaps with direct light are shown, and restores all others.

@@ -42,6 +42,7 @@ mod toggle;
 mod volume;
 
 use bevy::diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore, RegisterDiagnostic};
+use bevy::pbr::StandardMaterial;
 use bevy::platform::time::Instant;
 use bevy::prelude::*;
 
@@ -82,25 +83,36 @@ impl Plugin for WriteBackPlugin {
             .register_diagnostic(Diagnostic::new(LIGHTMAPS_MAIN_THREAD).with_suffix(" ms"))
             .add_systems(
                 PostUpdate,
-                (toggle::toggle, advance_batches, lights::notice_marks, toggle::notice_removals)
+                (
+                    toggle::toggle.run_if(toggle::is_due),
+                    advance_batches.run_if(has_batches),
+                    lights::notice_marks.run_if(lights::has_marks),
+                    toggle::notice_removals.run_if(toggle::has_removals),
+                )
                     .chain()
                     .in_set(RadiositySystems::Attach),
             )
-            .add_systems(PostUpdate, volume::turn_volume.in_set(RadiositySystems::Watch))
+            .add_systems(PostUpdate, volume::turn_volume.in_set(RadiositySystems::Watch).run_if(volume::has_moved))
             .add_systems(
                 Last,
-                (guard::notice_meshes, guard::notice_entities, guard::notice_materials, material::follow_originals)
+                (
+                    guard::notice_meshes.run_if(on_message::<AssetEvent<Mesh>>),
+                    guard::notice_entities.run_if(guard::any_mesh_changed),
+                    guard::notice_materials.run_if(guard::any_material_changed),
+                    material::follow_originals.run_if(on_message::<AssetEvent<StandardMaterial>>),
+                )
                     .in_set(RadiositySystems::Attach),
             )
             .add_observer(toggle::remove_lightmaps);
     }
 }
 
+fn has_batches(batches: Res<Batches>) -> bool {
+    !batches.is_empty()
+}
+
 /// Advances the pending batches, and measures the time.
 fn advance_batches(world: &mut World) {
-    if world.resource::<Batches>().is_empty() {
-        return;
-    }
     let time = Instant::now();
     batch::advance(world);
     let value = 1e3 * time.elapsed().as_secs_f64();

@@ -27,6 +27,11 @@ impl Default for Lightmaps {
 #[reflect(Event, Default, Debug, Clone)]
 pub struct RemoveLightmaps;
 
+/// Run condition: [`Lightmaps`] has changed, or the renderer has yet to see the previous change.
+pub fn is_due(wanted: Res<Lightmaps>, shown: Res<Shown>) -> bool {
+    wanted.enabled != shown.enabled || shown.frames_since_change < FRAMES_FOR_THE_RENDERER
+}
+
 /// Applies [`Lightmaps`]. A change waits until the renderer has seen the previous one.
 pub fn toggle(world: &mut World) {
     let wanted = world.resource::<Lightmaps>().enabled;
@@ -63,17 +68,18 @@ pub fn remove_all(world: &mut World) {
     drop_unused_copies(world);
 }
 
+/// Run condition: surfaces have lost their lightmaps, or other lightmaps are shown.
+pub fn has_removals(mut removed: RemovedComponents<Baked>, source: Res<LightmapSource>) -> bool {
+    removed.read().count() > 0 || source.is_changed()
+}
+
 /// Frees copies of despawned surfaces, and all lightmaps of a bake whose last surface is gone.
 pub fn notice_removals(
     mut commands: Commands,
-    mut removed: RemovedComponents<Baked>,
     baked: Query<(), With<Baked>>,
     source: Res<LightmapSource>,
     batches: Res<Batches>,
 ) {
-    if removed.read().count() == 0 && !source.is_changed() {
-        return;
-    }
     if baked.is_empty() && batches.is_empty() && *source == LightmapSource::Bake {
         commands.trigger(RemoveLightmaps);
     } else {

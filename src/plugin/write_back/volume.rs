@@ -65,6 +65,11 @@ fn box_of(voxels: &Voxels, frame: Affine3A) -> Transform {
     Transform::from_matrix((frame.inverse() * place).into())
 }
 
+/// Run condition: the volume, or its level, has moved.
+pub fn has_moved(volumes: Query<(), (With<VolumeVoxels>, Changed<GlobalTransform>)>) -> bool {
+    !volumes.is_empty()
+}
+
 /// Turns the light of a volume with its level. Bevy samples volumes along the axes of the world.
 pub fn turn_volume(
     mut volumes: Query<(&GlobalTransform, &IrradianceVolume, &mut VolumeVoxels), Changed<GlobalTransform>>,
