@@ -1,9 +1,12 @@
 //! Soak: an app that does everything that the plugins know, in random order, and keeps nothing in the end.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bevy::ecs::entity_disabling::Disabled;
 use bevy::ecs::query::Allow;
+use bevy::ecs::resource::IsResource;
+use bevy::ecs::system::SystemIdMarker;
 use bevy::prelude::*;
 use bevy::render::RenderApp;
 use bevy_radiosity::partition::PartitionSettings;
@@ -47,6 +50,22 @@ impl Random {
     }
 }
 
+/// What has come to its end so far.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+struct Done {
+    bakes: usize,
+    failed_bakes: usize,
+    levels: usize,
+    /// Frames in which lightmaps followed their lights.
+    relit_frames: usize,
+    drawn_frames: usize,
+}
+
+fn count_frames(mut done: ResMut<Done>, relight: Res<RelightStatus>, views: Query<&LiveViewStatus>) {
+    done.relit_frames += usize::from(relight.is_active);
+    done.drawn_frames += usize::from(views.iter().any(|view| view.samples > 0));
+}
+
 /// App, and what it has spawned.
 struct Soak {
     app: App,
@@ -68,6 +87,11 @@ type Counts = [usize; 5];
 impl Soak {
     fn new(mut app: App, seed: u64, saved: Vec<PathBuf>) -> Self {
         let draws = app.get_sub_app(RenderApp).is_some();
+        app.init_resource::<Done>()
+            .add_systems(Last, count_frames)
+            .add_observer(|_: On<BakeFinished>, mut done: ResMut<Done>| done.bakes += 1)
+            .add_observer(|_: On<BakeFailed>, mut done: ResMut<Done>| done.failed_bakes += 1)
+            .add_observer(|_: On<BakedLevelShown>, mut done: ResMut<Done>| done.levels += 1);
         let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
         let shapes = [
             Mesh::from(Plane3d::default().mesh().size(2.0, 2.0)),
@@ -99,16 +123,8 @@ impl Soak {
                 ACTIONS[action](self);
             }
             tick_app(&mut self.app);
-        }
-    }
-
-    /// Takes each action some times, so that all systems that start late have been registered.
-    fn take_tour(&mut self) {
-        for _ in 0..3 {
-            for action in ACTIONS {
-                action(self);
-                tick_app_times(&mut self.app, 12);
-            }
+            // As long as a short frame, so that threads finish their work.
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -133,7 +149,9 @@ impl Soak {
     }
 
     fn counts(&mut self) -> Counts {
-        let count = |world: &mut World| world.query_filtered::<Entity, Allow<Disabled>>().iter(world).count();
+        // Systems and resources are entities too, and some come with the first level or view.
+        type OfApp = (Without<IsResource>, Without<SystemIdMarker>, Allow<Disabled>);
+        let count = |world: &mut World| world.query_filtered::<Entity, OfApp>().iter(world).count();
         let drawn = self.app.get_sub_app_mut(RenderApp).map_or(0, |render| count(render.world_mut()));
         let world = self.app.world_mut();
         [
@@ -377,7 +395,8 @@ fn memory() -> Option<f64> {
     Some(pages.split_whitespace().nth(1)?.parse::<f64>().ok()? * 4096e-6)
 }
 
-/// Bakes two levels, and soaks an app in rounds of `frames`. Each round must end with as many entities and assets.
+/// Bakes two levels, and soaks an app in rounds of `frames`. Each round must end with as many entities and assets as there
+/// were before the first one.
 fn soak(app: App, seed: u64, rounds: usize, frames: usize) {
     let folder = tempfile::tempdir().unwrap();
     let saved = [2.0, 3.0].map(|size| {
@@ -388,14 +407,16 @@ fn soak(app: App, seed: u64, rounds: usize, frames: usize) {
         folder
     });
     let mut soak = Soak::new(app, seed, saved.into());
-    soak.take_tour();
     let first = soak.clear();
     for round in 0..rounds {
         soak.run(frames);
         let counts = soak.clear();
-        println!("round {round}: {counts:?}, {:.0} MB", memory().unwrap_or_default());
+        let done = *soak.app.world().resource::<Done>();
+        println!("round {round}: {counts:?}, {:.0} MB, {done:?}", memory().unwrap_or_default());
         assert_eq!(counts, first, "entities, entities drawn, meshes, images and materials after round {round}");
     }
+    let Done { bakes, levels, relit_frames, .. } = *soak.app.world().resource::<Done>();
+    assert!(bakes > 0 && levels > 1 && relit_frames > 0, "{bakes} bakes, {levels} levels, {relit_frames} relit frames");
 }
 
 #[test]

@@ -227,13 +227,15 @@ fn has_work(
     batches: Res<Batches>,
     source: Res<LightmapSource>,
     loading: Query<(), With<Loading>>,
-    surfaces: Query<Ref<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>>,
+    meshes: Query<Ref<Mesh3d>, IsSurface>,
+    materials: Query<Ref<MeshMaterial3d<StandardMaterial>>, IsSurface>,
 ) -> bool {
-    let has_changes = || !batches.is_empty() || source.is_changed() || any_added(&surfaces);
+    let has_surfaces = || any_added(&meshes) || any_added(&materials);
+    let has_changes = || !batches.is_empty() || source.is_changed() || has_surfaces();
     !loading.is_empty() || shown.level.is_some() && (!shown.is_at_rest || has_changes())
 }
 
-type NewSurface = (Added<Mesh3d>, IsSurface);
+type NewSurface = (Or<(Added<Mesh3d>, Added<MeshMaterial3d<StandardMaterial>>)>, IsSurface);
 
 fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
     if shown.level.is_some() && !added.is_empty() {

@@ -4,7 +4,7 @@ use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
 
 use crate::plugin::state::{LevelFrame, are_near};
-use crate::plugin::ticks::any_changed;
+use crate::plugin::ticks::{any_added, any_changed};
 
 /// Marks an entity that has moved since it was loaded.
 #[derive(Component, Clone, Copy, Debug, Default, Reflect)]
@@ -39,12 +39,13 @@ pub fn has_motion(
     settling: Res<Settling>,
     frame: Option<Res<LevelFrame>>,
     roots: Query<Ref<GlobalTransform>>,
-    surfaces: Query<Ref<GlobalTransform>, Movable>,
+    places: Query<Ref<GlobalTransform>, Movable>,
+    meshes: Query<Ref<Mesh3d>, Movable>,
 ) -> bool {
     let of_level = frame.is_some_and(|frame| {
         frame.is_changed() || frame.root.and_then(|root| roots.get(root).ok()).is_some_and(|root| root.is_changed())
     });
-    settling.0 || of_level || any_changed(&surfaces)
+    settling.0 || of_level || any_changed(&places) || any_added(&meshes)
 }
 
 /// Takes the present transform of the shown level.
@@ -72,13 +73,16 @@ fn keeps_angles(transform: &Affine3A) -> bool {
     is_even && is_right && transform.matrix3.determinant() > 0.0
 }
 
+/// Entities that have moved, or have become meshes.
+type Moving = (Movable, Or<(Changed<GlobalTransform>, Added<Mesh3d>)>);
+
 /// Marks mesh entities whose transform changes after they have settled. A level that moves as a whole carries its parts.
 pub fn note_movement(
     mut commands: Commands,
     mut settling: ResMut<Settling>,
     frame: Option<Res<LevelFrame>>,
     parents: Query<&ChildOf>,
-    mut changed: Query<(Entity, &GlobalTransform, Option<&mut RestPose>), (Movable, Changed<GlobalTransform>)>,
+    mut changed: Query<(Entity, &GlobalTransform, Option<&mut RestPose>), Moving>,
 ) {
     for (entity, transform, rest) in &mut changed {
         match rest {
