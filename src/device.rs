@@ -43,7 +43,8 @@ pub enum DeviceError {
 }
 
 impl Device {
-    /// Opens the chosen device, independent of any other that the process has. Takes up to a second for a GPU.
+    /// Opens the chosen device, independent of any other that the process has. Opening a GPU takes a while, and some
+    /// drivers write to standard error meanwhile.
     ///
     /// # Errors
     /// Returns an error if [`DeviceChoice::Gpu`] is chosen, and there is no adapter, or it is too limited, or the build
