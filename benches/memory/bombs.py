@@ -38,10 +38,12 @@ def sparse_zeros(folder):
     return document(folder, scenes=[{"nodes": list(range(12))}], nodes=[{"mesh": n} for n in range(12)], meshes=meshes, **parts)
 
 
-def png(size):
+def png(size, profile=None):
     chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
     rows = zlib.compress((b"\0" + b"\x80" * size) * size)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", size, size, 8, 0, 0, 0, 0)) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    parts = [chunk(b"IHDR", struct.pack(">2I5B", size, size, 8, 0, 0, 0, 0))]
+    parts += [chunk(b"iCCP", b"p\0\0" + zlib.compress(profile, 9))] if profile else []
+    return b"".join([b"\x89PNG\r\n\x1a\n", *parts, chunk(b"IDAT", rows), chunk(b"IEND", b"")])
 
 
 def many_pictures(folder):
@@ -52,6 +54,30 @@ def many_pictures(folder):
     meshes = [{"primitives": [{**MESH["primitives"][0], "material": n} for n in range(40)]}]
     return document(folder, scenes=[{"nodes": [0]}], nodes=[{"mesh": 0}], meshes=meshes, materials=materials,
                     textures=[{"source": n} for n in range(40)], images=[{"uri": f"{n}.png"} for n in range(40)], **triangle(folder))
+
+
+def textured(folder, picture):
+    write(os.path.join(folder, "bomb.mtl"), f"newmtl m\nmap_Kd {picture}\n")
+    return write(os.path.join(folder, "bomb.obj"), "mtllib bomb.mtl\nv 0 0 0\nv 0 0 1\nv 1 0 0\nvt 0 0\nusemtl m\nf 1/1 2/1 3/1\n")
+
+
+def color_profile(folder):
+    """A picture of 16 texels whose color profile has 400 MiB, in 400 KB."""
+    write(os.path.join(folder, "bomb.png"), png(4, bytes(400 << 20)))
+    return textured(folder, "bomb.png")
+
+
+def large_frame(folder):
+    """A GIF of 45 texels whose frame has 121 million, in 35 bytes."""
+    frame = b"\x2c" + struct.pack("<4HB", 0, 0, 11_000, 11_000, 0) + b"\2\2\x4c\1\0\x3b"
+    write(os.path.join(folder, "bomb.gif"), b"GIF89a" + struct.pack("<2H3B", 9, 5, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff" + frame)
+    return textured(folder, "bomb.gif")
+
+
+def slivers(folder):
+    """50,000 long thin triangles side by side, each across the whole scene."""
+    corners = "".join(f"v {n * 1e-5:.6f} 0 0\nv {1 + n * 1e-5:.6f} 0 1\nv {1 + n * 1e-5 + 5e-6:.6f} 0 1\n" for n in range(50_000))
+    return write(os.path.join(folder, "bomb.obj"), corners + "".join(f"f {n} {n + 2} {n + 1}\n" for n in range(1, 150_001, 3)))
 
 
 def long_name(folder):
@@ -87,7 +113,7 @@ def many_objects(folder):
     return document(folder, scenes=[{"nodes": [0]}], nodes=[{"mesh": 0}] + [{}] * 1_000_000, meshes=[MESH], **triangle(folder))
 
 
-BOMBS = [sparse_zeros, many_pictures, long_name, many_copies, repeated_materials, large_sky, many_objects]
+BOMBS = [sparse_zeros, many_pictures, color_profile, large_frame, slivers, long_name, many_copies, repeated_materials, large_sky, many_objects]
 
 if __name__ == "__main__":
     print(next(bomb for bomb in BOMBS if bomb.__name__ == sys.argv[1])(sys.argv[2]))

@@ -7,6 +7,7 @@ use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Lim
 
 use super::basis;
 use super::budget::Budget;
+use super::decoder_memory::{decoding_bytes, opening_bytes};
 use crate::scene::{MipChains, Texels, Texture, Wrap, key};
 
 /// Color space of a texture.
@@ -18,8 +19,8 @@ pub enum ColorSpace {
     Linear,
 }
 
-/// Bytes that the decoder of TIFF files may allocate for a tag, before its limit can be set.
-const MAX_TIFF_TAG_BYTES: u64 = 256 << 20;
+/// Most bytes of a decoded picture.
+const MAX_DECODED_BYTES: u64 = 512 << 20;
 
 /// Memory of a decoded texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,21 +42,21 @@ pub fn size(name: &str, bytes: &[u8]) -> Result<Size, String> {
         // The crate's pixels, and its intermediate data.
         return Ok(Size { kept, meanwhile: 2 * kept });
     }
-    let decoder = decoder(name, bytes)?;
+    decoded_size(&decoder(name, bytes)?, bytes)
+}
+
+fn decoded_size(decoder: &impl ImageDecoder, bytes: &[u8]) -> Result<Size, String> {
     let (width, height) = decoder.dimensions();
-    if width == 0 || height == 0 {
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels == 0 {
         return Err("it has no pixels".to_owned());
     }
     let is_float = matches!(decoder.color_type(), ColorType::Rgb32F | ColorType::Rgba32F);
-    let bytes_of_texel: u64 = if is_float { 16 } else { 4 };
-    let kept = bytes_of_texel.saturating_mul(u64::from(width)).saturating_mul(u64::from(height));
-    Ok(Size { kept, meanwhile: decoder.total_bytes().max(kept).max(opening_bytes(bytes)) })
-}
-
-/// Returns the bytes that finding the [`size`] of a texture may take.
-pub fn opening_bytes(bytes: &[u8]) -> u64 {
-    let is_tiff = image::guess_format(bytes).is_ok_and(|format| format == ImageFormat::Tiff);
-    if is_tiff { MAX_TIFF_TAG_BYTES } else { 0 }
+    let kept = pixels.saturating_mul(if is_float { 16 } else { 4 });
+    let decoded = decoder.total_bytes();
+    // Texels are made when the decoder's own memory is free again.
+    let decoding = decoded.saturating_add(decoding_bytes(bytes, pixels)).saturating_sub(kept);
+    Ok(Size { kept, meanwhile: decoded.max(kept).max(decoding).max(opening_bytes(bytes)) })
 }
 
 /// Returns a decoder by the content of a file. A TGA file has no magic bytes, so there the name decides.
@@ -65,7 +66,15 @@ fn decoder<'a>(name: &str, bytes: &'a [u8]) -> Result<impl ImageDecoder + use<'a
         let format = ImageFormat::from_path(name).ok().filter(|format| *format == ImageFormat::Tga);
         reader.set_format(format.ok_or("not a PNG, JPEG, WebP, KTX2, TGA, BMP, GIF, TIFF, HDR or EXR picture")?);
     }
+    reader.limits(limits(opening_bytes(bytes)));
     reader.into_decoder().map_err(|error| error.to_string())
+}
+
+/// Returns limits for a decoder that may allocate `bytes`.
+fn limits(bytes: u64) -> Limits {
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(bytes);
+    limits
 }
 
 /// Decodes a texture within a memory budget.
@@ -103,11 +112,14 @@ pub fn decode(name: &str, bytes: &[u8], space: ColorSpace, wrap: [Wrap; 2]) -> R
     }
     let mut decoder = decoder(name, bytes)?;
     let (width, height) = decoder.dimensions();
-    let mut limits = Limits::default();
-    limits
-        .reserve(decoder.total_bytes())
-        .map_err(|_| format!("it has {width} x {height} pixels, which are too many"))?;
-    decoder.set_limits(limits).map_err(|error| error.to_string())?;
+    let decoded = decoder.total_bytes();
+    if decoded > MAX_DECODED_BYTES {
+        return Err(format!("it has {width} x {height} pixels, which are too many"));
+    }
+    let Size { kept, meanwhile } = decoded_size(&decoder, bytes)?;
+    // The decoder of TIFF files subtracts the picture's own bytes itself.
+    let subtracted = if image::guess_format(bytes).is_ok_and(|it| it == ImageFormat::Tiff) { 0 } else { decoded };
+    decoder.set_limits(limits(kept.saturating_add(meanwhile) - subtracted)).map_err(|error| error.to_string())?;
     let image = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
     let texels = match image {
         DynamicImage::ImageRgb32F(_) | DynamicImage::ImageRgba32F(_) => {
@@ -264,14 +276,23 @@ mod tests {
     #[test]
     fn the_size_of_a_picture_is_known_from_its_header() {
         let mut bytes = Cursor::new(Vec::new());
-        DynamicImage::from(RgbImage::new(30, 20)).write_to(&mut bytes, ImageFormat::Png).unwrap();
+        DynamicImage::from(RgbImage::new(30, 20)).write_to(&mut bytes, ImageFormat::Bmp).unwrap();
         assert_eq!(size("a", bytes.get_ref()), Ok(Size { kept: 2_400, meanwhile: 2_400 }));
         let budget = Budget::new(Some(1));
         let mut bytes = Cursor::new(Vec::new());
-        DynamicImage::from(RgbImage::new(400, 400)).write_to(&mut bytes, ImageFormat::Png).unwrap();
+        DynamicImage::from(RgbImage::new(400, 400)).write_to(&mut bytes, ImageFormat::Bmp).unwrap();
         // 640,000 bytes fit once, but not twice.
         let decoded = decode_within(&budget, "large", bytes.get_ref(), ColorSpace::Srgb, [Wrap::Repeat; 2]);
         assert!(decoded.is_err() && budget.exceeded().is_some_and(|(what, _)| what.contains("large")));
+    }
+
+    #[test]
+    fn a_frame_larger_than_its_gif_is_refused() {
+        let size_and_palette = [9, 0, 5, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255];
+        let frame = [0x2c, 0, 0, 0, 0, 0xff, 0x7f, 0xff, 0x7f, 0, 2, 2, 0x4c, 1, 0, 0x3b];
+        let file = [&b"GIF89a"[..], &size_and_palette, &frame].concat();
+        let error = decode("a", &file, ColorSpace::Srgb, [Wrap::Repeat; 2]).unwrap_err();
+        assert!(error.to_lowercase().contains("limit"), "{error}");
     }
 
     #[test]

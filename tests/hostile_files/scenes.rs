@@ -3,12 +3,16 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use bevy_radiosity::lightmap::PageSize;
+use bevy_radiosity::lightmap::files::read_validity;
 use bevy_radiosity::scene::Sky;
 use bevy_radiosity::scene_files;
 use bevy_radiosity::scene_files::SceneOptions;
 use glam::Vec3;
-use image::{ImageFormat, Rgb32FImage, RgbImage};
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder, ImageFormat, Rgb32FImage, RgbImage};
 
+use crate::allocator::max_held;
 use crate::damage::Make;
 use crate::documents::{MATERIALS, OBJECT, OTHER_OBJECT, binary_gltf, buffer, gltf, png};
 use crate::fuzz::{MIB, Reader, alone};
@@ -129,6 +133,23 @@ fn pictures_are_read_or_refused() {
             }
         }
     });
+}
+
+#[test]
+fn a_color_profile_of_zeros_takes_little_memory() {
+    let _alone = alone();
+    let folder = folder();
+    let file = folder.path().join("sky.png");
+    let mut bytes = Vec::new();
+    let mut encoder = PngEncoder::new(&mut bytes);
+    encoder.set_icc_profile(vec![0; 4 * MAX_MEMORY]).expect("PNG files may have a profile");
+    encoder.write_image(&[9], 1, 1, ExtendedColorType::L8).expect("there is room");
+    std::fs::write(&file, &bytes).expect("the folder can be written to");
+    let (sky, held) = max_held(|| Sky::read(&file.to_string_lossy(), Some(ALLOWED)));
+    assert!(sky.is_ok() && held < MAX_MEMORY, "{held}");
+    let size = PageSize { width: 1, height: 1 };
+    let (validity, held) = max_held(|| read_validity(&bytes, size, &file));
+    assert!(validity.is_ok_and(|texels| texels == [9]) && held < MAX_MEMORY, "{held}");
 }
 
 /// Corrects the checksums of the chunks of a PNG file.

@@ -4,10 +4,14 @@ use std::io::Cursor;
 use std::path::Path;
 
 use image::codecs::png::{PngDecoder, PngEncoder};
-use image::{ColorType, ExtendedColorType, ImageDecoder, ImageEncoder};
+use image::{ColorType, ExtendedColorType, ImageDecoder, ImageEncoder, Limits};
 
 use super::LevelError;
 use crate::lightmap::{Page, PageSize};
+
+/// Bytes that the decoder may allocate besides the texels: for a row, and for texts and color profiles, of which there
+/// are none.
+const MAX_DECODER_BYTES: u64 = 1 << 20;
 
 /// Returns the bytes of a PNG file with a page's validity: white texels are open, black ones buried or without a
 /// surface.
@@ -28,7 +32,9 @@ pub fn write_validity(page: &Page, path: &Path) -> Result<Vec<u8>, LevelError> {
 /// When the bytes are anything else, or the image does not have the `expected` size. `path` names the file in errors.
 pub fn read_validity(bytes: &[u8], expected: PageSize, path: &Path) -> Result<Vec<u8>, LevelError> {
     let damaged = |fault: image::ImageError| LevelError::damaged(path, fault);
-    let decoder = PngDecoder::new(Cursor::new(bytes)).map_err(damaged)?;
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(MAX_DECODER_BYTES);
+    let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits).map_err(damaged)?;
     let PageSize { width, height } = expected;
     // Checked first: memory is allocated for the page, not for the size that a file claims.
     if decoder.dimensions() != (width, height) || decoder.color_type() != ColorType::L8 {

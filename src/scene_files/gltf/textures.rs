@@ -16,6 +16,7 @@ use super::specular_glossiness::{self, Conversion};
 use crate::input;
 use crate::scene::key;
 use crate::scene::{Texture, TextureId, Wrap};
+use crate::scene_files::decoder_memory;
 use crate::scene_files::images::{self, ColorSpace};
 use crate::scene_files::source::{Source, describe_uri};
 
@@ -265,7 +266,7 @@ impl<'a> SourceImage<'a> {
             .map_err(|error| error.to_string())?;
         let reading = source.budget.lend(of_file, what)?;
         let size = self.with_bytes(source, accessors, |bytes| {
-            let _opening = source.budget.lend(images::opening_bytes(bytes), what)?;
+            let _opening = source.budget.lend(decoder_memory::opening_bytes(bytes), what)?;
             images::size(&self.name, bytes)
         })?;
         drop(reading);
