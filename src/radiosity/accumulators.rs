@@ -44,6 +44,11 @@ impl Sums {
     /// Most rays or samples of an element that are plausible in a checkpoint.
     pub(super) const MAX_RAYS: u32 = 1 << 30;
 
+    /// Returns the number of light samples and gather rays.
+    pub fn samples(&self) -> u64 {
+        u64::from(self.light_samples) + u64::from(self.gathered)
+    }
+
     /// Returns false for sums that no bake has: more rays than it would trace, or invalid numbers.
     fn are_possible(&self) -> bool {
         let Self {

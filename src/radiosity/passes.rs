@@ -19,7 +19,7 @@ use super::progress_share::ProgressShare;
 use super::ray_allocation::{RayAllocator, RayBudget, add_rays_to_invisible};
 use super::residual::{checked_of, rays_for};
 use super::solve::{LightSoFar, Pass, SolveError, SolveObserver};
-use super::solver_checkpoint::{SolverCheckpoint, SolverProgress, fingerprint};
+use super::solver_checkpoint::{MAX_RAYS_OF_SAMPLE, SolverCheckpoint, SolverProgress, fingerprint};
 use super::{Accumulators, Content, HALVES, Method, Solution, SolverSettings, Sums};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
@@ -146,8 +146,15 @@ impl<'a> Passes<'a> {
 
     fn resume(&mut self, partial: SolverCheckpoint<'_>) -> Result<(), SolveError> {
         let fits = partial.halves.iter().all(|half| half.fits(self.elements.len()));
+        let samples_of = |half: &Accumulators| half.sums.iter().map(Sums::samples).sum::<u64>();
+        let samples: u64 = partial.halves.iter().map(samples_of).sum();
+        // A first pass that was cut short has traced rays without result. Shooting traces rays that no sum counts.
+        let samples = samples.max(u64::from(FIRST_RAYS) * self.elements.len() as u64);
+        let is_possible = self.integrator == BounceIntegrator::Shooting
+            || partial.solver_progress.rays <= MAX_RAYS_OF_SAMPLE.saturating_mul(samples);
         if partial.fingerprint != self.fingerprint
             || !fits
+            || !is_possible
             || partial.solver_progress.integrator != self.solver_progress.integrator
         {
             return Err(SolveError::OtherInputs);

@@ -9,6 +9,7 @@ use glam::Vec3;
 
 use super::accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
 use super::bright::BrightElement;
+use super::progressive::{FIRST_RAYS, MAX_GROWTH};
 use super::{Method, SolverSettings};
 use crate::lightmap::Elements;
 use crate::scene::Scene;
@@ -49,6 +50,10 @@ pub struct SolverProgress {
 /// Rays beyond which no bake is believed to have traced any.
 const MAX_RAYS: u64 = 1 << 60;
 
+/// Rays that a gather ray or a light sample takes at most, on average: those behind mirrors and glass, and tests for
+/// lying inside geometry. Since the number of rays decides on further work, it must fit the samples.
+pub(super) const MAX_RAYS_OF_SAMPLE: u64 = 1 << 9;
+
 impl SolverProgress {
     /// Returns false for values that no bake has.
     fn is_possible(&self) -> bool {
@@ -84,16 +89,18 @@ pub struct Shots {
 impl Shots {
     /// Returns false for values that no bake has.
     fn are_possible(&self) -> bool {
-        let Rounds { count, traced, local, rays, now, last_rays, last, .. } = &self.rounds;
+        let Rounds { rays, now, last_rays, last, .. } = &self.rounds;
         let vectors = [&self.received, &self.unshot, &self.power].into_iter().flatten();
         let found = [now, last].into_iter().flatten().flatten();
-        let counts = [rays, last_rays].into_iter().flatten().chain([&self.count, count]);
+        let counts = [rays, last_rays].into_iter().flatten().chain([&self.count]);
         vectors.chain(found).all(|light| light.is_finite())
             && counts.into_iter().all(|&count| count <= Sums::MAX_RAYS)
-            && *traced <= MAX_RAYS
-            && local <= traced
+            && self.rounds.are_possible()
     }
 }
+
+/// Maximum number of rounds that a bake is believed to take.
+const MAX_ROUNDS: u32 = 1 << 10;
 
 /// State of the rounds of gather rays that correct the shot light.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -117,6 +124,19 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// Returns false for numbers of rays that do not fit each other. They decide on the rays of further rounds.
+    fn are_possible(&self) -> bool {
+        let Self { count, traced, local, rays, last_rays, .. } = self;
+        let sum = |rays: &[u32]| HALVES as u64 * rays.iter().map(|&rays| u64::from(rays)).sum::<u64>();
+        let (last, next, first) = (sum(last_rays), sum(rays), (HALVES * rays.len()) as u64 * u64::from(FIRST_RAYS));
+        // A round has all rays of the one before, and more of them.
+        *count <= MAX_ROUNDS
+            && local <= traced
+            && last <= MAX_RAYS_OF_SAMPLE.saturating_mul(*traced)
+            && *traced <= MAX_RAYS_OF_SAMPLE.saturating_mul(u64::from(*count) * last + next)
+            && next <= 2 * MAX_GROWTH as u64 * last + first
+    }
+
     /// Returns true if the arrays are valid for this number of elements.
     pub fn fits(&self, elements: usize) -> bool {
         let fits = |rays: &[u32], found: usize| rays.len() == elements && found <= elements;
@@ -325,4 +345,27 @@ pub(super) fn fingerprint(scene: &Scene, elements: &Elements, settings: &SolverS
     let memory_mib = if *method == Method::Gather { *memory_mib } else { 0 };
     hasher.update(format!("{method:?} {content:?} {error} {bounces:?} {seed} {memory_mib} {subscenes:?}").as_bytes());
     *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_whose_rays_do_not_fit_each_other_are_refused() {
+        assert!(Rounds::default().are_possible());
+        let first = Rounds { rays: vec![FIRST_RAYS; 4], ..Rounds::default() };
+        assert!(first.are_possible());
+        let second = Rounds { count: 1, traced: 600, rays: vec![500; 4], last_rays: vec![64; 4], ..Rounds::default() };
+        assert!(second.are_possible());
+        let impossible = [
+            Rounds { rays: vec![64, 64, 64, 1 << 30], ..first },
+            Rounds { rays: vec![64, 64, 64, 1 << 30], ..second.clone() },
+            Rounds { last_rays: vec![64, 64, 64, 1 << 30], ..second.clone() },
+            Rounds { traced: 1 << 40, ..second.clone() },
+            Rounds { count: 1 << 20, ..second.clone() },
+            Rounds { local: 601, ..second },
+        ];
+        assert!(!impossible.iter().any(Rounds::are_possible));
+    }
 }

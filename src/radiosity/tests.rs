@@ -359,6 +359,13 @@ fn a_resumed_bake_and_any_number_of_threads_give_the_same_bytes() {
         let partial = SolverCheckpoint::from_bytes(&checkpoint).expect("just written");
         let refused = solve(&scene, &world, &elements, &other, Some(partial), &Interrupter::default());
         assert_eq!(refused.expect_err("another seed"), SolveError::OtherInputs);
+        if method != Method::Stochastic {
+            // A number of rays that its samples cannot have taken would cause as much further work.
+            let mut partial = SolverCheckpoint::from_bytes(&checkpoint).expect("just written");
+            partial.solver_progress.rays = 1 << 40;
+            let refused = solve(&scene, &world, &elements, &settings, Some(partial), &Interrupter::default());
+            assert_eq!(refused.expect_err("too many rays"), SolveError::OtherInputs);
+        }
     }
 }
 

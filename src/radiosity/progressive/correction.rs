@@ -24,13 +24,13 @@ use crate::radiosity::solver_checkpoint::Rounds;
 use crate::radiosity::{Content, HALVES, SolveError};
 
 /// Number of rays of each half of each element in the first round.
-const FIRST_RAYS: u32 = 64;
+pub const FIRST_RAYS: u32 = 64;
 
 /// Mean number of rays of each half of an element after which no more rounds follow.
 const MAX_RAYS: u32 = 1 << 18;
 
 /// Maximum growth of an element's rays from one round to the next.
-const MAX_GROWTH: f32 = 8.0;
+pub const MAX_GROWTH: f32 = 8.0;
 
 /// Assumed fraction of the first round in the work of all rounds. Its noise determines the other rounds.
 const FIRST_SHARE: f32 = 0.05;

@@ -50,6 +50,7 @@ use glam::Vec3;
 
 pub(crate) use self::blocked::max_mask_bytes_in_flight;
 use self::bounces::{Bounces, with_shortfall};
+pub(super) use self::correction::{FIRST_RAYS, MAX_GROWTH};
 pub(crate) use self::patches::facets_of;
 pub(crate) use self::patches::{MAX_PATCHES, PatchId};
 pub(crate) use self::refinement::{Options, Place};

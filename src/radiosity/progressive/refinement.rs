@@ -8,7 +8,7 @@ use super::exchanges::{ExchangeCache, Exchanges};
 use super::occluders::Occluders;
 use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
-use super::shooter::{Geometry, Shooter, ShotSource, Straight};
+use super::shooter::{Geometry, MAX_RAYS, Shooter, ShotSource, Straight};
 use super::start::Start;
 use super::{PatchId, Refine};
 use crate::geometry::sobol::hash2;
@@ -295,7 +295,9 @@ impl Refine for Refinement<'_> {
     }
 
     fn resume(&mut self, from: &Shots) -> bool {
-        if !fit(&self.states, from) || from.rays.len() != self.states.len() {
+        let most = from.received.len() as u64 * MAX_RAYS as u64;
+        let are_possible = from.rays.len() == self.states.len() && from.rays.iter().all(|&rays| rays <= most);
+        if !fit(&self.states, from) || !are_possible {
             return false;
         }
         restore(&mut self.states, from);

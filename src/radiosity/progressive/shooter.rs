@@ -14,7 +14,7 @@ use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::radiosity::form_factor::point_to_polygon;
 
 /// Maximum number of visibility rays of a receiver.
-const MAX_RAYS: f32 = 1024.0;
+pub const MAX_RAYS: f32 = 1024.0;
 
 /// Distance in units of their size below which patches or groups are near, and are subdivided. A factor of two would
 /// mean four times as many pairs. It would remove three quarters of the error due to uneven brightness within groups,

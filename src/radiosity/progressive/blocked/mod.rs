@@ -275,7 +275,8 @@ impl Refine for Blocked<'_> {
 
     fn resume(&mut self, from: &Shots) -> bool {
         let each = 2 * RayCount::words(self.patches());
-        if !fit(self.states(), from) || from.rays.len() != each * self.workers.len() {
+        let is_possible = from.rays.chunks_exact(each / 2).all(|words| words[0] <= RayCount::MAX_TRACED);
+        if !fit(self.states(), from) || from.rays.len() != each * self.workers.len() || !is_possible {
             return false;
         }
         for (worker, rays) in self.workers.iter_mut().zip(from.rays.chunks_exact(each)) {

@@ -10,6 +10,9 @@ pub struct RayCount {
 }
 
 impl RayCount {
+    /// Number of rays beyond which no subscene is believed to have traced any.
+    pub const MAX_TRACED: u64 = 1 << 44;
+
     /// Creates an empty count for a number of patches.
     pub fn new(patches: usize) -> Self {
         Self { traced: 0, counted: vec![0; patches.div_ceil(64)] }
