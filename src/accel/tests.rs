@@ -254,6 +254,19 @@ fn wide_leaves_make_a_mesh_of_fewer_nodes() {
 }
 
 #[test]
+fn long_thin_triangles_side_by_side_have_few_references() {
+    let sliver = |k: u32| {
+        let at = k as f32 * 1e-4;
+        [Vec3::new(at, 0.0, 0.0), Vec3::new(at + 1.0, 1.0, 0.0), Vec3::new(at + 1.00005, 1.0, 0.0)]
+    };
+    let slivers = mesh_of((0..6_000).map(sliver));
+    let world = World::build(Arc::new(scene_of(slivers.clone())), Preset::best());
+    let found = world.statistics().references_per_triangle;
+    assert!((1.5..=8.0).contains(&found), "{found}");
+    assert_same_answers(scene_of(slivers), Preset::best(), 100, Vec3::ZERO);
+}
+
+#[test]
 fn movers_are_met_where_they_stand() {
     let mut scene = scene_of(soup(71, 80, 0.5, None, Vec3::ZERO));
     let places = [

@@ -15,11 +15,11 @@ pub(super) fn subtree(builder: &Builder, references: Vec<Reference>, cell: Cell,
     }
     let leaf_cost = cost::leaf(builder.preset, references.len());
     let split = (cell.depth < builder.depth_limit).then(|| find_split(builder, &references, cell.bounds)).flatten();
-    let Some(split) = split.filter(|split| split.cost < leaf_cost) else {
+    let Some(split) = split.filter(|split| split.cost < leaf_cost && split.references <= cell.room) else {
         return exact::subtree(builder, &references, cell, slot, output);
     };
-    let (below, above) = halves(cell, split.axis, split.position);
     let (left, right) = partition(builder, &references, split, cell.bounds);
+    let (below, above) = halves(cell, split.axis, split.position, [left.len(), right.len()]);
     drop(references);
     let first = output.split(slot, split.axis, split.position);
     if left.len() + right.len() > PARALLEL_ABOVE {
@@ -43,6 +43,8 @@ struct Split {
     axis: usize,
     position: f32,
     cost: f32,
+    /// Number of references of both children together, at most.
+    references: usize,
 }
 
 /// Number of references that start and end in each bin of each axis.
@@ -97,7 +99,7 @@ fn find_split(builder: &Builder, references: &[Reference], bounds: Aabb) -> Opti
             let position = start + (end - start) * (border as f32 / bins as f32);
             let cost = cost.split(axis, position, below, above);
             if position > start && position < end && best.is_none_or(|best| cost < best.cost) {
-                best = Some(Split { axis, position, cost });
+                best = Some(Split { axis, position, cost, references: below + above });
             }
         }
     }

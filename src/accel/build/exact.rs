@@ -26,6 +26,8 @@ struct Split {
     axis: usize,
     position: f32,
     cost: f32,
+    /// Number of references of both children together, at most.
+    references: usize,
     /// True if references that lie in the plane go below.
     planar_below: bool,
 }
@@ -63,15 +65,15 @@ impl<'a> Sweeper<'a> {
         let split = (cell.depth < self.builder.depth_limit)
             .then(|| find_split(&events, count, &NodeCost::new(preset, cell.bounds), cell.bounds))
             .flatten()
-            .filter(|split| split.cost < leaf_cost);
+            .filter(|split| split.cost < leaf_cost && split.references <= cell.room);
         let Some(split) = split else {
             let held = events[0].iter().filter(|event| event.kind() != EventKind::End);
             output.leaf(slot, extent(&events), held.map(|event| self.references[event.reference()].triangle), preset);
             self.spare.extend(events);
             return;
         };
-        let (below, above) = halves(cell, split.axis, split.position);
         let [(below_events, below_count), (above_events, above_count)] = self.divide(events, split, cell.bounds);
+        let (below, above) = halves(cell, split.axis, split.position, [below_count, above_count]);
         let first = output.split(slot, split.axis, split.position);
         if count > PARALLEL_ABOVE {
             let (builder, references) = (self.builder, self.references);
@@ -188,7 +190,7 @@ fn find_split(events: &Events, count: usize, cost: &NodeCost, bounds: Aabb) -> O
         let mut consider = |position: f32, below: usize, above: usize, planar_below: bool| {
             let cost = cost.split(axis, position, below, above);
             if position > start && position < end && best.is_none_or(|best| cost < best.cost) {
-                best = Some(Split { axis, position, cost, planar_below });
+                best = Some(Split { axis, position, cost, references: below + above, planar_below });
             }
         };
         let (mut below, mut above) = (0, count);

@@ -22,11 +22,12 @@ struct Reference {
     triangle: u32,
 }
 
-/// Space of a node, and its depth in splits.
+/// Space of a node, its depth in splits, and the number of references that its subtree may have.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     bounds: Aabb,
     depth: usize,
+    room: usize,
 }
 
 /// Data shared by all tasks of one build.
@@ -50,6 +51,11 @@ impl Builder<'_> {
 /// Number of references above which subtrees become parallel tasks.
 const PARALLEL_ABOVE: usize = 8_192;
 
+/// Maximum number of references in a tree for each triangle, and in any tree. Usual scenes have two for each triangle.
+/// Long thin triangles close to each other could have hundreds.
+const MAX_REFERENCES_PER_TRIANGLE: usize = 8;
+const ROOM_OF_SMALL_TREES: usize = 1 << 15;
+
 /// Reference that fills the unused lanes of a leaf's last block.
 pub(super) const PADDING: u32 = u32::MAX;
 
@@ -71,7 +77,8 @@ pub(super) fn build_boxes(
         .collect();
     let builder = Builder { triangles, preset, depth_limit: depth_limit(references.len()).min(preset.deepest) };
     let mut output = Output::new();
-    binned::subtree(&builder, references, Cell { bounds, depth: 0 }, 0, &mut output);
+    let room = ROOM_OF_SMALL_TREES.max(MAX_REFERENCES_PER_TRIANGLE * references.len());
+    binned::subtree(&builder, references, Cell { bounds, depth: 0, room }, 0, &mut output);
     output.unite_boxes();
     output
 }
@@ -86,12 +93,15 @@ pub(super) fn depth_limit(triangles: usize) -> usize {
     (8.0 + 1.3 * libm::log2f(triangles.max(1) as f32)) as usize
 }
 
-/// Returns the cells on both sides of a plane.
-fn halves(cell: Cell, axis: usize, position: f32) -> (Cell, Cell) {
+/// Returns the cells on both sides of a plane. They share the room in proportion to the given numbers of references.
+fn halves(cell: Cell, axis: usize, position: f32, counts: [usize; 2]) -> (Cell, Cell) {
     let child = Cell { depth: cell.depth + 1, ..cell };
     let (mut below, mut above) = (child, child);
     below.bounds.max[axis] = position;
     above.bounds.min[axis] = position;
+    let share = cell.room as u128 * counts[0] as u128 / (counts[0] + counts[1]).max(1) as u128;
+    below.room = share as usize;
+    above.room = cell.room - below.room;
     (below, above)
 }
 
