@@ -1,5 +1,7 @@
 //! Memory of precomputing the transport for lights that change.
 
+use crate::low_rank::{LANES, Packed};
+
 /// Bytes of one hit, stored as a difference from the hit before.
 const BYTES_PER_STEP: f64 = 1.5;
 /// Bytes of one form factor from an element to a patch that it sees, while computed and when packed.
@@ -23,17 +25,25 @@ fn seen(rays: f64, patches: f64) -> f64 {
     patches * (1.0 - libm::exp(-rays / patches))
 }
 
+/// Returns the number of patches that an element has packed values for. The elements of a block share their tiles, so
+/// an element also has values for patches that only others see.
+fn packed(rays: f64, patches: f64) -> f64 {
+    LANES as f64 * seen(Packed::BLOCK as f64 * rays, patches / LANES as f64)
+}
+
 /// Returns the further bytes if an element saw all patches instead of those that `rays` rays show.
 pub fn unseen_bytes(elements: f64, rays: f64, patches: f64) -> f64 {
-    elements * (patches - seen(rays, patches)) * (BYTES_PER_ENTRY + 2.0 * BYTES_PER_VIEW)
+    let of_entries = (patches - seen(rays, patches)) * BYTES_PER_ENTRY;
+    let of_views = (patches - packed(rays, patches)) * 2.0 * BYTES_PER_VIEW;
+    elements * (of_entries + of_views)
 }
 
 /// Returns the peak bytes of relighting besides those of hits, for `rays` rays per element.
 pub fn bytes(elements: f64, rays: f64, patches: f64, contributions: f64) -> f64 {
-    let seen = seen(rays, patches);
-    let kept = elements * (BYTES_PER_RECEIVER + rays * BYTES_PER_STEP + seen * BYTES_PER_VIEW)
-        + BYTES_PER_BOUNCE * patches * patches;
-    let meanwhile = elements * seen * BYTES_PER_ENTRY + BYTES_PER_EXCHANGE * patches * patches;
+    let of_views = packed(rays, patches) * BYTES_PER_VIEW;
+    let kept =
+        elements * (BYTES_PER_RECEIVER + rays * BYTES_PER_STEP + of_views) + BYTES_PER_BOUNCE * patches * patches;
+    let meanwhile = elements * seen(rays, patches) * BYTES_PER_ENTRY + BYTES_PER_EXCHANGE * patches * patches;
     let with_contributions = kept + elements * contributions * BYTES_PER_CONTRIBUTION;
     let solving = with_contributions + elements * BYTES_PER_SOLUTION;
     // Finally, the file is assembled in memory.
