@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release --no-default-features --example relight_accuracy [SCENE [TEXELS_PER_METER [RAYS [live]]]]
-//! cargo run --release --no-default-features --example relight_accuracy -- SCENE TEXELS_PER_METER pages
+//! cargo run --release --no-default-features --example relight_accuracy -- SCENE TEXELS_PER_METER pages|settling
 //! ```
 //!
 //! Forty lights are placed where there is room, one at a time, points and spots in turn. Parameters were chosen by the
@@ -21,6 +21,7 @@
 #![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 mod pages;
+mod settling;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -76,6 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rays = arguments.next().unwrap_or_else(|| "256".to_owned());
     if rays == "pages" {
         return pages::report(&file, density);
+    }
+    if rays == "settling" {
+        return settling::report(&file, density);
     }
     let rays: u32 = rays.parse()?;
     let is_live_alone = arguments.next().is_some_and(|word| word == "live");

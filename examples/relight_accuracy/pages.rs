@@ -37,7 +37,7 @@ pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
     let mut scene = load(file)?.scene;
     scene.sky = Sky::Dark;
     scene.lights.retain(|light| !matches!(light.kind, LightKind::Directional { .. }));
-    let baker = Baker { texels_per_meter };
+    let baker = Baker { texels_per_meter, patches: PATCHES, base_seconds: None, truth_seconds: SECONDS };
     println!("| pages, {texels_per_meter} texels/m, off a whole bake | at first | at rest |");
     println!("| --- | --- | --- |");
     baker.suns(&scene)?;
@@ -47,8 +47,13 @@ pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
 }
 
 /// Baker of scenes, all with the same texel density.
-struct Baker {
-    texels_per_meter: f32,
+pub struct Baker {
+    pub texels_per_meter: f32,
+    /// Number of patches of a relit level.
+    pub patches: u32,
+    /// Time limits of a bake that is relit, and of each reference bake, in seconds.
+    pub base_seconds: Option<f32>,
+    pub truth_seconds: f32,
 }
 
 impl Baker {
@@ -62,16 +67,16 @@ impl Baker {
         let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
         settings.layout.texels_per_meter = self.texels_per_meter;
         (settings.solver.content, settings.solver.seed) = (content, seed);
-        settings.solver.time_seconds = relight.is_none().then_some(SECONDS);
+        settings.solver.time_seconds = if relight.is_some() { self.base_seconds } else { Some(self.truth_seconds) };
         let what = if relight.is_some() { "a bake to be relit" } else { "a bake" };
         Ok(timed(what, || run_on(&Device::Cpu, Arc::new(scene.clone()), &settings, &Unobserved))?)
     }
 
-    fn relit(&self, scene: &Scene, content: Content) -> Result<BakeOutput, Box<dyn Error>> {
-        self.bake(scene, content, Some(PATCHES), 0)
+    pub fn relit(&self, scene: &Scene, content: Content) -> Result<BakeOutput, Box<dyn Error>> {
+        self.bake(scene, content, Some(self.patches), 0)
     }
 
-    fn truths(&self, scene: &Scene, content: Content) -> Result<[BakeOutput; HALVES], Box<dyn Error>> {
+    pub fn truths(&self, scene: &Scene, content: Content) -> Result<[BakeOutput; HALVES], Box<dyn Error>> {
         Ok([self.bake(scene, content, None, 1)?, self.bake(scene, content, None, 2)?])
     }
 
@@ -151,7 +156,7 @@ fn sun_at(hour: f32) -> Light {
     Light { name: "sun".to_owned(), kind }
 }
 
-fn level_of(bake: &BakeOutput) -> Result<RelightInput, Box<dyn Error>> {
+pub fn level_of(bake: &BakeOutput) -> Result<RelightInput, Box<dyn Error>> {
     let precomputed = bake.relight.clone().ok_or("a bake without transport")?;
     let shown = (bake.pages.clone(), bake.settings.solver.content);
     Ok(RelightInput::new(bake.scene.clone(), bake.world.clone(), &bake.layout, precomputed, shown, &Unmonitored)?)

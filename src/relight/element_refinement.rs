@@ -2,8 +2,9 @@
 //!
 //! Patches blur light over their extent. Once all elements have been sampled for a settled light, sweeps over stored
 //! hits compute its indirect light. Each update does one bounce. Each sweep reflects the error of the patch solution
-//! once more, so that it decays (final gather). Then elements are sampled adaptively (`adaptive_samples`), and a second
-//! solve with one more sweep follows. Last, rays to the brightest elements add a correction (`brightest_senders`). A
+//! once more, so that it decays (final gather). Then rays add light by way of surfaces without elements
+//! (`occluder_light`), and elements are sampled adaptively (`adaptive_samples`). A second solve with one more sweep
+//! follows. Last, rays to the brightest elements add a correction (`brightest_senders`). A
 //! filter removes the remaining noise within its estimated variance.
 //!
 //! All steps are linear, so the result for unit strength holds for every strength.
@@ -12,8 +13,10 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::brightest_senders::BrightestSenders;
+use super::occluder_light::{OccluderLight, OccluderPoints};
 use super::pages::Pages;
 use super::response::{LightResponse, Received, Receiving};
+use crate::lights::OneLight;
 use crate::scene::luminance;
 
 /// Minimum number of elements per thread.
@@ -23,6 +26,7 @@ const MIN_CHUNK: usize = 4096;
 pub struct SweepContext<'a> {
     pub receiving: Receiving<'a>,
     pub pages: &'a Pages,
+    pub occluder_points: &'a OccluderPoints,
     /// Sum of the receiver weights of each patch.
     pub weights: &'a [Vec3],
     /// Number of bounces per solve.
@@ -36,9 +40,12 @@ pub struct SweepContext<'a> {
 pub struct ElementRefinement {
     stage: Stage,
     solve: Option<JacobiSolve>,
+    occluders: Option<OccluderLight>,
     senders: Option<BrightestSenders>,
-    /// Latest known indirect irradiance minus the patch solution, in lux by row. Empty before.
+    /// Latest known indirect irradiance minus the patch solution, in lux by row, without `carried`. Empty before.
     beside: Vec<Vec3>,
+    /// Irradiance by way of surfaces without elements, before further bounces, in lux by row. Empty for none.
+    carried: Vec<Vec3>,
     /// Correction by rays to the brightest elements and by the noise filter, in lux by row. Empty before.
     more: Vec<Vec3>,
     /// Sum of the absolute indirect irradiance.
@@ -52,9 +59,11 @@ pub enum Stage {
     /// history.
     #[default]
     First,
+    /// Rays to surfaces without elements.
+    OccluderLight,
     /// Adaptive sampling of direct light.
     AdaptiveSamples,
-    /// Second solve, from the adaptive samples.
+    /// Second solve, from the adaptive samples and the light of surfaces without elements.
     Second,
     /// Rays to the brightest elements.
     BrightestSenders,
@@ -75,7 +84,7 @@ struct JacobiSolve {
 impl Stage {
     /// Returns true when the stage traces rays.
     pub fn is_by_rays(self) -> bool {
-        matches!(self, Self::AdaptiveSamples | Self::BrightestSenders)
+        matches!(self, Self::OccluderLight | Self::AdaptiveSamples | Self::BrightestSenders)
     }
 }
 
@@ -112,15 +121,39 @@ impl ElementRefinement {
         }
     }
 
+    /// Traces rays to surfaces without elements, for some changes. Returns the number of rays, and whether all are
+    /// done.
+    pub fn trace_occluders(&mut self, changes: &[(Vec3, OneLight)], context: &SweepContext) -> (u64, bool) {
+        let SweepContext { receiving, occluder_points, budget, .. } = context;
+        let mut rays = 0;
+        let mut occluders = self.occluders.take().unwrap_or_else(|| {
+            let (light, traced) = OccluderLight::new(occluder_points, changes, receiving);
+            rays = traced;
+            light
+        });
+        while rays < *budget && !occluders.is_done() {
+            rays += occluders.step(receiving);
+        }
+        if !occluders.is_done() {
+            self.occluders = Some(occluders);
+            return (rays, false);
+        }
+        self.carried = occluders.into_light();
+        self.stage = Stage::AdaptiveSamples;
+        (rays, !self.carried.is_empty())
+    }
+
     /// Does one sweep. Returns true when that was the last.
     fn sweep(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> bool {
-        let Self { stage, solve, beside, whole, .. } = self;
+        let Self { stage, solve, beside, carried, whole, .. } = self;
         let is_second = *stage == Stage::Second;
         let JacobiSolve { direct, spread, light, swept } = solve.get_or_insert_with(|| {
             let spread = spread(changes, context);
             let mut light = spread.clone();
             add(&mut light, beside, Vec3::ONE);
-            JacobiSolve { direct: direct(changes, spread.len(), is_second), spread, light, swept: 0 }
+            let mut direct = direct(changes, spread.len(), is_second);
+            add(&mut direct, carried, Vec3::ONE);
+            JacobiSolve { direct, spread, light, swept: 0 }
         });
         context.receiving.level.precomputed.hits.sweep(direct, light);
         *swept += 1;
@@ -128,7 +161,7 @@ impl ElementRefinement {
         if is_last {
             *whole = light.iter().map(|light| light.abs()).sum();
             *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
-            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::AdaptiveSamples }, None);
+            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::OccluderLight }, None);
         }
         is_last
     }
@@ -167,6 +200,7 @@ impl ElementRefinement {
         let hits = &context.receiving.level.precomputed.hits;
         let mut light = spread(changes, context);
         add(&mut light, &self.beside, Vec3::ONE);
+        add(&mut light, &self.carried, Vec3::ONE);
         let mut radiosity = hits.radiosity(&direct(changes, hits.len(), true), &light);
         senders.leave_out(&mut radiosity);
         let mut noise = hits.noise(&radiosity);
@@ -182,6 +216,7 @@ impl ElementRefinement {
     pub fn add(&self, strength: Vec3, elements: &mut Vec<Vec3>) -> f32 {
         elements.resize(self.beside.len(), Vec3::ZERO);
         add(elements, &self.beside, strength);
+        add(elements, &self.carried, strength);
         if is_added(strength) {
             add(elements, &self.more, strength);
         }

@@ -28,6 +28,7 @@
 //! | `colors` | reflectance after recoloring |
 //! | `restricted_query` | ray queries near moved objects |
 //! | `adaptive_samples` | adaptive sampling of direct light, once lights have settled |
+//! | `occluder_light` | light by way of surfaces without elements |
 //! | `brightest_senders` | rays to the brightest elements |
 //! | `element_refinement` | per-element refinement of a settled light |
 //! | `scheduler` | scheduler of the refinement, and its cache entries |
@@ -63,6 +64,7 @@ mod element_refinement;
 mod input;
 mod light;
 mod lights;
+mod occluder_light;
 mod order;
 mod pages;
 mod relighter;

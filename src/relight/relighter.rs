@@ -11,6 +11,7 @@ use super::element_refinement::{Stage, SweepContext};
 use super::input::RelightInput;
 use super::light::{Difference, Light};
 use super::lights::{Emitter, LiveLight, LivePanel, Shape, baked_lights, fault_of, lit, plain};
+use super::occluder_light::OccluderPoints;
 use super::order::Order;
 use super::pages::Pages;
 use super::response::{Received, Receiving};
@@ -86,6 +87,7 @@ pub struct Relighter {
     /// Tracked lights: baked lamps in the order of the scene, then panels, then added lights.
     tracked_lights: Vec<TrackedLight>,
     panels: BTreeMap<SurfaceId, usize>,
+    occluder_points: OccluderPoints,
     warned: HashSet<u64>,
     is_enabled: bool,
     updates: u64,
@@ -134,6 +136,7 @@ impl Relighter {
             order,
             tracked_lights,
             panels,
+            occluder_points: OccluderPoints::new(&level),
             warned: HashSet::new(),
             is_enabled: true,
             updates: 0,
@@ -186,6 +189,7 @@ impl Relighter {
             }
         }
         self.weights = self.order.weights(&level.precomputed.transport);
+        self.occluder_points = OccluderPoints::new(&level);
         (self.level, self.moved, self.scheduler) = (level, boxes, RefinementScheduler::default());
         self.pages.forget();
         self.choose_contributions();
@@ -479,10 +483,10 @@ impl Relighter {
 
     /// Refines settled lights after `traced` rays. Returns the number of rays.
     fn refine(&mut self, settings: &UpdateSettings, traced: u64) -> u64 {
-        let Self { level, lit, order, tracked_lights, pages, weights, scheduler, updates, .. } = self;
+        let Self { level, lit, order, tracked_lights, pages, weights, occluder_points, scheduler, updates, .. } = self;
         let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
         let budget = u64::from(settings.rays).saturating_sub(traced).max(1);
-        let context = SweepContext { receiving, pages, weights, bounces: settings.bounces, budget };
+        let context = SweepContext { receiving, pages, occluder_points, weights, bounces: settings.bounces, budget };
         let step = scheduler.step(tracked_lights, *updates, lit, &context);
         self.is_stale |= step.is_news;
         self.is_direct_known_better |= step.has_sampled && !self.direct.is_empty();

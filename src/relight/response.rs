@@ -117,7 +117,7 @@ impl LightResponse {
 
     /// Continues adaptive sampling over the footprints of receivers. Returns the number of rays.
     pub fn refine(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
-        self.adaptive_samples.step(light, receiving)
+        self.adaptive_samples.step(self.lit.as_deref().unwrap_or_default(), light, receiving)
     }
 
     /// Samples the next part of the receivers. Returns the number of rays.

@@ -13,7 +13,7 @@ use super::tracked_light::{ResponseKind, TrackedLight};
 use crate::scene::Scene;
 
 /// Number of lights with their own cache entry. An entry takes 24 bytes per element, or 48 for a lamp that has moved
-/// since the bake.
+/// since the bake, and half as much more where panes are lit.
 pub const MAX_OWN_CACHES: usize = 8;
 
 /// State of the scheduler, and the shared cache entry.
@@ -138,27 +138,31 @@ impl RefinementScheduler {
             StepOwner::Others => self.others.clone(),
         };
         let mut refinement = self.refinement_of(step_owner, tracked_lights).map(core::mem::take).unwrap_or_default();
-        let step = if refinement.stage() == Stage::AdaptiveSamples {
-            let mut rays = 0;
-            for Part { tracked_light, kind, .. } in &parts {
-                rays += tracked_lights[*tracked_light].refine(
-                    *kind,
-                    lit,
-                    &context.receiving,
-                    context.budget.saturating_sub(rays),
-                );
+        let step = match refinement.stage() {
+            Stage::OccluderLight => {
+                let light = |part: &Part| Some((part.strength, part.shape.sampler(lit)?));
+                let lights: Vec<_> = parts.iter().filter_map(light).collect();
+                let (rays, is_news) = refinement.trace_occluders(&lights, context);
+                RefinementStep { rays, is_news, has_sampled: false }
             }
-            if parts
-                .iter()
-                .all(|part| tracked_lights[part.tracked_light].response(part.kind).is_some_and(LightResponse::is_fine))
-            {
-                refinement.set_sampled();
+            Stage::AdaptiveSamples => {
+                let mut rays = 0;
+                for Part { tracked_light, kind, .. } in &parts {
+                    let budget = context.budget.saturating_sub(rays);
+                    rays += tracked_lights[*tracked_light].refine(*kind, lit, &context.receiving, budget);
+                }
+                let response = |part: &Part| tracked_lights[part.tracked_light].response(part.kind);
+                if parts.iter().all(|part| response(part).is_some_and(LightResponse::is_fine)) {
+                    refinement.set_sampled();
+                }
+                RefinementStep { rays, has_sampled: true, is_news: false }
             }
-            RefinementStep { rays, has_sampled: true, is_news: false }
-        } else {
-            let response = |part: &Part| Some((part.strength, tracked_lights[part.tracked_light].response(part.kind)?));
-            let (rays, is_news) = refinement.step(&parts.iter().filter_map(response).collect::<Vec<_>>(), context);
-            RefinementStep { rays, is_news, has_sampled: false }
+            _ => {
+                let response =
+                    |part: &Part| Some((part.strength, tracked_lights[part.tracked_light].response(part.kind)?));
+                let (rays, is_news) = refinement.step(&parts.iter().filter_map(response).collect::<Vec<_>>(), context);
+                RefinementStep { rays, is_news, has_sampled: false }
+            }
         };
         if let Some(place) = self.refinement_of(step_owner, tracked_lights) {
             *place = refinement;

@@ -7,6 +7,7 @@ use glam::Vec3;
 mod colors;
 mod doors;
 mod in_place;
+mod occluders;
 mod settled;
 
 use super::*;

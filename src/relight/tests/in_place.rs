@@ -17,7 +17,7 @@ fn bake_well(scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput
 }
 
 /// Returns the mean difference of luminance relative to the mean of the reference, over valid texels.
-fn mean_error(relighter: &Relighter, truth: &[Page]) -> f32 {
+pub(super) fn mean_error(relighter: &Relighter, truth: &[Page]) -> f32 {
     let (mut differences, mut sum) = (0.0f64, 0.0f64);
     for (index, page) in truth.iter().enumerate() {
         let texels = relighter.page(index).iter().zip(&page.texels).zip(&page.validity);

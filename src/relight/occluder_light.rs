@@ -1,0 +1,219 @@
+//! Irradiance by way of surfaces without elements, such as panes, once lights have settled.
+//!
+//! Stored hits carry light from element to element, also off panes on the way. They do not hold the direct light of a
+//! pane. So points of these surfaces receive direct light, and rays carry to elements what the points scatter.
+
+use core::f32::consts::PI;
+
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+
+use super::input::RelightInput;
+use super::response::Receiving;
+use crate::geometry::sampling::uniform_triangle;
+use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
+use crate::geometry::{Ray, SurfaceId};
+use crate::lightmap::SurfacePoint;
+use crate::lights::OneLight;
+use crate::scene::{Scene, Sides, luminance};
+
+/// Seed of the sample sequences. No stage of a bake uses it, and no other stage of relighting does either.
+const SEED: u32 = 0x5e3d_90b7;
+
+/// Number of points on all surfaces without elements together.
+const POINTS: usize = 1024;
+
+/// Samples of direct light of each point and side.
+const LIGHT_SAMPLES: u32 = 16;
+
+/// Rays from each receiver to points.
+const RAYS: f32 = 16.0;
+
+/// Receivers per step.
+const CHUNK: usize = 512;
+
+/// Senders that a receiver can weigh in the time of one ray.
+const SENDERS_PER_RAY: usize = 64;
+
+/// Minimum number of receivers per thread.
+const MIN_CHUNK: usize = 32;
+
+/// Points of surfaces without elements, spread evenly by area.
+#[derive(Clone, Debug, Default)]
+pub struct OccluderPoints {
+    points: Vec<OccluderPoint>,
+    /// Area that each point stands for, in m2.
+    area: f32,
+}
+
+#[derive(Clone, Debug)]
+struct OccluderPoint {
+    /// Front, and back unless it absorbs all light.
+    sides: Vec<SurfacePoint>,
+    /// Fractions of light that are scattered on the same side and through the surface, per channel.
+    reflectance: Vec3,
+    transmittance: Vec3,
+}
+
+impl OccluderPoints {
+    /// Chooses the points of a level.
+    pub fn new(level: &RelightInput) -> Self {
+        let RelightInput { scene, elements, .. } = level;
+        let is_bare = |&id: &SurfaceId| scene.surface(id).is_in_bake() && elements.of_surface(id).is_empty();
+        let of_surface = |id: SurfaceId| {
+            let count = scene.mesh_of(id).triangles.len() as u32;
+            (0..count).map(move |triangle| (id, triangle, f64::from(scene.triangle(id, triangle).area())))
+        };
+        let triangles = || scene.surface_ids().filter(is_bare).flat_map(of_surface);
+        let share = triangles().map(|(.., area)| area).sum::<f64>() / POINTS as f64;
+        let mut points = Vec::new();
+        let (mut passed, mut taken) = (0.5 * share, 0);
+        for (surface, triangle, area) in triangles().filter(|(.., area)| *area > 0.0) {
+            passed += area;
+            while passed >= share && taken < POINTS {
+                let [u, v, ..] = OwenSobol::new(SEED).point(taken as u32);
+                points.extend(OccluderPoint::new(scene, surface, triangle, uniform_triangle(Vec2::new(u, v))));
+                (passed, taken) = (passed - share, taken + 1);
+            }
+        }
+        Self { points, area: share as f32 }
+    }
+}
+
+impl OccluderPoint {
+    /// Returns `None` where all light is absorbed or passes straight.
+    fn new(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Option<Self> {
+        let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
+        let stops = 1.0 - material.passage_at(scene, mesh, triangle, barycentric).probability;
+        let appearance = material.appearance_at(scene, mesh, triangle, barycentric);
+        let reflectance = stops * appearance.total_reflectance();
+        let transmittance = stops * appearance.total_diffuse_transmittance();
+        let placed = scene.surface(surface);
+        let sides: &[bool] = if placed.sides == Sides::Both { &[false, true] } else { &[false] };
+        let open = sides.iter().filter(|&&back| !placed.sealed.contains(triangle, back));
+        let sides: Vec<_> = open.map(|&back| SurfacePoint::new(scene, surface, triangle, barycentric, back)).collect();
+        let scatters = (reflectance + transmittance).max_element() > 0.0 && !sides.is_empty();
+        scatters.then_some(Self { sides, reflectance, transmittance })
+    }
+
+    /// Returns the light that each side sends out, in lm/m2, for changes of lights with their strengths.
+    fn radiosity(&self, lights: &[(Vec3, OneLight)], seed: u32, receiving: &Receiving) -> Vec<Vec3> {
+        let direct = |point: &SurfacePoint| -> Vec3 {
+            let of_light = |(strength, light): &(Vec3, OneLight)| {
+                let sample = |round: u32| {
+                    let [u, v, ..] = OwenSobol::new(seed).point(round);
+                    let sample = light.sample(point.origin(), point.shading_normal, [u, v])?;
+                    let is_above = sample.direction.dot(point.geometric_normal) > 0.0;
+                    is_above.then(|| receiving.world.blocked(&sample.ray).0 * sample.irradiance)
+                };
+                strength * (0..LIGHT_SAMPLES).filter_map(sample).sum::<Vec3>() / LIGHT_SAMPLES as f32
+            };
+            lights.iter().map(of_light).sum()
+        };
+        let direct: Vec<Vec3> = self.sides.iter().map(direct).collect();
+        let all: Vec3 = direct.iter().sum();
+        direct.iter().map(|here| self.reflectance * here + self.transmittance * (all - here)).collect()
+    }
+}
+
+/// Irradiance of elements that [`OccluderPoints`] send, in lux by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OccluderLight {
+    senders: Vec<Sender>,
+    area: f32,
+    processed: usize,
+    light: Vec<Vec3>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Sender {
+    point: SurfacePoint,
+    /// Light that it sends out, in lm/m2.
+    radiosity: Vec3,
+}
+
+impl OccluderLight {
+    /// Computes the light that points send out, for changes of lights with their strengths. Returns the number of rays
+    /// too.
+    pub fn new(points: &OccluderPoints, lights: &[(Vec3, OneLight)], receiving: &Receiving) -> (Self, u64) {
+        let radiosity =
+            |(index, point): (usize, &OccluderPoint)| point.radiosity(lights, hash2(SEED, index as u32), receiving);
+        let found: Vec<Vec<Vec3>> = points.points.par_iter().enumerate().map(radiosity).collect();
+        let sides = points.points.iter().zip(found).flat_map(|(point, found)| point.sides.iter().zip(found));
+        let rays = points.points.iter().map(|point| point.sides.len()).sum::<usize>() * lights.len();
+        let lit = sides.filter(|(_, radiosity)| *radiosity != Vec3::ZERO);
+        let senders: Vec<Sender> = lit.map(|(point, radiosity)| Sender { point: *point, radiosity }).collect();
+        let rows = if senders.is_empty() { 0 } else { receiving.level.precomputed.transport.elements() };
+        let light = Self { senders, area: points.area, processed: 0, light: vec![Vec3::ZERO; rows] };
+        (light, rays as u64 * u64::from(LIGHT_SAMPLES))
+    }
+
+    /// Returns true once all receivers have been processed.
+    pub fn is_done(&self) -> bool {
+        self.processed == self.light.len()
+    }
+
+    /// Returns the irradiance, or an empty list where no point sends out light.
+    pub fn into_light(self) -> Vec<Vec3> {
+        self.light
+    }
+
+    /// Processes the next receivers. Returns the number of rays traced, or the equivalent cost.
+    pub fn step(&mut self, receiving: &Receiving) -> u64 {
+        let end = (self.processed + CHUNK).min(self.light.len());
+        let rows = (self.processed as u32..end as u32).into_par_iter().with_min_len(MIN_CHUNK);
+        let found: Vec<(Vec3, u64)> = rows.map(|row| self.receive(row, receiving)).collect();
+        for (light, (found, _)) in self.light[self.processed..end].iter_mut().zip(&found) {
+            *light = *found;
+        }
+        self.processed = end;
+        found.iter().map(|(_, rays)| rays).sum()
+    }
+
+    /// Returns the irradiance of a receiver, and the cost in rays.
+    fn receive(&self, row: u32, receiving: &Receiving) -> (Vec3, u64) {
+        let mut rays = (self.senders.len() / SENDERS_PER_RAY) as u64;
+        if receiving.is_dark(row) {
+            return (Vec3::ZERO, rays);
+        }
+        let receivers = &receiving.level.precomputed.receivers;
+        let (center, normal) = (receivers.center[row as usize], receivers.shading_normal[row as usize]);
+        let likely = |sender: &Sender| luminance(sender.radiosity.abs()) * self.form_factor(center, normal, sender);
+        let likely: Vec<f32> = self.senders.iter().map(likely).collect();
+        let all: f32 = likely.iter().sum();
+        if all <= 0.0 {
+            return (Vec3::ZERO, rays);
+        }
+        let (here, points) = (receiving.sampler(row), OwenSobol::new(hash2(SEED, row)));
+        let (mut passed, mut taken) = (unit_float(hash2(row, SEED)), 0);
+        let mut light = Vec3::ZERO;
+        for (sender, likely) in self.senders.iter().zip(likely) {
+            let expected = RAYS * likely / all;
+            passed += expected;
+            let count = passed.floor();
+            if count < 1.0 {
+                continue;
+            }
+            // One ray stands for all that fall on a sender.
+            passed -= count;
+            let [x, y, ..] = points.point(taken);
+            let from = here.sample(Vec2::new(x, y));
+            (taken, rays) = (taken + 1, rays + 1);
+            let to = sender.point.origin();
+            let form_factor = self.form_factor(from.position, from.shading_normal, sender);
+            if form_factor > 0.0 && from.geometric_normal.dot(to - from.position) > 0.0 {
+                let through = receiving.world.blocked(&Ray::between(from.origin(), to)).0;
+                light += through * sender.radiosity * (form_factor * count / expected);
+            }
+        }
+        (light / receiving.visible(row), rays)
+    }
+
+    /// Returns the unoccluded form factor from a point to the area around a sender, as to a disc that faces it.
+    fn form_factor(&self, at: Vec3, normal: Vec3, sender: &Sender) -> f32 {
+        let step = sender.point.position - at;
+        let squared = step.length_squared();
+        let cosines = normal.dot(step).max(0.0) * sender.point.geometric_normal.dot(-step).max(0.0);
+        if cosines > 0.0 { self.area * cosines / (squared * (PI * squared + self.area)) } else { 0.0 }
+    }
+}
