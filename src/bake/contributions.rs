@@ -95,7 +95,7 @@ impl ContributionTask<'_> {
         let mut indirect = vec![Vec3::ZERO; elements.len()];
         let mut by_rows = indirect.clone();
         let sources: Vec<Vec3> = direct.iter().zip(&carried).map(|(direct, carried)| direct + carried).collect();
-        transport.relight(&transport.sorted(&sources), &mut by_rows);
+        transport.relight_alike(&transport.sorted(&sources), &mut by_rows);
         for (&element, light) in transport.patches.order.iter().zip(by_rows) {
             indirect[element as usize] = light;
         }

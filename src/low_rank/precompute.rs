@@ -102,7 +102,7 @@ impl Precompute<'_> {
 pub fn deviation(precomputed: &Precomputed, elements: &Elements, solution: &Solution) -> f32 {
     let transport = &precomputed.transport;
     let mut relit = vec![Vec3::ZERO; transport.elements()];
-    transport.relight(&transport.sorted(&solution.direct), &mut relit);
+    transport.relight_alike(&transport.sorted(&solution.direct), &mut relit);
     let (mut squares, mut sum, mut area) = (0.0, 0.0, 0.0);
     for (relit, &element) in relit.iter().zip(&transport.patches.order) {
         let element = element as usize;

@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::inverse::inverse_of_one_minus;
-use super::packed::{Packed, tiles};
+use super::packed::{Packed, Tile, tiles};
 use super::{PatchId, Patches, Rows};
 
 /// Maximum row sum of the exchange between patches. The sum over all bounces diverges at one.
@@ -127,6 +127,18 @@ impl LowRank {
         self.see(&self.first_bounce(direct), indirect);
     }
 
+    /// Relights as [`relight`](Self::relight) does, with the same bits on all processors, for results that are stored.
+    /// It is slow on processors without fused multiplication.
+    ///
+    /// # Panics
+    /// Panics as [`relight`](Self::relight) does.
+    pub fn relight_alike(&self, direct: &[Vec3], indirect: &mut [Vec3]) {
+        let radiosity = bounced(&self.first_bounce(direct), |channel, from, to| {
+            self.bounces[channel].multiply_alike(from, to);
+        });
+        self.views.multiply_alike(&tiles(&radiosity), cast_slice_mut::<Vec3, [f32; CHANNELS]>(indirect));
+    }
+
     /// Returns the indirect irradiance of all elements, in lux, given the mean once-reflected radiosity of each patch,
     /// in lm/m2. The function is linear, and also valid for differences of light, negative ones included.
     ///
@@ -150,18 +162,23 @@ impl LowRank {
 
     /// Returns K times `first`: the mean radiosity of each patch after all bounces.
     pub fn all_bounces(&self, first: &[[f32; CHANNELS]]) -> Vec<[f32; CHANNELS]> {
-        let mut all = first.to_vec();
-        for (channel, bounces) in self.bounces.iter().enumerate() {
-            let of_channel: Vec<[f32; 1]> = first.iter().map(|first| [first[channel]]).collect();
-            let mut more = vec![[0.0]; first.len()];
-            bounces.multiply(&tiles(&of_channel), &mut more);
-            all.iter_mut().zip(more).for_each(|(all, more)| all[channel] += more[0]);
-        }
-        all
+        bounced(first, |channel, from, to| self.bounces[channel].multiply(from, to))
     }
 
     /// Returns a property of the elements in the order of the patches.
     pub fn sorted<T: Copy>(&self, of_elements: &[T]) -> Vec<T> {
         self.patches.order.iter().map(|&element| of_elements[element as usize]).collect()
     }
+}
+
+/// Returns the radiosity of patches after all bounces: the first one, and for each channel what `multiply` makes of it.
+fn bounced(first: &[[f32; CHANNELS]], multiply: impl Fn(usize, &[Tile<1>], &mut [[f32; 1]])) -> Vec<[f32; CHANNELS]> {
+    let mut all = first.to_vec();
+    for channel in 0..CHANNELS {
+        let of_channel: Vec<[f32; 1]> = first.iter().map(|first| [first[channel]]).collect();
+        let mut more = vec![[0.0]; first.len()];
+        multiply(channel, &tiles(&of_channel), &mut more);
+        all.iter_mut().zip(more).for_each(|(all, more)| all[channel] += more[0]);
+    }
+    all
 }

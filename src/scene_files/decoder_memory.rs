@@ -72,6 +72,8 @@ fn coefficient_bytes_of_frame(segment: &[u8]) -> Option<u64> {
 fn webp_bytes(bytes: &[u8], pixels: u64) -> u64 {
     const HEADER: usize = 12;
     const FRAME_HEADER: usize = 16;
+    /// Bytes of a block of 16 x 16 pixels: one of luma for each, two of chroma for four, and the block's prediction.
+    const BLOCK: u64 = 384 + 40;
     /// Bytes of a pixel while alpha is decoded: four channels without loss, and the channel that is kept.
     const ALPHA: u64 = 5;
     /// Bytes of a pixel of the canvas of an animation, and of its frame.
@@ -92,8 +94,7 @@ fn webp_bytes(bytes: &[u8], pixels: u64) -> u64 {
             b"VP8 " => {
                 if let Some(&[w0, w1, h0, h1]) = bytes.get(at + 6..).and_then(|rest| rest.first_chunk()) {
                     let blocks = |size| u64::from(u16::from_le_bytes(size) & 0x3fff).div_ceil(16);
-                    // A block of 16 x 16 pixels has one byte of luma for each, and two of chroma for four.
-                    of_frame = of_frame.max(blocks([w0, w1]) * blocks([h0, h1]) * 384);
+                    of_frame = of_frame.max(blocks([w0, w1]) * blocks([h0, h1]) * BLOCK);
                 }
             }
             _ => {}
@@ -130,8 +131,8 @@ mod tests {
         file.extend([0; 10]);
         file.extend(b"VP8 \x0a\0\0\0\0\0\0\x9d\x01\x2a");
         file.extend([1_600u16, 320].map(u16::to_le_bytes).concat());
-        assert_eq!(decoding_bytes(&file, 1), 100 * 20 * 384);
+        assert_eq!(decoding_bytes(&file, 1), 100 * 20 * 424);
         file.extend(b"ALPH\0\0\0\0");
-        assert_eq!(decoding_bytes(&file, 10), 100 * 20 * 384 + 50);
+        assert_eq!(decoding_bytes(&file, 10), 100 * 20 * 424 + 50);
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::product::block_product;
+use self::product::{BlockProduct, block_product, block_product_alike};
 pub use self::product::{Tile, tiles};
 
 /// Number of columns in a tile.
@@ -194,8 +194,20 @@ impl Packed {
     /// # Panics
     /// Panics unless `vectors` has as many tiles as the matrix, and `products` one entry for each row.
     pub fn multiply<const C: usize>(&self, vectors: &[Tile<C>], products: &mut [[f32; C]]) {
+        self.multiply_by(block_product(), vectors, products);
+    }
+
+    /// Multiplies as [`multiply`](Self::multiply) does, with the same bits on all processors. It is slow on processors
+    /// without fused multiplication.
+    ///
+    /// # Panics
+    /// Panics as [`multiply`](Self::multiply) does.
+    pub fn multiply_alike<const C: usize>(&self, vectors: &[Tile<C>], products: &mut [[f32; C]]) {
+        self.multiply_by(block_product_alike(), vectors, products);
+    }
+
+    fn multiply_by<const C: usize>(&self, multiply: BlockProduct<C>, vectors: &[Tile<C>], products: &mut [[f32; C]]) {
         assert_eq!((vectors.len(), products.len()), (self.vector_tiles(), self.rows), "vectors of the matrix' size");
-        let multiply = block_product::<C>();
         products.par_chunks_mut(BLOCK).enumerate().with_min_len(MIN_BLOCKS).for_each(|(block, products)| {
             let (tiles, values) = self.block(block);
             multiply(tiles, values, vectors, products);

@@ -47,6 +47,18 @@ pub fn block_product<const C: usize>() -> BlockProduct<C> {
     }
 }
 
+/// Returns the product that has the same bits on all processors: those of fused multiplication, which is slow on
+/// processors without it.
+pub fn block_product_alike<const C: usize>() -> BlockProduct<C> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        return block_product();
+    }
+    |tiles, values, vectors, products| {
+        block_product_by(tiles, values, products, |values| group_sums::<C, true>(tiles, values, vectors));
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn block_product_avx512<const C: usize>(
@@ -157,6 +169,17 @@ mod tests {
         for (plain, best) in plain.iter().flatten().zip(best.iter().flatten()) {
             assert!((plain / best - 1.0).abs() < 1e-5, "{plain} {best}");
         }
+    }
+
+    #[test]
+    fn fused_multiplication_in_software_brings_the_same_bytes() {
+        let packed = filled(BLOCK, 400, 0.0);
+        let vector = tiles(&vector(400));
+        let (numbers, values) = packed.block(0);
+        let [mut software, mut best] = [[[0.0f32; 3]; BLOCK]; 2];
+        block_product_by(numbers, values, &mut software, |values| group_sums::<3, true>(numbers, values, &vector));
+        block_product_alike::<3>()(numbers, values, &vector, &mut best);
+        assert_eq!(software, best);
     }
 
     #[cfg(target_arch = "x86_64")]
