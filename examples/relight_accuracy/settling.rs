@@ -42,41 +42,26 @@ const TIMES: [f32; 9] = [0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0];
 
 /// Prints the errors of pages over time, at several frame rates.
 pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
-    let mut scene = load(file)?.scene;
-    if std::env::var("NO_PANES").is_ok() {
-        scene.surfaces.retain(|surface| !surface.key.0.contains("pane_"));
-    }
+    let scene = load(file)?.scene;
     let baker = Baker { texels_per_meter, patches: PATCHES, base_seconds: Some(SECONDS), truth_seconds: SECONDS };
     let base = baker.relit(&scene, Content::Indirect)?;
-    let moves: [(&str, &[&str]); 1] = [("lamp and sun", &[LAMP, SUN])];
-    println!(
-        "| {texels_per_meter} texels/m, lights | frames/s | {} |",
-        TIMES.map(|time| format!("{time} s")).join(" | ")
-    );
-    println!("| --- | --- |{}", " --- |".repeat(TIMES.len()));
-    for (what, names) in moves {
-        let truths = baker.truths(&moved(&scene, names, 1.0), Content::Indirect)?;
-        let judge = Judge::new(&base, &truths);
-        if std::env::var("BASE").is_ok() {
-            let unmoved = Judge::new(&base, &baker.truths(&scene, Content::Indirect)?);
-            let pages: Vec<_> = base.pages.iter().map(|page| page.texels.clone()).collect();
-            println!("base: {:.1}, noise {:.1}", 100.0 * unmoved.error(&pages), 100.0 * unmoved.noise);
-        }
-        for frames_per_second in [60.0, 1.0] {
-            let found = settle(&scene, &base, names, frames_per_second, &judge)?;
-            let cells: Vec<String> =
-                found.iter().map(|(error, behind)| format!("{:.1} ({:.1})", 100.0 * error, 100.0 * behind)).collect();
-            println!("| {what} | {frames_per_second} | {} |", cells.join(" | "));
-        }
-        println!("| ... noise of the truth | | {:.1} |", 100.0 * judge.noise);
+    println!("| frames/s, {texels_per_meter} texels/m | {} |", TIMES.map(|time| format!("{time} s")).join(" | "));
+    println!("| --- |{}", " --- |".repeat(TIMES.len()));
+    let truths = baker.truths(&moved(&scene, 1.0), Content::Indirect)?;
+    let judge = Judge::new(&base, &truths);
+    for frames_per_second in [60.0, 1.0] {
+        let found = settle(&scene, &base, frames_per_second, &judge)?;
+        let cells: Vec<String> = found.iter().map(|error| format!("{:.1} %", 100.0 * error)).collect();
+        println!("| {frames_per_second} | {} |", cells.join(" | "));
     }
+    println!("noise of the truth: {:.1} %", 100.0 * judge.noise);
     Ok(())
 }
 
 /// Returns the scene with lights moved along a fraction of their way.
-fn moved(scene: &Scene, names: &[&str], fraction: f32) -> Scene {
+fn moved(scene: &Scene, fraction: f32) -> Scene {
     let mut scene = scene.clone();
-    for light in scene.lights.iter_mut().filter(|light| names.contains(&light.name.as_str())) {
+    for light in scene.lights.iter_mut().filter(|light| [LAMP, SUN].contains(&light.name.as_str())) {
         match &mut light.kind {
             LightKind::Point { position, .. } | LightKind::Spot { position, .. } => *position += WAY * fraction,
             LightKind::Directional { direction, .. } => {
@@ -93,33 +78,23 @@ fn live(lights: &[Light]) -> Vec<LiveLight> {
     (1..).zip(lights).map(live).collect()
 }
 
-/// Runs an app's relighting: lights move, then rest. Returns the mean error and [`Update::behind`] at each time.
-fn settle(
-    scene: &Scene,
-    base: &BakeOutput,
-    names: &[&str],
-    frames_per_second: f32,
-    judge: &Judge,
-) -> Result<Vec<(f64, f32)>, Box<dyn Error>> {
+/// Runs an app's relighting: lights move, then rest. Returns the mean error at each time.
+fn settle(scene: &Scene, base: &BakeOutput, frames_per_second: f32, judge: &Judge) -> Result<Vec<f64>, Box<dyn Error>> {
     let mut relighter = Relighter::new(level_of(base)?);
     let frame_seconds = 1.0 / frames_per_second;
-    let (mut frame, mut busy_until, mut saved, mut debt, mut behind) = (0, f32::MIN, 0.0, 0.0, 0.0);
-    let (mut found, mut shown): (Vec<(f64, f32)>, Vec<Vec<Vec3>>) = (Vec::new(), Vec::new());
-    let mut is_settled = false;
-    let pages = || (0..base.pages.len()).map(|page| base.pages[page].texels.clone()).collect::<Vec<_>>();
-    shown.extend(pages());
-    let mut next: Option<(Vec<Vec<Vec3>>, f32)> = None;
+    let (mut frame, mut busy_until, mut saved, mut debt) = (0, f32::MIN, 0.0, 0.0);
+    let (mut found, mut is_settled) = (Vec::new(), false);
+    let mut shown: Vec<Vec<Vec3>> = base.pages.iter().map(|page| page.texels.clone()).collect();
+    let mut next = None;
     while found.len() < TIMES.len() {
         let now = frame as f32 * frame_seconds - MOTION;
         frame += 1;
         saved = f32::min(saved + frame_seconds, 1.0);
-        if busy_until <= now
-            && let Some((pages, distance)) = next.take()
-        {
-            (shown, behind) = (pages, distance);
+        if busy_until <= now {
+            shown = next.take().unwrap_or(shown);
         }
         while found.len() < TIMES.len() && TIMES[found.len()] <= now + 1e-3 {
-            found.push((judge.error(&shown), behind));
+            found.push(judge.error(&shown));
         }
         let is_moving = now <= 1e-3;
         if busy_until > now || (is_settled && !is_moving) {
@@ -127,26 +102,16 @@ fn settle(
         }
         if is_moving {
             let fraction = (now / MOTION + 1.0).clamp(0.0, 1.0);
-            relighter.set_lights(&live(&moved(scene, names, fraction).lights), &[]);
+            relighter.set_lights(&live(&moved(scene, fraction).lights), &[]);
         }
         let keep = (-frame_seconds / SMOOTHING_SECONDS).exp();
         let settings = UpdateSettings { rays: STEP_RAYS, keep, ..UpdateSettings::default() };
         let began = seconds();
         let budget = core::mem::take(&mut saved) * WORK + debt;
         let update = relighter.advance_while(&settings, || seconds() - began < budget);
-        if std::env::var("TRACE").is_ok() {
-            eprintln!(
-                "{now:.3} rays {} {:.1} ms of {:.1}, behind {}",
-                update.rays,
-                1e3 * (seconds() - began),
-                1e3 * budget,
-                update.behind
-            );
-        }
         debt = (budget - (seconds() - began)).clamp(-0.25, 0.0);
         relighter.draw();
-        let pages = (0..base.pages.len()).map(|page| relighter.page(page).to_vec()).collect();
-        next = Some((pages, update.behind));
+        next = Some((0..base.pages.len()).map(|page| relighter.page(page).to_vec()).collect());
         busy_until = now + seconds() - began;
         is_settled = update.is_settled();
     }

@@ -26,8 +26,11 @@ const POINTS: usize = 1024;
 /// Samples of direct light of each point and side.
 const LIGHT_SAMPLES: u32 = 16;
 
+/// Number of times that light is scattered between points, beyond the first.
+const SCATTERINGS: u32 = 2;
+
 /// Rays from each receiver to points.
-const RAYS: f32 = 16.0;
+const RAYS: f32 = 64.0;
 
 /// Receivers per step.
 const CHUNK: usize = 512;
@@ -96,8 +99,8 @@ impl OccluderPoint {
         scatters.then_some(Self { sides, reflectance, transmittance })
     }
 
-    /// Returns the light that each side sends out, in lm/m2, for changes of lights with their strengths.
-    fn radiosity(&self, lights: &[(Vec3, OneLight)], seed: u32, receiving: &Receiving) -> Vec<Vec3> {
+    /// Returns the direct irradiance of each side in lux, for changes of lights with their strengths.
+    fn direct(&self, lights: &[(Vec3, OneLight)], seed: u32, receiving: &Receiving) -> Vec<Vec3> {
         let direct = |point: &SurfacePoint| -> Vec3 {
             let of_light = |(strength, light): &(Vec3, OneLight)| {
                 let sample = |round: u32| {
@@ -110,9 +113,17 @@ impl OccluderPoint {
             };
             lights.iter().map(of_light).sum()
         };
-        let direct: Vec<Vec3> = self.sides.iter().map(direct).collect();
-        let all: Vec3 = direct.iter().sum();
-        direct.iter().map(|here| self.reflectance * here + self.transmittance * (all - here)).collect()
+        self.sides.iter().map(direct).collect()
+    }
+
+    /// Returns the sides that send out light, for the irradiance of each.
+    fn senders(&self, irradiance: &[Vec3]) -> impl Iterator<Item = Sender> {
+        let all: Vec3 = irradiance.iter().sum();
+        let sender = move |(point, here): (&SurfacePoint, &Vec3)| {
+            let radiosity = self.reflectance * here + self.transmittance * (all - here);
+            (radiosity != Vec3::ZERO).then_some(Sender { point: *point, radiosity })
+        };
+        self.sides.iter().zip(irradiance).filter_map(sender)
     }
 }
 
@@ -134,18 +145,37 @@ struct Sender {
 
 impl OccluderLight {
     /// Computes the light that points send out, for changes of lights with their strengths. Returns the number of rays
-    /// too.
+    /// too: some hundred thousand where many points are lit, and few where none is.
     pub fn new(points: &OccluderPoints, lights: &[(Vec3, OneLight)], receiving: &Receiving) -> (Self, u64) {
-        let radiosity =
-            |(index, point): (usize, &OccluderPoint)| point.radiosity(lights, hash2(SEED, index as u32), receiving);
-        let found: Vec<Vec<Vec3>> = points.points.par_iter().enumerate().map(radiosity).collect();
-        let sides = points.points.iter().zip(found).flat_map(|(point, found)| point.sides.iter().zip(found));
-        let rays = points.points.iter().map(|point| point.sides.len()).sum::<usize>() * lights.len();
-        let lit = sides.filter(|(_, radiosity)| *radiosity != Vec3::ZERO);
-        let senders: Vec<Sender> = lit.map(|(point, radiosity)| Sender { point: *point, radiosity }).collect();
-        let rows = if senders.is_empty() { 0 } else { receiving.level.precomputed.transport.elements() };
-        let light = Self { senders, area: points.area, processed: 0, light: vec![Vec3::ZERO; rows] };
-        (light, rays as u64 * u64::from(LIGHT_SAMPLES))
+        let OccluderPoints { points, area } = points;
+        let seed = |index: usize| hash2(SEED, index as u32);
+        let of_points = points.par_iter().enumerate().with_min_len(MIN_CHUNK);
+        let direct: Vec<Vec<Vec3>> =
+            of_points.map(|(index, point)| point.direct(lights, seed(index), receiving)).collect();
+        let sides: usize = points.iter().map(|point| point.sides.len()).sum();
+        let mut rays = (sides * lights.len()) as u64 * u64::from(LIGHT_SAMPLES);
+        let senders = |irradiance: &[Vec<Vec3>]| -> Vec<Sender> {
+            points.iter().zip(irradiance).flat_map(|(point, irradiance)| point.senders(irradiance)).collect()
+        };
+        let mut light = Self { senders: senders(&direct), area: *area, processed: 0, light: Vec::new() };
+        if light.senders.is_empty() {
+            return (light, rays);
+        }
+        for _ in 0..SCATTERINGS {
+            let received = |(index, point): (usize, &OccluderPoint)| -> Vec<(Vec3, u64)> {
+                let of_side = |side: &SurfacePoint| light.gather(side, seed(index), |_| *side, receiving);
+                point.sides.iter().map(of_side).collect()
+            };
+            let received: Vec<_> = points.par_iter().enumerate().with_min_len(MIN_CHUNK).map(received).collect();
+            rays += received.iter().flatten().map(|(_, rays)| rays).sum::<u64>();
+            let sum = |(direct, received): (&Vec<Vec3>, &Vec<(Vec3, u64)>)| {
+                direct.iter().zip(received).map(|(direct, (received, _))| direct + received).collect()
+            };
+            let irradiance: Vec<Vec<Vec3>> = direct.iter().zip(&received).map(sum).collect();
+            light.senders = senders(&irradiance);
+        }
+        light.light = vec![Vec3::ZERO; receiving.level.precomputed.transport.elements()];
+        (light, rays)
     }
 
     /// Returns true once all receivers have been processed.
@@ -172,22 +202,29 @@ impl OccluderLight {
 
     /// Returns the irradiance of a receiver, and the cost in rays.
     fn receive(&self, row: u32, receiving: &Receiving) -> (Vec3, u64) {
-        let mut rays = (self.senders.len() / SENDERS_PER_RAY) as u64;
         if receiving.is_dark(row) {
-            return (Vec3::ZERO, rays);
+            return (Vec3::ZERO, 1);
         }
-        let receivers = &receiving.level.precomputed.receivers;
-        let (center, normal) = (receivers.center[row as usize], receivers.shading_normal[row as usize]);
-        let likely = |sender: &Sender| luminance(sender.radiosity.abs()) * self.form_factor(center, normal, sender);
+        let (middle, sampler) = (receiving.middle(row), receiving.sampler(row));
+        let (light, rays) = self.gather(&middle, hash2(SEED, row), |u| sampler.sample(u), receiving);
+        (light / receiving.visible(row), rays)
+    }
+
+    /// Returns the irradiance around a point, and the cost in rays. `sample` returns points to start from.
+    fn gather(
+        &self,
+        middle: &SurfacePoint,
+        seed: u32,
+        sample: impl Fn(Vec2) -> SurfacePoint,
+        receiving: &Receiving,
+    ) -> (Vec3, u64) {
+        let mut rays = (self.senders.len() / SENDERS_PER_RAY) as u64;
+        let likely = |sender: &Sender| luminance(sender.radiosity.abs()) * self.form_factor(middle, sender);
         let likely: Vec<f32> = self.senders.iter().map(likely).collect();
         let all: f32 = likely.iter().sum();
-        if all <= 0.0 {
-            return (Vec3::ZERO, rays);
-        }
-        let (here, points) = (receiving.sampler(row), OwenSobol::new(hash2(SEED, row)));
-        let (mut passed, mut taken) = (unit_float(hash2(row, SEED)), 0);
-        let mut light = Vec3::ZERO;
-        for (sender, likely) in self.senders.iter().zip(likely) {
+        let points = OwenSobol::new(seed);
+        let (mut passed, mut taken, mut light) = (unit_float(hash2(seed, 0)), 0, Vec3::ZERO);
+        for (sender, likely) in self.senders.iter().zip(likely).filter(|_| all > 0.0) {
             let expected = RAYS * likely / all;
             passed += expected;
             let count = passed.floor();
@@ -197,23 +234,22 @@ impl OccluderLight {
             // One ray stands for all that fall on a sender.
             passed -= count;
             let [x, y, ..] = points.point(taken);
-            let from = here.sample(Vec2::new(x, y));
+            let from = sample(Vec2::new(x, y));
             (taken, rays) = (taken + 1, rays + 1);
-            let to = sender.point.origin();
-            let form_factor = self.form_factor(from.position, from.shading_normal, sender);
+            let (form_factor, to) = (self.form_factor(&from, sender), sender.point.origin());
             if form_factor > 0.0 && from.geometric_normal.dot(to - from.position) > 0.0 {
                 let through = receiving.world.blocked(&Ray::between(from.origin(), to)).0;
                 light += through * sender.radiosity * (form_factor * count / expected);
             }
         }
-        (light / receiving.visible(row), rays)
+        (light, rays)
     }
 
     /// Returns the unoccluded form factor from a point to the area around a sender, as to a disc that faces it.
-    fn form_factor(&self, at: Vec3, normal: Vec3, sender: &Sender) -> f32 {
-        let step = sender.point.position - at;
+    fn form_factor(&self, from: &SurfacePoint, sender: &Sender) -> f32 {
+        let step = sender.point.position - from.position;
         let squared = step.length_squared();
-        let cosines = normal.dot(step).max(0.0) * sender.point.geometric_normal.dot(-step).max(0.0);
+        let cosines = from.shading_normal.dot(step).max(0.0) * sender.point.geometric_normal.dot(-step).max(0.0);
         if cosines > 0.0 { self.area * cosines / (squared * (PI * squared + self.area)) } else { 0.0 }
     }
 }

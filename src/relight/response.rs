@@ -310,19 +310,23 @@ impl Receiving<'_> {
         ElementId(self.level.precomputed.transport.patches.order[row as usize])
     }
 
-    /// Returns the direct irradiance at a receiver's center from one point of a light, and the number of rays.
-    fn sample_center(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, u64) {
+    /// Returns the center of a receiver.
+    pub fn middle(&self, row: u32) -> SurfacePoint {
         let receivers = &self.level.precomputed.receivers;
-        let middle = SurfacePoint {
+        SurfacePoint {
             position: receivers.center[row as usize],
             geometric_normal: receivers.geometric_normal[row as usize],
             shading_normal: receivers.shading_normal[row as usize],
             triangle: 0,
             barycentric: Vec2::ZERO,
             clearance: self.level.elements.clearance[self.id(row).index()],
-        };
+        }
+    }
+
+    /// Returns the direct irradiance at a receiver's center from one point of a light, and the number of rays.
+    fn sample_center(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, u64) {
         let [.., u, v] = numbers(row, round);
-        self.sample(light, &middle, [u, v], (row, round))
+        self.sample(light, &self.middle(row), [u, v], (row, round))
     }
 
     /// Returns the direct irradiance at a point, and the number of rays. `u` selects the point on the light.

@@ -21,8 +21,11 @@ fn blocks_without_texels_reflect_the_light_of_a_lamp_that_has_moved() {
     let mut relighter = Relighter::new(level_of(&baked));
     relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
     relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
+    // Patches alone do not have the light of the blocks.
+    relighter.update(&UpdateSettings { bounces: 0, rays: u32::MAX, ..UpdateSettings::default() });
+    let by_patches = mean_error(&relighter, &truth.pages);
     settle(&mut relighter);
     let mean = mean_error(&relighter, &truth.pages);
-    println!("mean difference {mean}");
-    assert!(mean < 0.02, "{mean}");
+    println!("mean difference {by_patches} by patches, {mean} at rest");
+    assert!(by_patches > 0.25 && mean < 0.03, "{by_patches} {mean}");
 }
