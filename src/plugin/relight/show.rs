@@ -27,7 +27,7 @@ use crate::plugin::sync::SceneReader;
 use crate::plugin::write_back::apply_lights;
 use crate::relight::{LiveLight, LivePanel, PlacedOccluder, UpdateSettings, transport_errors, transport_warning};
 
-/// Upper bound of a frame time in the temporal smoothing, in seconds.
+/// Upper bound of the time since the last update in the temporal smoothing, in seconds, where frames are shorter.
 const LONGEST_FRAME: f32 = 0.1;
 
 /// Upper bound of a frame time in the budget of work, in seconds.
@@ -69,8 +69,9 @@ struct Relighting {
     is_settled: bool,
     was_enabled: bool,
     shown: Option<Instant>,
-    /// Start of the last frame, and the time of the frames since the last job, in seconds.
+    /// Start of the last frame, its length, and the time of the frames since the last job, in seconds.
     frame: Option<Instant>,
+    last_frame_seconds: f32,
     frame_seconds: f32,
     last_update: Duration,
 }
@@ -188,6 +189,7 @@ impl RelightOutput<'_> {
                     was_enabled: true,
                     shown: None,
                     frame: None,
+                    last_frame_seconds: 0.0,
                     frame_seconds: 0.0,
                     last_update: Duration::MAX,
                 }))
@@ -352,6 +354,7 @@ impl Relighting {
     /// Adds the time of a frame to the budget. Frames at rest leave none to later ones.
     fn count_frame(&mut self, now: Instant) {
         let since = self.frame.replace(now).map_or(0.0, |before| (now - before).as_secs_f32());
+        self.last_frame_seconds = since;
         let is_at_rest = self.is_settled && !self.worker.is_busy();
         let before = if is_at_rest { 0.0 } else { self.frame_seconds };
         self.frame_seconds = (before + since).min(LONGEST_BUDGET);
@@ -362,8 +365,9 @@ impl Relighting {
         self.was_enabled = settings.enabled;
         let now = Instant::now();
         let before = self.shown.replace(now);
-        // The first change after a rest counts at most one long frame.
-        let since = before.map_or(0.0, |before| (now - before).as_secs_f32().min(LONGEST_FRAME));
+        // The first change after a rest counts at most one frame.
+        let longest = LONGEST_FRAME.max(self.last_frame_seconds);
+        let since = before.map_or(0.0, |before| (now - before).as_secs_f32().min(longest));
         let is_smooth = settings.smoothing_seconds > 0.0 && settings.enabled && before.is_some();
         let keep = if is_smooth { libm::expf(-since / settings.smoothing_seconds) } else { 0.0 };
         let update = UpdateSettings { rays: STEP_RAYS, keep, bounces: settings.bounces };
