@@ -62,9 +62,9 @@ fn coefficient_bytes_of_frame(segment: &[u8]) -> Option<u64> {
     let &[_, _, _, h0, h1, w0, w1, count] = segment.first_chunk()?;
     let components = segment[8..].chunks_exact(3).take(count.into());
     let samplings = components.map(|component| [component[1] >> 4, component[1] & 15].map(u64::from));
-    let [most_x, most_y] = samplings.clone().fold([1; 2], |[x, y], [w, h]| [x.max(w), y.max(h)]);
-    let columns = u64::from(u16::from_be_bytes([w0, w1])).div_ceil(BLOCK_SIZE * most_x);
-    let rows = u64::from(u16::from_be_bytes([h0, h1])).div_ceil(BLOCK_SIZE * most_y);
+    let [max_x, max_y] = samplings.clone().fold([1; 2], |[x, y], [w, h]| [x.max(w), y.max(h)]);
+    let columns = u64::from(u16::from_be_bytes([w0, w1])).div_ceil(BLOCK_SIZE * max_x);
+    let rows = u64::from(u16::from_be_bytes([h0, h1])).div_ceil(BLOCK_SIZE * max_y);
     Some(samplings.map(|[w, h]| columns * w * rows * h * BYTES_PER_BLOCK).sum())
 }
 
