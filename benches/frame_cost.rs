@@ -7,18 +7,19 @@
 //! its own thread in a game.
 #![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
+#[path = "../tests/plugin/headless.rs"]
+mod headless;
+
 use std::path::Path;
 use std::time::Instant;
 
-use bevy::app::PluginsState;
 use bevy::camera::RenderTarget;
 use bevy::prelude::*;
-use bevy::render::RenderPlugin;
 use bevy::render::render_resource::TextureFormat;
 use bevy::render::settings::WgpuSettings;
-use bevy::window::{ExitCondition, WindowPlugin};
 use bevy_radiosity::plugin::Baked;
 use bevy_radiosity::prelude::*;
+use headless::{add_default_plugins, finish};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -106,17 +107,7 @@ fn states(surfaces: usize, folder: &Path) -> Result<Vec<State>, Failure> {
 /// Creates an app without a window or a renderer.
 fn create_app(has_radiosity: bool) -> App {
     let mut app = App::new();
-    // The renderer would add it.
-    app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
-    let plugins = DefaultPlugins.build();
-    #[cfg(feature = "window")]
-    let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
-    app.add_plugins(
-        plugins
-            .set(WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() })
-            .set(RenderPlugin { render_creation: WgpuSettings { backends: None, ..default() }.into(), ..default() })
-            .disable::<bevy::log::LogPlugin>(),
-    );
+    add_default_plugins(&mut app, WgpuSettings { backends: None, ..default() }, |plugins| plugins);
     if has_radiosity {
         app.add_plugins(RadiosityPlugins);
     }
@@ -124,11 +115,7 @@ fn create_app(has_radiosity: bool) -> App {
         .init_resource::<Ended>()
         .add_observer(|_: On<BakeFinished>, mut ended: ResMut<Ended>| ended.0 = Some(Ok(())))
         .add_observer(|failed: On<BakeFailed>, mut ended: ResMut<Ended>| ended.0 = Some(Err(failed.error.to_string())));
-    while app.plugins_state() == PluginsState::Adding {
-        bevy::tasks::tick_global_task_pools_on_main_thread();
-    }
-    app.finish();
-    app.cleanup();
+    finish(&mut app);
     app
 }
 

@@ -20,6 +20,8 @@ mod drawn;
 #[cfg(feature = "gltf")]
 #[path = "plugin/files.rs"]
 mod files;
+#[path = "plugin/headless.rs"]
+mod headless;
 #[path = "plugin/levels.rs"]
 mod levels;
 #[path = "plugin/light_faults.rs"]

@@ -2,10 +2,10 @@
 //!
 //! Patches blur light over their extent. Once all elements have been sampled for a settled light, sweeps over stored
 //! hits compute its indirect light. Each update does one bounce. Each sweep reflects the error of the patch solution
-//! once more, so that it decays (final gather). Then rays add light by way of surfaces without elements
-//! (`occluder_light`), and elements are sampled adaptively (`adaptive_samples`). A second solve with one more sweep
-//! follows. Last, rays to the brightest elements add a correction (`brightest_senders`). A
-//! filter removes the remaining noise within its estimated variance.
+//! once more, so that it decays (final gather). Then rays add light by way of unmapped surfaces (`unmapped_light`), and
+//! elements are sampled adaptively (`adaptive_samples`). A second solve with one more sweep follows. Last, rays to the
+//! brightest elements add a correction (`brightest_senders`). A filter removes the remaining noise within its estimated
+//! variance.
 //!
 //! All steps are linear, so the result for unit strength holds for every strength.
 
@@ -13,9 +13,9 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::brightest_senders::BrightestSenders;
-use super::occluder_light::{OccluderLight, OccluderPoints};
 use super::pages::Pages;
 use super::response::{LightResponse, Received, Receiving};
+use super::unmapped_light::{UnmappedLight, UnmappedPoints};
 use crate::lights::OneLight;
 use crate::scene::luminance;
 
@@ -26,7 +26,7 @@ const MIN_CHUNK: usize = 4096;
 pub struct SweepContext<'a> {
     pub receiving: Receiving<'a>,
     pub pages: &'a Pages,
-    pub occluder_points: &'a OccluderPoints,
+    pub unmapped_points: &'a UnmappedPoints,
     /// Sum of the receiver weights of each patch.
     pub weights: &'a [Vec3],
     /// Number of bounces per solve.
@@ -40,11 +40,11 @@ pub struct SweepContext<'a> {
 pub struct ElementRefinement {
     stage: Stage,
     solve: Option<JacobiSolve>,
-    occluders: Option<OccluderLight>,
+    unmapped: Option<UnmappedLight>,
     senders: Option<BrightestSenders>,
     /// Latest known indirect irradiance minus the patch solution, in lux by row, without `carried`. Empty before.
     beside: Vec<Vec3>,
-    /// Irradiance by way of surfaces without elements, before further bounces, in lux by row. Empty for none.
+    /// Irradiance by way of unmapped surfaces, before further bounces, in lux by row. Empty for none.
     carried: Vec<Vec3>,
     /// Correction by rays to the brightest elements and by the noise filter, in lux by row. Empty before.
     more: Vec<Vec3>,
@@ -59,11 +59,11 @@ pub enum Stage {
     /// history.
     #[default]
     First,
-    /// Rays to surfaces without elements.
-    OccluderLight,
+    /// Rays to unmapped surfaces.
+    UnmappedLight,
     /// Adaptive sampling of direct light.
     AdaptiveSamples,
-    /// Second solve, from the adaptive samples and the light of surfaces without elements.
+    /// Second solve, from the adaptive samples and the light of unmapped surfaces.
     Second,
     /// Rays to the brightest elements.
     BrightestSenders,
@@ -84,7 +84,7 @@ struct JacobiSolve {
 impl Stage {
     /// Returns true when the stage traces rays.
     pub fn is_by_rays(self) -> bool {
-        matches!(self, Self::OccluderLight | Self::AdaptiveSamples | Self::BrightestSenders)
+        matches!(self, Self::UnmappedLight | Self::AdaptiveSamples | Self::BrightestSenders)
     }
 }
 
@@ -121,24 +121,28 @@ impl ElementRefinement {
         }
     }
 
-    /// Traces rays to surfaces without elements, for some changes. Returns the number of rays, and whether all are
-    /// done.
-    pub fn trace_occluders(&mut self, changes: &[(Vec3, OneLight)], context: &SweepContext) -> (u64, bool) {
-        let SweepContext { receiving, occluder_points, budget, .. } = context;
+    /// Traces rays to unmapped surfaces. `changes` returns the lights with their strengths, for the first step. Returns
+    /// the number of rays, and whether light was added.
+    pub fn trace_unmapped<'a>(
+        &mut self,
+        changes: impl FnOnce() -> Vec<(Vec3, OneLight<'a>)>,
+        context: &SweepContext,
+    ) -> (u64, bool) {
+        let SweepContext { receiving, unmapped_points, budget, .. } = context;
         let mut rays = 0;
-        let mut occluders = self.occluders.take().unwrap_or_else(|| {
-            let (light, traced) = OccluderLight::new(occluder_points, changes, receiving);
+        let mut unmapped = self.unmapped.take().unwrap_or_else(|| {
+            let (light, traced) = UnmappedLight::new(unmapped_points, &changes(), receiving);
             rays = traced;
             light
         });
-        while rays < *budget && !occluders.is_done() {
-            rays += occluders.step(receiving);
+        while rays < *budget && !unmapped.is_done() {
+            rays += unmapped.step(receiving);
         }
-        if !occluders.is_done() {
-            self.occluders = Some(occluders);
+        if !unmapped.is_done() {
+            self.unmapped = Some(unmapped);
             return (rays, false);
         }
-        self.carried = occluders.into_light();
+        self.carried = unmapped.into_light();
         self.stage = Stage::AdaptiveSamples;
         (rays, !self.carried.is_empty())
     }
@@ -161,7 +165,7 @@ impl ElementRefinement {
         if is_last {
             *whole = light.iter().map(|light| light.abs()).sum();
             *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
-            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::OccluderLight }, None);
+            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::UnmappedLight }, None);
         }
         is_last
     }

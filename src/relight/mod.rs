@@ -28,7 +28,7 @@
 //! | `colors` | reflectance after recoloring |
 //! | `restricted_query` | ray queries near moved objects |
 //! | `adaptive_samples` | adaptive sampling of direct light, once lights have settled |
-//! | `occluder_light` | light by way of surfaces without elements |
+//! | `unmapped_light` | light by way of unmapped surfaces, which have no elements |
 //! | `brightest_senders` | rays to the brightest elements |
 //! | `element_refinement` | per-element refinement of a settled light |
 //! | `scheduler` | scheduler of the refinement, and its cache entries |
@@ -49,8 +49,7 @@
 //! door keep the patch solution, and so does the change of baked light by recoloring.
 //!
 //! **Cache.** Up to eight changed lights cache their refined result at unit strength. An entry takes 24 bytes per
-//! element, or 48 for a baked lamp without a contribution that has moved. Lit surfaces without elements add half as
-//! much. An entry stays valid while other lights move, and for every strength, so a flickering lamp keeps its accuracy.
+//! element, or 48 for a baked lamp without a contribution that has moved. Lit unmapped surfaces add half as much. An entry stays valid while other lights move, and for every strength, so a flickering lamp keeps its accuracy.
 //! All other lights share one entry, recomputed when any of them changes. While lights move, settled ones get a quarter
 //! of an update's rays and one sweep.
 //!
@@ -65,7 +64,6 @@ mod element_refinement;
 mod input;
 mod light;
 mod lights;
-mod occluder_light;
 mod order;
 mod pages;
 mod relighter;
@@ -77,6 +75,7 @@ mod tests;
 mod texel_mapping;
 mod texel_receivers;
 mod tracked_light;
+mod unmapped_light;
 
 pub use colors::Paint;
 pub use contributions::MAX_TRANSPORT_ERROR;

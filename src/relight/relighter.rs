@@ -11,7 +11,6 @@ use super::element_refinement::{Stage, SweepContext};
 use super::input::RelightInput;
 use super::light::{Difference, Light};
 use super::lights::{Emitter, LiveLight, LivePanel, Shape, baked_lights, fault_of, lit, plain};
-use super::occluder_light::OccluderPoints;
 use super::order::Order;
 use super::pages::Pages;
 use super::response::{Received, Receiving};
@@ -19,6 +18,7 @@ use super::restricted_query::RestrictedQuery;
 use super::scheduler::RefinementScheduler;
 use super::texel_receivers::TexelReceivers;
 use super::tracked_light::{ResponseKind, TrackedLight};
+use super::unmapped_light::UnmappedPoints;
 use crate::geometry::{Aabb, SurfaceId};
 use crate::lights::OneLight;
 use crate::low_rank::{BakedLightId, Smoothing};
@@ -87,7 +87,7 @@ pub struct Relighter {
     /// Tracked lights: baked lamps in the order of the scene, then panels, then added lights.
     tracked_lights: Vec<TrackedLight>,
     panels: BTreeMap<SurfaceId, usize>,
-    occluder_points: OccluderPoints,
+    unmapped_points: UnmappedPoints,
     warned: HashSet<u64>,
     is_enabled: bool,
     updates: u64,
@@ -136,7 +136,7 @@ impl Relighter {
             order,
             tracked_lights,
             panels,
-            occluder_points: OccluderPoints::new(&level),
+            unmapped_points: UnmappedPoints::new(&level),
             warned: HashSet::new(),
             is_enabled: true,
             updates: 0,
@@ -189,7 +189,7 @@ impl Relighter {
             }
         }
         self.weights = self.order.weights(&level.precomputed.transport);
-        self.occluder_points = OccluderPoints::new(&level);
+        self.unmapped_points = UnmappedPoints::new(&level);
         (self.level, self.moved, self.scheduler) = (level, boxes, RefinementScheduler::default());
         self.pages.forget();
         self.choose_contributions();
@@ -483,10 +483,10 @@ impl Relighter {
 
     /// Refines settled lights after `traced` rays. Returns the number of rays.
     fn refine(&mut self, settings: &UpdateSettings, traced: u64) -> u64 {
-        let Self { level, lit, order, tracked_lights, pages, weights, occluder_points, scheduler, updates, .. } = self;
+        let Self { level, lit, order, tracked_lights, pages, weights, unmapped_points, scheduler, updates, .. } = self;
         let receiving = Receiving { level, world: &*level.world, order, is_spread: true };
         let budget = u64::from(settings.rays).saturating_sub(traced).max(1);
-        let context = SweepContext { receiving, pages, occluder_points, weights, bounces: settings.bounces, budget };
+        let context = SweepContext { receiving, pages, unmapped_points, weights, bounces: settings.bounces, budget };
         let step = scheduler.step(tracked_lights, *updates, lit, &context);
         self.is_stale |= step.is_news;
         self.is_direct_known_better |= step.has_sampled && !self.direct.is_empty();

@@ -139,10 +139,10 @@ impl RefinementScheduler {
         };
         let mut refinement = self.refinement_of(step_owner, tracked_lights).map(core::mem::take).unwrap_or_default();
         let step = match refinement.stage() {
-            Stage::OccluderLight => {
+            Stage::UnmappedLight => {
                 let light = |part: &Part| Some((part.strength, part.shape.sampler(lit)?));
-                let lights: Vec<_> = parts.iter().filter_map(light).collect();
-                let (rays, is_news) = refinement.trace_occluders(&lights, context);
+                let lights = || parts.iter().filter_map(light).collect();
+                let (rays, is_news) = refinement.trace_unmapped(lights, context);
                 RefinementStep { rays, is_news, has_sampled: false }
             }
             Stage::AdaptiveSamples => {

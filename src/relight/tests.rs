@@ -7,8 +7,8 @@ use glam::Vec3;
 mod colors;
 mod doors;
 mod in_place;
-mod occluders;
 mod settled;
+mod unmapped;
 
 use super::*;
 use crate::Device;

@@ -4,20 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use bevy::app::{PluginGroupBuilder, PluginsState};
+use bevy::app::PluginGroupBuilder;
 use bevy::camera::{Hdr, RenderTarget};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
-use bevy::render::RenderPlugin;
 use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
 use bevy::render::render_resource::{TextureFormat, TextureUsages};
 use bevy::render::settings::WgpuSettings;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
-use bevy::window::{ExitCondition, WindowPlugin};
 use bevy_radiosity::bake::BakeSettings;
 use bevy_radiosity::plugin::{Baked, BakedLevelLoaded, BakedLevelShown, BatchTimes};
 use bevy_radiosity::prelude::*;
 
+use crate::headless::{add_default_plugins, finish};
 use crate::skip::skip_without_gpu;
 
 /// Result of the most recent bake.
@@ -70,37 +69,22 @@ fn assets() -> PathBuf {
 
 fn create_app_of(settings: WgpuSettings, assets: &Path, radiosity: PluginGroupBuilder) -> App {
     let mut app = App::new();
-    if settings.backends.is_none() {
-        // Bevy's lights cannot be despawned without this plugin, which the renderer would add.
-        app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
-    }
-    let plugins = DefaultPlugins.build();
-    // Winit waits for window events, which no test has.
-    #[cfg(feature = "window")]
-    let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
-    app.add_plugins(
+    add_default_plugins(&mut app, settings, |plugins| {
         plugins
-            .set(WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() })
             .set(AssetPlugin { file_path: assets.to_string_lossy().into_owned(), ..default() })
-            .set(RenderPlugin { render_creation: settings.into(), synchronous_pipeline_compilation: true, ..default() })
             .disable::<PipelinedRenderingPlugin>()
-            .disable::<bevy::log::LogPlugin>(),
-    )
-    .add_plugins(radiosity)
-    .init_resource::<Ended>()
-    .init_resource::<Level>()
-    .insert_resource(GlobalAmbientLight::NONE)
-    .add_observer(|done: On<BakeFinished>, mut ended: ResMut<Ended>| ended.0 = Some(Ok(done.times)))
-    .add_observer(|read: On<BakedLevelLoaded>, mut level: ResMut<Level>| {
-        *level = Level { loaded: Some(*read), shown: None };
-    })
-    .add_observer(|read: On<BakedLevelShown>, mut level: ResMut<Level>| level.shown = Some(read.surfaces))
-    .add_observer(|failed: On<BakeFailed>, mut ended: ResMut<Ended>| ended.0 = Some(Err(failed.error.to_string())));
-    while app.plugins_state() == PluginsState::Adding {
-        bevy::tasks::tick_global_task_pools_on_main_thread();
-    }
-    app.finish();
-    app.cleanup();
+    });
+    app.add_plugins(radiosity)
+        .init_resource::<Ended>()
+        .init_resource::<Level>()
+        .insert_resource(GlobalAmbientLight::NONE)
+        .add_observer(|done: On<BakeFinished>, mut ended: ResMut<Ended>| ended.0 = Some(Ok(done.times)))
+        .add_observer(|read: On<BakedLevelLoaded>, mut level: ResMut<Level>| {
+            *level = Level { loaded: Some(*read), shown: None };
+        })
+        .add_observer(|read: On<BakedLevelShown>, mut level: ResMut<Level>| level.shown = Some(read.surfaces))
+        .add_observer(|failed: On<BakeFailed>, mut ended: ResMut<Ended>| ended.0 = Some(Err(failed.error.to_string())));
+    finish(&mut app);
     app
 }
 

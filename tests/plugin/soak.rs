@@ -50,7 +50,7 @@ impl Random {
     }
 }
 
-/// What has come to its end so far.
+/// Counts of bakes, levels and frames that have come to their end.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 struct Done {
     bakes: usize,
@@ -396,7 +396,7 @@ fn memory() -> Option<f64> {
 }
 
 /// Bakes two levels, and soaks an app in rounds of `frames`. Each round must end with as many entities and assets as there
-/// were before the first one. Returns what has come to its end.
+/// were before the first one. Returns the counts of ended work.
 fn soak(app: App, seed: u64, rounds: usize, frames: usize) -> Done {
     let folder = tempfile::tempdir().unwrap();
     let saved = [2.0, 3.0].map(|size| {
@@ -418,7 +418,8 @@ fn soak(app: App, seed: u64, rounds: usize, frames: usize) -> Done {
     *soak.app.world().resource::<Done>()
 }
 
-/// Soaks an app for ten thousand frames, by the seed that `SEED` names. In a short soak, it depends on the machine which work comes to its end.
+/// Soaks an app for ten thousand frames, by the seed that `SEED` names. In a short soak, it depends on the machine which
+/// work comes to its end.
 fn soak_long(app: App) {
     let seed = std::env::var("SEED").map_or(3, |seed| seed.parse().unwrap());
     let done = soak(app, seed, 20, 500);

@@ -26,6 +26,7 @@ use glam::Vec3;
 use super::footprint::Footprints;
 use super::{Rectangle, Unwrap};
 use crate::geometry::{Hit, SurfaceId, define_id};
+use crate::scene::Scene;
 
 #[cfg(feature = "gpu")]
 pub(crate) use description::SheetDescription;
@@ -120,6 +121,12 @@ impl Elements {
     pub fn of_surface(&self, surface: SurfaceId) -> Range<usize> {
         let offset = |index: usize| self.surface_offsets[index] as usize;
         offset(surface.index())..offset(surface.index() + 1)
+    }
+
+    /// Returns the triangles of unmapped surfaces: those that take part in bakes and have no elements.
+    pub fn unmapped_triangles<'a>(&'a self, scene: &'a Scene) -> impl Iterator<Item = (SurfaceId, u32)> + 'a {
+        let is_unmapped = |&id: &SurfaceId| scene.surface(id).is_in_bake() && self.of_surface(id).is_empty();
+        scene.surface_ids().filter(is_unmapped).flat_map(|id| scene.triangles_of(id))
     }
 
     /// Returns the surface of an element.

@@ -31,9 +31,7 @@ pub struct Pieces {
 /// power, because direct light that they reflect has already reached the elements.
 pub fn pieces(place: Place) -> Pieces {
     let Place { scene, elements, .. } = place;
-    let is_unmapped = |&id: &SurfaceId| scene.surface(id).is_in_bake() && elements.of_surface(id).is_empty();
-    let triangles: Vec<(SurfaceId, u32)> =
-        scene.surface_ids().filter(is_unmapped).flat_map(|id| scene.triangles_of(id)).collect();
+    let triangles: Vec<(SurfaceId, u32)> = elements.unmapped_triangles(scene).collect();
     let all: f32 = triangles.iter().map(|&(surface, triangle)| scene.triangle(surface, triangle).area()).sum();
     let mut found = Pieces::default();
     for (surface, triangle) in triangles {

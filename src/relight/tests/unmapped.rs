@@ -1,4 +1,4 @@
-//! Light by way of surfaces without texels.
+//! Light by way of unmapped surfaces, which have no texels.
 
 use super::in_place::mean_error;
 use super::*;

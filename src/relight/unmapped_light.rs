@@ -1,4 +1,4 @@
-//! Irradiance by way of surfaces without elements, such as panes, once lights have settled.
+//! Irradiance by way of unmapped surfaces, such as panes, which have no elements, once lights have settled.
 //!
 //! Stored hits carry light from element to element, also off panes on the way. They do not hold the direct light of a
 //! pane. So points of these surfaces receive direct light, and rays carry to elements what the points scatter.
@@ -20,7 +20,7 @@ use crate::scene::{Scene, Sides, luminance};
 /// Seed of the sample sequences. No stage of a bake uses it, and no other stage of relighting does either.
 const SEED: u32 = 0x5e3d_90b7;
 
-/// Number of points on all surfaces without elements together.
+/// Number of points on all unmapped surfaces together.
 const POINTS: usize = 1024;
 
 /// Samples of direct light of each point and side.
@@ -41,16 +41,16 @@ const SENDERS_PER_RAY: usize = 64;
 /// Minimum number of receivers per thread.
 const MIN_CHUNK: usize = 32;
 
-/// Points of surfaces without elements, spread evenly by area.
+/// Points of unmapped surfaces, spread evenly by area.
 #[derive(Clone, Debug, Default)]
-pub struct OccluderPoints {
-    points: Vec<OccluderPoint>,
+pub struct UnmappedPoints {
+    points: Vec<UnmappedPoint>,
     /// Area that each point stands for, in m2.
     area: f32,
 }
 
 #[derive(Clone, Debug)]
-struct OccluderPoint {
+struct UnmappedPoint {
     /// Front, and back unless it absorbs all light.
     sides: Vec<SurfacePoint>,
     /// Fractions of light that are scattered on the same side and through the surface, per channel.
@@ -58,16 +58,12 @@ struct OccluderPoint {
     transmittance: Vec3,
 }
 
-impl OccluderPoints {
+impl UnmappedPoints {
     /// Chooses the points of a level.
     pub fn new(level: &RelightInput) -> Self {
         let RelightInput { scene, elements, .. } = level;
-        let is_bare = |&id: &SurfaceId| scene.surface(id).is_in_bake() && elements.of_surface(id).is_empty();
-        let of_surface = |id: SurfaceId| {
-            let count = scene.mesh_of(id).triangles.len() as u32;
-            (0..count).map(move |triangle| (id, triangle, f64::from(scene.triangle(id, triangle).area())))
-        };
-        let triangles = || scene.surface_ids().filter(is_bare).flat_map(of_surface);
+        let area = |(id, triangle)| (id, triangle, f64::from(scene.triangle(id, triangle).area()));
+        let triangles = || elements.unmapped_triangles(scene).map(area);
         let share = triangles().map(|(.., area)| area).sum::<f64>() / POINTS as f64;
         let mut points = Vec::new();
         let (mut passed, mut taken) = (0.5 * share, 0);
@@ -75,7 +71,7 @@ impl OccluderPoints {
             passed += area;
             while passed >= share && taken < POINTS {
                 let [u, v, ..] = OwenSobol::new(SEED).point(taken as u32);
-                points.extend(OccluderPoint::new(scene, surface, triangle, uniform_triangle(Vec2::new(u, v))));
+                points.extend(UnmappedPoint::new(scene, surface, triangle, uniform_triangle(Vec2::new(u, v))));
                 (passed, taken) = (passed - share, taken + 1);
             }
         }
@@ -83,7 +79,7 @@ impl OccluderPoints {
     }
 }
 
-impl OccluderPoint {
+impl UnmappedPoint {
     /// Returns `None` where all light is absorbed or passes straight.
     fn new(scene: &Scene, surface: SurfaceId, triangle: u32, barycentric: Vec2) -> Option<Self> {
         let (material, mesh) = (scene.material_of(surface), scene.mesh_of(surface));
@@ -127,9 +123,9 @@ impl OccluderPoint {
     }
 }
 
-/// Irradiance of elements that [`OccluderPoints`] send, in lux by row.
+/// Irradiance of elements that [`UnmappedPoints`] send, in lux by row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OccluderLight {
+pub struct UnmappedLight {
     senders: Vec<Sender>,
     area: f32,
     processed: usize,
@@ -143,11 +139,11 @@ struct Sender {
     radiosity: Vec3,
 }
 
-impl OccluderLight {
+impl UnmappedLight {
     /// Computes the light that points send out, for changes of lights with their strengths. Returns the number of rays
     /// too: some hundred thousand where many points are lit, and few where none is.
-    pub fn new(points: &OccluderPoints, lights: &[(Vec3, OneLight)], receiving: &Receiving) -> (Self, u64) {
-        let OccluderPoints { points, area } = points;
+    pub fn new(points: &UnmappedPoints, lights: &[(Vec3, OneLight)], receiving: &Receiving) -> (Self, u64) {
+        let UnmappedPoints { points, area } = points;
         let seed = |index: usize| hash2(SEED, index as u32);
         let of_points = points.par_iter().enumerate().with_min_len(MIN_CHUNK);
         let direct: Vec<Vec<Vec3>> =
@@ -162,7 +158,7 @@ impl OccluderLight {
             return (light, rays);
         }
         for _ in 0..SCATTERINGS {
-            let received = |(index, point): (usize, &OccluderPoint)| -> Vec<(Vec3, u64)> {
+            let received = |(index, point): (usize, &UnmappedPoint)| -> Vec<(Vec3, u64)> {
                 let of_side = |side: &SurfacePoint| light.gather(side, seed(index), |_| *side, receiving);
                 point.sides.iter().map(of_side).collect()
             };
