@@ -148,7 +148,7 @@ fn bake(app: &mut App, folder: &Path) -> Result<(), Failure> {
     bake.settings.layout.texels_per_meter = 4.0;
     bake.settings.solver.error = 0.3;
     bake.settings.volume = None;
-    bake.settings.relight = Some(100);
+    bake.settings.relight = Some(RelightPatches(100));
     app.world_mut().trigger(bake);
     run_until(app, "the bake", |app| app.world().resource::<Ended>().0.is_some())?;
     Ok(app.world_mut().resource_mut::<Ended>().0.take().ok_or("the bake has no result")??)

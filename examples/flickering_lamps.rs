@@ -104,7 +104,7 @@ fn turned(opened: f32) -> Quat {
 }
 
 fn bake(mut commands: Commands) {
-    let mut settings = BakeSettings { relight: Some(1000), ..default() };
+    let mut settings = BakeSettings { relight: Some(RelightPatches(1000)), ..default() };
     settings.layout.texels_per_meter = 5.0;
     commands.trigger(Bake { settings, ..default() });
 }

@@ -90,7 +90,7 @@ fn sun_at(hour: f32) -> Transform {
 }
 
 fn bake(mut commands: Commands, options: Res<Options>) {
-    let mut settings = BakeSettings { relight: (!options.is_baked).then_some(1000), ..default() };
+    let mut settings = BakeSettings { relight: (!options.is_baked).then_some(RelightPatches(1000)), ..default() };
     (settings.layout.texels_per_meter, settings.solver.error) = (5.0, 0.05);
     commands.trigger(Bake { settings, ..default() });
 }

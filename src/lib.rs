@@ -105,7 +105,7 @@ pub use device::{Device, DeviceChoice, DeviceError};
 #[cfg(feature = "plugin")]
 pub mod prelude {
     pub use crate::DeviceChoice;
-    pub use crate::bake::BakeSettings;
+    pub use crate::bake::{BakeSettings, RelightPatches};
     pub use crate::lightmap::LayoutSettings;
     #[cfg(feature = "panel")]
     pub use crate::panel::{Panel, PanelKeys, RadiosityPanelPlugin};

@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::f32::consts::TAU;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bevy_radiosity::Device;
-use bevy_radiosity::bake::{BakeOutput, BakeSettings, Unobserved, run_on};
+use bevy_radiosity::bake::{BakeOutput, BakeSettings, RelightPatches, Unobserved, run_on};
 use bevy_radiosity::geometry::SurfaceId;
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{Content, HALVES};
@@ -17,10 +18,10 @@ use glam::{Affine3A, Quat, Vec3};
 use super::timed;
 
 /// Number of patches of a relit level.
-const PATCHES: u32 = 2000;
+const PATCHES: RelightPatches = RelightPatches(2000);
 
-/// Time limit of each reference bake, in seconds. The remaining noise of the two bakes of a pair is independent.
-const SECONDS: f32 = 40.0;
+/// Time limit of each reference bake. The remaining noise of the two bakes of a pair is independent.
+const TRUTH_TIME: Duration = Duration::from_secs(40);
 
 /// Hours of the day for the sun.
 const HOURS: [f32; 3] = [8.0, 12.0, 16.0];
@@ -37,7 +38,7 @@ pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
     let mut scene = load(file)?.scene;
     scene.sky = Sky::Dark;
     scene.lights.retain(|light| !matches!(light.kind, LightKind::Directional { .. }));
-    let baker = Baker { texels_per_meter, patches: PATCHES, base_seconds: None, truth_seconds: SECONDS };
+    let baker = Baker { texels_per_meter, patches: PATCHES, base_time: None, truth_time: TRUTH_TIME };
     println!("| pages, {texels_per_meter} texels/m, off a whole bake | at first | at rest |");
     println!("| --- | --- | --- |");
     baker.suns(&scene)?;
@@ -50,10 +51,10 @@ pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
 pub struct Baker {
     pub texels_per_meter: f32,
     /// Number of patches of a relit level.
-    pub patches: u32,
-    /// Time limits of a bake that is relit, and of each reference bake, in seconds.
-    pub base_seconds: Option<f32>,
-    pub truth_seconds: f32,
+    pub patches: RelightPatches,
+    /// Time limits of a bake that is relit, and of each reference bake.
+    pub base_time: Option<Duration>,
+    pub truth_time: Duration,
 }
 
 impl Baker {
@@ -61,13 +62,13 @@ impl Baker {
         &self,
         scene: &Scene,
         content: Content,
-        relight: Option<u32>,
+        relight: Option<RelightPatches>,
         seed: u32,
     ) -> Result<BakeOutput, Box<dyn Error>> {
         let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
         settings.layout.texels_per_meter = self.texels_per_meter;
         (settings.solver.content, settings.solver.seed) = (content, seed);
-        settings.solver.time_seconds = if relight.is_some() { self.base_seconds } else { Some(self.truth_seconds) };
+        settings.solver.time_limit = if relight.is_some() { self.base_time } else { Some(self.truth_time) };
         let what = if relight.is_some() { "a bake to be relit" } else { "a bake" };
         Ok(timed(what, || run_on(&Device::Cpu, Arc::new(scene.clone()), &settings, &Unobserved))?)
     }

@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::f32::consts::TAU;
+use std::time::Duration;
 
-use bevy_radiosity::bake::BakeOutput;
+use bevy_radiosity::bake::{BakeOutput, RelightPatches};
 use bevy_radiosity::radiosity::{Content, HALVES};
 use bevy_radiosity::relight::{LiveLight, Relighter, UpdateSettings};
 use bevy_radiosity::scene::{Light, LightKind, Scene, luminance};
@@ -13,10 +14,10 @@ use glam::{Quat, Vec3};
 use super::pages::{Baker, level_of};
 
 /// Number of patches.
-const PATCHES: u32 = 1000;
+const PATCHES: RelightPatches = RelightPatches(1000);
 
-/// Time limit of each reference bake, in seconds.
-const SECONDS: f32 = 60.0;
+/// Time limit of each bake.
+const BAKE_TIME: Duration = Duration::from_secs(60);
 
 /// Names of the lights that move, in `assets/level.glb`.
 const LAMP: &str = "workshop_lamp_bench_light";
@@ -43,7 +44,7 @@ const TIMES: [f32; 9] = [0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0];
 /// Prints the errors of pages over time, at several frame rates.
 pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
     let scene = load(file)?.scene;
-    let baker = Baker { texels_per_meter, patches: PATCHES, base_seconds: Some(SECONDS), truth_seconds: SECONDS };
+    let baker = Baker { texels_per_meter, patches: PATCHES, base_time: Some(BAKE_TIME), truth_time: BAKE_TIME };
     let base = baker.relit(&scene, Content::Indirect)?;
     println!("| frames/s, {texels_per_meter} texels/m | {} |", TIMES.map(|time| format!("{time} s")).join(" | "));
     println!("| --- |{}", " --- |".repeat(TIMES.len()));

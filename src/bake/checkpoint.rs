@@ -26,7 +26,7 @@ impl InputsHash {
     /// Digests a bake's inputs: the scene's content hash and the settings. The time limit and the device do not count.
     pub fn new(scene: scene::Hash, settings: &BakeSettings) -> Self {
         let mut settings = *settings;
-        settings.solver.time_seconds = None;
+        settings.solver.time_limit = None;
         settings.device = DeviceChoice::default();
         let mut hasher = blake3::Hasher::new();
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -269,6 +269,8 @@ fn is_checkpoint(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const SCENE: scene::Hash = scene::Hash([1; 32]);
@@ -326,7 +328,7 @@ mod tests {
         let settings = BakeSettings::default();
         let inputs = InputsHash::new(SCENE, &settings);
         let mut longer = settings;
-        longer.solver.time_seconds = Some(60.0);
+        longer.solver.time_limit = Some(Duration::from_secs(60));
         assert_eq!(InputsHash::new(SCENE, &longer), inputs);
         let mut other = settings;
         other.solver.seed = 1;

@@ -13,8 +13,8 @@ use super::page_maker::PageMaker;
 use super::preview::Previewer;
 use super::stage::StageMonitor;
 use super::{
-    BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, RelightReport, Report, Stage,
-    peak_memory_bytes,
+    BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, RelightPatches, RelightReport, Report,
+    Stage, peak_memory_bytes,
 };
 use crate::Device;
 use crate::accel::World;
@@ -214,7 +214,7 @@ impl<'a> Job<'a> {
         let report =
             Report { backend: device.name().to_owned(), memory_mib: settings.max_memory_mib(), ..Report::default() };
         let started = Instant::now();
-        let limit = Arc::new(TimeLimit::new(observer.began().unwrap_or(started), settings.solver.time_seconds));
+        let limit = Arc::new(TimeLimit::new(observer.began().unwrap_or(started), settings.solver.time_limit));
         Self { settings, device, observer, started, limit, report, shares: Shares::default() }
     }
 
@@ -367,7 +367,7 @@ impl<'a> Job<'a> {
             Ok(solution)
         })?;
         let relight = match self.settings.relight {
-            Some(patches) => self.stage(Stage::Relight, |job, monitor| {
+            Some(RelightPatches(patches)) => self.stage(Stage::Relight, |job, monitor| {
                 let task = Precompute {
                     elements,
                     solution: &solution,
@@ -491,7 +491,7 @@ impl<'a> Job<'a> {
 
 /// Refuses more patches than there are elements.
 pub(super) fn check_patches(settings: &BakeSettings, elements: usize) -> Result<(), BakeError> {
-    let Some(asked) = settings.relight else { return Ok(()) };
+    let Some(RelightPatches(asked)) = settings.relight else { return Ok(()) };
     if elements == 0 {
         Err(BakeError::NothingToRelight)
     } else if asked as usize > elements {

@@ -1,7 +1,7 @@
 //! Time limit of a bake: the time left, and the time reserved for the stages after the solver.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{BakeError, Stage};
 use crate::lightmap::Page;
@@ -23,8 +23,8 @@ pub(super) struct TimeLimit {
 
 impl TimeLimit {
     /// Creates a limit that counts from `began`. `None` means no limit.
-    pub fn new(began: Instant, seconds: Option<f32>) -> Self {
-        Self { began, seconds, foreseen: Mutex::default() }
+    pub fn new(began: Instant, limit: Option<Duration>) -> Self {
+        Self { began, seconds: limit.map(|limit| limit.as_secs_f32()), foreseen: Mutex::default() }
     }
 
     /// Returns true if there is a limit.
@@ -76,14 +76,12 @@ pub(super) fn seconds_of_writing(pages: &[Page]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// Returns a limit of 100 seconds, and a clock that starts with it.
     fn limit_of_100_seconds() -> (TimeLimit, impl Fn(u64) -> Instant) {
         let began = Instant::now();
-        (TimeLimit::new(began, Some(100.0)), move |seconds| began + Duration::from_secs(seconds))
+        (TimeLimit::new(began, Some(Duration::from_secs(100))), move |seconds| began + Duration::from_secs(seconds))
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(crate) use memory::bytes_of_scene;
 pub use memory::{MemoryEstimate, peak_memory_bytes, usual_memory_mib};
 pub use preview::Preview;
 pub use report::{RelightReport, Report};
-pub use settings::{BakeSettings, FilterSettings, TreeQuality};
+pub use settings::{BakeSettings, FilterSettings, RelightPatches, TreeQuality};
 pub use stage::{BakePass, Observer, Progress, Stage, Unobserved};
 
 #[cfg(test)]

@@ -51,6 +51,13 @@ impl Default for FilterSettings {
     }
 }
 
+/// Maximum number of patches of a level that is relit, one or more.
+///
+/// More patches resolve changes of light more finely. They need more memory, and more time at each change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
+pub struct RelightPatches(pub u32);
+
 /// All settings that decide the result of a bake. The defaults suit a room of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
@@ -73,9 +80,8 @@ pub struct BakeSettings {
     pub filter: FilterSettings,
     /// Irradiance volume that lights moving objects; `None` for none.
     pub volume: Option<VolumeSettings>,
-    /// Most patches for the precomputed transport of lights that change later; `None` for none. More patches resolve
-    /// changes more finely. They need more memory, and more time at each change.
-    pub relight: Option<u32>,
+    /// Precomputes transport for lights that change at run time. Default: `None`, none.
+    pub relight: Option<RelightPatches>,
     /// Kind of these patches: uniform size or similar view. `docs/validation/relighting.md` compares their accuracy.
     pub relight_patches: PatchKind,
 }
@@ -134,13 +140,13 @@ impl BakeSettings {
             }
             subscenes.check()?;
         }
-        if let Some(seconds) = self.solver.time_seconds {
-            positive("time", seconds)?;
+        if let Some(limit) = self.solver.time_limit {
+            positive("time", limit.as_secs_f32())?;
         }
         if let Some(volume) = self.volume {
             positive("volume", volume.spacing)?;
         }
-        if self.relight == Some(0) {
+        if self.relight == Some(RelightPatches(0)) {
             return Err(BakeError::Setting { name: "number of relight patches", value: 0.0, wanted: "one or more" });
         }
         if !(64..=PageSize::LARGEST_EDGE).contains(&self.layout.page_size) {
@@ -153,6 +159,8 @@ impl BakeSettings {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -167,10 +175,10 @@ mod tests {
         let mut settings = BakeSettings::default();
         settings.solver = SolverSettings { method: Method::Progressive, bounces: Some(3), ..settings.solver };
         assert!(settings.check().unwrap_err().to_string().contains("number of bounces"));
-        let settings = BakeSettings { relight: Some(0), ..BakeSettings::default() };
+        let settings = BakeSettings { relight: Some(RelightPatches(0)), ..BakeSettings::default() };
         assert!(settings.check().unwrap_err().to_string().contains("relight patches"));
         let mut settings = BakeSettings::default();
-        settings.solver.time_seconds = Some(-1.0);
+        settings.solver.time_limit = Some(Duration::ZERO);
         assert!(settings.check().unwrap_err().to_string().contains("time"));
     }
 }

@@ -3,6 +3,7 @@
 mod soups;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use glam::{Vec2, Vec3, Vec4};
 use proptest::prelude::*;
@@ -174,18 +175,18 @@ impl Observer for Late {
 
 #[test]
 fn a_time_limit_that_is_over_before_there_is_light_ends_in_a_sentence_and_one_that_is_short_in_a_whole_level() {
-    let mut settings = BakeSettings { relight: Some(4), ..BakeSettings::default() };
+    let mut settings = BakeSettings { relight: Some(RelightPatches(4)), ..BakeSettings::default() };
     settings.layout.texels_per_meter = 2.0;
     settings.solver.error = 1e-6;
     let scene = Arc::new(under_a_lamp(vec![[0, 1, 2], [0, 2, 3]]));
-    settings.solver.time_seconds = Some(50.0);
+    settings.solver.time_limit = Some(Duration::from_secs(50));
     let refusal = run_on(&Device::Cpu, scene.clone(), &settings, &Late).map(|_| ()).unwrap_err();
     assert!(matches!(refusal, BakeError::TimeOverBeforeLight { stage: "check", .. }), "{refusal}");
     for method in [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path] {
         settings.solver.method = method;
         // A busy machine may not find the first light within the grace of the shortest.
-        let short_enough = [1e-3, 4.0, 30.0].into_iter().find_map(|seconds| {
-            settings.solver.time_seconds = Some(seconds);
+        let short_enough = [1, 4_000, 30_000].into_iter().find_map(|milliseconds| {
+            settings.solver.time_limit = Some(Duration::from_millis(milliseconds));
             match run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved) {
                 Err(BakeError::TimeTooShort { .. } | BakeError::TimeOverBeforeLight { .. }) => None,
                 done => Some(done.unwrap()),
@@ -384,8 +385,12 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
 
 /// Bakes the Cornell box with at most `patches` patches for relighting.
 fn relightable(patches: u32, relight_patches: PatchKind) -> Result<BakeOutput, BakeError> {
-    let mut settings =
-        BakeSettings { volume: None, relight: Some(patches), relight_patches, ..BakeSettings::default() };
+    let mut settings = BakeSettings {
+        volume: None,
+        relight: Some(RelightPatches(patches)),
+        relight_patches,
+        ..BakeSettings::default()
+    };
     settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
     run_on(&Device::Cpu, Arc::new(crate::builtin_scenes::build("cornell_box").unwrap()), &settings, &Unobserved)
@@ -416,7 +421,7 @@ fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
 fn more_patches_than_elements_are_refused_in_a_sentence() {
     let refusal = relightable(1_000_000, PatchKind::Uniform).unwrap_err().to_string();
     assert!(refusal.starts_with("1000000 patches") && refusal.contains("--relight"), "{refusal}");
-    let settings = BakeSettings { relight: Some(5), ..BakeSettings::default() };
+    let settings = BakeSettings { relight: Some(RelightPatches(5)), ..BakeSettings::default() };
     let of_none = super::job::check_patches(&settings, 0).unwrap_err().to_string();
     assert!(of_none.contains("no texels") && !of_none.contains("at most"), "{of_none}");
     assert!(super::job::check_patches(&settings, 5).is_ok());
@@ -428,7 +433,7 @@ fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_proces
     use crate::gpu::Gpu;
 
     let Ok(gpu) = Gpu::headless() else { return };
-    let mut settings = BakeSettings { volume: None, relight: Some(60), ..BakeSettings::default() };
+    let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(60)), ..BakeSettings::default() };
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.3);
     let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
     let bake = |observer: &dyn Observer| run_on(&Device::Gpu(gpu.clone()), scene.clone(), &settings, observer).unwrap();
@@ -464,7 +469,7 @@ impl Observer for Loser {
 
 #[test]
 fn more_patches_than_fit_into_memory_are_refused_with_the_number_that_would() {
-    let mut settings = BakeSettings { volume: None, relight: Some(1_000), ..BakeSettings::default() };
+    let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(1_000)), ..BakeSettings::default() };
     settings.layout.texels_per_meter = 8.0;
     settings.memory_mib = Some(20);
     let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());

@@ -1,6 +1,7 @@
 //! Arguments shared by several commands.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::bake::{bytes_of_scene, usual_memory_mib};
 use crate::scene::{self, Light, LightKind, Problem, Scene, Sky};
@@ -51,6 +52,12 @@ enum UnitsArgument {
 fn factor(text: &str) -> Result<f32, String> {
     let value = text.parse::<f32>().ok().filter(|value| value.is_normal() && *value > 0.0);
     value.ok_or_else(|| "it must be a number above 0".to_owned())
+}
+
+/// Parses a time limit in seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let value = factor(text).ok().and_then(|seconds| Duration::try_from_secs_f32(seconds).ok());
+    value.filter(|time| !time.is_zero()).ok_or_else(|| "it must be a number above 0".to_owned())
 }
 
 fn metalness(text: &str) -> Result<f32, String> {

@@ -1,8 +1,9 @@
 //! Command `radiosity bake`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::bake::{self, BakeError, BakeOutput, BakeSettings, OutputFolder, RelightReport};
+use crate::bake::{self, BakeError, BakeOutput, BakeSettings, OutputFolder, RelightPatches, RelightReport};
 use crate::lightmap::Unwrapper;
 use crate::lightmap::files::Level;
 use crate::low_rank::PatchKind;
@@ -11,7 +12,7 @@ use crate::pathtrace::VolumeSettings;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::Role;
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings};
+use super::arguments::{SceneArguments, WorkArguments, print_warnings, seconds};
 use super::cells::Kind;
 use super::progress::{Display, duration};
 use super::{Failure, interrupt, say};
@@ -39,8 +40,8 @@ pub struct Arguments {
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     error: Option<f32>,
     /// Maximum time, seconds
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    time: Option<f32>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    time: Option<Duration>,
     /// Maximum number of bounces of indirect light [default: until convergence]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
@@ -157,7 +158,7 @@ impl Arguments {
             ContentArgument::Indirect => Content::Indirect,
         };
         solver.error = self.error.unwrap_or(solver.error);
-        solver.time_seconds = self.time;
+        solver.time_limit = self.time;
         solver.bounces = self.bounces;
         solver.seed = self.seed;
         solver.subscenes = self.subscenes();
@@ -174,7 +175,7 @@ impl Arguments {
             let default = VolumeSettings::default();
             VolumeSettings { spacing: self.volume.unwrap_or(default.spacing), ..default }
         });
-        settings.relight = self.relight;
+        settings.relight = self.relight.map(RelightPatches);
         settings.relight_patches = match self.relight_patches {
             PatchArgument::Uniform => PatchKind::Uniform,
             PatchArgument::Coherent => PatchKind::Coherent,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use glam::UVec2;
 use serde::Serialize;
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings};
+use super::arguments::{SceneArguments, WorkArguments, print_warnings, seconds};
 use super::camera::CameraArguments;
 use super::progress::{Display, NamedStage, duration};
 use super::{Failure, interrupt, say};
@@ -41,8 +41,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     samples: u32,
     /// Maximum time, seconds
-    #[arg(long, value_name = "SECONDS")]
-    time: Option<f32>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    time: Option<Duration>,
     /// Target noise, root mean square over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL")]
     error: Option<f32>,
@@ -240,13 +240,13 @@ impl Arguments {
     }
 
     fn settings(&self) -> Result<RenderSettings, Failure> {
-        for (name, value) in [("time", self.time), ("error", self.error), ("tolerance", self.tolerance)] {
+        for (name, value) in [("error", self.error), ("tolerance", self.tolerance)] {
             if value.is_some_and(|value| !value.is_finite() || value <= 0.0) {
                 return Err(format!("--{name} must be a number above zero").into());
             }
         }
         let Self { samples, time, error, tolerance, seed, .. } = *self;
-        Ok(RenderSettings { samples, time_seconds: time, error, tolerance, seed })
+        Ok(RenderSettings { samples, time_limit: time, error, tolerance, seed })
     }
 
     fn draw(

@@ -9,7 +9,7 @@ use super::debug::draw_cut;
 use super::history::draw_curve;
 use super::window::{DEVICE_NAMES, named_count, say_time, slider, warnings};
 use crate::DeviceChoice;
-use crate::bake::{BakePass, BakeSettings, Report};
+use crate::bake::{BakePass, BakeSettings, RelightPatches, Report};
 use crate::plugin::{BakeFailed, BakeFailure, BakeFinished, BakePhase, BakeProgress, BatchTimes};
 use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
 
@@ -97,7 +97,7 @@ pub fn draw(
             .on_hover_text("What is shown stays when the bake is cancelled.");
         let mut is_relightable = settings.relight.is_some();
         if ui.checkbox(&mut is_relightable, "for lights that change").changed() {
-            settings.relight = is_relightable.then_some(PATCHES);
+            settings.relight = is_relightable.then_some(RelightPatches(PATCHES));
         }
         if ui.button("Bake now").clicked() {
             press = Some(Press::Bake);

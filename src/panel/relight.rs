@@ -2,7 +2,7 @@
 
 use bevy_egui::egui;
 
-use super::window::{DEVICE_NAMES, named_count, slider};
+use super::window::{DEVICE_NAMES, duration_slider, named_count};
 use crate::plugin::{Relight, RelightStatus};
 
 /// Hints for the devices of [`DEVICE_NAMES`].
@@ -24,11 +24,12 @@ pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightSt
     };
     egui::Grid::new("relight").num_columns(2).show(ui, |ui| {
         ui.label("work");
-        let work = slider(&mut relight.milliseconds_per_second, 10.0..=1_000.0).logarithmic(true).suffix(" ms/s");
+        let work =
+            duration_slider(&mut relight.work_per_second, 10.0..=1_000.0, 1e-3).logarithmic(true).suffix(" ms/s");
         ui.add(work).on_hover_text("More follows many lights at once sooner; less takes less of the machine.");
         ui.end_row();
         ui.label("smoothing");
-        let smoothing = slider(&mut relight.smoothing_seconds, 0.0..=1.0).fixed_decimals(2).suffix(" s");
+        let smoothing = duration_slider(&mut relight.smoothing, 0.0..=1.0, 1.0).fixed_decimals(2).suffix(" s");
         ui.add(smoothing).on_hover_text("Zero shows changes at once.");
         ui.end_row();
         ui.label("drawn by");

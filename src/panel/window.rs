@@ -1,6 +1,7 @@
 //! The window and its widgets.
 
 use core::ops::RangeInclusive;
+use std::time::Duration;
 
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
@@ -297,6 +298,16 @@ pub fn say_time(seconds: f32) -> String {
 /// Creates a slider that does not clamp values set by the app.
 pub fn slider<Number: egui::emath::Numeric>(value: &mut Number, range: RangeInclusive<Number>) -> egui::Slider<'_> {
     egui::Slider::new(value, range).clamping(egui::SliderClamping::Edits)
+}
+
+/// Returns a slider for a duration, shown in units of `unit_seconds`.
+pub fn duration_slider(value: &mut Duration, range: RangeInclusive<f64>, unit_seconds: f64) -> egui::Slider<'_> {
+    let get_set = move |edited: Option<f64>| {
+        let edited = edited.and_then(|edited| Duration::try_from_secs_f64(edited * unit_seconds).ok());
+        *value = edited.unwrap_or(*value);
+        value.as_secs_f64() / unit_seconds
+    };
+    egui::Slider::from_get_set(range, get_set).clamping(egui::SliderClamping::Edits)
 }
 
 /// Draws a collapsed list of warnings.

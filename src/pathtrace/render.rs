@@ -14,8 +14,8 @@ use crate::progress::Monitor;
 pub struct RenderSettings {
     /// Maximum number of samples per pixel. Four times as many halve the noise. Default 256.
     pub samples: u32,
-    /// Maximum time, in seconds. The current pass is finished. Default unlimited.
-    pub time_seconds: Option<f32>,
+    /// Maximum time. The current pass is finished. Default unlimited.
+    pub time_limit: Option<Duration>,
     /// [Relative error](Film::relative_error) at which rendering stops. Default none.
     pub error: Option<f32>,
     /// Reciprocal of the mean number of contributions per pixel at which rendering stops. Default none.
@@ -26,14 +26,15 @@ pub struct RenderSettings {
 
 impl Default for RenderSettings {
     fn default() -> Self {
-        Self { samples: 256, time_seconds: None, error: None, tolerance: None, seed: 0 }
+        Self { samples: 256, time_limit: None, error: None, tolerance: None, seed: 0 }
     }
 }
 
 impl RenderSettings {
     /// Returns the completed fraction of the samples or of the time, whichever is larger.
     pub(crate) fn fraction_done(&self, samples: u32, elapsed: Duration) -> f32 {
-        let of_time = self.time_seconds.map_or(0.0, |seconds| elapsed.as_secs_f32() / seconds.max(f32::MIN_POSITIVE));
+        let of_time =
+            self.time_limit.map_or(0.0, |limit| elapsed.as_secs_f32() / limit.as_secs_f32().max(f32::MIN_POSITIVE));
         of_time.max(samples as f32 / self.samples.max(1) as f32)
     }
 

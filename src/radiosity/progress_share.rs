@@ -15,10 +15,10 @@ pub(super) struct ProgressShare<'a> {
 }
 
 impl<'a> ProgressShare<'a> {
-    /// Returns the whole progress, with a deadline in `seconds` from now.
-    pub fn within(observer: &'a dyn SolveObserver, seconds: Option<f32>) -> Self {
-        let end = |seconds: f32| Instant::now().checked_add(Duration::try_from_secs_f32(seconds).ok()?);
-        Self { observer, from: 0.0, to: 1.0, ends: seconds.and_then(end) }
+    /// Returns the whole progress, with a deadline after `time_limit` from now.
+    pub fn within(observer: &'a dyn SolveObserver, time_limit: Option<Duration>) -> Self {
+        let ends = time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        Self { observer, from: 0.0, to: 1.0, ends }
     }
 
     /// Returns the first section, with `share` of the progress.

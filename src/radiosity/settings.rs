@@ -1,6 +1,8 @@
 //! Settings and results of solvers.
 
 use glam::Vec3;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::HALVES;
@@ -55,8 +57,9 @@ pub struct SolverSettings {
     /// more, they may add 2,048 for each element, up to eight million. Lower values reduce noise, at a cost that grows
     /// with almost the inverse square.
     pub error: f32,
-    /// Time limit of the passes, in seconds. Default: none.
-    pub time_seconds: Option<f32>,
+    /// Time limit of the passes. Default: none.
+    #[serde(rename = "time_seconds", with = "in_seconds")]
+    pub time_limit: Option<Duration>,
     /// Maximum number of indirect bounces, or `None` without a limit. Default: `None`.
     pub bounces: Option<u32>,
     /// Seed of the random numbers. The same seed gives the same bytes. Default: 0.
@@ -65,6 +68,23 @@ pub struct SolverSettings {
     pub memory_mib: u32,
     /// Subscenes of the progressive method, or `None` for the whole scene at once. Default: `None`.
     pub subscenes: Option<SubsceneSettings>,
+}
+
+/// A time limit in files: seconds, or `null` for none.
+mod in_seconds {
+    use std::time::Duration;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(limit: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        limit.map(|limit| limit.as_secs_f32()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        let seconds = Option::<f32>::deserialize(deserializer)?;
+        seconds.map(Duration::try_from_secs_f32).transpose().map_err(D::Error::custom)
+    }
 }
 
 /// Settings of a solution subscene by subscene.
@@ -103,7 +123,7 @@ impl Default for SolverSettings {
             method: Method::default(),
             content: Content::default(),
             error: 0.05,
-            time_seconds: None,
+            time_limit: None,
             bounces: None,
             seed: 0,
             memory_mib: 4096,

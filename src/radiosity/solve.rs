@@ -107,7 +107,7 @@ pub trait SolveObserver: Monitor {
     }
 
     /// Returns the seconds left for the solver, zero or negative once it has to end. `None` if only
-    /// [`SolverSettings::time_seconds`] limits the time.
+    /// [`SolverSettings::time_limit`] limits the time.
     fn seconds_left(&self) -> Option<f32> {
         None
     }
@@ -176,7 +176,7 @@ pub fn solve_with(
     resume: Option<SolverCheckpoint<'_>>,
     observer: &dyn SolveObserver,
 ) -> Result<Solution, SolveError> {
-    let observer = &ProgressShare::within(observer, settings.time_seconds);
+    let observer = &ProgressShare::within(observer, settings.time_limit);
     match settings.method {
         Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
         Method::Gather | Method::Stochastic | Method::Path => {

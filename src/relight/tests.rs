@@ -12,7 +12,7 @@ mod unmapped;
 
 use super::*;
 use crate::Device;
-use crate::bake::{BakeOutput, BakeSettings, Unobserved, run_on};
+use crate::bake::{BakeOutput, BakeSettings, RelightPatches, Unobserved, run_on};
 use crate::builtin_scenes;
 use crate::geometry::SurfaceId;
 use crate::lightmap::Page;
@@ -40,7 +40,7 @@ fn bake(scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput {
 }
 
 fn bake_to(texels_per_meter: f32, error: f32, scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput {
-    let mut settings = BakeSettings { volume: None, relight, ..BakeSettings::default() };
+    let mut settings = BakeSettings { volume: None, relight: relight.map(RelightPatches), ..BakeSettings::default() };
     settings.layout.texels_per_meter = texels_per_meter;
     settings.solver.error = error;
     settings.solver.content = content;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bevy_radiosity::DeviceChoice;
-use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
+use bevy_radiosity::bake::{self, BakeSettings, RelightPatches, Unobserved};
 use bevy_radiosity::lightmap::files::{Level, LevelError, LevelMesh};
 use bevy_radiosity::lightmap::{Page, Voxels};
 use bevy_radiosity::pathtrace::VolumeSettings;
@@ -31,7 +31,7 @@ pub fn settings(seed: u32) -> BakeSettings {
     settings.solver.error = 0.5;
     settings.solver.seed = seed;
     settings.volume = Some(VolumeSettings { spacing: 1.0, samples: 4, ..VolumeSettings::default() });
-    settings.relight = Some(20);
+    settings.relight = Some(RelightPatches(20));
     settings
 }
 

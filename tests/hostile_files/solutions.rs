@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bevy_radiosity::Device;
 use bevy_radiosity::bake::{
-    self, BakePass, BakeSettings, Checkpoints, InputsHash, Observer, OutputFolder, Progress, Unobserved,
+    self, BakePass, BakeSettings, Checkpoints, InputsHash, Observer, OutputFolder, Progress, RelightPatches, Unobserved,
 };
 use bevy_radiosity::low_rank::{Precomputed, Smoothing};
 use bevy_radiosity::radiosity::{Method, SolverCheckpoint};
@@ -117,7 +117,7 @@ fn transport_for_lights_that_change_is_read_or_refused() {
     let _alone = alone();
     let scene = scene();
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let settings = BakeSettings { relight: Some(8), ..small_settings(Method::Gather) };
+    let settings = BakeSettings { relight: Some(RelightPatches(8)), ..small_settings(Method::Gather) };
     let mut bake = bake::run(scene.clone(), &settings, &Unobserved).expect("a bake");
     bake.write(folder.path()).expect("there is room");
     let whole = std::fs::read(folder.path().join("relight.bin")).expect("a level's file");

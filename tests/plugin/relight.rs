@@ -18,7 +18,7 @@ use crate::spawn::spawn_scene;
 /// Returns a bake with relighting data.
 pub fn relightable(content: Content) -> Bake {
     let mut bake = quick_bake();
-    bake.settings.relight = Some(32);
+    bake.settings.relight = Some(RelightPatches(32));
     bake.settings.solver.content = content;
     bake.settings.layout.texels_per_meter = 8.0;
     bake.settings.solver.error = 0.05;
@@ -27,7 +27,8 @@ pub fn relightable(content: Content) -> Bake {
 
 /// Returns settings without temporal smoothing, with as much work as possible. Frames wait for their update.
 pub fn at_once() -> Relight {
-    Relight { milliseconds_per_second: 1e3, smoothing_seconds: 0.0, wait_milliseconds: 200.0, ..default() }
+    let [work_per_second, max_wait] = [1_000, 200].map(Duration::from_millis);
+    Relight { work_per_second, smoothing: Duration::ZERO, max_wait, ..default() }
 }
 
 pub fn status(app: &App) -> &RelightStatus {
@@ -200,7 +201,7 @@ fn colors_of_a_level_of_files_are_followed_to_black_and_back() {
         bevy_radiosity::scene::check::repair(&mut scene);
         let mut materials = scene.materials.iter_mut();
         materials.by_ref().for_each(|m| m.base_color = color.map_or(m.base_color, |color| color.extend(1.0)));
-        let settings = BakeSettings { relight: Some(50), ..quick_bake().settings };
+        let settings = BakeSettings { relight: Some(RelightPatches(50)), ..quick_bake().settings };
         bake::run(Arc::new(scene), &settings, &Unobserved).unwrap()
     };
     baked_in(None).write(folder.path()).unwrap();
@@ -329,7 +330,7 @@ fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
 pub fn bake_room(folder: &Path, relight: Option<u32>) {
     let mut scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene;
     bevy_radiosity::scene::check::repair(&mut scene);
-    let settings = BakeSettings { relight, ..quick_bake().settings };
+    let settings = BakeSettings { relight: relight.map(RelightPatches), ..quick_bake().settings };
     bake::run(Arc::new(scene), &settings, &Unobserved).unwrap().write(folder).unwrap();
 }
 

@@ -155,7 +155,7 @@ fn what_an_update_and_a_frame_of_a_room_take_on_either_device() {
     let lamp = app.world_mut().spawn((Name::new("lamp"), lamp, Transform::from_xyz(0.0, 2.0, 0.0))).id();
     tick_app_times(&mut app, 2);
     let mut room = relightable(Content::Indirect);
-    (room.settings.relight, room.settings.layout.texels_per_meter) = (Some(500), 12.0);
+    (room.settings.relight, room.settings.layout.texels_per_meter) = (Some(RelightPatches(500)), 12.0);
     (room.settings.solver.error, room.settings.layout.page_size, room.threads) = (0.1, 1024, None);
     print_updates_and_frames(&mut app, room, |app, angle| {
         move_to(app, lamp, Vec3::new(2.0 * angle.sin(), 1.0, 2.0 * angle.cos()));
@@ -176,7 +176,7 @@ fn what_an_update_and_a_frame_of_the_level_take_on_either_device() {
         (entity, place.translation)
     });
     let (lamp, home) = lamps.last().expect("the level has lamps");
-    let mut level = Bake { settings: BakeSettings { relight: Some(1000), ..default() }, ..default() };
+    let mut level = Bake { settings: BakeSettings { relight: Some(RelightPatches(1000)), ..default() }, ..default() };
     level.settings.layout.texels_per_meter = 5.0;
     print_updates_and_frames(&mut app, level, |app, angle| {
         move_to(app, lamp, home + 0.3 * Vec3::new(angle.sin(), 0.0, angle.cos()));

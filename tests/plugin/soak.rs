@@ -251,7 +251,7 @@ fn start_bake(soak: &mut Soak) {
     let mut bake = quick_bake();
     bake.preview = random.chance(3);
     bake.settings.volume = random.chance(2).then(VolumeSettings::default);
-    bake.settings.relight = (!random.chance(3)).then_some(16);
+    bake.settings.relight = (!random.chance(3)).then_some(RelightPatches(16));
     bake.settings.solver.content = if random.chance(2) { Content::Full } else { Content::Indirect };
     soak.app.world_mut().trigger(bake);
 }

@@ -1,5 +1,7 @@
 //! Tests of reading the world, baking it and writing back, on the level of the ECS.
 
+use std::time::Duration;
+
 use bevy::asset::RenderAssetUsages;
 use bevy::light::{EnvironmentMapLight, Skybox};
 use bevy::pbr::Lightmap;
@@ -349,7 +351,7 @@ fn shots_of_progressive_refinement_are_shown_in_place_while_the_bake_goes_on() {
         method: Method::Progressive,
         content: Content::Indirect,
         error: 1e-4,
-        time_seconds: Some(30.0),
+        time_limit: Some(Duration::from_secs(30)),
         ..settings.solver
     };
     app.world_mut().trigger(Bake { settings, preview: true, ..quick_bake() });

@@ -19,7 +19,7 @@ use crate::partition::{Partition, PartitionSettings};
 use crate::radiosity::{Accumulators, HALVES, HITS_SHARE, Method, SolverSettings, SubsceneSettings, storable_rays};
 use crate::scene::Scene;
 
-use super::{BakeError, BakeSettings};
+use super::{BakeError, BakeSettings, RelightPatches};
 use amounts::Amounts;
 use refined::{KEPT_SHARE, Kept, Refined};
 
@@ -137,7 +137,8 @@ impl MemoryEstimate {
     /// When the bake needs more memory than it may use.
     pub(super) fn shares(&self, settings: &BakeSettings) -> Result<Shares, BakeError> {
         self.check(settings)?;
-        let relight = settings.relight.map_or(Ok(None), |patches| self.relight(patches, settings).map(Some))?;
+        let relight =
+            settings.relight.map_or(Ok(None), |RelightPatches(patches)| self.relight(patches, settings).map(Some))?;
         let room = f64::from(settings.max_memory_mib()) * MIB - self.without_hits;
         let hits_bytes = relight.map_or(room, |it| {
             // Relighting reads all hits that a bake has stored, and more hits show more patches.

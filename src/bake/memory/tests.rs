@@ -221,7 +221,8 @@ fn elements_that_see_few_patches_still_have_values_for_those_of_their_block() {
 fn relighting_is_refused_where_it_does_not_fit_with_a_number_of_patches_that_does() {
     let scene = square(10.0);
     let check = |memory_mib, relight| {
-        let settings = BakeSettings { memory_mib: Some(memory_mib), relight: Some(relight), ..at_density(20.0) };
+        let settings =
+            BakeSettings { memory_mib: Some(memory_mib), relight: Some(RelightPatches(relight)), ..at_density(20.0) };
         MemoryEstimate::new(&scene, &settings, |_| false).shares(&settings)
     };
     // 40,000 elements: 42 MiB, and 44 bytes a pair of patches.

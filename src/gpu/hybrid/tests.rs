@@ -11,8 +11,7 @@ use crate::pathtrace::{self, LightTracer, PixelFilter};
 use crate::progress::Unmonitored;
 use crate::scene::{Camera, Projection, Sky};
 
-const SETTINGS: RenderSettings =
-    RenderSettings { samples: 4, time_seconds: None, error: None, tolerance: None, seed: 3 };
+const SETTINGS: RenderSettings = RenderSettings { samples: 4, time_limit: None, error: None, tolerance: None, seed: 3 };
 
 fn view_of_the_room(filter: PixelFilter) -> View {
     View { camera: room_camera(), size: UVec2::new(40, 32), lens: None, filter }

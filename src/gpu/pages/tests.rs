@@ -9,7 +9,7 @@ use glam::Affine3A;
 use super::super::context::{small_test_device, test_device, test_device_of_its_own};
 use super::*;
 use crate::Device;
-use crate::bake::{BakeOutput, BakeSettings, Unobserved, run_on};
+use crate::bake::{BakeOutput, BakeSettings, RelightPatches, Unobserved, run_on};
 use crate::builtin_scenes;
 use crate::lightmap::files::rgb9e5;
 use crate::progress::Unmonitored;
@@ -40,7 +40,7 @@ fn bake(content: Content) -> &'static BakeOutput {
             Surface::new(SurfaceKey("board".to_owned()), MeshId::from_index(mesh), MaterialId::from_index(material));
         board.role = Role::Occluder;
         scene.surfaces.push(board);
-        let mut settings = BakeSettings { volume: None, relight: Some(100), ..BakeSettings::default() };
+        let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(100)), ..BakeSettings::default() };
         settings.layout.texels_per_meter = 6.0;
         settings.solver.error = 0.05;
         settings.solver.content = content;

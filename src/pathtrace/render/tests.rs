@@ -62,7 +62,7 @@ fn a_picture_is_done_when_it_is_as_good_as_was_asked_for() {
     let settings = RenderSettings { samples: 4096, error: Some(wanted), ..Default::default() };
     let film = draw(&scene, &settings, &Unmonitored);
     assert!(film.relative_error() <= wanted && film.samples() < 4096, "{}", film.samples());
-    let no_time = RenderSettings { time_seconds: Some(1e-9), ..Default::default() };
+    let no_time = RenderSettings { time_limit: Some(Duration::from_nanos(1)), ..Default::default() };
     assert_eq!(draw(&scene, &no_time, &Unmonitored).samples(), 1, "the first pass is always drawn");
 }
 

@@ -31,7 +31,7 @@ pub enum Job {
 }
 
 pub struct Reading {
-    bake: Bake,
+    bake: Box<Bake>,
     world: WorldReading,
     /// True while assets are still loading.
     is_waiting: bool,
@@ -73,7 +73,7 @@ pub fn start(
     *progress = BakeProgress { phase: BakePhase::Reading, ..default() };
     let bake = Bake { threads: bake.threads.or(threads.max), ..bake.clone() };
     *job = Job::Reading(Reading {
-        bake,
+        bake: Box::new(bake),
         world: WorldReading::new(Purpose::Bake),
         is_waiting: false,
         frames_of_spawning: 0,
@@ -139,7 +139,7 @@ pub fn read_world(
     };
     status.forget_changes();
     status.last_read = Some(read);
-    let bake = reading.bake.clone();
+    let bake = (*reading.bake).clone();
     info!("a bake begins: surfaces {}, lights {}", scene.scene.surfaces.len(), scene.scene.lights.len());
     match Solving::start(bake, scene, reader.has_baked_ambient()) {
         Ok(solving) => {

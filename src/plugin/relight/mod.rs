@@ -9,7 +9,7 @@
 //! # }
 //! ```
 //!
-//! An app that bakes itself sets `Bake { settings: BakeSettings { relight: Some(1000), .. }, .. }` instead. Then lights
+//! An app that bakes itself sets `Bake { settings: BakeSettings { relight: Some(RelightPatches(1000)), .. }, .. }` instead. Then lights
 //! may move, change their color, appear and disappear, and the emission of surfaces may change: indirect light follows,
 //! on any machine. If the base color of a lightmapped surface changes, its reflected light follows once a thread has
 //! computed it. Pages are rewritten in place, and only where something changes.

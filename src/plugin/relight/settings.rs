@@ -1,5 +1,7 @@
 //! Settings, status and diagnostics of relighting.
 
+use std::time::Duration;
+
 use bevy::diagnostic::DiagnosticPath;
 use bevy::prelude::*;
 
@@ -27,21 +29,21 @@ pub const RELIGHT_TRANSPORT_ERROR: DiagnosticPath = DiagnosticPath::const_new("r
 pub struct Relight {
     /// False shows the lightmaps as baked. Default true.
     pub enabled: bool,
-    /// Time of work on another thread, in milliseconds per second, from 0 to 1,000, at any frame rate. Default 250.
-    /// Higher values show changes of many lights sooner; lower values use less CPU time. Changes of baked lights in
-    /// their place take none.
-    pub milliseconds_per_second: f32,
+    /// Time of work on another thread per second, at most one second, at any frame rate. Default 250 ms. Higher values
+    /// show changes of many lights sooner; lower values use less CPU time. Changes of baked lights in their place take
+    /// none.
+    pub work_per_second: Duration,
     /// Number of per-element bounces after a light has settled. 0 keeps the coarse patch solution. Default 3. Higher
     /// values reduce the error where patches are large.
     ///
     /// See [`UpdateSettings::bounces`](crate::relight::UpdateSettings::bounces) for the later refinement and its cache.
     pub bounces: u32,
-    /// Time constant of temporal smoothing, in seconds, after which about two thirds of a change are shown. Default
-    /// 0.05. Higher values hide the noise of moving lights; zero shows changes at once.
-    pub smoothing_seconds: f32,
-    /// Maximum wait of a frame for its own update, in milliseconds, provided that the previous update was as fast.
-    /// Default 4. Slower updates are shown in a later frame without a wait.
-    pub wait_milliseconds: f32,
+    /// Time constant of temporal smoothing, after which about two thirds of a change are shown. Default 50 ms. Higher
+    /// values hide the noise of moving lights; zero shows changes at once.
+    pub smoothing: Duration,
+    /// Maximum wait of a frame for its own update, provided that the previous update was as fast. At most one second,
+    /// default 4 ms. Slower updates are shown in a later frame without a wait.
+    pub max_wait: Duration,
     /// Device that draws the pages. Default [`DeviceChoice::Auto`]. All devices give the same result. The CPU traces
     /// the rays of lights and doors in any case.
     ///
@@ -56,10 +58,10 @@ impl Default for Relight {
     fn default() -> Self {
         Self {
             enabled: true,
-            milliseconds_per_second: 250.0,
+            work_per_second: Duration::from_millis(250),
             bounces: 3,
-            smoothing_seconds: 0.05,
-            wait_milliseconds: 4.0,
+            smoothing: Duration::from_millis(50),
+            max_wait: Duration::from_millis(4),
             device: DeviceChoice::Auto,
         }
     }

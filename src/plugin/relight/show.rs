@@ -314,8 +314,7 @@ pub fn advance(
     if !relighting.worker.is_busy() && is_asked {
         has_worked = true;
         relighting.ask(&settings);
-        let patience = (settings.wait_milliseconds * 1e-3).clamp(0.0, 1.0);
-        let patience = Duration::try_from_secs_f32(patience).unwrap_or_default();
+        let patience = settings.max_wait.min(Duration::from_secs(1));
         if relighting.last_update <= patience
             && let Some(done) = relighting.worker.take(patience)
         {
@@ -368,11 +367,10 @@ impl Relighting {
         // The first change after a rest counts at most one frame.
         let longest = LONGEST_FRAME.max(self.last_frame_seconds);
         let since = before.map_or(0.0, |before| (now - before).as_secs_f32().min(longest));
-        let is_smooth = settings.smoothing_seconds > 0.0 && settings.enabled && before.is_some();
-        let keep = if is_smooth { libm::expf(-since / settings.smoothing_seconds) } else { 0.0 };
+        let is_smooth = !settings.smoothing.is_zero() && settings.enabled && before.is_some();
+        let keep = if is_smooth { libm::expf(-since / settings.smoothing.as_secs_f32()) } else { 0.0 };
         let update = UpdateSettings { rays: STEP_RAYS, keep, bounces: settings.bounces };
-        let seconds =
-            core::mem::take(&mut self.frame_seconds) * settings.milliseconds_per_second.clamp(0.0, 1e3) * 1e-3;
+        let seconds = core::mem::take(&mut self.frame_seconds) * settings.work_per_second.as_secs_f32().min(1.0);
         let time = Duration::try_from_secs_f32(seconds).unwrap_or_default();
         let lights = self.news.take();
         let placed = self.placed.take();

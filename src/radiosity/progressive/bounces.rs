@@ -358,7 +358,7 @@ impl End {
 /// Returns a warning if the error is larger than requested.
 fn shortfall(settings: &SolverSettings, error: f32) -> Option<String> {
     let asked = settings.error;
-    let within = if settings.time_seconds.is_some() { "the time limit" } else { "the most rays that a texel may get" };
+    let within = if settings.time_limit.is_some() { "the time limit" } else { "the most rays that a texel may get" };
     (error > 1.05 * asked).then(|| format!("the error of {asked} was not reached within {within}: it is {error:.3}"))
 }
 
