@@ -70,8 +70,8 @@ impl ContributionTask<'_> {
         for (done, &light) in chosen.iter().enumerate() {
             monitor.progress(done as f32 / count as f32);
             let scene = lit_by_one(self.scene, &lights[light.index()].1.shape);
-            let (irradiance, error) = self.irradiance(scene, &form_factors, &Silent(monitor))?;
-            contributions.lights.push(LightContribution { light, irradiance, error });
+            let (irradiance, [error, mean_error]) = self.irradiance(scene, &form_factors, &Silent(monitor))?;
+            contributions.lights.push(LightContribution { light, irradiance, error, mean_error });
         }
         if has_rest {
             let others = lit_by_others(self.scene, &lights, &chosen);
@@ -80,14 +80,14 @@ impl ContributionTask<'_> {
         Ok(contributions)
     }
 
-    /// Returns the irradiance that pages of a scene would hold, in lux by row, and the error of low rank; see
-    /// [`LightContribution::error`]. The scene differs in its lights only.
+    /// Returns the irradiance that pages of a scene would hold, in lux by row, and the errors of low rank; see
+    /// [`LightContribution::error`] and [`LightContribution::mean_error`]. The scene differs in its lights only.
     fn irradiance(
         &self,
         scene: Scene,
         form_factors: &[FormFactorMatrix; HALVES],
         monitor: &dyn Monitor,
-    ) -> Result<(Vec<Vec3>, f32), StepError> {
+    ) -> Result<(Vec<Vec3>, [f32; 2]), StepError> {
         let PageMaker { settings, elements, .. } = self.page_maker;
         let transport = &self.precomputed.transport;
         let [direct_of, carried_of] = self.direct(&Arc::new(scene), monitor)?;
@@ -118,7 +118,7 @@ impl ContributionTask<'_> {
                 break;
             }
         }
-        let error = self.error_of(&low_rank, &indirect);
+        let errors = self.errors_of(&low_rank, &indirect);
         indirect.iter_mut().zip(&carried).for_each(|(sum, carried)| *sum += *carried);
         for (half, carried) in halves.iter_mut().zip(&carried_of) {
             half.resize(elements.len(), Vec3::ZERO);
@@ -136,20 +136,26 @@ impl ContributionTask<'_> {
         let sound =
             |light: &Vec3| if light.is_finite() { light.clamp(Vec3::ZERO, Vec3::splat(MAX_LUX)) } else { Vec3::ZERO };
         let irradiance: Vec<Vec3> = irradiance.iter().map(sound).collect();
-        Ok((transport.sorted(&irradiance), error))
+        Ok((transport.sorted(&irradiance), errors))
     }
 
-    /// Returns the area-weighted RMS difference to a reference, relative to the RMS of the reference.
-    fn error_of(&self, found: &[Vec3], reference: &[Vec3]) -> f32 {
+    /// Returns the area-weighted RMS difference to a reference, relative to the RMS of the reference, and the mean
+    /// difference, relative to the mean.
+    fn errors_of(&self, found: &[Vec3], reference: &[Vec3]) -> [f32; 2] {
         let (mut differences, mut squares) = (0.0, 0.0);
+        let (mut difference, mut sum) = (0.0, 0.0);
         let weights = self.page_maker.elements.area.iter().zip(&self.solution.visible_fraction);
         for ((found, reference), (area, visible)) in found.iter().zip(reference).zip(weights) {
             let weight = f64::from(area * visible);
             differences += weight * f64::from(luminance(*found - *reference)).powi(2);
             squares += weight * f64::from(luminance(*reference)).powi(2);
+            difference += weight * f64::from(luminance(*found - *reference)).abs();
+            sum += weight * f64::from(luminance(*reference));
         }
         // Rounded, since processors that fuse multiplication and addition compute other last digits.
-        if squares > 0.0 { (((differences / squares).sqrt() * 1e4).round() / 1e4) as f32 } else { 0.0 }
+        let rounded = |error: f64| ((error * 1e4).round() / 1e4) as f32;
+        let is_lit = squares > 0.0 && sum > 0.0;
+        if is_lit { [(differences / squares).sqrt(), difference / sum].map(rounded) } else { [0.0; 2] }
     }
 
     /// Returns the direct irradiance of each element, and the irradiance by way of surfaces without elements, in lux.

@@ -26,6 +26,8 @@ pub struct LightContribution {
     /// Error of the light's low-rank indirect irradiance: area-weighted RMS, relative to the RMS of its indirect
     /// irradiance.
     pub error: f32,
+    /// The same error as an area-weighted mean difference, relative to the mean.
+    pub mean_error: f32,
 }
 
 /// Contributions of the strongest baked lights, and of all others together.
@@ -51,7 +53,9 @@ impl Contributions {
                 .all(|light| (0.0..=MAX_LUX).contains(&light.min_element()) && light.max_element() <= MAX_LUX);
             irradiance.len() == elements && are_sound
         };
-        let is_error = |one: &LightContribution| one.error.is_finite() && one.error >= 0.0;
+        let is_error = |one: &LightContribution| {
+            [one.error, one.mean_error].iter().all(|error| error.is_finite() && *error >= 0.0)
+        };
         let is_sorted = self.lights.is_sorted_by(|a, b| a.light < b.light);
         let is_rest_whole = self.rest.is_empty() || is_whole(&self.rest);
         is_sorted && is_rest_whole && self.lights.iter().all(|one| is_error(one) && is_whole(&one.irradiance))

@@ -6,7 +6,7 @@
 //! receivers: texels, centers, geometric normals, shading normals, visible fractions
 //! hits: number of step bytes and of tinted rays, row offsets, scales, reflectances, steps, tinted rays
 //! U, then K of each channel: number of tiles, tile offsets, tile numbers, values, scales
-//! contributions: number of lights, 1 if there is a rest; for each light its number, error and irradiances; the rest
+//! contributions: number of lights, 1 if there is a rest; for each light its number, errors and irradiances; the rest
 //! ```
 //!
 //! All values are little-endian, and arrays have their layout in memory, so reading is a copy.
@@ -23,7 +23,7 @@ use super::{
 use bytemuck::{AnyBitPattern, NoUninit, cast_slice, pod_collect_to_vec};
 
 /// File signature. It changes whenever bytes change their meaning.
-const MAGIC: &[u8; 8] = b"RADLIVE3";
+const MAGIC: &[u8; 8] = b"RADLIVE4";
 
 /// Error of bytes that are not valid precomputed transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,9 +98,9 @@ impl Precomputed {
         }
         let Contributions { lights, rest } = &self.contributions;
         push(&mut bytes, &[lights.len() as u64, u64::from(!rest.is_empty())]);
-        for LightContribution { light, irradiance, error } in lights {
+        for LightContribution { light, irradiance, error, mean_error } in lights {
             push(&mut bytes, &[light.0]);
-            push(&mut bytes, &[*error]);
+            push(&mut bytes, &[*error, *mean_error]);
             push(&mut bytes, irradiance);
         }
         push(&mut bytes, rest);
@@ -180,8 +180,9 @@ fn contributions(rest: &mut &[u8], elements: usize) -> Result<Contributions, Pre
     let mut lights = Vec::new();
     for _ in 0..count {
         let light = array(rest, 1)?.first().copied().map(BakedLightId).ok_or(PrecomputedError::Damaged)?;
-        let error = array(rest, 1)?.first().copied().ok_or(PrecomputedError::Damaged)?;
-        lights.push(LightContribution { light, irradiance: array(rest, elements)?, error });
+        let [error, mean_error] =
+            <[f32; 2]>::try_from(array::<f32>(rest, 2)?).map_err(|_| PrecomputedError::Damaged)?;
+        lights.push(LightContribution { light, irradiance: array(rest, elements)?, error, mean_error });
     }
     match has_rest {
         0 => Ok(Contributions { lights, rest: Vec::new() }),
@@ -237,6 +238,7 @@ mod tests {
             light: BakedLightId(light),
             irradiance: vec![Vec3::splat(lux); 216],
             error: 0.1,
+            mean_error: 0.1,
         };
         let contributions = Contributions { lights: vec![lit(0, 1.0), lit(3, 2.0)], rest: vec![Vec3::Y; 216] };
         Precomputed { transport, receivers, hits, contributions }

@@ -105,6 +105,23 @@ impl LowRank {
         })
     }
 
+    /// Returns the importance of each patch: the sum of the indirect irradiance of all elements times their `area`, for
+    /// a unit once-reflected radiosity of the patch. It is the transpose of [`spread`](Self::spread). `area` is in the
+    /// order of the patches.
+    pub fn importance(&self, area: &[f32]) -> Vec<Vec3> {
+        let mut seen = vec![0.0; self.patches.len()];
+        for (row, area) in area.iter().enumerate() {
+            self.views.row(row).for_each(|(patch, form_factor)| seen[patch] += area * form_factor);
+        }
+        let mut importance: Vec<Vec3> = seen.iter().map(|seen| Vec3::splat(*seen)).collect();
+        for (channel, bounces) in self.bounces.iter().enumerate() {
+            for (row, seen) in seen.iter().enumerate() {
+                bounces.row(row).for_each(|(patch, value)| importance[patch][channel] += seen * value);
+            }
+        }
+        importance
+    }
+
     /// Returns the number of elements.
     pub fn elements(&self) -> usize {
         self.patches.order.len()

@@ -346,6 +346,17 @@ fn form_factors_without_reflectance_are_not_what_is_used() {
 }
 
 #[test]
+fn the_importance_of_patches_times_their_radiosity_is_all_light_that_elements_receive() {
+    let whole = Whole::new(8);
+    let low_rank = whole.low_rank(24);
+    let first: Vec<Vec3> = (0..24).map(|patch| Vec3::new(1.0, (patch % 3) as f32, (patch % 5) as f32 - 2.0)).collect();
+    let area: Vec<f32> = (0..whole.len()).map(|row| 0.5 + (row % 7) as f32).collect();
+    let received: Vec3 = low_rank.spread(&first).iter().zip(&area).map(|(light, area)| light * area).sum();
+    let sent: Vec3 = low_rank.importance(&area).iter().zip(&first).map(|(importance, first)| importance * first).sum();
+    assert!((received - sent).abs().max_element() < 1e-3 * received.abs().max_element(), "{received} {sent}");
+}
+
+#[test]
 fn twice_the_light_is_twice_as_bright_and_two_lights_add_up() {
     let whole = Whole::new(8);
     let low_rank = whole.low_rank(24);

@@ -48,8 +48,6 @@ pub struct ElementRefinement {
     carried: Vec<Vec3>,
     /// Correction by rays to the brightest elements and by the noise filter, in lux by row. Empty before.
     more: Vec<Vec3>,
-    /// Sum of the absolute indirect irradiance.
-    whole: Vec3,
 }
 
 /// Next stage of a settled light.
@@ -149,7 +147,7 @@ impl ElementRefinement {
 
     /// Does one sweep. Returns true when that was the last.
     fn sweep(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> bool {
-        let Self { stage, solve, beside, carried, whole, .. } = self;
+        let Self { stage, solve, beside, carried, .. } = self;
         let is_second = *stage == Stage::Second;
         let JacobiSolve { direct, spread, light, swept } = solve.get_or_insert_with(|| {
             let spread = spread(changes, context);
@@ -163,7 +161,6 @@ impl ElementRefinement {
         *swept += 1;
         let is_last = *swept >= context.bounces + u32::from(is_second);
         if is_last {
-            *whole = light.iter().map(|light| light.abs()).sum();
             *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
             (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::UnmappedLight }, None);
         }
@@ -215,16 +212,14 @@ impl ElementRefinement {
         more
     }
 
-    /// Adds the refined irradiance, times a strength, to that of elements; an empty list counts as zeros. Returns the
-    /// total light it belongs to.
-    pub fn add(&self, strength: Vec3, elements: &mut Vec<Vec3>) -> f32 {
+    /// Adds the refined irradiance, times a strength, to that of elements; an empty list counts as zeros.
+    pub fn add(&self, strength: Vec3, elements: &mut Vec<Vec3>) {
         elements.resize(self.beside.len(), Vec3::ZERO);
         add(elements, &self.beside, strength);
         add(elements, &self.carried, strength);
         if is_added(strength) {
             add(elements, &self.more, strength);
         }
-        luminance(strength.abs() * self.whole)
     }
 }
 

@@ -5,8 +5,6 @@
 
 use glam::Vec3;
 
-use crate::scene::luminance;
-
 /// Difference below which light has arrived, as a fraction of the change.
 const SETTLED: f32 = 1e-3;
 
@@ -26,8 +24,6 @@ pub struct Difference<'a> {
 pub struct Light {
     patches: Approach,
     elements: Approach,
-    /// Total irradiance that the elements' part belongs to, for relative differences.
-    whole: f32,
 }
 
 impl Light {
@@ -35,15 +31,13 @@ impl Light {
     pub fn new(patches: usize) -> Self {
         let dark = vec![Vec3::ZERO; patches];
         let patches = Approach { wanted: dark.clone(), displayed: dark, ..Approach::default() };
-        Self { patches, elements: Approach::default(), whole: 0.0 }
+        Self { patches, elements: Approach::default() }
     }
 
-    /// Sets the target: radiosity of patches, and additional irradiance of elements in lux by row. `whole` is the total
-    /// light that the elements' part belongs to.
-    pub fn want(&mut self, patches: Vec<Vec3>, (elements, whole): (Vec<Vec3>, f32)) {
+    /// Sets the target: radiosity of patches, and additional irradiance of elements in lux by row.
+    pub fn want(&mut self, patches: Vec<Vec3>, elements: Vec<Vec3>) {
         self.patches.want(patches);
         self.elements.want(elements);
-        self.whole = whole;
     }
 
     /// Returns the shown radiosity of patches.
@@ -61,14 +55,29 @@ impl Light {
         [&mut self.patches, &mut self.elements].map(|part| part.approach(keep))
     }
 
-    /// Returns the distance from the shown state to the target, as a fraction of the total light.
-    pub fn behind(&self) -> f32 {
-        let part = |part: &Approach, whole: f32| {
-            let missing = part.missing();
-            if missing > 0.0 { missing / whole.max(missing) } else { 0.0 }
-        };
-        let of_patches = sum(&self.patches.wanted).max(sum(&self.patches.displayed));
-        (part(&self.patches, of_patches) + part(&self.elements, self.whole)).min(1.0)
+    /// Returns true while the shown state differs from the target.
+    pub fn is_under_way(&self) -> bool {
+        self.patches.is_under_way || self.elements.is_under_way
+    }
+
+    /// Returns the target for patches.
+    pub fn wanted_patches(&self) -> impl Iterator<Item = Vec3> {
+        self.patches.wanted.iter().copied()
+    }
+
+    /// Returns the target for elements, or nothing for none.
+    pub fn wanted_elements(&self) -> impl Iterator<Item = Vec3> {
+        self.elements.wanted.iter().copied()
+    }
+
+    /// Returns the differences from the shown state of patches to their target, or nothing for none.
+    pub fn missing_patches(&self) -> impl Iterator<Item = Vec3> {
+        self.patches.missing()
+    }
+
+    /// Returns the differences from the shown state of elements to their target, or nothing for none.
+    pub fn missing_elements(&self) -> impl Iterator<Item = Vec3> {
+        self.elements.missing()
     }
 }
 
@@ -109,13 +118,9 @@ impl Approach {
         largest > 0.0
     }
 
-    fn missing(&self) -> f32 {
-        self.pairs().map(|(wanted, displayed)| luminance((wanted - displayed).abs())).sum()
+    fn missing(&self) -> impl Iterator<Item = Vec3> {
+        self.pairs().map(|(wanted, displayed)| wanted - displayed)
     }
-}
-
-fn sum(light: &[Vec3]) -> f32 {
-    light.iter().map(|light| luminance(light.abs())).sum()
 }
 
 #[cfg(test)]
@@ -125,29 +130,28 @@ mod tests {
     #[test]
     fn light_comes_nearer_step_by_step_arrives_and_then_rests() {
         let mut light = Light::new(2);
-        light.want(vec![Vec3::ONE, Vec3::ZERO], Default::default());
-        assert_eq!(light.behind(), 1.0);
+        light.want(vec![Vec3::ONE, Vec3::ZERO], Vec::new());
+        assert_eq!(light.missing_patches().next(), Some(Vec3::ONE));
         assert_eq!(light.approach(0.5), [true, false]);
-        assert_eq!((light.patches()[0], light.behind()), (Vec3::splat(0.5), 0.5));
+        assert_eq!((light.patches()[0], light.missing_patches().next()), (Vec3::splat(0.5), Some(Vec3::splat(0.5))));
         // 2^-10 is less than a thousandth.
         let steps = (1..20).filter(|_| light.approach(0.5)[0]).count();
-        assert_eq!((steps, light.patches()[0], light.behind()), (10, Vec3::ONE, 0.0));
+        assert_eq!((steps, light.patches()[0], light.is_under_way()), (10, Vec3::ONE, false));
     }
 
     #[test]
     fn what_elements_have_beside_patches_comes_and_goes_even_if_these_never_rest() {
         let mut light = Light::new(1);
-        light.want(vec![Vec3::ONE], Default::default());
+        light.want(vec![Vec3::ONE], Vec::new());
         light.approach(0.0);
-        // The new light is a tenth of the irradiance of elements.
-        light.want(vec![Vec3::ONE], (vec![Vec3::splat(0.1); 4], 4.0));
-        assert!((light.behind() - 0.1).abs() < 1e-6, "{}", light.behind());
-        assert_eq!((light.approach(0.0), light.behind()), ([false, true], 0.0));
+        light.want(vec![Vec3::ONE], vec![Vec3::splat(0.1); 4]);
+        assert_eq!(light.missing_elements().collect::<Vec<_>>(), [Vec3::splat(0.1); 4]);
+        assert_eq!((light.approach(0.0), light.is_under_way()), ([false, true], false));
         assert!((light.elements()[3].x - 0.1).abs() < 1e-6);
         for step in 0..20 {
-            light.want(vec![Vec3::splat(2.0 + step as f32)], Default::default());
+            light.want(vec![Vec3::splat(2.0 + step as f32)], Vec::new());
             light.approach(0.5);
         }
-        assert!(light.elements().is_empty() && light.behind() > 0.0);
+        assert!(light.elements().is_empty() && light.is_under_way());
     }
 }

@@ -21,6 +21,7 @@
 //! | `lights` | match of live lights to baked ones; split into shape and strength |
 //! | `light` | temporal smoothing, from the shown to the wanted light |
 //! | `tracked_light` | one tracked light: baked state, current state, and the responses to both |
+//! | `distance` | distance of the shown pages from the current lights |
 //! | `contributions` | stored contributions of baked lights, for changes in their place |
 //! | `response` | unit-strength response of a light, traced incrementally |
 //! | `order` | sampling order of receivers: any prefix covers all patches |
@@ -59,6 +60,7 @@ mod adaptive_samples;
 mod brightest_senders;
 mod colors;
 mod contributions;
+mod distance;
 mod doors;
 mod element_refinement;
 mod input;

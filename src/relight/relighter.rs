@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::contributions::BakedContributions;
+use super::distance::{ByPatches, Distance};
 use super::doors::PlacedOccluder;
 use super::element_refinement::{Stage, SweepContext};
 use super::input::RelightInput;
@@ -58,9 +59,13 @@ pub struct Update {
     pub rays: u64,
     /// Number of lights that need further updates.
     pub waiting: usize,
-    /// Distance of the shown light from its target, as a fraction of the total. It covers temporal smoothing and lights
-    /// without samples.
+    /// Estimated mean difference between the shown pages and pages of the current lights, as a fraction of their light.
+    ///
+    /// 1 while a light has no samples. It covers temporal smoothing, unsampled receivers, and the error of the patch
+    /// solution until a light has a refined result. It leaves out the error of refined results, and that of the bake.
     pub behind: f32,
+    /// True while the shown light approaches its target, by temporal smoothing.
+    pub is_smoothing: bool,
     /// True while the refined result of settled lights is incomplete.
     pub is_refining: bool,
     /// True when pages must be drawn again.
@@ -72,7 +77,7 @@ pub struct Update {
 impl Update {
     /// Returns true when further updates would change nothing.
     pub fn is_settled(&self) -> bool {
-        self.waiting == 0 && self.behind == 0.0 && !self.is_refining
+        self.waiting == 0 && !self.is_smoothing && !self.is_refining
     }
 }
 
@@ -98,6 +103,7 @@ pub struct Relighter {
     has_moved: bool,
     /// Change of indirect light.
     light: Light,
+    distance: Distance,
     /// Refinement scheduler of settled lights.
     scheduler: RefinementScheduler,
     /// Lights whose direct light in the pages has changed, with their factors, and whether better samples exist by now.
@@ -144,6 +150,7 @@ impl Relighter {
             moved: Vec::new(),
             has_moved: false,
             light: Light::new(transport.patches.len()),
+            distance: Distance::new(&level),
             scheduler: RefinementScheduler::default(),
             direct: Vec::new(),
             is_direct_known_better: false,
@@ -190,6 +197,7 @@ impl Relighter {
         }
         self.weights = self.order.weights(&level.precomputed.transport);
         self.unmapped_points = UnmappedPoints::new(&level);
+        self.distance = Distance::new(&level);
         (self.level, self.moved, self.scheduler) = (level, boxes, RefinementScheduler::default());
         self.pages.forget();
         self.choose_contributions();
@@ -354,8 +362,9 @@ impl Relighter {
         // Contributions change at once, so what replaces them must not follow slowly.
         let keep = if self.has_crossed() { 0.0 } else { settings.keep };
         let [are_patches_new, are_elements_new] = self.light.approach(keep);
-        update.behind = self.behind();
+        update.is_smoothing = self.light.is_under_way();
         let is_direct_new = self.choose_direct() | self.scale_contributions();
+        update.behind = self.behind(settings.bounces > 0);
         let has_moved = core::mem::take(&mut self.has_moved);
         update.is_new = are_patches_new || are_elements_new || is_direct_new || has_moved;
         let is_other = are_elements_new || is_direct_new || has_moved || self.is_direct_known_better;
@@ -473,7 +482,7 @@ impl Relighter {
         if self.is_enabled {
             tracked_lights.iter().for_each(|tracked_light| tracked_light.add(weights, &mut first));
         }
-        light.want(first, if may_refine { scheduler.sum_up(tracked_lights) } else { Default::default() });
+        light.want(first, if may_refine { scheduler.sum_up(tracked_lights) } else { Vec::new() });
     }
 
     /// Returns the next stage of settled lights.
@@ -498,8 +507,22 @@ impl Relighter {
         self.tracked_lights.iter().any(|tracked_light| tracked_light.pending(&self.order).any(|(steps, ..)| steps == 0))
     }
 
-    fn behind(&self) -> f32 {
-        if self.is_enabled && self.has_unseen() { 1.0 } else { self.light.behind() }
+    /// Returns the value of [`Update::behind`]. `is_refined` is true if refined results are shown.
+    fn behind(&self, is_refined: bool) -> f32 {
+        let Self { tracked_lights, scheduler, weights, order, contribution_changes, .. } = self;
+        if self.is_enabled && self.has_unseen() {
+            return 1.0;
+        }
+        let lights = tracked_lights
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.is_enabled && !(is_refined && scheduler.is_refined(tracked_lights, *index)));
+        let by_patches = lights.flat_map(|(index, tracked_light)| {
+            let baked = tracked_light.baked_state().map(|_| BakedLightId(index as u32));
+            tracked_light.responses().map(move |(strength, response)| ByPatches { strength, response, baked })
+        });
+        let transport = &self.level.precomputed.transport;
+        self.distance.of(transport, &self.light, by_patches, (weights, order), contribution_changes)
     }
 
     /// Chooses the lights whose direct light in the pages changes. Returns true when the choice is new.

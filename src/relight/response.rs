@@ -45,13 +45,25 @@ pub struct Received {
     pub light: Vec3,
 }
 
+/// Sums over receivers, by patch.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PatchSums {
+    /// Irradiance times weight.
+    light: Vec<Vec3>,
+    weights: Vec<Vec3>,
+}
+
+impl PatchSums {
+    fn new(patches: usize) -> Self {
+        Self { light: vec![Vec3::ZERO; patches], weights: vec![Vec3::ZERO; patches] }
+    }
+}
+
 /// Response of patches and receivers to a light of unit strength, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LightResponse {
-    /// Weighted irradiance of the receivers sampled so far, by patch.
-    weighted_sums: Vec<Vec3>,
-    /// Sum of their weights, by patch.
-    weight_sums: Vec<Vec3>,
+    /// Sums over the receivers sampled so far, of even parts and of odd ones. Their difference tells the noise.
+    halves: [PatchSums; 2],
     /// Number of parts of the order that are done.
     steps: u32,
     /// Samples per receiver.
@@ -71,8 +83,7 @@ impl LightResponse {
     pub fn new(receiving: &Receiving, rounds: u32) -> Self {
         let patches = receiving.level.precomputed.transport.patches.len();
         Self {
-            weighted_sums: vec![Vec3::ZERO; patches],
-            weight_sums: vec![Vec3::ZERO; patches],
+            halves: [PatchSums::new(patches), PatchSums::new(patches)],
             rounds,
             sums: vec![Vec::new(); receiving.order.len()],
             ..Self::default()
@@ -98,6 +109,18 @@ impl LightResponse {
     /// Returns true when at least one step is done.
     pub fn is_begun(&self) -> bool {
         self.steps > 0
+    }
+
+    /// Returns the radiosity of each patch that receivers without samples may add or take away, at unit strength. It is
+    /// half the difference between even and odd parts. `None` once all receivers have been sampled.
+    pub fn noise(&self, weights: &[Vec3], order: &Order) -> Option<Vec<Vec3>> {
+        let unsampled = 1.0 - self.steps as f32 / order.len() as f32;
+        let [even, odd] = &self.halves;
+        let noise = |patch: usize| {
+            let mean = |half: &PatchSums| half.light[patch] / half.weights[patch].max(Vec3::splat(f32::MIN_POSITIVE));
+            0.5 * (mean(even) - mean(odd)) * weights[patch] * unsampled.sqrt()
+        };
+        (unsampled > 0.0).then(|| (0..weights.len()).map(noise).collect())
     }
 
     /// Returns the best known direct light of all lit receivers, by row, or `None` before all have been sampled.
@@ -159,25 +182,29 @@ impl LightResponse {
     /// Recomputes the sums of patches for another reflectance. The refined indirect light is discarded.
     pub fn weigh(&mut self, receiving: &Receiving) {
         let transport = &receiving.level.precomputed.transport;
-        let mut found = vec![Vec3::ZERO; transport.elements()];
+        let mut found = [0, 1].map(|_| vec![Vec3::ZERO; transport.elements()]);
+        // With all samples, only the sum of both halves matters.
         for Received { row, light } in self.lit.iter().flatten() {
-            found[*row as usize] += light * self.rounds as f32;
+            found[0][*row as usize] += light * self.rounds as f32;
         }
-        for Received { row, light } in self.sums.iter().flatten() {
-            found[*row as usize] += light;
+        for (index, sums) in self.sums.iter().enumerate() {
+            sums.iter().for_each(|&Received { row, light }| found[index % 2][row as usize] += light);
         }
-        self.weighted_sums = transport.first_bounce(&found).into_iter().map(Vec3::from).collect();
-        self.weight_sums = vec![Vec3::ZERO; transport.patches.len()];
+        self.halves = found.map(|found| PatchSums {
+            light: transport.first_bounce(&found).into_iter().map(Vec3::from).collect(),
+            weights: vec![Vec3::ZERO; transport.patches.len()],
+        });
         (0..self.steps).for_each(|step| self.count(step, receiving));
         self.refinement = ElementRefinement::default();
     }
 
     /// Adds the weights of the receivers of a step.
     fn count(&mut self, step: u32, receiving: &Receiving) {
-        let part = receiving.order.part(step as usize % receiving.order.len());
+        let index = step as usize % receiving.order.len();
+        let part = receiving.order.part(index);
         let weights = &receiving.level.precomputed.transport.weights;
-        for (patch, weight_sums) in self.weight_sums.iter_mut().enumerate() {
-            *weight_sums += part.of(patch).iter().map(|&row| weights[row as usize]).sum::<Vec3>();
+        for (patch, sum) in self.halves[index % 2].weights.iter_mut().enumerate() {
+            *sum += part.of(patch).iter().map(|&row| weights[row as usize]).sum::<Vec3>();
         }
     }
 
@@ -188,9 +215,9 @@ impl LightResponse {
         let round = step / receiving.order.len() as u32;
         let weights = &receiving.level.precomputed.transport.weights;
         let Some(light) = light else { return 0 };
-        let found: Vec<(Vec<Received>, u64)> = (self.weighted_sums.par_iter_mut().enumerate())
+        let found: Vec<(Vec<Received>, u64)> = (self.halves[index % 2].light.par_iter_mut().enumerate())
             .with_min_len(MIN_PATCHES)
-            .map(|(patch, weighted_sums)| {
+            .map(|(patch, sum)| {
                 let (mut kept, mut rays) = (Vec::new(), 0);
                 for &row in part.of(patch) {
                     let (found, traced) = if receiving.is_spread {
@@ -201,7 +228,7 @@ impl LightResponse {
                     };
                     let found = found * factor;
                     rays += traced;
-                    *weighted_sums += weights[row as usize] * found;
+                    *sum += weights[row as usize] * found;
                     if found != Vec3::ZERO {
                         kept.push(Received { row, light: found });
                     }
@@ -231,11 +258,10 @@ impl LightResponse {
     /// Adds the mean first-bounce radiosity of each patch to `sums`. It extrapolates from the receivers sampled so far.
     /// `weights` are the sums over all receivers of each patch.
     pub fn add(&self, strength: Vec3, weights: &[Vec3], sums: &mut [Vec3]) {
-        for (((sum, weighted_sums), weight_sums), weight) in
-            sums.iter_mut().zip(&self.weighted_sums).zip(&self.weight_sums).zip(weights)
-        {
-            let mean = (weighted_sums * weight) / weight_sums.max(Vec3::splat(f32::MIN_POSITIVE));
-            *sum += mean * strength;
+        let [even, odd] = &self.halves;
+        for (patch, (sum, weight)) in sums.iter_mut().zip(weights).enumerate() {
+            let sampled = (even.weights[patch] + odd.weights[patch]).max(Vec3::splat(f32::MIN_POSITIVE));
+            *sum += (even.light[patch] + odd.light[patch]) * weight / sampled * strength;
         }
     }
 }

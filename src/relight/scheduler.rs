@@ -183,17 +183,21 @@ impl RefinementScheduler {
         }
     }
 
-    /// Returns the refined irradiance of all settled lights in lux by row, and the total light it belongs to.
-    pub fn sum_up(&self, tracked_lights: &[TrackedLight]) -> (Vec<Vec3>, f32) {
-        let (mut elements, mut whole) = (Vec::new(), 0.0);
+    /// Returns the refined irradiance of all settled lights in lux by row.
+    pub fn sum_up(&self, tracked_lights: &[TrackedLight]) -> Vec<Vec3> {
+        let mut elements = Vec::new();
         for tracked_light in tracked_lights {
-            tracked_light
-                .followed()
-                .for_each(|(strength, refinement)| whole += refinement.add(strength, &mut elements));
+            tracked_light.followed().for_each(|(strength, refinement)| refinement.add(strength, &mut elements));
         }
         if self.together.is_known() {
-            whole += self.together.add(Vec3::ONE, &mut elements);
+            self.together.add(Vec3::ONE, &mut elements);
         }
-        (elements, whole)
+        elements
+    }
+
+    /// Returns true if a light has a refined result, of its own or together with others.
+    pub fn is_refined(&self, tracked_lights: &[TrackedLight], index: usize) -> bool {
+        let is_among_others = || self.others.iter().any(|part| part.tracked_light == index);
+        tracked_lights[index].followed().next().is_some() || (self.together.is_known() && is_among_others())
     }
 }

@@ -114,6 +114,40 @@ fn error(relighter: &Relighter, truth: &[Page]) -> f32 {
     ((squares / count).sqrt() / (sum / count)) as f32
 }
 
+/// Returns the mean difference of luminance relative to the mean of the reference, over valid texels.
+fn mean_error(relighter: &Relighter, truth: &[Page]) -> f32 {
+    let (mut difference, mut sum) = (0.0f64, 0.0f64);
+    for (index, page) in truth.iter().enumerate() {
+        let texels = relighter.page(index).iter().zip(&page.texels).zip(&page.validity);
+        for ((found, truth), _) in texels.filter(|(_, validity)| **validity > 0.5) {
+            difference += f64::from(luminance(*found - *truth)).abs();
+            sum += f64::from(luminance(*truth));
+        }
+    }
+    (difference / sum) as f32
+}
+
+#[test]
+fn an_update_tells_the_mean_distance_of_its_pages_from_a_bake_within_a_factor_of_one_and_a_half() {
+    let place = Vec3::new(-0.4, 0.3, 0.6);
+    let coarse = bake(room(1.0, vec![lamp_at(LAMP, 10.0)]), Content::Indirect, Some(40));
+    let truth = bake(room(1.0, vec![lamp_at(place, 10.0)]), Content::Indirect, None);
+    let mut relighter = Relighter::new(level_of(&coarse));
+    relighter.set_lights(&live(&[lamp_at(LAMP, 10.0)]), &[]);
+    relighter.set_lights(&live(&[lamp_at(place, 10.0)]), &[]);
+    let mut told = |settings: UpdateSettings| {
+        let update = relighter.update(&settings);
+        let found = mean_error(&relighter, &truth.pages);
+        println!("{} told, {found} found: {update:?}", update.behind);
+        update.behind / found
+    };
+    // By some receivers of each patch, then by all.
+    for rays in [100, 100, u32::MAX] {
+        let ratio = told(UpdateSettings { rays, keep: 0.0, bounces: 0 });
+        assert!((1.0 / 1.5..1.5).contains(&ratio), "{ratio}");
+    }
+}
+
 #[test]
 fn a_lamp_that_moves_lights_the_room_as_a_whole_bake_would() {
     let place = Vec3::new(-0.4, 0.3, 0.6);

@@ -340,7 +340,8 @@ impl TrackedLight {
         changes.filter(move |_| is_known)
     }
 
-    fn responses(&self) -> impl Iterator<Item = (Vec3, &LightResponse)> {
+    /// Returns the added and removed parts, each with its strength and response.
+    pub fn responses(&self) -> impl Iterator<Item = (Vec3, &LightResponse)> {
         self.changes().filter_map(|(strength, kind)| Some((strength, self.response(kind)?)))
     }
 

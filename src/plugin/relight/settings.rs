@@ -16,7 +16,7 @@ pub const RELIGHT_UPDATE: DiagnosticPath = DiagnosticPath::const_new("relight/up
 /// Time to compute a placement of doors or colors on its own thread, in milliseconds.
 pub const RELIGHT_DOORS: DiagnosticPath = DiagnosticPath::const_new("relight/doors");
 
-/// Distance of the shown light from its target, from 0 to 1; see [`RelightStatus::behind`].
+/// Estimated distance of the shown pages from the current lights, from 0 to 1; see [`RelightStatus::behind`].
 pub const RELIGHT_BEHIND: DiagnosticPath = DiagnosticPath::const_new("relight/behind");
 
 /// Relative error of relighting for the baked lights; see [`RelightStatus::transport_error`].
@@ -89,7 +89,8 @@ pub struct RelightStatus {
     pub updates: u64,
     /// Number of lights that need further updates.
     pub waiting: usize,
-    /// Distance of the shown light from its target, as a fraction of the change. 1 while a light has no samples.
+    /// Estimated mean difference between the shown pages and pages of the current lights, as a fraction of their light;
+    /// see [`Update::behind`](crate::relight::Update::behind). 1 while a light has no samples.
     pub behind: f32,
     /// True while the refined result of settled lights is incomplete.
     pub is_refining: bool,
