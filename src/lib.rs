@@ -14,6 +14,7 @@
 //! | module | purpose |
 //! | --- | --- |
 //! | [`geometry`] | rays, boxes, triangles, clipping, sampling, ray queries ([`RayQuery`](geometry::RayQuery)) |
+//! | [`cluster`] | messages between the ranks of a run over many machines |
 //! | [`scene`] | scenes as plain data, and checks of them |
 //! | [`builtin_scenes`] | scenes that need no file |
 //! | [`scene_files`] | readers of glTF and OBJ files ([`scene_files::load`]) |
@@ -74,6 +75,7 @@ pub mod bake;
 pub mod builtin_scenes;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod cluster;
 mod device;
 pub mod geometry;
 #[cfg(feature = "gpu")]

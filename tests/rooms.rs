@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms of `src`, folders or files, from low to high. A room may use lower ones.
-const ROOMS: [&str; 24] = [
+const ROOMS: [&str; 25] = [
     "skip",
     "progress",
     "portable",
     "input",
     "output",
     "geometry",
+    "cluster",
     "scene",
     "builtin_scenes",
     "scene_files",
