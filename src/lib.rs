@@ -14,7 +14,7 @@
 //! | module | purpose |
 //! | --- | --- |
 //! | [`geometry`] | rays, boxes, triangles, clipping, sampling, ray queries ([`RayQuery`](geometry::RayQuery)) |
-//! | [`cluster`] | messages between the ranks of a run over many machines |
+//! | [`cluster`] | work over many machines: messages between ranks, strategies, metrics |
 //! | [`scene`] | scenes as plain data, and checks of them |
 //! | [`builtin_scenes`] | scenes that need no file |
 //! | [`scene_files`] | readers of glTF and OBJ files ([`scene_files::load`]) |
