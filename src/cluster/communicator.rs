@@ -12,7 +12,8 @@ impl Rank {
     pub const MASTER: Self = Self(0);
 }
 
-/// Kind of a message. A receiver can select messages by tag.
+/// Kind of a message. A receiver can select messages by tag. Tags below 16 are used by [`distribute`](super::distribute)
+/// and [`agree`](super::agree).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u16);
 
@@ -63,6 +64,6 @@ pub trait Communicator {
     /// Waits for the next message from a rank with a tag. `None` stands for any rank or any tag.
     ///
     /// # Errors
-    /// Returns an error if the carrier finds that such a message can no longer be sent.
+    /// Returns an error if the carrier finds that all ranks wait or have ended. The first rank that waits gets it.
     fn recv(&self, from: Option<Rank>, tag: Option<Tag>) -> Result<Message, NoSenderError>;
 }

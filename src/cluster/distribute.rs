@@ -8,6 +8,7 @@
 //! | `STOP` | nothing: there is no fragment left (the poison pill) | master, rank |
 //! | `RESULT` | first unit, end, seconds, bytes | rank, master |
 //! | `ENDED` | seconds of work in vain; the last message of a rank | rank, master |
+//! | `DONE` | nothing: all ranks have ended, and the next distribution may begin | master, rank |
 //!
 //! Each rank computes on a thread of its own and exchanges messages meanwhile. The master also computes, and sends itself
 //! no messages.
@@ -31,6 +32,7 @@ pub(super) const FRAGMENT: Tag = Tag(3);
 pub(super) const STOP: Tag = Tag(4);
 pub(super) const RESULT: Tag = Tag(5);
 pub(super) const ENDED: Tag = Tag(6);
+pub(super) const DONE: Tag = Tag(7);
 
 /// Pause between two looks at messages while a rank computes.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -155,6 +157,7 @@ fn work_for_master(
         };
     }
     send(ENDED, Encoder::new().value(seconds_in_vain));
+    communicator.recv(Some(Rank::MASTER), Some(DONE))?;
     Ok(())
 }
 

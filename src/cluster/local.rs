@@ -84,7 +84,9 @@ impl Communicator for LocalCommunicator<'_> {
                 state.activities[own] = Activity::Runs;
                 return Ok(message);
             }
-            if state.is_stuck {
+            if state.fails == Some(own) {
+                state.fails = None;
+                state.activities[own] = Activity::Runs;
                 return Err(NoSenderError(self.rank));
             }
             if state.schedule == Schedule::Parallel {
@@ -119,7 +121,7 @@ impl Network {
             arrived: vec![VecDeque::new(); ranks],
             in_transit: vec![VecDeque::new(); ranks * ranks],
             current: 0,
-            is_stuck: false,
+            fails: None,
             rng: CounterRng::new(if let Schedule::Random(seed) = schedule { seed } else { 0 }),
         };
         Self { state: Mutex::new(state), turns: (0..ranks).map(|_| Condvar::new()).collect() }
@@ -146,11 +148,7 @@ impl Network {
 
     fn pass_turn(&self, state: &mut State) {
         state.advance();
-        if state.is_stuck {
-            self.turns.iter().for_each(Condvar::notify_one);
-        } else {
-            self.turns[state.current].notify_one();
-        }
+        self.turns[state.current].notify_one();
     }
 }
 
@@ -171,8 +169,8 @@ struct State {
     in_transit: Vec<VecDeque<Message>>,
     /// Rank that runs, if one runs at a time.
     current: usize,
-    /// True if all ranks that have not ended wait for messages that nobody has sent.
-    is_stuck: bool,
+    /// The first rank that waits, if all ranks that have not ended wait for messages that nobody has sent.
+    fails: Option<usize>,
     rng: CounterRng,
 }
 
@@ -192,7 +190,7 @@ impl State {
     }
 
     fn may_run(&self, rank: usize) -> bool {
-        self.schedule == Schedule::Parallel || self.is_stuck || self.current == rank
+        self.schedule == Schedule::Parallel || self.current == rank
     }
 
     /// Returns true if a rank has something to do.
@@ -204,7 +202,7 @@ impl State {
         }
     }
 
-    /// Chooses the rank that runs next, after messages have arrived. Finds whether all ranks are stuck.
+    /// Chooses the rank that runs next, after messages have arrived. If all wait in vain, the first one fails.
     fn advance(&mut self) {
         let ranks = self.activities.len();
         loop {
@@ -213,7 +211,8 @@ impl State {
             let filled: Vec<usize> = (0..ranks * ranks).filter(|&pair| !self.in_transit[pair].is_empty()).collect();
             let events = ready.len() + filled.len();
             if events == 0 {
-                self.is_stuck = self.activities.iter().any(|activity| matches!(activity, Activity::Waits { .. }));
+                self.fails = self.activities.iter().position(|activity| matches!(activity, Activity::Waits { .. }));
+                self.current = self.fails.unwrap_or(self.current);
                 return;
             }
             let is_random = matches!(self.schedule, Schedule::Random(_));

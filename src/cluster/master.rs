@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::distribute::{ENDED, FRAGMENT, REQUEST, RESULT, SPEED, STOP, compute_beside};
+use super::distribute::{DONE, ENDED, FRAGMENT, REQUEST, RESULT, SPEED, STOP, compute_beside};
 use super::{
     ClusterError, ClusterReport, Communicator, Decoder, Encoder, Message, Queue, Rank, Strategy, Work, split_by_speed,
     split_equally,
@@ -46,8 +46,17 @@ impl<'a> Master<'a> {
         Self { communicator, work, strategy, receive, monitor, queue, current, stopped, ended, requests: 0, results: 0 }
     }
 
-    /// Distributes the work, computes a part of it, and waits for all ranks.
+    /// Distributes the work, computes a part of it, and waits for all ranks. They end even if the work fails.
     pub fn run(mut self, speed: f32) -> Result<ClusterReport, ClusterError> {
+        let seconds = self.finish_work(speed);
+        self.stop_all();
+        self.wait_for_ends();
+        (1..self.communicator.size()).for_each(|rank| self.communicator.send(Rank(rank), DONE, Vec::new()));
+        Ok(self.report(seconds?))
+    }
+
+    /// Distributes the work and computes a part of it, until all is finished. Returns the seconds it took.
+    fn finish_work(&mut self, speed: f32) -> Result<f64, ClusterError> {
         let started = Instant::now();
         match self.strategy {
             Strategy::Equally => self.assign(split_equally(self.work.units(), self.communicator.size())),
@@ -63,13 +72,13 @@ impl<'a> Master<'a> {
         while let Some(units) = self.next_own_fragment() {
             self.compute(units)?;
         }
-        let outcome = self.wait_for_results();
-        let seconds = started.elapsed().as_secs_f64();
-        // Ranks end even if the work failed, so that no process is left.
-        self.stop_all();
-        self.wait_for_ends();
-        outcome?;
-        Ok(ClusterReport {
+        self.wait_for_results()?;
+        Ok(started.elapsed().as_secs_f64())
+    }
+
+    /// Returns the report of finished work that took so many seconds.
+    fn report(&self, seconds: f64) -> ClusterReport {
+        ClusterReport {
             strategy: self.strategy,
             units: self.work.units(),
             fragments: self.queue.fragments(),
@@ -78,7 +87,7 @@ impl<'a> Master<'a> {
             requests: self.requests,
             results: self.results,
             reissued: self.queue.reissued(),
-        })
+        }
     }
 
     /// Collects the speed of each rank.
@@ -128,16 +137,9 @@ impl<'a> Master<'a> {
         match (served, result) {
             (Ok(()), Ok(bytes)) => self.finish(Rank::MASTER, units, seconds, bytes),
             (Ok(()), Err(Cancelled)) => self.queue.spend(Rank::MASTER, seconds),
-            (Err(fault), _) => return Err(self.abandon(fault)),
+            (Err(fault), _) => return Err(fault),
         }
-        if self.monitor.is_cancelled() { Err(self.abandon(Cancelled.into())) } else { Ok(()) }
-    }
-
-    /// Ends all ranks because of an error, and returns it.
-    fn abandon(&mut self, fault: ClusterError) -> ClusterError {
-        self.stop_all();
-        self.wait_for_ends();
-        fault
+        if self.monitor.is_cancelled() { Err(Cancelled.into()) } else { Ok(()) }
     }
 
     fn serve(&mut self, message: &Message) -> Result<(), ClusterError> {

@@ -92,50 +92,40 @@ fn speeds_decide_on_the_units_of_each_rank() {
     assert_eq!(report.ranks.iter().map(|rank| rank.units).collect::<Vec<_>>(), [10, 20, 30]);
 }
 
+/// Work that begins when a rank is lost.
+struct AfterLoss<'a> {
+    work: Hashes,
+    is_lost: &'a AtomicBool,
+}
+
+impl Work for AfterLoss<'_> {
+    fn units(&self) -> u32 {
+        self.work.units()
+    }
+
+    fn compute(&self, units: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<u8>, Cancelled> {
+        while !self.is_lost.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        self.work.compute(units, monitor)
+    }
+}
+
 /// Runs three ranks, of which rank 1 takes a fragment and ends. Returns what the master finds.
 fn run_with_lost_rank(reissue: bool, schedule: Schedule) -> Result<Option<ClusterReport>, ClusterError> {
+    let is_lost = AtomicBool::new(false);
+    let work = AfterLoss { work: Hashes(50), is_lost: &is_lost };
     let mut outcomes = run_local(3, schedule, |communicator| {
         if communicator.rank() == Rank(1) {
             communicator.send(Rank::MASTER, REQUEST, Vec::new());
             assert_eq!(communicator.recv(None, None).unwrap().tag, FRAGMENT);
+            is_lost.store(true, Ordering::Relaxed);
             return Ok(None);
         }
-        let waits = AwaitsRequest { communicator, has_received: AtomicBool::new(false) };
         let strategy = queue(Fragments::Count(12), reissue);
-        distribute(&waits, &Hashes(50), strategy, 1.0, &mut |_, _| {}, &Unmonitored)
+        distribute(communicator, &work, strategy, 1.0, &mut |_, _| {}, &Unmonitored)
     });
     outcomes.swap_remove(0)
-}
-
-/// Communicator of a master that first waits for a request of rank 1.
-struct AwaitsRequest<'a> {
-    communicator: &'a LocalCommunicator<'a>,
-    has_received: AtomicBool,
-}
-
-impl Communicator for AwaitsRequest<'_> {
-    fn rank(&self) -> Rank {
-        self.communicator.rank()
-    }
-
-    fn size(&self) -> u32 {
-        self.communicator.size()
-    }
-
-    fn send(&self, to: Rank, tag: Tag, bytes: Vec<u8>) {
-        self.communicator.send(to, tag, bytes);
-    }
-
-    fn try_recv(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<Message> {
-        if self.rank() == Rank::MASTER && !self.has_received.swap(true, Ordering::Relaxed) {
-            return self.communicator.recv(Some(Rank(1)), Some(REQUEST)).ok();
-        }
-        self.communicator.try_recv(from, tag)
-    }
-
-    fn recv(&self, from: Option<Rank>, tag: Option<Tag>) -> Result<Message, NoSenderError> {
-        self.communicator.recv(from, tag)
-    }
 }
 
 #[test]
