@@ -8,6 +8,8 @@ use tempfile::TempDir;
 
 #[path = "cli/folders.rs"]
 mod folders;
+#[path = "cli/ranks.rs"]
+mod ranks;
 #[cfg(feature = "gpu")]
 #[path = "../src/skip.rs"]
 mod skip;

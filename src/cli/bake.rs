@@ -15,7 +15,7 @@ use crate::scene::Role;
 use super::arguments::{SceneArguments, WorkArguments, print_warnings, seconds};
 use super::cells::Kind;
 use super::progress::{Display, duration};
-use super::{Failure, interrupt, say};
+use super::{Failure, interrupt, ranks, say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -197,6 +197,7 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    ranks::refuse("bake")?;
     let display = Display::new(arguments.json);
     arguments.work.prepare_threads()?;
     let settings = arguments.settings()?;

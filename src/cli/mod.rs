@@ -1,4 +1,4 @@
-//! The command line `radiosity`: `bake`, `probe`, `info`, `rays`, `render`, `view`.
+//! The command line `radiosity`: `bake`, `probe`, `info`, `merge`, `rays`, `render`, `view`.
 //!
 //! Each command has its own file. `arguments` and `look` hold shared arguments, `progress` shows progress, `interrupt`
 //! handles Ctrl-C, and `cells` adds partitions to `info`. `view` shows entities of `spawn` with the `viewer`. Results go to standard output, a one-sentence error to
@@ -10,9 +10,13 @@ mod camera;
 mod cells;
 mod info;
 mod interrupt;
+mod merge;
+mod parts;
+mod picture;
 mod points;
 mod probe;
 mod progress;
+mod ranks;
 mod rays;
 mod render;
 #[cfg(feature = "plugin")]
@@ -51,6 +55,8 @@ enum Command {
     Bake(bake::Arguments),
     /// Render an image of a scene by path tracing
     Render(render::Arguments),
+    /// Join the parts of an image
+    Merge(merge::Arguments),
     /// Compute the irradiance at points
     Probe(probe::Arguments),
     /// Print the contents and problems of a scene
@@ -77,6 +83,7 @@ pub fn main() -> ExitCode {
     let result = match command {
         Command::Bake(arguments) => bake::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Rays(arguments) => rays::run(&arguments),
@@ -88,6 +95,8 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Ok(()) => ExitCode::SUCCESS,
+        // `mpirun` ends all ranks once one fails. So only the first one does, when it has said why.
+        Err(_) if ranks::is_silent() => ExitCode::SUCCESS,
         Err(failure) => {
             complain(format_args!("error: {}", in_one_line(&failure.to_string())));
             ExitCode::FAILURE
@@ -105,8 +114,11 @@ fn quieten_drivers() {
     }
 }
 
-/// Prints a line of results. A closed standard output, as by `head`, is no error.
+/// Prints a line of results, on the first rank. A closed standard output, as by `head`, is no error.
 fn say(line: impl std::fmt::Display) {
+    if ranks::is_silent() {
+        return;
+    }
     let mut output = std::io::stdout().lock();
     if let Err(error) = writeln!(output, "{}", escaped(&line.to_string())).and_then(|()| output.flush())
         && error.kind() != ErrorKind::BrokenPipe
@@ -115,9 +127,11 @@ fn say(line: impl std::fmt::Display) {
     }
 }
 
-/// Prints a line on standard error. A write error is ignored, because it cannot be reported.
+/// Prints a line on standard error, on the first rank. A write error is ignored, because it cannot be reported.
 fn complain(line: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{}", escaped(&line.to_string()));
+    if !ranks::is_silent() {
+        let _ = writeln!(std::io::stderr(), "{}", escaped(&line.to_string()));
+    }
 }
 
 /// Escapes control characters and characters that change the reading order, since names in files may contain them. Uses

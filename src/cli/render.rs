@@ -1,27 +1,32 @@
 //! Command `radiosity render`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use glam::UVec2;
 use serde::Serialize;
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings, seconds};
+use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, seconds};
 use super::camera::CameraArguments;
+use super::parts::PartArguments;
+use super::picture::{PictureArguments, PictureWriter, cost_channels};
 use super::progress::{Display, NamedStage, duration};
+use super::ranks::{self, ClusterOutcome, Speed, StrategyArguments};
 use super::{Failure, interrupt, say};
 use crate::Device;
 use crate::accel::{Preset, TraversalCost, World};
 use crate::bake::peak_memory_bytes;
+use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy, agree};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::lights::LightSampler;
-use crate::output::{check_place, write_atomic};
+use crate::output::check_place;
 use crate::pathtrace::{
-    Exposure, Film, Lens, LightTracer, PathTracer, PixelFilter, RenderSettings, Tonemapping, View, WhittedTracer,
-    metered, render, render_from_lights,
+    Film, FilmPart, Integrator, Lens, LightTracer, PathTracer, PictureInputs, PixelFilter, RenderSettings, Tile, View,
+    WhittedTracer, measured_speed, metered, render_from_lights, render_on_ranks, render_tile,
 };
 use crate::progress::Monitor;
 use crate::scene::check::darkness_of_picture;
@@ -31,7 +36,7 @@ pub struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
     /// Image to write: .png as a screen shows it, .exr with radiance in cd/m2, its variance, albedo, normal, depth and
-    /// cost
+    /// cost; with --shard or --tile, a folder
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
     /// Columns and rows
@@ -55,12 +60,12 @@ pub struct Arguments {
     /// Integrator
     #[arg(long, value_enum, default_value_t)]
     integrator: Method,
-    /// Exposure of a .png (EV100), or auto: as metered
-    #[arg(long, value_name = "auto|N", default_value = "auto", allow_hyphen_values = true)]
-    ev: Ev,
-    /// Tonemapping of a .png, as Bevy's of that name
-    #[arg(long, value_enum, default_value_t)]
-    tonemapping: Tone,
+    #[command(flatten)]
+    picture: PictureArguments,
+    #[command(flatten)]
+    part: PartArguments,
+    #[command(flatten)]
+    strategy: StrategyArguments,
     #[command(flatten)]
     camera: CameraArguments,
     /// Thin lens instead of a pinhole: its radius and the distance in focus, meters
@@ -100,49 +105,6 @@ impl Method {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
-enum Tone {
-    /// Values above white are clipped
-    None,
-    /// x / (1 + x) of each channel
-    Reinhard,
-    /// x / (1 + x) of luminance: colors stay
-    ReinhardLuminance,
-    /// High contrast, with hue shifts
-    #[default]
-    AcesFitted,
-    /// Soft, with bright colors desaturated as on film
-    #[value(name = "agx")]
-    AgX,
-    /// Between Reinhard's two
-    SomewhatBoringDisplayTransform,
-    /// Bevy's default: keeps perceived hues, adds no contrast
-    TonyMcMapface,
-    /// For product shots: keeps base colors under gray light
-    KhronosPbrNeutral,
-    #[value(hide = true)]
-    BlenderFilmic,
-}
-
-impl Tone {
-    fn tonemapping(self) -> Result<Tonemapping, Failure> {
-        Ok(match self {
-            Self::None => Tonemapping::None,
-            Self::Reinhard => Tonemapping::Reinhard,
-            Self::ReinhardLuminance => Tonemapping::ReinhardLuminance,
-            Self::AcesFitted => Tonemapping::AcesFitted,
-            Self::AgX => Tonemapping::AgX,
-            Self::SomewhatBoringDisplayTransform => Tonemapping::SomewhatBoringDisplayTransform,
-            Self::TonyMcMapface => Tonemapping::TonyMcMapface,
-            Self::KhronosPbrNeutral => Tonemapping::KhronosPbrNeutral,
-            Self::BlenderFilmic => {
-                let reason = "blender-filmic needs a table that nothing says may be passed on";
-                return Err(format!("{reason}: choose agx, which is by the same author").into());
-            }
-        })
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 enum Filter {
     /// Only the pixel's own square
@@ -170,47 +132,6 @@ impl FromStr for Size {
     }
 }
 
-/// Exposure (EV100); `None` to meter it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Ev(Option<f32>);
-
-impl FromStr for Ev {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "auto" {
-            return Ok(Self(None));
-        }
-        let number = text.parse().ok().filter(|number: &f32| number.is_finite());
-        number.map(|number| Self(Some(number))).ok_or_else(|| "give a number or auto".to_owned())
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Format {
-    Png,
-    Exr,
-}
-
-impl Format {
-    fn of(path: &Path) -> Result<Self, Failure> {
-        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-        match extension.as_deref() {
-            Some("png") => Ok(Self::Png),
-            Some("exr") => Ok(Self::Exr),
-            _ => Err(format!("{} is no picture that can be written: call it .png or .exr", path.display()).into()),
-        }
-    }
-
-    /// Returns the bytes of a pixel on film, in channels to be written, and in the file.
-    fn bytes_per_pixel(self) -> u64 {
-        match self {
-            Self::Png => 70,
-            Self::Exr => 170,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct Outcome<'a> {
     width: u32,
@@ -224,6 +145,9 @@ struct Outcome<'a> {
     seconds: BTreeMap<&'static str, f64>,
     peak_memory_bytes: u64,
     backend: &'static str,
+    /// What ranks of `mpirun` did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<ClusterOutcome<'a>>,
     warnings: &'a [String],
 }
 
@@ -249,22 +173,82 @@ impl Arguments {
         Ok(RenderSettings { samples, time_limit: time, error, tolerance, seed })
     }
 
+    /// Returns the division of the rows among ranks. Refuses what ranks cannot do.
+    fn strategy_for(&self, ranks: u32) -> Result<Strategy, Failure> {
+        let refused = [
+            (self.part.tile(self.size.0)?.is_some(), "--shard and --tile are"),
+            (
+                self.time.is_some() || self.error.is_some() || self.tolerance.is_some(),
+                "--time, --error and --tolerance are",
+            ),
+            (matches!(self.integrator, Method::Light | Method::Hybrid), "paths from lights are"),
+        ];
+        if let Some((_, what)) = refused.into_iter().find(|(is_asked, _)| *is_asked) {
+            return Err(format!("{what} not for ranks of mpirun, each of which renders some rows").into());
+        }
+        self.strategy.strategy(self.size.0.y, ranks)
+    }
+
+    /// Returns the target. Checks its place, before the work begins.
+    fn target(&self) -> Result<Target, Failure> {
+        let Some(tile) = self.part.tile(self.size.0)? else {
+            let writer = self.picture.writer(&self.output)?;
+            // Only the first rank writes.
+            if !ranks::is_silent() {
+                check_place(&self.output)?;
+            }
+            return Ok(Target::Picture(writer));
+        };
+        if matches!(self.integrator, Method::Light | Method::Hybrid) {
+            return Err(
+                "paths from lights reach all of a picture: --shard and --tile are for path, whitted and direct".into(),
+            );
+        }
+        let folder = &self.output;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
+        let path = folder.join(FilmPart::file_name(tile));
+        FilmPart::check_place(&path)?;
+        check_place(&path)?;
+        Ok(Target::Part(tile, path))
+    }
+
     fn draw(
         &self,
-        paths: &PathTracer,
-        world: &World,
-        lights: &LightSampler,
+        Traced { paths, world, lights }: Traced,
         view: &View,
+        tile: Tile,
         settings: &RenderSettings,
         monitor: &dyn Monitor,
     ) -> Film {
+        let from_camera = |tracer: &dyn Integrator| render_tile(tracer, view, tile, settings, monitor);
         let from_lights = |tracer: &LightTracer| render_from_lights(tracer, view, settings, monitor);
         match self.integrator {
-            Method::Path | Method::Direct => render(paths, view, settings, monitor),
-            Method::Whitted => render(&WhittedTracer::new(world.scene(), world, lights), view, settings, monitor),
+            Method::Path | Method::Direct => from_camera(paths),
+            Method::Whitted => from_camera(&WhittedTracer::new(world.scene(), world, lights)),
             Method::Light => from_lights(&LightTracer::new(world.scene(), world, lights, self.bounces)),
             Method::Hybrid => from_lights(&LightTracer::hybrid(world.scene(), world, lights, self.bounces)),
         }
+    }
+
+    /// Renders on all ranks. Returns the film and the report on the master.
+    fn draw_on_ranks(
+        &self,
+        communicator: &dyn Communicator,
+        Traced { paths, world, lights }: Traced,
+        Prepared { view, settings, strategy, .. }: &Prepared,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<(Film, ClusterReport)>, Failure> {
+        let whitted = WhittedTracer::new(world.scene(), world, lights);
+        let tracer: &dyn Integrator = if self.integrator == Method::Whitted { &whitted } else { paths };
+        let strategy = strategy.unwrap_or_default();
+        let speed = match self.strategy.speed {
+            Speed::Measured if strategy == Strategy::SpeedProportional => measured_speed(tracer, view, self.seed),
+            Speed::Measured | Speed::Threads => rayon::current_num_threads() as f32,
+        };
+        render_on_ranks(communicator, tracer, view, settings, strategy, speed, monitor).map_err(|fault| match fault {
+            ClusterError::Cancelled(_) => "stopped before the picture had all samples".into(),
+            fault => fault.into(),
+        })
     }
 
     #[cfg(feature = "gpu")]
@@ -302,59 +286,147 @@ impl Arguments {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let format = Format::of(&arguments.output)?;
-    let (max_bounces, settings, lens) = (arguments.max_bounces()?, arguments.settings()?, arguments.lens()?);
-    let tonemapping = arguments.tonemapping.tonemapping()?;
-    if arguments.integrator.runs_on_devices() {
-        arguments.work.prepare_threads()?;
-    } else {
-        arguments.work.prepare()?;
+/// Scene as the processor traces it.
+#[derive(Clone, Copy)]
+struct Traced<'a> {
+    paths: &'a PathTracer<'a>,
+    world: &'a World,
+    lights: &'a LightSampler<'a>,
+}
+
+/// Place and form of what is rendered.
+enum Target {
+    Picture(PictureWriter),
+    /// Tile of the picture, and the path of its file.
+    Part(Tile, PathBuf),
+}
+
+impl Target {
+    /// Returns the bytes of the pixels on film, in channels to be written, and in the file.
+    fn bytes(&self, size: UVec2) -> u64 {
+        let (size, bytes_per_pixel) = match self {
+            Self::Picture(writer) => (size, writer.bytes_per_pixel()),
+            Self::Part(tile, _) => (tile.size, BYTES_PER_PIXEL_OF_PART),
+        };
+        u64::from(size.x) * u64::from(size.y) * bytes_per_pixel
     }
-    check_place(&arguments.output)?;
-    interrupt::listen()?;
+}
+
+/// Bytes of a part's pixel on film and in the file.
+const BYTES_PER_PIXEL_OF_PART: u64 = 200;
+
+/// Checked arguments and the loaded scene: everything before the work.
+struct Prepared {
+    target: Target,
+    max_bounces: Option<u32>,
+    settings: RenderSettings,
+    opened: Opened,
+    view: View,
+    /// True if a graphics card may render the picture.
+    runs_on_devices: bool,
+    /// Division of the rows among ranks, if there are several.
+    strategy: Option<Strategy>,
+}
+
+impl Prepared {
+    fn new(arguments: &Arguments, ranks: Option<u32>) -> Result<Self, Failure> {
+        let (max_bounces, settings, lens) = (arguments.max_bounces()?, arguments.settings()?, arguments.lens()?);
+        let strategy = ranks.map(|ranks| arguments.strategy_for(ranks)).transpose()?;
+        let target = arguments.target()?;
+        let is_whole = matches!(target, Target::Picture(_)) && strategy.is_none();
+        let runs_on_devices = arguments.integrator.runs_on_devices() && is_whole;
+        if runs_on_devices {
+            arguments.work.prepare_threads()?;
+        } else {
+            arguments.work.prepare()?;
+        }
+        interrupt::listen()?;
+        let opened = arguments.scene.open_for_picture(target.bytes(arguments.size.0))?;
+        let camera = arguments.camera.camera(&opened)?;
+        let filter = match arguments.filter {
+            Filter::Box => PixelFilter::Box,
+            Filter::Tent => PixelFilter::Tent,
+        };
+        let view = View { camera, size: arguments.size.0, lens, filter };
+        Ok(Self { target, max_bounces, settings, opened, view, runs_on_devices, strategy })
+    }
+
+    /// Returns the inputs of the picture.
+    fn inputs(&self, arguments: &Arguments) -> PictureInputs {
+        let integrator = format!("{:?} {:?}", arguments.integrator, self.max_bounces);
+        PictureInputs::new(&self.opened.scene, &self.view, &integrator, &self.settings)
+    }
+
+    /// Returns a digest of all that ranks must have in common.
+    fn digest(&self, arguments: &Arguments) -> [u8; 32] {
+        let common = format!("{:?} {:?}", self.inputs(arguments), self.strategy);
+        *blake3::hash(common.as_bytes()).as_bytes()
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let communicator = ranks::communicator()?;
+    let communicator: Option<&dyn Communicator> = communicator.as_ref().map(|communicator| communicator as _);
     let mut clock = Clock::default();
-    let UVec2 { x: width, y: height } = arguments.size.0;
-    let opened = arguments.scene.open_for_picture(u64::from(width) * u64::from(height) * format.bytes_per_pixel())?;
-    let camera = arguments.camera.camera(&opened)?;
-    let device = if arguments.integrator.runs_on_devices() { arguments.work.open_device()? } else { Device::Cpu };
+    let prepared = Prepared::new(arguments, communicator.map(Communicator::size));
+    if let Some(communicator) = communicator {
+        let digest = prepared.as_ref().map(|prepared| prepared.digest(arguments));
+        agree(communicator, digest.map_err(ToString::to_string))?;
+    }
+    let prepared = prepared?;
+    let Prepared { max_bounces, settings, opened, view, runs_on_devices, .. } = &prepared;
+    let device = if *runs_on_devices { arguments.work.open_device()? } else { Device::Cpu };
     clock.lap("load");
     let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
     let lights = LightSampler::with_movers(&opened.scene);
-    let paths = PathTracer::new(&opened.scene, &world, &lights, max_bounces);
+    let paths = PathTracer::new(&opened.scene, &world, &lights, *max_bounces);
     clock.lap("tree");
-    let filter = match arguments.filter {
-        Filter::Box => PixelFilter::Box,
-        Filter::Tent => PixelFilter::Tent,
-    };
-    let view = View { camera, size: arguments.size.0, lens, filter };
-    let display = Display::new(arguments.json);
+    let display = Display::new(arguments.json || ranks::is_silent());
     let monitor = NamedStage { display: &display, name: "picture" };
-    let on_processor = || arguments.draw(&paths, &world, &lights, &view, &settings, &monitor);
+    let tile = if let Target::Part(tile, _) = prepared.target { tile } else { Tile::whole(view.size) };
+    let traced = Traced { paths: &paths, world: &world, lights: &lights };
+    let on_processor = || arguments.draw(traced, view, tile, settings, &monitor);
     #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only graphics cards are lost"))]
     let mut backend = device.name();
-    let mut warnings = opened.warnings;
+    let mut warnings = opened.warnings.clone();
     warnings.extend(darkness_of_picture(&opened.scene).map(|problem| problem.to_string()));
-    let film = match &device {
-        Device::Cpu => on_processor(),
+    let (film, cluster) = match (communicator, &device) {
+        (Some(communicator), _) => {
+            let drawn = arguments.draw_on_ranks(communicator, traced, &prepared, &monitor)?;
+            let Some((film, report)) = drawn else { return Ok(()) };
+            (film, Some(report))
+        }
+        (None, Device::Cpu) => (on_processor(), None),
         #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => arguments.draw_on(gpu, &opened.scene, &view, &settings, &monitor).unwrap_or_else(|fault| {
-            warnings.push(crate::bake::done_by_processor(fault));
-            backend = Device::Cpu.name();
-            on_processor()
-        }),
+        (None, Device::Gpu(gpu)) => {
+            let drawn = arguments.draw_on(gpu, &opened.scene, view, settings, &monitor);
+            let drawn = drawn.unwrap_or_else(|fault| {
+                warnings.push(crate::bake::done_by_processor(fault));
+                backend = Device::Cpu.name();
+                on_processor()
+            });
+            (drawn, None)
+        }
     };
     display.finish();
     if film.samples() == 0 {
         return Err("stopped before there was anything to write".into());
     }
     clock.lap("render");
-    let ev100 = arguments.ev.0.unwrap_or_else(|| metered(&paths, &view.camera, METER_SAMPLES).ev100);
-    let bytes = match format {
-        Format::Png => film.to_png(Exposure { ev100 }, tonemapping)?,
-        Format::Exr => film.to_exr(traversal_costs(&world, &view))?,
+    let meter = || metered(&paths, &view.camera, METER_SAMPLES).ev100;
+    let costs = || traversal_costs(&world, view, tile);
+    let (written, ev100) = match &prepared.target {
+        Target::Picture(writer) => (&arguments.output, writer.write(&film, || cost_channels(&costs()), meter)?),
+        Target::Part(..) if film.samples() < settings.samples => {
+            return Err("stopped before the part had all samples: render it again".into());
+        }
+        Target::Part(tile, path) => {
+            let inputs = prepared.inputs(arguments);
+            let part = FilmPart { inputs, tile: *tile, film: film.clone(), costs: costs(), ev100: meter() };
+            part.write(path)?;
+            (path, part.ev100)
+        }
     };
-    write_atomic(&arguments.output, &bytes)?;
     clock.lap("write");
 
     let UVec2 { x: width, y: height } = film.size();
@@ -370,6 +442,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
         backend,
+        cluster: cluster.as_ref().map(ClusterOutcome::of),
         warnings: &warnings,
     };
     if arguments.json {
@@ -386,7 +459,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             duration(outcome.seconds["render"] as f32),
             outcome.paths_per_second / 1e6,
         ));
-        say(format_args!("wrote {}", arguments.output.display()));
+        outcome.cluster.iter().for_each(ClusterOutcome::say);
+        say(format_args!("wrote {}", written.display()));
     }
     Ok(())
 }
@@ -417,13 +491,12 @@ impl Clock {
     }
 }
 
-/// Returns the traversal costs of the ray through each pixel's center, as image channels.
-fn traversal_costs(world: &World, view: &View) -> [(&'static str, Vec<u32>); 2] {
-    let pixels = (0..view.size.y).flat_map(|y| (0..view.size.x).map(move |x| UVec2::new(x, y)));
+/// Returns the traversal cost of the ray through the center of each pixel of a tile.
+fn traversal_costs(world: &World, view: &View, tile: Tile) -> Vec<TraversalCost> {
+    let (origin, end) = (tile.origin, tile.end());
+    let pixels = (origin.y..end.y).flat_map(|y| (origin.x..end.x).map(move |x| UVec2::new(x, y)));
     // Half a unit is the pixel's center for any filter, and zero is the center of the lens.
-    let costs: Vec<_> = pixels.map(|pixel| world.cost(&view.ray(pixel, [0.5, 0.5, 0.0, 0.0]))).collect();
-    let channel = |of: fn(&TraversalCost) -> u32| costs.iter().map(of).collect();
-    [("cost.nodes", channel(|cost| cost.nodes)), ("cost.triangles", channel(|cost| cost.triangles))]
+    pixels.map(|pixel| world.cost(&view.ray(pixel, [0.5, 0.5, 0.0, 0.0]))).collect()
 }
 
 /// Number of paths per ray of the light meter.

@@ -2,12 +2,13 @@
 
 use std::io::Cursor;
 
+use bytemuck::{Pod, Zeroable};
 use exr::prelude::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image, Layer, LayerAttributes, WritableImage};
 use glam::{UVec2, Vec3};
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 
-use super::{Exposure, Seen, Tonemapping, to_srgb8};
+use super::{Exposure, Seen, Tile, Tonemapping, to_srgb8};
 use crate::scene::luminance;
 
 /// Picture of per-pixel means.
@@ -19,7 +20,8 @@ pub struct Film {
 }
 
 /// Statistics of the samples of one pixel.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct Pixel {
     /// Number of samples.
     pub samples: u32,
@@ -84,7 +86,6 @@ impl Film {
     }
 
     /// Creates a film from given pixels, in rows from the top.
-    #[cfg(feature = "gpu")]
     pub(crate) fn from_pixels(size: UVec2, pixels: Vec<Pixel>) -> Self {
         debug_assert_eq!(pixels.len(), size.x as usize * size.y as usize);
         Self { size, pixels }
@@ -107,6 +108,19 @@ impl Film {
 
     pub(super) fn rows_mut(&mut self) -> core::slice::ChunksExactMut<'_, Pixel> {
         self.pixels.chunks_exact_mut(self.size.x as usize)
+    }
+
+    /// Replaces the pixels of a tile by those of a film of the tile's size.
+    ///
+    /// # Panics
+    /// Panics if the film has another size, or the tile is not within this film.
+    pub fn set_tile(&mut self, tile: Tile, film: &Self) {
+        assert_eq!(film.size, tile.size, "a film of another size than its tile");
+        let columns = tile.origin.x as usize..tile.end().x as usize;
+        let rows = self.rows_mut().skip(tile.origin.y as usize);
+        for (row, new) in rows.zip(film.pixels.chunks_exact(tile.size.x as usize)) {
+            row[columns.clone()].copy_from_slice(new);
+        }
     }
 
     /// Adds one sample to each pixel.

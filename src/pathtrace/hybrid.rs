@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::time::Instant;
 
+use glam::UVec2;
+
 use super::render::{MIN_SAMPLES_FOR_ERROR as ERROR_STEP, RenderSettings, add_pass};
 use super::{Film, LightTracer, View};
 use crate::progress::Monitor;
@@ -154,7 +156,7 @@ impl Picture<'_> {
 
     fn add_eye(&mut self) -> f32 {
         let before = self.eye.clone();
-        add_pass(self.tracer, self.view, &mut self.eye, before.samples(), self.seed);
+        add_pass(self.tracer, self.view, UVec2::ZERO, &mut self.eye, before.samples(), self.seed);
         self.contributions += self.eye.brighter_than(&before);
         self.eye.mean_change(&before)
     }

@@ -9,6 +9,8 @@
 //! - [`PathTracer`] is the unbiased reference, with the full [`Bsdf`].
 //! - [`WhittedTracer`] follows only mirrors, glass and shadow rays. With [`BakedIrradiance`], pictures show a bake.
 //! - [`LightTracer`] follows paths from lights; [`render_from_lights`] draws with this tracer.
+//! - [`render_tile`] draws a part of a picture. [`FilmParts`] joins parts that several machines have drawn.
+//!   [`render_on_ranks`] draws with all ranks of a [`cluster`](crate::cluster).
 //! - [`PublishedMeans`] is the method of directions as published.
 //!
 //! [`Exposure`] and [`Tonemapping`] convert radiance to display colors, as Bevy does.
@@ -19,6 +21,7 @@ mod context;
 mod default_camera;
 mod exposure;
 mod film;
+mod film_part;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod gather;
@@ -26,9 +29,11 @@ mod hybrid;
 mod integrator;
 mod light;
 mod material_class;
+mod on_ranks;
 mod path;
 mod published;
 mod render;
+mod tile;
 mod tonemapping;
 mod view;
 mod volume;
@@ -45,6 +50,7 @@ pub(crate) use exposure::ASPECT;
 pub use exposure::{Exposure, meter, metered};
 pub(crate) use film::to_png;
 pub use film::{Film, FilmFault, Pixel};
+pub use film_part::{FilmPart, FilmParts, MergeError, PartError, PictureInputs};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
 pub use hybrid::render_from_lights;
 #[cfg(feature = "gpu")]
@@ -53,9 +59,11 @@ pub use integrator::{Integrator, Seen, SeenSurface};
 pub use light::LightTracer;
 #[cfg(feature = "gpu")]
 pub(crate) use light::seed_of_pass;
+pub use on_ranks::{measured_speed, render_on_ranks};
 pub use path::PathTracer;
 pub use published::{Directions, PublishedMeans, PublishedPixel};
-pub use render::{RenderSettings, render};
+pub use render::{RenderSettings, render, render_tile};
+pub use tile::Tile;
 pub use tonemapping::{Tonemapping, to_srgb8};
 pub use view::{Lens, PixelFilter, ProjectedPoint, View};
 pub(crate) use volume::seconds_of_volume;

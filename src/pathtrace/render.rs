@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::UVec2;
 use rayon::prelude::*;
 
-use super::{Film, Integrator, View};
+use super::{Film, Integrator, Tile, View};
 use crate::geometry::sobol::{hash2, points};
 use crate::progress::Monitor;
 
@@ -64,8 +64,22 @@ const CAMERA: u32 = u32::MAX;
 /// The film is a function of the scene, the view, the seed and the number of passes. The number of threads has no
 /// effect.
 pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+    render_tile(tracer, view, Tile::whole(view.size), settings, monitor)
+}
+
+/// Renders a tile of a view as [`render`] does, and returns a film of the tile's size.
+///
+/// Its pixels are those of the whole picture, bit for bit, as long as neither the time nor the error limits the number
+/// of passes.
+pub fn render_tile(
+    tracer: &dyn Integrator,
+    view: &View,
+    tile: Tile,
+    settings: &RenderSettings,
+    monitor: &dyn Monitor,
+) -> Film {
     let started = Instant::now();
-    let mut film = Film::new(view.size);
+    let mut film = Film::new(tile.size);
     for sample in 0..settings.samples {
         let fraction = settings.fraction_done(sample, started.elapsed());
         let is_good = || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error);
@@ -73,17 +87,18 @@ pub fn render(tracer: &dyn Integrator, view: &View, settings: &RenderSettings, m
             break;
         }
         monitor.progress(fraction);
-        add_pass(tracer, view, &mut film, sample, settings.seed);
+        add_pass(tracer, view, tile.origin, &mut film, sample, settings.seed);
     }
     film
 }
 
-pub(super) fn add_pass(tracer: &dyn Integrator, view: &View, film: &mut Film, sample: u32, seed: u32) {
+/// Adds a sample to each pixel of a film that begins at a pixel of the view.
+pub(super) fn add_pass(tracer: &dyn Integrator, view: &View, origin: UVec2, film: &mut Film, sample: u32, seed: u32) {
     let sights = view.camera.sights();
     let rows: Vec<_> = film.rows_mut().collect();
     rows.into_par_iter().enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {
-            let place = UVec2::new(x as u32, y as u32);
+            let place = origin + UVec2::new(x as u32, y as u32);
             let seed = hash2(hash2(seed, place.y), place.x);
             let [on_film] = points([hash2(seed, CAMERA)], sample);
             let ray = view.ray_of(&sights, place, on_film);

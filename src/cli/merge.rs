@@ -1,0 +1,80 @@
+//! Command `radiosity merge`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::picture::{PictureArguments, cost_channels};
+use super::{Failure, ranks, say};
+use crate::output::{check_place, is_temporary};
+use crate::pathtrace::{FilmPart, FilmParts};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders of parts that radiosity render --shard or --tile has written
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Image to write, .png or .exr
+    #[arg(short, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    picture: PictureArguments,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Outcome {
+    width: u32,
+    height: u32,
+    samples: u32,
+    parts: usize,
+    error_estimate: Option<f32>,
+    ev100: f32,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    ranks::refuse("merge")?;
+    let writer = arguments.picture.writer(&arguments.output)?;
+    check_place(&arguments.output)?;
+    let mut merged = FilmParts::default();
+    let mut parts = 0;
+    for folder in &arguments.folders {
+        for path in files(folder)? {
+            merged.add(&path, &FilmPart::read(&path)?)?;
+            parts += 1;
+        }
+    }
+    let merged = merged.finish()?;
+    let ev100 = writer.write(&merged.film, || cost_channels(&merged.costs), || merged.ev100)?;
+    let film = &merged.film;
+    let outcome = Outcome {
+        width: film.size().x,
+        height: film.size().y,
+        samples: film.samples(),
+        parts,
+        error_estimate: (film.samples() > 1).then(|| film.relative_error()),
+        ev100,
+    };
+    if arguments.json {
+        say(serde_json::to_string(&outcome)?);
+    } else {
+        let Outcome { width, height, samples, .. } = outcome;
+        say(format_args!("{width} x {height} pixels of {samples} samples from {parts} parts, EV {ev100:.1}"));
+        say(format_args!("wrote {}", arguments.output.display()));
+    }
+    Ok(())
+}
+
+/// Returns the files of a folder, sorted, without those that a killed process has left half-written.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error| format!("cannot read the folder {}: {error}", folder.display());
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(unreadable)?.collect();
+    let entries = entries.map_err(unreadable)?.into_iter();
+    let whole = entries.filter(|entry| !entry.file_name().to_str().is_some_and(is_temporary));
+    let mut paths: Vec<PathBuf> = whole.map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
