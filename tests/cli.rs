@@ -336,6 +336,16 @@ fn info_cuts_a_scene_into_cells() {
     assert!(balanced["traffic"]["crossings_per_ray"].as_f64().unwrap() > 0.1, "{balanced}");
     let by_power = partition(&["balanced", "--count", "2", "--factor", "power", "--axis", "middle"]);
     assert!(by_power["sigma"].as_f64().unwrap() < 0.01, "{by_power}");
+    // Ranks find the light that one finds.
+    let [alone, together] =
+        ["1", "8"].map(|count| partition(&["balanced", "--count", count, "--ranks"])["ranks"].clone());
+    for key in ["bounces", "rays"] {
+        assert_eq!(alone[key], together[key], "{key}");
+    }
+    let powers = [&alone, &together].map(|ranks| ranks["power"].as_f64().unwrap());
+    assert!((powers[1] / powers[0] - 1.0).abs() < 1e-9 && powers[0] > 0.0, "{powers:?}");
+    assert_eq!(alone["packets"], 0);
+    assert!(together["packets"].as_u64() > together["complete_packets"].as_u64(), "{together}");
     let text = run(&folder, &["info", "builtin:two_rooms", "--partition", "uniform", "--count", "3"]);
     assert!(String::from_utf8_lossy(&text.stdout).contains("uniform, 3 cells, sigma "));
 }
@@ -343,13 +353,13 @@ fn info_cuts_a_scene_into_cells() {
 #[test]
 fn counts_that_a_partition_cannot_have_are_said() {
     let folder = folder();
-    let complaint = |kind: &str, count: &str| {
-        complaint(&folder, &["info", "builtin:furnace", "--partition", kind, "--count", count])
-    };
-    assert!(complaint("balanced", "12").contains("ask for 8 or 16"));
-    assert!(complaint("hybrid", "5").contains("ask for 8 or more"));
-    assert!(complaint("uniform", "0").contains("ask for 1 or more"));
-    assert!(complaint("uniform", "1000000").contains("ask for 65536 or fewer"));
+    let complaint =
+        |arguments: &[&str]| complaint(&folder, &[&["info", "builtin:furnace", "--partition"], arguments].concat());
+    assert!(complaint(&["balanced", "--count", "12"]).contains("ask for 8 or 16"));
+    assert!(complaint(&["hybrid", "--count", "5"]).contains("ask for 8 or more"));
+    assert!(complaint(&["uniform", "--count", "0"]).contains("ask for 1 or more"));
+    assert!(complaint(&["uniform", "--count", "1000000"]).contains("ask for 65536 or fewer"));
+    assert!(complaint(&["uniform", "--count", "65", "--ranks"]).contains("ask for 64 or fewer"));
     let usage = run(&folder, &["info", "builtin:furnace", "--count", "8"]);
     assert_eq!(usage.status.code(), Some(2));
     let usage = run(&folder, &["info", "builtin:furnace", "--partition", "uniform", "--paths", "4000000000"]);

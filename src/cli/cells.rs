@@ -5,14 +5,20 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::accel::World;
+use crate::cluster::{LocalCommunicator, Schedule, run_local};
 use crate::partition::{
-    AxisChoice, Factor, Partition, PartitionKind, PartitionSettings, Polygons, Traffic, imbalance, light_rays,
+    AxisChoice, Factor, Fineness, Partition, PartitionKind, PartitionSettings, Polygons, Traffic, imbalance, light_rays,
 };
+use crate::progress::Unmonitored;
+use crate::radiosity::{PacketSettings, Packets, RankError, RankSolution, solve_on_rank};
 
 use super::{Failure, say};
 
 /// Maximum number of light paths. Their rays are held in memory together: some hundred megabytes.
 const MAX_PATHS: i64 = 1_000_000;
+
+/// Maximum number of ranks. Each reads the whole scene at its start.
+const MAX_RANKS: usize = 64;
 
 #[derive(clap::Args)]
 pub struct CellArguments {
@@ -32,6 +38,10 @@ pub struct CellArguments {
     /// Trace N light paths, a million at most, and count rays in cells and through borders
     #[arg(long, value_name = "N", requires = "partition", value_parser = clap::value_parser!(u32).range(1..=MAX_PATHS))]
     paths: Option<u32>,
+    /// Follow all diffuse light by counted rays, with one rank for each cell, and count the rays and packets between
+    /// ranks
+    #[arg(long, requires = "partition")]
+    ranks: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -91,6 +101,7 @@ struct Details {
     loads: Vec<f64>,
     seconds: f64,
     traffic: Option<TrafficInfo>,
+    ranks: Option<RanksInfo>,
 }
 
 #[derive(Serialize)]
@@ -101,6 +112,21 @@ struct TrafficInfo {
     sigma: f64,
     /// Number of rays traced in each cell.
     rays_per_cell: Vec<u64>,
+    seconds: f64,
+}
+
+/// Statistics of counted rays on ranks.
+#[derive(Serialize)]
+struct RanksInfo {
+    bounces: u32,
+    rays: u64,
+    /// Number of rays that went on to another rank, once for each border.
+    handed_on: u64,
+    /// Number of packets, with or without as many rays as they hold.
+    packets: u64,
+    complete_packets: u64,
+    /// Total power that all elements emit and reflect, in lumens.
+    power: f64,
     seconds: f64,
 }
 
@@ -117,13 +143,14 @@ impl PartitionInfo {
         let neighbors: usize = partition.ids().map(|id| partition.neighbors(id).len()).sum();
         let sigma = imbalance(&loads);
         let traffic = arguments.paths.map(|paths| TrafficInfo::of(&partition, world, paths));
+        let ranks = if arguments.ranks { Some(RanksInfo::of(&settings, cells, world)?) } else { None };
         let borders = partition.borders().len();
         Ok(Self {
             kind: Some(settings.kind),
             cells: Some(cells),
             sigma: Some(sigma),
             neighbors: Some(neighbors as f64 / cells as f64),
-            details: Some(Details { factor: settings.factor, borders, loads, seconds, traffic }),
+            details: Some(Details { factor: settings.factor, borders, loads, seconds, traffic, ranks }),
         })
     }
 
@@ -141,6 +168,18 @@ impl PartitionInfo {
                 say(format_args!(
                     "traffic    {} rays, {:.3} borders a ray, sigma {:.4} of rays a cell",
                     traffic.rays, traffic.crossings_per_ray, traffic.sigma
+                ));
+            }
+            if let Some(ranks) = &details.ranks {
+                say(format_args!(
+                    "ranks      {} bounces, {} rays, {} handed on in {} packets, {} complete, {:.4e} lm, {:.3} s",
+                    ranks.bounces,
+                    ranks.rays,
+                    ranks.handed_on,
+                    ranks.packets,
+                    ranks.complete_packets,
+                    ranks.power,
+                    ranks.seconds
                 ));
             }
         }
@@ -177,5 +216,33 @@ impl TrafficInfo {
             rays_per_cell: traffic.traced,
             seconds,
         }
+    }
+}
+
+impl RanksInfo {
+    fn of(settings: &PartitionSettings, cells: usize, world: &World) -> Result<Self, Failure> {
+        if cells > MAX_RANKS {
+            return Err(
+                format!("{cells} cells are too many for --ranks: ask for {MAX_RANKS} or fewer (--count)").into()
+            );
+        }
+        let settings = PartitionSettings { count: cells as u32, ..*settings };
+        let started = Instant::now();
+        let found = run_local(settings.count, Schedule::Parallel, |communicator: &LocalCommunicator| {
+            let packets = PacketSettings::default();
+            solve_on_rank(communicator, world.scene(), &Fineness::default(), &settings, packets, 0, &Unmonitored)
+        });
+        let found = found.into_iter().collect::<Result<Vec<RankSolution>, RankError>>()?;
+        let sum = |of: fn(&Packets) -> u64| found.iter().map(|part| of(&part.packets)).sum();
+        let powers = found.iter().flat_map(|part| &part.solution.power);
+        Ok(Self {
+            bounces: found[0].solution.bounces,
+            rays: found[0].solution.rays,
+            handed_on: sum(|packets| packets.rays),
+            packets: sum(|packets| packets.packets),
+            complete_packets: sum(|packets| packets.complete),
+            power: powers.map(|power| f64::from(power.element_sum())).sum(),
+            seconds: started.elapsed().as_secs_f64(),
+        })
     }
 }

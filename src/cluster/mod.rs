@@ -8,6 +8,8 @@
 //! [`distribute`] computes a [`Work`] on all ranks, by a [`Strategy`] of document `002`. The work consists of units, such
 //! as rows of a picture, that any rank can compute. So the result is the same for any strategy and number of ranks. A
 //! [`ClusterReport`] has efficiency and load balance. A [`Simulation`] predicts it for machines that are not at hand.
+//!
+//! [`TerminationTest`] finds the end of work that ranks hand to each other.
 
 mod agreement;
 mod communicator;
@@ -22,6 +24,7 @@ mod queue;
 mod report;
 mod simulation;
 mod split;
+mod termination;
 
 pub use agreement::{AgreementError, agree};
 pub use communicator::{Communicator, Message, NoSenderError, Rank, Tag};
@@ -35,6 +38,7 @@ pub use queue::{Fragments, Queue, WorkerProgress};
 pub use report::ClusterReport;
 pub use simulation::Simulation;
 pub use split::{split_by_speed, split_equally};
+pub use termination::{IdleReport, TerminationTest};
 
 #[cfg(test)]
 mod tests;

@@ -42,6 +42,22 @@ impl Partition {
         })
     }
 
+    /// Returns the cell that contains a point, or the one nearest to a point outside the partition. A point on a border
+    /// belongs to the cell that the direction points into.
+    pub fn cell_ahead(&self, point: Vec3, direction: Vec3) -> CellId {
+        let point = point.clamp(self.bounds.min, self.bounds.max);
+        self.descend(|axis, position| side(f64::from(point[axis] - position), f64::from(direction[axis])))
+    }
+
+    /// Returns the parameter at which a ray leaves a cell that it passes, in units of its direction, and the cell behind.
+    /// There is none behind if the ray ends or leaves the partition.
+    pub(crate) fn leave(&self, ray: &Ray, cell: CellId) -> (f64, Option<CellId>) {
+        let (origin, direction, t_max) = (ray.origin.as_dvec3(), ray.direction.as_dvec3(), f64::from(ray.t_max));
+        let mut way = CellTraversal { partition: self, origin, direction, t: 0.0, t_max, next: Some(cell) };
+        let exit = way.next().map_or(t_max, |step| step.exit);
+        (exit, way.next)
+    }
+
     /// Follows a ray from cell to cell.
     ///
     /// Exit borders are determined exactly, so that no ray is lost where cells meet. Through an edge or a corner, the

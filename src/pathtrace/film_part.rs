@@ -274,7 +274,7 @@ mod tests {
     use crate::scene::Camera;
 
     const SETTINGS: RenderSettings =
-        RenderSettings { samples: 3, time_seconds: None, error: None, tolerance: None, seed: 5 };
+        RenderSettings { samples: 3, time_limit: None, error: None, tolerance: None, seed: 5 };
 
     fn view() -> View {
         let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 3.9), Vec3::ZERO, 0.7).unwrap();

@@ -24,7 +24,7 @@ pub enum StepError {
         /// Rays traced.
         rays: u64,
     },
-    /// Device failure: a lost graphics card, or one with too little memory.
+    /// Failure of a device or a rank: a lost graphics card, one with too little memory, or a rank that is gone.
     #[error("{0}")]
     Device(String),
 }

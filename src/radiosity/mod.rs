@@ -59,8 +59,8 @@ pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use solver_checkpoint::{SolverCheckpoint, SolverCheckpointError};
 pub use subscenes::{
-    CountedBounce, Counters, Counts, CpuCounters, RaySource, Stages, SubsceneElements, SubsceneResidual,
-    SubsceneSolution,
+    CountedBounce, Counters, Counts, CpuCounters, PacketSettings, Packets, RankError, RankSolution, RaySource, Stages,
+    SubsceneElements, SubsceneResidual, SubsceneSolution, solve_on_rank,
 };
 
 pub(crate) use accumulators::{does_not_count, offsets};

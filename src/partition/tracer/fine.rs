@@ -29,17 +29,13 @@ impl CellTracer {
 
     /// Returns the element at a hit, or `None` on a back side without elements.
     pub fn element_at(&self, hit: &CellHit) -> Option<u32> {
-        let record = &self.tables.triangles[hit.triangle as usize];
-        let side = u32::from(hit.back);
-        let first = record.first_element + side * record.divisions * record.divisions;
-        (side < record.sides).then(|| first + record.part_at(hit.barycentric))
+        self.tables.triangles[hit.triangle as usize].element_at(hit.barycentric, hit.back)
     }
 
     /// Iterates over all elements in order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = FinePart> {
         self.tables.triangles.iter().zip(0..).flat_map(|(record, triangle)| {
-            let parts = record.divisions * record.divisions;
-            (0..parts * record.sides).map(move |index| FinePart { triangle, part: index % parts, back: index >= parts })
+            (0..record.elements()).map(move |index| record.part(triangle, record.first_element + index))
         })
     }
 }
@@ -47,6 +43,19 @@ impl CellTracer {
 impl FineRecord {
     pub fn triangle(&self) -> Triangle {
         Triangle { corners: [self.a, self.b, self.c].map(Vec3::from_array) }
+    }
+
+    /// Returns the element at a point of one side, or `None` on a back side without elements.
+    pub fn element_at(&self, barycentric: Vec2, back: bool) -> Option<u32> {
+        let side = u32::from(back);
+        let first = self.first_element + side * self.divisions * self.divisions;
+        (side < self.sides).then(|| first + self.part_at(barycentric))
+    }
+
+    /// Returns the place of an element of this triangle, which has the index `triangle`.
+    pub fn part(&self, triangle: u32, element: u32) -> FinePart {
+        let (index, parts) = (element - self.first_element, self.divisions * self.divisions);
+        FinePart { triangle, part: index % parts, back: index >= parts }
     }
 
     /// Returns the part that contains a point, given by its barycentric coordinates in the triangle.

@@ -51,6 +51,15 @@ pub trait Counters {
     /// Returns an error if the device fails.
     fn unshot(&self) -> Result<Vec<Vec3>, StepError>;
 
+    /// Returns the power of the last bounce for each element of the whole scene, of which workers may have a part each.
+    /// Before the first bounce that is the emitted power.
+    ///
+    /// # Errors
+    /// Returns an error if the device fails, if a worker's monitor cancels, or if a worker does not answer.
+    fn all_unshot(&mut self) -> Result<Vec<Vec3>, StepError> {
+        self.unshot()
+    }
+
     /// Returns the total power of each element over all bounces, including emission, in lumens.
     ///
     /// # Errors
@@ -68,9 +77,7 @@ pub trait Counters {
 pub struct CpuCounters<'a> {
     shots: Shots<'a>,
     elements: &'a SubsceneElements,
-    counts: Counts,
-    unshot: Vec<Vec3>,
-    power: Vec<Vec3>,
+    light: Light,
 }
 
 impl<'a> CpuCounters<'a> {
@@ -86,17 +93,31 @@ impl<'a> CpuCounters<'a> {
     }
 
     fn with(shots: Shots<'a>, elements: &'a SubsceneElements) -> Self {
-        let (unshot, power) = (elements.emitted.clone(), elements.emitted.clone());
-        Self { shots, elements, counts: Counts::default(), unshot, power }
+        Self { shots, elements, light: Light::new(elements) }
+    }
+}
+
+/// Arrivals of the last bounce, and the resulting powers.
+pub(super) struct Light {
+    pub counts: Counts,
+    pub unshot: Vec<Vec3>,
+    pub power: Vec<Vec3>,
+}
+
+impl Light {
+    /// Creates the light before any shot.
+    pub fn new(elements: &SubsceneElements) -> Self {
+        Self { counts: Counts::default(), unshot: elements.emitted.clone(), power: elements.emitted.clone() }
     }
 
     /// Converts arrivals to the power to be shot next.
-    fn update(&mut self, power_of_ray: f32) {
-        for (element, arrived) in self.counts.arrived.chunks_exact(CHANNELS).enumerate() {
+    pub fn receive(&mut self, counts: Counts, elements: &SubsceneElements, power_of_ray: f32) {
+        for (element, arrived) in counts.arrived.chunks_exact(CHANNELS).enumerate() {
             let arrived = Vec3::new(arrived[0] as f32, arrived[1] as f32, arrived[2] as f32);
-            self.unshot[element] = self.elements.reflectance[element] * (power_of_ray * arrived);
+            self.unshot[element] = elements.reflectance[element] * (power_of_ray * arrived);
             self.power[element] += self.unshot[element];
         }
+        self.counts = counts;
     }
 }
 
@@ -120,24 +141,24 @@ impl Counters for CpuCounters<'_> {
                 }
             });
         }
-        self.counts = Counts {
+        let counts = Counts {
             arrived: arrived.into_iter().map(AtomicU32::into_inner).collect(),
             escaped: escaped.into_inner(),
             absorbed: absorbed.into_inner(),
         };
-        self.update(bounce.power_of_ray);
+        self.light.receive(counts, self.elements, bounce.power_of_ray);
         Ok(())
     }
 
     fn unshot(&self) -> Result<Vec<Vec3>, StepError> {
-        Ok(self.unshot.clone())
+        Ok(self.light.unshot.clone())
     }
 
     fn power(&self) -> Result<Vec<Vec3>, StepError> {
-        Ok(self.power.clone())
+        Ok(self.light.power.clone())
     }
 
     fn counts(&self) -> Result<Counts, StepError> {
-        Ok(self.counts.clone())
+        Ok(self.light.counts.clone())
     }
 }

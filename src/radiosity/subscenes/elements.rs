@@ -5,10 +5,12 @@ use core::ops::Range;
 
 use glam::{Vec2, Vec3};
 
-use crate::partition::{CellId, CellTracer};
+use super::stages::CHANNELS;
+use crate::partition::{CellId, CellTracer, FinePart, FineRecord, Partition};
+use crate::radiosity::shooting::first_rays;
 use crate::scene::Scene;
 
-/// Elements of a [`CellTracer`], with the subscene of each.
+/// Elements of a [`CellTracer`], of all subscenes or of one.
 pub struct SubsceneElements {
     /// Area of each element, in square meters.
     pub area: Vec<f32>,
@@ -16,7 +18,11 @@ pub struct SubsceneElements {
     pub reflectance: Vec<Vec3>,
     /// Emitted power of each element, in lumens.
     pub emitted: Vec<Vec3>,
-    /// Cell that contains the center of each element.
+    /// Index of each element in the whole scene, in ascending order.
+    pub(super) numbers: Vec<u32>,
+    /// Power of a ray, in lumens. The first bounce of the whole scene has as many rays as `000` equation 4.8 says.
+    pub(super) power_of_ray: f64,
+    /// Cell in front of the center of each element.
     pub(crate) cell: Vec<u32>,
     /// Indices of all elements, cell by cell.
     pub(crate) sorted: Vec<u32>,
@@ -35,6 +41,8 @@ impl SubsceneElements {
             area: Vec::with_capacity(count),
             reflectance: Vec::with_capacity(count),
             emitted: Vec::with_capacity(count),
+            numbers: (0..count as u32).collect(),
+            power_of_ray: 0.0,
             cell: Vec::with_capacity(count),
             sorted: (0..count as u32).collect(),
             offsets: Vec::new(),
@@ -54,16 +62,40 @@ impl SubsceneElements {
             let area = in_world.area() / (record.divisions * record.divisions) as f32;
             let reflectance = material.reflectance_at(scene, mesh, triangle, in_mesh);
             let emission = material.emission_at(scene, mesh, triangle, in_mesh);
-            let cell = tracer.partition().cell_at(in_world.at(middle)).unwrap_or(CellId(0));
             elements.area.push(area);
             elements.reflectance.push(reflectance);
             elements.emitted.push(emission * (PI * area));
-            elements.cell.push(cell.0);
+            elements.cell.push(cell_of(tracer.partition(), record, part).0);
         }
+        let power: f64 = elements.emitted.iter().map(|power| f64::from(power.element_sum())).sum();
+        elements.power_of_ray = power / (CHANNELS as f64 * first_rays(&elements.area, &elements.reflectance));
         elements.sorted.sort_by_key(|&element| elements.cell[element as usize]);
         let before = |cell: u32| elements.sorted.partition_point(|&element| elements.cell[element as usize] < cell);
         elements.offsets = (0..=tracer.partition().cells().len() as u32).map(|cell| before(cell) as u32).collect();
         elements
+    }
+
+    /// Returns the elements of one subscene alone.
+    pub(super) fn of_cell(&self, cell: CellId) -> Self {
+        let own = self.in_cell(cell);
+        let places = || own.iter().map(|&element| element as usize);
+        let end = |before: usize| if before > cell.index() { own.len() as u32 } else { 0 };
+        Self {
+            area: places().map(|element| self.area[element]).collect(),
+            reflectance: places().map(|element| self.reflectance[element]).collect(),
+            emitted: places().map(|element| self.emitted[element]).collect(),
+            numbers: places().map(|element| self.numbers[element]).collect(),
+            power_of_ray: self.power_of_ray,
+            cell: vec![cell.0; own.len()],
+            sorted: (0..own.len() as u32).collect(),
+            offsets: (0..self.offsets.len()).map(end).collect(),
+        }
+    }
+
+    /// Returns the elements of a subscene, in ascending order.
+    pub(super) fn in_cell(&self, cell: CellId) -> &[u32] {
+        let Range { start, end } = self.range_of(cell.index());
+        &self.sorted[start as usize..end as usize]
     }
 
     /// Returns the number of elements.
@@ -85,4 +117,11 @@ impl SubsceneElements {
     pub(super) fn cells(&self) -> usize {
         self.offsets.len() - 1
     }
+}
+
+/// Returns the cell in front of the center of an element. It shoots the element's rays.
+pub(super) fn cell_of(partition: &Partition, record: &FineRecord, part: FinePart) -> CellId {
+    let triangle = record.triangle();
+    let normal = if part.back { -triangle.normal() } else { triangle.normal() };
+    partition.cell_ahead(triangle.at(record.in_part(part.part, MIDDLE)), normal)
 }

@@ -6,11 +6,13 @@
 //! [`CellTracer`](crate::partition::CellTracer). [`SubsceneElements::solve`] runs bounces on [`Counters`], on the CPU
 //! ([`CpuCounters`]) or on a graphics card (`gpu::GpuCounters`). A bounce is shot in [`Stages`], each with a few
 //! elements of every subscene. [`SubsceneElements::residual`] checks the solution.
+//! [`solve_on_rank`] does all this on many ranks of a run, one subscene each.
 //!
 //! Only diffuse emission and reflection are supported. There are no point lights, no sky, and no textures finer than an
 //! element. Rays that leave the scene or hit a back without elements are lost, and counted.
 
 mod counters;
+mod distributed;
 mod elements;
 mod residual;
 mod shots;
@@ -21,6 +23,7 @@ mod stages;
 mod tests;
 
 pub use counters::{Bounce as CountedBounce, Counters, Counts, CpuCounters};
+pub use distributed::{PacketSettings, Packets, RankError, RankSolution, solve_on_rank};
 pub use elements::SubsceneElements;
 pub use residual::SubsceneResidual;
 pub use solve::SubsceneSolution;

@@ -7,7 +7,7 @@ use crate::accel::{Preset, Tracer, TreeHit};
 use crate::geometry::Ray;
 use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
-use crate::partition::{CellHit, CellId, CellTracer, FinePart};
+use crate::partition::{CellHit, CellId, CellTracer, FinePart, FineRecord};
 
 /// Offset of ray origins from their element, relative to the largest coordinate or to one meter.
 const RAY_EPSILON: f32 = 1e-5;
@@ -44,7 +44,8 @@ impl<'a> Shots<'a> {
 
     /// Traces the ray of an element with this index and seed.
     pub fn end(&self, element: usize, seed: u32, index: u32) -> End {
-        let ray = self.departure(element, seed, index);
+        let part = self.parts[element];
+        let ray = departure(&self.tracer.tables.triangles[part.triangle as usize], part, seed, index);
         let hit = match &self.tree {
             Some(tree) => tree.closest(&ray, |hit, _| Some(hit.place.t)).map(|hit| self.hit_of(hit)),
             None => self.tracer.closest_from(&ray, self.cell_at(element, ray.origin)).0,
@@ -53,18 +54,6 @@ impl<'a> Shots<'a> {
             None => End::Escaped,
             Some(hit) => self.tracer.element_at(&hit).map_or(End::Absorbed, End::Element),
         }
-    }
-
-    /// Creates a ray from a uniformly sampled point of an element, cosine-weighted about its normal.
-    fn departure(&self, element: usize, seed: u32, index: u32) -> Ray {
-        let [x, y, u, v] = OwenSobol::new(seed).point(index);
-        let part = self.parts[element];
-        let record = &self.tracer.tables.triangles[part.triangle as usize];
-        let triangle = record.triangle();
-        let normal = if part.back { -triangle.normal() } else { triangle.normal() };
-        let position = triangle.at(record.in_part(part.part, uniform_triangle(Vec2::new(x, y))));
-        let origin = position + normal * (RAY_EPSILON * position.abs().max_element().max(1.0));
-        Ray::new(origin, cosine_hemisphere(normal, Vec2::new(u, v)))
     }
 
     /// Returns the cell of a point just above an element.
@@ -80,4 +69,14 @@ impl<'a> Shots<'a> {
         let surface = self.tracer.simplified().parent(triangle as usize) as u32;
         CellHit { t: place.t, surface, triangle, barycentric: place.barycentric, back: place.back }
     }
+}
+
+/// Creates a ray from a uniformly sampled point of an element, cosine-weighted about its normal.
+pub(super) fn departure(record: &FineRecord, part: FinePart, seed: u32, index: u32) -> Ray {
+    let [x, y, u, v] = OwenSobol::new(seed).point(index);
+    let triangle = record.triangle();
+    let normal = if part.back { -triangle.normal() } else { triangle.normal() };
+    let position = triangle.at(record.in_part(part.part, uniform_triangle(Vec2::new(x, y))));
+    let origin = position + normal * (RAY_EPSILON * position.abs().max_element().max(1.0));
+    Ray::new(origin, cosine_hemisphere(normal, Vec2::new(u, v)))
 }

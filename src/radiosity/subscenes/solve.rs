@@ -9,7 +9,7 @@ use crate::geometry::sobol::hash2;
 use crate::progress::Monitor;
 use crate::radiosity::StepError;
 use crate::radiosity::backend::UNSHOT;
-use crate::radiosity::shooting::{MAX_ITERATIONS, allocate_rays, first_rays};
+use crate::radiosity::shooting::{MAX_ITERATIONS, allocate_rays};
 
 /// Result of shooting all power.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,22 +45,22 @@ impl SubsceneElements {
         of_each: Option<u32>,
         monitor: &dyn Monitor,
     ) -> Result<SubsceneSolution, StepError> {
-        let first_power = total(&self.emitted);
-        let first_rays = CHANNELS as f64 * first_rays(&self.area, &self.reflectance);
-        let power_of_ray = first_power / first_rays;
-        let (mut unshot, mut power) = (self.emitted.clone(), first_power);
+        let mut unshot = counters.all_unshot()?;
+        let first_power = total(&unshot);
+        let mut power = first_power;
         let mut solution = SubsceneSolution {
             power: Vec::new(),
             bounces: 0,
             first_bounce: Vec3::ZERO,
             rays: 0,
-            power_of_ray: power_of_ray as f32,
+            power_of_ray: self.power_of_ray as f32,
             escaped: 0,
             absorbed: 0,
             unshot: 0.0,
         };
         while power > UNSHOT * first_power && solution.bounces < MAX_ITERATIONS {
-            let ray_counts = allocate_channels(&unshot, power, power_of_ray, hash2(seed, solution.bounces));
+            let of_scene = allocate_channels(&unshot, power, self.power_of_ray, hash2(seed, solution.bounces));
+            let ray_counts = self.own(&of_scene);
             let bounce = Bounce {
                 seed: hash2(seed, !solution.bounces),
                 ray_counts: &ray_counts,
@@ -70,10 +70,10 @@ impl SubsceneElements {
             counters.shoot(&bounce, monitor)?;
             let counts = counters.counts()?;
             solution.bounces += 1;
-            solution.rays += ray_counts.iter().map(|&rays| u64::from(rays)).sum::<u64>();
+            solution.rays += of_scene.iter().map(|&rays| u64::from(rays)).sum::<u64>();
             solution.escaped += u64::from(counts.escaped);
             solution.absorbed += u64::from(counts.absorbed);
-            unshot = counters.unshot()?;
+            unshot = counters.all_unshot()?;
             if solution.bounces == 1 {
                 solution.first_bounce = unshot.iter().sum();
             }
@@ -82,6 +82,12 @@ impl SubsceneElements {
         solution.unshot = if first_power > 0.0 { power / first_power } else { 0.0 };
         solution.power = counters.power()?;
         Ok(solution)
+    }
+
+    /// Selects the numbers of these elements' channels from those of the whole scene.
+    fn own(&self, of_scene: &[u32]) -> Vec<u32> {
+        let channels = |&number: &u32| CHANNELS * number as usize..CHANNELS * (number as usize + 1);
+        self.numbers.iter().flat_map(|number| &of_scene[channels(number)]).copied().collect()
     }
 }
 

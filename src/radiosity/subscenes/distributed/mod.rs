@@ -1,0 +1,157 @@
+//! Counted rays on many ranks, one subscene each (`000` 4.2).
+//!
+//! A rank knows the geometry in its cell and shoots its own elements. A ray without a hit goes on to the one neighbor
+//! behind the border that it crosses. Rays travel in packets. No barrier ends a bounce: ranks tell each other how many
+//! packets they have sent and received, until all sums agree.
+//!
+//! A ray is the same whoever shoots it, and a hit is found among the same triangles. Between bounces, ranks tell each
+//! other the unshot power of their elements, and allocate rays alike. So the counts equal those of one process
+//! ([`CpuCounters::with_tree`](super::CpuCounters::with_tree)), for any number of ranks and any kind of partition.
+//!
+//! An element that reaches into several cells belongs to the cell in front of its center. Whoever finds a hit of it tells
+//! that cell's rank. Each rank reads the whole scene at the start, and keeps its part.
+
+mod content;
+mod counters;
+mod subscene;
+
+#[cfg(test)]
+mod tests;
+
+use glam::Vec3;
+
+use super::{Counters, Counts, SubsceneElements, SubsceneSolution};
+use crate::cluster::{Communicator, Decoder, Encoder, Rank, Tag};
+use crate::partition::{CellId, CellTracer, Fineness, PartitionError, PartitionSettings};
+use crate::progress::Monitor;
+use crate::radiosity::StepError;
+use crate::scene::Scene;
+
+use counters::{DistributedCounters, lost};
+
+/// Powers that ranks send to the master at the end.
+const POWERS: Tag = Tag(3);
+
+/// Settings of packets. They change the time, and never the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSettings {
+    /// Number of rays in a complete packet. More rays make fewer messages, which arrive later. Default 100.
+    pub rays_per_packet: u32,
+    /// Number of shot rays after which a rank looks for packets of others. It also looks after each element. Default
+    /// 1000.
+    pub rays_per_poll: u32,
+}
+
+impl Default for PacketSettings {
+    fn default() -> Self {
+        Self { rays_per_packet: 100, rays_per_poll: 1000 }
+    }
+}
+
+/// Packets of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packets {
+    /// Number of sent packets, of rays and of arrivals.
+    pub packets: u64,
+    /// Number of sent complete packets of rays.
+    pub complete: u64,
+    /// Number of rays that went to other ranks, once for each border.
+    pub rays: u64,
+    /// Number of times that the rank looked for packets.
+    pub polls: u64,
+}
+
+/// Part of a solution that one rank has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankSolution {
+    /// Solution with the power of the rank's own elements, and the rays that were lost in its subscene.
+    pub solution: SubsceneSolution,
+    /// Index of each own element in the whole scene.
+    pub numbers: Vec<u32>,
+    /// Arrivals of the last bounce at the own elements.
+    pub counts: Counts,
+    /// Packets that the rank sent.
+    pub packets: Packets,
+}
+
+/// Reason why ranks cannot solve together. All ranks find the same, unless one is lost.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RankError {
+    /// The scene cannot be cut into a subscene for each rank.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// The partition has fewer cells than there are ranks.
+    #[error("{ranks} ranks cannot share {cells} subscenes: start {cells}, or ask for another kind of partition")]
+    FewerCells {
+        /// Number of ranks.
+        ranks: u32,
+        /// Number of subscenes.
+        cells: usize,
+    },
+    /// Packets without rays never get sent.
+    #[error("packets of 0 rays hold none: ask for 1 or more")]
+    EmptyPackets,
+    /// A rank's monitor canceled, or a rank does not answer.
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
+/// Solves one subscene of a scene together with all other ranks. The partition gets as many cells as there are ranks.
+///
+/// # Errors
+/// Returns an error if the scene cannot be shared by the ranks, a monitor cancels, or a rank is lost.
+pub fn solve_on_rank(
+    communicator: &dyn Communicator,
+    scene: &Scene,
+    fineness: &Fineness,
+    partition: &PartitionSettings,
+    packets: PacketSettings,
+    seed: u32,
+    monitor: &dyn Monitor,
+) -> Result<RankSolution, RankError> {
+    let ranks = communicator.size();
+    if packets.rays_per_packet == 0 {
+        return Err(RankError::EmptyPackets);
+    }
+    let tracer = CellTracer::new(scene, fineness, &PartitionSettings { count: ranks, ..*partition })?;
+    let cells = tracer.partition().cells().len();
+    if cells != ranks as usize {
+        return Err(RankError::FewerCells { ranks, cells });
+    }
+    let all = SubsceneElements::new(scene, &tracer);
+    let elements = all.of_cell(CellId(communicator.rank().0));
+    let mut counters = DistributedCounters::new(communicator, &tracer, &elements, &all, packets);
+    drop((tracer, all));
+    let solution = elements.solve(&mut counters, seed, None, monitor)?;
+    let (counts, packets) = (counters.counts()?, counters.packets);
+    Ok(RankSolution { solution, numbers: elements.numbers, counts, packets })
+}
+
+impl RankSolution {
+    /// Returns the solution of the whole scene on the master, and `None` on other ranks. All ranks must call this.
+    ///
+    /// # Errors
+    /// Returns an error if a rank is lost.
+    pub fn gather(self, communicator: &dyn Communicator) -> Result<Option<SubsceneSolution>, RankError> {
+        let Self { mut solution, numbers, .. } = self;
+        if communicator.rank() != Rank::MASTER {
+            let lost = [solution.escaped, solution.absorbed];
+            let content = Encoder::new().value(lost).slice(&numbers).slice(&solution.power).finish();
+            communicator.send(Rank::MASTER, POWERS, content);
+            return Ok(None);
+        }
+        let mut all: Vec<(u32, Vec3)> = numbers.into_iter().zip(solution.power).collect();
+        for rank in (1..communicator.size()).map(Rank) {
+            let message = communicator.recv(Some(rank), Some(POWERS)).map_err(lost)?;
+            let mut content = Decoder::new(&message.bytes);
+            let [escaped, absorbed] = content.value::<[u64; 2]>().map_err(lost)?;
+            let (numbers, power) = (content.slice().map_err(lost)?, content.slice().map_err(lost)?);
+            solution.escaped += escaped;
+            solution.absorbed += absorbed;
+            all.extend(numbers.into_iter().zip(power));
+        }
+        all.sort_unstable_by_key(|(number, _)| *number);
+        solution.power = all.into_iter().map(|(_, power)| power).collect();
+        Ok(Some(solution))
+    }
+}
