@@ -6,7 +6,6 @@
 #![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
 use std::error::Error;
-use std::time::Instant;
 
 use bevy_radiosity::builtin_scenes;
 use bevy_radiosity::cluster::{LocalCommunicator, Schedule, run_local};
@@ -26,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (table, scenes) = arguments.split_first().ok_or("name a table: workers, factors, packets or polls")?;
     let all = ["edificio", "salon", "estudio"].map(str::to_owned);
     println!(
-        "| scene | partition | factor | ranks | packets of | poll every | sigma | partition, s | cpu-s of all ranks | of the busiest | rays | handed on | packets | complete | bounces |"
+        "| scene | partition | factor | ranks | packets of | poll every | sigma | partition, cpu-s | cpu-s of all ranks | of the busiest | rays | handed on | packets | complete | bounces |"
     );
     println!("|{}", " --- |".repeat(15));
     for name in if scenes.is_empty() { &all } else { scenes } {
@@ -75,9 +74,9 @@ fn print(
     partition: PartitionSettings,
     packets: PacketSettings,
 ) -> Result<(), Box<dyn Error>> {
-    let started = Instant::now();
+    let before = thread_seconds();
     let cells = CellTracer::new(scene, &Fineness::default(), &partition)?;
-    let partition_seconds = started.elapsed().as_secs_f64();
+    let partition_seconds = thread_seconds() - before;
     let (polygons, _) = Polygons::of_scene(scene);
     let areas: Vec<f64> = (0..polygons.len()).map(|polygon| polygons.area(polygon)).collect();
     let sigma = imbalance(&cells.partition().loads(&polygons, &areas));

@@ -55,6 +55,9 @@ pub struct Arguments {
     /// grows with its square [default: 16]
     #[arg(long, value_name = "N", requires = "subscenes")]
     mask_cells: Option<u32>,
+    /// Let subscenes work at the same time, each on a rank of its own, here a thread
+    #[arg(long, requires = "subscenes")]
+    ranks: bool,
     /// Distance between voxels of the irradiance volume that lights moving objects, meters
     #[arg(long, value_name = "METERS", allow_negative_numbers = true, conflicts_with = "no_volume")]
     volume: Option<f32>,
@@ -188,6 +191,7 @@ impl Arguments {
         settings.partition.count = self.subscenes?;
         settings.partition.kind = self.partition.map_or(settings.partition.kind, Kind::partition);
         settings.mask_resolution = self.mask_cells.unwrap_or(settings.mask_resolution);
+        settings.ranks = self.ranks;
         Some(settings)
     }
 

@@ -7,18 +7,16 @@ use serde::Serialize;
 use crate::accel::World;
 use crate::cluster::{LocalCommunicator, Schedule, run_local};
 use crate::partition::{
-    AxisChoice, Factor, Fineness, Partition, PartitionKind, PartitionSettings, Polygons, Traffic, imbalance, light_rays,
+    AxisChoice, Factor, Fineness, Partition, PartitionError, PartitionKind, PartitionSettings, Polygons, Traffic,
+    imbalance, light_rays,
 };
 use crate::progress::Unmonitored;
-use crate::radiosity::{PacketSettings, Packets, RankError, RankSolution, solve_on_rank};
+use crate::radiosity::{PacketSettings, Packets, RankError, RankSolution, SubsceneSettings, solve_on_rank};
 
 use super::{Failure, say};
 
 /// Maximum number of light paths. Their rays are held in memory together: some hundred megabytes.
 const MAX_PATHS: i64 = 1_000_000;
-
-/// Maximum number of ranks. Each reads the whole scene at its start.
-const MAX_RANKS: usize = 64;
 
 #[derive(clap::Args)]
 pub struct CellArguments {
@@ -221,12 +219,11 @@ impl TrafficInfo {
 
 impl RanksInfo {
     fn of(settings: &PartitionSettings, cells: usize, world: &World) -> Result<Self, Failure> {
-        if cells > MAX_RANKS {
-            return Err(
-                format!("{cells} cells are too many for --ranks: ask for {MAX_RANKS} or fewer (--count)").into()
-            );
+        let (count, max) = (cells as u32, SubsceneSettings::MAX_RANKS);
+        if count > max {
+            return Err(PartitionError::TooManyRanks { count, max }.into());
         }
-        let settings = PartitionSettings { count: cells as u32, ..*settings };
+        let settings = PartitionSettings { count, ..*settings };
         let started = Instant::now();
         let found = run_local(settings.count, Schedule::Parallel, |communicator: &LocalCommunicator| {
             let packets = PacketSettings::default();

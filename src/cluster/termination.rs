@@ -155,6 +155,20 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_equation_2_5_that_agree_do_not_prove_the_end() {
+        // Ranks 0, 1 and 2 are a row. Both ends have shot a polygon, and the middle has received and passed on one.
+        let mut ranks: Vec<TerminationTest> = (0..3).map(|rank| TerminationTest::new(Rank(rank), 3)).collect();
+        for (rank, sent, received) in [(0, 1, 0), (1, 1, 1), (2, 1, 0)] {
+            (ranks[rank].sent, ranks[rank].received) = (sent, received);
+        }
+        let polygons_shot_or_received = [1, 1, 1];
+        assert!(polygons_shot_or_received.windows(2).all(|pair| pair[0] == pair[1]), "the thesis ends here");
+        let news = (0..3).filter_map(|rank| Some((rank, ranks[rank].report()?))).collect();
+        deliver(&mut ranks, &[0, 1, 2], news);
+        assert!(ranks.iter().all(|rank| !rank.is_over()), "two messages are on their way");
+    }
+
+    #[test]
     fn a_rank_alone_ends_at_once() {
         let mut alone = TerminationTest::new(Rank(0), 1);
         assert!(!alone.is_over());

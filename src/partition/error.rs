@@ -70,6 +70,23 @@ pub enum PartitionError {
         /// Maximum resolution.
         max: u32,
     },
+    /// The requested number of ranks exceeds the limit.
+    #[error("{count} ranks are too many for one process: ask for {max} or fewer")]
+    TooManyRanks {
+        /// Requested number of ranks.
+        count: u32,
+        /// Maximum number of ranks.
+        max: u32,
+    },
+    /// Subscenes that work at the same time need more memory than they may have.
+    #[error(
+        "subscenes on ranks need more than {} MiB together: allow more memory, or let them take turns (without ranks)",
+        bytes >> 20
+    )]
+    RanksBeyondMemory {
+        /// Memory that they may have, in bytes.
+        bytes: usize,
+    },
     /// A cell is too thin: two planes would have the same coordinate.
     #[error("a cell at {at:?} m is too thin to be cut along {axis}: ask for fewer cells")]
     TooThin {

@@ -97,22 +97,33 @@ pub struct SubsceneSettings {
     /// Number of cells along each edge of a border's visibility mask, 1 to 256. Higher values sharpen shadows that fall
     /// through borders. The cost grows with the square near occluders. Default: 16.
     pub mask_resolution: u32,
+    /// True if subscenes work at the same time, each on a rank of its own, here a thread. All must then fit into memory
+    /// together. Default: false.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub ranks: bool,
 }
 
 impl Default for SubsceneSettings {
     fn default() -> Self {
         let partition = PartitionSettings { kind: PartitionKind::Uniform, count: 4, ..PartitionSettings::default() };
-        Self { partition, mask_resolution: 16 }
+        Self { partition, mask_resolution: 16, ranks: false }
     }
 }
 
 impl SubsceneSettings {
+    /// Maximum number of ranks of one process.
+    pub const MAX_RANKS: u32 = 64;
+
     /// Checks the settings.
     ///
     /// # Errors
     /// Returns an error that names the invalid value and the valid ones.
     pub fn check(&self) -> Result<(), PartitionError> {
         self.partition.check()?;
+        let (count, max) = (self.partition.count, Self::MAX_RANKS);
+        if self.ranks && count > max {
+            return Err(PartitionError::TooManyRanks { count, max });
+        }
         Mask::check_resolution(self.mask_resolution)
     }
 }

@@ -78,7 +78,7 @@ struct Masks {
 }
 
 impl Masks {
-    fn new(SubsceneSettings { partition, mask_resolution }: &SubsceneSettings, patches: f64) -> Self {
+    fn new(SubsceneSettings { partition, mask_resolution, .. }: &SubsceneSettings, patches: f64) -> Self {
         let subscenes = partition.count as usize;
         let [of_shot, on_their_way] =
             max_mask_bytes_in_flight(subscenes, BORDERS_PER_SUBSCENE * subscenes, *mask_resolution);

@@ -43,6 +43,16 @@ impl Mask {
         if words.iter().all(|&word| word == 0) { Self::dark() } else { Self { words: words.into_boxed_slice() } }
     }
 
+    /// Returns the bits of all rectangles in row-major order, for [`Mask::from_words`].
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Creates a mask from its [`Mask::words`].
+    pub fn from_words(words: Vec<u32>) -> Self {
+        Self { words: words.into_boxed_slice() }
+    }
+
     /// Returns true if nothing is visible.
     pub fn is_dark(&self) -> bool {
         self.words.is_empty()

@@ -46,6 +46,16 @@ impl Groups {
         Self { counts: [1].into() }
     }
 
+    /// Returns the number of receivers in each group, for [`Groups::from_counts`].
+    pub fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
+    /// Creates the tree with these [`Groups::counts`].
+    pub fn from_counts(counts: Vec<u32>) -> Self {
+        Self { counts: counts.into() }
+    }
+
     /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.counts.len()

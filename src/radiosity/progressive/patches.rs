@@ -87,7 +87,7 @@ impl Patch {
 }
 
 impl Part {
-    fn new(facets: Vec<Facet>) -> Self {
+    pub fn new(facets: Vec<Facet>) -> Self {
         Self { bounds: Aabb::around(facets.iter().flat_map(|facet| facet.corners.iter().copied())), facets }
     }
 }

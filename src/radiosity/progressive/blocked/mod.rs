@@ -7,11 +7,15 @@
 //! data is thus only used by its own [`Worker`]. All workers take turns in one process, and messages wait in queues.
 //! Geometry and receiver points of idle subscenes are dropped if memory is short ([`Sites`]).
 //!
+//! With [`SubsceneSettings::ranks`], workers run at the same time, each on a rank of its own ([`rank`]).
+//!
 //! Patches are divided between texels at planes of the partition. A texel belongs to the subscene of its center. For
 //! parts beyond a plane, masks are read at their nearest point.
 
+mod encoding;
 mod local;
 mod message;
+mod rank;
 mod ray_count;
 mod site;
 #[cfg(test)]
@@ -22,13 +26,14 @@ mod worker;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::patches::{Patch, parts, patches_apart};
+use super::patches::{Part, Patch, parts, patches_apart};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::refinement::{Brightness, State, fit, mean, restore, shots_of};
 use super::start::Start;
 use super::{Options, Place, Refine};
+use crate::cluster::{Communicator, LocalCommunicator, Schedule, run_local};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
 use crate::lightmap::ElementId;
@@ -40,8 +45,9 @@ use glam::Vec3;
 
 use local::Origins;
 use message::{Flash, Message, Shape};
+use rank::{Round, RoundCount};
 use ray_count::RayCount;
-use site::{Sites, Source};
+use site::{SiteAccess, Sites, Source};
 use worker::{Common, Contents, Worker};
 
 /// Fraction of the strongest patch's power at the start of a round above which patches shoot.
@@ -79,6 +85,8 @@ pub struct Blocked<'a> {
     on_their_way: usize,
     max_in_flight: usize,
     shots: u64,
+    /// Order in which ranks run, or `None` if workers take turns.
+    schedule: Option<Schedule>,
     /// State of light before the last round.
     before: Shots,
 }
@@ -87,13 +95,15 @@ impl<'a> Blocked<'a> {
     /// Divides a scene, and prepares to shoot the initial radiosities of elements, in lm/m2.
     ///
     /// # Errors
-    /// Returns an error if the scene cannot be divided into the requested subscenes.
+    /// Returns an error if the scene cannot be divided into the requested subscenes. Also returns an error if subscenes
+    /// on ranks do not fit into memory together.
     pub fn new(
         place: Place<'a>,
         sources: &[Vec3],
         options: &Options,
         settings: &SubsceneSettings,
     ) -> Result<Self, PartitionError> {
+        settings.check()?;
         let Place { scene, elements, visible, .. } = place;
         let (polygons, origins) = Origins::of(scene);
         let partition = Partition::new(&polygons, &settings.partition)?;
@@ -125,6 +135,9 @@ impl<'a> Blocked<'a> {
             contents.push(share.contents(first, &sites.at(interface.cell()).receivers, brightness, options.seed));
             first += contents[contents.len() - 1].patches.len();
         }
+        if settings.ranks && sites.all().is_none() {
+            return Err(PartitionError::RanksBeyondMemory { bytes: options.max_bytes / SITES_SHARE });
+        }
         let common = Common {
             patches: all_patches,
             light_per_ray: brightness.light_per_ray(options.noise),
@@ -135,7 +148,35 @@ impl<'a> Blocked<'a> {
         let worker = |(interface, contents)| Worker::new(common, interface, contents);
         let workers: Vec<_> = interfaces.into_iter().zip(contents).map(worker).collect();
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { place, workers, sites, inboxes, on_their_way: 0, max_in_flight, shots: 0, before: Shots::default() })
+        let schedule = settings.ranks.then_some(Schedule::Parallel);
+        let before = Shots::default();
+        Ok(Self { place, workers, sites, inboxes, on_their_way: 0, max_in_flight, shots: 0, schedule, before })
+    }
+
+    /// Shoots power above a threshold on ranks, one for each subscene. Returns the counts of all ranks.
+    fn shoot_on_ranks(&mut self, threshold: f64, schedule: Schedule) -> Vec<RoundCount> {
+        let Place { scene, elements, .. } = self.place;
+        let Self { workers, sites, shots, .. } = self;
+        let numbers: Vec<Vec<ReceiverId>> =
+            workers.iter().map(|worker| sites.numbers(worker.cell()).to_vec()).collect();
+        let workers: Vec<Mutex<&mut Worker>> = workers.iter_mut().map(Mutex::new).collect();
+        let sites = sites.all().expect("all sites were kept at the start");
+        let first = *shots;
+        let counts = run_local(workers.len() as u32, schedule, |communicator: &LocalCommunicator| {
+            let rank = communicator.rank().index();
+            let mut worker = workers[rank].lock().unwrap_or_else(PoisonError::into_inner);
+            let parts_of = |patch: &Patch| -> Vec<Part> {
+                parts(scene, elements, patch, |id| ElementId(numbers[rank][id.index()].0))
+            };
+            let round = Round::new(communicator, &mut worker, sites[rank]);
+            round.shoot(threshold, first + (rank * MAX_SHOTS) as u64, parts_of)
+        });
+        let counts: Result<Vec<RoundCount>, _> = counts.into_iter().collect();
+        let counts = counts.expect("ranks of one process answer each other");
+        let shot: u64 = counts.iter().map(|count| count.shot).sum();
+        debug_assert!(counts.iter().all(|count| count.total() == shot), "each shot comes to every rank once");
+        *shots += shot;
+        counts
     }
 
     /// Shoots power above a threshold in one subscene, up to a number of shots.
@@ -227,6 +268,13 @@ impl Refine for Blocked<'_> {
         let Some(strongest) = self.strongest_power() else { return true };
         let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
         self.before = self.light(Vec::new());
+        if let Some(schedule) = self.schedule {
+            let is_on = go_on();
+            if is_on {
+                self.shoot_on_ranks(threshold, schedule);
+            }
+            return is_on;
+        }
         let is_through = Cell::new(true);
         let go_on = &|| {
             is_through.set(is_through.get() && go_on());

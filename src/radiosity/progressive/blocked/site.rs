@@ -21,6 +21,21 @@ impl Site {
     }
 }
 
+/// Access to sites.
+pub trait SiteAccess {
+    /// Returns the site of a subscene, and creates it if necessary.
+    fn at(&mut self, cell: CellId) -> &Site;
+}
+
+/// Site of a rank, which has no other.
+pub struct OwnSite<'a>(pub &'a Site);
+
+impl SiteAccess for OwnSite<'_> {
+    fn at(&mut self, _cell: CellId) -> &Site {
+        self.0
+    }
+}
+
 /// Cache of the sites of all subscenes within a memory limit, plus the most recent one. Other sites are recreated on
 /// access, with identical results.
 pub struct Sites<'a> {
@@ -50,8 +65,32 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Returns the site of a subscene, and creates it if necessary.
-    pub fn at(&mut self, cell: CellId) -> &Site {
+    /// Returns all sites, or `None` if they do not fit into the memory limit together.
+    pub fn all(&mut self) -> Option<Vec<&Site>> {
+        self.source.partition.ids().for_each(|cell| _ = self.at(cell));
+        let is_room = self.guest.is_none();
+        is_room.then(|| self.made.iter().flatten().collect())
+    }
+
+    /// Returns the bytes of kept sites.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the statistics of shaft queries at the existing sites.
+    #[cfg(test)]
+    pub fn tally(&self) -> super::super::tally::Sums {
+        super::super::tally::Sums::of(self.made.iter().flatten().map(|site| &site.local.occluders.tally))
+    }
+
+    /// Returns the global index of each receiver in a subscene.
+    pub fn numbers(&self, cell: CellId) -> &[ReceiverId] {
+        &self.source.numbers[cell.index()]
+    }
+}
+
+impl SiteAccess for Sites<'_> {
+    fn at(&mut self, cell: CellId) -> &Site {
         let is_there = self.made[cell.index()].is_some();
         if !is_there && let Some(guest) = self.guest.take() {
             self.made[guest.index()] = None;
@@ -70,22 +109,6 @@ impl<'a> Sites<'a> {
             }
         }
         site
-    }
-
-    /// Returns the bytes of kept sites.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Returns the statistics of shaft queries at the existing sites.
-    #[cfg(test)]
-    pub fn tally(&self) -> super::super::tally::Sums {
-        super::super::tally::Sums::of(self.made.iter().flatten().map(|site| &site.local.occluders.tally))
-    }
-
-    /// Returns the global index of each receiver in a subscene.
-    pub fn numbers(&self, cell: CellId) -> &[ReceiverId] {
-        &self.source.numbers[cell.index()]
     }
 }
 

@@ -5,8 +5,9 @@ use glam::Vec3;
 
 use super::super::refinement::Refinement;
 use super::super::{MAX_CANDIDATES, Options, Place, Refine};
-use super::Blocked;
+use super::{Blocked, Message};
 use crate::accel::{BruteForce, Preset, World};
+use crate::cluster::Schedule;
 use crate::lightmap::Elements;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
@@ -88,7 +89,8 @@ fn shoot_all(refinement: &mut dyn Refine, tolerance: f64) {
 }
 
 fn cut(kind: PartitionKind, count: u32, mask_resolution: u32) -> SubsceneSettings {
-    SubsceneSettings { partition: PartitionSettings { kind, count, ..PartitionSettings::default() }, mask_resolution }
+    let partition = PartitionSettings { kind, count, ..PartitionSettings::default() };
+    SubsceneSettings { partition, mask_resolution, ranks: false }
 }
 
 #[test]
@@ -108,6 +110,76 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
         let difference = fixture.difference(&plain, &blocked);
         println!("{kind:?} {count}: {difference:.4}");
         assert!(difference < max_difference, "{kind:?} {count}: {difference}");
+    }
+}
+
+/// Number of random schedules. `SCHEDULES=10000` runs those of `docs/validation/ranks.md`.
+fn schedules() -> u32 {
+    std::env::var("SCHEDULES").map_or(20, |count| count.parse().expect("a number"))
+}
+
+#[test]
+fn on_ranks_the_light_is_that_of_workers_in_turn_and_the_same_however_messages_are_delayed() {
+    let fixture = Fixture::new(&room_with_block());
+    for (kind, count) in [(PartitionKind::Uniform, 6), (PartitionKind::Balanced, 4)] {
+        let settings = SubsceneSettings { ranks: true, ..cut(kind, count, 8) };
+        let shoot_on_ranks = |schedule, tolerance| {
+            let options = Fixture::options(1 << 30);
+            let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &settings).unwrap();
+            blocked.schedule = Some(schedule);
+            shoot_all(&mut blocked, tolerance);
+            blocked.received()
+        };
+        let in_turn = fixture.blocked(&cut(kind, count, 8), 1 << 30, 1e-3);
+        let difference = fixture.difference(&in_turn, &shoot_on_ranks(Schedule::Parallel, 1e-3));
+        assert!(difference < 3e-3, "{kind:?}: {difference}");
+        let expected = shoot_on_ranks(Schedule::InTurn, 1.0);
+        for seed in 0..schedules() {
+            assert!(shoot_on_ranks(Schedule::Random(seed), 1.0) == expected, "{kind:?}, schedule {seed}");
+        }
+    }
+}
+
+#[test]
+fn each_shot_comes_to_every_rank_once() {
+    let fixture = Fixture::new(&room_with_block());
+    for (kind, count) in [(PartitionKind::Uniform, 3), (PartitionKind::Uniform, 12), (PartitionKind::Hybrid, 15)] {
+        let options = Fixture::options(1 << 30);
+        let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &cut(kind, count, 4)).unwrap();
+        for seed in 0..3 {
+            let shots = blocked.shots;
+            let counts = blocked.shoot_on_ranks(0.01, Schedule::Random(seed));
+            assert!(blocked.shots > shots + 3);
+            assert!(counts.iter().all(|count| count.total() == blocked.shots - shots), "{kind:?}: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn ranks_that_do_not_fit_into_one_process_are_refused() {
+    let fixture = Fixture::new(&room_with_block());
+    let settings = SubsceneSettings { ranks: true, ..cut(PartitionKind::Uniform, 4, 8) };
+    let error = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 12), &settings).err();
+    assert_eq!(error, Some(PartitionError::RanksBeyondMemory { bytes: 1 << 11 }));
+    let many = SubsceneSettings { ranks: true, ..cut(PartitionKind::Uniform, 65, 8) };
+    assert_eq!(many.check(), Err(PartitionError::TooManyRanks { count: 65, max: 64 }));
+}
+
+#[test]
+fn messages_are_read_as_they_were_written() {
+    let fixture = Fixture::new(&room_with_block());
+    let settings = cut(PartitionKind::Uniform, 2, 8);
+    let options = Fixture::options(1 << 30);
+    let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &settings).unwrap();
+    blocked.shoot_in(0, 0.0, &|| true);
+    let messages = &blocked.inboxes[1];
+    assert!(messages.len() > 10);
+    for message in messages {
+        let bytes = message.encode();
+        let read = Message::decode(message.to, &bytes).unwrap();
+        assert_eq!(read.encode(), bytes);
+        assert_eq!((read.mask, read.flash.power()), (message.mask.clone(), message.flash.power()));
+        assert!(Message::decode(message.to, &bytes[..bytes.len() - 1]).is_err());
     }
 }
 
@@ -274,9 +346,10 @@ fn the_residual_in_subscenes_is_no_more_than_a_fifth_above_that_of_the_whole() {
         solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap().residual
     };
     let whole = residual(None);
-    for (kind, count) in [(PartitionKind::Uniform, 4), (PartitionKind::Balanced, 4)] {
-        let cut = residual(Some(cut(kind, count, 32)));
-        println!("{kind:?} {count}: {cut:.5} of {whole:.5}");
-        assert!(cut < 1.2 * whole, "{cut} in {count} subscenes, {whole} at once");
+    let kinds = [PartitionKind::Uniform, PartitionKind::Balanced];
+    for (kind, ranks) in kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let cut = residual(Some(SubsceneSettings { ranks, ..cut(kind, 4, 32) }));
+        println!("{kind:?}, on ranks: {ranks}: {cut:.5} of {whole:.5}");
+        assert!(cut < 1.2 * whole, "{cut} in 4 subscenes, {whole} at once");
     }
 }

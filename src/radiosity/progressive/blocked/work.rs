@@ -78,7 +78,7 @@ fn what_shooting_takes() {
     } else {
         let partition = PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() };
         let mask_resolution = asked("MASKS", SubsceneSettings::default().mask_resolution as f32) as u32;
-        let settings = SubsceneSettings { partition, mask_resolution };
+        let settings = SubsceneSettings { partition, mask_resolution, ranks: false };
         let mut blocked = Blocked::new(place, &sources, &options, &settings).expect("it can be cut");
         shoot(&mut blocked);
         let rays = [0, 1].map(|kind| blocked.workers.iter().map(|worker| worker.rays()[kind]).sum());

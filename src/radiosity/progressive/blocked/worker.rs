@@ -16,7 +16,7 @@ use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Shooter, Straight, Target, Visibility};
 use super::message::{Flash, Message, Shape};
 use super::ray_count::RayCount;
-use super::site::{Site, Sites};
+use super::site::{Site, SiteAccess};
 use crate::geometry::Aabb;
 use crate::geometry::sobol::hash2;
 use crate::partition::CellId;
@@ -47,6 +47,12 @@ pub struct Contents {
     pub shapes: Vec<Arc<Shape>>,
     /// Global index of the first patch.
     pub first: usize,
+}
+
+/// Shot of another subscene, with the masks of all borders that its light enters through.
+pub struct CompleteShot {
+    pub flash: Arc<Flash>,
+    pub masks: Vec<InMask>,
 }
 
 /// Worker of one subscene, with its own borders, and with messages from other subscenes. Results computed at its site
@@ -134,13 +140,27 @@ impl Worker {
     }
 
     /// Processes a message. After the last message of a shot, the subscene receives its light and passes the shot on.
-    pub fn receive(&mut self, message: Message, sites: &mut Sites, post: &mut Vec<Message>) {
-        let Message { flash, mask, .. } = message;
-        let arrived = self.pending.arrive(&self.interface, flash.number, &flash.shape.source, mask);
-        if let Some(masks) = arrived {
-            self.light(&flash, &masks, None, sites);
-            self.send(&flash, &masks, sites, post);
+    pub fn receive(&mut self, message: Message, sites: &mut dyn SiteAccess, post: &mut Vec<Message>) {
+        if let Some(shot) = self.collect(message) {
+            self.receive_light(&shot, sites);
+            self.pass_on(&shot, sites, post);
         }
+    }
+
+    /// Collects a message. Returns the shot after its last message.
+    pub fn collect(&mut self, Message { flash, mask, .. }: Message) -> Option<CompleteShot> {
+        let masks = self.pending.arrive(&self.interface, flash.number, &flash.shape.source, mask)?;
+        Some(CompleteShot { flash, masks })
+    }
+
+    /// Receives the light of a shot of another subscene.
+    pub fn receive_light(&mut self, shot: &CompleteShot, sites: &mut dyn SiteAccess) {
+        self.light(&shot.flash, &shot.masks, None, sites);
+    }
+
+    /// Passes a shot of another subscene on.
+    pub fn pass_on(&mut self, shot: &CompleteShot, sites: &mut dyn SiteAccess, post: &mut Vec<Message>) {
+        self.send(&shot.flash, &shot.masks, sites, post);
     }
 
     /// Drops shots with missing masks.
@@ -150,7 +170,14 @@ impl Worker {
 
     /// Shoots all unshot power of a patch, as the shot with index `number`. `parts` are the emitting polygons of the
     /// patch's groups.
-    pub fn shoot(&mut self, patch: PatchId, number: u64, parts: Vec<Part>, sites: &mut Sites, post: &mut Vec<Message>) {
+    pub fn shoot(
+        &mut self,
+        patch: PatchId,
+        number: u64,
+        parts: Vec<Part>,
+        sites: &mut dyn SiteAccess,
+        post: &mut Vec<Message>,
+    ) {
         let contents = &mut self.contents;
         let (power, each) = contents.states[patch.index()].take();
         let shines = &contents.patches[patch.index()];
@@ -167,7 +194,7 @@ impl Worker {
     }
 
     /// Receives the light of a shot.
-    fn light(&mut self, flash: &Flash, masks: &[InMask], own: Option<PatchId>, sites: &mut Sites) {
+    fn light(&mut self, flash: &Flash, masks: &[InMask], own: Option<PatchId>, sites: &mut dyn SiteAccess) {
         let Self { common, interface, contents, exchanges, sight_rays, .. } = self;
         let Contents { patches, responses, bounds, eyes, states, .. } = contents;
         let sight = Sight { interface, source: &flash.shape.source, masks };
@@ -214,7 +241,7 @@ impl Worker {
     }
 
     /// Sends a shot to the subscenes beyond the borders.
-    fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], sites: &mut Sites, post: &mut Vec<Message>) {
+    fn send(&mut self, flash: &Arc<Flash>, masks: &[InMask], sites: &mut dyn SiteAccess, post: &mut Vec<Message>) {
         let Self { interface, masks: known, mask_rays, .. } = self;
         let source = &flash.shape.source;
         let sight = Sight { interface, source, masks };
