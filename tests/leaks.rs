@@ -59,7 +59,7 @@ fn bake(scene: Scene) -> Baked {
     let light: Vec<Vec3> = solution.direct.iter().zip(&solution.indirect).map(|(a, b)| *a + *b).collect();
     let mut pages = pages(&layout, &elements, &light, &solution.visible_fraction);
     filter::dilate(&mut pages, &layout, &elements, 2);
-    filter::stitch(&mut pages, &scene, &layout, &elements, &world);
+    filter::stitch(&mut pages, &scene, &layout, &elements, &world, usize::MAX, &Unmonitored).unwrap();
     Baked { world, layout, pages }
 }
 

@@ -113,9 +113,6 @@ impl<'a> Foresight<'a> {
 /// Function that runs the later stages on the light so far, to measure their time.
 pub(super) type Rehearsal<'a> = Box<dyn FnOnce(LightSoFar) + Send + 'a>;
 
-/// Time of a relighting ray over that of a solver's ray, with all other work of both included.
-const RELIGHT_RAY: f32 = 0.5;
-
 impl<'a> SolveWatch<'a> {
     /// Creates an observer. Without a previewer there are no previews. Stored hits are limited to `hits_bytes`.
     pub fn new(
@@ -171,7 +168,7 @@ impl SolveObserver for SolveWatch<'_> {
             && rays > foresight.rays_before
         {
             let traced = (rays - foresight.rays_before) as f32;
-            let of_ray = RELIGHT_RAY * foresight.began.elapsed().as_secs_f32() / traced;
+            let of_ray = foresight.began.elapsed().as_secs_f32() / traced;
             self.monitor.limit.foresee(Stage::Relight, of_ray * foresight.relight_rays as f32);
         }
         self.keep(state)
@@ -190,7 +187,7 @@ impl SolveObserver for SolveWatch<'_> {
     }
 
     fn seconds_left(&self) -> Option<f32> {
-        self.monitor.limit.left_for_solver(Instant::now())
+        self.monitor.seconds_left()
     }
 
     fn light_improved(&self, light: &dyn Fn() -> LightSoFar) {

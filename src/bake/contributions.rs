@@ -1,13 +1,15 @@
 //! Contributions of single lights, solved at the end of a bake for lights that change in their place.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use glam::Vec3;
 
 use super::page_maker::PageMaker;
+use super::stage::StageMonitor;
 use crate::lightmap::filter;
 use crate::low_rank::{BakedLightId, Contributions, LightContribution, MAX_LUX, Precomputed};
-use crate::progress::{Monitor, Silent};
+use crate::progress::{Monitor, Part};
 use crate::radiosity::{
     Accumulators, Content, CpuBackend, FormFactorMatrix, HALVES, Hits, Solution, Step, StepError, TransportBackend,
 };
@@ -33,7 +35,10 @@ const MAX_SWEEPS: u32 = 24;
 const SETTLED: f32 = 1e-3;
 
 /// Time of the sweeps for one light, in rays of each half of an element: about eight over 512 hits each.
-const SWEEPS_IN_RAYS: u32 = 100;
+const SWEEPS_IN_RAYS: u32 = 10;
+
+/// Margin by which a light may take longer than the slowest before it.
+const MARGIN: f32 = 0.2;
 
 /// Baked level, with the stored hits of its bake.
 pub struct ContributionTask<'a> {
@@ -45,11 +50,12 @@ pub struct ContributionTask<'a> {
 }
 
 impl ContributionTask<'_> {
-    /// Solves for each of the strongest lights alone, by the transport of the level, and for all others together.
+    /// Solves for each of the strongest lights alone, by the transport of the level, and for all others together. With a
+    /// time limit, there are as many lights as fit, the strongest first. Also returns the number of those that did not.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels.
-    pub fn run(&self, monitor: &dyn Monitor) -> Result<Contributions, StepError> {
+    pub fn run(&self, monitor: &StageMonitor) -> Result<(Contributions, usize), StepError> {
         let lights = baked_lights(self.scene);
         let lit = lit(self.scene);
         let power = |index: usize| {
@@ -59,25 +65,41 @@ impl ContributionTask<'_> {
         let mut by_power: Vec<(usize, f32)> = (0..lights.len()).map(|index| (index, power(index))).collect();
         by_power.retain(|(_, power)| *power > 0.0);
         by_power.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let form_factors = self.halves.each_ref().map(|half| FormFactorMatrix::new(half, u32::MAX));
-        let has_others = by_power.len() > MAX_CONTRIBUTIONS || self.scene.sky != Sky::Dark;
+        let has_weak = by_power.len() > MAX_CONTRIBUTIONS || self.scene.sky != Sky::Dark;
         by_power.truncate(MAX_CONTRIBUTIONS);
-        let mut chosen: Vec<BakedLightId> = by_power.iter().map(|(index, _)| BakedLightId(*index as u32)).collect();
-        chosen.sort_unstable();
+        let part = Part { monitor, from: 0.5, to: 1.0 };
+        let mut solver = WithinTime {
+            task: self,
+            form_factors: self.halves.each_ref().map(|half| FormFactorMatrix::new(half, u32::MAX)),
+            monitor,
+            slowest: 0.0,
+        };
         let mut contributions = Contributions::default();
-        let has_rest = has_others && !chosen.is_empty();
-        let count = chosen.len() + usize::from(has_rest);
-        for (done, &light) in chosen.iter().enumerate() {
-            monitor.progress(done as f32 / count as f32);
-            let scene = lit_by_one(self.scene, &lights[light.index()].1.shape);
-            let (irradiance, [error, mean_error]) = self.irradiance(scene, &form_factors, &Silent(monitor))?;
+        for (done, &(index, _)) in by_power.iter().enumerate() {
+            part.progress(done as f32 / (by_power.len() + 1) as f32);
+            let has_others = has_weak || done + 1 < by_power.len();
+            let scene = lit_by_one(self.scene, &lights[index].1.shape);
+            let Some((irradiance, [error, mean_error])) = solver.irradiance(scene, has_others)? else { break };
+            let light = BakedLightId(index as u32);
             contributions.lights.push(LightContribution { light, irradiance, error, mean_error });
         }
-        if has_rest {
-            let others = lit_by_others(self.scene, &lights, &chosen);
-            (contributions.rest, _) = self.irradiance(others, &form_factors, &Silent(monitor))?;
+        contributions.lights.sort_by_key(|one| one.light);
+        let has_others = has_weak || contributions.lights.len() < by_power.len();
+        if has_others && !contributions.lights.is_empty() {
+            let solved: Vec<BakedLightId> = contributions.lights.iter().map(|one| one.light).collect();
+            match solver.irradiance(lit_by_others(self.scene, &lights, &solved), false)? {
+                Some((rest, _)) => contributions.rest = rest,
+                // Without the rest, the lights do not sum up to the bake.
+                None => contributions = Contributions::default(),
+            }
         }
-        Ok(contributions)
+        let missing = by_power.len() - contributions.lights.len();
+        Ok((contributions, missing))
+    }
+
+    /// Returns the largest number of contributions.
+    pub fn count(&self) -> usize {
+        count(self.scene)
     }
 
     /// Returns the irradiance that pages of a scene would hold, in lux by row, and the errors of low rank; see
@@ -107,11 +129,11 @@ impl ContributionTask<'_> {
             indirect.fill(Vec3::ZERO);
         }
         for _ in 0..sweeps {
-            monitor.check()?;
             let reflected = elements.reflectance.iter().zip(&sources).zip(&indirect);
             let radiosity: Vec<Vec3> =
                 reflected.map(|((reflectance, source), indirect)| reflectance * (source + indirect)).collect();
-            halves = form_factors.each_ref().map(|form_factors| form_factors.product(&radiosity));
+            let [one, other] = form_factors;
+            halves = [one.product(&radiosity, monitor)?, other.product(&radiosity, monitor)?];
             let before = core::mem::replace(&mut indirect, mean(&halves));
             let change = before.iter().zip(&indirect).map(|(before, after)| luminance((before - after).abs()));
             if change.sum::<f32>() <= SETTLED * indirect.iter().map(|light| luminance(*light)).sum::<f32>() {
@@ -189,6 +211,55 @@ impl ContributionTask<'_> {
             }
         }
         Ok([direct, carried])
+    }
+}
+
+/// Solver for single lights that ends with the time limit.
+struct WithinTime<'a> {
+    task: &'a ContributionTask<'a>,
+    form_factors: [FormFactorMatrix<'a>; HALVES],
+    monitor: &'a StageMonitor<'a>,
+    /// Longest time of a light so far, in seconds.
+    slowest: f32,
+}
+
+impl WithinTime<'_> {
+    /// Returns the result of [`ContributionTask::irradiance`], or `None` if the time does not suffice for it and, if
+    /// `has_others` is true, for all other lights together.
+    fn irradiance(&mut self, scene: Scene, has_others: bool) -> Result<Option<(Vec<Vec3>, [f32; 2])>, StepError> {
+        let expected = self.slowest * (1.0 + MARGIN);
+        let kept_back = if has_others { expected } else { 0.0 };
+        let limited = Limited { monitor: self.monitor, kept_back };
+        if limited.seconds_left().is_some_and(|seconds| seconds < expected) {
+            return Ok(None);
+        }
+        let began = Instant::now();
+        let done = self.task.irradiance(scene, &self.form_factors, &limited);
+        self.slowest = self.slowest.max(began.elapsed().as_secs_f32());
+        match done {
+            Err(StepError::Cancelled(_) | StepError::CutShort { .. }) if !self.monitor.is_cancelled() => Ok(None),
+            done => Ok(Some(done?)),
+        }
+    }
+}
+
+/// Monitor that also cancels once the time is over, except for some seconds.
+struct Limited<'a> {
+    monitor: &'a StageMonitor<'a>,
+    kept_back: f32,
+}
+
+impl Limited<'_> {
+    fn seconds_left(&self) -> Option<f32> {
+        Some(self.monitor.seconds_left()? - self.kept_back)
+    }
+}
+
+impl Monitor for Limited<'_> {
+    fn progress(&self, _fraction: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.monitor.is_cancelled() || self.seconds_left().is_some_and(|seconds| seconds < 0.0)
     }
 }
 

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::checkpoint_writer::{CheckpointWriter, Foresight, Rehearsal, SolveWatch};
-use super::contributions::{self, ContributionTask};
+use super::contributions;
 use super::finite::{Finite, check_volume};
 use super::limit::TimeLimit;
 use super::memory::Shares;
 use super::page_maker::PageMaker;
 use super::preview::Previewer;
+use super::relighting::RelightTask;
 use super::stage::StageMonitor;
 use super::{
     BakeError, BakeSettings, InputsHash, MemoryEstimate, Observer, OutputFolder, RelightPatches, RelightReport, Report,
@@ -21,9 +22,9 @@ use crate::accel::World;
 use crate::geometry::SurfaceId;
 use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels};
-use crate::low_rank::{Precompute, Precomputed};
+use crate::low_rank::Precomputed;
 use crate::output::{InTheWay, Overwrite, WriteError, write_atomic};
-use crate::pathtrace::{seconds_of_volume, solve_volume};
+use crate::pathtrace::{VolumeSettings, seconds_of_volume, solve_volume};
 use crate::progress::{Cancelled, Monitor, Silent};
 use crate::radiosity::{CpuBackend, HALVES, Solution, SolverCheckpoint, StepError, TransportBackend, solve_with};
 use crate::relight::{transport_errors, transport_warning};
@@ -244,19 +245,28 @@ impl<'a> Job<'a> {
             job.foresee_volume(&scene, &world, monitor)?;
             Ok(elements)
         })?;
-        let page_maker =
-            PageMaker { settings: self.settings, scene: &scene, world: &world, layout: &layout, elements: &elements };
+        let page_maker = PageMaker {
+            settings: self.settings,
+            scene: &scene,
+            world: &world,
+            layout: &layout,
+            elements: &elements,
+            max_seam_pairs: self.shares.max_seam_pairs,
+        };
         let (solution, relight) = self.light(&scene, page_maker, resumed, checkpoint_writer)?;
-        let pages = self.stage(Stage::Filter, |_, _| {
+        let pages = self.stage(Stage::Filter, |job, monitor| {
             let Solution { direct, indirect, halves, visible_fraction, .. } = &solution;
-            let pages = page_maker.finished(page_maker.shown(direct, indirect), halves, visible_fraction);
+            let (pages, warning) =
+                page_maker.finished(page_maker.shown(direct, indirect), halves, visible_fraction, monitor)?;
+            job.warn(warning);
             Finite { scene: &scene, elements: &elements }.pages(&pages, &layout)?;
             Ok(pages)
         })?;
         let volume = match &self.settings.volume {
             Some(settings) => self.stage(Stage::Volume, |job, monitor| {
                 let seed = job.settings.solver.seed;
-                let volume = solve_volume(&scene, &*world, settings, seed, monitor)?;
+                let settings = job.volume_within_time(&scene, &world, settings, monitor)?;
+                let volume = solve_volume(&scene, &*world, &settings, seed, monitor)?;
                 volume.as_ref().map_or(Ok(()), check_volume)?;
                 Ok(volume.map(Arc::new))
             })?,
@@ -340,8 +350,12 @@ impl<'a> Job<'a> {
                 on_processor()
             }
         };
+        if self.settings.relight.is_some() {
+            self.limit.reserve(Stage::Relight, Instant::now());
+        }
         let solution = self.stage(Stage::Solve, |job, monitor| {
-            let rehearsal = || -> Rehearsal { Box::new(|light| page_maker.rehearse(&light, monitor.limit)) };
+            let rehearsed = PageMaker { max_seam_pairs: job.shares.rehearsed_seam_pairs, ..page_maker };
+            let rehearsal = || -> Rehearsal { Box::new(move |light| rehearsed.rehearse(&light, monitor)) };
             let foresight = job.limit.is_set().then(|| Foresight {
                 // A rehearsal takes as much memory as a preview.
                 rehearsal: Mutex::new(job.shares.previews_fit.then(rehearsal)),
@@ -368,34 +382,17 @@ impl<'a> Job<'a> {
         })?;
         let relight = match self.settings.relight {
             Some(RelightPatches(patches)) => self.stage(Stage::Relight, |job, monitor| {
-                let task = Precompute {
-                    elements,
-                    solution: &solution,
-                    patches: patches as usize,
-                    kind: job.settings.relight_patches,
-                    rays: job.shares.relight_rays,
-                };
-                let precompute = |backend: &mut dyn TransportBackend| -> Result<Precomputed, StepError> {
-                    let halves = task.trace(backend, monitor)?;
-                    let mut precomputed = task.run(&halves, monitor)?;
-                    let contributions = ContributionTask {
-                        scene,
-                        page_maker,
-                        solution: &solution,
-                        precomputed: &precomputed,
-                        halves: &halves,
-                    };
-                    precomputed.contributions = contributions.run(monitor)?;
-                    Ok(precomputed)
-                };
-                let precomputed = match precompute(&mut *backend) {
+                let task =
+                    RelightTask { scene, page_maker, solution: &solution, patches, rays: job.shares.relight_rays };
+                let done = match task.run(&mut *backend, monitor) {
                     Err(StepError::Device(reason)) => {
                         job.fall_back(&reason);
-                        precompute(&mut *on_processor())
+                        task.run(&mut *on_processor(), monitor)
                     }
                     done => done,
                 };
-                let precomputed = precomputed?;
+                let (precomputed, shortened) = done?;
+                job.warn(shortened);
                 job.warn(transport_warning(&transport_errors(scene, &precomputed.contributions)));
                 job.report.relight = Some(RelightReport::new(&precomputed, scene, elements, &solution));
                 Ok(Some(Arc::new(precomputed)))
@@ -457,9 +454,34 @@ impl<'a> Job<'a> {
     fn foresee_volume(&self, scene: &Scene, world: &World, monitor: &dyn Monitor) -> Result<(), BakeError> {
         if let (true, Some(settings)) = (self.limit.is_set(), &self.settings.volume) {
             let seconds = seconds_of_volume(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
+            self.limit.reserve(Stage::Volume, Instant::now());
             self.limit.foresee(Stage::Volume, seconds);
         }
         Ok(())
+    }
+
+    /// Returns the settings of the volume with as many samples as the time limit leaves time for.
+    fn volume_within_time(
+        &mut self,
+        scene: &Scene,
+        world: &World,
+        settings: &VolumeSettings,
+        monitor: &StageMonitor,
+    ) -> Result<VolumeSettings, BakeError> {
+        let mut within_time = *settings;
+        if monitor.seconds_left().is_some() {
+            let predicted = seconds_of_volume(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
+            let left = monitor.seconds_left().unwrap_or_default();
+            if predicted > left {
+                let wanted = settings.samples;
+                let samples = ((wanted as f32 * left / predicted) as u32).clamp(1, wanted.max(1));
+                within_time.samples = samples;
+                self.warn([format!(
+                    "the time limit left the irradiance volume {samples} of {wanted} samples: allow more (--time)"
+                )]);
+            }
+        }
+        Ok(within_time)
     }
 
     fn complete_report(

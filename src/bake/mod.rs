@@ -19,6 +19,7 @@ mod page_maker;
 mod picture;
 mod preview;
 mod rate_limit;
+mod relighting;
 mod report;
 mod settings;
 mod stage;

@@ -156,6 +156,13 @@ pub(super) struct StageMonitor<'a> {
     pub limit: &'a TimeLimit,
 }
 
+impl StageMonitor<'_> {
+    /// Returns the seconds that are left for the stage; `None` without a time limit.
+    pub fn seconds_left(&self) -> Option<f32> {
+        self.limit.left_for(self.stage, Instant::now())
+    }
+}
+
 impl Monitor for StageMonitor<'_> {
     fn progress(&self, fraction: f32) {
         let elapsed = self.bake_started.elapsed().as_secs_f32();

@@ -9,6 +9,7 @@ use crate::lightmap::files::Level;
 use crate::low_rank::PatchKind;
 use crate::output::Overwrite;
 use crate::pathtrace::VolumeSettings;
+use crate::progress::Cancelled;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::Role;
 
@@ -224,6 +225,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bake.report.warnings.splice(0..0, opened.warnings);
     if !arguments.no_preview {
         bake.draw_preview(opened.cameras.first());
+    }
+    if interrupt::is_asked_to_stop() {
+        return Err(explain(Cancelled.into(), &folder));
     }
     let level = folder.write(&mut bake).map_err(|error| match how_to_go_on(&folder) {
         Some(how) => format!("{error}; {how}").into(),

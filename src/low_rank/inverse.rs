@@ -1,8 +1,12 @@
 //! Inverses of large dense matrices.
 
+use std::hint::black_box;
+use std::time::Instant;
+
 use nalgebra::{DMatrix, RealField};
 
 use super::product::product;
+use super::relighting::CHANNELS;
 
 /// Maximum number of rows of a matrix that is inverted directly.
 const SMALL: usize = 96;
@@ -28,6 +32,16 @@ pub(super) fn inverse_of_change<T: RealField + Copy>(
         Some(more) => product(&inverse.select_columns(changed), &more) + inverse,
         None => inverse,
     }
+}
+
+/// Measures the time of the bounces between `patches` patches for all channels, in seconds.
+pub(crate) fn seconds_of_bounces(patches: usize) -> f32 {
+    let started = Instant::now();
+    for _ in 0..CHANNELS {
+        let even = DMatrix::from_element(patches, patches, 0.5 / patches as f32);
+        black_box(inverse_of_one_minus(even));
+    }
+    started.elapsed().as_secs_f32()
 }
 
 fn inverse<T: RealField + Copy>(matrix: DMatrix<T>) -> DMatrix<T> {

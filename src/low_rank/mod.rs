@@ -53,6 +53,7 @@ use core::ops::Range;
 pub use coherent::Coherence;
 pub use contributions::{BakedLightId, Contributions, LightContribution, MAX_LUX};
 pub use file::{Precomputed, PrecomputedError};
+pub(crate) use inverse::seconds_of_bounces;
 pub use kind::PatchKind;
 pub use moved::{Followed, MovedSurfaces};
 pub use packed::{LANES, Packed, PackedParts, Tile, tiles};

@@ -1,7 +1,5 @@
 //! Precomputation of a level's transport at the end of its bake.
 
-use std::borrow::Cow;
-
 use glam::Vec3;
 
 use super::{Contributions, LowRank, PatchKind, Precomputed, Receivers, Rows, StoredTransport};
@@ -34,22 +32,18 @@ pub struct Precompute<'a> {
 }
 
 impl Precompute<'_> {
-    /// Traces missing rays, and returns the stored hits of the backend.
+    /// Traces missing rays, whose hits the backend stores.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels, or if the backend's device fails.
-    pub fn trace<'b>(
-        &self,
-        backend: &'b mut dyn TransportBackend,
-        monitor: &dyn Monitor,
-    ) -> Result<Cow<'b, [Accumulators; HALVES]>, StepError> {
+    pub fn trace(&self, backend: &mut dyn TransportBackend, monitor: &dyn Monitor) -> Result<(), StepError> {
         let missing = self.missing_rays(backend.stored_rays());
         if missing > 0 {
             let visible = self.solution.visible_fraction.iter();
             let rays = visible.map(|&visible| if visible > 0.0 { missing } else { 0 }).collect();
             backend.run(&Step::Gather { rays, hits: Hits::Store }, monitor)?;
         }
-        backend.snapshot()
+        Ok(())
     }
 
     /// Precomputes the transport from stored hits. About a thousand hits of each element are kept, in one byte each or

@@ -13,7 +13,7 @@ use super::{PatchId, Patches, Rows};
 const MAX_REFLECTED: f32 = 0.999;
 
 /// Number of color channels: red, green and blue.
-const CHANNELS: usize = 3;
+pub(super) const CHANNELS: usize = 3;
 
 /// Precomputed transport of a static level (`001`, Sherman-Morrison-Woodbury for fixed geometry, equation 6).
 ///

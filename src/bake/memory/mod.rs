@@ -13,7 +13,7 @@ mod relit;
 mod tests;
 
 use crate::geometry::SurfaceId;
-use crate::lightmap::{Layout, rounded_down};
+use crate::lightmap::{Layout, filter, rounded_down};
 use crate::low_rank::RELIGHT_RAYS;
 use crate::partition::{Partition, PartitionSettings};
 use crate::radiosity::{Accumulators, HALVES, HITS_SHARE, Method, SolverSettings, SubsceneSettings, storable_rays};
@@ -81,6 +81,9 @@ pub(super) struct Shares {
     pub expected_bytes: u64,
     /// True if previews fit into memory besides `expected_bytes`.
     pub previews_fit: bool,
+    /// Point pairs that fit into memory while seams are stitched: at the end, and besides `expected_bytes`.
+    pub max_seam_pairs: usize,
+    pub rehearsed_seam_pairs: usize,
 }
 
 /// Rays for precomputing relighting, and the bytes besides their hits.
@@ -153,12 +156,19 @@ impl MemoryEstimate {
         let with_relight = relight.map_or(0.0, |it| self.without_hits + it.bytes + self.bytes_of_hits(it.rays));
         let expected = self.bytes.max(with_relight);
         let preview = self.elements * PREVIEW_BYTES_PER_ELEMENT + self.amounts.page_texels * PREVIEW_BYTES_PER_TEXEL;
+        let allowed = f64::from(settings.max_memory_mib()) * MIB;
+        let seam_pairs = |beside: f64| ((allowed - beside).max(0.0) / filter::BYTES_PER_PAIR as f64) as usize;
+        // The solver's sums and hits are free when the seams are stitched.
+        let at_the_end =
+            fixed_bytes(&self.amounts) + self.elements * BYTES_PER_ELEMENT + relight.map_or(0.0, |it| it.bytes);
         Ok(Shares {
             solver,
+            max_seam_pairs: seam_pairs(at_the_end),
+            rehearsed_seam_pairs: seam_pairs(expected + preview),
             hits_bytes: if is_limited { u64::MAX } else { hits_bytes.max(0.0) as u64 },
             relight_rays: relight.map_or(0, |it| it.rays),
             expected_bytes: expected as u64,
-            previews_fit: expected + preview <= f64::from(settings.max_memory_mib()) * MIB,
+            previews_fit: expected + preview <= allowed,
         })
     }
 

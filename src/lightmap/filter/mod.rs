@@ -14,4 +14,4 @@ mod tests;
 
 pub use denoise::denoise;
 pub use dilate::dilate;
-pub use seams::{Stitched, stitch};
+pub use seams::{BYTES_PER_PAIR, Stitched, stitch};

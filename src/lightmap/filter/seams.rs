@@ -14,6 +14,7 @@ use super::least_squares::{Equation, solve};
 use crate::geometry::{Ray, RayQuery, SurfaceId};
 use crate::lightmap::page::Taps;
 use crate::lightmap::{Elements, Layout, Page, Placement};
+use crate::progress::{Cancelled, Monitor};
 use crate::scene::Scene;
 
 /// Maximum distance in meters between coinciding edges of different surfaces.
@@ -30,6 +31,12 @@ const MAX_POINTS: f32 = 8192.0;
 /// paired with the first ones, and agrees with the others through them.
 const MAX_PARTNERS: usize = 8;
 
+/// Number of points whose pairs are found at once, so that few exceed the limit before it is noticed.
+const POINTS_AT_ONCE: f32 = 16384.0;
+
+/// Bytes of a pair of points while its equation is solved: two footprints, the equation, and its transpose.
+pub const BYTES_PER_PAIR: usize = 240;
+
 /// Statistics of stitching.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stitched {
@@ -39,31 +46,55 @@ pub struct Stitched {
     pub before: f32,
     /// Root mean square of their differences afterwards, in cd/m2.
     pub after: f32,
+    /// True if further seams stay, since there were more pairs than allowed.
+    pub is_partial: bool,
 }
 
 /// Stitches the seams between charts of a surface, and between surfaces whose edges coincide within a millimeter and
 /// ten degrees. A short ray between both sides must be unoccluded.
 ///
-/// Pages that already agree on both sides of all seams stay unchanged.
+/// Pages that already agree on both sides of all seams stay unchanged. Stitching ends after `max_pairs` pairs of points,
+/// each of which takes [`BYTES_PER_PAIR`].
+///
+/// # Errors
+/// When the monitor asks to stop.
 pub fn stitch(
     pages: &mut [Page],
     scene: &Scene,
     layout: &Layout,
     elements: &Elements,
     world: &dyn RayQuery,
-) -> Stitched {
+    max_pairs: usize,
+    monitor: &dyn Monitor,
+) -> Result<Stitched, Cancelled> {
     let rims: Vec<Rim> = (layout.placements.par_iter().enumerate())
         .filter_map(|(index, placement)| Some((SurfaceId::from_index(index), placement.as_ref()?)))
         .flat_map_iter(|(surface, placement)| rims_of(scene, elements, surface, placement))
         .collect();
     let grid = Grid::new(&rims);
     let read: &[Page] = pages;
-    let pairs: Vec<[Footprint; 2]> = (rims.par_iter().enumerate())
-        .flat_map_iter(|(index, rim)| pairs_along(index, rim, &rims, &grid, read, world))
-        .collect();
+    let mut pairs: Vec<[Footprint; 2]> = Vec::new();
+    let mut first = 0;
+    while first < rims.len() && pairs.len() <= max_pairs {
+        monitor.check()?;
+        let mut points = 0.0;
+        let is_enough = |rim: &Rim| {
+            let is_enough = points > POINTS_AT_ONCE;
+            points += rim.points();
+            is_enough
+        };
+        let end = rims[first..].iter().position(is_enough).map_or(rims.len(), |count| first + count);
+        let found: Vec<[Footprint; 2]> =
+            (first..end).into_par_iter().flat_map_iter(|index| pairs_along(index, &rims, &grid, read, world)).collect();
+        pairs.extend(found);
+        first = end;
+    }
+    let is_partial = pairs.len() > max_pairs;
+    pairs.truncate(max_pairs);
+    drop((rims, grid));
     let before = root_mean_square(read, &pairs);
     move_texels(pages, &pairs);
-    Stitched { pairs: pairs.len(), before, after: root_mean_square(pages, &pairs) }
+    Ok(Stitched { pairs: pairs.len(), before, after: root_mean_square(pages, &pairs), is_partial })
 }
 
 /// Edge at the border of a chart.
@@ -88,6 +119,11 @@ impl Rim {
 
     fn spot(&self, along: f32) -> Vec2 {
         self.spots[0].lerp(self.spots[1], along)
+    }
+
+    /// Returns the number of points along the edge: two for each texel.
+    fn points(&self) -> f32 {
+        (2.0 * self.spots[0].distance(self.spots[1])).ceil().clamp(1.0, MAX_POINTS)
     }
 
     fn normal(&self, along: f32) -> Vec3 {
@@ -224,15 +260,9 @@ impl Footprint {
 }
 
 /// Returns two points per texel along an edge, each paired with the coinciding points of other edges.
-fn pairs_along(
-    index: usize,
-    rim: &Rim,
-    rims: &[Rim],
-    grid: &Grid,
-    pages: &[Page],
-    world: &dyn RayQuery,
-) -> Vec<[Footprint; 2]> {
-    let count = (2.0 * rim.spots[0].distance(rim.spots[1])).ceil().clamp(1.0, MAX_POINTS);
+fn pairs_along(index: usize, rims: &[Rim], grid: &Grid, pages: &[Page], world: &dyn RayQuery) -> Vec<[Footprint; 2]> {
+    let rim = &rims[index];
+    let count = rim.points();
     let mut pairs = Vec::new();
     for point in 0..count as u32 {
         let along = (point as f32 + 0.5) / count;
@@ -262,13 +292,15 @@ fn root_mean_square(pages: &[Page], pairs: &[[Footprint; 2]]) -> f32 {
 
 /// Solves for the smallest changes that close all steps, and applies them.
 fn move_texels(pages: &mut [Page], pairs: &[[Footprint; 2]]) {
-    let mut moved: Vec<(u32, u32)> = pairs
-        .iter()
-        .flatten()
-        .flat_map(|footprint| footprint.taps.texels.map(|texel| (footprint.page, texel)))
-        .collect();
-    moved.par_sort_unstable();
-    moved.dedup();
+    let mut are_moved: Vec<Vec<bool>> = pages.iter().map(|page| vec![false; page.texels.len()]).collect();
+    for footprint in pairs.iter().flatten() {
+        footprint.taps.texels.iter().for_each(|&texel| are_moved[footprint.page as usize][texel as usize] = true);
+    }
+    let of_page = |(page, are_moved): (usize, Vec<bool>)| {
+        let texels = are_moved.into_iter().enumerate().filter(|(_, is_moved)| *is_moved);
+        texels.map(move |(texel, _)| (page as u32, texel as u32))
+    };
+    let moved: Vec<(u32, u32)> = are_moved.into_iter().enumerate().flat_map(of_page).collect();
     let unknown = |page: u32, texel: u32| moved.binary_search(&(page, texel)).map_or(0, |found| found as u32);
     let equations: Vec<Equation> = pairs
         .par_iter()

@@ -22,7 +22,13 @@ fn painted(fixture: &Fixture, elements: &Elements, paint: impl Fn(ElementId) -> 
 }
 
 fn stitched(fixture: &Fixture, elements: &Elements, pages: &mut [Page]) -> Stitched {
-    stitch(pages, &fixture.scene, &fixture.layout, elements, &BruteForce::new(&fixture.scene))
+    stitched_within(usize::MAX, fixture, elements, pages)
+}
+
+fn stitched_within(max_pairs: usize, fixture: &Fixture, elements: &Elements, pages: &mut [Page]) -> Stitched {
+    let world = BruteForce::new(&fixture.scene);
+    let stitched = stitch(pages, &fixture.scene, &fixture.layout, elements, &world, max_pairs, &Unmonitored);
+    stitched.expect("nobody stops it")
 }
 
 /// Builds square floors of 16 by 16 texels, one meter wide, with fronts up.
@@ -179,6 +185,21 @@ fn equal_floors_are_left_as_they_are_to_the_last_bit() {
 }
 
 #[test]
+fn seams_beyond_the_limit_stay_and_are_reported() {
+    let fixture = floors(&[Vec3::ZERO, Vec3::X]);
+    let elements = build(&fixture);
+    let paint = || painted(&fixture, &elements, |id| (Vec3::splat(1.0 + elements.texel[id.index()].page as f32), 1.0));
+    let (mut whole, mut part, mut none) = (paint(), paint(), paint());
+    let all = stitched(&fixture, &elements, &mut whole);
+    let exact = stitched_within(all.pairs, &fixture, &elements, &mut part);
+    assert!(all.pairs > 4 && exact == all && part == whole, "{all:?}");
+    let some = stitched_within(all.pairs - 1, &fixture, &elements, &mut paint());
+    assert!(some.is_partial && some.pairs == all.pairs - 1, "{some:?}");
+    assert!(stitched_within(0, &fixture, &elements, &mut none).is_partial);
+    assert_eq!(none, paint());
+}
+
+#[test]
 fn floors_are_not_stitched_through_a_wall_or_around_a_corner() {
     let mut walled = floors(&[Vec3::ZERO, Vec3::X]);
     walled.add(quad(Vec3::X, Vec3::Y, Vec3::NEG_Z), Sides::Front, [4, 4]);
@@ -201,7 +222,7 @@ fn floors_in_the_very_same_place_agree_by_few_pairs_each() {
     let elements = build(&fixture);
     let gray = |id: ElementId| Vec3::splat(elements.surface(id).index() as f32 / count as f32);
     let mut pages = painted(&fixture, &elements, |id| (gray(id), 1.0));
-    let Stitched { pairs, before, after } = stitched(&fixture, &elements, &mut pages);
+    let Stitched { pairs, before, after, .. } = stitched(&fixture, &elements, &mut pages);
     // Four edges, two points per texel, and eight of the ninety-nine others at each point.
     assert!((count..=count * 4 * 32 * 8).contains(&pairs), "{pairs}");
     assert!(after < 0.02 * before, "{before} {after}");

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{StepReport, TILE};
 use crate::lightmap::Elements;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::{Cancelled, Monitor, Unmonitored};
 use crate::radiosity::accumulators::{StoredHits, does_not_count};
 use crate::radiosity::backend::StepError;
 use crate::radiosity::converge::{Sweep, Sweeps, converge, steps_to_read};
@@ -97,7 +97,7 @@ pub(super) fn sums_over_hits(half: &Accumulators, radiosity: &[Vec4]) -> Vec<Vec
 
 /// Returns the indirect irradiance from stored hits alone, for given radiosities.
 pub(super) fn apply(half: &Accumulators, radiosity: &[Vec3]) -> Vec<Vec3> {
-    FormFactorMatrix::new(half, u32::MAX).product(radiosity)
+    FormFactorMatrix::new(half, u32::MAX).product(radiosity, &Unmonitored).unwrap_or_default()
 }
 
 /// Returns radiosities followed by two zeros, which stored hits without contribution index.
@@ -130,12 +130,14 @@ impl<'a> FormFactorMatrix<'a> {
     }
 
     /// Returns the indirect irradiance of all elements, in lux, for their radiosities in lm/m2.
-    pub(crate) fn product(&self, radiosity: &[Vec3]) -> Vec<Vec3> {
+    ///
+    /// # Errors
+    /// When the monitor asks to stop.
+    pub(crate) fn product(&self, radiosity: &[Vec3], monitor: &dyn Monitor) -> Result<Vec<Vec3>, Cancelled> {
         let mut result = vec![Vec4::ZERO; self.scale.len()];
         let radiosity = padded(radiosity.iter().copied());
-        let chunks = result.par_chunks_mut(SWEEP).enumerate();
-        chunks.for_each(|(chunk, result)| self.apply_chunk(chunk, &radiosity, result));
-        result.into_iter().map(Vec4::xyz).collect()
+        self.apply(&radiosity, &mut result, monitor)?;
+        Ok(result.into_iter().map(Vec4::xyz).collect())
     }
 
     fn apply(&self, radiosity: &[Vec4], result: &mut [Vec4], monitor: &dyn Monitor) -> Result<(), Cancelled> {
