@@ -79,7 +79,9 @@ impl ContributionTask<'_> {
             part.progress(done as f32 / (by_power.len() + 1) as f32);
             let has_others = has_weak || done + 1 < by_power.len();
             let scene = lit_by_one(self.scene, &lights[index].1.shape);
-            let Some((irradiance, [error, mean_error])) = solver.irradiance(scene, has_others)? else { break };
+            let Some(LightAlone { irradiance, error, mean_error }) = solver.irradiance(scene, has_others)? else {
+                break;
+            };
             let light = BakedLightId(index as u32);
             contributions.lights.push(LightContribution { light, irradiance, error, mean_error });
         }
@@ -88,7 +90,7 @@ impl ContributionTask<'_> {
         if has_others && !contributions.lights.is_empty() {
             let solved: Vec<BakedLightId> = contributions.lights.iter().map(|one| one.light).collect();
             match solver.irradiance(lit_by_others(self.scene, &lights, &solved), false)? {
-                Some((rest, _)) => contributions.rest = rest,
+                Some(rest) => contributions.rest = rest.irradiance,
                 // Without the rest, the lights do not sum up to the bake.
                 None => contributions = Contributions::default(),
             }
@@ -109,7 +111,7 @@ impl ContributionTask<'_> {
         scene: Scene,
         form_factors: &[FormFactorMatrix; HALVES],
         monitor: &dyn Monitor,
-    ) -> Result<(Vec<Vec3>, [f32; 2]), StepError> {
+    ) -> Result<LightAlone, StepError> {
         let PageMaker { settings, elements, .. } = self.page_maker;
         let transport = &self.precomputed.transport;
         let [direct_of, carried_of] = self.direct(&Arc::new(scene), monitor)?;
@@ -140,7 +142,7 @@ impl ContributionTask<'_> {
                 break;
             }
         }
-        let errors = self.errors_of(&low_rank, &indirect);
+        let [error, mean_error] = self.errors_of(&low_rank, &indirect);
         indirect.iter_mut().zip(&carried).for_each(|(sum, carried)| *sum += *carried);
         for (half, carried) in halves.iter_mut().zip(&carried_of) {
             half.resize(elements.len(), Vec3::ZERO);
@@ -158,7 +160,7 @@ impl ContributionTask<'_> {
         let sound =
             |light: &Vec3| if light.is_finite() { light.clamp(Vec3::ZERO, Vec3::splat(MAX_LUX)) } else { Vec3::ZERO };
         let irradiance: Vec<Vec3> = irradiance.iter().map(sound).collect();
-        Ok((transport.sorted(&irradiance), errors))
+        Ok(LightAlone { irradiance: transport.sorted(&irradiance), error, mean_error })
     }
 
     /// Returns the area-weighted RMS difference to a reference, relative to the RMS of the reference, and the mean
@@ -226,7 +228,7 @@ struct WithinTime<'a> {
 impl WithinTime<'_> {
     /// Returns the result of [`ContributionTask::irradiance`], or `None` if the time does not suffice for it and, if
     /// `has_others` is true, for all other lights together.
-    fn irradiance(&mut self, scene: Scene, has_others: bool) -> Result<Option<(Vec<Vec3>, [f32; 2])>, StepError> {
+    fn irradiance(&mut self, scene: Scene, has_others: bool) -> Result<Option<LightAlone>, StepError> {
         let expected = self.slowest * (1.0 + MARGIN);
         let kept_back = if has_others { expected } else { 0.0 };
         let limited = Limited { monitor: self.monitor, kept_back };
@@ -261,6 +263,13 @@ impl Monitor for Limited<'_> {
     fn is_cancelled(&self) -> bool {
         self.monitor.is_cancelled() || self.seconds_left().is_some_and(|seconds| seconds < 0.0)
     }
+}
+
+/// Solution for some lights alone; see [`LightContribution`].
+struct LightAlone {
+    irradiance: Vec<Vec3>,
+    error: f32,
+    mean_error: f32,
 }
 
 /// Values of all elements, by independent halves of the rays.
