@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::picture::{PictureArguments, cost_channels};
 use super::{Failure, ranks, say};
+use crate::bake::usual_memory_mib;
 use crate::output::{check_place, is_temporary};
 use crate::pathtrace::{FilmPart, FilmParts};
 
@@ -20,6 +21,9 @@ pub struct Arguments {
     output: PathBuf,
     #[command(flatten)]
     picture: PictureArguments,
+    /// Maximum memory to use, MiB [default: three quarters of the machine's memory, or of its control group's limit]
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u32>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -39,11 +43,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ranks::refuse("merge")?;
     let writer = arguments.picture.writer(&arguments.output)?;
     check_place(&arguments.output)?;
-    let mut merged = FilmParts::default();
+    let max_bytes = u64::from(arguments.memory.unwrap_or_else(usual_memory_mib)) << 20;
+    let mut merged = FilmParts::new(max_bytes);
     let mut parts = 0;
     for folder in &arguments.folders {
         for path in files(folder)? {
-            merged.add(&path, &FilmPart::read(&path)?)?;
+            merged.add(&path, &FilmPart::read(&path, max_bytes)?)?;
             parts += 1;
         }
     }

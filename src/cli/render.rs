@@ -313,7 +313,7 @@ impl Target {
 }
 
 /// Bytes of a part's pixel on film and in the file.
-const BYTES_PER_PIXEL_OF_PART: u64 = 200;
+const BYTES_PER_PIXEL_OF_PART: u64 = 250;
 
 /// Checked arguments and the loaded scene: everything before the work.
 struct Prepared {

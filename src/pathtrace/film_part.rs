@@ -13,8 +13,8 @@ use crate::output::{InTheWay, Overwrite, WriteError, write_atomic};
 use crate::scene::{self, Scene};
 
 const MAGIC: &[u8; 8] = b"RADFILM1";
-/// Largest file of a part, bytes: a picture of 16384 x 16384 pixels has 18 GiB.
-const LARGEST_PART: u64 = 32 << 30;
+/// Bytes of a pixel in a merged picture, in the part that is being read, and in the file to be written.
+const BYTES_PER_PIXEL: u64 = 400;
 /// Version of this crate, which parts must have in common.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -108,12 +108,12 @@ impl FilmPart {
         InTheWay::check(path, Overwrite::Own, is_part)
     }
 
-    /// Reads a part from a file.
+    /// Reads a part from a file of at most `max_bytes` bytes.
     ///
     /// # Errors
-    /// Returns an error that names the file if it is no whole part of this version.
-    pub fn read(path: &Path) -> Result<Self, PartError> {
-        let bytes = input::read(path, LARGEST_PART).map_err(|source| PartError::Read { path: path.into(), source })?;
+    /// Returns an error that names the file if it is larger, or no whole part of this version.
+    pub fn read(path: &Path, max_bytes: u64) -> Result<Self, PartError> {
+        let bytes = input::read(path, max_bytes).map_err(|source| PartError::Read { path: path.into(), source })?;
         let content = bytes.strip_prefix(MAGIC).ok_or_else(|| PartError::Foreign(path.into()))?;
         let damaged = || PartError::Damaged(path.into());
         let (digest, content) = content.split_first_chunk::<32>().ok_or_else(damaged)?;
@@ -194,14 +194,23 @@ pub enum MergeError {
         /// Last row with a missing pixel.
         last_row: usize,
     },
+    /// The picture does not fit into memory.
+    #[error("the picture needs about {needed_mib} MiB of memory of {allowed_mib} MiB: allow more with --memory")]
+    TooLarge {
+        /// Memory that the picture needs, in MiB.
+        needed_mib: u64,
+        /// Memory that may be used, in MiB.
+        allowed_mib: u64,
+    },
     /// There is no part.
     #[error("there is no part of a picture in the folder: render parts into it with --shard or --tile")]
     NoParts,
 }
 
 /// Picture that parts are added to, in any order. A part may come twice.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FilmParts {
+    max_bytes: u64,
     /// Path and inputs of the first part, and its exposure.
     first: Option<(PathBuf, PictureInputs, f32)>,
     /// Pixel and cost of the whole picture, where known.
@@ -220,10 +229,16 @@ pub struct MergedFilm {
 }
 
 impl FilmParts {
+    /// Creates a picture without parts, which may use `max_bytes` bytes of memory.
+    pub fn new(max_bytes: u64) -> Self {
+        Self { max_bytes, first: None, pixels: Vec::new() }
+    }
+
     /// Adds a part that was read from a path.
     ///
     /// # Errors
-    /// Returns an error that names the path if the part is of another picture than the first one.
+    /// Returns an error if the picture does not fit into memory. Returns an error that names the path if the part is of
+    /// another picture than the first one.
     pub fn add(&mut self, path: &Path, part: &FilmPart) -> Result<(), MergeError> {
         let (first_path, inputs, _) = self.first.get_or_insert_with(|| (path.into(), part.inputs, part.ev100));
         if inputs.scene != part.inputs.scene {
@@ -233,6 +248,10 @@ impl FilmParts {
             return Err(MergeError::OtherSettings(path.into(), first_path.clone()));
         }
         let size = inputs.size;
+        let needed = u64::from(size.x).saturating_mul(size.y.into()).saturating_mul(BYTES_PER_PIXEL);
+        if needed > self.max_bytes {
+            return Err(MergeError::TooLarge { needed_mib: needed >> 20, allowed_mib: self.max_bytes >> 20 });
+        }
         self.pixels.resize(size.x as usize * size.y as usize, None);
         let Tile { origin, size: tile_size } = part.tile;
         for (index, new) in part.film.pixels().iter().copied().zip(part.costs.iter().copied()).enumerate() {
@@ -300,8 +319,10 @@ mod tests {
         (tiles.iter().map(part).collect(), render(&tracer, &view(), &SETTINGS, &Unmonitored))
     }
 
+    const MAX_BYTES: u64 = 1 << 20;
+
     fn merge(parts: &[FilmPart]) -> Result<MergedFilm, MergeError> {
-        let mut merged = FilmParts::default();
+        let mut merged = FilmParts::new(MAX_BYTES);
         for (number, part) in parts.iter().enumerate() {
             merged.add(Path::new(&format!("{number}.film")), part)?;
         }
@@ -340,6 +361,14 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_beyond_the_memory_is_refused_before_it_is_made() {
+        let (parts, _) = rendered(&[tile(0, 0, 7, 9)]);
+        let mut huge = parts[0].clone();
+        huge.inputs.size = UVec2::MAX;
+        assert!(matches!(merge(&[huge]), Err(MergeError::TooLarge { allowed_mib: 1, .. })));
+    }
+
+    #[test]
     fn parts_that_disagree_are_named() {
         let (parts, _) = rendered(&[tile(0, 0, 7, 9)]);
         let mut other = parts[0].clone();
@@ -354,7 +383,7 @@ mod tests {
         let path = folder.path().join(FilmPart::file_name(parts[0].tile));
         assert!(path.ends_with("part_2_3_2x2.film"));
         parts[0].write(&path).unwrap();
-        assert_eq!(FilmPart::read(&path).unwrap(), parts[0]);
+        assert_eq!(FilmPart::read(&path, MAX_BYTES).unwrap(), parts[0]);
         // A part may be written again.
         parts[0].write(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
@@ -362,10 +391,10 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[place] ^= 1;
             std::fs::write(&path, damaged).unwrap();
-            assert!(matches!(FilmPart::read(&path), Err(PartError::Damaged(_))), "byte {place}");
+            assert!(matches!(FilmPart::read(&path, MAX_BYTES), Err(PartError::Damaged(_))), "byte {place}");
         }
         std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        assert!(matches!(FilmPart::read(&path), Err(PartError::Damaged(_))));
+        assert!(matches!(FilmPart::read(&path, MAX_BYTES), Err(PartError::Damaged(_))));
     }
 
     #[test]
@@ -373,7 +402,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part_0_0_7x9.film");
         std::fs::write(&path, "three years of work").unwrap();
-        assert!(matches!(FilmPart::read(&path), Err(PartError::Foreign(_))));
+        assert!(matches!(FilmPart::read(&path, MAX_BYTES), Err(PartError::Foreign(_))));
         let (parts, _) = rendered(&[tile(0, 0, 7, 9)]);
         assert!(matches!(parts[0].write(&path), Err(PartWriteError::InTheWay(_))));
         assert_eq!(std::fs::read(&path).unwrap(), b"three years of work");
@@ -386,7 +415,7 @@ mod tests {
         let content = Encoder::new().slice(b"0.0.7").value(1u32).finish();
         let bytes = [MAGIC, &blake3::hash(&content).as_bytes()[..], &content].concat();
         std::fs::write(&path, bytes).unwrap();
-        let refusal = FilmPart::read(&path).unwrap_err().to_string();
+        let refusal = FilmPart::read(&path, MAX_BYTES).unwrap_err().to_string();
         assert!(refusal.contains("0.0.7") && refusal.contains("part.film"), "{refusal}");
     }
 }
