@@ -13,6 +13,7 @@ mod headless;
 use std::path::Path;
 use std::time::Instant;
 
+use bevy::asset::UnapprovedPathMode;
 use bevy::camera::RenderTarget;
 use bevy::prelude::*;
 use bevy::render::render_resource::TextureFormat;
@@ -92,7 +93,8 @@ fn states(surfaces: usize, folder: &Path) -> Result<Vec<State>, Failure> {
 
     let mut shown = create_app(true);
     spawn_level(&mut shown, surfaces);
-    shown.world_mut().spawn(BakedLevel::new(folder));
+    let level = shown.world().resource::<AssetServer>().load(folder.join("level.ron"));
+    shown.world_mut().spawn(BakedLevel::new(level));
     run_until(&mut shown, "the level", |app| app.world_mut().query::<&Baked>().iter(app.world()).count() == surfaces)?;
 
     let states = [
@@ -107,7 +109,9 @@ fn states(surfaces: usize, folder: &Path) -> Result<Vec<State>, Failure> {
 /// Creates an app without a window or a renderer.
 fn create_app(has_radiosity: bool) -> App {
     let mut app = App::new();
-    add_default_plugins(&mut app, WgpuSettings { backends: None, ..default() }, |plugins| plugins);
+    add_default_plugins(&mut app, WgpuSettings { backends: None, ..default() }, |plugins| {
+        plugins.set(AssetPlugin { unapproved_path_mode: UnapprovedPathMode::Allow, ..default() })
+    });
     if has_radiosity {
         app.add_plugins(RadiosityPlugins);
     }

@@ -2,12 +2,12 @@
 //! switches lightmaps.
 //!
 //! ```text
-//! cargo bake assets/level.glb -o level.baked
+//! cargo bake assets/level.glb -o assets/level.baked
 //! cargo run --release --features viewer --example walk_baked_level -- level.glb level.baked
 //! cargo run --release --features gltf --example walk_baked_level -- level.glb level.baked --screenshot level.png
 //! ```
 //!
-//! The file is an asset path; the folder is a path of the file system.
+//! The file and the folder are asset paths.
 
 #[path = "../src/cli/viewer/mod.rs"]
 mod viewer;
@@ -58,7 +58,8 @@ fn main() -> AppExit {
 /// Spawns the level and its lightmaps. Both load independently, and surfaces are lit as they appear.
 fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServer>) {
     let scene = assets.load(GltfAssetLabel::Scene(0).from_asset(level.file.clone()));
-    commands.spawn((WorldAssetRoot(scene), BakedLevel::new(&level.folder)));
+    let baked = assets.load(format!("{}/level.ron", level.folder));
+    commands.spawn((WorldAssetRoot(scene), BakedLevel::new(baked)));
 }
 
 /// Takes the screenshot. The lightmaps may be ready before surfaces are spawned; then no surface shows them yet.

@@ -36,12 +36,16 @@ enum Refusal {
 /// When the file cannot be read, is larger than `max_bytes`, or is a pipe, a device or a folder.
 pub fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
-    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, Refusal::TooLarge(max_bytes >> 20));
     if file.metadata()?.len() > max_bytes {
-        return Err(too_large());
+        return Err(too_large(max_bytes));
     }
     let bytes = read_from(file, max_bytes.saturating_add(1))?;
-    if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(bytes) }
+    if bytes.len() as u64 > max_bytes { Err(too_large(max_bytes)) } else { Ok(bytes) }
+}
+
+/// Returns the error of a file with more than `max_bytes`.
+pub fn too_large(max_bytes: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, Refusal::TooLarge(max_bytes >> 20))
 }
 
 /// Returns the length of a regular file, in bytes.

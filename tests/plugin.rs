@@ -7,6 +7,8 @@
 
 #[path = "plugin/app.rs"]
 mod app;
+#[path = "plugin/assets.rs"]
+mod assets;
 #[path = "plugin/bake_device.rs"]
 mod bake_device;
 #[path = "plugin/coordinates.rs"]

@@ -408,8 +408,7 @@ fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
 
     bake.write(folder.path()).unwrap();
     let level = crate::lightmap::files::Level::read(folder.path()).unwrap();
-    let (path, bytes) = level.read_relight(folder.path()).unwrap().unwrap();
-    assert!(path.starts_with(folder.path()));
+    let bytes = level.read_relight(folder.path()).unwrap().unwrap();
     let content = crate::scene::hash(&bake.scene).0;
     let read = crate::low_rank::Precomputed::from_bytes(&bytes, content).unwrap();
     assert_eq!(Some(read), bake.relight.as_deref().cloned());

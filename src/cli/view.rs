@@ -59,6 +59,7 @@ mod window {
     use crate::cli::spawn::spawn_scene;
     use crate::cli::viewer::{TakeScreenshot, ViewerPlugin};
     use crate::geometry::RayQuery;
+    use crate::lightmap::files::LEVEL_FILE;
     use crate::pathtrace;
     use crate::plugin::{BakedLevel, BakedLevelFailed, BakedLevelShown, RadiosityPlugins};
     use crate::scene::{Camera, Projection, Scene, luminance};
@@ -68,7 +69,8 @@ mod window {
         super::super::arguments::print_warnings(&opened.warnings);
         let camera = arguments.camera.camera(&opened)?;
         let mut ev100 = arguments.ev;
-        let level = arguments.from.clone().map(BakedLevel::new);
+        let level = arguments.from.as_ref().map(|folder| std::path::absolute(folder.join(LEVEL_FILE))).transpose();
+        let level = level.map_err(|error| format!("the folder of --from has no path: {error}"))?;
         if let (Some(folder), None) = (&arguments.from, ev100) {
             let tree = accel::World::build(Arc::clone(&opened.scene), Preset::fast());
             ev100 = metered(folder, &opened.scene, &tree, &camera)?;
@@ -90,7 +92,10 @@ mod window {
         let spawn = move |world: &mut World| {
             let root = spawn_scene(world, &opened.scene);
             match &level {
-                Some(level) => _ = world.entity_mut(root).insert(level.clone()),
+                Some(level) => {
+                    let level = world.resource::<AssetServer>().load(level.clone());
+                    world.entity_mut(root).insert(BakedLevel::new(level));
+                }
                 None => world.trigger(TakeScreenshot),
             }
         };

@@ -1,11 +1,11 @@
 //! Components and settings of an app: what is baked, which levels are shown, and which cameras path trace.
 
-use std::path::PathBuf;
-
+use bevy::asset::AssetPath;
 use bevy::camera::Hdr;
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
 
+use super::assets::BakedLevelAsset;
 use crate::scene::Role;
 
 /// Role of the entity and its descendants in bakes.
@@ -146,30 +146,30 @@ impl Default for SceneSettings {
 /// ```no_run
 /// # use bevy::prelude::*;
 /// # use bevy_radiosity::prelude::*;
-/// # fn setup(mut commands: Commands) {
-/// commands.spawn(BakedLevel::new("assets/level.baked"));
+/// # fn setup(mut commands: Commands, assets: Res<AssetServer>) {
+/// commands.spawn(BakedLevel::new(assets.load("level.baked/level.ron")));
 /// # }
 /// ```
 #[derive(Component, Clone, Debug, Default, PartialEq, Eq, Reflect)]
 #[reflect(Component, Default, Debug, Clone)]
 #[require(Transform, Visibility)]
 pub struct BakedLevel {
-    /// Output folder of the bake.
-    pub folder: PathBuf,
-    /// Baked scene file. If set, a thread compares it with the bake, and a warning says when the lightmaps are out of
-    /// date. Default `None`.
-    pub source: Option<PathBuf>,
+    /// The level: the `level.ron` in the output folder of the bake.
+    pub level: Handle<BakedLevelAsset>,
+    /// Asset path of the baked glTF file, or `builtin:NAME`. Relighting needs it. If set, a thread compares the file with
+    /// the bake, and a warning says when the lightmaps are out of date. Default `None`.
+    pub source: Option<AssetPath<'static>>,
 }
 
 impl BakedLevel {
-    /// Creates the component for a folder.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), source: None }
+    /// Creates the component for a level.
+    pub fn new(level: Handle<BakedLevelAsset>) -> Self {
+        Self { level, source: None }
     }
 
-    /// Sets the scene file to compare with the bake.
+    /// Sets the asset path of the glTF file to compare with the bake.
     #[must_use]
-    pub fn with_source(self, source: impl Into<PathBuf>) -> Self {
+    pub fn with_source(self, source: impl Into<AssetPath<'static>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }
 }

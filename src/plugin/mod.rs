@@ -35,6 +35,7 @@
 //!
 //! | folder or file | contents |
 //! | --- | --- |
+//! | `assets` | baked levels as assets |
 //! | `components` | components and settings of the app |
 //! | `background`, `renderer` | threads for background work; the renderer's device |
 //! | `convert` | Bevy's assets and components to plain data |
@@ -49,6 +50,7 @@
 //! | `state` | data that the plugins share |
 //! | `skybox` | environment maps as skyboxes |
 
+mod assets;
 mod background;
 mod components;
 mod convert;
@@ -70,13 +72,14 @@ mod write_back;
 
 use bevy::app::{PluginGroup, PluginGroupBuilder};
 
+pub use assets::BakedLevelAsset;
 pub use background::RadiosityThreads;
 pub use components::*;
 pub use job::{
     BAKE_ERROR, BAKE_MAIN_THREAD, BAKE_PROGRESS, Bake, BakeConvergence, BakeFailed, BakeFailure, BakeFinished,
     BakePhase, BakePlugin, BakeProgress, CancelBake, bake_running,
 };
-pub use level::{BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin, BakedLevelShown};
+pub use level::{BakedLevelError, BakedLevelFailed, BakedLevelLoaded, BakedLevelPlugin, BakedLevelShown};
 pub use live::{LIVE_VIEW_GPU, LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LiveViewPlugin, live_view_enabled};
 #[cfg(feature = "panel")]
 pub(crate) use needs::has_plugin;

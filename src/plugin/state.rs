@@ -11,9 +11,10 @@ use bevy::math::Affine3A;
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
+use super::assets::ReadLevel;
 use super::components::BakedLevel;
 use crate::geometry::SurfaceId;
-use crate::lightmap::{Page, PageFormat, PageSize, files};
+use crate::lightmap::{Page, PageFormat, PageSize};
 use crate::relight;
 
 /// Marks a mesh entity with a lightmap, whether or not it is shown.
@@ -95,7 +96,7 @@ pub enum LightmapSource {
     None,
     /// A bake of this app: they are removed with the last lit surface.
     Bake,
-    /// A level in a folder: they are removed with its [`BakedLevel`].
+    /// A level that was baked before: they are removed with its [`BakedLevel`].
     Level,
 }
 
@@ -204,8 +205,8 @@ pub enum RelightOrigin {
     Static(String),
     /// A bake of this app.
     Bake(Box<RelightLevel>),
-    /// A level in a folder, and its metadata as shown.
-    Files(BakedLevel, Box<files::Level>),
+    /// A level that was baked before, and its files as shown.
+    Files(BakedLevel, Arc<ReadLevel>),
 }
 
 impl RelightOrigin {

@@ -1,7 +1,7 @@
 //! Readers of scene files: `.glb`, `.gltf` and `.obj`.
 //!
 //! [`load`] is the entry point, which also takes the name of a [built-in scene](crate::builtin_scenes). `gltf` and
-//! `obj` parse a file into a [`Loaded`]. `source` reads the files that it refers to, and `images` decodes its textures.
+//! `obj` parse a file into a [`Loaded`]; [`SceneBytes`] is such a file in memory. `source` reads the files that it refers to, and `images` decodes its textures.
 //! No input makes them panic. Fatal faults are a [`SceneError`]; all others are repaired and reported as a [`Problem`]
 //! among the warnings.
 
@@ -10,6 +10,7 @@ mod budget;
 mod decoder_memory;
 mod gltf;
 mod images;
+mod memory;
 mod mtl;
 mod mtl_materials;
 mod names;
@@ -21,6 +22,7 @@ mod source;
 mod text;
 mod units;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::builtin_scenes;
@@ -30,6 +32,7 @@ use crate::scene::{Camera, Problem, Scene, check};
 pub(crate) use gltf::Overrides;
 #[cfg(feature = "gltf")]
 pub(crate) use gltf::animated_nodes;
+pub use memory::SceneBytes;
 pub use outdoors::{OutdoorsError, Sun};
 use source::{Source, describe_uri};
 pub use units::{LUMENS_PER_WATT, Units};
@@ -60,6 +63,12 @@ pub enum SceneError {
     /// The file has an unknown format.
     #[error("{file} is no scene that can be read: give a .glb, .gltf or .obj file, or builtin:NAME")]
     UnknownFormat {
+        /// Name of the file.
+        file: String,
+    },
+    /// A file in memory is no glTF. Other formats refer to files by names that only a file system can tell.
+    #[error("{file} cannot be read from memory: give a .glb or .gltf file")]
+    NoGltf {
         /// Name of the file.
         file: String,
     },
@@ -203,23 +212,41 @@ enum Purpose {
 }
 
 fn load_for(name: &str, purpose: Purpose, options: &SceneOptions) -> Result<Loaded, SceneError> {
-    if let Some(name) = name.strip_prefix("builtin:") {
-        let (scene, cameras) = builtin_scenes::open(name).ok_or_else(|| unknown_builtin(name))?;
-        return Ok(Loaded { scene, cameras, ..Loaded::default() });
+    if let Some(loaded) = load_builtin(name) {
+        return loaded;
     }
     let path = Path::new(name);
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
     let source = Source::of(path).within(options.memory_mib);
     let read = || {
         let unreadable = |reason| SceneError::Unreadable { file: name.to_owned(), reason };
         let what = || format!("'{}'", describe_uri(name));
         let (bytes, loan) = source.budget.read(path, input::LARGEST_SCENE, what).map_err(unreadable)?;
         loan.keep();
-        Ok(bytes)
+        Ok(bytes.into())
     };
+    parse(name, &source, read, purpose, options)
+}
+
+/// Builds the scene `builtin:NAME`. `None` for other names.
+fn load_builtin(name: &str) -> Option<Result<Loaded, SceneError>> {
+    let name = name.strip_prefix("builtin:")?;
+    let opened = builtin_scenes::open(name).ok_or_else(|| unknown_builtin(name));
+    Some(opened.map(|(scene, cameras)| Loaded { scene, cameras, ..Loaded::default() }))
+}
+
+/// Parses the bytes of a scene file by the extension of its name.
+fn parse<'a>(
+    name: &str,
+    source: &Source,
+    read: impl FnOnce() -> Result<Cow<'a, [u8]>, SceneError>,
+    purpose: Purpose,
+    options: &SceneOptions,
+) -> Result<Loaded, SceneError> {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    let extension = extension.unwrap_or_default().to_ascii_lowercase();
     let loaded = match extension.as_str() {
-        "glb" | "gltf" => read().and_then(|bytes| gltf::read(&bytes, &source, purpose, options)),
-        "obj" => read().and_then(|bytes| obj::read(&bytes, &source)).map(|mut loaded| {
+        "glb" | "gltf" => read().and_then(|bytes| gltf::read(&bytes, source, purpose, options)),
+        "obj" => read().and_then(|bytes| obj::read(&bytes, source)).map(|mut loaded| {
             options.units.unwrap_or_default().apply(&mut loaded.scene);
             loaded
         }),

@@ -1,6 +1,8 @@
 //! Reading of the files that a scene file refers to.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ pub struct Source {
     /// Memory budget for reading.
     pub budget: Arc<Budget>,
     directory: PathBuf,
+    /// Files in memory, by their addresses in the scene file. `None` for a scene of the file system.
+    held: Option<Arc<HashMap<String, Vec<u8>>>>,
 }
 
 /// Error of a reference that cannot be read.
@@ -34,7 +38,7 @@ pub enum FetchError {
     #[error("{0}")]
     TooMuch(String),
     #[error("{0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
 }
 
 impl Source {
@@ -43,7 +47,13 @@ impl Source {
             name: path.file_name().map_or_else(|| "scene".to_owned(), |name| name.to_string_lossy().into_owned()),
             budget: Arc::default(),
             directory: path.parent().map(Path::to_path_buf).unwrap_or_default(),
+            held: None,
         }
+    }
+
+    /// Takes all files from memory.
+    pub fn holding(self, files: Arc<HashMap<String, Vec<u8>>>) -> Self {
+        Self { held: Some(files), ..self }
     }
 
     /// Limits the memory of all files, in MiB; `None` is unlimited.
@@ -53,20 +63,36 @@ impl Source {
 
     /// Reads up to `max_bytes` from a `data:` address, or from a file name relative to the scene file.
     pub fn fetch_start(&self, uri: &str, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
-        self.fetch_with(uri, |path| input::read_start(path, max_bytes))
+        match self.locate(uri)? {
+            Located::Data(data) => Ok(data),
+            Located::Held(held) => {
+                Ok(held[..held.len().min(usize::try_from(max_bytes).unwrap_or(usize::MAX))].to_vec())
+            }
+            Located::File(path) => Ok(input::read_start(&path, max_bytes)?),
+        }
     }
 
     /// Reads all bytes of such an address. More than `max_bytes` are an error.
     pub fn fetch(&self, uri: &str, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
-        self.fetch_with(uri, |path| input::read(path, max_bytes))
+        match self.locate(uri)? {
+            Located::Data(data) => Ok(data),
+            Located::Held(held) if held.len() as u64 > max_bytes => Err(input::too_large(max_bytes).into()),
+            Located::Held(held) => Ok(held.to_vec()),
+            Located::File(path) => Ok(input::read(&path, max_bytes)?),
+        }
     }
 
     /// Returns the bytes that reading such an address takes. A `data:` address is always read to its end.
     pub fn length(&self, uri: &str, max_bytes: u64) -> Result<u64, FetchError> {
-        match uri.strip_prefix("data:") {
-            Some(data) => Ok(data.len() as u64 / 4 * 3),
-            None => Ok(input::length(&self.path_of(uri)?)?.min(max_bytes)),
+        if let Some(data) = uri.strip_prefix("data:") {
+            return Ok(data.len() as u64 / 4 * 3);
         }
+        let length = match self.locate(uri)? {
+            Located::Data(data) => data.len() as u64,
+            Located::Held(held) => held.len() as u64,
+            Located::File(path) => input::length(&path)?,
+        };
+        Ok(length.min(max_bytes))
     }
 
     /// Counts the bytes of a file in the budget. `uri` names the file in errors.
@@ -74,25 +100,22 @@ impl Source {
         self.budget.take(bytes, || format!("'{}'", describe_uri(uri))).map_err(FetchError::TooMuch)
     }
 
-    fn fetch_with(&self, uri: &str, read: impl Fn(&Path) -> std::io::Result<Vec<u8>>) -> Result<Vec<u8>, FetchError> {
+    fn locate(&self, uri: &str) -> Result<Located<'_>, FetchError> {
         if let Some(data) = uri.strip_prefix("data:") {
             let (_, encoded) = data.split_once(";base64,").ok_or(FetchError::Base64)?;
-            return STANDARD
-                .decode(encoded)
-                .or_else(|_| STANDARD_NO_PAD.decode(encoded))
-                .map_err(|_| FetchError::Base64);
+            let decoded = STANDARD.decode(encoded).or_else(|_| STANDARD_NO_PAD.decode(encoded));
+            return decoded.map(Located::Data).map_err(|_| FetchError::Base64);
         }
-        Ok(read(&self.path_of(uri)?)?)
+        let Some(files) = &self.held else {
+            return self.path_of(uri).map(Located::File);
+        };
+        path_in(uri)?;
+        Ok(Located::Held(files.get(uri).ok_or(io::Error::from(io::ErrorKind::NotFound))?))
     }
 
     fn path_of(&self, uri: &str) -> Result<PathBuf, FetchError> {
+        let with_slashes = path_in(uri)?;
         let decoded = percent_decode_str(uri).decode_utf8_lossy();
-        let with_slashes = decoded.replace('\\', "/");
-        if is_remote(&with_slashes) {
-            return Err(FetchError::Remote);
-        }
-        // Checked before any file is accessed, since Windows may wait for a device.
-        check_name(Path::new(&with_slashes))?;
         // Files that are written by hand often have plain names instead of percent-encoded ones, and backslashes
         // instead of slashes.
         let paths = [uri, &*decoded, &with_slashes].map(|name| self.directory.join(name));
@@ -128,6 +151,27 @@ impl Source {
             found => Ok(found.unwrap_or_else(|| folder.unwrap_or(&self.directory).join(with_slashes))),
         }
     }
+}
+
+/// Content of an address, or its place.
+enum Located<'a> {
+    Data(Vec<u8>),
+    Held(&'a [u8]),
+    File(PathBuf),
+}
+
+/// Returns the path in an address, with slashes.
+///
+/// # Errors
+/// When it names another machine, or a device of Windows.
+pub fn path_in(uri: &str) -> Result<String, FetchError> {
+    let path = percent_decode_str(uri).decode_utf8_lossy().replace('\\', "/");
+    if is_remote(&path) {
+        return Err(FetchError::Remote);
+    }
+    // Checked before any file is accessed, since Windows may wait for a device.
+    check_name(Path::new(&path))?;
+    Ok(path)
 }
 
 /// Returns true if an address, with slashes, names another machine or a protocol. A single letter is a drive.

@@ -1,5 +1,6 @@
 //! Tests of a baked level with files that are damaged, cut off, or swapped.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ impl Content {
                 pages: (0..level.pages.len()).map(page).collect::<Result<_, LevelError>>()?,
                 meshes: level.read_meshes(folder)?,
                 volume: level.read_volume(folder)?,
-                relight: level.read_relight(folder)?.map(|(_, bytes)| bytes),
+                relight: level.read_relight(folder)?.map(Cow::into_owned),
             })
         })
     }

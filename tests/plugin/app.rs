@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use bevy::app::PluginGroupBuilder;
+use bevy::asset::UnapprovedPathMode;
+use bevy::asset::io::AssetSourceBuilder;
+use bevy::asset::io::memory::{Dir, MemoryAssetReader};
 use bevy::camera::{Hdr, RenderTarget};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
@@ -31,6 +34,10 @@ pub struct Level {
     pub shown: Option<usize>,
 }
 
+/// Files in memory, which an app loads from `memory://`.
+#[derive(Resource, Clone, Default)]
+pub struct Memory(pub Dir);
+
 /// Creates an app without a renderer.
 pub fn create_world_app() -> App {
     create_app(WgpuSettings { backends: None, ..default() })
@@ -42,7 +49,6 @@ pub fn create_world_app_with(plugins: PluginGroupBuilder) -> App {
 }
 
 /// Creates an app without a renderer, with another asset folder.
-#[cfg(feature = "gltf")]
 pub fn create_world_app_of(folder: &Path) -> App {
     create_app_of(WgpuSettings { backends: None, ..default() }, folder, RadiosityPlugins.build())
 }
@@ -69,9 +75,18 @@ fn assets() -> PathBuf {
 
 fn create_app_of(settings: WgpuSettings, assets: &Path, radiosity: PluginGroupBuilder) -> App {
     let mut app = App::new();
+    let memory = Memory::default();
+    let root = memory.0.clone();
+    let source = AssetSourceBuilder::new(move || Box::new(MemoryAssetReader { root: root.clone() }));
+    app.insert_resource(memory).register_asset_source("memory", source);
     add_default_plugins(&mut app, settings, |plugins| {
         plugins
-            .set(AssetPlugin { file_path: assets.to_string_lossy().into_owned(), ..default() })
+            .set(AssetPlugin {
+                file_path: assets.to_string_lossy().into_owned(),
+                // Bakes are in temporary folders.
+                unapproved_path_mode: UnapprovedPathMode::Allow,
+                ..default()
+            })
             .disable::<PipelinedRenderingPlugin>()
     });
     app.add_plugins(radiosity)
@@ -122,6 +137,17 @@ pub fn tick_app_until_lit(app: &mut App) {
     });
     let lit = app.world_mut().query::<&Baked>().iter(app.world()).count();
     assert_eq!(app.world().resource::<Level>().shown, Some(lit), "all that have light are said to");
+}
+
+/// Returns the component that shows the level of a folder.
+pub fn baked_level(app: &App, folder: impl AsRef<Path>) -> BakedLevel {
+    BakedLevel::new(app.world().resource::<AssetServer>().load(folder.as_ref().join("level.ron")))
+}
+
+/// Spawns an entity that shows the level of a folder.
+pub fn spawn_baked_level(app: &mut App, folder: impl AsRef<Path>) -> Entity {
+    let level = baked_level(app, folder);
+    app.world_mut().spawn(level).id()
 }
 
 /// Returns a coarse, quick bake for tests that are not about the light itself.

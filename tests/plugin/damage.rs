@@ -4,7 +4,6 @@ use std::fs;
 
 use bevy::prelude::*;
 use bevy_radiosity::plugin::BakedLevelFailed;
-use bevy_radiosity::prelude::*;
 
 use crate::app::*;
 use crate::relight::bake_room;
@@ -26,7 +25,7 @@ fn a_damaged_file_is_named_and_nothing_of_the_level_is_shown() {
         app.add_observer(|failed: On<BakedLevelFailed>, mut commands: Commands| {
             commands.insert_resource(Refusal(failed.error.to_string()));
         });
-        app.world_mut().spawn(BakedLevel::new(folder.path()));
+        spawn_baked_level(&mut app, folder.path());
         tick_app_until(&mut app, "a refusal", |app| app.world().contains_resource::<Refusal>());
         let said = &app.world().resource::<Refusal>().0;
         assert!(said.contains(name) && said.contains("damaged"), "{said}");

@@ -140,7 +140,8 @@ fn a_door_of_a_file_is_followed_and_what_has_a_lightmap_is_none() {
         names.iter(app.world()).find(|(_, name)| name.contains(part)).map(|(entity, _)| entity).unwrap()
     };
     let [floor, board, shelf] = ["floor", "board", "shelf"].map(&mut named);
-    app.world_mut().spawn(BakedLevel::new(folder.path().join("baked")).with_source(&file));
+    let level = baked_level(&app, folder.path().join("baked")).with_source(file.clone());
+    app.world_mut().spawn(level);
     tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     let lit = 25.0 / core::f32::consts::PI;

@@ -144,7 +144,7 @@ fn overlays_show_texels_charts_and_what_is_buried_and_change_nothing() {
     assert!(app.world().resource::<SceneStatus>().changed.is_zero(), "no bake is out of date for it");
 
     app.world_mut().trigger(RemoveLightmaps);
-    app.world_mut().spawn(BakedLevel::new(folder.path()));
+    spawn_baked_level(&mut app, folder.path());
     show(&mut app, LightmapOverlay::Validity);
     assert_shows(&mut app, &picture, "the level's files know that nothing is buried", is_green);
 }
@@ -225,7 +225,7 @@ fn what_moves_is_lit_by_the_volume() {
 
     app.world_mut().trigger(RemoveLightmaps);
     assert_shows(&mut app, &picture, "baked light is gone", |seen| seen.x == 0.0);
-    app.world_mut().spawn(BakedLevel::new(folder.path()));
+    spawn_baked_level(&mut app, folder.path());
     assert_red(&mut app, &picture, lit, 0.05);
 }
 
@@ -280,6 +280,7 @@ fn a_file_of_nothing_but_corners_is_as_bright_as_physics_says() {
     bake::run(Arc::new(level.clone()), &settings, &Unobserved).unwrap().write(&folder.path().join("baked")).unwrap();
     let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
     spawn_scene(app.world_mut(), &level);
-    app.world_mut().spawn(BakedLevel::new(folder.path().join("baked")).with_source(&file));
+    let level = baked_level(&app, folder.path().join("baked")).with_source(file.clone());
+    app.world_mut().spawn(level);
     assert_red(&mut app, &picture, floor_below_lamp(1000.0), 0.05);
 }

@@ -104,7 +104,7 @@ fn bake_file(file: &str, folder: &Path) -> bake::BakeOutput {
 
 /// Spawns a baked level and its file.
 fn show_level(app: &mut App, file: &str, folder: &Path) {
-    app.world_mut().spawn(BakedLevel::new(folder));
+    spawn_baked_level(app, folder);
     spawn_file(app, file);
     tick_app_until_lit(app);
 }

@@ -26,7 +26,7 @@ fn spawn_world_of_code(app: &mut App) -> [Entity; 3] {
 }
 
 /// Bakes a world in an app of its own. Returns the folder.
-fn save_bake(spawn: impl Fn(&mut App)) -> tempfile::TempDir {
+pub fn save_bake(spawn: impl Fn(&mut App)) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut app = create_world_app();
     spawn(&mut app);
@@ -44,7 +44,7 @@ fn a_saved_bake_of_a_world_made_by_code_silences_its_lights_and_no_others() {
     let lights = spawn_world_of_code(&mut app);
     let lantern = PointLight::default();
     let lantern = app.world_mut().spawn((Name::new("lantern"), lantern, Transform::from_xyz(0.5, 0.5, 0.5))).id();
-    app.world_mut().spawn(BakedLevel::new(folder.path()));
+    spawn_baked_level(&mut app, folder.path());
     tick_app_until_lit(&mut app);
     assert_eq!(lights.map(|light| lights_meshes(&app, light)), [false; 3]);
     assert!(lights_meshes(&app, lantern));
@@ -67,7 +67,7 @@ fn a_light_that_is_spawned_again_is_silenced_again() {
     let folder = save_bake(|app| _ = spawn_world_of_code(app));
     let mut app = create_world_app();
     let lights = spawn_world_of_code(&mut app);
-    app.world_mut().spawn(BakedLevel::new(folder.path()));
+    spawn_baked_level(&mut app, folder.path());
     tick_app_until_lit(&mut app);
     app.world_mut().despawn(lights[0]);
     tick_app_times(&mut app, 2);
@@ -104,7 +104,7 @@ fn lights_of_files_that_were_not_baked_go_on_lighting_a_level_without_normals() 
         let scene = app.world().resource::<AssetServer>().load(GltfAssetLabel::Scene(0).from_asset(file));
         app.world_mut().spawn(WorldAssetRoot(scene));
     }
-    app.world_mut().spawn(BakedLevel::new(&baked));
+    spawn_baked_level(&mut app, &baked);
     app.add_observer(|failed: On<bevy_radiosity::plugin::BakedLevelFailed>| panic!("{}", failed.error));
     tick_app_until_lit(&mut app);
     tick_app_until(&mut app, "both lamps", |app| app.world_mut().query::<&PointLight>().iter(app.world()).count() == 2);
@@ -144,7 +144,8 @@ fn levels_that_are_shown_in_turns_leave_nothing_when_they_are_despawned() {
     let mut before = None;
     for turn in 0..10 {
         let root = spawn_level(&mut app, [2.0, 3.0][turn % 2]);
-        app.world_mut().entity_mut(root).insert(BakedLevel::new(folders[turn % 2].path()));
+        let level = baked_level(&app, folders[turn % 2].path());
+        app.world_mut().entity_mut(root).insert(level);
         app.insert_resource(Level::default());
         tick_app_until_lit(&mut app);
         let volumes = app.world_mut().query::<&IrradianceVolume>().iter(app.world()).count();
@@ -163,7 +164,8 @@ fn a_level_without_its_component_gives_back_meshes_and_lights() {
     let root = spawn_level(&mut app, 2.0);
     tick_app_times(&mut app, 3);
     let [_, before @ ..] = counts(&mut app);
-    app.world_mut().entity_mut(root).insert(BakedLevel::new(folder.path()));
+    let level = baked_level(&app, folder.path());
+    app.world_mut().entity_mut(root).insert(level);
     tick_app_until_lit(&mut app);
     app.world_mut().entity_mut(root).remove::<BakedLevel>();
     tick_app_times(&mut app, 10);
@@ -181,14 +183,14 @@ fn a_level_that_is_despawned_while_it_is_read_is_never_shown() {
     let mut app = create_world_app();
     spawn_level(&mut app, 2.0);
     for frames in 0..6 {
-        let level = app.world_mut().spawn(BakedLevel::new(folder.path())).id();
+        let level = spawn_baked_level(&mut app, folder.path());
         tick_app_times(&mut app, frames);
         app.world_mut().despawn(level);
     }
     let lit = |app: &mut App| app.world_mut().query::<&Baked>().iter(app.world()).count();
     assert_eq!(lit(&mut app), 0);
     // Levels that are read later are shown later.
-    let last = app.world_mut().spawn(BakedLevel::new(folder.path())).id();
+    let last = spawn_baked_level(&mut app, folder.path());
     tick_app_until(&mut app, "the last level", |app| lit(app) > 0);
     app.world_mut().despawn(last);
     tick_app_times(&mut app, 20);
@@ -257,7 +259,7 @@ fn assert_near(found: [Vec3; 2], expected: [Vec3; 2]) {
 
 /// Bakes a file as the command line does.
 #[cfg(feature = "gltf")]
-fn bake_scene(scene: &std::sync::Arc<bevy_radiosity::scene::Scene>, bake: Bake, folder: &std::path::Path) {
+pub fn bake_scene(scene: &std::sync::Arc<bevy_radiosity::scene::Scene>, bake: Bake, folder: &std::path::Path) {
     let unobserved = &bevy_radiosity::bake::Unobserved;
     bevy_radiosity::bake::run(scene.clone(), &bake.settings, unobserved).unwrap().write(folder).unwrap();
 }
@@ -285,7 +287,8 @@ fn a_level_of_a_file_may_stand_anywhere_and_move_as_a_whole() {
     let mut app = create_world_app();
     app.insert_resource(at_once());
     let root = crate::spawn::spawn_scene(app.world_mut(), &level);
-    app.world_mut().entity_mut(root).insert(BakedLevel::new(&baked).with_source(&file));
+    let shown = baked_level(&app, &baked).with_source(file.clone());
+    app.world_mut().entity_mut(root).insert(shown);
     tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     let at_origin = corners_of_volume(&mut app);
@@ -309,7 +312,8 @@ fn a_level_of_a_file_may_stand_anywhere_and_move_as_a_whole() {
     // Another app shows the level there from the start.
     let mut app = create_world_app();
     let root = crate::spawn::spawn_scene(app.world_mut(), &level);
-    app.world_mut().entity_mut(root).insert((BakedLevel::new(&baked), elsewhere()));
+    let shown = baked_level(&app, &baked);
+    app.world_mut().entity_mut(root).insert((shown, elsewhere()));
     tick_app_until_lit(&mut app);
     tick_app_times(&mut app, 3);
     assert_near(corners_of_volume(&mut app), at_origin.map(|corner| elsewhere().transform_point(corner)));
@@ -334,7 +338,8 @@ fn a_saved_bake_of_a_level_that_stood_elsewhere_is_shown_there_and_moves_from_th
     let root = spawn_level(&mut app, 2.0);
     app.world_mut().entity_mut(root).insert(place);
     tick_app(&mut app);
-    app.world_mut().entity_mut(root).insert(BakedLevel::new(folder.path()));
+    let level = baked_level(&app, folder.path());
+    app.world_mut().entity_mut(root).insert(level);
     tick_app_until_lit(&mut app);
     tick_app_times(&mut app, 3);
     assert_near(corners_of_volume(&mut app), bounds);
@@ -397,12 +402,12 @@ fn surfaces_that_leave_or_move_during_a_bake_are_named() {
 }
 
 /// Saves two bakes of one level: with a lamp of 100 cd, and with one of 50 cd.
-fn save_two_bakes() -> [tempfile::TempDir; 2] {
+pub fn save_two_bakes() -> [tempfile::TempDir; 2] {
     [100.0, 50.0].map(|candela| save_bake(|app| _ = spawn_lit_floor(app, 2.0, candela)))
 }
 
 /// Returns the largest value on the page of the only lit surface, in cd/m2.
-fn brightest(app: &mut App) -> f32 {
+pub fn brightest(app: &mut App) -> f32 {
     let baked = app.world_mut().query::<&Baked>().single(app.world()).unwrap().clone();
     let image = app.world().resource::<Assets<Image>>().get(&baked.image).unwrap();
     let texels = image.data.as_ref().unwrap().as_chunks::<4>().0;
@@ -416,11 +421,12 @@ fn a_level_is_replaced_by_another_bake_of_it() {
     let folders = save_two_bakes();
     let mut app = create_world_app();
     spawn_lit_floor(&mut app, 2.0, 100.0);
-    let level = app.world_mut().spawn(BakedLevel::new(folders[0].path())).id();
+    let level = spawn_baked_level(&mut app, folders[0].path());
     tick_app_until_lit(&mut app);
     let first = brightest(&mut app);
     app.insert_resource(Level::default());
-    app.world_mut().entity_mut(level).insert(BakedLevel::new(folders[1].path()));
+    let other = baked_level(&app, folders[1].path());
+    app.world_mut().entity_mut(level).insert(other);
     tick_app_until_lit(&mut app);
     let second = brightest(&mut app);
     assert!((second / first - 0.5).abs() < 0.05, "{second} after {first}");
@@ -432,11 +438,11 @@ fn a_level_goes_on_when_the_one_before_it_is_despawned() {
     for frames in 0..8 {
         let mut app = create_world_app();
         spawn_lit_floor(&mut app, 2.0, 100.0);
-        let first = app.world_mut().spawn(BakedLevel::new(folders[0].path())).id();
+        let first = spawn_baked_level(&mut app, folders[0].path());
         tick_app_until_lit(&mut app);
         let before = brightest(&mut app);
         app.insert_resource(Level::default());
-        app.world_mut().spawn(BakedLevel::new(folders[1].path()));
+        spawn_baked_level(&mut app, folders[1].path());
         tick_app_times(&mut app, frames);
         app.world_mut().despawn(first);
         tick_app_until_lit(&mut app);
@@ -451,7 +457,7 @@ fn a_bake_of_the_app_replaces_a_level_and_stays_without_it() {
     let folders = save_two_bakes();
     let mut app = create_world_app();
     spawn_lit_floor(&mut app, 2.0, 100.0);
-    let level = app.world_mut().spawn(BakedLevel::new(folders[1].path())).id();
+    let level = spawn_baked_level(&mut app, folders[1].path());
     tick_app_until_lit(&mut app);
     bake(&mut app, quick_bake()).unwrap();
     app.world_mut().despawn(level);
@@ -485,7 +491,7 @@ fn two_instances_of_a_file_find_their_own_light_in_any_order() {
     for places in [[0.0, 10.0], [10.0, 0.0]] {
         let mut app = create_world_app_of(folder.path());
         spawn(&mut app, places);
-        app.world_mut().spawn(BakedLevel::new(&baked));
+        spawn_baked_level(&mut app, &baked);
         tick_app_until_lit(&mut app);
         let mut tiles = app.world_mut().query::<(&Baked, &GlobalTransform)>();
         let mut light = [0.0; 2];

@@ -20,7 +20,7 @@ fn run_without<P: Plugin>() {
     spawn_lit_floor(&mut app, 2.0, 100.0);
     app.insert_resource(Relight::default());
     app.world_mut().spawn(LiveView::default());
-    app.world_mut().spawn(BakedLevel::new("a folder that is not there"));
+    spawn_baked_level(&mut app, "a folder that is not there");
     app.world_mut().trigger(quick_bake());
     tick_app_times(&mut app, 3);
     app.world_mut().trigger(RemoveLightmaps);

@@ -210,7 +210,8 @@ fn colors_of_a_level_of_files_are_followed_to_black_and_back() {
     let mut app = create_world_app();
     spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
     app.insert_resource(at_once());
-    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    let level = baked_level(&app, folder.path()).with_source("builtin:cornell_box");
+    app.world_mut().spawn(level);
     tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     let lit = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
@@ -238,7 +239,8 @@ fn a_panel_that_dims_in_its_place_is_exact_in_the_next_update_at_one_frame_a_sec
     // As in a game, with smoothing.
     app.insert_resource(Relight::default());
     spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
-    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    let level = baked_level(&app, folder.path()).with_source("builtin:cornell_box");
+    app.world_mut().spawn(level);
     tick_app_until_lit(&mut app);
     tick_app_until(&mut app, "the level", |app| status(app).is_active && status(app).updates > 0);
     settle(&mut app, 0);
@@ -267,7 +269,7 @@ pub fn dim_panels(app: &mut App, factor: f32) {
 }
 
 /// Returns the sum of the red channel of a page in the file format.
-fn sum_of_reds(page: &[u8]) -> f32 {
+pub fn sum_of_reds(page: &[u8]) -> f32 {
     page.as_chunks::<4>().0.iter().map(|texel| rgb9e5::decode(u32::from_le_bytes(*texel)).x).sum()
 }
 
@@ -277,7 +279,8 @@ fn a_panel_that_comes_after_its_light_is_followed_all_the_same() {
     bake_room(folder.path(), Some(50));
     let mut app = create_world_app();
     app.insert_resource(at_once());
-    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    let level = baked_level(&app, folder.path()).with_source("builtin:cornell_box");
+    app.world_mut().spawn(level);
     tick_app_until(&mut app, "the level", |app| status(app).is_active);
     settle(&mut app, 0);
     spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
@@ -335,9 +338,10 @@ pub fn bake_room(folder: &Path, relight: Option<u32>) {
 }
 
 /// Returns the relighting status of a level.
-fn said_of(level: BakedLevel) -> RelightStatus {
+fn said_of(folder: &Path, source: Option<&'static str>) -> RelightStatus {
     let mut app = create_world_app();
     app.insert_resource(Relight::default());
+    let level = BakedLevel { source: source.map(Into::into), ..baked_level(&app, folder) };
     app.world_mut().spawn(level);
     tick_app_until(&mut app, "a word", |app| status(app).is_active || status(app).problem.is_some());
     status(&app).clone()
@@ -348,14 +352,14 @@ fn a_level_that_cannot_be_relit_says_why_and_stays_as_it_is() {
     let (with, without) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     bake_room(with.path(), Some(50));
     bake_room(without.path(), None);
-    let problem = |level: BakedLevel| said_of(level).problem.expect("it cannot be relit");
-    let missing = problem(BakedLevel::new(without.path()).with_source("builtin:cornell_box"));
+    let problem = |folder, source| said_of(folder, source).problem.expect("it cannot be relit");
+    let missing = problem(without.path(), Some("builtin:cornell_box"));
     assert!(missing.contains("--relight"), "{missing}");
-    let no_source = problem(BakedLevel::new(with.path()));
+    let no_source = problem(with.path(), None);
     assert!(no_source.contains("with_source"), "{no_source}");
-    let stale = problem(BakedLevel::new(with.path()).with_source("builtin:cornell_empty"));
+    let stale = problem(with.path(), Some("builtin:cornell_empty"));
     assert!(stale.contains("has changed") && stale.contains("relight.bin"), "{stale}");
-    let good = said_of(BakedLevel::new(with.path()).with_source("builtin:cornell_box"));
+    let good = said_of(with.path(), Some("builtin:cornell_box"));
     assert!(good.is_active && good.transport_error > 0.0, "{good:?}");
 }
 
@@ -363,10 +367,10 @@ fn a_level_that_cannot_be_relit_says_why_and_stays_as_it_is() {
 fn a_level_that_has_changed_keeps_its_lightmaps_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     bake_room(folder.path(), Some(50));
-    let pages = |source: Option<&str>| {
+    let pages = |source: Option<&'static str>| {
         let mut app = create_world_app();
         spawn_scene(app.world_mut(), &bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene);
-        let level = BakedLevel::new(folder.path());
+        let level = baked_level(&app, folder.path());
         match source {
             Some(source) => {
                 app.insert_resource(Relight::default());

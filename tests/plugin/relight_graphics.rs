@@ -91,7 +91,8 @@ fn pages_of_files_follow_in_the_format_that_they_are_stored_in() {
     let picture = spawn_camera(&mut app, Vec3::Z, Vec3::ZERO);
     app.insert_resource(on(DeviceChoice::Gpu));
     spawn_scene(app.world_mut(), &scene_files::load("builtin:cornell_box").unwrap().scene);
-    app.world_mut().spawn(BakedLevel::new(folder.path()).with_source("builtin:cornell_box"));
+    let level = baked_level(&app, folder.path()).with_source("builtin:cornell_box");
+    app.world_mut().spawn(level);
     tick_app_until_lit(&mut app);
     settle(&mut app, 0);
     assert!(status(&app).is_on_graphics, "{:?}", status(&app));

@@ -354,7 +354,7 @@ fn switch_relighting(soak: &mut Soak) {
 fn switch_level(soak: &mut Soak) {
     if soak.levels.len() < 2 && soak.random.chance(2) {
         let folder = &soak.saved[soak.random.below(soak.saved.len())];
-        soak.levels.push(soak.app.world_mut().spawn(BakedLevel::new(folder)).id());
+        soak.levels.push(spawn_baked_level(&mut soak.app, folder));
     } else if let Some(level) = soak.random.take(&mut soak.levels) {
         soak.app.world_mut().despawn(level);
     }

@@ -7,6 +7,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use bevy::app::{PluginGroupBuilder, ScheduleRunnerPlugin};
+use bevy::asset::UnapprovedPathMode;
 use bevy::camera::{Exposure, Hdr, RenderTarget};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
@@ -60,14 +61,17 @@ const PICTURE_SIZE: UVec2 = UVec2::new(1280, 720);
 const FRAMES_BEFORE_PICTURE: u32 = 12;
 
 impl ViewerPlugin {
-    /// Returns Bevy's default plugins. They have no window if a screenshot is requested or the feature `window` is off.
+    /// Returns Bevy's default plugins, which load assets from any path. They have no window if a screenshot is requested
+    /// or the feature `window` is off.
     pub fn default_plugins(&self) -> PluginGroupBuilder {
+        let assets = AssetPlugin { unapproved_path_mode: UnapprovedPathMode::Allow, ..default() };
+        let plugins = DefaultPlugins.set(assets);
         if cfg!(feature = "window") && self.screenshot.is_none() {
-            return DefaultPlugins.build();
+            return plugins;
         }
         let no_window = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
         let renderer = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
-        let plugins = DefaultPlugins.set(no_window).set(renderer);
+        let plugins = plugins.set(no_window).set(renderer);
         #[cfg(feature = "window")]
         let plugins = plugins.disable::<bevy::winit::WinitPlugin>();
         plugins.add(ScheduleRunnerPlugin::run_loop(core::time::Duration::ZERO))

@@ -7,7 +7,6 @@ use crate::output::{InTheWay, WriteError, is_held_by_another};
 
 /// Error of a level that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
-#[cfg_attr(feature = "plugin", derive(bevy::reflect::TypePath))]
 pub enum LevelError {
     /// A file of the level would replace a file or folder that no bake wrote, or another program holds a file of the
     /// level.

@@ -1,8 +1,9 @@
 //! Baked levels: the content of `level.ron`, and reading of the files that it names.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,7 +11,7 @@ use glam::{UVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
 use super::standing::is_possible;
-use super::{LEVEL_FILE, LevelError, LevelFile, LevelMesh, read_exr, read_ktx2, read_validity};
+use super::{LEVEL_FILE, LevelError, LevelFile, LevelFiles, LevelMesh, read_exr, read_ktx2, read_validity};
 use crate::geometry::{Aabb, SurfaceId};
 use crate::input;
 use crate::lightmap::{Layout, Page, PageSize, Placement, Rectangle, Unwrap, Voxels};
@@ -19,10 +20,10 @@ use crate::scene::{Hash, KeyIndex, LightPlace, MeshId, Role, Scene, SurfaceKey};
 pub(super) const FORMAT: u32 = 2;
 /// Start of `level.ron`. The digest of all following lines and a line break come next.
 const DIGEST: &str = "// BLAKE3 of all that follows: ";
-/// Most attempts to read a level while bakes replace it.
-const MAX_TRIES: u32 = 20;
+/// Maximum number of attempts to read a level while bakes replace it.
+pub(crate) const MAX_TRIES: u32 = 20;
 /// Largest `level.ron` that is read, bytes. A hundred thousand surfaces take a tenth of it.
-const LONGEST: u64 = 256 << 20;
+pub(crate) const LARGEST_LEVEL: u64 = 256 << 20;
 
 /// Content of `level.ron`: pages, files, and the rectangle of each surface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,11 +162,15 @@ impl Level {
     /// When the file is missing, from another version, or invalid.
     pub fn read(folder: &Path) -> Result<Self, LevelError> {
         let path = folder.join(LEVEL_FILE);
-        let text = input::read_text(&path, LONGEST).map_err(LevelError::read(&path))?;
+        let text = input::read_text(&path, LARGEST_LEVEL).map_err(LevelError::read(&path))?;
         Self::parse(&text, &path)
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Self, LevelError> {
+    /// Parses and checks the text of a `level.ron`.
+    ///
+    /// # Errors
+    /// When it is from another version, or invalid. `path` names the file in errors.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, LevelError> {
         /// Field that every version has.
         #[derive(Deserialize)]
         struct Version {
@@ -266,10 +271,10 @@ impl Level {
     ///
     /// # Errors
     /// When the file is missing, damaged, or has another size than in `level.ron`.
-    pub fn read_texture(&self, folder: &Path, page: usize) -> Result<Vec<u8>, LevelError> {
+    pub fn read_texture(&self, files: &(impl LevelFiles + ?Sized), page: usize) -> Result<Vec<u8>, LevelError> {
         let page = &self.pages[page];
-        let path = folder.join(&page.ktx2.name);
-        let (size, texels) = read_ktx2(&page.ktx2.read(folder)?, &path)?;
+        let path = files.path(&page.ktx2);
+        let (size, texels) = read_ktx2(&files.read(&page.ktx2)?, &path)?;
         if (size.width, size.height) != (page.width, page.height) {
             return Err(LevelError::damaged(&path, "it has another size than the level says"));
         }
@@ -280,10 +285,10 @@ impl Level {
     ///
     /// # Errors
     /// When the file is missing, damaged, or has another size than in `level.ron`.
-    pub fn read_page(&self, folder: &Path, page: usize) -> Result<Page, LevelError> {
-        let validity = self.read_validity(folder, page)?;
+    pub fn read_page(&self, files: &(impl LevelFiles + ?Sized), page: usize) -> Result<Page, LevelError> {
+        let validity = self.read_validity(files, page)?;
         let LevelPage { exr, .. } = &self.pages[page];
-        let mut page = read_exr(&exr.read(folder)?, self.pages[page].size(), &folder.join(&exr.name))?;
+        let mut page = read_exr(&files.read(exr)?, self.pages[page].size(), &files.path(exr))?;
         if let Some(validity) = validity {
             page.validity = validity.iter().map(|&valid| f32::from(valid) / 255.0).collect();
         }
@@ -295,48 +300,49 @@ impl Level {
     ///
     /// # Errors
     /// When the file is missing, damaged, or has another size than in `level.ron`.
-    pub fn read_validity(&self, folder: &Path, page: usize) -> Result<Option<Vec<u8>>, LevelError> {
+    pub fn read_validity(
+        &self,
+        files: &(impl LevelFiles + ?Sized),
+        page: usize,
+    ) -> Result<Option<Vec<u8>>, LevelError> {
         let page = &self.pages[page];
         let Some(file) = &page.validity else {
             return Ok(None);
         };
-        read_validity(&file.read(folder)?, page.size(), &folder.join(&file.name)).map(Some)
+        read_validity(&files.read(file)?, page.size(), &files.path(file)).map(Some)
     }
 
     /// Reads the irradiance volume; `None` for a level without one.
     ///
     /// # Errors
     /// When the file is missing, damaged, or has another size than in `level.ron`.
-    pub fn read_volume(&self, folder: &Path) -> Result<Option<Voxels>, LevelError> {
+    pub fn read_volume(&self, files: &(impl LevelFiles + ?Sized)) -> Result<Option<Voxels>, LevelError> {
         let Some(LevelVolume { minimum, maximum, count, exr }) = &self.volume else {
             return Ok(None);
         };
-        let path = folder.join(&exr.name);
+        let path = files.path(exr);
         let count = UVec3::from_array(*count);
         let size = Voxels::page_size(count).ok_or_else(|| LevelError::damaged(&path, "it has no voxels"))?;
-        let page = read_exr(&exr.read(folder)?, size, &path)?;
+        let page = read_exr(&files.read(exr)?, size, &path)?;
         let bounds = Aabb { min: Vec3::from_array(*minimum), max: Vec3::from_array(*maximum) };
         Ok(Some(Voxels::from_page(bounds, count, &page)))
     }
 
-    /// Reads the bytes of the precomputed transport, with the path of their file. `None` for a level without one.
+    /// Reads the bytes of the precomputed transport; `None` for a level without one.
     ///
     /// # Errors
     /// When the file is missing, damaged or cannot be read.
-    pub fn read_relight(&self, folder: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, LevelError> {
-        let Some(LevelRelight { file, .. }) = &self.relight else {
-            return Ok(None);
-        };
-        Ok(Some((folder.join(&file.name), file.read(folder)?)))
+    pub fn read_relight<'a>(&self, files: &'a (impl LevelFiles + ?Sized)) -> Result<Option<Cow<'a, [u8]>>, LevelError> {
+        self.relight.as_ref().map(|relight| files.read(&relight.file)).transpose()
     }
 
     /// Reads the unwrapped meshes, in the order of their indices.
     ///
     /// # Errors
     /// When the file is missing or damaged, or lacks a mesh that a surface refers to.
-    pub fn read_meshes(&self, folder: &Path) -> Result<Vec<LevelMesh>, LevelError> {
-        let path = folder.join(&self.meshes.name);
-        let meshes = LevelMesh::all_from_bytes(&self.meshes.read(folder)?, &path)?;
+    pub fn read_meshes(&self, files: &(impl LevelFiles + ?Sized)) -> Result<Vec<LevelMesh>, LevelError> {
+        let path = files.path(&self.meshes);
+        let meshes = LevelMesh::all_from_bytes(&files.read(&self.meshes)?, &path)?;
         match self.surfaces.iter().find(|surface| surface.mesh as usize >= meshes.len()) {
             Some(surface) => Err(LevelError::damaged(&path, format!("the mesh of \"{}\" is missing", surface.key))),
             None => Ok(meshes),
@@ -350,16 +356,16 @@ impl Level {
     ///
     /// # Errors
     /// When the file of meshes is missing or damaged, or a mesh in it differs from the scene's.
-    pub fn layout(&self, folder: &Path, scene: &Scene) -> Result<Layout, LevelError> {
+    pub fn layout(&self, files: &(impl LevelFiles + ?Sized), scene: &Scene) -> Result<Layout, LevelError> {
         let by_key: HashMap<&SurfaceKey, &LevelSurface> =
             self.surfaces.iter().map(|surface| (&surface.key, surface)).collect();
-        let mut unwraps = Unwraps { scene, meshes: self.read_meshes(folder)?, unwraps: HashMap::new() };
+        let mut unwraps = Unwraps { scene, meshes: self.read_meshes(files)?, unwraps: HashMap::new() };
         let mut placements = vec![None; scene.surfaces.len()];
         let mut taken: HashSet<&SurfaceKey> = HashSet::new();
         for id in scene.surface_ids() {
             let Some((&key, &placed)) = by_key.get_key_value(&scene.surface(id).key) else { continue };
             let other =
-                || LevelError::OtherMesh { path: folder.join(&self.meshes.name), mesh: scene.mesh_of(id).name.clone() };
+                || LevelError::OtherMesh { path: files.path(&self.meshes), mesh: scene.mesh_of(id).name.clone() };
             let unwrap = unwraps.of(id, placed).ok_or_else(other)?;
             taken.insert(key);
             placements[id.index()] = Some(Placement { unwrap, page: placed.page, rectangle: placed.rectangle });

@@ -1,6 +1,7 @@
 //! Record of a level's file, to detect changes.
 
-use std::io::{self, Read};
+use core::cmp::Ordering;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -25,24 +26,29 @@ impl LevelFile {
         Self { name: name.to_owned(), bytes: content.len() as u64, blake3: Hash(*blake3::hash(content).as_bytes()) }
     }
 
-    /// Reads the file and checks that its content has not changed.
-    pub(super) fn read(&self, folder: &Path) -> Result<Vec<u8>, LevelError> {
-        let path = folder.join(&self.name);
-        let file = open_regular(&path).map_err(LevelError::read(&path))?;
-        let length = file.metadata().map_err(LevelError::read(&path))?.len();
-        if length != self.bytes {
-            let expected = self.bytes;
-            return Err(LevelError::damaged(
-                &path,
+    /// Returns an error if the content is not what was written. `path` names the file in errors.
+    pub(super) fn check(&self, content: &[u8], path: &Path) -> Result<(), LevelError> {
+        self.check_length(content.len() as u64, path)?;
+        if !self.is_same(&Self::new(&self.name, content)) {
+            return Err(LevelError::damaged(path, "its content is not what was written"));
+        }
+        Ok(())
+    }
+
+    /// Returns an error if the length is not what was written.
+    pub(super) fn check_length(&self, length: u64, path: &Path) -> Result<(), LevelError> {
+        let expected = self.bytes;
+        match length.cmp(&expected) {
+            Ordering::Equal => Ok(()),
+            Ordering::Less => Err(LevelError::damaged(
+                path,
                 format!("it has {length} bytes and not the {expected} that were written"),
-            ));
+            )),
+            // More than one byte too many may not have been read.
+            Ordering::Greater => {
+                Err(LevelError::damaged(path, format!("it has more than the {expected} bytes that were written")))
+            }
         }
-        let mut content = Vec::new();
-        file.take(length).read_to_end(&mut content).map_err(LevelError::read(&path))?;
-        if !self.is_same(&Self::new(&self.name, &content)) {
-            return Err(LevelError::damaged(&path, "its content is not what was written"));
-        }
-        Ok(content)
     }
 
     /// Returns true if both have the same content.

@@ -20,8 +20,9 @@ pub struct Bake {
     /// Number of solver threads. `None` takes those of [`RadiosityThreads`](crate::plugin::RadiosityThreads). Default
     /// `None`.
     pub threads: Option<usize>,
-    /// Folder to write the level to, for a later [`BakedLevel`](crate::plugin::BakedLevel). Default `None`, which writes
-    /// nothing.
+    /// Folder to write the level to, for a later [`BakedLevel`](crate::plugin::BakedLevel). It is within the asset folder
+    /// (`AssetPlugin::file_path`), so the asset path of its level is `folder/level.ron`. An absolute path may be anywhere.
+    /// Default `None`, which writes nothing.
     pub folder: Option<PathBuf>,
     /// True shows intermediate results during the bake, in place of earlier lightmaps. Default false.
     pub preview: bool,

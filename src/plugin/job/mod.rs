@@ -27,6 +27,7 @@ mod targets;
 use bevy::diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy::prelude::*;
 
+use super::assets::AssetFolder;
 use super::background;
 use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
@@ -49,7 +50,8 @@ impl Plugin for BakePlugin {
         }
         order_sets(app);
         background::add(app);
-        app.register_type::<Bake>()
+        app.insert_resource(AssetFolder::of(app))
+            .register_type::<Bake>()
             .register_type::<CancelBake>()
             .register_type::<BakeFinished>()
             .register_type::<BakeFailed>()

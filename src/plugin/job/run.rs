@@ -12,6 +12,7 @@ use super::preview::{PreviewingWatch, Previews};
 use super::progress::{BAKE_MAIN_THREAD, BakeConvergence, BakePhase, BakeProgress, Watch};
 use super::solve::{self, BakedPlace, Solved};
 use crate::bake::{BakeError, Progress, Stage};
+use crate::plugin::assets::AssetFolder;
 use crate::plugin::background::{RadiosityThreads, Task};
 use crate::plugin::state::{LightmapSource, LitLights};
 use crate::plugin::sync::{
@@ -64,6 +65,7 @@ pub fn start(
     mut job: ResMut<Job>,
     mut progress: ResMut<BakeProgress>,
     threads: Res<RadiosityThreads>,
+    assets: Res<AssetFolder>,
 ) {
     if !matches!(*job, Job::Idle) {
         warn!("{}", BakeFailure::Busy);
@@ -71,7 +73,8 @@ pub fn start(
         return;
     }
     *progress = BakeProgress { phase: BakePhase::Reading, ..default() };
-    let bake = Bake { threads: bake.threads.or(threads.max), ..bake.clone() };
+    let folder = bake.folder.as_ref().map(|folder| assets.join(folder));
+    let bake = Bake { threads: bake.threads.or(threads.max), folder, ..bake.clone() };
     *job = Job::Reading(Reading {
         bake: Box::new(bake),
         world: WorldReading::new(Purpose::Bake),

@@ -1,31 +1,36 @@
 //! Display of levels that were baked before, by the command line or by an earlier run.
 //!
-//! A separate thread reads the files. Then surfaces get their lightmaps as they appear, however late an asynchronous
-//! scene spawns them. Each surface is matched by its key, and each light by its name and place.
+//! The asset server loads the files, and a separate thread decodes them. Then surfaces get their lightmaps as they appear,
+//! however late an asynchronous scene spawns them. Each surface is matched by its key, and each light by its name and
+//! place.
 //!
 //! One level is shown at a time: a later [`BakedLevel`] replaces an earlier one. Without its [`BakedLevel`], a level
-//! disappears.
+//! disappears. A level whose asset is loaded again replaces itself.
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `files` | reading of the files, and comparison with the source |
+//! | `read` | assets that have loaded, and threads that decode them |
+//! | `files` | content of the files |
+//! | `stale` | comparison with the source |
 //! | `shown` | state of the shown level, as plain data |
 //! | `surfaces` | baked surfaces among the entities of the app |
 //! | `lights` | baked lights among the lights of the app |
 
 mod files;
 mod lights;
+mod read;
 mod shown;
+mod stale;
 mod surfaces;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bevy::math::Affine3A;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
-use super::background::{self, RadiosityThreads, Task};
+use super::assets;
+use super::background;
 use super::components::BakedLevel;
 use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
@@ -33,13 +38,15 @@ use super::state::{Baked, LevelFrame, LightmapSource, LitLights, RelightOrigin};
 use super::sync::SceneSyncPlugin;
 use super::ticks::any_added;
 use super::write_back::{Batch, Batches, NewBake, RemoveLightmaps, WriteBackPlugin, exchange_volume, remove_all};
-use crate::lightmap::files::LevelError;
 use crate::radiosity::Content;
-use files::{Files, check_source, read_files};
+use files::Files;
+pub use read::{BakedLevelError, BakedLevelFailed};
+use read::{Decoding, Outcome};
 use shown::{LevelLights, Shown, ShownLevel};
+use stale::Comparison;
 use surfaces::match_surfaces;
 
-/// Event that the files of a baked level have been read.
+/// Event that the files of a baked level have been read, for the first time or again.
 #[derive(Event, Clone, Copy, Debug, Reflect)]
 #[reflect(Event, Debug, Clone)]
 pub struct BakedLevelLoaded {
@@ -47,7 +54,7 @@ pub struct BakedLevelLoaded {
     pub entity: Entity,
     /// Number of surfaces with lightmaps in the level.
     pub surfaces: usize,
-    /// Time to read the files, in seconds, on a separate thread.
+    /// Time to read and decode the files, in seconds, on separate threads.
     pub seconds: f32,
 }
 
@@ -60,21 +67,13 @@ pub struct BakedLevelShown {
     pub surfaces: usize,
 }
 
-/// Event that a baked level cannot be shown.
-#[derive(Event, Clone, Debug, Reflect)]
-#[reflect(Event, Debug, Clone)]
-pub struct BakedLevelFailed {
-    /// Entity with the [`BakedLevel`].
-    pub entity: Entity,
-    /// Error while reading the files.
-    pub error: Arc<LevelError>,
-}
-
 /// Plugin that shows baked levels. It needs [`SceneSyncPlugin`] and [`WriteBackPlugin`].
 pub struct BakedLevelPlugin;
 
 impl Plugin for BakedLevelPlugin {
     fn build(&self, app: &mut App) {
+        // An app that loads a level may not know that nothing shows it.
+        assets::add(app);
         if !(has_plugin::<SceneSyncPlugin, _>(app, self) && has_plugin::<WriteBackPlugin, _>(app, self)) {
             return;
         }
@@ -85,86 +84,65 @@ impl Plugin for BakedLevelPlugin {
             .register_type::<BakedLevelShown>()
             .register_type::<BakedLevelFailed>()
             .init_resource::<Shown>()
-            .add_observer(start)
+            .add_observer(read::begin)
             .add_observer(remove)
             .add_observer(forget_all)
+            .add_systems(
+                PreUpdate,
+                (read::follow_assets.run_if(read::may_have_loaded), stale::compare.run_if(stale::is_pending))
+                    .in_set(RadiositySystems::Levels),
+            )
             .add_systems(
                 PreUpdate,
                 (forget_replaced, receive, queue_surfaces, match_surfaces, announce, lights::report)
                     .chain()
                     .in_set(RadiositySystems::Levels)
-                    .run_if(has_work),
+                    .run_if(has_work)
+                    .after(read::follow_assets),
             )
             .add_systems(PostUpdate, lights::follow.in_set(RadiositySystems::Watch).run_if(lights::any_added));
     }
 }
 
-/// Thread that reads a level's files.
-#[derive(Component)]
-struct Loading(Task<Result<Files, LevelError>>);
-
-fn start(
-    added: On<Insert, BakedLevel>,
-    mut commands: Commands,
-    levels: Query<&BakedLevel>,
-    threads: Res<RadiosityThreads>,
-) {
-    let Ok(level) = levels.get(added.entity) else {
-        return;
-    };
-    let folder = level.folder.clone();
-    match Task::start("baked level", *threads, move || read_files(&folder)) {
-        Ok(task) => {
-            commands.entity(added.entity).insert(Loading(task));
-        }
-        Err(error) => error!("no thread to read a baked level with: {error}"),
-    }
-}
-
 fn receive(
     mut commands: Commands,
-    mut loading: Query<(Entity, &BakedLevel, &mut Loading)>,
+    mut decoding: Query<(Entity, &BakedLevel, &mut Decoding)>,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
     surfaces: Query<Entity, IsSurface>,
     levels: Query<(), With<BakedLevel>>,
-    threads: Res<RadiosityThreads>,
+    assets: Res<AssetServer>,
 ) {
-    for (entity, baked, mut task) in &mut loading {
-        let Some(read) = task.0.poll() else {
+    for (entity, baked, mut task) in &mut decoding {
+        let Some(decoded) = task.poll() else {
             continue;
         };
-        commands.entity(entity).remove::<Loading>();
-        let Ok(read) = read else {
-            error!("reading a baked level stopped by a fault of its own");
-            continue;
-        };
-        match read {
+        commands.entity(entity).remove::<Decoding>();
+        match decoded {
             Ok(files) => {
-                check_source(baked, &files.level, *threads);
+                if let Some(comparison) = Comparison::of(baked, &files.read, &assets) {
+                    commands.entity(entity).insert(comparison);
+                }
                 commands.trigger(BakedLevelLoaded { entity, surfaces: files.surfaces.len(), seconds: files.seconds });
                 batches.drop_levels();
                 if shown.attached.is_some_and(|other| other != entity && levels.contains(other)) {
-                    warn!("one baked level is shown at a time: {} replaces the one before", baked.folder.display());
+                    warn!("one baked level is shown at a time: {} replaces the one before", files.read.path);
                 }
                 shown.level = Some(show(files, entity, baked, &mut batches));
                 shown.waiting = surfaces.iter().collect();
             }
-            Err(error) => {
-                error!("{error}");
-                commands.trigger(BakedLevelFailed { entity, error: Arc::new(error) });
-            }
+            Err(error) => read::fail(&mut commands, entity, error),
         }
     }
 }
 
 /// Starts to show a level that was read.
 fn show(files: Files, entity: Entity, baked: &BakedLevel, batches: &mut Batches) -> ShownLevel {
-    let Files { pages, validity, meshes, surfaces, volume, content, level, .. } = files;
-    let lights = LevelLights::new(&level);
+    let Files { pages, validity, meshes, surfaces, volume, content, read, .. } = files;
+    let lights = LevelLights::new(&read.level);
     let lit = LitLights { ambient: false, is_direct: content == Content::Full };
     let new_bake = NewBake { source: LightmapSource::Level, lit, lights: Vec::new() };
-    let origin = RelightOrigin::Files(baked.clone(), Box::new(level));
+    let origin = RelightOrigin::Files(baked.clone(), read);
     batches.push(Batch::bake(new_bake, Vec::new(), pages).on_attached(move |world, _| {
         let mut shown = world.resource_mut::<Shown>();
         shown.attached = Some(entity);
@@ -190,7 +168,7 @@ fn remove(
     mut batches: ResMut<Batches>,
     source: Res<LightmapSource>,
 ) {
-    commands.entity(removed.entity).try_remove::<Loading>();
+    commands.entity(removed.entity).try_remove::<(Outcome, Decoding, Comparison)>();
     if shown.level.as_ref().is_some_and(|level| level.entity == removed.entity) {
         (shown.level, shown.waiting) = (None, VecDeque::new());
         batches.drop_levels();
@@ -210,12 +188,12 @@ fn forget_all(
     mut commands: Commands,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
-    loading: Query<Entity, With<Loading>>,
+    decoding: Query<Entity, With<Decoding>>,
 ) {
     *shown = Shown::default();
     batches.drop_levels();
-    for entity in &loading {
-        commands.entity(entity).try_remove::<Loading>();
+    for entity in &decoding {
+        commands.entity(entity).try_remove::<Decoding>();
     }
 }
 
@@ -226,13 +204,13 @@ fn has_work(
     shown: Res<Shown>,
     batches: Res<Batches>,
     source: Res<LightmapSource>,
-    loading: Query<(), With<Loading>>,
+    decoding: Query<(), With<Decoding>>,
     meshes: Query<Ref<Mesh3d>, IsSurface>,
     materials: Query<Ref<MeshMaterial3d<StandardMaterial>>, IsSurface>,
 ) -> bool {
     let has_surfaces = || any_added(&meshes) || any_added(&materials);
     let has_changes = || !batches.is_empty() || source.is_changed() || has_surfaces();
-    !loading.is_empty() || shown.level.is_some() && (!shown.is_at_rest || has_changes())
+    !decoding.is_empty() || shown.level.is_some() && (!shown.is_at_rest || has_changes())
 }
 
 type NewSurface = (Or<(Added<Mesh3d>, Added<MeshMaterial3d<StandardMaterial>>)>, IsSurface);

@@ -3,9 +3,10 @@
 //! ```no_run
 //! # use bevy::prelude::*;
 //! # use bevy_radiosity::prelude::*;
-//! # fn setup(mut commands: Commands) {
+//! # fn setup(mut commands: Commands, assets: Res<AssetServer>) {
 //! commands.insert_resource(Relight::default());
-//! commands.spawn(BakedLevel::new("level.baked").with_source("assets/level.glb")); // baked with --relight
+//! // Baked with --relight.
+//! commands.spawn(BakedLevel::new(assets.load("level.baked/level.ron")).with_source("level.glb"));
 //! # }
 //! ```
 //!
@@ -45,12 +46,12 @@ use bevy::diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy::prelude::*;
 use bevy::render::RenderApp;
 
-use super::background;
 use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
 use super::state::{RelightOrigin, RemovedFromLightmaps};
 use super::sync::SceneSyncPlugin;
 use super::write_back::{RemoveLightmaps, WriteBackPlugin};
+use super::{assets, background};
 pub use doors::RelightDoor;
 pub use origin::level_of_bake;
 pub use settings::{
@@ -70,6 +71,7 @@ impl Plugin for RelightPlugin {
         order_sets(app);
         let milliseconds = |path| Diagnostic::new(path).with_suffix(" ms");
         background::add(app);
+        assets::add(app);
         app.register_type::<Relight>()
             .register_type::<RelightDoor>()
             .register_type::<RelightExclude>()

@@ -4,33 +4,41 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bevy::prelude::{Entity, Rect};
+use bevy::asset::{AssetLoadError, AssetPath, LoadState};
+use bevy::prelude::{Asset, AssetServer, Assets, Entity, Handle, Rect};
 
 use crate::accel::{Preset, World as Tree};
 use crate::bake::BakeSettings;
 use crate::geometry::SurfaceId;
-use crate::lightmap::files::{self, LevelError};
+use crate::lightmap::files::{LevelError, LevelFiles};
 use crate::lightmap::{Layout, PageFormat, Rectangle};
 use crate::low_rank::{Precomputed, PrecomputedError};
+use crate::plugin::assets::{ReadLevel, RelightFiles, SceneFile, load_scene};
 use crate::plugin::components::BakedLevel;
 use crate::plugin::state::RelightLevel;
 use crate::plugin::write_back::uv_rect;
 use crate::progress::Unmonitored;
 use crate::relight;
 use crate::scene::hash;
-use crate::scene_files::{SceneError, load};
+use crate::scene_files::{SceneBytes, SceneError};
 
 /// Reason why a level's files cannot be relit.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginError {
     #[error("{0} holds nothing to relight with: bake it again with --relight")]
-    Missing(PathBuf),
+    Missing(AssetPath<'static>),
     #[error(
         "relighting {0} needs the file that was baked: say `BakedLevel::new(..).with_source(..)` where the level is spawned"
     )]
-    NoSource(PathBuf),
-    #[error("{0} was baked again while it was shown: spawn its `BakedLevel` anew to relight it")]
-    BakedAgain(PathBuf),
+    NoSource(AssetPath<'static>),
+    #[error("{0} was baked again while it was shown: load it again to relight it (`AssetServer::reload`)")]
+    BakedAgain(AssetPath<'static>),
+    #[error(
+        "{0} is not in the asset folder: give a path in it, or allow others by `AssetPlugin::unapproved_path_mode`"
+    )]
+    Refused(AssetPath<'static>),
+    #[error(transparent)]
+    Load(#[from] Arc<AssetLoadError>),
     #[error("{path}: {source}")]
     Precomputed { path: PathBuf, source: PrecomputedError },
     #[error(transparent)]
@@ -63,40 +71,98 @@ pub fn level_of_bake(bake: &crate::bake::BakeOutput, owners: HashMap<SurfaceId, 
     })
 }
 
-/// Reads the files of a shown level and builds the BVH of its scene.
-pub fn read_level(baked: &BakedLevel, shown: &files::Level) -> Result<RelightLevel, OriginError> {
-    let folder = &baked.folder;
-    let relight = shown.relight.as_ref().ok_or_else(|| OriginError::Missing(folder.clone()))?;
-    let source = baked.source.as_ref().ok_or_else(|| OriginError::NoSource(folder.clone()))?;
-    let mut scene = load(&source.to_string_lossy())?.scene;
-    crate::scene::check::repair(&mut scene);
-    let content = hash(&scene).0;
-    let (precomputed, pages, layout) = files::Level::read_with(folder, |level| {
-        if !level.is_same_bake(shown) {
-            return Err(OriginError::BakedAgain(folder.clone()));
+/// Assets that relight a shown level. They are loaded once relighting asks for them.
+pub struct LevelAssets {
+    shown: Arc<ReadLevel>,
+    files: Handle<RelightFiles>,
+    source: AssetPath<'static>,
+    scene: Handle<SceneFile>,
+}
+
+/// Files that relight a shown level.
+pub struct LevelSource {
+    shown: Arc<ReadLevel>,
+    files: Arc<ReadLevel>,
+    scene: Arc<SceneBytes>,
+}
+
+impl LevelAssets {
+    /// Starts to load the assets.
+    pub fn load(baked: &BakedLevel, shown: Arc<ReadLevel>, server: &AssetServer) -> Result<Self, OriginError> {
+        if shown.level.relight.is_none() {
+            return Err(OriginError::Missing(shown.path.clone()));
         }
-        let (path, bytes) = level.read_relight(folder)?.ok_or_else(|| OriginError::Missing(folder.clone()))?;
-        let precomputed =
-            Precomputed::from_bytes(&bytes, content).map_err(|source| OriginError::Precomputed { path, source })?;
-        drop(bytes);
+        let source = baked.source.clone().ok_or_else(|| OriginError::NoSource(shown.path.clone()))?;
+        // The level is in memory, so its path is one that may be loaded.
+        let files = server.load_builder().override_unapproved().load(shown.path.clone());
+        Ok(Self { scene: load_scene(server, &source), shown, files, source })
+    }
+
+    /// Returns the files once all have loaded.
+    pub fn poll(
+        &self,
+        server: &AssetServer,
+        files: &Assets<RelightFiles>,
+        scenes: &Assets<SceneFile>,
+    ) -> Result<Option<LevelSource>, OriginError> {
+        if !matches!(self.scene, Handle::Strong(_)) {
+            return Err(OriginError::Refused(self.source.clone()));
+        }
+        let (Some(RelightFiles(files)), Some(SceneFile(scene))) =
+            (loaded(&self.files, files, server)?, loaded(&self.scene, scenes, server)?)
+        else {
+            return Ok(None);
+        };
+        let [shown, files] = [&self.shown, files].map(Arc::clone);
+        Ok(Some(LevelSource { shown, files, scene: Arc::clone(scene) }))
+    }
+}
+
+/// Returns an asset once it has loaded.
+fn loaded<'a, A: Asset>(
+    handle: &Handle<A>,
+    assets: &'a Assets<A>,
+    server: &AssetServer,
+) -> Result<Option<&'a A>, OriginError> {
+    match server.load_state(handle) {
+        LoadState::Failed(error) => Err(error.into()),
+        _ => Ok(assets.get(handle)),
+    }
+}
+
+impl LevelSource {
+    /// Decodes the files and builds the BVH of the scene.
+    pub fn read(self) -> Result<RelightLevel, OriginError> {
+        let Self { shown, files, scene } = self;
+        let ReadLevel { path, level, bytes, .. } = &*files;
+        if !level.is_same_bake(&shown.level) {
+            return Err(OriginError::BakedAgain(path.clone()));
+        }
+        let missing = || OriginError::Missing(path.clone());
+        let relight = level.relight.as_ref().ok_or_else(missing)?;
+        let mut scene = scene.load()?.scene;
+        crate::scene::check::repair(&mut scene);
+        let precomputed = level.read_relight(bytes)?.ok_or_else(missing)?;
+        let precomputed = Precomputed::from_bytes(&precomputed, hash(&scene).0)
+            .map_err(|source| OriginError::Precomputed { path: bytes.path(&relight.file), source })?;
         let pages: Vec<_> =
-            (0..level.pages.len()).map(|page| level.read_page(folder, page)).collect::<Result<_, _>>()?;
-        Ok((precomputed, pages, level.layout(folder, &scene)?))
-    })?;
-    let places = places(&layout);
-    let settings: BakeSettings = serde_json::from_value(shown.settings.clone()).unwrap_or_default();
-    let scene = Arc::new(scene);
-    let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));
-    let pages = (pages, settings.solver.content);
-    let level = relight::RelightInput::new(scene, world, &layout, Arc::new(precomputed), pages, &Unmonitored)?;
-    Ok(RelightLevel {
-        level,
-        format: PageFormat::SharedExponent,
-        places,
-        owners: HashMap::new(),
-        has_own_units: false,
-        error: relight.error,
-    })
+            (0..level.pages.len()).map(|page| level.read_page(bytes, page)).collect::<Result<_, _>>()?;
+        let layout = level.layout(bytes, &scene)?;
+        let places = places(&layout);
+        let settings: BakeSettings = serde_json::from_value(level.settings.clone()).unwrap_or_default();
+        let scene = Arc::new(scene);
+        let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));
+        let pages = (pages, settings.solver.content);
+        let level = relight::RelightInput::new(scene, world, &layout, Arc::new(precomputed), pages, &Unmonitored)?;
+        Ok(RelightLevel {
+            level,
+            format: PageFormat::SharedExponent,
+            places,
+            owners: HashMap::new(),
+            has_own_units: false,
+            error: relight.error,
+        })
+    }
 }
 
 fn places(layout: &Layout) -> Vec<(usize, Rect, SurfaceId)> {

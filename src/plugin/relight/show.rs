@@ -9,7 +9,7 @@ use bevy::prelude::*;
 
 use super::doors::{DoorState, DoorWorld, RelightDoor};
 use super::graphics::{Drawn, choose_device};
-use super::origin::{OriginError, read_level};
+use super::origin::{LevelAssets, OriginError};
 use super::settings::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
     RelightExclude, RelightStatus,
@@ -19,6 +19,7 @@ use super::watch::{HasChanges, Surfaces, read_lights};
 use crate::DeviceChoice;
 use crate::gpu::Gpu;
 use crate::lightmap::PageFormat;
+use crate::plugin::assets::{RelightFiles, SceneFile};
 use crate::plugin::background::{Fault, RadiosityThreads, Task, Worker};
 use crate::plugin::components::SceneSettings;
 use crate::plugin::renderer::Renderer;
@@ -44,6 +45,7 @@ pub struct RelightState(Stage);
 enum Stage {
     #[default]
     Nothing,
+    Loading(LevelAssets),
     Reading(Task<Result<RelightLevel, OriginError>>),
     Waiting(Box<RelightLevel>),
     Relighting(Box<Relighting>),
@@ -105,9 +107,17 @@ pub struct LightmapImages<'w> {
     images: ResMut<'w, Assets<Image>>,
 }
 
+/// Assets that relight a level.
+#[derive(SystemParam)]
+pub struct RelightAssets<'w> {
+    server: Res<'w, AssetServer>,
+    files: Res<'w, Assets<RelightFiles>>,
+    scenes: Res<'w, Assets<SceneFile>>,
+}
+
 /// Run condition: there is a new level, and relighting is enabled or ends.
 pub fn may_begin(relight: Option<Res<Relight>>, origin: Res<RelightOrigin>, state: Res<RelightState>) -> bool {
-    let is_preparing = matches!(state.0, Stage::Reading(_) | Stage::Waiting(_));
+    let is_preparing = matches!(state.0, Stage::Loading(_) | Stage::Reading(_) | Stage::Waiting(_));
     match *origin {
         RelightOrigin::Gone => true,
         RelightOrigin::None => is_preparing && relight.is_some(),
@@ -121,6 +131,7 @@ pub fn begin(
     mut origin: ResMut<RelightOrigin>,
     mut output: RelightOutput,
     screen: LightmapImages,
+    assets: RelightAssets,
     threads: Res<RadiosityThreads>,
 ) {
     let origin = core::mem::take(&mut *origin);
@@ -137,14 +148,21 @@ pub fn begin(
         RelightOrigin::Static(reason) => state.0 = output.stop(reason),
         RelightOrigin::Bake(level) => state.0 = Stage::Waiting(level),
         RelightOrigin::Files(baked, shown) => {
-            let read = move || read_level(&baked, &shown);
-            state.0 = match Task::start("relight files", *threads, read) {
-                Ok(task) => Stage::Reading(task),
-                Err(error) => output.stop(format!("there is no thread to relight with: {error}")),
+            state.0 = match LevelAssets::load(&baked, shown, &assets.server) {
+                Ok(loading) => Stage::Loading(loading),
+                Err(error) => output.stop(error.to_string()),
             };
         }
     }
     state.0 = match core::mem::take(&mut state.0) {
+        Stage::Loading(loading) => match loading.poll(&assets.server, &assets.files, &assets.scenes) {
+            Ok(None) => Stage::Loading(loading),
+            Ok(Some(source)) => match Task::start("relight files", *threads, move || source.read()) {
+                Ok(task) => Stage::Reading(task),
+                Err(error) => output.stop(format!("there is no thread to relight with: {error}")),
+            },
+            Err(error) => output.stop(error.to_string()),
+        },
         Stage::Reading(mut task) => match task.poll() {
             None => Stage::Reading(task),
             Some(Ok(Ok(level))) => {

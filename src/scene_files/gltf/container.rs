@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gltf::json::Root;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::lookup;
@@ -40,6 +41,9 @@ const BYTES_PER_OBJECT: u64 = 300;
 const BYTES_PER_FIELDS: u64 = 640;
 const BYTES_PER_VALUE: u64 = 40;
 
+/// Mark that some editors put before the text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Parses the document and reads its buffers.
 pub fn open(
     bytes: &[u8],
@@ -57,8 +61,7 @@ pub fn open(
     } else {
         (bytes, None)
     };
-    // Some editors put a byte order mark before the text.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let [kept, meanwhile] = bytes_of(text);
     let what = || "its text".to_owned();
     source.budget.take(kept, what).map_err(malformed)?;
@@ -72,6 +75,25 @@ pub fn open(
     let buffers = buffers(&root, binary, source)?;
     let budget = source.budget.clone();
     Ok(Document { root, buffers, budget, animations, is_metal_by_omission, extras, is_from_blender })
+}
+
+/// Returns the addresses of all buffers and pictures outside the document. A damaged document has none.
+pub fn references(bytes: &[u8]) -> Vec<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct References {
+        buffers: Vec<Reference>,
+        images: Vec<Reference>,
+    }
+    #[derive(Deserialize)]
+    struct Reference {
+        uri: Option<String>,
+    }
+    let text = if bytes.starts_with(b"glTF") { split_binary(bytes).map_or(&[][..], |(text, _)| text) } else { bytes };
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let References { buffers, images } = serde_json::from_slice(text).unwrap_or_default();
+    let addresses = buffers.into_iter().chain(images).filter_map(|reference| reference.uri);
+    addresses.filter(|address| !address.starts_with("data:")).collect()
 }
 
 /// Returns the bytes that a document takes, and the further bytes while it is parsed, from its numbers of objects and

@@ -27,6 +27,7 @@ mod textures;
 
 #[cfg(feature = "gltf")]
 pub use animations::animated_nodes;
+pub use container::references;
 #[cfg(feature = "plugin")]
 pub use extras::Overrides;
 use gltf::json::Index;

@@ -1,0 +1,72 @@
+//! Comparison of a level with the scene file that it was baked from.
+
+use std::sync::Arc;
+
+use bevy::asset::LoadState;
+use bevy::prelude::*;
+
+use crate::plugin::assets::{ReadLevel, SceneFile, load_scene};
+use crate::plugin::background::{RadiosityThreads, Task};
+use crate::plugin::components::BakedLevel;
+use crate::scene::{check, hash};
+use crate::scene_files::SceneBytes;
+
+/// Level that waits for its scene file.
+#[derive(Component)]
+pub struct Comparison {
+    scene: Handle<SceneFile>,
+    name: String,
+    content_hash: String,
+}
+
+impl Comparison {
+    /// Starts to load the source of a level, if there is one.
+    pub fn of(baked: &BakedLevel, read: &ReadLevel, assets: &AssetServer) -> Option<Self> {
+        let source = baked.source.as_ref()?;
+        let scene = load_scene(assets, source);
+        Some(Self { scene, name: source.to_string(), content_hash: read.level.content_hash.clone() })
+    }
+}
+
+/// Run condition: a level waits for its scene file.
+pub fn is_pending(pending: Query<(), With<Comparison>>) -> bool {
+    !pending.is_empty()
+}
+
+/// Compares levels with scene files that have loaded, on threads.
+pub fn compare(
+    mut commands: Commands,
+    pending: Query<(Entity, &Comparison)>,
+    scenes: Res<Assets<SceneFile>>,
+    server: Res<AssetServer>,
+    threads: Res<RadiosityThreads>,
+) {
+    for (entity, Comparison { scene, name, content_hash }) in &pending {
+        match (scenes.get(scene), server.load_state(scene)) {
+            (Some(SceneFile(scene)), _) => {
+                let (scene, name, content_hash) = (Arc::clone(scene), name.clone(), content_hash.clone());
+                let work = move || warn_when_stale(&scene, &name, &content_hash);
+                if let Err(error) = Task::start("baked level's source", *threads, work) {
+                    warn!("no thread to compare a baked level with its source: {error}");
+                }
+            }
+            (None, LoadState::Loading) => continue,
+            // Bevy has logged why it cannot be loaded.
+            _ => {}
+        }
+        commands.entity(entity).remove::<Comparison>();
+    }
+}
+
+/// Warns when a scene differs from the bake.
+fn warn_when_stale(scene: &SceneBytes, name: &str, content_hash: &str) {
+    match scene.load() {
+        Ok(mut loaded) => {
+            check::repair(&mut loaded.scene);
+            if hash(&loaded.scene).to_string() != content_hash {
+                warn!("{name} has changed since it was baked: its lightmaps are out of date; bake it again");
+            }
+        }
+        Err(error) => warn!("{name} cannot be compared with its lightmaps: {error}"),
+    }
+}
