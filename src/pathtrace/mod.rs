@@ -50,7 +50,7 @@ pub(crate) use exposure::ASPECT;
 pub use exposure::{Exposure, meter, metered};
 pub(crate) use film::to_png;
 pub use film::{Film, FilmFault, Pixel};
-pub use film_part::{FilmPart, FilmParts, MergeError, PartError, PictureInputs};
+pub use film_part::{FilmPart, FilmParts, MergeError, MergedFilm, PartError, PartWriteError, PictureInputs};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
 pub use hybrid::render_from_lights;
 #[cfg(feature = "gpu")]
