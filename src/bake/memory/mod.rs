@@ -157,7 +157,11 @@ impl MemoryEstimate {
         let expected = self.bytes.max(with_relight);
         let preview = self.elements * PREVIEW_BYTES_PER_ELEMENT + self.amounts.page_texels * PREVIEW_BYTES_PER_TEXEL;
         let allowed = f64::from(settings.max_memory_mib()) * MIB;
-        let seam_pairs = |beside: f64| ((allowed - beside).max(0.0) / filter::BYTES_PER_PAIR as f64) as usize;
+        // Only a limit that the user set, so that the machine's memory does not change the result.
+        let seam_pairs = |beside: f64| match settings.memory_mib {
+            Some(_) => ((allowed - beside).max(0.0) / filter::BYTES_PER_PAIR as f64) as usize,
+            None => usize::MAX,
+        };
         // The solver's sums and hits are free when the seams are stitched.
         let at_the_end =
             fixed_bytes(&self.amounts) + self.elements * BYTES_PER_ELEMENT + relight.map_or(0.0, |it| it.bytes);
