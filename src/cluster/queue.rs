@@ -68,15 +68,20 @@ impl Queue {
         Self { pending: 0..units, ends, reissue, ..Self::assigned(Vec::new(), workers) }
     }
 
-    /// Creates a queue with one range per worker, which it computes without asking.
+    /// Creates a queue with one range per worker, which it computes without asking. Empty ranges count as finished:
+    /// several of them are equal, so that their results would be taken for each other.
     pub fn assigned(ranges: Vec<Range<u32>>, workers: u32) -> Self {
-        let issue = |(worker, units)| Issued { units, workers: vec![Rank::from_index(worker)], is_finished: false };
+        let issue = |(worker, units): (usize, Range<u32>)| Issued {
+            is_finished: units.is_empty(),
+            units,
+            workers: vec![Rank::from_index(worker)],
+        };
         let issued: Vec<Issued> = ranges.into_iter().enumerate().map(issue).collect();
         Self {
             pending: 0..0,
             ends: None,
             reissue: false,
-            unfinished: issued.len(),
+            unfinished: issued.iter().filter(|it| !it.is_finished).count(),
             issued,
             progress: vec![WorkerProgress::default(); workers as usize],
             reissued: 0,
@@ -191,6 +196,14 @@ mod tests {
         assert!([(FIRST, 0..4), (FIRST, 7..10), (SECOND, 4..7)].iter().all(|(who, it)| queue.finish(*who, it, 1.0)));
         assert!(queue.is_finished());
         assert_eq!(queue.progress()[0], WorkerProgress { units: 7, fragments: 2, seconds: 2.0 });
+    }
+
+    #[test]
+    fn workers_without_units_are_not_waited_for() {
+        let mut queue = Queue::assigned(vec![0..1, 1..1, 1..1], 3);
+        assert!(!queue.is_finished() && !queue.finish(SECOND, &(1..1), 0.0));
+        assert!(queue.finish(FIRST, &(0..1), 1.0) && queue.is_finished());
+        assert!(Queue::assigned(vec![0..0, 0..0], 2).is_finished());
     }
 
     #[test]
