@@ -203,7 +203,8 @@ impl<'a> Master<'a> {
     fn stop_all(&mut self) {
         let is_done = self.queue.is_finished();
         for rank in 1..self.current.len() {
-            if !self.stopped[rank] && (self.current[rank].is_some() || !is_done) {
+            let computes = self.current[rank].as_ref().is_some_and(|units| !units.is_empty());
+            if !self.stopped[rank] && (computes || !is_done) {
                 self.stop(Rank::from_index(rank));
             }
         }
