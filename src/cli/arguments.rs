@@ -54,10 +54,13 @@ fn factor(text: &str) -> Result<f32, String> {
     value.ok_or_else(|| "it must be a number above 0".to_owned())
 }
 
-/// Parses a time limit in seconds.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let value = factor(text).ok().and_then(|seconds| Duration::try_from_secs_f32(seconds).ok());
-    value.filter(|time| !time.is_zero()).ok_or_else(|| "it must be a number above 0".to_owned())
+/// Returns the time limit of `--time`, given in seconds.
+pub fn time_limit(seconds: Option<f32>) -> Result<Option<Duration>, Failure> {
+    let limit = |seconds: f32| {
+        let limit = Duration::try_from_secs_f32(seconds).ok().filter(|limit| !limit.is_zero());
+        limit.ok_or_else(|| format!("--time {seconds} is not possible: it must be from 1e-9 to 1e19 seconds").into())
+    };
+    seconds.map(limit).transpose()
 }
 
 fn metalness(text: &str) -> Result<f32, String> {

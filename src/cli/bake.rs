@@ -1,7 +1,6 @@
 //! Command `radiosity bake`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::bake::{self, BakeError, BakeOutput, BakeSettings, OutputFolder, RelightPatches, RelightReport};
 use crate::lightmap::Unwrapper;
@@ -13,7 +12,7 @@ use crate::progress::Cancelled;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::Role;
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings, seconds};
+use super::arguments::{SceneArguments, WorkArguments, print_warnings, time_limit};
 use super::cells::Kind;
 use super::progress::{Display, duration};
 use super::{Failure, interrupt, ranks, say};
@@ -41,8 +40,8 @@ pub struct Arguments {
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     error: Option<f32>,
     /// Maximum time, seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    time: Option<Duration>,
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    time: Option<f32>,
     /// Maximum number of bounces of indirect light [default: until convergence]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
@@ -162,7 +161,7 @@ impl Arguments {
             ContentArgument::Indirect => Content::Indirect,
         };
         solver.error = self.error.unwrap_or(solver.error);
-        solver.time_limit = self.time;
+        solver.time_limit = time_limit(self.time)?;
         solver.bounces = self.bounces;
         solver.seed = self.seed;
         solver.subscenes = self.subscenes();

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use glam::UVec2;
 use serde::Serialize;
 
-use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, seconds};
+use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
 use super::camera::CameraArguments;
 use super::parts::PartArguments;
 use super::picture::{PictureArguments, PictureWriter, cost_channels};
@@ -46,8 +46,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     samples: u32,
     /// Maximum time, seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    time: Option<Duration>,
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    time: Option<f32>,
     /// Target noise, root mean square over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL")]
     error: Option<f32>,
@@ -170,7 +170,7 @@ impl Arguments {
             }
         }
         let Self { samples, time, error, tolerance, seed, .. } = *self;
-        Ok(RenderSettings { samples, time_limit: time, error, tolerance, seed })
+        Ok(RenderSettings { samples, time_limit: time_limit(time)?, error, tolerance, seed })
     }
 
     /// Returns the division of the rows among ranks. Refuses what ranks cannot do.
