@@ -99,11 +99,6 @@ impl ContributionTask<'_> {
         Ok((contributions, missing))
     }
 
-    /// Returns the largest number of contributions.
-    pub fn count(&self) -> usize {
-        count(self.scene)
-    }
-
     /// Returns the irradiance that pages of a scene would hold, in lux by row, and the errors of low rank; see
     /// [`LightContribution::error`] and [`LightContribution::mean_error`]. The scene differs in its lights only.
     fn irradiance(
@@ -166,20 +161,23 @@ impl ContributionTask<'_> {
     /// Returns the area-weighted RMS difference to a reference, relative to the RMS of the reference, and the mean
     /// difference, relative to the mean.
     fn errors_of(&self, found: &[Vec3], reference: &[Vec3]) -> [f32; 2] {
-        let (mut differences, mut squares) = (0.0, 0.0);
-        let (mut difference, mut sum) = (0.0, 0.0);
+        let (mut differences, mut lights) = (0.0, 0.0);
+        let (mut squared_differences, mut squared_lights) = (0.0, 0.0);
         let weights = self.page_maker.elements.area.iter().zip(&self.solution.visible_fraction);
         for ((found, reference), (area, visible)) in found.iter().zip(reference).zip(weights) {
             let weight = f64::from(area * visible);
-            differences += weight * f64::from(luminance(*found - *reference)).powi(2);
-            squares += weight * f64::from(luminance(*reference)).powi(2);
-            difference += weight * f64::from(luminance(*found - *reference)).abs();
-            sum += weight * f64::from(luminance(*reference));
+            let [difference, light] = [*found - *reference, *reference].map(|light| f64::from(luminance(light)));
+            differences += weight * difference.abs();
+            lights += weight * light;
+            squared_differences += weight * difference.powi(2);
+            squared_lights += weight * light.powi(2);
         }
         // Rounded, since processors that fuse multiplication and addition compute other last digits.
         let rounded = |error: f64| ((error * 1e4).round() / 1e4) as f32;
-        let is_lit = squares > 0.0 && sum > 0.0;
-        if is_lit { [(differences / squares).sqrt(), difference / sum].map(rounded) } else { [0.0; 2] }
+        if squared_lights <= 0.0 || lights <= 0.0 {
+            return [0.0; 2];
+        }
+        [(squared_differences / squared_lights).sqrt(), differences / lights].map(rounded)
     }
 
     /// Returns the direct irradiance of each element, and the irradiance by way of surfaces without elements, in lux.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::contributions::ContributionTask;
+use super::contributions::{self, ContributionTask};
 use super::limit::seconds_of_writing_relighting;
 use super::page_maker::PageMaker;
 use super::stage::StageMonitor;
@@ -57,7 +57,8 @@ impl RelightTask<'_> {
         let halves = backend.snapshot()?;
         let mut precomputed = task.run(&halves, monitor)?;
         let lights = ContributionTask { scene, page_maker, solution, precomputed: &precomputed, halves: &halves };
-        monitor.limit.foresee_writing_relighting(seconds_of_writing_relighting(&precomputed, lights.count()));
+        let count = contributions::count(scene);
+        monitor.limit.foresee_writing_relighting(seconds_of_writing_relighting(&precomputed, count));
         let (contributions, missing) = lights.run(monitor)?;
         let solved = contributions.lights.len();
         precomputed.contributions = contributions;

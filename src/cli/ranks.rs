@@ -116,7 +116,7 @@ impl StrategyArguments {
     }
 }
 
-/// What ranks did, for the user.
+/// Outcome of a distribution, for the user.
 #[derive(Serialize)]
 pub struct ClusterOutcome<'a> {
     #[serde(flatten)]

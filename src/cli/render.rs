@@ -145,7 +145,7 @@ struct Outcome<'a> {
     seconds: BTreeMap<&'static str, f64>,
     peak_memory_bytes: u64,
     backend: &'static str,
-    /// What ranks of `mpirun` did.
+    /// Report of the ranks of `mpirun`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ClusterOutcome<'a>>,
     warnings: &'a [String],

@@ -78,7 +78,7 @@ fn compare(communicator: &dyn Communicator, own: &Hello) -> Result<(), Agreement
     Ok(())
 }
 
-/// What a rank says before the work.
+/// Message of a rank before the work.
 #[derive(Clone, Debug, PartialEq)]
 struct Hello {
     build: String,

@@ -67,3 +67,16 @@ pub trait Communicator {
     /// Returns an error if the carrier finds that all ranks wait or have ended. The first rank that waits gets it.
     fn recv(&self, from: Option<Rank>, tag: Option<Tag>) -> Result<Message, NoSenderError>;
 }
+
+impl dyn Communicator + '_ {
+    /// Returns all ranks but the caller's.
+    pub fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+        let own = self.rank();
+        (0..self.size()).map(Rank).filter(move |rank| *rank != own)
+    }
+
+    /// Sends a message to all other ranks, as [`send`](Communicator::send) does.
+    pub fn send_to_others(&self, tag: Tag, bytes: &[u8]) {
+        self.others().for_each(|rank| self.send(rank, tag, bytes.to_vec()));
+    }
+}

@@ -26,7 +26,7 @@ pub struct LightContribution {
     /// Error of the light's low-rank indirect irradiance: area-weighted RMS, relative to the RMS of its indirect
     /// irradiance.
     pub error: f32,
-    /// The same error as an area-weighted mean difference, relative to the mean.
+    /// Mean error of the light's low-rank indirect irradiance: area-weighted, relative to its mean.
     pub mean_error: f32,
 }
 

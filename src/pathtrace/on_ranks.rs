@@ -33,7 +33,7 @@ impl Work for Rows<'_> {
 /// call it with the same view, settings and strategy.
 ///
 /// The film is that of [`render`], bit for bit, as long as neither the time nor the error limits the number of passes.
-/// `speed` returns the speed of this rank, which only [`Strategy::SpeedProportional`] uses.
+/// `speed` is the speed of this rank, which only [`Strategy::SpeedProportional`] uses.
 ///
 /// # Errors
 /// Returns an error if the master's monitor cancels, or a rank is lost.

@@ -83,13 +83,16 @@ impl Distance {
         let errors: f32 = by_patches.map(|change| self.error(&change, transport, weights, order)).sum();
         let missing =
             self.received(light.missing_patches().map(Vec3::abs)) + self.sum(light.missing_elements().map(Vec3::abs));
+        let distance = missing + errors;
+        if distance <= 0.0 {
+            return 0.0;
+        }
         let wanted = self.received(light.wanted_patches()) + self.sum(light.wanted_elements());
         let of_scaled = |(light, change): &(BakedLightId, Vec3)| {
             self.contribution(*light).map_or(0.0, |(of_unit, _)| luminance(of_unit * *change))
         };
-        let distance = missing + errors;
         let whole = self.baked + wanted + scaled.iter().map(of_scaled).sum::<f32>();
-        if distance > 0.0 { distance / whole.max(distance) } else { 0.0 }
+        distance / whole.max(distance)
     }
 
     /// Returns the expected light that the patch solution of a change puts in the wrong place: by the size of patches,

@@ -50,9 +50,10 @@
 //! door keep the patch solution, and so does the change of baked light by recoloring.
 //!
 //! **Cache.** Up to eight changed lights cache their refined result at unit strength. An entry takes 24 bytes per
-//! element, or 48 for a baked lamp without a contribution that has moved. Lit unmapped surfaces add half as much. An entry stays valid while other lights move, and for every strength, so a flickering lamp keeps its accuracy.
-//! All other lights share one entry, recomputed when any of them changes. While lights move, settled ones get a quarter
-//! of an update's rays and one sweep.
+//! element, or 48 for a baked lamp without a contribution that has moved. Lit unmapped surfaces add half as much. An
+//! entry stays valid while other lights move, and for every strength, so a flickering lamp keeps its accuracy. All other
+//! lights share one entry, recomputed when any of them changes. While lights move, settled ones get a quarter of an
+//! update's rays and one sweep.
 //!
 //! All results depend on lights and budgets only, not on the number of threads.
 

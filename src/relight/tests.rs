@@ -116,15 +116,15 @@ fn error(relighter: &Relighter, truth: &[Page]) -> f32 {
 
 /// Returns the mean difference of luminance relative to the mean of the reference, over valid texels.
 fn mean_error(relighter: &Relighter, truth: &[Page]) -> f32 {
-    let (mut difference, mut sum) = (0.0f64, 0.0f64);
+    let (mut differences, mut sum) = (0.0f64, 0.0f64);
     for (index, page) in truth.iter().enumerate() {
         let texels = relighter.page(index).iter().zip(&page.texels).zip(&page.validity);
         for ((found, truth), _) in texels.filter(|(_, validity)| **validity > 0.5) {
-            difference += f64::from(luminance(*found - *truth)).abs();
+            differences += f64::from(luminance((*found - *truth).abs()));
             sum += f64::from(luminance(*truth));
         }
     }
-    (difference / sum) as f32
+    (differences / sum) as f32
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Readers of scene files: `.glb`, `.gltf` and `.obj`.
 //!
 //! [`load`] is the entry point, which also takes the name of a [built-in scene](crate::builtin_scenes). `gltf` and
-//! `obj` parse a file into a [`Loaded`]; [`SceneBytes`] is such a file in memory. `source` reads the files that it refers to, and `images` decodes its textures.
-//! No input makes them panic. Fatal faults are a [`SceneError`]; all others are repaired and reported as a [`Problem`]
-//! among the warnings.
+//! `obj` parse a file into a [`Loaded`]; [`SceneBytes`] is such a file in memory. `source` reads the files that it refers
+//! to, and `images` decodes its textures. No input makes them panic. Fatal faults are a [`SceneError`]; all others are
+//! repaired and reported as a [`Problem`] among the warnings.
 
 mod basis;
 mod budget;

@@ -49,16 +49,10 @@ fn a_level_in_memory_is_shown_and_relit() {
     listen(&mut app);
     {
         let folder = tempfile::tempdir().unwrap();
-        let nodes = r#"[
-            {"name": "floor", "mesh": 0}, {"name": "wall", "mesh": 0, "translation": [0, 0.5, 0], "rotation": [0.7071068, 0, 0, 0.7071068]},
-            {"name": "lamp", "translation": [0.1, 2, 0.4], "extensions": {"KHR_lights_punctual": {"light": 0}}}
-        ]"#;
         let file = folder.path().join("level.gltf");
-        fs::write(&file, file_of_squares("[0, 1, 2]", nodes, 100)).unwrap();
-        let mut scene = bevy_radiosity::scene_files::load(&file.to_string_lossy()).unwrap().scene;
-        bevy_radiosity::scene::check::repair(&mut scene);
+        let scene = crate::levels::write_corner(&file);
         let baked = folder.path().join("level.baked");
-        crate::levels::bake_scene(&scene.into(), relightable(Content::Full), &baked);
+        crate::levels::bake_scene(&scene, relightable(Content::Full), &baked);
         copy_into_memory(&app, &baked, "game/level.baked");
         let Memory(memory) = app.world().resource::<Memory>();
         memory.insert_asset(Path::new("game/level.gltf"), fs::read(&file).unwrap());

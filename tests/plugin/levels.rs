@@ -264,21 +264,27 @@ pub fn bake_scene(scene: &std::sync::Arc<bevy_radiosity::scene::Scene>, bake: Ba
     bevy_radiosity::bake::run(scene.clone(), &bake.settings, unobserved).unwrap().write(folder).unwrap();
 }
 
+/// Writes a glTF file of a floor, a wall and a lamp, and returns its scene.
+#[cfg(feature = "gltf")]
+pub fn write_corner(file: &std::path::Path) -> std::sync::Arc<bevy_radiosity::scene::Scene> {
+    let nodes = r#"[
+        {"name": "floor", "mesh": 0}, {"name": "wall", "mesh": 0, "translation": [0, 0.5, 0], "rotation": [0.7071068, 0, 0, 0.7071068]},
+        {"name": "lamp", "translation": [0.1, 2, 0.4], "extensions": {"KHR_lights_punctual": {"light": 0}}}
+    ]"#;
+    std::fs::write(file, file_of_squares("[0, 1, 2]", nodes, 100)).unwrap();
+    let mut scene = bevy_radiosity::scene_files::load(&file.to_string_lossy()).unwrap().scene;
+    bevy_radiosity::scene::check::repair(&mut scene);
+    scene.into()
+}
+
 #[cfg(feature = "gltf")]
 #[test]
 fn a_level_of_a_file_may_stand_anywhere_and_move_as_a_whole() {
     use crate::relight::{at_once, page_of, relightable, settle, status};
 
     let folder = tempfile::tempdir().unwrap();
-    let nodes = r#"[
-        {"name": "floor", "mesh": 0}, {"name": "wall", "mesh": 0, "translation": [0, 0.5, 0], "rotation": [0.7071068, 0, 0, 0.7071068]},
-        {"name": "lamp", "translation": [0.1, 2, 0.4], "extensions": {"KHR_lights_punctual": {"light": 0}}}
-    ]"#;
     let file = folder.path().join("level.gltf");
-    std::fs::write(&file, file_of_squares("[0, 1, 2]", nodes, 100)).unwrap();
-    let mut level = bevy_radiosity::scene_files::load(&file.to_string_lossy()).unwrap().scene;
-    bevy_radiosity::scene::check::repair(&mut level);
-    let level = std::sync::Arc::new(level);
+    let level = write_corner(&file);
     let baked = folder.path().join("baked");
     let mut settings = relightable(Content::Full);
     settings.settings.volume = Some(VolumeSettings::default());

@@ -16,19 +16,6 @@ fn bake_well(scene: Scene, content: Content, relight: Option<u32>) -> BakeOutput
     bake_to(4.0, 0.01, scene, content, relight)
 }
 
-/// Returns the mean difference of luminance relative to the mean of the reference, over valid texels.
-pub(super) fn mean_error(relighter: &Relighter, truth: &[Page]) -> f32 {
-    let (mut differences, mut sum) = (0.0f64, 0.0f64);
-    for (index, page) in truth.iter().enumerate() {
-        let texels = relighter.page(index).iter().zip(&page.texels).zip(&page.validity);
-        for ((found, truth), _) in texels.filter(|(_, validity)| **validity > 0.5) {
-            differences += f64::from(luminance((*found - *truth).abs()));
-            sum += f64::from(luminance(*truth));
-        }
-    }
-    (differences / sum) as f32
-}
-
 fn glowing(scene: &Scene, factor: f32) -> Vec<LivePanel> {
     let panel = |surface| LivePanel { surface, emission: factor * scene.material_of(surface).emission };
     scene.surface_ids().map(panel).collect()

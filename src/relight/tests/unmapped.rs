@@ -1,6 +1,5 @@
 //! Light by way of unmapped surfaces, which have no texels.
 
-use super::in_place::mean_error;
 use super::*;
 use crate::scene::Role;
 

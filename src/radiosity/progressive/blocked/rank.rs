@@ -92,8 +92,7 @@ impl<'a> Round<'a> {
         loop {
             self.receive()?;
             if let Some(report) = self.termination.report() {
-                let content = Encoder::new().value(report).finish();
-                self.others().for_each(|rank| self.communicator.send(rank, IDLE, content.clone()));
+                self.communicator.send_to_others(IDLE, &Encoder::new().value(report).finish());
             }
             if self.termination.is_over() {
                 break;
@@ -142,10 +141,5 @@ impl<'a> Round<'a> {
             self.termination.count_sent();
             self.communicator.send(Rank(message.to.0), SHOT, message.encode());
         }
-    }
-
-    fn others(&self) -> impl Iterator<Item = Rank> + use<> {
-        let own = self.communicator.rank();
-        (0..self.communicator.size()).map(Rank).filter(move |rank| *rank != own)
     }
 }

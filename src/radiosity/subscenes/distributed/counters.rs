@@ -99,7 +99,7 @@ impl<'a> DistributedCounters<'a> {
             self.receive()?;
             self.send_incomplete();
             if let Some(report) = self.termination.report() {
-                self.send_to_others(BOUNCE, &Content::Report(report).encode());
+                self.communicator.send_to_others(BOUNCE, &Content::Report(report).encode());
             }
             if self.termination.is_over() {
                 return Ok(());
@@ -200,15 +200,6 @@ impl<'a> DistributedCounters<'a> {
         self.communicator.send(Rank(to.0), BOUNCE, packet.encode());
     }
 
-    fn send_to_others(&self, tag: Tag, bytes: &[u8]) {
-        self.others().for_each(|rank| self.communicator.send(rank, tag, bytes.to_vec()));
-    }
-
-    fn others(&self) -> impl Iterator<Item = Rank> + use<> {
-        let own = self.communicator.rank();
-        (0..self.communicator.size()).map(Rank).filter(move |rank| *rank != own)
-    }
-
     fn own_cell(&self) -> CellId {
         CellId(self.communicator.rank().0)
     }
@@ -228,7 +219,7 @@ impl Counters for DistributedCounters<'_> {
     /// Cancels all ranks if the monitor of one has canceled.
     fn all_unshot(&mut self) -> Result<Vec<Vec3>, StepError> {
         let own = Encoder::new().value(u32::from(self.is_cancelled)).slice(&self.light.unshot).finish();
-        self.send_to_others(UNSHOT, &own);
+        self.communicator.send_to_others(UNSHOT, &own);
         let mut is_cancelled = self.is_cancelled;
         let mut of_scene = vec![Vec3::ZERO; self.numbers.iter().map(Vec::len).sum()];
         let mut put = |rank: Rank, unshot: &[Vec3]| {
@@ -236,7 +227,7 @@ impl Counters for DistributedCounters<'_> {
             numbers.iter().zip(unshot).for_each(|(&number, unshot)| of_scene[number as usize] = *unshot);
         };
         put(self.communicator.rank(), &self.light.unshot);
-        for rank in self.others() {
+        for rank in self.communicator.others() {
             let message = self.communicator.recv(Some(rank), Some(UNSHOT)).map_err(lost)?;
             let mut content = Decoder::new(&message.bytes);
             is_cancelled |= content.value::<u32>().map_err(lost)? != 0;
