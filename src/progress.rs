@@ -1,5 +1,7 @@
 //! Progress and cancellation of long work.
 
+use std::sync::{Mutex, PoisonError};
+
 /// Receives progress from long work and may cancel it. The bake, the command line and the plugin implement it.
 pub trait Monitor: Sync {
     /// Reports the fraction of the work that is done, from 0 to 1. The fraction never decreases.
@@ -55,7 +57,58 @@ impl Monitor for Part<'_> {
     }
 }
 
+/// Progress of pieces of work that threads finish in any order.
+pub(crate) struct PieceProgress<'a> {
+    monitor: &'a dyn Monitor,
+    total: usize,
+    /// Locked during a report, so that no thread reports an older count after it.
+    finished: Mutex<usize>,
+}
+
+impl<'a> PieceProgress<'a> {
+    /// Starts with none of `total` pieces finished.
+    pub fn new(monitor: &'a dyn Monitor, total: usize) -> Self {
+        Self { monitor, total, finished: Mutex::new(0) }
+    }
+
+    /// Reports one more finished piece.
+    pub fn finish_piece(&self) {
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        *finished += 1;
+        self.monitor.progress(*finished as f32 / self.total as f32);
+    }
+}
+
 /// Error of work that stopped because its monitor canceled it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the bake was cancelled")]
 pub struct Cancelled;
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Reports(Mutex<Vec<f32>>);
+
+    impl Monitor for Reports {
+        fn progress(&self, fraction: f32) {
+            self.0.lock().unwrap().push(fraction);
+        }
+
+        fn is_cancelled(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn pieces_of_many_threads_are_reported_in_order() {
+        let reports = Reports::default();
+        let progress = PieceProgress::new(&reports, 1000);
+        (0..1000).into_par_iter().for_each(|_| progress.finish_piece());
+        let expected: Vec<f32> = (1..=1000).map(|count| count as f32 / 1000.0).collect();
+        assert_eq!(reports.0.into_inner().unwrap(), expected);
+    }
+}

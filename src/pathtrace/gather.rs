@@ -1,7 +1,6 @@
 //! Irradiance at points, by diffuse paths with next-event estimation.
 
 use std::f32::consts::PI;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -11,7 +10,7 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{hash2, points, unit_float};
 use crate::geometry::{Hit, Ray, RayQuery};
 use crate::lights::LightSampler;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::{Cancelled, Monitor, PieceProgress};
 use crate::scene::Scene;
 
 /// Point with the direction that it faces.
@@ -58,17 +57,14 @@ pub fn irradiance_at(
     let gatherer = Gatherer(ScatteringContext::new(scene, world, lights));
     let samples_per_batch = samples.div_ceil(BATCHES).next_power_of_two();
     let batches = receivers.len() * BATCHES as usize;
-    let done = AtomicUsize::new(0);
+    let finished = PieceProgress::new(monitor, batches);
     let means = (0..batches)
         .into_par_iter()
         .map(|index| {
             monitor.check()?;
             let receiver = receivers[index / BATCHES as usize];
             let mean = gatherer.mean(receiver, samples_per_batch, hash2(seed, index as u32));
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if done.is_multiple_of(64) || done == batches {
-                monitor.progress(done as f32 / batches as f32);
-            }
+            finished.finish_piece();
             Ok(mean)
         })
         .collect::<Result<Vec<Vec3>, Cancelled>>()?;

@@ -1,7 +1,5 @@
 //! Construction of a scene's elements.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
@@ -10,7 +8,7 @@ use super::{ElementId, Elements, OpenSides, Sheet, SurfacePoint, Texel, clearanc
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::footprint::{Footprints, Fragment};
 use crate::lightmap::{Layout, Placement};
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::{Cancelled, Monitor, PieceProgress};
 use crate::scene::Scene;
 
 impl Elements {
@@ -26,15 +24,14 @@ impl Elements {
         world: &dyn RayQuery,
         monitor: &dyn Monitor,
     ) -> Result<Self, Cancelled> {
-        let done = AtomicUsize::new(0);
+        let surfaces = PieceProgress::new(monitor, scene.surfaces.len());
         let parts = (0..scene.surfaces.len())
             .into_par_iter()
             .map(|index| {
                 monitor.check()?;
                 let surface = SurfaceId::from_index(index);
                 let part = layout.placement(surface).map(|placement| Part::build(scene, world, surface, placement));
-                let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-                monitor.progress(count as f32 / scene.surfaces.len() as f32);
+                surfaces.finish_piece();
                 Ok(part)
             })
             .collect::<Result<Vec<_>, Cancelled>>()?;

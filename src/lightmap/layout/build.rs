@@ -1,7 +1,6 @@
 //! Construction of a scene's layout.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -11,7 +10,7 @@ use super::size::check;
 use super::{Layout, LayoutError, LayoutSettings, LayoutWarning};
 use crate::geometry::SurfaceId;
 use crate::lightmap::Unwrap;
-use crate::progress::Monitor;
+use crate::progress::{Monitor, PieceProgress};
 use crate::scene::Scene;
 
 impl Layout {
@@ -34,13 +33,12 @@ impl Layout {
     ) -> Result<(Self, Vec<LayoutWarning>), LayoutError> {
         check(scene, settings, &two_sided)?;
         let classes = resolution_classes(scene, settings, &two_sided);
-        let done = AtomicUsize::new(0);
+        let finished = PieceProgress::new(monitor, classes.len());
         let unwraps: Vec<Result<Fitted, LayoutError>> = (classes.par_iter())
             .map(|class| {
                 monitor.check()?;
                 let fitted = class.unwrap(settings, monitor)?;
-                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                monitor.progress(done as f32 / classes.len() as f32);
+                finished.finish_piece();
                 Ok(fitted)
             })
             .collect();

@@ -10,7 +10,7 @@ use super::{StepReport, TILE};
 use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::{ElementId, ElementSampler};
 use crate::lights::LightPmf;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::{Cancelled, Monitor, PieceProgress};
 use crate::radiosity::accumulators::Sums;
 use crate::radiosity::backend::StepError;
 use crate::radiosity::seeds::Stage;
@@ -27,8 +27,7 @@ pub(super) fn run(
         return Ok(StepReport::default());
     }
     let rays = AtomicU64::new(0);
-    let tiles_done = AtomicU64::new(0);
-    let tiles = transport.elements.len().div_ceil(TILE) as f32;
+    let tiles = PieceProgress::new(monitor, transport.elements.len().div_ceil(TILE));
     let [first, second] = halves.each_mut().map(|half| half.sums.par_chunks_mut(TILE));
     let done = first.zip(second).enumerate().try_for_each(|(tile, halves)| {
         for (offset, halves) in halves.0.iter_mut().zip(halves.1).enumerate() {
@@ -46,7 +45,7 @@ pub(super) fn run(
                 rays.fetch_add(traced, Ordering::Relaxed);
             }
         }
-        monitor.progress((tiles_done.fetch_add(1, Ordering::Relaxed) + 1) as f32 / tiles);
+        tiles.finish_piece();
         Ok::<(), Cancelled>(())
     });
     let rays = rays.into_inner();

@@ -14,7 +14,7 @@ use crate::geometry::Ray;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, ElementSampler, Elements, SurfacePoint};
-use crate::progress::Monitor;
+use crate::progress::{Monitor, PieceProgress};
 use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit, brings_nothing, does_not_count};
 use crate::radiosity::backend::{Hits, StepError};
 use crate::radiosity::seeds::{Stage, seed_of_stage};
@@ -30,8 +30,7 @@ pub(super) fn run(
     monitor: &dyn Monitor,
 ) -> Result<StepReport, StepError> {
     let traced = AtomicU64::new(0);
-    let tiles_done = AtomicU64::new(0);
-    let tiles = (rays.len().div_ceil(TILE) * HALVES) as f32;
+    let tiles = PieceProgress::new(monitor, rays.len().div_ceil(TILE) * HALVES);
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let Accumulators { sums, stored, radiosity, bright, .. } = accumulators;
         let mut kept = StoredHits::default();
@@ -46,7 +45,7 @@ pub(super) fn run(
             .map(|(tile, ((sums, rays), mut kept))| {
                 monitor.check().ok()?;
                 traced.fetch_add(batch.trace_tile(tile * TILE, rays, sums, &mut kept), Ordering::Relaxed);
-                monitor.progress(tiles_done.fetch_add(1, Ordering::Relaxed) as f32 / tiles);
+                tiles.finish_piece();
                 Some(kept.tinted)
             })
             .collect();
