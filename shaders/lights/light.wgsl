@@ -52,7 +52,8 @@ const SURFACE: u32 = 4u;
 const ENVIRONMENT: u32 = 5u;
 
 /// Maximum length of a ray.
-const FAR: f32 = 3.4028235e38;
+// Browsers refuse decimal forms that are rounded up.
+const FAR: f32 = 0x1.fffffep+127f;
 /// Length of shadow rays relative to the distance.
 const SHORTER: f32 = 1.0 - 1e-4;
 /// Minimum squared distance for the selection of emitters, in square meters.
