@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -410,6 +411,23 @@ fn time_ends_progressive_refinement_between_shots_and_the_level_is_whole() {
 }
 
 #[test]
+fn time_ends_a_bake_with_relighting_data_and_a_volume_which_are_whole() {
+    let folder = folder();
+    let started = Instant::now();
+    // An error of a thousandth alone takes minutes.
+    let bake = ["bake", "builtin:cornell_box", "--density", "16", "--error", "0.001", "--relight", "2000", "--json"];
+    let output = run(&folder, &[&bake[..], &["--volume", "0.02", "--time", "5", "-o", "out"]].concat());
+    // The limit holds within two seconds where no other tests run.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    let report = json(&output);
+    assert!(report["warnings"].to_string().contains("was not reached within the time limit"), "{report}");
+    assert!(report["relight"]["patches"].as_u64().unwrap() >= 256, "{report}");
+    let names = files(&folder.path().join("out"));
+    let all = ["relight", "volume"].map(|start| names.iter().any(|name| name.starts_with(start)));
+    assert_eq!(all, [true; 2], "{names:?}");
+}
+
+#[test]
 fn every_scene_of_the_thesis_bakes_from_the_command_line() {
     let names = ["habitacion", "armadillo", "habitacion_grande", "armadillos", "edificio", "salon", "estudio"];
     for name in names {
@@ -733,7 +751,6 @@ const LONG: [&str; 11] =
 
 #[cfg(unix)]
 fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    use std::time::{Duration, Instant};
     let started = Instant::now();
     while !is_there() {
         assert!(started.elapsed() < Duration::from_secs(120), "waited two minutes for {what}");
@@ -796,7 +813,6 @@ fn ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on() {
 #[test]
 fn a_second_ctrl_c_ends_at_once_what_the_first_waits_for() {
     use std::io::{BufRead, BufReader};
-    use std::time::{Duration, Instant};
 
     let folder = folder();
     // A pass takes seconds.

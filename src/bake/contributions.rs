@@ -283,7 +283,7 @@ pub fn count(scene: &Scene) -> usize {
     baked_lights(scene).len().min(MAX_CONTRIBUTIONS) + 1
 }
 
-/// Returns the approximate number of rays that the contributions of a scene take.
-pub fn rays(scene: &Scene, elements: usize) -> u64 {
-    (count(scene) * elements * HALVES) as u64 * u64::from(SAMPLES + RAYS[1] + SWEEPS_IN_RAYS)
+/// Returns the approximate time of a scene's contributions, in rays of each half of an element.
+pub fn rays_of_each_half(scene: &Scene) -> u64 {
+    count(scene) as u64 * u64::from(SAMPLES + RAYS[1] + SWEEPS_IN_RAYS)
 }

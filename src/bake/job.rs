@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::checkpoint_writer::{CheckpointWriter, Foresight, Rehearsal, SolveWatch};
 use super::contributions;
 use super::finite::{Finite, check_volume};
-use super::limit::TimeLimit;
+use super::limit::{TimeLimit, shortened};
 use super::memory::Shares;
 use super::page_maker::PageMaker;
 use super::preview::Previewer;
@@ -24,7 +24,7 @@ use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels};
 use crate::low_rank::Precomputed;
 use crate::output::{InTheWay, Overwrite, WriteError, write_atomic};
-use crate::pathtrace::{VolumeSettings, seconds_of_volume, solve_volume};
+use crate::pathtrace::{VolumeSettings, VolumeTime, solve_volume};
 use crate::progress::{Cancelled, Monitor, Silent};
 use crate::radiosity::{CpuBackend, HALVES, Solution, SolverCheckpoint, StepError, TransportBackend, solve_with};
 use crate::relight::{transport_errors, transport_warning};
@@ -360,8 +360,8 @@ impl<'a> Job<'a> {
                 // A rehearsal takes as much memory as a preview.
                 rehearsal: Mutex::new(job.shares.previews_fit.then(rehearsal)),
                 relight_rays: job.settings.relight.map_or(0, |_| {
-                    let hits = (HALVES * elements.len()) as u64 * u64::from(job.shares.relight_rays);
-                    hits + contributions::rays(scene, elements.len())
+                    let of_each_half = u64::from(job.shares.relight_rays) + contributions::rays_of_each_half(scene);
+                    (HALVES * elements.len()) as u64 * of_each_half
                 }),
                 rays_before: resumed.as_ref().map_or(0, SolverCheckpoint::rays),
                 began: Instant::now(),
@@ -453,14 +453,14 @@ impl<'a> Job<'a> {
     /// Predicts the time of the volume, if there is a time limit.
     fn foresee_volume(&self, scene: &Scene, world: &World, monitor: &dyn Monitor) -> Result<(), BakeError> {
         if let (true, Some(settings)) = (self.limit.is_set(), &self.settings.volume) {
-            let seconds = seconds_of_volume(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
+            let time = VolumeTime::measure(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
             self.limit.reserve(Stage::Volume, Instant::now());
-            self.limit.foresee(Stage::Volume, seconds);
+            self.limit.foresee(Stage::Volume, time.seconds(settings));
         }
         Ok(())
     }
 
-    /// Returns the settings of the volume with as many samples as the time limit leaves time for.
+    /// Returns the settings of the volume with as many samples and voxels as the time limit leaves time for.
     fn volume_within_time(
         &mut self,
         scene: &Scene,
@@ -468,20 +468,17 @@ impl<'a> Job<'a> {
         settings: &VolumeSettings,
         monitor: &StageMonitor,
     ) -> Result<VolumeSettings, BakeError> {
-        let mut within_time = *settings;
-        if monitor.seconds_left().is_some() {
-            let predicted = seconds_of_volume(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
-            let left = monitor.seconds_left().unwrap_or_default();
-            if predicted > left {
-                let wanted = settings.samples;
-                let samples = ((wanted as f32 * left / predicted) as u32).clamp(1, wanted.max(1));
-                within_time.samples = samples;
-                self.warn([format!(
-                    "the time limit left the irradiance volume {samples} of {wanted} samples: allow more (--time)"
-                )]);
-            }
+        if monitor.seconds_left().is_none() {
+            return Ok(*settings);
         }
-        Ok(within_time)
+        let time = VolumeTime::measure(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
+        let within = time.within(monitor.seconds_left().unwrap_or_default(), settings);
+        let counts = [
+            (within.samples as usize, settings.samples as usize, "samples"),
+            (within.voxels(scene), settings.voxels(scene), "voxels"),
+        ];
+        self.warn(shortened("the irradiance volume", &counts));
+        Ok(within)
     }
 
     fn complete_report(

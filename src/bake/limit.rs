@@ -135,6 +135,14 @@ pub(super) fn seconds_of_writing_relighting(precomputed: &Precomputed, contribut
     (precomputed.bytes() + of_contributions) as f32 / RELIGHTING_BYTES_WRITTEN_A_SECOND
 }
 
+/// Returns the warning for counts that the time limit made smaller: the count, the wanted count, and its noun.
+pub(super) fn shortened(subject: &str, counts: &[(usize, usize, &str)]) -> Option<String> {
+    let short = counts.iter().filter(|(has, wanted, _)| has < wanted);
+    let listed: Vec<String> = short.map(|(has, wanted, noun)| format!("{has} of {wanted} {noun}")).collect();
+    let listed = listed.join(", ");
+    (!listed.is_empty()).then(|| format!("the time limit left {subject} only {listed}: allow more (--time)"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +151,15 @@ mod tests {
     fn limit_of_100_seconds() -> (TimeLimit, impl Fn(u64) -> Instant) {
         let began = Instant::now();
         (TimeLimit::new(began, Some(Duration::from_secs(100))), move |seconds| began + Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn the_warning_names_what_the_time_did_not_suffice_for() {
+        let counts = [(64, 512, "rays of each texel"), (300, 300, "patches"), (0, 12, "lights on their own")];
+        let expected = "the time limit left relighting only 64 of 512 rays of each texel, 0 of 12 lights on their own: \
+                        allow more (--time)";
+        assert_eq!(shortened("relighting", &counts).as_deref(), Some(expected));
+        assert_eq!(shortened("relighting", &[(512, 512, "rays of each texel")]), None);
     }
 
     #[test]

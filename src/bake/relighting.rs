@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::contributions::{self, ContributionTask};
-use super::limit::seconds_of_writing_relighting;
+use super::limit::{seconds_of_writing_relighting, shortened};
 use super::page_maker::PageMaker;
 use super::stage::StageMonitor;
 use crate::low_rank::{Precompute, Precomputed, seconds_of_bounces};
-use crate::progress::Part;
+use crate::progress::{Cancelled, Monitor, Part};
 use crate::radiosity::{HALVES, Solution, StepError, TransportBackend};
 use crate::scene::Scene;
 
@@ -18,9 +18,14 @@ const FIRST_RAYS: u32 = 4;
 /// Number of patches whose bounces take no time to speak of.
 const MIN_PATCHES: u32 = 256;
 
-/// Largest shares of the time left that the bounces between patches take, and then the rays.
+/// Largest share of the time left that the bounces between patches take.
 const SHARE_OF_BOUNCES: f32 = 0.25;
-const SHARE_OF_RAYS: f32 = 0.5;
+
+/// Part of the stage's progress at which rays are traced.
+const PROGRESS_OF_RAYS: f32 = 0.5;
+
+/// Smallest share of the time for rays and single lights that rays get.
+const MIN_SHARE_OF_RAYS: f32 = 0.5;
 
 /// Baked level that is to be relit.
 pub struct RelightTask<'a> {
@@ -45,7 +50,10 @@ impl RelightTask<'_> {
         monitor: &StageMonitor,
     ) -> Result<(Precomputed, Option<String>), StepError> {
         let Self { scene, page_maker, solution, .. } = *self;
-        let patches = monitor.seconds_left().map_or(self.patches, |seconds| self.patches_within(seconds));
+        let patches = match monitor.seconds_left() {
+            Some(seconds) => self.patches_within(seconds, monitor)?,
+            None => self.patches,
+        };
         let mut task = Precompute {
             elements: page_maker.elements,
             solution,
@@ -62,12 +70,12 @@ impl RelightTask<'_> {
         let (contributions, missing) = lights.run(monitor)?;
         let solved = contributions.lights.len();
         precomputed.contributions = contributions;
-        let shortened = [
+        let counts = [
             (HALVES * task.rays as usize, HALVES * self.rays as usize, "rays of each texel"),
             (patches as usize, self.patches as usize, "patches"),
             (solved, solved + missing, "lights on their own"),
         ];
-        Ok((precomputed, warning(&shortened)))
+        Ok((precomputed, shortened("relighting", &counts)))
     }
 
     /// Traces as many rays as there is time for. Returns the number of rays of each half of an element.
@@ -77,7 +85,7 @@ impl RelightTask<'_> {
         backend: &mut dyn TransportBackend,
         monitor: &StageMonitor,
     ) -> Result<u32, StepError> {
-        let part = Part { monitor, from: 0.0, to: SHARE_OF_RAYS };
+        let part = Part { monitor, from: 0.0, to: PROGRESS_OF_RAYS };
         let Some(left) = monitor.seconds_left() else {
             task.trace(backend, &part)?;
             return Ok(self.rays);
@@ -85,6 +93,7 @@ impl RelightTask<'_> {
         let began = Instant::now();
         let known =
             (backend.stored_rays() / (task.elements.len() * HALVES).max(1) as u64).min(u64::from(u32::MAX)) as u32;
+        let of_lights = contributions::rays_of_each_half(self.scene) as f32;
         let mut rays = self.rays.min(known.saturating_add(FIRST_RAYS));
         loop {
             Precompute { rays, ..task }.trace(backend, &part)?;
@@ -93,7 +102,8 @@ impl RelightTask<'_> {
             }
             let traced = rays - known;
             let of_ray = began.elapsed().as_secs_f32() / traced as f32;
-            let affordable = (SHARE_OF_RAYS * left / of_ray) as u32;
+            let in_all = (1.0 - SHARE_OF_BOUNCES) * left / of_ray;
+            let affordable = (in_all - of_lights).max(MIN_SHARE_OF_RAYS * in_all) as u32;
             let next = self.rays.min(known.saturating_add(affordable.min(2 * traced)));
             if next <= rays {
                 return Ok(rays);
@@ -103,34 +113,13 @@ impl RelightTask<'_> {
     }
 
     /// Returns the number of patches whose bounces can be computed in their share of `seconds`.
-    fn patches_within(&self, seconds: f32) -> u32 {
+    fn patches_within(&self, seconds: f32, monitor: &dyn Monitor) -> Result<u32, Cancelled> {
         if self.patches <= MIN_PATCHES {
-            return self.patches;
+            return Ok(self.patches);
         }
         // The time grows with the cube of the number of patches.
-        let of_few = seconds_of_bounces(MIN_PATCHES as usize);
+        let of_few = seconds_of_bounces(MIN_PATCHES as usize, monitor)?;
         let factor = libm::cbrtf((SHARE_OF_BOUNCES * seconds / of_few).max(1.0));
-        self.patches.min((MIN_PATCHES as f32 * factor) as u32)
-    }
-}
-
-/// Returns the warning for numbers that are smaller than wanted: what there is, what was wanted, and their name.
-fn warning(shortened: &[(usize, usize, &str)]) -> Option<String> {
-    let short = shortened.iter().filter(|(has, wanted, _)| has < wanted);
-    let said: Vec<String> = short.map(|(has, wanted, name)| format!("{has} of {wanted} {name}")).collect();
-    (!said.is_empty()).then(|| format!("the time limit left relighting only {}: allow more (--time)", said.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_warning_names_what_the_time_did_not_suffice_for() {
-        let said = warning(&[(64, 512, "rays of each texel"), (300, 300, "patches"), (0, 12, "lights on their own")]);
-        let expected = "the time limit left relighting only 64 of 512 rays of each texel, 0 of 12 lights on their own: \
-                        allow more (--time)";
-        assert_eq!(said.as_deref(), Some(expected));
-        assert_eq!(warning(&[(512, 512, "rays of each texel")]), None);
+        Ok(self.patches.min((MIN_PATCHES as f32 * factor) as u32))
     }
 }

@@ -84,7 +84,7 @@ impl LowRank {
             seen.iter().for_each(|&(patch, share)| dense[patch.index()] = share);
         });
         if patches.len() as f32 > MAX_CHANGED * self.patches.len() as f32 {
-            self.sum_up_bounces();
+            self.sum_up_all_bounces();
         } else {
             let after = self.exchange_of(&patches);
             let changed: Vec<usize> = patches.iter().map(|patch| patch.index()).collect();

@@ -64,7 +64,7 @@ impl Precompute<'_> {
             StoredTransport::new(&patches.order, &elements.reflectance, halves.iter().flat_map(|half| self.kept(half)));
         monitor.check()?;
         Ok(Precomputed {
-            transport: LowRank::new(patches, &elements.reflectance, &rows, LOSS),
+            transport: LowRank::new_monitored(patches, &elements.reflectance, &rows, LOSS, monitor)?,
             receivers,
             hits,
             contributions: Contributions::default(),

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::inverse::inverse_of_one_minus;
 use super::packed::{Packed, Tile, tiles};
 use super::{PatchId, Patches, Rows};
+use crate::progress::{Cancelled, Monitor, Unmonitored};
 
 /// Maximum row sum of the exchange between patches. The sum over all bounces diverges at one.
 const MAX_REFLECTED: f32 = 0.999;
@@ -37,27 +38,54 @@ impl LowRank {
     /// Packs the form factors, and inverts the exchange between patches. `reflectance` and `rows` are in the elements'
     /// own order. `loss` is the fraction of an element's form factors that packing may drop.
     pub fn new(patches: Patches, reflectance: &[Vec3], rows: &Rows, loss: f32) -> Self {
+        Self::new_monitored(patches, reflectance, rows, loss, &Unmonitored).unwrap_or_default()
+    }
+
+    /// Creates what [`new`](Self::new) does, unless the monitor cancels. The inverse of many patches takes minutes.
+    ///
+    /// # Errors
+    /// Returns [`Cancelled`] if the monitor asks to stop.
+    pub fn new_monitored(
+        patches: Patches,
+        reflectance: &[Vec3],
+        rows: &Rows,
+        loss: f32,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, Cancelled> {
         let views = Packed::new(patches.order.len(), patches.len(), loss, |row, dense| {
             let seen = rows.of(patches.order[row] as usize);
             seen.iter().for_each(|&(patch, share)| dense[patch.index()] = share);
         });
         let mut low_rank = Self { patches, views, ..Self::default() };
-        low_rank.set_reflectance(reflectance);
-        low_rank
+        low_rank.set_weights(reflectance);
+        low_rank.sum_up_bounces(monitor)?;
+        Ok(low_rank)
     }
 
     /// Sets the reflectances of the elements, in their own order. The form factors stay.
     pub fn set_reflectance(&mut self, reflectance: &[Vec3]) {
+        self.set_weights(reflectance);
+        self.sum_up_all_bounces();
+    }
+
+    fn set_weights(&mut self, reflectance: &[Vec3]) {
         let Self { patches, .. } = self;
         let weight = |(&element, &share): (&u32, &f32)| reflectance[element as usize] * share;
         self.weights = patches.order.iter().zip(&patches.shares).map(weight).collect();
-        self.sum_up_bounces();
     }
 
     /// Computes K from the form factors of patches.
-    pub(super) fn sum_up_bounces(&mut self) {
+    pub(super) fn sum_up_all_bounces(&mut self) {
+        _ = self.sum_up_bounces(&Unmonitored);
+    }
+
+    fn sum_up_bounces(&mut self, monitor: &dyn Monitor) -> Result<(), Cancelled> {
         let patches: Vec<PatchId> = self.patches.ids().collect();
-        self.bounces = self.exchange_of(&patches).map(|between| Self::pack_bounces(&inverse_of_one_minus(between)));
+        let exchanges = self.exchange_of(&patches);
+        for (bounces, between) in self.bounces.iter_mut().zip(exchanges) {
+            *bounces = Self::pack_bounces(&inverse_of_one_minus(between, monitor)?);
+        }
+        Ok(())
     }
 
     /// Packs K of a channel, minus the identity matrix.

@@ -277,7 +277,7 @@ fn both_ways_to_solve_agree_and_leave_no_residual() {
         averaging[(element as usize, patch_of[element as usize].index())] = f64::from(patches.shares[row]);
     }
     let emitted = DMatrix::from_column_slice(count, 1, &whole.light(1, 4));
-    let all_bounces = inverse_of_one_minus(averaging.transpose() * &reflecting);
+    let all_bounces = inverse_of_one_minus(averaging.transpose() * &reflecting, &Unmonitored).unwrap();
     let means = averaging.transpose() * &emitted;
     // Equations 5 and 6. The Y of equation 6 includes the minus sign.
     let radiosity = &emitted + &reflecting * (&all_bounces * &means);

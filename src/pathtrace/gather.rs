@@ -35,6 +35,11 @@ pub struct PointIrradiance {
 /// spread of single stratified samples would overestimate.
 const BATCHES: u32 = 16;
 
+/// Returns the number of paths of each receiver for a requested number. Each batch has a power of two.
+pub(super) fn samples_taken(samples: u32) -> u32 {
+    BATCHES * samples.div_ceil(BATCHES).next_power_of_two()
+}
+
 /// Computes the irradiance at each receiver, with all bounces, from at least `samples` paths each.
 ///
 /// Each path vertex samples one nearby and one distant light, and then a random direction. Multiple importance sampling
@@ -55,7 +60,7 @@ pub fn irradiance_at(
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
     let gatherer = Gatherer(ScatteringContext::new(scene, world, lights));
-    let samples_per_batch = samples.div_ceil(BATCHES).next_power_of_two();
+    let samples_per_batch = samples_taken(samples) / BATCHES;
     let batches = receivers.len() * BATCHES as usize;
     let finished = PieceProgress::new(monitor, batches);
     let means = (0..batches)

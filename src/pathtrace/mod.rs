@@ -66,6 +66,6 @@ pub use render::{RenderSettings, render, render_tile};
 pub use tile::Tile;
 pub use tonemapping::{Tonemapping, to_srgb8};
 pub use view::{Lens, PixelFilter, ProjectedPoint, View};
-pub(crate) use volume::seconds_of_volume;
+pub(crate) use volume::VolumeTime;
 pub use volume::{VolumeSettings, solve_volume};
 pub use whitted::WhittedTracer;

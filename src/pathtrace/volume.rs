@@ -7,7 +7,9 @@ use std::time::Instant;
 use glam::{UVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
+use super::gather::samples_taken;
 use super::{PointIrradiance, Receiver, irradiance_at};
+use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, Ray, RayQuery, rotation_x, rotation_y, rotation_z};
 use crate::lightmap::Voxels;
 use crate::lights::LightSampler;
@@ -63,10 +65,15 @@ impl VolumeSettings {
         (size.is_finite() && size.max_element() > 0.0).then_some(bounds)
     }
 
+    /// Returns the number of voxels of a scene's volume.
+    pub(crate) fn voxels(&self, scene: &Scene) -> usize {
+        let count = self.bounds(scene).map(|bounds| self.count(bounds.max - bounds.min));
+        count.map_or(0, |count| count.as_u64vec3().element_product() as usize)
+    }
+
     /// Returns the bytes of a scene's volume while it is computed.
     pub(crate) fn bytes(&self, scene: &Scene) -> u64 {
-        let count = self.bounds(scene).map(|bounds| self.count(bounds.max - bounds.min));
-        count.map_or(0, |count| count.as_u64vec3().element_product().saturating_mul(BYTES_PER_VOXEL))
+        (self.voxels(scene) as u64).saturating_mul(BYTES_PER_VOXEL)
     }
 }
 
@@ -102,30 +109,68 @@ pub fn solve_volume(
 const FLAT: f32 = 1e-3;
 
 /// Number of voxels that are computed to predict the time of all.
-const TRIED: usize = 16;
+const TRIED: usize = 64;
 
-/// Predicts the time of [`solve_volume`] from some voxels, in seconds.
-///
-/// # Errors
-/// When the monitor asks to stop.
-pub(crate) fn seconds_of_volume(
-    scene: &Scene,
-    world: &dyn RayQuery,
-    settings: &VolumeSettings,
-    seed: u32,
-    monitor: &dyn Monitor,
-) -> Result<f32, Cancelled> {
-    let Some(Grid { centers, .. }) = Grid::new(scene, settings) else { return Ok(0.0) };
-    let started = Instant::now();
-    let lights = LightSampler::new(scene);
-    let once = started.elapsed();
-    let tried: Vec<Vec3> = centers.iter().step_by(centers.len().div_ceil(TRIED)).copied().collect();
-    let receivers: Vec<Receiver> = tried.iter().flat_map(receivers_at).collect();
-    let started = Instant::now();
-    irradiance_at(scene, world, &lights, &receivers, settings.samples, seed, monitor)?;
-    // The second solve has only lamps. Its paths end after one bounce, so it takes no longer than the first.
-    let of_tried = started.elapsed() * 2;
-    Ok(once.as_secs_f32() * 2.0 + of_tried.as_secs_f32() * centers.len() as f32 / tried.len() as f32)
+/// Predicted time of [`solve_volume`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VolumeTime {
+    /// Seconds that do not depend on the number of voxels.
+    setup_seconds: f32,
+    /// Seconds of one voxel with one sample of each direction.
+    seconds_of_sample: f32,
+    /// Number of voxels with the settings that were measured.
+    voxels: usize,
+}
+
+impl VolumeTime {
+    /// Measures the time of a few paths at random voxels.
+    ///
+    /// # Errors
+    /// Returns [`Cancelled`] if the monitor asks to stop.
+    pub fn measure(
+        scene: &Scene,
+        world: &dyn RayQuery,
+        settings: &VolumeSettings,
+        seed: u32,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, Cancelled> {
+        let centers = Grid::new(scene, settings).map(|grid| grid.centers).unwrap_or_default();
+        if centers.is_empty() {
+            return Ok(Self { setup_seconds: 0.0, seconds_of_sample: 0.0, voxels: 0 });
+        }
+        let started = Instant::now();
+        let lights = LightSampler::new(scene);
+        let setup_seconds = 2.0 * started.elapsed().as_secs_f32();
+        let tried = TRIED.min(centers.len());
+        let center = |trial: usize| centers[hash2(seed, trial as u32) as usize % centers.len()];
+        let receivers: Vec<Receiver> = (0..tried).map(center).flat_map(|center| receivers_at(&center)).collect();
+        let started = Instant::now();
+        irradiance_at(scene, world, &lights, &receivers, 1, seed, monitor)?;
+        // The second solve has only lamps. Its paths end after one bounce, so it takes no longer than the first.
+        let seconds = 2.0 * started.elapsed().as_secs_f32();
+        let seconds_of_sample = seconds / (tried as f32 * samples_taken(1) as f32);
+        Ok(Self { setup_seconds, seconds_of_sample, voxels: centers.len() })
+    }
+
+    /// Returns the time of the volume with the settings that were measured, in seconds.
+    pub fn seconds(&self, settings: &VolumeSettings) -> f32 {
+        self.setup_seconds + self.voxels as f32 * samples_taken(settings.samples) as f32 * self.seconds_of_sample
+    }
+
+    /// Returns the measured settings with fewer samples, and then fewer voxels, so that the volume takes at most
+    /// `seconds`. There are at least eight voxels.
+    pub fn within(&self, seconds: f32, settings: &VolumeSettings) -> VolumeSettings {
+        let Self { setup_seconds, seconds_of_sample, voxels } = *self;
+        let mut within = *settings;
+        while self.seconds(&within) > seconds && samples_taken(within.samples) > samples_taken(1) {
+            within.samples = samples_taken(within.samples) / 2;
+        }
+        if self.seconds(&within) > seconds {
+            let of_voxel = samples_taken(within.samples) as f32 * seconds_of_sample;
+            within.max_voxels = (((seconds - setup_seconds) / of_voxel) as u32).clamp(8, voxels.max(8) as u32);
+        }
+        within
+    }
 }
 
 /// Positions of the voxels.
@@ -192,6 +237,20 @@ mod tests {
         assert_eq!((bounds.min.y, bounds.max.y), (0.0, 0.5));
         assert!(centers.iter().all(|center| center.y > 0.0));
         assert!(Grid::new(&Scene::default(), &settings).is_none());
+    }
+
+    #[test]
+    fn a_volume_without_time_has_fewer_samples_and_then_fewer_voxels() {
+        let settings = VolumeSettings { spacing: 0.1, max_voxels: 10_000, samples: 64 };
+        let time = VolumeTime { setup_seconds: 1.0, seconds_of_sample: 1.0 / 1024.0, voxels: 1024 };
+        assert_eq!(time.seconds(&settings), 65.0);
+        assert_eq!(time.within(65.0, &settings), settings);
+        assert_eq!(time.within(40.0, &settings), VolumeSettings { samples: 32, ..settings });
+        // Sixteen samples are the fewest. They take 16 seconds for all voxels.
+        assert_eq!(time.within(17.0, &settings), VolumeSettings { samples: 16, ..settings });
+        let few = VolumeSettings { samples: 16, max_voxels: 256, ..settings };
+        assert_eq!(time.within(5.0, &settings), few);
+        assert_eq!(time.within(-1.0, &settings), VolumeSettings { max_voxels: 8, ..few });
     }
 
     #[test]
