@@ -2,6 +2,7 @@
 //!
 //! Prints a table. The efficiency of the list is (T_SH - T) / T_SH (Sanjurjo 2011, equation 2.12). Both methods
 //! alternate in short rounds, so that other load affects both. The fastest round of each counts.
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 use std::hint::black_box;
 use std::time::Instant;

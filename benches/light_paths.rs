@@ -3,6 +3,7 @@
 //! Prints a table. `EDGE` sets the columns and rows of the images. `PASSES` sets the light paths per pixel of the
 //! shorter of two measurements. A real GPU needs more of both. The difference of two measurements excludes fixed costs,
 //! such as shader compilation.
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release --no-default-features --features xatlas --example unwrap [FILE [TEXELS_PER_METER]]
 //! ```
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 use std::error::Error;
 use std::time::Instant;

@@ -75,6 +75,7 @@ pub mod bake;
 pub mod builtin_scenes;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod clock;
 pub mod cluster;
 mod device;
 pub mod geometry;

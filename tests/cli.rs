@@ -1,4 +1,5 @@
 //! Tests of the command line's contract: exit codes, one sentence for each error, atomic files.
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 //! Each reader gets files that `damage` makes from a small corpus. `RADIOSITY_FUZZ` sets the number of files, and
 //! optionally the seed after a comma: `RADIOSITY_FUZZ=1000000,7`. By default the tests read as many files as take a
 //! second or two.
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 #[path = "hostile_files/allocator.rs"]
 mod allocator;

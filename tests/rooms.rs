@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms of `src`, folders or files, from low to high. A room may use lower ones.
-const ROOMS: [&str; 25] = [
+const ROOMS: [&str; 26] = [
     "skip",
+    "clock",
     "progress",
     "portable",
     "input",

@@ -9,6 +9,7 @@
 //!   sets the number of elements per cell that shoot at a time (Nps in the thesis); the default is all. A software
 //!   adapter would take hours and is skipped, unless `SOFTWARE=1` is set.
 //! * `evenness`: balance of area and rays over uniform and balanced cells, and its effect on time. It needs no GPU.
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 mod evenness;
 mod rays;

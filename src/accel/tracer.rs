@@ -1,7 +1,6 @@
 //! Tree prepared for tracing on a CPU.
 
-use std::time::Instant;
-
+use crate::clock;
 use crate::geometry::Triangle;
 
 use super::block::Block;
@@ -49,7 +48,7 @@ impl Tracer {
     /// Builds the tree of the given triangles, with leaves of eight regardless of the preset. Triangles must be finite
     /// and not degenerate. Those for which `marked` returns true are marked.
     pub fn build(triangles: Vec<Triangle>, preset: &Preset, marked: impl Fn(u32) -> bool) -> Self {
-        let start = Instant::now();
+        let start = clock::now();
         let preset = Preset { leaf_width: LEAF_WIDTH as u32, ..*preset };
         let (mut tree, boxes) = Tree::build_with_boxes(triangles, &preset);
         let wide = WideTree::new(&tree.nodes, &boxes, &surfaces(&tree), LEAF_WIDTH as u32);

@@ -1,7 +1,8 @@
 //! KD-tree over triangles.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock;
 use crate::geometry::{Aabb, Triangle};
 
 use super::{Node, Preset, build};
@@ -25,7 +26,7 @@ impl Tree {
 
     /// Builds the tree, and returns the bounding box of each node's contents too.
     pub(super) fn build_with_boxes(triangles: Vec<Triangle>, preset: &Preset) -> (Self, Vec<Aabb>) {
-        let start = Instant::now();
+        let start = clock::now();
         let bounds = triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()));
         let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset);
         let build_time = start.elapsed();

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::checkpoint::CheckpointPayload;
 use super::preview::Previewer;
 use super::rate_limit::RateLimit;
 use super::stage::StageMonitor;
 use super::{BakeError, BakePass, CheckpointError, Checkpoints, InputsHash, Stage};
+use crate::clock::Instant;
 use crate::progress::Monitor;
 use crate::radiosity::{LightSoFar, Pass, Snapshot, SolveObserver, SolverCheckpoint, StepError};
 

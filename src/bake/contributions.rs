@@ -1,12 +1,12 @@
 //! Contributions of single lights, solved at the end of a bake for lights that change in their place.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use glam::Vec3;
 
 use super::page_maker::PageMaker;
 use super::stage::StageMonitor;
+use crate::clock;
 use crate::lightmap::filter;
 use crate::low_rank::{BakedLightId, Contributions, LightContribution, MAX_LUX, Precomputed};
 use crate::progress::{Monitor, Part};
@@ -233,7 +233,7 @@ impl WithinTime<'_> {
         if limited.seconds_left().is_some_and(|seconds| seconds < expected) {
             return Ok(None);
         }
-        let began = Instant::now();
+        let began = clock::now();
         let done = self.task.irradiance(scene, &self.form_factors, &limited);
         self.slowest = self.slowest.max(began.elapsed().as_secs_f32());
         match done {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use super::checkpoint_writer::{CheckpointWriter, Foresight, Rehearsal, SolveWatch};
 use super::contributions;
@@ -19,6 +18,7 @@ use super::{
 };
 use crate::Device;
 use crate::accel::World;
+use crate::clock::{self, Instant};
 use crate::geometry::SurfaceId;
 use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels};
@@ -123,7 +123,7 @@ impl BakeOutput {
     /// # Errors
     /// The errors of [`write`](Self::write).
     pub fn write_over(&mut self, folder: &Path, overwrite: Overwrite) -> Result<Level, BakeError> {
-        let started = Instant::now();
+        let started = clock::now();
         let report_path = folder.join(Report::FILE);
         InTheWay::check(&report_path, overwrite, Report::is_at)?;
         let settings = serde_json::to_value(self.settings).unwrap_or_default();
@@ -214,7 +214,7 @@ impl<'a> Job<'a> {
     fn new(settings: &'a BakeSettings, device: &'a Device, observer: &'a dyn Observer) -> Self {
         let report =
             Report { backend: device.name().to_owned(), memory_mib: settings.max_memory_mib(), ..Report::default() };
-        let started = Instant::now();
+        let started = clock::now();
         let limit = Arc::new(TimeLimit::new(observer.began().unwrap_or(started), settings.solver.time_limit));
         Self { settings, device, observer, started, limit, report, shares: Shares::default() }
     }
@@ -296,14 +296,14 @@ impl<'a> Job<'a> {
     ) -> Result<T, BakeError> {
         let limit = self.limit.clone();
         let monitor = StageMonitor { observer: self.observer, stage, bake_started: self.started, limit: &limit };
-        let started = Instant::now();
+        let started = clock::now();
         let done = monitor.check().map_err(BakeError::from).and_then(|()| {
             monitor.progress(0.0);
             work(self, &monitor)
         });
         let result = match done {
             Err(BakeError::Cancelled(_)) if !self.observer.is_cancelled() => {
-                return Err(limit.refusal(stage, Instant::now()).unwrap_or(Cancelled.into()));
+                return Err(limit.refusal(stage, clock::now()).unwrap_or(Cancelled.into()));
             }
             done => done?,
         };
@@ -351,7 +351,7 @@ impl<'a> Job<'a> {
             }
         };
         if self.settings.relight.is_some() {
-            self.limit.reserve(Stage::Relight, Instant::now());
+            self.limit.reserve(Stage::Relight, clock::now());
         }
         let solution = self.stage(Stage::Solve, |job, monitor| {
             let rehearsed = PageMaker { max_seam_pairs: job.shares.rehearsed_seam_pairs, ..page_maker };
@@ -364,7 +364,7 @@ impl<'a> Job<'a> {
                     (HALVES * elements.len()) as u64 * of_each_half
                 }),
                 rays_before: resumed.as_ref().map_or(0, SolverCheckpoint::rays),
-                began: Instant::now(),
+                began: clock::now(),
             });
             let previewer = job.shares.previews_fit.then(|| Previewer::new(page_maker));
             let watch = SolveWatch::new(monitor, checkpoint_writer, previewer, job.shares.hits_bytes, foresight);
@@ -445,16 +445,16 @@ impl<'a> Job<'a> {
         resumed: Option<SolverCheckpoint<'_>>,
         watch: &SolveWatch,
     ) -> Result<Solution, BakeError> {
-        let began = Instant::now();
+        let began = clock::now();
         solve_with(backend, scene, world, elements, &self.shares.solver, resumed, watch)
-            .map_err(|error| BakeError::of_solver(error, |done| self.limit.too_short(began, Instant::now(), done)))
+            .map_err(|error| BakeError::of_solver(error, |done| self.limit.too_short(began, clock::now(), done)))
     }
 
     /// Predicts the time of the volume, if there is a time limit.
     fn foresee_volume(&self, scene: &Scene, world: &World, monitor: &dyn Monitor) -> Result<(), BakeError> {
         if let (true, Some(settings)) = (self.limit.is_set(), &self.settings.volume) {
             let time = VolumeTime::measure(scene, world, settings, self.settings.solver.seed, &Silent(monitor))?;
-            self.limit.reserve(Stage::Volume, Instant::now());
+            self.limit.reserve(Stage::Volume, clock::now());
             self.limit.foresee(Stage::Volume, time.seconds(settings));
         }
         Ok(())

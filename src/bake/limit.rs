@@ -1,11 +1,12 @@
 //! Time limit of a bake: the time left, and the time reserved for the stages after the solver.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use glam::Vec3;
 
 use super::{BakeError, Stage};
+use crate::clock::Instant;
 use crate::lightmap::Page;
 use crate::low_rank::Precomputed;
 use crate::radiosity::GRACE;
@@ -146,10 +147,11 @@ pub(super) fn shortened(subject: &str, counts: &[(usize, usize, &str)]) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
 
     /// Returns a limit of 100 seconds, and a clock that starts with it.
     fn limit_of_100_seconds() -> (TimeLimit, impl Fn(u64) -> Instant) {
-        let began = Instant::now();
+        let began = clock::now();
         (TimeLimit::new(began, Some(Duration::from_secs(100))), move |seconds| began + Duration::from_secs(seconds))
     }
 

@@ -1,13 +1,12 @@
 //! Pages from the irradiance of elements.
 
-use std::time::Instant;
-
 use glam::Vec3;
 
 use super::limit::seconds_of_writing;
 use super::stage::StageMonitor;
 use super::{BakeSettings, Stage};
 use crate::accel::World;
+use crate::clock;
 use crate::lightmap::{Elements, Layout, Page, filter, pages};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::{Content, LightSoFar};
@@ -74,7 +73,7 @@ impl PageMaker<'_> {
 
     /// Makes pages of the first light, to measure the time of making and writing pages.
     pub fn rehearse(&self, light: &LightSoFar, monitor: &StageMonitor) {
-        let started = Instant::now();
+        let started = clock::now();
         let irradiance = self.shown(&light.direct, &light.indirect);
         let halves = [irradiance.clone(), irradiance.clone()];
         let Ok((pages, _)) = self.finished(irradiance, &halves, &light.visible_fraction, monitor) else { return };

@@ -2,12 +2,12 @@
 
 use core::ops::RangeInclusive;
 use std::borrow::Cow;
-use std::time::Instant;
 
 use glam::{UVec2, Vec3};
 use rayon::prelude::*;
 
 use super::BakeOutput;
+use crate::clock;
 use crate::geometry::sobol::hash2;
 use crate::lights::LightSampler;
 use crate::pathtrace::{
@@ -33,7 +33,7 @@ impl BakeOutput {
     /// Diffuse light comes from lightmaps, or from lamps and the irradiance volume for surfaces without texels. Smooth
     /// surfaces mirror, and glass only tints. A scene without extent has no picture.
     pub fn draw_preview(&mut self, camera: Option<&Camera>) {
-        let started = Instant::now();
+        let started = clock::now();
         self.preview = self.picture(camera);
         self.report.add_preview_seconds(started.elapsed());
     }

@@ -1,7 +1,9 @@
 //! Rate limit for side work during a solve, such as checkpoints and previews.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock::{self, Instant};
 
 /// Least ratio of the time between two runs of side work to the time that a run takes.
 const SHARE_OF_TIME: u32 = 10;
@@ -20,7 +22,7 @@ struct Last {
 impl RateLimit {
     /// Creates a limit. The work is first due after `min_interval`, and again at the earliest after as long.
     pub fn new(min_interval: Duration) -> Self {
-        Self { min_interval, last: Mutex::new(Last { ended: Instant::now(), cost: Duration::ZERO }) }
+        Self { min_interval, last: Mutex::new(Last { ended: clock::now(), cost: Duration::ZERO }) }
     }
 
     pub fn is_due(&self) -> bool {
@@ -30,10 +32,10 @@ impl RateLimit {
 
     /// Does the work and records its time.
     pub fn time<T>(&self, work: impl FnOnce() -> T) -> T {
-        let started = Instant::now();
+        let started = clock::now();
         let done = work();
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
-            Last { ended: Instant::now(), cost: started.elapsed() };
+            Last { ended: clock::now(), cost: started.elapsed() };
         done
     }
 }

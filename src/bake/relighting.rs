@@ -1,12 +1,12 @@
 //! Data for lights that change, precomputed at the end of a bake. With a time limit, there is as much as fits into it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::contributions::{self, ContributionTask};
 use super::limit::{seconds_of_writing_relighting, shortened};
 use super::page_maker::PageMaker;
 use super::stage::StageMonitor;
+use crate::clock;
 use crate::low_rank::{Precompute, Precomputed, seconds_of_bounces};
 use crate::progress::{Cancelled, Monitor, Part};
 use crate::radiosity::{HALVES, Solution, StepError, TransportBackend};
@@ -90,7 +90,7 @@ impl RelightTask<'_> {
             task.trace(backend, &part)?;
             return Ok(self.rays);
         };
-        let began = Instant::now();
+        let began = clock::now();
         let known =
             (backend.stored_rays() / (task.elements.len() * HALVES).max(1) as u64).min(u64::from(u32::MAX)) as u32;
         let of_lights = contributions::rays_of_each_half(self.scene) as f32;

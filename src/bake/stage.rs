@@ -1,11 +1,10 @@
 //! Stages of a bake, and observers of its progress.
 
-use std::time::Instant;
-
 use serde::{Deserialize, Serialize};
 
 use super::Preview;
 use super::limit::TimeLimit;
+use crate::clock::{self, Instant};
 use crate::progress::Monitor;
 
 /// Stages of a bake, in order.
@@ -159,7 +158,7 @@ pub(super) struct StageMonitor<'a> {
 impl StageMonitor<'_> {
     /// Returns the seconds that are left for the stage; `None` without a time limit.
     pub fn seconds_left(&self) -> Option<f32> {
-        self.limit.left_for(self.stage, Instant::now())
+        self.limit.left_for(self.stage, clock::now())
     }
 }
 
@@ -170,7 +169,7 @@ impl Monitor for StageMonitor<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.observer.is_cancelled() || self.limit.refusal(self.stage, Instant::now()).is_some()
+        self.observer.is_cancelled() || self.limit.refusal(self.stage, clock::now()).is_some()
     }
 }
 

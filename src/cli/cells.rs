@@ -1,10 +1,9 @@
 //! Partition report of `radiosity info`.
 
-use std::time::Instant;
-
 use serde::Serialize;
 
 use crate::accel::World;
+use crate::clock;
 use crate::cluster::{LocalCommunicator, Schedule, run_local};
 use crate::partition::{
     AxisChoice, Factor, Fineness, Partition, PartitionError, PartitionKind, PartitionSettings, Polygons, Traffic,
@@ -132,7 +131,7 @@ impl PartitionInfo {
     pub fn of(arguments: &CellArguments, world: &World) -> Result<Self, Failure> {
         let Some(kind) = arguments.partition else { return Ok(Self::default()) };
         let settings = arguments.settings(kind);
-        let started = Instant::now();
+        let started = clock::now();
         let (polygons, _) = Polygons::of_scene(world.scene());
         let partition = Partition::new(&polygons, &settings)?;
         let seconds = started.elapsed().as_secs_f64();
@@ -203,7 +202,7 @@ impl CellArguments {
 impl TrafficInfo {
     fn of(partition: &Partition, world: &World, paths: u32) -> Self {
         let rays = light_rays(world.scene(), world, paths, 0);
-        let started = Instant::now();
+        let started = clock::now();
         let traffic = Traffic::of(partition, &rays);
         let seconds = started.elapsed().as_secs_f64();
         let counts: Vec<f64> = traffic.traced.iter().map(|&count| count as f64).collect();
@@ -224,7 +223,7 @@ impl RanksInfo {
             return Err(PartitionError::TooManyRanks { count, max }.into());
         }
         let settings = PartitionSettings { count, ..*settings };
-        let started = Instant::now();
+        let started = clock::now();
         let found = run_local(settings.count, Schedule::Parallel, |communicator: &LocalCommunicator| {
             let packets = PacketSettings::default();
             solve_on_rank(communicator, world.scene(), &Fineness::default(), &settings, packets, 0, &Unmonitored)

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde::Serialize;
 
@@ -11,6 +10,7 @@ use super::progress::{Display, NamedStage};
 use super::{Failure, interrupt, points, say};
 use crate::accel::{Preset, World};
 use crate::bake::BakedScene;
+use crate::clock;
 use crate::lights::LightSampler;
 use crate::output::{check_place, write_atomic};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let receivers = points::read(&arguments.points)?;
     check_place(&arguments.output)?;
     let opened = arguments.scene.open_within_memory()?;
-    let started = Instant::now();
+    let started = clock::now();
     let Opened { scene, mut warnings, .. } = opened;
     let found = match &arguments.from {
         Some(folder) => from_bake(folder, &scene, &receivers, &mut warnings)?,

@@ -2,11 +2,11 @@
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
-use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::bake::{Observer, Progress};
+use crate::clock::{self, Instant};
 use crate::progress::Monitor;
 
 use super::{interrupt, say};
@@ -40,7 +40,7 @@ impl Display {
             ProgressBar::hidden()
         };
         let line = (bar.is_hidden() && !json).then(Mutex::default);
-        Self { bar, line, began: Instant::now() }
+        Self { bar, line, began: clock::now() }
     }
 
     /// Removes the bar.

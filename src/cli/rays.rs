@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::accel::{Preset, World};
+use crate::clock;
 use crate::geometry::{Ray, RayQuery};
 use crate::input;
 use crate::output::{check_place, write_atomic};
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Traces the rays on the CPU. Returns the result, and the seconds to build the tree.
 fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
-    let started = Instant::now();
+    let started = clock::now();
     let world = World::build(scene, Preset::best()).with_movers();
     let build_seconds = started.elapsed().as_secs_f64();
     let replay = if arguments.any_hit {
@@ -100,7 +100,7 @@ fn replay_on(
 ) -> Result<(Replay, f64), Failure> {
     use crate::gpu::{GpuScene, Question, RayKernels, Stack};
 
-    let started = Instant::now();
+    let started = clock::now();
     let on_device = GpuScene::new(gpu, scene)?;
     let build_seconds = started.elapsed().as_secs_f64();
     let kernels = RayKernels::new(gpu, Stack::default(), on_device.trees());
@@ -109,7 +109,7 @@ fn replay_on(
     let mut answers = Vec::new();
     let mut seconds = f64::INFINITY;
     for _ in 0..arguments.passes {
-        let started = Instant::now();
+        let started = clock::now();
         answers = kernels.trace(gpu, &on_device, &rays, question)?;
         seconds = seconds.min(started.elapsed().as_secs_f64());
     }
@@ -187,7 +187,7 @@ fn replay<const BYTES: usize>(rays: &[Ray], passes: u32, trace: impl Fn(&Ray) ->
     let mut traced: Vec<(bool, [u8; BYTES])> = Vec::new();
     let mut seconds = f64::INFINITY;
     for _ in 0..passes {
-        let started = Instant::now();
+        let started = clock::now();
         let rays = rays.par_iter().with_min_len(CHUNK);
         rays.map(|ray| trace(if ray.is_valid() { ray } else { &NOWHERE })).collect_into_vec(&mut traced);
         seconds = seconds.min(started.elapsed().as_secs_f64());

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Instant;
 
 use glam::UVec2;
 use serde::Serialize;
@@ -19,6 +18,7 @@ use super::{Failure, interrupt, say};
 use crate::Device;
 use crate::accel::{Preset, TraversalCost, World};
 use crate::bake::peak_memory_bytes;
+use crate::clock::{self, Instant};
 use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy, agree};
 #[cfg(feature = "gpu")]
 use crate::gpu;
@@ -474,7 +474,7 @@ struct Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        let now = Instant::now();
+        let now = clock::now();
         Self { started: now, lap: now, seconds: BTreeMap::new() }
     }
 }
@@ -482,7 +482,7 @@ impl Default for Clock {
 impl Clock {
     fn lap(&mut self, stage: &'static str) {
         self.seconds.insert(stage, self.lap.elapsed().as_secs_f64());
-        self.lap = Instant::now();
+        self.lap = clock::now();
     }
 
     fn with_total(mut self) -> BTreeMap<&'static str, f64> {

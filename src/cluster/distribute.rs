@@ -16,7 +16,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,7 @@ use super::master::Master;
 use super::{
     ClusterReport, Communicator, DecodeError, Decoder, Encoder, Fragments, NoSenderError, Rank, Tag, split_equally,
 };
+use crate::clock;
 use crate::progress::{Cancelled, Monitor};
 
 pub(super) const SPEED: Tag = Tag(1);
@@ -182,7 +183,7 @@ pub(super) fn compute_beside(
     let this = thread::current();
     thread::scope(|scope| {
         let thread = scope.spawn(move || {
-            let started = Instant::now();
+            let started = clock::now();
             let result = work.compute(units, &StopMonitor(stopped));
             let seconds = started.elapsed().as_secs_f64();
             this.unpark();

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::distribute::{DONE, ENDED, FRAGMENT, REQUEST, RESULT, SPEED, STOP, compute_beside};
 use super::{
     ClusterError, ClusterReport, Communicator, Decoder, Encoder, Message, Queue, Rank, Strategy, Work, split_by_speed,
     split_equally,
 };
+use crate::clock;
 use crate::progress::{Cancelled, Monitor};
 
 /// State of the master.
@@ -57,7 +57,7 @@ impl<'a> Master<'a> {
 
     /// Distributes the work and computes a part of it, until all is finished. Returns the seconds it took.
     fn finish_work(&mut self, speed: f32) -> Result<f64, ClusterError> {
-        let started = Instant::now();
+        let started = clock::now();
         match self.strategy {
             Strategy::Equally => self.assign(split_equally(self.work.units(), self.communicator.size())),
             Strategy::SpeedProportional => {

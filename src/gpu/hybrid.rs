@@ -1,13 +1,12 @@
 //! Hybrid rendering on a device: passes of light paths alternate with passes of camera paths.
 
-use std::time::Instant;
-
 use glam::Vec3;
 use wgpu::CommandEncoderDescriptor;
 
 use super::batch_sizer::BatchSizer;
 use super::light_path::{LightPass, LightPaths};
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
+use crate::clock;
 use crate::pathtrace::{Film, PassKind, RenderSettings, TwoKinds, View, render_passes};
 use crate::progress::Monitor;
 use crate::scene::Scene;
@@ -140,7 +139,7 @@ impl<'a> Picture<'a> {
         while first < all {
             let paths = first..first.saturating_add(self.paths_at_once.size()).min(all);
             let pass = LightPass { number, seed, max_bounces, paths: paths.clone(), in_hybrid };
-            let submitted = Instant::now();
+            let submitted = clock::now();
             let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
             self.light_paths.record(gpu, &mut encoder, self.scene, view, &pass);
             gpu.queue.submit([encoder.finish()]);

@@ -2,8 +2,6 @@
 
 use core::ops::Range;
 
-use std::time::Instant;
-
 use glam::Vec3;
 use wgpu::{BindGroupLayout, CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor, ComputePipeline};
 
@@ -12,6 +10,7 @@ use super::camera::CameraPass;
 use super::kernel::{bind, layout};
 use super::shader::{piece, tracing_source};
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack, Trees};
+use crate::clock;
 use crate::pathtrace::View;
 
 /// Path tracing kernel; counterpart of [`PathTracer`](crate::pathtrace::PathTracer). Equal samples give equal light, up
@@ -116,7 +115,7 @@ impl PathKernel {
         let mut first = pass.rows.start;
         while first < pass.rows.end {
             let rows = first..first.saturating_add(rows_at_once.size()).min(pass.rows.end);
-            let submitted = Instant::now();
+            let submitted = clock::now();
             let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
             self.record(gpu, &mut encoder, scene, film, view, &PathPass { rows: rows.clone(), ..pass.clone() });
             gpu.queue.submit([encoder.finish()]);

@@ -1,11 +1,10 @@
 //! Rendering of pictures, several rows per submission.
 
-use std::time::Instant;
-
 use glam::Vec3;
 
 use super::batch_sizer::BatchSizer;
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
+use crate::clock;
 use crate::pathtrace::{Film, RenderSettings, View};
 use crate::progress::Monitor;
 
@@ -25,7 +24,7 @@ pub fn render(
     let kernel = PathKernel::new(gpu, Stack::default(), scene.trees());
     let mut rows_at_once = BatchSizer::new(8, 1 << 16);
     let mut samples = 0;
-    let started = Instant::now();
+    let started = clock::now();
     while samples < settings.samples && !monitor.is_cancelled() {
         let fraction = settings.fraction_done(samples, started.elapsed());
         if settings.is_used_up(samples, fraction) {

@@ -1,12 +1,12 @@
 //! Inverses of large dense matrices.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use nalgebra::{DMatrix, RealField};
 
 use super::product::product;
 use super::relighting::CHANNELS;
+use crate::clock;
 use crate::progress::{Cancelled, Monitor};
 
 /// Maximum number of rows of a matrix that is inverted directly.
@@ -46,7 +46,7 @@ pub(super) fn inverse_of_change<T: RealField + Copy>(
 /// # Errors
 /// Returns [`Cancelled`] if the monitor asks to stop.
 pub(crate) fn seconds_of_bounces(patches: usize, monitor: &dyn Monitor) -> Result<f32, Cancelled> {
-    let started = Instant::now();
+    let started = clock::now();
     for _ in 0..CHANNELS {
         let even = DMatrix::from_element(patches, patches, 0.5 / patches as f32);
         black_box(inverse_of_one_minus(even, monitor)?);

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock::{self, Instant};
 
 /// Longest time to wait for other programs. Virus scanners and viewers hold a file only briefly.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -17,7 +19,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     pub fn begin() -> Self {
-        Self { end: Instant::now() + LONGEST_WAIT }
+        Self { end: clock::now() + LONGEST_WAIT }
     }
 
     /// Repeats an attempt that fails because a file may be open elsewhere, until it succeeds or the time is over.
@@ -32,7 +34,7 @@ impl Patience {
     ) -> io::Result<T> {
         loop {
             match attempt() {
-                Err(fault) if is_held(&fault) && Instant::now() < self.end => thread::sleep(PAUSE),
+                Err(fault) if is_held(&fault) && clock::now() < self.end => thread::sleep(PAUSE),
                 done => return done,
             }
         }
@@ -91,13 +93,13 @@ mod tests {
 
     #[test]
     fn what_is_held_for_a_moment_is_tried_again() {
-        let patience = Patience { end: Instant::now() + Duration::from_secs(60) };
+        let patience = Patience { end: clock::now() + Duration::from_secs(60) };
         assert_eq!(patience.retry_while(is_held, held(2)).unwrap(), "written");
     }
 
     #[test]
     fn what_stays_held_or_fails_otherwise_is_an_error() {
-        let impatient = Patience { end: Instant::now() };
+        let impatient = Patience { end: clock::now() };
         assert!(impatient.retry_while(is_held, held(1)).is_err_and(|fault| is_held(&fault)));
         let mut tries = 0;
         let full = || -> io::Result<()> {

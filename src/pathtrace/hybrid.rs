@@ -1,12 +1,12 @@
 //! Hybrid rendering: passes of light paths alternate with passes of camera paths.
 
 use std::convert::Infallible;
-use std::time::Instant;
 
 use glam::UVec2;
 
 use super::render::{MIN_SAMPLES_FOR_ERROR as ERROR_STEP, RenderSettings, add_pass};
 use super::{Film, LightTracer, View};
+use crate::clock;
 use crate::progress::Monitor;
 
 /// Maximum ratio of the two pass counts. Edges need some passes even where little changes.
@@ -68,7 +68,7 @@ pub(crate) fn render_passes<P: TwoKinds>(
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Result<Film, P::Fault> {
-    let started = Instant::now();
+    let started = clock::now();
     let is_late = || settings.fraction_done(0, started.elapsed()) >= 1.0;
     let mut judged = 0;
     let mut smallest_change = f32::INFINITY;

@@ -1,12 +1,13 @@
 //! Pictures that many ranks render, some rows each.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use glam::UVec2;
 
 use super::{Film, Integrator, RenderSettings, Tile, View, render, render_tile};
+use crate::clock;
 use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy, Work, distribute};
 use crate::progress::{Cancelled, Monitor, Unmonitored};
 
@@ -64,7 +65,7 @@ const SMALLER: u32 = 8;
 pub fn measured_speed(tracer: &dyn Integrator, view: &View, seed: u32) -> f32 {
     let view = View { size: (view.size / SMALLER).max(UVec2::ONE), ..view.clone() };
     let settings = RenderSettings { samples: 1, seed, ..RenderSettings::default() };
-    let started = Instant::now();
+    let started = clock::now();
     let mut paths = 0;
     while started.elapsed() < BENCHMARK {
         render(tracer, &view, &settings, &Unmonitored);

@@ -1,11 +1,12 @@
 //! Rendering of pictures, pass by pass, with one sample per pixel and pass.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use glam::UVec2;
 use rayon::prelude::*;
 
 use super::{Film, Integrator, Tile, View};
+use crate::clock;
 use crate::geometry::sobol::{hash2, points};
 use crate::progress::Monitor;
 
@@ -78,7 +79,7 @@ pub fn render_tile(
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Film {
-    let started = Instant::now();
+    let started = clock::now();
     let mut film = Film::new(tile.size);
     for sample in 0..settings.samples {
         let fraction = settings.fraction_done(sample, started.elapsed());

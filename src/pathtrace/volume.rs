@@ -2,13 +2,12 @@
 //!
 //! The volume excludes direct light of lamps, because Bevy lights moving objects with lamps itself.
 
-use std::time::Instant;
-
 use glam::{UVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
 use super::gather::samples_taken;
 use super::{PointIrradiance, Receiver, irradiance_at};
+use crate::clock;
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, Ray, RayQuery, rotation_x, rotation_y, rotation_z};
 use crate::lightmap::Voxels;
@@ -138,13 +137,13 @@ impl VolumeTime {
         if centers.is_empty() {
             return Ok(Self { setup_seconds: 0.0, seconds_of_sample: 0.0, voxels: 0 });
         }
-        let started = Instant::now();
+        let started = clock::now();
         let lights = LightSampler::new(scene);
         let setup_seconds = 2.0 * started.elapsed().as_secs_f32();
         let tried = TRIED.min(centers.len());
         let center = |trial: usize| centers[hash2(seed, trial as u32) as usize % centers.len()];
         let receivers: Vec<Receiver> = (0..tried).map(center).flat_map(|center| receivers_at(&center)).collect();
-        let started = Instant::now();
+        let started = clock::now();
         irradiance_at(scene, world, &lights, &receivers, 1, seed, monitor)?;
         // The second solve has only lamps. Its paths end after one bounce, so it takes no longer than the first.
         let seconds = 2.0 * started.elapsed().as_secs_f32();

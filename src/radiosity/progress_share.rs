@@ -1,8 +1,9 @@
 //! Progress of one observer, divided over consecutive pieces of work.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{LightSoFar, Pass, Snapshot, SolveObserver, StepError};
+use crate::clock::{self, Instant};
 use crate::progress::Monitor;
 
 /// Section of the total progress, from 0 to 1.
@@ -17,7 +18,7 @@ pub(super) struct ProgressShare<'a> {
 impl<'a> ProgressShare<'a> {
     /// Returns the whole progress, with a deadline after `time_limit` from now.
     pub fn within(observer: &'a dyn SolveObserver, time_limit: Option<Duration>) -> Self {
-        let ends = time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        let ends = time_limit.and_then(|limit| clock::now().checked_add(limit));
         Self { observer, from: 0.0, to: 1.0, ends }
     }
 
@@ -60,7 +61,7 @@ impl SolveObserver for ProgressShare<'_> {
     }
 
     fn seconds_left(&self) -> Option<f32> {
-        let of_work = self.ends.map(|end| end.saturating_duration_since(Instant::now()).as_secs_f32());
+        let of_work = self.ends.map(|end| end.saturating_duration_since(clock::now()).as_secs_f32());
         let asked = self.observer.seconds_left();
         of_work.into_iter().chain(asked).reduce(f32::min)
     }

@@ -1,7 +1,5 @@
 //! Batches of rays from elements.
 
-use std::time::Instant;
-
 use bytemuck::{Pod, Zeroable};
 use wgpu::{Buffer, CommandEncoderDescriptor, ComputePipeline};
 
@@ -10,6 +8,7 @@ use super::super::kernel::dispatch;
 use super::super::{Gpu, GpuFault, GpuScene};
 use super::elements::{BRIGHT, EMITTER_COUNT, bright_words};
 use super::kernels::Kernels;
+use crate::clock;
 use crate::progress::Monitor;
 use crate::radiosity::{BrightElement, MAX_BOUNCES, StepError, TintedHit};
 
@@ -161,7 +160,7 @@ impl Rays {
         let mut sent = 0;
         while let Some(parts) = left.take(self.batch_sizer.size() as usize) {
             monitor.check()?;
-            let started = Instant::now();
+            let started = clock::now();
             let batch = Batch { rays: self, gpu, batch_kind, seeds, parts: &parts };
             let tallies = batch.run(&mut tinted)?;
             for (part, tally) in parts.iter().zip(&tallies) {

@@ -1,7 +1,5 @@
 //! Counting of ray arrivals, bounce by bounce.
 
-use std::time::Instant;
-
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
 use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, CommandEncoderDescriptor, ComputePipeline};
@@ -11,6 +9,7 @@ use super::super::kernel::{bind, dispatch, layout};
 use super::super::shader::piece;
 use super::super::{Gpu, GpuFault};
 use super::{GpuCells, source};
+use crate::clock;
 use crate::partition::{CellTracer, FinePart};
 use crate::progress::Monitor;
 use crate::radiosity::{CHANNELS, CountedBounce, Counters, Counts, RaySource, StepError, SubsceneElements};
@@ -116,7 +115,7 @@ impl<'a> GpuCounters<'a> {
         let mut first_ray = 0;
         while first_ray < rays {
             monitor.check()?;
-            let started = Instant::now();
+            let started = clock::now();
             let end_ray = first_ray.saturating_add(self.batch_sizer.size()).min(rays);
             let (count, counters) = (records.len() as u32, (CHANNELS * self.elements.len()) as u32);
             let dispatch = Dispatch { first_ray, end_ray, sources: count, seed, counters, padding: [0; 3] };

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use bevy::asset::io::Reader;
 use bevy::asset::{AssetLoader, AssetPath, LoadContext};
-use bevy::platform::time::Instant;
 use bevy::prelude::*;
 
 use super::read::{SourceReader, read_start};
+use crate::clock;
 use crate::lightmap::files::{LARGEST_LEVEL, Level, LevelBytes, LevelError, LevelFile, LevelFiles, MAX_TRIES};
 
 /// Level that was baked before: the files to show it. It is loaded from the `level.ron` of a bake.
@@ -96,7 +96,7 @@ impl<A: LevelAsset> AssetLoader for LevelLoader<A> {
     type Error = LevelError;
 
     async fn load(&self, file: &mut dyn Reader, (): &(), context: &mut LoadContext<'_>) -> Result<A, LevelError> {
-        let started = Instant::now();
+        let started = clock::now();
         let path = context.path().clone();
         let shown = PathBuf::from(path.to_string());
         let unreadable = |source| LevelError::Read { path: shown.clone(), source };

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
 
 use bevy::diagnostic::Diagnostics;
 use bevy::prelude::*;
@@ -12,6 +11,7 @@ use super::preview::{PreviewingWatch, Previews};
 use super::progress::{BAKE_MAIN_THREAD, BakeConvergence, BakePhase, BakeProgress, Watch};
 use super::solve::{self, BakedPlace, Solved};
 use crate::bake::{BakeError, Progress, Stage};
+use crate::clock;
 use crate::plugin::assets::AssetFolder;
 use crate::plugin::background::{RadiosityThreads, Task};
 use crate::plugin::state::{LightmapSource, LitLights};
@@ -134,7 +134,7 @@ pub fn read_world(
     if reading.is_waiting {
         return;
     }
-    let started = Instant::now();
+    let started = clock::now();
     let read = reading.world.advance(&reader, &mut cache);
     diagnostics.add_measurement(&BAKE_MAIN_THREAD, || 1e3 * started.elapsed().as_secs_f64());
     let Some((scene, read)) = read else {

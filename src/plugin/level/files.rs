@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bevy::math::Affine3A;
 use bevy::prelude::*;
 use rayon::prelude::*;
 
 use crate::bake::BakeSettings;
+use crate::clock;
 use crate::lightmap::files::{LevelError, LevelMesh, LevelSurface};
 use crate::lightmap::{PageFormat, Voxels};
 use crate::plugin::assets::ReadLevel;
@@ -43,7 +43,7 @@ pub struct Place {
 
 /// Decodes the files of a level.
 pub fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
-    let started = Instant::now();
+    let started = clock::now();
     let ReadLevel { level, bytes, .. } = &*read;
     let pages = (0..level.pages.len())
         .into_par_iter()

@@ -1,7 +1,7 @@
 //! Baked surfaces among the entities of the app.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bevy::ecs::system::SystemParam;
 use bevy::math::Affine3A;
@@ -10,6 +10,7 @@ use bevy::prelude::*;
 use super::files::Place;
 use super::lights;
 use super::shown::{Shown, ShownLevel};
+use crate::clock;
 use crate::lightmap::Unwrap;
 use crate::plugin::components::{BakeRole, Roles};
 use crate::plugin::convert::mesh_from_bevy;
@@ -49,7 +50,7 @@ pub fn match_surfaces(
     let Some(level) = &mut shown.level else {
         return;
     };
-    let started = Instant::now();
+    let started = clock::now();
     let of_entity = world.transforms.get(level.entity).map_or(Affine3A::IDENTITY, GlobalTransform::affine);
     let before = level.frame();
     let mut frame = before;

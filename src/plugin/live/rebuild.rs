@@ -9,12 +9,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
 use bevy::asset::UntypedAssetId;
 use bevy::prelude::*;
 
 use crate::accel::Preset;
+use crate::clock;
 use crate::geometry::SurfaceId;
 use crate::gpu::{Gpu, GpuFault, GpuMovers, GpuScene, GpuTree, PathKernel, PictureFilter, SceneChange, Stack, Trees};
 use crate::plugin::background::{Fault, RadiosityThreads, Task};
@@ -196,7 +196,7 @@ pub fn follow_movers(
     let (Some(current), Some(subject)) = (&live.current, &mut live.subject) else {
         return;
     };
-    let started = Instant::now();
+    let started = clock::now();
     let mut moved = Vec::new();
     for (&entity, &id) in &subject.surfaces {
         let Ok(to_world) = transforms.get(entity).map(GlobalTransform::affine) else {
@@ -313,12 +313,12 @@ fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result
     }
     let warnings =
         problems.iter().filter(|problem| problem.severity() == Severity::Warning).map(ToString::to_string).collect();
-    let started = Instant::now();
+    let started = clock::now();
     let is_new = trees.is_none();
     let preset = if matches!(device, Device::New(_)) { Preset::narrow() } else { IN_HASTE };
     let trees = trees.unwrap_or_else(|| Arc::new(WalkedTrees::build(&scene, &preset)));
     let tree_seconds = is_new.then(|| started.elapsed().as_secs_f32());
-    let started = Instant::now();
+    let started = clock::now();
     let (gpu, prepared) = match device {
         Device::Prepared(Tracer { gpu, paths, filter }) => (gpu, Some((paths, filter))),
         Device::New(gpu) => (Arc::new(gpu), None),

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use super::frame_budget::{Measurement, Time};
+use crate::clock::{self, Instant};
 
 /// Maximum number of frames in flight. More would queue up on a slow GPU.
 const MAX_IN_FLIGHT: u32 = 2;
@@ -68,7 +68,7 @@ impl Stopwatch {
             encoder.write_timestamp(&clock.times, 0);
             queue.submit([encoder.finish()]);
         }
-        Instant::now()
+        clock::now()
     }
 
     /// Ends a measurement and submits the encoder. `pixels` is the number of paths.

@@ -1,7 +1,5 @@
 //! Tracing within a frame.
 
-use std::time::Instant;
-
 use bevy::prelude::*;
 use bevy::render::camera::ExtractedCamera;
 use bevy::render::renderer::{RenderDevice, RenderGraph, RenderQueue};
@@ -16,6 +14,7 @@ use super::layers::{LEVELS, Layers, Piece, size_at};
 use super::rebuild::LiveWorld;
 use super::shared::{Reports, Shown, Wanted};
 use super::stopwatch::Stopwatch;
+use crate::clock::Instant;
 use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, PathPass, is_worth_filtering};
 use crate::pathtrace::View;
 use crate::plugin::components::{LiveChannel, LiveView, LiveViewStatus};

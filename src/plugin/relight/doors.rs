@@ -1,11 +1,12 @@
 //! State of doors and colors, and the thread that computes their effect on the level.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
 
+use crate::clock;
 use crate::geometry::SurfaceId;
 use crate::plugin::background::{RadiosityThreads, Worker};
 use crate::plugin::components::BakeRole;
@@ -233,7 +234,7 @@ impl DoorWorker {
     }
 
     fn open(&mut self, Wanted { doors: wanted, paints }: Wanted) -> Opened {
-        let started = Instant::now();
+        let started = clock::now();
         let Self { level, doors, warned } = self;
         let mut warnings = Vec::new();
         let placed = match doors {

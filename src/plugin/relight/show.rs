@@ -1,6 +1,6 @@
 //! Per-frame logic: requests to the relighting thread, and display of its pages.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bevy::diagnostic::Diagnostics;
 use bevy::ecs::system::SystemParam;
@@ -17,6 +17,7 @@ use super::settings::{
 use super::update::{Done, Drawer, Job};
 use super::watch::{HasChanges, Surfaces, read_lights};
 use crate::DeviceChoice;
+use crate::clock::{self, Instant};
 use crate::gpu::Gpu;
 use crate::lightmap::PageFormat;
 use crate::plugin::assets::{RelightFiles, SceneFile};
@@ -271,7 +272,7 @@ pub fn read(mut state: ResMut<RelightState>, mut changes: ResMut<HasChanges>, wo
     let Stage::Relighting(relighting) = &mut state.0 else {
         return;
     };
-    let started = Instant::now();
+    let started = clock::now();
     changes.0 = false;
     let lights = read_lights(&world.reader, &world.excluded, &world.parents, &world.frame);
     let (panels, paints) = relighting.surfaces.read(&world.surfaces, &world.materials, &world.settings, &world.pages);
@@ -291,7 +292,7 @@ pub fn has_doors(state: Res<RelightState>, relight: Option<Res<Relight>>, doors:
 /// Reads the places of doors.
 pub fn find_doors(mut state: ResMut<RelightState>, world: DoorWorld) {
     if let Stage::Relighting(relighting) = &mut state.0 {
-        let started = Instant::now();
+        let started = clock::now();
         relighting.door_state.read(&world);
         relighting.reading += started.elapsed();
     }
@@ -310,7 +311,7 @@ pub fn advance(
     let Stage::Relighting(relighting) = &mut state.0 else {
         return;
     };
-    let started = Instant::now();
+    let started = clock::now();
     relighting.count_frame(started);
     let without = Relight { enabled: false, device: relighting.device.unwrap_or_default(), ..default() };
     let settings = relight.map_or(without, |relight| *relight);
@@ -380,7 +381,7 @@ impl Relighting {
     /// Sends the worker all changes and the budget.
     fn ask(&mut self, settings: &Relight) {
         self.was_enabled = settings.enabled;
-        let now = Instant::now();
+        let now = clock::now();
         let before = self.shown.replace(now);
         // The first change after a rest counts at most one frame.
         let longest = LONGEST_FRAME.max(self.last_frame_seconds);

@@ -1,11 +1,12 @@
 //! Input and output of one relighting update.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::clock;
 use crate::gpu::{Gpu, GpuPages};
 use crate::lightmap::PageFormat;
 use crate::lightmap::files::rgb9e5;
@@ -65,7 +66,7 @@ impl Drawer {
 
     /// Updates lights, doors and colors, and draws the pages.
     pub fn work(&mut self, job: Job) -> Done {
-        let started = Instant::now();
+        let started = clock::now();
         let Job { placed, lights, settings, time, is_enabled, gpu } = job;
         let is_another_level = placed.is_some();
         if let Some(placed) = placed {
@@ -74,7 +75,7 @@ impl Drawer {
         self.relighter.set_enabled(is_enabled);
         let warnings = lights.map(|(lights, panels)| self.relighter.set_lights(&lights, &panels)).unwrap_or_default();
         let seconds_left = self.seconds_left + time.as_secs_f32();
-        let began = Instant::now();
+        let began = clock::now();
         let update = self.relighter.advance_while(&settings, || began.elapsed().as_secs_f32() < seconds_left);
         // Only debts last: time is not saved up while there is nothing to do.
         let has_work = update.waiting > 0 || update.is_refining;

@@ -1,9 +1,10 @@
 //! Incremental reading of the Bevy world, within a time budget per frame.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{AssetCache, Needed, Purpose, SceneCounts, SceneRead, SceneReader, WorldScene};
+use crate::clock::{self, Instant};
 
 /// Main thread time per frame for a reading.
 const BUDGET: Duration = Duration::from_micros(1000);
@@ -24,7 +25,7 @@ impl WorldReading {
 
     /// Continues within the frame's budget. Returns the scene and the cost at the end.
     pub fn advance(&mut self, reader: &SceneReader, cache: &mut AssetCache) -> Option<(WorldScene, SceneRead)> {
-        let started = Instant::now();
+        let started = clock::now();
         let is_read = self.read_some(reader, cache, started);
         let scene = is_read.then(|| reader.assemble(cache, self.purpose));
         self.read.note_frame(started.elapsed());

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
@@ -12,6 +12,7 @@ use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, baked_entities, hide, releas
 use super::lights::mark_lights;
 use super::material::{StandInMaterials, Uv1Change, choose_material, original_material};
 use super::page::{PagePixels, place};
+use crate::clock;
 use crate::lightmap::Unwrap;
 use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages};
 
@@ -114,7 +115,7 @@ impl Batch {
 
     /// Creates images and mesh copies within the frame's budget. Returns true when all are done.
     fn stage(&mut self, world: &mut World) -> bool {
-        let started = Instant::now();
+        let started = clock::now();
         let mut is_done = false;
         while !is_done && started.elapsed() < STAGING_BUDGET {
             is_done = self.stage_one(world);
@@ -170,7 +171,7 @@ impl Batch {
     }
 
     fn attach(mut self, world: &mut World) {
-        let started = Instant::now();
+        let started = clock::now();
         if !self.pages.is_empty() {
             world.resource_mut::<Pages>().0.clone_from(&self.pages);
         }

@@ -43,7 +43,6 @@ mod volume;
 
 use bevy::diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore, RegisterDiagnostic};
 use bevy::pbr::StandardMaterial;
-use bevy::platform::time::Instant;
 use bevy::prelude::*;
 
 use super::schedule::{RadiositySystems, order_sets};
@@ -53,6 +52,8 @@ pub use copy::MeshCopies;
 use entity::Shown;
 pub use lights::{add_marks, apply_lights, remove_marks};
 use material::StandInMaterials;
+
+use crate::clock;
 pub use page::{PagePixels, half_floats, uv_rect};
 pub use toggle::{Lightmaps, RemoveLightmaps, remove_all};
 pub use volume::{exchange_volume, set_volume_frame};
@@ -113,7 +114,7 @@ fn has_batches(batches: Res<Batches>) -> bool {
 
 /// Advances the pending batches, and measures the time.
 fn advance_batches(world: &mut World) {
-    let time = Instant::now();
+    let time = clock::now();
     batch::advance(world);
     let value = 1e3 * time.elapsed().as_secs_f64();
     if let Some(diagnostic) = world.resource_mut::<DiagnosticsStore>().get_mut(&LIGHTMAPS_MAIN_THREAD) {
