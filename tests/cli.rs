@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+#[path = "cli/cluster_sim.rs"]
+mod cluster_sim;
 #[path = "cli/folders.rs"]
 mod folders;
 #[path = "cli/ranks.rs"]

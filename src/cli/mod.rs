@@ -1,4 +1,4 @@
-//! The command line `radiosity`: `bake`, `probe`, `info`, `merge`, `rays`, `render`, `view`.
+//! The command line `radiosity`: `bake`, `cluster-sim`, `probe`, `info`, `merge`, `rays`, `render`, `view`.
 //!
 //! Each command has its own file. `arguments` and `look` hold shared arguments, `progress` shows progress, `interrupt`
 //! handles Ctrl-C, and `cells` adds partitions to `info`. `view` shows entities of `spawn` with the `viewer`. Results go to standard output, a one-sentence error to
@@ -8,6 +8,7 @@ mod arguments;
 mod bake;
 mod camera;
 mod cells;
+mod cluster_sim;
 mod info;
 mod interrupt;
 mod merge;
@@ -57,6 +58,8 @@ enum Command {
     Render(render::Arguments),
     /// Join the parts of an image
     Merge(merge::Arguments),
+    /// Predict the time of an image on machines that are not at hand
+    ClusterSim(cluster_sim::Arguments),
     /// Compute the irradiance at points
     Probe(probe::Arguments),
     /// Print the contents and problems of a scene
@@ -84,6 +87,7 @@ pub fn main() -> ExitCode {
         Command::Bake(arguments) => bake::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
+        Command::ClusterSim(arguments) => cluster_sim::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Rays(arguments) => rays::run(&arguments),

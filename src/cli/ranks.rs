@@ -63,8 +63,8 @@ pub struct StrategyArguments {
     pub speed: Speed,
 }
 
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-enum StrategyArgument {
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
+pub enum StrategyArgument {
     /// As many rows for each rank
     Equally,
     /// Rows in proportion to the speed of each rank
@@ -84,8 +84,9 @@ pub enum Speed {
     Measured,
 }
 
+/// Number of fragments of the queue, or `auto`.
 #[derive(Clone, Copy, Debug)]
-struct FragmentsArgument(Fragments);
+pub struct FragmentsArgument(pub Fragments);
 
 impl FromStr for FragmentsArgument {
     type Err = String;
@@ -98,21 +99,34 @@ impl FromStr for FragmentsArgument {
     }
 }
 
-impl StrategyArguments {
-    /// Returns the strategy for this number of rows on so many ranks.
-    pub fn strategy(self, rows: u32, ranks: u32) -> Result<Strategy, Failure> {
-        let FragmentsArgument(fragments) = self.fragments;
+impl StrategyArgument {
+    /// Returns the strategy with so many fragments for the queue.
+    pub fn with(self, FragmentsArgument(fragments): FragmentsArgument) -> Result<Strategy, Failure> {
         if fragments == Fragments::Count(0) {
             return Err("--fragments must be at least 1".into());
         }
-        if ranks > rows {
-            return Err(format!("{ranks} ranks are more than the {rows} rows of the picture: start fewer").into());
-        }
-        Ok(match self.strategy {
-            StrategyArgument::Equally => Strategy::Equally,
-            StrategyArgument::Proportional => Strategy::SpeedProportional,
-            StrategyArgument::Queue => Strategy::WorkQueue { fragments, reissue: true },
+        Ok(match self {
+            Self::Equally => Strategy::Equally,
+            Self::Proportional => Strategy::SpeedProportional,
+            Self::Queue => Strategy::WorkQueue { fragments, reissue: true },
         })
+    }
+}
+
+/// Refuses ranks that would have no row.
+pub fn check_ranks(ranks: u32, rows: u32) -> Result<(), Failure> {
+    if ranks > rows {
+        return Err(format!("{ranks} ranks are more than the {rows} rows of the picture: start fewer").into());
+    }
+    Ok(())
+}
+
+impl StrategyArguments {
+    /// Returns the strategy for this number of rows on so many ranks.
+    pub fn strategy(self, rows: u32, ranks: u32) -> Result<Strategy, Failure> {
+        let strategy = self.strategy.with(self.fragments)?;
+        check_ranks(ranks, rows)?;
+        Ok(strategy)
     }
 }
 

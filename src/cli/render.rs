@@ -26,7 +26,7 @@ use crate::lights::LightSampler;
 use crate::output::check_place;
 use crate::pathtrace::{
     Film, FilmPart, Integrator, Lens, LightTracer, PathTracer, PictureInputs, PixelFilter, RenderSettings, Tile, View,
-    WhittedTracer, measured_speed, metered, render_from_lights, render_on_ranks, render_tile,
+    WhittedTracer, measured_speed, metered, render_from_lights, render_on_ranks, render_timed_tile,
 };
 use crate::progress::Monitor;
 use crate::scene::check::darkness_of_picture;
@@ -119,7 +119,7 @@ enum Filter {
 struct Size(UVec2);
 
 /// Maximum number of columns or rows.
-const LARGEST: u32 = 16_384;
+pub const LARGEST: u32 = 16_384;
 
 impl FromStr for Size {
     type Err = String;
@@ -145,6 +145,9 @@ struct Outcome<'a> {
     seconds: BTreeMap<&'static str, f64>,
     peak_memory_bytes: u64,
     backend: &'static str,
+    /// Time of each row, in seconds, which sum to that of all. On the processor, by paths from the eye.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_seconds: Option<Vec<f64>>,
     /// Report of the ranks of `mpirun`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ClusterOutcome<'a>>,
@@ -212,6 +215,7 @@ impl Arguments {
         Ok(Target::Part(tile, path))
     }
 
+    /// Renders on the processor. Returns the film, and the seconds that threads spend on each row, if they render rows.
     fn draw(
         &self,
         Traced { paths, world, lights }: Traced,
@@ -219,9 +223,12 @@ impl Arguments {
         tile: Tile,
         settings: &RenderSettings,
         monitor: &dyn Monitor,
-    ) -> Film {
-        let from_camera = |tracer: &dyn Integrator| render_tile(tracer, view, tile, settings, monitor);
-        let from_lights = |tracer: &LightTracer| render_from_lights(tracer, view, settings, monitor);
+    ) -> (Film, Option<Vec<f64>>) {
+        let from_camera = |tracer: &dyn Integrator| {
+            let (film, row_seconds) = render_timed_tile(tracer, view, tile, settings, monitor);
+            (film, Some(row_seconds))
+        };
+        let from_lights = |tracer: &LightTracer| (render_from_lights(tracer, view, settings, monitor), None);
         match self.integrator {
             Method::Path | Method::Direct => from_camera(paths),
             Method::Whitted => from_camera(&WhittedTracer::new(world.scene(), world, lights)),
@@ -390,22 +397,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut backend = device.name();
     let mut warnings = opened.warnings.clone();
     warnings.extend(darkness_of_picture(&opened.scene).map(|problem| problem.to_string()));
-    let (film, cluster) = match (communicator, &device) {
+    let (film, row_seconds, cluster) = match (communicator, &device) {
         (Some(communicator), _) => {
             let drawn = arguments.draw_on_ranks(communicator, traced, &prepared, &monitor)?;
             let Some((film, report)) = drawn else { return Ok(()) };
-            (film, Some(report))
+            (film, None, Some(report))
         }
-        (None, Device::Cpu) => (on_processor(), None),
+        (None, Device::Cpu) => {
+            let (film, row_seconds) = on_processor();
+            (film, row_seconds, None)
+        }
         #[cfg(feature = "gpu")]
         (None, Device::Gpu(gpu)) => {
             let drawn = arguments.draw_on(gpu, &opened.scene, view, settings, &monitor);
-            let drawn = drawn.unwrap_or_else(|fault| {
+            let (film, row_seconds) = drawn.map(|film| (film, None)).unwrap_or_else(|fault| {
                 warnings.push(crate::bake::done_by_processor(fault));
                 backend = Device::Cpu.name();
                 on_processor()
             });
-            (drawn, None)
+            (film, row_seconds, None)
         }
     };
     display.finish();
@@ -430,6 +440,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     clock.lap("write");
 
     let UVec2 { x: width, y: height } = film.size();
+    let row_seconds = row_seconds.map(|seconds| scaled_to(seconds, clock.seconds["render"]));
     let paths = u64::from(width) * u64::from(height) * u64::from(film.samples());
     let outcome = Outcome {
         width,
@@ -442,6 +453,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
         backend,
+        row_seconds,
         cluster: cluster.as_ref().map(ClusterOutcome::of),
         warnings: &warnings,
     };
@@ -463,6 +475,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(format_args!("wrote {}", written.display()));
     }
     Ok(())
+}
+
+/// Returns seconds of threads as seconds of the whole machine, which sum to `total`, in microseconds' precision.
+fn scaled_to(seconds: Vec<f64>, total: f64) -> Vec<f64> {
+    let scale = total / seconds.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    seconds.into_iter().map(|seconds| (seconds * scale * 1e6).round() / 1e6).collect()
 }
 
 /// Seconds of each stage.

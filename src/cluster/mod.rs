@@ -8,6 +8,7 @@
 //! [`distribute`] computes a [`Work`] on all ranks, by a [`Strategy`] of document `002`. The work consists of units, such
 //! as rows of a picture, that any rank can compute. So the result is the same for any strategy and number of ranks. A
 //! [`ClusterReport`] has efficiency and load balance. A [`Simulation`] predicts it for machines that are not at hand.
+//! [`PUBLISHED_CLUSTERS`] are those of the document, with its measurements.
 //!
 //! [`TerminationTest`] finds the end of work that ranks hand to each other.
 
@@ -20,6 +21,7 @@ mod master;
 mod metrics;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod published;
 mod queue;
 mod report;
 mod simulation;
@@ -34,6 +36,7 @@ pub use local::{LocalCommunicator, Schedule, run_local};
 pub use metrics::{Balance, efficiency, efficiency_of_unequal, harmonic_mean, max_speedup};
 #[cfg(feature = "mpi")]
 pub use mpi::MpiCommunicator;
+pub use published::{PUBLISHED_CLUSTERS, PublishedCluster, PublishedRun, published_costs};
 pub use queue::{Fragments, Queue, WorkerProgress};
 pub use report::ClusterReport;
 pub use simulation::Simulation;

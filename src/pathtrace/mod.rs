@@ -62,7 +62,7 @@ pub(crate) use light::seed_of_pass;
 pub use on_ranks::{measured_speed, render_on_ranks};
 pub use path::PathTracer;
 pub use published::{Directions, PublishedMeans, PublishedPixel};
-pub use render::{RenderSettings, render, render_tile};
+pub use render::{RenderSettings, render, render_tile, render_timed_tile};
 pub use tile::Tile;
 pub use tonemapping::{Tonemapping, to_srgb8};
 pub use view::{Lens, PixelFilter, ProjectedPoint, View};

@@ -79,8 +79,21 @@ pub fn render_tile(
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Film {
+    render_timed_tile(tracer, view, tile, settings, monitor).0
+}
+
+/// Renders a tile of a view as [`render_tile`] does. Also returns the seconds of each row on the thread that renders it,
+/// all samples together. A [`Simulation`](crate::cluster::Simulation) predicts from them.
+pub fn render_timed_tile(
+    tracer: &dyn Integrator,
+    view: &View,
+    tile: Tile,
+    settings: &RenderSettings,
+    monitor: &dyn Monitor,
+) -> (Film, Vec<f64>) {
     let started = clock::now();
     let mut film = Film::new(tile.size);
+    let mut row_seconds = vec![0.0; tile.size.y as usize];
     for sample in 0..settings.samples {
         let fraction = settings.fraction_done(sample, started.elapsed());
         let is_good = || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error);
@@ -88,16 +101,25 @@ pub fn render_tile(
             break;
         }
         monitor.progress(fraction);
-        add_pass(tracer, view, tile.origin, &mut film, sample, settings.seed);
+        let of_pass = add_pass(tracer, view, tile.origin, &mut film, sample, settings.seed);
+        row_seconds.iter_mut().zip(of_pass).for_each(|(sum, seconds)| *sum += seconds);
     }
-    film
+    (film, row_seconds)
 }
 
-/// Adds a sample to each pixel of a film that begins at a pixel of the view.
-pub(super) fn add_pass(tracer: &dyn Integrator, view: &View, origin: UVec2, film: &mut Film, sample: u32, seed: u32) {
+/// Adds a sample to each pixel of a film that begins at a pixel of the view. Returns the seconds of each row.
+pub(super) fn add_pass(
+    tracer: &dyn Integrator,
+    view: &View,
+    origin: UVec2,
+    film: &mut Film,
+    sample: u32,
+    seed: u32,
+) -> Vec<f64> {
     let sights = view.camera.sights();
     let rows: Vec<_> = film.rows_mut().collect();
-    rows.into_par_iter().enumerate().for_each(|(y, row)| {
+    let rows = rows.into_par_iter().enumerate().map(|(y, row)| {
+        let started = clock::now();
         for (x, pixel) in row.iter_mut().enumerate() {
             let place = origin + UVec2::new(x as u32, y as u32);
             let seed = hash2(hash2(seed, place.y), place.x);
@@ -105,7 +127,9 @@ pub(super) fn add_pass(tracer: &dyn Integrator, view: &View, origin: UVec2, film
             let ray = view.ray_of(&sights, place, on_film);
             pixel.add(&tracer.trace(&ray, sample, seed));
         }
+        started.elapsed().as_secs_f64()
     });
+    rows.collect()
 }
 
 #[cfg(test)]
