@@ -195,7 +195,7 @@ impl Run {
 
     fn say_heading(&self) {
         let published = self.cluster.map_or(String::new(), |name| {
-            say(format_args!("{name} machines of document 002"));
+            say(format_args!("{name} machines of document 002, and its beta, 1 - sigma / wall time"));
             format!("{:>18}{:>7}{:>8}", "published, s", "E", "beta")
         });
         say(format_args!(
@@ -215,7 +215,8 @@ impl Run {
         let published = self.published.map_or(String::new(), |PublishedRun { seconds, efficiency, beta, .. }| {
             format!("{seconds:>18.2}{efficiency:>7.2}{beta:>8.3}")
         });
-        let Balance { sigma, beta, .. } = balance;
+        let Balance { sigma, .. } = balance;
+        let beta = if self.cluster.is_some() { 1.0 - sigma / seconds } else { balance.beta };
         say(format_args!(
             "{workers:>7}  {strategy:<14}{fragments:>9}{harmonic_mean:>12.2}{seconds:>14.2}{speedup:>10.2}\
             {efficiency:>7.3}{sigma:>12.2}{beta:>8.3}{published}"

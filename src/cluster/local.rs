@@ -11,7 +11,7 @@ use super::{Communicator, Message, NoSenderError, Rank, Tag};
 use crate::geometry::CounterRng;
 
 /// Order in which local ranks run and messages arrive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Schedule {
     /// One rank runs at a time, until it asks for a message; then the next one runs. Messages arrive at once. Each run
     /// is the same. The default.
@@ -22,6 +22,22 @@ pub enum Schedule {
     /// One rank runs at a time. Whether it goes on, and which message arrives next, is random. Messages of one pair of
     /// ranks keep their order. The same seed gives the same run.
     Random(u32),
+    /// One rank runs at a time: the one that is behind all others in simulated time. So many ranks take turns on few
+    /// cores, and [`LocalCommunicator::seconds`] tells how long they would take on a machine each.
+    Simulated(SimulatedMachines),
+}
+
+/// Machines of simulated ranks, and the network between them.
+#[derive(Clone, Copy, Debug)]
+pub struct SimulatedMachines {
+    /// Returns the CPU time of the calling thread, in seconds. Communication costs none.
+    pub clock: fn() -> f64,
+    /// Time on such a machine over CPU time on this one.
+    pub slowdown: f64,
+    /// Time from the sending of an empty message to its arrival, in seconds.
+    pub latency: f64,
+    /// Bytes that arrive per second. Messages of several pairs of ranks do not delay each other.
+    pub bytes_per_second: f64,
 }
 
 /// Runs a function on each of `size` ranks and returns their results, by rank.
@@ -33,7 +49,7 @@ pub fn run_local<T: Send>(size: u32, schedule: Schedule, run: impl Fn(&LocalComm
     let network = Network::new(size, schedule);
     let run_rank = |rank| {
         let communicator = LocalCommunicator { rank: Rank(rank), network: &network };
-        network.wait_for_turn(rank as usize);
+        drop(network.resume(network.wait(network.lock(), rank as usize), rank as usize));
         run(&communicator)
     };
     thread::scope(|scope| {
@@ -49,6 +65,14 @@ pub struct LocalCommunicator<'a> {
     network: &'a Network,
 }
 
+impl LocalCommunicator<'_> {
+    /// Returns the simulated time of the last message that this rank sent, received or looked for, in seconds. Zero in
+    /// other schedules than [`Schedule::Simulated`].
+    pub fn seconds(&self) -> f64 {
+        self.network.lock().clocks[self.rank.index()].now
+    }
+}
+
 impl Communicator for LocalCommunicator<'_> {
     fn rank(&self) -> Rank {
         self.rank
@@ -59,37 +83,44 @@ impl Communicator for LocalCommunicator<'_> {
     }
 
     fn send(&self, to: Rank, tag: Tag, bytes: Vec<u8>) {
-        let mut state = self.network.lock();
+        let own = self.rank.index();
+        let mut state = self.network.pause(own);
         state.send(to, Message { from: self.rank, tag, bytes });
         match state.schedule {
-            Schedule::InTurn => {}
+            Schedule::InTurn | Schedule::Simulated(_) => {}
             Schedule::Parallel => self.network.turns[to.index()].notify_one(),
-            Schedule::Random(_) => drop(self.network.yield_turn(state, self.rank.index())),
+            Schedule::Random(_) => state = self.network.yield_turn(state, own),
         }
+        drop(self.network.resume(state, own));
     }
 
     fn try_recv(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<Message> {
         let own = self.rank.index();
-        let state = self.network.lock();
-        self.network.yield_turn(state, own).take(own, from, tag)
+        let state = self.network.pause(own);
+        let mut state = self.network.yield_turn(state, own);
+        let message = state.take(own, from, tag);
+        drop(self.network.resume(state, own));
+        message
     }
 
     fn recv(&self, from: Option<Rank>, tag: Option<Tag>) -> Result<Message, NoSenderError> {
         let own = self.rank.index();
-        let mut state = self.network.lock();
+        let mut state = self.network.pause(own);
         loop {
             state.activities[own] = Activity::Waits { from, tag };
             state = self.network.yield_turn(state, own);
             if let Some(message) = state.take(own, from, tag) {
                 state.activities[own] = Activity::Runs;
+                drop(self.network.resume(state, own));
                 return Ok(message);
             }
             if state.fails == Some(own) {
                 state.fails = None;
                 state.activities[own] = Activity::Runs;
+                drop(self.network.resume(state, own));
                 return Err(NoSenderError(self.rank));
             }
-            if state.schedule == Schedule::Parallel {
+            if matches!(state.schedule, Schedule::Parallel) {
                 state = self.network.turns[own].wait(state).unwrap_or_else(PoisonError::into_inner);
             }
         }
@@ -99,7 +130,7 @@ impl Communicator for LocalCommunicator<'_> {
 /// Ends the rank, so that others do not wait for it, even after a panic.
 impl Drop for LocalCommunicator<'_> {
     fn drop(&mut self) {
-        let mut state = self.network.lock();
+        let mut state = self.network.pause(self.rank.index());
         state.activities[self.rank.index()] = Activity::Ended;
         self.network.pass_turn(&mut state);
     }
@@ -120,6 +151,7 @@ impl Network {
             activities: vec![Activity::Runs; ranks],
             arrived: vec![VecDeque::new(); ranks],
             in_transit: vec![VecDeque::new(); ranks * ranks],
+            clocks: vec![SimulatedClock::default(); ranks],
             current: 0,
             fails: None,
             rng: CounterRng::new(if let Schedule::Random(seed) = schedule { seed } else { 0 }),
@@ -131,8 +163,22 @@ impl Network {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_for_turn(&self, rank: usize) {
-        drop(self.wait(self.lock(), rank));
+    /// Begins a call of a rank: what it has computed since the last call counts as simulated time.
+    fn pause(&self, rank: usize) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        if let Schedule::Simulated(machines) = state.schedule {
+            let clock = &mut state.clocks[rank];
+            clock.now += machines.slowdown * ((machines.clock)() - clock.resumed).max(0.0);
+        }
+        state
+    }
+
+    /// Ends a call of a rank.
+    fn resume<'a>(&self, mut state: MutexGuard<'a, State>, rank: usize) -> MutexGuard<'a, State> {
+        if let Schedule::Simulated(machines) = state.schedule {
+            state.clocks[rank].resumed = (machines.clock)();
+        }
+        state
     }
 
     /// Lets other ranks run, until it is this rank's turn again.
@@ -160,13 +206,31 @@ enum Activity {
     Ended,
 }
 
+/// Simulated clock of a rank.
+#[derive(Clone, Copy, Default)]
+struct SimulatedClock {
+    /// Simulated time, in seconds.
+    now: f64,
+    /// CPU time at which the rank went on after its last call.
+    resumed: f64,
+}
+
+/// Message on its way.
+#[derive(Clone)]
+struct InTransit {
+    message: Message,
+    /// Simulated time of arrival, in seconds.
+    arrival: f64,
+}
+
 struct State {
     schedule: Schedule,
     activities: Vec<Activity>,
     /// Messages that each rank can receive, in order.
     arrived: Vec<VecDeque<Message>>,
     /// Messages on their way: from rank `i` to rank `j` at index `j * size + i`.
-    in_transit: Vec<VecDeque<Message>>,
+    in_transit: Vec<VecDeque<InTransit>>,
+    clocks: Vec<SimulatedClock>,
     /// Rank that runs, if one runs at a time.
     current: usize,
     /// The first rank that waits, if all ranks that have not ended wait for messages that nobody has sent.
@@ -176,11 +240,15 @@ struct State {
 
 impl State {
     fn send(&mut self, to: Rank, message: Message) {
-        if matches!(self.schedule, Schedule::Random(_)) {
-            let pair = to.index() * self.activities.len() + message.from.index();
-            self.in_transit[pair].push_back(message);
-        } else {
-            self.arrived[to.index()].push_back(message);
+        let pair = to.index() * self.activities.len() + message.from.index();
+        match self.schedule {
+            Schedule::InTurn | Schedule::Parallel => self.arrived[to.index()].push_back(message),
+            Schedule::Random(_) => self.in_transit[pair].push_back(InTransit { message, arrival: 0.0 }),
+            Schedule::Simulated(machines) => {
+                let seconds = machines.latency + message.bytes.len() as f64 / machines.bytes_per_second;
+                let arrival = self.clocks[message.from.index()].now + seconds;
+                self.in_transit[pair].push_back(InTransit { message, arrival });
+            }
         }
     }
 
@@ -190,7 +258,7 @@ impl State {
     }
 
     fn may_run(&self, rank: usize) -> bool {
-        self.schedule == Schedule::Parallel || self.current == rank
+        matches!(self.schedule, Schedule::Parallel) || self.current == rank
     }
 
     /// Returns true if a rank has something to do.
@@ -215,15 +283,38 @@ impl State {
                 self.current = self.fails.unwrap_or(self.current);
                 return;
             }
-            let is_random = matches!(self.schedule, Schedule::Random(_));
-            let event = if is_random { self.rng.random_range(0..events) } else { 0 };
+            let event = match self.schedule {
+                Schedule::InTurn | Schedule::Parallel => 0,
+                Schedule::Random(_) => self.rng.random_range(0..events),
+                Schedule::Simulated(_) => self.earliest(&ready, &filled),
+            };
             if let Some(&rank) = ready.get(event) {
                 self.current = rank;
                 return;
             }
-            let pair = filled[event - ready.len()];
-            let message = self.in_transit[pair].pop_front();
-            self.arrived[pair / ranks].extend(message);
+            self.deliver(filled[event - ready.len()]);
+        }
+    }
+
+    /// Returns the event with the earliest simulated time: a message before a rank that could receive it.
+    fn earliest(&self, ready: &[usize], filled: &[usize]) -> usize {
+        let of_rank = |&rank: &usize| self.clocks[rank].now;
+        let of_message = |&pair: &usize| self.in_transit[pair][0].arrival;
+        let times = ready.iter().map(of_rank).chain(filled.iter().map(of_message));
+        // Of equal times the last one comes first.
+        let (event, _) =
+            times.enumerate().min_by(|(i, one), (j, other)| one.total_cmp(other).then(j.cmp(i))).unwrap_or_default();
+        event
+    }
+
+    /// Lets the next message of a pair of ranks arrive. A rank that waits for it goes on at that time.
+    fn deliver(&mut self, pair: usize) {
+        let rank = pair / self.activities.len();
+        if let Some(InTransit { message, arrival }) = self.in_transit[pair].pop_front() {
+            if matches!(self.activities[rank], Activity::Waits { from, tag } if message.matches(from, tag)) {
+                self.clocks[rank].now = self.clocks[rank].now.max(arrival);
+            }
+            self.arrived[rank].push_back(message);
         }
     }
 }
@@ -332,5 +423,60 @@ mod tests {
             };
             assert!(std::panic::catch_unwind(run).is_err());
         }
+    }
+
+    std::thread_local! {
+        /// Seconds that a simulated rank has computed.
+        static COMPUTED: core::cell::Cell<f64> = const { core::cell::Cell::new(0.0) };
+    }
+
+    fn compute(seconds: f64) {
+        COMPUTED.set(COMPUTED.get() + seconds);
+    }
+
+    const MACHINES: SimulatedMachines =
+        SimulatedMachines { clock: || COMPUTED.get(), slowdown: 2.0, latency: 0.5, bytes_per_second: 100.0 };
+
+    #[test]
+    fn simulated_ranks_wait_for_messages_that_are_under_way() {
+        let seconds = run_local(3, Schedule::Simulated(MACHINES), |communicator| {
+            match communicator.rank() {
+                Rank(0) => {
+                    compute(1.0);
+                    communicator.send(Rank(1), NUMBER, vec![0; 25]);
+                    communicator.send(Rank(2), NUMBER, vec![0; 25]);
+                }
+                Rank(1) => {
+                    communicator.recv(None, None).unwrap();
+                }
+                // This rank is busy when its message arrives.
+                _ => {
+                    compute(3.0);
+                    communicator.recv(None, None).unwrap();
+                }
+            }
+            communicator.seconds()
+        });
+        // One second is two there; a message takes 0.5 s and 0.25 s.
+        assert_eq!(seconds, [2.0, 2.75, 6.0]);
+    }
+
+    #[test]
+    fn simulated_ranks_that_poll_see_a_message_at_the_first_look_after_its_arrival() {
+        let polls = run_local(2, Schedule::Simulated(MACHINES), |communicator| {
+            if communicator.rank() == Rank::MASTER {
+                compute(1.0);
+                communicator.send(Rank(1), NUMBER, Vec::new());
+                return 0;
+            }
+            let mut polls = 0;
+            while communicator.try_recv(None, None).is_none() {
+                compute(0.125);
+                polls += 1;
+            }
+            polls
+        });
+        // It arrives after 2.5 s; looks are 0.25 s apart.
+        assert_eq!(polls, [0, 10]);
     }
 }

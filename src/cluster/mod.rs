@@ -32,7 +32,7 @@ pub use agreement::{AgreementError, agree};
 pub use communicator::{Communicator, Message, NoSenderError, Rank, Tag};
 pub use distribute::{ClusterError, Strategy, Work, distribute};
 pub use encoding::{DecodeError, Decoder, Encoder};
-pub use local::{LocalCommunicator, Schedule, run_local};
+pub use local::{LocalCommunicator, Schedule, SimulatedMachines, run_local};
 pub use metrics::{Balance, efficiency, efficiency_of_unequal, harmonic_mean, max_speedup};
 #[cfg(feature = "mpi")]
 pub use mpi::MpiCommunicator;
