@@ -376,7 +376,11 @@ fn subscenes_that_cannot_be_are_refused_in_one_sentence() {
     let folder = folder();
     let refused =
         |arguments: &[&str]| complaint(&folder, &[&["bake", "builtin:cornell_box", "--subscenes"], arguments].concat());
-    assert!(refused(&["4"]).contains("only the progressive method"));
+    assert!(refused(&["4"]).contains("only the methods progressive and counted"));
+    for option in [&["--ranks"][..], &["--mask-cells", "8"]] {
+        let counted = refused(&[&["4", "--method", "counted"], option].concat());
+        assert!(counted.contains("counted rays need no masks, and have no ranks"), "{counted}");
+    }
     let progressive = |arguments: &[&'static str]| refused(&[arguments, &["--method", "progressive"]].concat());
     assert!(progressive(&["0"]).contains("0 cells"));
     assert!(progressive(&["6", "--partition", "balanced"]).contains("ask for 4 or 8"));

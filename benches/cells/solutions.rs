@@ -136,6 +136,10 @@ impl<'a> Watched<'a> {
 }
 
 impl Counters for Watched<'_> {
+    fn restart(&mut self) -> Result<(), StepError> {
+        self.counters.restart()
+    }
+
     fn shoot(&mut self, bounce: &CountedBounce, monitor: &dyn Monitor) -> Result<(), StepError> {
         let rays: f64 = bounce.ray_counts.iter().map(|&rays| f64::from(rays)).sum();
         self.rays += rays;

@@ -29,9 +29,15 @@ pub enum BakeError {
     /// The partition into subscenes is invalid.
     #[error(transparent)]
     Subscenes(#[from] PartitionError),
-    /// Subscenes were requested with a method other than progressive refinement.
-    #[error("only the progressive method works subscene by subscene: ask for it, or for no subscenes")]
+    /// Subscenes were requested with a method that has none.
+    #[error("only the methods progressive and counted have subscenes: ask for one of them, or for no subscenes")]
     SubscenesOfOtherMethod,
+    /// Visibility masks or ranks were requested for counted rays.
+    #[error("counted rays need no masks, and have no ranks in a bake: leave out --mask-cells and --ranks")]
+    MasksOrRanksOfCounted,
+    /// Counted rays were requested for a scene with a surface that lets light through.
+    #[error(transparent)]
+    NotOpaque(SolveError),
     /// The scene has no surface that receives light.
     #[error("the scene has no surface to bake: {why}")]
     NothingToBake {
@@ -249,6 +255,7 @@ impl BakeError {
             SolveError::OtherInputs => Self::OtherInputs,
             SolveError::TooLittleTime { done } => too_short(done),
             SolveError::Subscenes(error) => Self::Subscenes(error),
+            error @ SolveError::NotOpaque { .. } => Self::NotOpaque(error),
             SolveError::Device(reason) => Self::Device(reason),
             SolveError::HitsBeyondMemory { bytes } => Self::HitsBeyondMemory { mib: bytes.div_ceil(1 << 20) },
         }

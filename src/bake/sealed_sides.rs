@@ -14,7 +14,7 @@ use crate::pathtrace::fixtures::{add_part, lamp};
 use crate::radiosity::Method;
 use crate::scene::{Material, MeshData, Scene, Sides, Sky, Surface, shapes};
 
-const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+const METHODS: [Method; 5] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path];
 
 fn gray() -> Material {
     Material::diffuse("gray", Vec3::splat(0.5))

@@ -8,7 +8,7 @@ use crate::accel::Preset;
 use crate::lightmap::{LayoutSettings, PageSize};
 use crate::low_rank::PatchKind;
 use crate::pathtrace::VolumeSettings;
-use crate::radiosity::{Method, SolverSettings};
+use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
 
 /// Quality of the acceleration structure for rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ impl BakeSettings {
     pub(super) fn solver_within_memory(&self) -> SolverSettings {
         let most = match self.solver.method {
             Method::Progressive => Some(self.max_memory_mib()),
-            Method::Gather | Method::Stochastic | Method::Path => self.memory_mib,
+            Method::Gather | Method::Stochastic | Method::Counted | Method::Path => self.memory_mib,
         };
         let memory_mib = most.map_or(self.solver.memory_mib, |most| most.min(self.solver.memory_mib));
         SolverSettings { memory_mib, ..self.solver }
@@ -130,13 +130,18 @@ impl BakeSettings {
         };
         positive("density", self.layout.texels_per_meter)?;
         positive("error", self.solver.error)?;
-        if let (Method::Progressive, Some(bounces @ 1..)) = (self.solver.method, self.solver.bounces) {
-            let wanted = "0 or left open with the progressive method, which follows light until little is left";
+        if let (Method::Progressive | Method::Counted, Some(bounces @ 1..)) = (self.solver.method, self.solver.bounces)
+        {
+            let wanted = "0 or left open with this method, which follows light until little is left";
             return Err(BakeError::Setting { name: "number of bounces", value: bounces as f32, wanted });
         }
         if let Some(subscenes) = self.solver.subscenes {
-            if self.solver.method != Method::Progressive {
-                return Err(BakeError::SubscenesOfOtherMethod);
+            let needs_masks = subscenes.mask_resolution != SubsceneSettings::default().mask_resolution;
+            match self.solver.method {
+                Method::Progressive => {}
+                Method::Counted if needs_masks || subscenes.ranks => return Err(BakeError::MasksOrRanksOfCounted),
+                Method::Counted => {}
+                Method::Gather | Method::Stochastic | Method::Path => return Err(BakeError::SubscenesOfOtherMethod),
             }
             subscenes.check()?;
         }
@@ -175,10 +180,32 @@ mod tests {
         let mut settings = BakeSettings::default();
         settings.solver = SolverSettings { method: Method::Progressive, bounces: Some(3), ..settings.solver };
         assert!(settings.check().unwrap_err().to_string().contains("number of bounces"));
+        settings.solver.method = Method::Counted;
+        assert!(settings.check().unwrap_err().to_string().contains("number of bounces"));
         let settings = BakeSettings { relight: Some(RelightPatches(0)), ..BakeSettings::default() };
         assert!(settings.check().unwrap_err().to_string().contains("relight patches"));
         let mut settings = BakeSettings::default();
         settings.solver.time_limit = Some(Duration::ZERO);
         assert!(settings.check().unwrap_err().to_string().contains("time"));
+    }
+
+    #[test]
+    fn subscenes_go_with_methods_that_have_them_and_masks_and_ranks_with_the_progressive_one() {
+        let check = |method, subscenes| {
+            let solver = SolverSettings { method, subscenes: Some(subscenes), ..SolverSettings::default() };
+            BakeSettings { solver, ..BakeSettings::default() }.check()
+        };
+        let plain = SubsceneSettings::default();
+        for method in [Method::Gather, Method::Stochastic, Method::Path] {
+            assert!(matches!(check(method, plain), Err(BakeError::SubscenesOfOtherMethod)), "{method:?}");
+        }
+        for method in [Method::Progressive, Method::Counted] {
+            assert!(check(method, plain).is_ok(), "{method:?}");
+        }
+        let masks = SubsceneSettings { mask_resolution: 8, ..plain };
+        for subscenes in [masks, SubsceneSettings { ranks: true, ..plain }] {
+            assert!(check(Method::Progressive, subscenes).is_ok());
+            assert!(matches!(check(Method::Counted, subscenes), Err(BakeError::MasksOrRanksOfCounted)));
+        }
     }
 }

@@ -182,7 +182,7 @@ fn a_time_limit_that_is_over_before_there_is_light_ends_in_a_sentence_and_one_th
     settings.solver.time_limit = Some(Duration::from_secs(50));
     let refusal = run_on(&Device::Cpu, scene.clone(), &settings, &Late).map(|_| ()).unwrap_err();
     assert!(matches!(refusal, BakeError::TimeOverBeforeLight { stage: "check", .. }), "{refusal}");
-    for method in [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path] {
+    for method in [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path] {
         settings.solver.method = method;
         // A busy machine may not find the first light within the grace of the shortest.
         let short_enough = [1, 4_000, 30_000].into_iter().find_map(|milliseconds| {

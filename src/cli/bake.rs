@@ -7,13 +7,14 @@ use crate::lightmap::Unwrapper;
 use crate::lightmap::files::Level;
 use crate::low_rank::PatchKind;
 use crate::output::Overwrite;
+use crate::partition::Factor;
 use crate::pathtrace::VolumeSettings;
 use crate::progress::Cancelled;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::Role;
 
 use super::arguments::{SceneArguments, WorkArguments, print_warnings, time_limit};
-use super::cells::Kind;
+use super::cells::{Axis, Kind, factor};
 use super::progress::{Display, duration};
 use super::{Failure, interrupt, ranks, say};
 
@@ -45,12 +46,20 @@ pub struct Arguments {
     /// Maximum number of bounces of indirect light [default: until convergence]
     #[arg(long, value_name = "N")]
     bounces: Option<u32>,
-    /// Split the scene into N parts that are solved one after the other (--method progressive)
+    /// Split the scene into N subscenes, which are solved one after the other (--method progressive) or which rays
+    /// traverse (--method counted, 4 if left out)
     #[arg(long, value_name = "N")]
     subscenes: Option<u32>,
     /// Partition of the scene into subscenes [default: uniform]
     #[arg(long, value_enum, value_name = "KIND", requires = "subscenes")]
     partition: Option<Kind>,
+    /// Quantity balanced between subscenes: area, power, or both, where a number K weighs power K times as much as area
+    #[arg(long, value_name = "area|power|K", default_value = "area", value_parser = factor, requires = "subscenes")]
+    factor: Factor,
+    /// Axis along which balanced subscenes are halved: that where a plane through the middle divides best, or that with
+    /// the most equal volumes of the halves
+    #[arg(long, value_enum, value_name = "CHOICE", default_value_t, requires = "subscenes")]
+    axis: Axis,
     /// Resolution of the masks that store visibility through borders of subscenes, in cells per edge, 1 to 256; work
     /// grows with its square [default: 16]
     #[arg(long, value_name = "N", requires = "subscenes")]
@@ -101,6 +110,8 @@ enum MethodArgument {
     Stochastic,
     /// Progressive refinement with analytic form factors, corrected by gather rays
     Progressive,
+    /// Monte Carlo radiosity by counted rays that traverse the cells of a partition; all surfaces must be opaque
+    Counted,
     /// Path tracing from every texel: no bias and no memory for hits; the noisiest
     Path,
 }
@@ -154,6 +165,7 @@ impl Arguments {
             MethodArgument::Gather => Method::Gather,
             MethodArgument::Stochastic => Method::Stochastic,
             MethodArgument::Progressive => Method::Progressive,
+            MethodArgument::Counted => Method::Counted,
             MethodArgument::Path => Method::Path,
         };
         solver.content = match self.content {
@@ -189,6 +201,8 @@ impl Arguments {
     fn subscenes(&self) -> Option<SubsceneSettings> {
         let mut settings = SubsceneSettings::default();
         settings.partition.count = self.subscenes?;
+        settings.partition.factor = self.factor;
+        settings.partition.axis = self.axis.choice();
         settings.partition.kind = self.partition.map_or(settings.partition.kind, Kind::partition);
         settings.mask_resolution = self.mask_cells.unwrap_or(settings.mask_resolution);
         settings.ranks = self.ranks;

@@ -62,13 +62,22 @@ impl Kind {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Axis {
+pub enum Axis {
     Middle,
     #[default]
     Volume,
 }
 
-fn factor(text: &str) -> Result<Factor, String> {
+impl Axis {
+    pub fn choice(self) -> AxisChoice {
+        match self {
+            Self::Middle => AxisChoice::Middle,
+            Self::Volume => AxisChoice::Volume,
+        }
+    }
+}
+
+pub fn factor(text: &str) -> Result<Factor, String> {
     match text {
         "area" => Ok(Factor::Area),
         "power" => Ok(Factor::Power),
@@ -185,15 +194,11 @@ impl PartitionInfo {
 
 impl CellArguments {
     fn settings(&self, kind: Kind) -> PartitionSettings {
-        let axis = match self.axis {
-            Axis::Middle => AxisChoice::Middle,
-            Axis::Volume => AxisChoice::Volume,
-        };
         PartitionSettings {
             kind: kind.partition(),
             count: self.count,
             factor: self.factor,
-            axis,
+            axis: self.axis.choice(),
             ..PartitionSettings::default()
         }
     }

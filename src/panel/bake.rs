@@ -17,10 +17,11 @@ use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
 const PATCHES: u32 = 1000;
 
 /// Bake methods, with their names and hints.
-const METHODS: [(Method, &str, &str); 4] = [
+const METHODS: [(Method, &str, &str); 5] = [
     (Method::Gather, "gather", "Keeps what rays hit, and follows light along them. The fastest."),
     (Method::Stochastic, "stochastic", "Shoots light at random, bounce after bounce. Needs less memory."),
     (Method::Progressive, "progressive", "Patches shoot, the brightest first; what is shown soon looks right."),
+    (Method::Counted, "counted", "Counts rays that cross the cells of a partition. For opaque scenes."),
     (Method::Path, "path", "Follows paths. Slow, but texels do not count as evenly bright."),
 ];
 
@@ -90,7 +91,7 @@ pub fn draw(
             choose_device(ui, &mut settings.device);
             ui.end_row();
         });
-        if settings.solver.method == Method::Progressive {
+        if has_subscenes(settings.solver.method) {
             draw_subscenes(ui, &mut settings.solver.subscenes);
         }
         ui.checkbox(preview, "show it while it becomes better")
@@ -110,7 +111,12 @@ pub fn draw(
     press
 }
 
-/// Draws the choice of method. Only progressive refinement has subscenes, so other methods clear them.
+/// Returns true if a method may have subscenes.
+fn has_subscenes(method: Method) -> bool {
+    matches!(method, Method::Progressive | Method::Counted)
+}
+
+/// Draws the choice of method. Methods without subscenes clear them.
 fn choose_method(ui: &mut egui::Ui, solver: &mut SolverSettings) {
     let before = solver.method;
     let name = METHODS.iter().find(|(method, ..)| *method == before).map_or("", |(_, name, _)| name);
@@ -119,7 +125,7 @@ fn choose_method(ui: &mut egui::Ui, solver: &mut SolverSettings) {
             ui.selectable_value(&mut solver.method, method, name).on_hover_text(meaning);
         }
     });
-    if solver.method != before && solver.method != Method::Progressive {
+    if !has_subscenes(solver.method) {
         solver.subscenes = None;
     }
 }
@@ -137,7 +143,7 @@ fn choose_device(ui: &mut egui::Ui, device: &mut DeviceChoice) {
 /// Draws the partition into subscenes, if any.
 fn draw_subscenes(ui: &mut egui::Ui, subscenes: &mut Option<SubsceneSettings>) {
     let mut are_wanted = subscenes.is_some();
-    let hint = "Works on one part of the scene after the other.";
+    let hint = "Cuts the scene into parts: solved one after the other, or crossed by counted rays.";
     if ui.checkbox(&mut are_wanted, "in subscenes").on_hover_text(hint).changed() {
         *subscenes = are_wanted.then(SubsceneSettings::default);
     }

@@ -339,6 +339,10 @@ fn clicks_choose_how_a_bake_is_solved_and_subscenes_go_with_the_method_that_has_
     assert!(screen.app.world().resource::<Panel>().bake.settings.check().is_ok());
     screen.click("progressive");
     screen.unfold();
+    screen.click("counted");
+    assert_eq!(solver(&screen).subscenes.map(|subscenes| subscenes.partition), partition);
+    screen.click("counted");
+    screen.unfold();
     screen.click("gather");
     assert_eq!((solver(&screen).method, solver(&screen).subscenes), (Method::Gather, None));
 }

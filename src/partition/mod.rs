@@ -56,7 +56,7 @@ pub use polygons::Polygons;
 pub use settings::{AxisChoice, PartitionKind, PartitionSettings};
 pub use simplify::Simplified;
 pub use tracer::{CellHit, CellTracer, CellWork, Fineness};
-pub(crate) use tracer::{FinePart, FineRecord};
+pub(crate) use tracer::{FinePart, FineRecord, swap_if_mirrored};
 pub use traffic::{Traffic, light_rays};
 pub use traversal::{CellStep, CellTraversal};
 pub use uniform::divisions;

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::Accumulators;
 use super::bright::BrightElement;
+use super::{Accumulators, Counters, SubsceneElements};
+use crate::partition::CellTracer;
 use crate::progress::{Cancelled, Monitor};
 
 /// Reason why a step was interrupted.
@@ -183,6 +184,16 @@ pub trait TransportBackend {
     /// # Errors
     /// Returns an error if the device fails.
     fn apply(&self, half: usize, radiosity: &[Vec3]) -> Result<Vec<Vec3>, StepError>;
+
+    /// Returns counters of rays between the elements of a partition, on the backend's device.
+    ///
+    /// # Errors
+    /// Returns an error if the device has no room for them.
+    fn counters<'a>(
+        &self,
+        tracer: &'a CellTracer,
+        elements: &'a SubsceneElements,
+    ) -> Result<Box<dyn Counters + 'a>, StepError>;
 
     /// Returns the number of gather rays of both halves with stored hits.
     fn stored_rays(&self) -> u64;

@@ -80,10 +80,12 @@ impl Times {
 
 /// Monitor that ends steps once the time is over.
 ///
-/// In the first pass, it also ends them once the observer wants to stop, since its direct light can be saved.
+/// In the first pass, it also ends them once the observer wants to stop, since its direct light can be saved. Work that
+/// can be repeated ends so, too.
 pub(super) struct Limited<'a> {
     observer: &'a dyn SolveObserver,
-    is_first_pass: bool,
+    /// True if it also ends work once the observer wants to stop.
+    stops_at_once: bool,
     /// Seconds to leave at the end.
     kept_back: f32,
     /// Largest reported fraction of the work, as bits.
@@ -93,12 +95,17 @@ pub(super) struct Limited<'a> {
 impl<'a> Limited<'a> {
     /// Creates the monitor of a first pass.
     pub fn first_pass(observer: &'a dyn SolveObserver) -> Self {
-        Self { observer, is_first_pass: true, kept_back: -GRACE, reached: AtomicU32::new(0) }
+        Self::repeatable(observer, -GRACE)
+    }
+
+    /// Creates the monitor of work that can be repeated after a stop, and leaves some seconds.
+    pub fn repeatable(observer: &'a dyn SolveObserver, kept_back: f32) -> Self {
+        Self { observer, stops_at_once: true, kept_back, reached: AtomicU32::new(0) }
     }
 
     /// Creates the monitor of a later pass, which leaves some seconds.
     pub fn later_pass(observer: &'a dyn SolveObserver, kept_back: f32) -> Self {
-        Self { observer, is_first_pass: false, kept_back, reached: AtomicU32::new(0) }
+        Self { observer, stops_at_once: false, kept_back, reached: AtomicU32::new(0) }
     }
 
     /// Returns the seconds that are left for the work; `None` without a limit.
@@ -126,7 +133,7 @@ impl Monitor for Limited<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        let is_stopped = if self.is_first_pass { self.observer.wants_to_stop() } else { self.observer.is_cancelled() };
+        let is_stopped = if self.stops_at_once { self.observer.wants_to_stop() } else { self.observer.is_cancelled() };
         is_stopped || self.is_time_over()
     }
 }

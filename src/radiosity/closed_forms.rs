@@ -188,6 +188,7 @@ fn reflected_onto_a_square(method: Method, material: Material) -> (Vec3, Vec3) {
     (mean(upper, &solution.indirect) / (60.0 * facing_rectangles(1.0, 1.0)), mean(lower, &solution.direct) / 60.0)
 }
 
+/// Methods for which surfaces may let light through.
 const ALL_METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
 
 #[test]
@@ -232,7 +233,7 @@ fn light_passes_a_blended_sheet_without_tint_and_only_tinting_ones_with() {
 fn specular_layers_and_metals_reflect_light_too() {
     let black = Material { base_color: glam::Vec4::W, perceptual_roughness: 0.0, ..Material::default() };
     let steel = Material { metallic: 1.0, base_color: glam::Vec4::new(0.6, 0.3, 0.6, 1.0), ..black.clone() };
-    for method in ALL_METHODS {
+    for method in ALL_METHODS.into_iter().chain([Method::Counted]) {
         // The cosine-weighted mean of Schlick's term is F0 + (1 - F0) / 21.
         let (reflected, _) = reflected_onto_a_square(method, black.clone());
         assert!((reflected.x / (0.04 + 0.96 / 21.0) - 1.0).abs() < 0.04, "{method:?}: {reflected}");

@@ -13,11 +13,12 @@
 //! * [`Method::Path`] continues gather rays as paths, and neither iterates nor shoots.
 //! * [`Method::Progressive`] takes only direct light from the steps. Progressive refinement computes all bounces, and
 //!   gather rays correct the error of its form factors.
+//! * [`Method::Counted`] takes direct light from the steps, too. Its bounces are rays between [`SubsceneElements`], which
+//!   are only counted.
 //!
 //! Two halves run side by side with different random numbers. Their difference gives the error estimate, their mean the
 //! [`Solution`]. Between passes a [`SolverCheckpoint`] holds the whole state, as a checkpoint.
 //!
-//! [`SubsceneElements`] is a further solver, ordered by a partition of the scene. It counts rays in integers.
 //! [`low_rank`](crate::low_rank) precomputes the transfer between elements, for lights that change later.
 //!
 //! Some surfaces have no elements: occluders, and back faces without texels. A ray that hits one scatters there, as in
@@ -27,11 +28,13 @@ mod accumulators;
 mod backend;
 mod bands;
 mod blocks;
+mod bounces;
 mod bright;
 mod cell_views;
 mod cells;
 mod clock;
 mod converge;
+mod counted;
 mod cpu;
 mod estimate;
 mod exposed_area;

@@ -20,9 +20,10 @@ use super::ray_allocation::{RayAllocator, RayBudget, add_rays_to_invisible};
 use super::residual::{checked_of, rays_for};
 use super::solve::{LightSoFar, Pass, SolveError, SolveObserver};
 use super::solver_checkpoint::{MAX_RAYS_OF_SAMPLE, SolverCheckpoint, SolverProgress, fingerprint};
-use super::{Accumulators, Content, HALVES, Method, Solution, SolverSettings, Sums};
+use super::{Accumulators, Content, Counters, HALVES, Method, Solution, SolverSettings, SubsceneElements, Sums};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
+use crate::partition::CellTracer;
 use crate::progress::{Monitor, Part, Silent};
 use crate::scene::{Scene, luminance};
 
@@ -101,7 +102,7 @@ impl<'a> Passes<'a> {
         let mut integrator = match settings.method {
             Method::Gather => BounceIntegrator::Iterating,
             Method::Stochastic => BounceIntegrator::Shooting,
-            Method::Progressive => BounceIntegrator::Nothing,
+            Method::Progressive | Method::Counted => BounceIntegrator::Nothing,
             Method::Path => BounceIntegrator::Paths,
         };
         if integrator == BounceIntegrator::Iterating && storable_rays < MIN_STORED_RAYS {
@@ -239,6 +240,18 @@ impl<'a> Passes<'a> {
             Some(_) => 0.0,
             None => self.times.seconds_of_check(checked_of(self.elements.len()), rays),
         }
+    }
+
+    /// Returns counters of rays between the elements of a partition, on the backend's device.
+    ///
+    /// # Errors
+    /// Returns an error if the device has no room for them.
+    pub fn counters<'b>(
+        &self,
+        tracer: &'b CellTracer,
+        elements: &'b SubsceneElements,
+    ) -> Result<Box<dyn Counters + 'b>, StepError> {
+        self.backend.counters(tracer, elements)
     }
 
     /// Returns the cell views that adaptation levels are taken from.

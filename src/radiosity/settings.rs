@@ -24,6 +24,10 @@ pub enum Method {
     /// the error of the form factors. Slow with many texels. Shots run only on the CPU. A limit of bounces is ignored
     /// unless it is 0.
     Progressive,
+    /// Monte Carlo radiosity by counted rays that traverse the cells of a partition (`000` S16). Stores no hits. Only
+    /// the error of the whole scene is pursued, so dim places have more noise than bright ones. Surfaces that let light
+    /// through are refused. A limit of bounces is ignored unless it is 0.
+    Counted,
     /// Path tracing: every gather ray continues until it ends. Radiosity is not constant over elements here, so the
     /// method is unbiased. It stores no hits, and is the noisiest method in scenes with many bounces.
     Path,
@@ -66,7 +70,8 @@ pub struct SolverSettings {
     pub seed: u32,
     /// Memory limit of stored hits and similar data, in MiB. Default: 4096.
     pub memory_mib: u32,
-    /// Subscenes of the progressive method, or `None` for the whole scene at once. Default: `None`.
+    /// Subscenes of the progressive or the counted method. With `None` the progressive method solves the whole scene at
+    /// once, and the counted method takes the default partition. Default: `None`.
     pub subscenes: Option<SubsceneSettings>,
 }
 
@@ -95,7 +100,7 @@ pub struct SubsceneSettings {
     /// Partition of the scene. More subscenes are smaller, and exchange more light. Default: 4 uniform ones.
     pub partition: PartitionSettings,
     /// Number of cells along each edge of a border's visibility mask, 1 to 256. Higher values sharpen shadows that fall
-    /// through borders. The cost grows with the square near occluders. Default: 16.
+    /// through borders. The cost grows with the square near occluders. Counted rays need no masks. Default: 16.
     pub mask_resolution: u32,
     /// True if subscenes work at the same time, each on a rank of its own, here a thread. All must then fit into memory
     /// together. Default: false.

@@ -10,12 +10,12 @@ use super::passes::Passes;
 use super::progress_share::ProgressShare;
 use super::residual::{Claim, rays_for, residual};
 use super::solver_checkpoint::SolverCheckpoint;
-use super::{Method, Solution, SolverSettings, progressive};
+use super::{Method, Solution, SolverSettings, bounces};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::partition::PartitionError;
 use crate::progress::{Cancelled, Monitor, Unmonitored};
-use crate::scene::Scene;
+use crate::scene::{Scene, SurfaceKey};
 
 /// Error of a solver.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,6 +35,15 @@ pub enum SolveError {
     /// The scene cannot be divided into the requested subscenes.
     #[error(transparent)]
     Subscenes(#[from] PartitionError),
+    /// Counted rays were requested for a scene with a surface that lets light through.
+    #[error(
+        "counted rays take all surfaces for opaque, and '{surface}' lets light through: use another method, or exclude \
+         the surface"
+    )]
+    NotOpaque {
+        /// Key of the surface.
+        surface: SurfaceKey,
+    },
     /// The device failed: a lost graphics card, or one with too little memory.
     #[error("{0}")]
     Device(String),
@@ -178,7 +187,9 @@ pub fn solve_with(
 ) -> Result<Solution, SolveError> {
     let observer = &ProgressShare::within(observer, settings.time_limit);
     match settings.method {
-        Method::Progressive => progressive::solve(backend, scene, world, elements, settings, resume, observer),
+        Method::Progressive | Method::Counted => {
+            bounces::solve(backend, scene, world, elements, settings, resume, observer)
+        }
         Method::Gather | Method::Stochastic | Method::Path => {
             let mut passes = Passes::new(backend, scene, world, elements, settings, resume, observer)?;
             let solution = passes.solve(observer, 1.0)?;

@@ -17,7 +17,7 @@ fn settings(error: f32) -> SolverSettings {
     SolverSettings { error, ..SolverSettings::default() }
 }
 
-const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+const METHODS: [Method; 5] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path];
 
 /// Returns settings for comparisons of means over many elements, in which the noise of paths cancels.
 fn settings_for_mean(method: Method, error: f32) -> SolverSettings {
@@ -27,7 +27,9 @@ fn settings_for_mean(method: Method, error: f32) -> SolverSettings {
 #[test]
 fn a_closed_furnace_is_evenly_bright() {
     let without_noise = [Method::Gather, Method::Progressive].map(|method| [(method, 0.5), (method, 0.9)]).concat();
-    for (method, reflectance) in without_noise.into_iter().chain([(Method::Stochastic, 0.5), (Method::Path, 0.5)]) {
+    for (method, reflectance) in
+        without_noise.into_iter().chain([(Method::Stochastic, 0.5), (Method::Counted, 0.5), (Method::Path, 0.5)])
+    {
         let mut test = TestScene::default();
         let faces = test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| emissive(reflectance, 1.0));
         let (elements, solution) = test.solve(&SolverSettings { method, ..settings(0.005) });
@@ -127,7 +129,7 @@ fn mean_of(elements: &Elements, solution: &Solution, of: impl Fn(usize) -> f32) 
 #[test]
 fn all_methods_agree() {
     let test = room_with_block();
-    let [gathered, shot, refined, followed] = METHODS.map(|method| {
+    let [gathered, shot, refined, counted, followed] = METHODS.map(|method| {
         let (elements, solution) = test.solve(&settings_for_mean(method, 0.02));
         assert!(solution.unshot < 1e-3, "{method:?}: {}", solution.unshot);
         let first_bounce = mean_of(&elements, &solution, |i| luminance(elements.reflectance[i] * solution.direct[i]));
@@ -138,6 +140,7 @@ fn all_methods_agree() {
     });
     assert!((gathered / shot - 1.0).abs() < 0.01, "{gathered} gathered, {shot} shot");
     assert!((gathered / refined - 1.0).abs() < 0.01, "{gathered} gathered, {refined} refined");
+    assert!((gathered / counted - 1.0).abs() < 0.01, "{gathered} gathered, {counted} counted");
     assert!((gathered / followed - 1.0).abs() < 0.01, "{gathered} gathered, {followed} followed");
 }
 
@@ -341,7 +344,7 @@ fn a_resumed_bake_and_any_number_of_threads_give_the_same_bytes() {
     let elements = test.elements();
     for method in METHODS {
         // The more bounces follow, the noisier direct light may be. At 0.05 one pass would be enough.
-        let error = if method == Method::Progressive { 0.01 } else { 0.05 };
+        let error = if matches!(method, Method::Progressive | Method::Counted) { 0.01 } else { 0.05 };
         let settings = SolverSettings { method, seed: 5, ..settings(error) };
         let solve_with = |threads: usize, resume: Option<SolverCheckpoint<'_>>, observer: &Interrupter| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");

@@ -15,7 +15,7 @@ use crate::lightmap::Elements;
 use crate::progress::Monitor;
 use crate::scene::Scene;
 
-const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+const METHODS: [Method; 5] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path];
 
 /// A clock that advances by a second at each query, or a user who asks to stop after a number of queries.
 #[derive(Default)]

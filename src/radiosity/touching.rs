@@ -12,7 +12,7 @@ use crate::lightmap::fixtures::{cuboid, merged};
 use crate::lightmap::{ElementId, Elements, Unwrap, pages};
 use crate::scene::{MeshData, Sides, Sky};
 
-const METHODS: [Method; 4] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path];
+const METHODS: [Method; 5] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path];
 
 fn settings(method: Method) -> SolverSettings {
     SolverSettings { method, error: 0.05, ..SolverSettings::default() }

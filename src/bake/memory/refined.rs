@@ -1,4 +1,4 @@
-//! Memory of progressive refinement.
+//! Memory of solvers of bounces that follow direct light: progressive refinement and counted rays.
 
 use crate::radiosity::{MAX_PATCHES, Method, SolverSettings, SubsceneSettings, max_mask_bytes_in_flight};
 
@@ -32,7 +32,7 @@ pub struct Kept {
     pub had: f64,
 }
 
-/// Bytes of progressive refinement.
+/// Bytes of progressive refinement or of counted rays.
 pub struct Refined {
     /// Bytes that it cannot do without.
     pub minimum: f64,
@@ -40,10 +40,12 @@ pub struct Refined {
 }
 
 impl Refined {
-    /// Estimates the bytes with or without subscenes. All are zero with other methods.
+    /// Estimates the bytes with or without subscenes. All are zero with methods that gather.
     pub fn new(settings: &SolverSettings, amounts: &Amounts, subscenes: Option<SubsceneSettings>) -> Self {
-        if settings.method != Method::Progressive {
-            return Self { minimum: 0.0, kept: Kept::default() };
+        match settings.method {
+            Method::Progressive => {}
+            Method::Counted => return Self { minimum: counted_bytes(amounts), kept: Kept::default() },
+            Method::Gather | Method::Stochastic | Method::Path => return Self { minimum: 0.0, kept: Kept::default() },
         }
         let elements = amounts.elements();
         let patches = elements.min(MAX_PATCHES as f64);
@@ -68,6 +70,21 @@ impl Refined {
     pub fn bytes(&self) -> f64 {
         self.minimum + self.kept.had
     }
+}
+
+/// Bytes of one element of a partition: its light, its rays and its place.
+const BYTES_PER_COUNTED: f64 = 200.0;
+/// Elements of a partition for each texel, and for each triangle besides.
+const COUNTED_PER_TEXEL: f64 = 1.5;
+const COUNTED_PER_TRIANGLE: f64 = 2.0;
+/// Bytes of one texel's light, and of its points on elements of a partition.
+const BYTES_PER_OVERLAP: f64 = 130.0;
+
+/// Returns the bytes of counted rays.
+fn counted_bytes(amounts: &Amounts) -> f64 {
+    let counted = COUNTED_PER_TEXEL * amounts.elements() + COUNTED_PER_TRIANGLE * amounts.triangles;
+    let tables = amounts.triangles * BYTES_PER_TRIANGLE;
+    amounts.elements() * BYTES_PER_OVERLAP + counted * BYTES_PER_COUNTED + tables
 }
 
 /// Bytes of the visibility masks of borders.

@@ -28,13 +28,15 @@ use self::shoot::Shots;
 use self::stored::DeviceHits;
 use self::sweep::{Product, Radiosities};
 use super::scene::GpuTree;
-use super::{Gpu, GpuFault, GpuScene};
+use super::{Gpu, GpuCounters, GpuFault, GpuScene};
 use crate::accel::Preset;
 use crate::lightmap::Elements;
+use crate::partition::CellTracer;
 use crate::progress::{Monitor, Part};
 use crate::radiosity::{
-    Accumulators, BrightElement, ElementEstimate, HALVES, Hits, LightSampleAllocator, Stage, Step, StepError,
-    StepReport, TransportBackend, Weights, converge, seed_of_allocation, seed_of_stage, shoot_half, steps_to_read,
+    Accumulators, BrightElement, Counters, ElementEstimate, HALVES, Hits, LightSampleAllocator, Stage, Step, StepError,
+    StepReport, SubsceneElements, TransportBackend, Weights, converge, seed_of_allocation, seed_of_stage, shoot_half,
+    steps_to_read,
 };
 use crate::scene::Scene;
 
@@ -204,6 +206,14 @@ impl<'a> GpuBackend<'a> {
 }
 
 impl TransportBackend for GpuBackend<'_> {
+    fn counters<'a>(
+        &self,
+        tracer: &'a CellTracer,
+        elements: &'a SubsceneElements,
+    ) -> Result<Box<dyn Counters + 'a>, StepError> {
+        Ok(Box::new(GpuCounters::new(self.gpu, tracer, elements)?))
+    }
+
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         monitor.check()?;
         match step {

@@ -153,6 +153,14 @@ impl<'a> GpuCounters<'a> {
 }
 
 impl Counters for GpuCounters<'_> {
+    fn restart(&mut self) -> Result<(), StepError> {
+        let emitted = vectors(&self.elements.emitted);
+        for buffer in [&self.unshot, &self.power] {
+            self.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&emitted));
+        }
+        Ok(())
+    }
+
     fn shoot(&mut self, bounce: &CountedBounce, monitor: &dyn Monitor) -> Result<(), StepError> {
         let mut encoder = self.encoder();
         encoder.clear_buffer(&self.counts, 0, None);

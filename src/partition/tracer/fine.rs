@@ -8,7 +8,8 @@ use glam::{Vec2, Vec3};
 
 use super::records::FineRecord;
 use super::{CellHit, CellTracer};
-use crate::geometry::Triangle;
+use crate::geometry::{SurfaceId, Triangle};
+use crate::scene::Scene;
 
 /// One element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +33,32 @@ impl CellTracer {
         self.tables.triangles[hit.triangle as usize].element_at(hit.barycentric, hit.back)
     }
 
+    /// Returns the element at a point of one side of a mesh triangle, or `None` without elements there. `barycentric`
+    /// holds weights of the second and third corner in the mesh.
+    pub(crate) fn element_on(
+        &self,
+        scene: &Scene,
+        source: (SurfaceId, u32),
+        barycentric: Vec2,
+        back: bool,
+    ) -> Option<u32> {
+        let triangle = self.sources.binary_search(&source).ok()?;
+        let barycentric = swap_if_mirrored(scene, source.0, barycentric);
+        self.tables.triangles[triangle].element_at(barycentric, back)
+    }
+
     /// Iterates over all elements in order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = FinePart> {
         self.tables.triangles.iter().zip(0..).flat_map(|(record, triangle)| {
             (0..record.elements()).map(move |index| record.part(triangle, record.first_element + index))
         })
     }
+}
+
+/// Converts weights of the second and third corner between a fine triangle and its mesh triangle, in either direction.
+/// Fine triangles of mirrored surfaces have reversed corners.
+pub(crate) fn swap_if_mirrored(scene: &Scene, surface: SurfaceId, weights: Vec2) -> Vec2 {
+    if scene.surface(surface).is_mirrored() { Vec2::new(weights.x, 1.0 - weights.element_sum()) } else { weights }
 }
 
 impl FineRecord {

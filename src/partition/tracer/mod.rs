@@ -15,7 +15,7 @@ use super::{CellId, Partition, PartitionError, PartitionSettings, Polygons, Simp
 use crate::geometry::SurfaceId;
 use crate::scene::{Scene, Sides};
 
-pub(crate) use fine::FinePart;
+pub(crate) use fine::{FinePart, swap_if_mirrored};
 pub use trace::CellWork;
 
 pub(crate) use records::{BorderRecord, CellRecord, FineRecord, SurfaceRecord};

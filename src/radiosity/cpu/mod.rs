@@ -24,9 +24,10 @@ use super::backend::{ElementEstimate, Step, StepError, StepReport, TransportBack
 use super::bright::BrightElement;
 use super::light_sample_allocation::LightSampleAllocator;
 use super::shooting::Weights;
-use super::{Accumulators, HALVES};
+use super::{Accumulators, Counters, CpuCounters, HALVES, SubsceneElements};
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
+use crate::partition::CellTracer;
 use crate::progress::Monitor;
 use crate::scene::Scene;
 use glam::Vec3;
@@ -54,6 +55,14 @@ impl<'a> CpuBackend<'a> {
 }
 
 impl TransportBackend for CpuBackend<'_> {
+    fn counters<'a>(
+        &self,
+        tracer: &'a CellTracer,
+        elements: &'a SubsceneElements,
+    ) -> Result<Box<dyn Counters + 'a>, StepError> {
+        Ok(Box::new(CpuCounters::new(tracer, elements)))
+    }
+
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {
         monitor.check()?;
         match step {

@@ -17,7 +17,7 @@
 //! blocked       refinement subscene by subscene
 //!
 //! correction    error of the form factors, found by gather rays
-//! bounces       from direct light to a solution        schedule      shooting schedule and its end
+//! rounds        shots and corrections in turn          schedule      shooting schedule and its end
 //! ```
 //!
 //! Direct light comes from light-sampled rays, as in other methods. Every element starts with its reflected direct
@@ -28,7 +28,6 @@
 //! all elements. The difference is shot too, until the error is the requested one.
 
 mod blocked;
-mod bounces;
 mod correction;
 mod exchanges;
 mod groups;
@@ -36,6 +35,7 @@ mod occluders;
 mod patches;
 mod receivers;
 mod refinement;
+mod rounds;
 mod schedule;
 mod shaft;
 mod shooter;
@@ -49,26 +49,16 @@ mod unmapped;
 use glam::Vec3;
 
 pub(crate) use self::blocked::max_mask_bytes_in_flight;
-use self::bounces::{Bounces, with_shortfall};
 pub(super) use self::correction::{FIRST_RAYS, MAX_GROWTH};
 pub(crate) use self::patches::facets_of;
 pub(crate) use self::patches::{MAX_PATCHES, PatchId};
 pub(crate) use self::refinement::{Options, Place};
 
-use super::passes::Passes;
-use super::progress_share::ProgressShare;
-use super::solver_checkpoint::{Shots, SolverCheckpoint};
-use super::{Content, Solution, SolveError, SolveObserver, SolverSettings, TransportBackend};
-use crate::geometry::RayQuery;
-use crate::lightmap::Elements;
-use crate::scene::Scene;
+use super::solver_checkpoint::Shots;
 
 /// Maximum number of triangles in a shaft that rays test directly. With more, rays query the scene's tree, which is
 /// equally fast with one triangle and faster with more.
 const MAX_CANDIDATES: usize = 1;
-
-/// Fraction of a bake's time for direct light.
-const DIRECT_SHARE: f32 = 0.3;
 
 /// Sequence of shots.
 trait Refine {
@@ -109,37 +99,4 @@ trait Refine {
 
     /// Resumes from a result of [`Refine::state`]. Returns false without changes if the state belongs to other patches.
     fn resume(&mut self, from: &Shots) -> bool;
-}
-
-/// Computes direct light on a backend, and then all bounces by progressive refinement.
-///
-/// # Errors
-/// Returns an error if the observer cancels, the checkpoint belongs to another bake, or the backend's device fails.
-/// Also returns an error if the scene cannot be divided into the requested subscenes.
-pub(super) fn solve(
-    backend: &mut dyn TransportBackend,
-    scene: &Scene,
-    world: &dyn RayQuery,
-    elements: &Elements,
-    settings: &SolverSettings,
-    mut resume: Option<SolverCheckpoint<'_>>,
-    observer: &dyn SolveObserver,
-) -> Result<Solution, SolveError> {
-    let shots = resume.as_mut().and_then(|partial| partial.shots.take());
-    let for_direct = SolverSettings {
-        content: Content::Full,
-        error: settings.error * core::f32::consts::FRAC_1_SQRT_2,
-        ..*settings
-    };
-    let share = ProgressShare::first(observer, DIRECT_SHARE);
-    let mut passes = Passes::new(backend, scene, world, elements, &for_direct, resume, observer)?;
-    // Existing shots are based on the saved direct light, which must not change now.
-    let lit = if shots.is_some() { passes.as_it_is(true)? } else { passes.solve(&share, DIRECT_SHARE)? };
-    if elements.is_empty() || settings.bounces == Some(0) {
-        return Ok(with_shortfall(lit, settings));
-    }
-    let bounces = Bounces { scene, world, elements, settings, passes: &passes, lit };
-    let solution = bounces.follow(shots, &share.next(1.0))?;
-    observer.progress(1.0);
-    Ok(solution)
 }

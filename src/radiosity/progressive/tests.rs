@@ -2,18 +2,19 @@ use std::sync::{Arc, Mutex};
 
 use glam::Vec3;
 
-use super::bounces::SHOOTING_PROGRESS;
 use super::exchanges::Exchanges;
 use super::occluders::Occluders;
 use super::patches::{Facet, Patch, facets_of, parts, patch};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::refinement::{Refinement, group_radiosities};
+use super::rounds::SHOOTING_PROGRESS;
 use super::schedule::{ShootingSchedule, UNSHOT_SHARE};
 use super::shooter::{Geometry, Shooter, ShotSource, Straight};
 use super::{MAX_CANDIDATES, Options, PatchId, Place, Refine};
 use crate::accel::{BruteForce, World};
 use crate::lightmap::{ElementId, Elements};
 use crate::progress::{Monitor, Unmonitored};
+use crate::radiosity::bounces::DIRECT_SHARE;
 use crate::radiosity::form_factor::point_to_polygon;
 use crate::radiosity::test_scene::{TestScene, colored_pane, emissive, gray};
 use crate::radiosity::{LightSoFar, Method, Solution, SolveObserver, SolverSettings, solve};
@@ -325,8 +326,8 @@ fn what_is_seen_becomes_brighter_shot_after_shot_and_approaches_the_solution() {
     let solution = solve(&scene, &world, &elements, &settings, None, &spectator).unwrap();
     let seen = spectator.seen.into_inner().unwrap();
     // Passes for direct light come first. Corrections come last, and may reduce light.
-    let corrections = super::DIRECT_SHARE + (1.0 - super::DIRECT_SHARE) * SHOOTING_PROGRESS;
-    let shots: Vec<_> = seen.iter().filter(|(done, _)| (super::DIRECT_SHARE..corrections).contains(done)).collect();
+    let corrections = DIRECT_SHARE + (1.0 - DIRECT_SHARE) * SHOOTING_PROGRESS;
+    let shots: Vec<_> = seen.iter().filter(|(done, _)| (DIRECT_SHARE..corrections).contains(done)).collect();
     assert!(shots.len() > elements.len(), "{}", shots.len());
     for pair in shots.windows(2) {
         assert!(pair[0].1.iter().zip(&pair[1].1).all(|(before, after)| before <= after), "{}", pair[0].0);

@@ -38,6 +38,12 @@ pub struct Counts {
 
 /// Backend that shoots rays, counts arrivals, and keeps the resulting powers.
 pub trait Counters {
+    /// Restores the state before any shot.
+    ///
+    /// # Errors
+    /// Returns an error if the device fails.
+    fn restart(&mut self) -> Result<(), StepError>;
+
     /// Shoots a bounce. The arrived power, after reflection, will be shot next, and is added to the total of its
     /// element.
     ///
@@ -113,15 +119,24 @@ impl Light {
     /// Converts arrivals to the power to be shot next.
     pub fn receive(&mut self, counts: Counts, elements: &SubsceneElements, power_of_ray: f32) {
         for (element, arrived) in counts.arrived.chunks_exact(CHANNELS).enumerate() {
-            let arrived = Vec3::new(arrived[0] as f32, arrived[1] as f32, arrived[2] as f32);
-            self.unshot[element] = elements.reflectance[element] * (power_of_ray * arrived);
+            self.unshot[element] = elements.reflectance[element] * (power_of_ray * light_of(arrived));
             self.power[element] += self.unshot[element];
         }
         self.counts = counts;
     }
 }
 
+/// Returns the number of arrivals for each channel, in rays.
+pub(super) fn light_of(arrived: &[u32]) -> Vec3 {
+    Vec3::new(arrived[0] as f32, arrived[1] as f32, arrived[2] as f32)
+}
+
 impl Counters for CpuCounters<'_> {
+    fn restart(&mut self) -> Result<(), StepError> {
+        self.light = Light::new(self.elements);
+        Ok(())
+    }
+
     fn shoot(&mut self, bounce: &Bounce, monitor: &dyn Monitor) -> Result<(), StepError> {
         let arrived: Vec<AtomicU32> = (0..CHANNELS * self.elements.len()).map(|_| AtomicU32::new(0)).collect();
         let (escaped, absorbed) = (AtomicU32::new(0), AtomicU32::new(0));

@@ -6,7 +6,7 @@ use core::ops::Range;
 use glam::{Vec2, Vec3};
 
 use super::stages::CHANNELS;
-use crate::partition::{CellId, CellTracer, FinePart, FineRecord, Partition};
+use crate::partition::{CellId, CellTracer, FinePart, FineRecord, Partition, swap_if_mirrored};
 use crate::radiosity::shooting::first_rays;
 use crate::scene::Scene;
 
@@ -53,26 +53,34 @@ impl SubsceneElements {
             let (mesh, material) = (scene.mesh_of(surface), scene.material_of(surface));
             let middle = record.in_part(part.part, MIDDLE);
             let in_world = record.triangle();
-            // Fine triangles of mirrored surfaces have reversed vertices.
-            let in_mesh = if scene.surface(surface).is_mirrored() {
-                Vec2::new(middle.x, 1.0 - middle.element_sum())
-            } else {
-                middle
-            };
+            let in_mesh = swap_if_mirrored(scene, surface, middle);
             let area = in_world.area() / (record.divisions * record.divisions) as f32;
-            let reflectance = material.reflectance_at(scene, mesh, triangle, in_mesh);
+            let is_sealed = scene.surface(surface).sealed.contains(triangle, part.back);
+            let reflectance =
+                if is_sealed { Vec3::ZERO } else { material.reflectance_at(scene, mesh, triangle, in_mesh) };
             let emission = material.emission_at(scene, mesh, triangle, in_mesh);
             elements.area.push(area);
             elements.reflectance.push(reflectance);
             elements.emitted.push(emission * (PI * area));
             elements.cell.push(cell_of(tracer.partition(), record, part).0);
         }
-        let power: f64 = elements.emitted.iter().map(|power| f64::from(power.element_sum())).sum();
-        elements.power_of_ray = power / (CHANNELS as f64 * first_rays(&elements.area, &elements.reflectance));
+        elements.power_of_ray = elements.power_of_first_rays();
         elements.sorted.sort_by_key(|&element| elements.cell[element as usize]);
         let before = |cell: u32| elements.sorted.partition_point(|&element| elements.cell[element as usize] < cell);
         elements.offsets = (0..=tracer.partition().cells().len() as u32).map(|cell| before(cell) as u32).collect();
         elements
+    }
+
+    /// Sets the power that each element emits, in lumens, in place of that of its material.
+    pub(in crate::radiosity) fn emit(&mut self, power: Vec<Vec3>) {
+        self.emitted = power;
+        self.power_of_ray = self.power_of_first_rays();
+    }
+
+    /// Returns the power of each ray of the first bounce, in lumens (`000` equation 4.8).
+    fn power_of_first_rays(&self) -> f64 {
+        let power: f64 = self.emitted.iter().map(|power| f64::from(power.element_sum())).sum();
+        power / (CHANNELS as f64 * first_rays(&self.area, &self.reflectance))
     }
 
     /// Returns the elements of one subscene alone.

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::counters::Bounce;
+use super::counters::{Bounce, light_of};
 use super::stages::CHANNELS;
 use super::{Counters, Stages, SubsceneElements};
 use crate::geometry::sobol::hash2;
@@ -16,6 +16,8 @@ use crate::radiosity::shooting::{MAX_ITERATIONS, allocate_rays};
 pub struct SubsceneSolution {
     /// Total power that each element emits and reflects, in lumens.
     pub power: Vec<Vec3>,
+    /// Total power that arrived at each element before reflection, in lumens.
+    pub received: Vec<Vec3>,
     /// Number of bounces.
     pub bounces: u32,
     /// Total power of the first bounce after reflection, in lumens.
@@ -33,7 +35,7 @@ pub struct SubsceneSolution {
 }
 
 impl SubsceneElements {
-    /// Shoots all power, until little is left. A stage shoots `of_each` elements of each subscene, or all with `None`.
+    /// Shoots all emitted power, until little is left. A stage shoots `of_each` elements of each subscene, or all with `None`.
     /// Stages do not change the result.
     ///
     /// # Errors
@@ -45,11 +47,13 @@ impl SubsceneElements {
         of_each: Option<u32>,
         monitor: &dyn Monitor,
     ) -> Result<SubsceneSolution, StepError> {
+        counters.restart()?;
         let mut unshot = counters.all_unshot()?;
         let first_power = total(&unshot);
         let mut power = first_power;
         let mut solution = SubsceneSolution {
             power: Vec::new(),
+            received: vec![Vec3::ZERO; self.len()],
             bounces: 0,
             first_bounce: Vec3::ZERO,
             rays: 0,
@@ -71,6 +75,9 @@ impl SubsceneElements {
             let counts = counters.counts()?;
             solution.bounces += 1;
             solution.rays += of_scene.iter().map(|&rays| u64::from(rays)).sum::<u64>();
+            for (received, arrived) in solution.received.iter_mut().zip(counts.arrived.chunks_exact(CHANNELS)) {
+                *received += light_of(arrived) * solution.power_of_ray;
+            }
             solution.escaped += u64::from(counts.escaped);
             solution.absorbed += u64::from(counts.absorbed);
             unshot = counters.all_unshot()?;

@@ -206,6 +206,11 @@ impl<'a> DistributedCounters<'a> {
 }
 
 impl Counters for DistributedCounters<'_> {
+    fn restart(&mut self) -> Result<(), StepError> {
+        self.light = Light::new(self.elements);
+        Ok(())
+    }
+
     fn shoot(&mut self, bounce: &Bounce, monitor: &dyn Monitor) -> Result<(), StepError> {
         self.is_cancelled = monitor.is_cancelled();
         self.counts = Counts { arrived: vec![0; CHANNELS * self.elements.len()], ..Counts::default() };

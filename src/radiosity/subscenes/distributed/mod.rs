@@ -136,22 +136,26 @@ impl RankSolution {
         let Self { mut solution, numbers, .. } = self;
         if communicator.rank() != Rank::MASTER {
             let lost = [solution.escaped, solution.absorbed];
-            let content = Encoder::new().value(lost).slice(&numbers).slice(&solution.power).finish();
-            communicator.send(Rank::MASTER, POWERS, content);
+            let powers = Encoder::new().value(lost).slice(&numbers).slice(&solution.power).slice(&solution.received);
+            communicator.send(Rank::MASTER, POWERS, powers.finish());
             return Ok(None);
         }
-        let mut all: Vec<(u32, Vec3)> = numbers.into_iter().zip(solution.power).collect();
+        let join = |numbers: Vec<u32>, power: Vec<Vec3>, received: Vec<Vec3>| {
+            numbers.into_iter().zip(power.into_iter().zip(received)).collect::<Vec<_>>()
+        };
+        let mut all = join(numbers, solution.power, solution.received);
         for rank in (1..communicator.size()).map(Rank) {
             let message = communicator.recv(Some(rank), Some(POWERS)).map_err(lost)?;
             let mut content = Decoder::new(&message.bytes);
             let [escaped, absorbed] = content.value::<[u64; 2]>().map_err(lost)?;
-            let (numbers, power) = (content.slice().map_err(lost)?, content.slice().map_err(lost)?);
+            let numbers = content.slice().map_err(lost)?;
+            let (power, received) = (content.slice().map_err(lost)?, content.slice().map_err(lost)?);
             solution.escaped += escaped;
             solution.absorbed += absorbed;
-            all.extend(numbers.into_iter().zip(power));
+            all.extend(join(numbers, power, received));
         }
         all.sort_unstable_by_key(|(number, _)| *number);
-        solution.power = all.into_iter().map(|(_, power)| power).collect();
+        (solution.power, solution.received) = all.into_iter().map(|(_, powers)| powers).unzip();
         Ok(Some(solution))
     }
 }
