@@ -53,6 +53,9 @@ pub struct Arguments {
     /// Partition of the scene into subscenes [default: uniform]
     #[arg(long, value_enum, value_name = "KIND", requires = "subscenes")]
     partition: Option<Kind>,
+    /// Maximum level of hybrid subscenes, which are never more than --subscenes: N allows 8^N
+    #[arg(long, value_name = "N", requires = "subscenes")]
+    level_limit: Option<u32>,
     /// Quantity balanced between subscenes: area, power, or both, where a number K weighs power K times as much as area
     #[arg(long, value_name = "area|power|K", default_value = "area", value_parser = factor, requires = "subscenes")]
     factor: Factor,
@@ -201,6 +204,7 @@ impl Arguments {
     fn subscenes(&self) -> Option<SubsceneSettings> {
         let mut settings = SubsceneSettings::default();
         settings.partition.count = self.subscenes?;
+        settings.partition.level_limit = self.level_limit;
         settings.partition.factor = self.factor;
         settings.partition.axis = self.axis.choice();
         settings.partition.kind = self.partition.map_or(settings.partition.kind, Kind::partition);

@@ -22,9 +22,13 @@ pub struct CellArguments {
     /// Partition the scene into cells
     #[arg(long, value_enum, value_name = "KIND")]
     partition: Option<Kind>,
-    /// Number of cells: a power of two for balanced ones, a maximum for hybrid ones
-    #[arg(long, value_name = "N", default_value_t = 8, requires = "partition")]
-    count: u32,
+    /// Number of cells: a power of two for balanced ones, a maximum for hybrid ones [default: 8, or as many as the level
+    /// limit allows]
+    #[arg(long, value_name = "N", requires = "partition")]
+    count: Option<u32>,
+    /// Maximum level of hybrid cells: N allows 8^N cells
+    #[arg(long, value_name = "N", requires = "partition")]
+    level_limit: Option<u32>,
     /// Quantity balanced between cells: area, power, or both, where a number K weighs power K times as much as area
     #[arg(long, value_name = "area|power|K", default_value = "area", value_parser = factor, requires = "partition")]
     factor: Factor,
@@ -194,9 +198,11 @@ impl PartitionInfo {
 
 impl CellArguments {
     fn settings(&self, kind: Kind) -> PartitionSettings {
+        let of_level = 8u32.saturating_pow(self.level_limit.unwrap_or(1)).min(Partition::MAX_CELLS);
         PartitionSettings {
             kind: kind.partition(),
-            count: self.count,
+            count: self.count.unwrap_or(of_level),
+            level_limit: self.level_limit,
             factor: self.factor,
             axis: self.axis.choice(),
             ..PartitionSettings::default()

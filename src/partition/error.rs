@@ -42,6 +42,12 @@ pub enum PartitionError {
         /// Requested number of cells.
         count: u32,
     },
+    /// A hybrid partition has cells of level 1 at least.
+    #[error("a hybrid partition begins with 8 cells on level 1: limit its level to 1 or more")]
+    LevelZero,
+    /// A limit of levels was requested for a partition without levels.
+    #[error("only hybrid partitions have levels: ask for one, or for no limit of the level")]
+    NoLevels,
     /// The load depends on power, but no polygon emits any.
     #[error("no surface of the scene emits light, so there is no power to share out: balance by area")]
     NoPower,

@@ -8,12 +8,13 @@ use crate::geometry::Aabb;
 pub(super) fn cut(bounds: Aabb, polygons: &Polygons, settings: &PartitionSettings) -> Result<Tree, PartitionError> {
     let pieces = Pieces::whole(polygons, &settings.factor.loads(polygons)?);
     let mut growth = Growth { cells: Vec::new(), count: 1, pieces: 0 };
-    growth.add(bounds, pieces);
+    growth.add(bounds, pieces, 0);
     growth.cut_in_eight(0);
     if growth.count == 1 {
         return Err(PartitionError::too_thin(bounds, 0));
     }
-    growth.cut_above_the_mean(settings.count, MAX_PIECES)?;
+    let max_level = settings.level_limit.unwrap_or(u32::MAX);
+    growth.cut_above_the_mean(settings.count, max_level, MAX_PIECES)?;
     Ok(growth.tree(0))
 }
 
@@ -29,6 +30,8 @@ struct GrowingCell {
     bounds: Aabb,
     pieces: Pieces,
     load: f64,
+    /// Number of subdivisions that led to the cell.
+    level: u32,
     eighths: Option<Eighths>,
 }
 
@@ -39,18 +42,19 @@ enum Eighths {
 }
 
 impl Growth {
-    fn add(&mut self, bounds: Aabb, pieces: Pieces) -> usize {
+    fn add(&mut self, bounds: Aabb, pieces: Pieces, level: u32) -> usize {
         self.pieces += pieces.len();
-        self.cells.push(GrowingCell { bounds, load: pieces.load(), pieces, eighths: None });
+        self.cells.push(GrowingCell { bounds, load: pieces.load(), level, pieces, eighths: None });
         self.cells.len() - 1
     }
 
-    /// Splits all cells above the mean load, fullest first, and repeats until none is left or the limit is reached.
-    fn cut_above_the_mean(&mut self, max: u32, max_pieces: usize) -> Result<(), PartitionError> {
+    /// Splits all cells above the mean load, fullest first, and repeats until none is left or a limit is reached. Cells
+    /// on `max_level` stay whole.
+    fn cut_above_the_mean(&mut self, max: u32, max_level: u32, max_pieces: usize) -> Result<(), PartitionError> {
         loop {
             let mut cells: Vec<usize> = (0..self.cells.len()).filter(|&cell| self.is_whole(cell)).collect();
             let mean = cells.iter().map(|&cell| self.cells[cell].load).sum::<f64>() / cells.len() as f64;
-            cells.retain(|&cell| self.cells[cell].load > mean);
+            cells.retain(|&cell| self.cells[cell].load > mean && self.cells[cell].level < max_level);
             cells.sort_by(|&a, &b| self.cells[b].load.total_cmp(&self.cells[a].load));
             let before = self.count;
             for cell in cells {
@@ -74,29 +78,29 @@ impl Growth {
     /// Splits a cell at its center along every axis on which the cell is not too thin.
     fn cut_in_eight(&mut self, cell: usize) {
         let pieces = core::mem::take(&mut self.cells[cell].pieces);
-        let bounds = self.cells[cell].bounds;
+        let (bounds, level) = (self.cells[cell].bounds, self.cells[cell].level);
         if (0..3).all(|axis| !is_inside(bounds, axis, bounds.center()[axis])) {
             self.cells[cell].pieces = pieces;
             return;
         }
         self.count -= 1;
         self.pieces -= pieces.len();
-        self.cells[cell].eighths = Some(self.halve(bounds, pieces, 3));
+        self.cells[cell].eighths = Some(self.halve(bounds, pieces, level + 1, 3));
     }
 
-    /// Halves a cell along all axes below `axes`.
-    fn halve(&mut self, bounds: Aabb, pieces: Pieces, axes: usize) -> Eighths {
+    /// Halves a cell along all axes below `axes`, to cells of a level.
+    fn halve(&mut self, bounds: Aabb, pieces: Pieces, level: u32, axes: usize) -> Eighths {
         let Some(axis) = axes.checked_sub(1) else {
             self.count += 1;
-            return Eighths::Cell(self.add(bounds, pieces));
+            return Eighths::Cell(self.add(bounds, pieces, level));
         };
         let position = bounds.center()[axis];
         if !is_inside(bounds, axis, position) {
-            return self.halve(bounds, pieces, axis);
+            return self.halve(bounds, pieces, level, axis);
         }
         let [lower, upper] = bounds.halves(axis, position);
         let [below, above] = pieces.split(axis, position);
-        let halves = Box::new([self.halve(lower, below, axis), self.halve(upper, above, axis)]);
+        let halves = Box::new([self.halve(lower, below, level, axis), self.halve(upper, above, level, axis)]);
         Eighths::Cut { axis, position, halves }
     }
 
@@ -128,9 +132,9 @@ mod tests {
         }
         let grown = |max: usize| {
             let mut growth = Growth { cells: Vec::new(), count: 1, pieces: 0 };
-            growth.add(polygons.bounds(), Pieces::whole(&polygons, &[1.0; 10]));
+            growth.add(polygons.bounds(), Pieces::whole(&polygons, &[1.0; 10]), 0);
             growth.cut_in_eight(0);
-            growth.cut_above_the_mean(64, max).map(|()| growth.pieces)
+            growth.cut_above_the_mean(64, u32::MAX, max).map(|()| growth.pieces)
         };
         let pieces = grown(usize::MAX).unwrap();
         assert!(pieces > 100, "{pieces}");

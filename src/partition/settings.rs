@@ -40,6 +40,10 @@ pub struct PartitionSettings {
     pub kind: PartitionKind,
     /// Number of cells. A power of two for balanced partitions, an upper limit for hybrid ones. Default 8.
     pub count: u32,
+    /// Maximum level of hybrid cells: a limit n allows 8^n cells. The thesis most likely limits levels alone. `None`
+    /// limits only the number of cells. Default `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level_limit: Option<u32>,
     /// Load to balance. Uniform partitions ignore this setting. Default area.
     pub factor: Factor,
     /// Axis choice of balanced partitions. Default by volume.
@@ -54,6 +58,7 @@ impl Default for PartitionSettings {
         Self {
             kind: PartitionKind::default(),
             count: 8,
+            level_limit: None,
             factor: Factor::default(),
             axis: AxisChoice::default(),
             tolerance: 1e-3,
@@ -73,6 +78,11 @@ impl PartitionSettings {
         }
         if count > Partition::MAX_CELLS {
             return Err(PartitionError::TooMany { count, max: Partition::MAX_CELLS });
+        }
+        match (self.level_limit, self.kind) {
+            (Some(0), PartitionKind::Hybrid) => return Err(PartitionError::LevelZero),
+            (Some(_), PartitionKind::Uniform | PartitionKind::Balanced) => return Err(PartitionError::NoLevels),
+            _ => {}
         }
         match self.kind {
             PartitionKind::Balanced if !count.is_power_of_two() => {

@@ -113,6 +113,20 @@ fn factors_are_shares() {
 }
 
 #[test]
+fn cells_of_a_hybrid_partition_are_split_down_to_a_level_and_no_further() {
+    let polygons = soup(600, true);
+    let limited = |kind, level| PartitionSettings { level_limit: Some(level), ..settings(kind, 512) };
+    let cells = |level| Partition::new(&polygons, &limited(PartitionKind::Hybrid, level)).unwrap().cells().to_vec();
+    assert_eq!(cells(1).len(), 8);
+    let (whole, two) = (polygons.bounds().extent(), cells(2));
+    assert!(two.len() > 8 && two.len() <= 64 && two.len() % 7 == 1, "{} is 8 and a multiple of 7", two.len());
+    assert!(two.iter().all(|cell| (cell.extent() / whole).min_element() > 0.2499));
+    assert!(cells(3).iter().any(|cell| (cell.extent() / whole).max_element() < 0.1251));
+    assert_eq!(limited(PartitionKind::Hybrid, 0).check(), Err(PartitionError::LevelZero));
+    assert_eq!(limited(PartitionKind::Balanced, 2).check(), Err(PartitionError::NoLevels));
+}
+
+#[test]
 fn full_cells_of_a_hybrid_partition_become_eight() {
     let polygons = soup(600, true);
     let count = |max| Partition::new(&polygons, &settings(PartitionKind::Hybrid, max)).unwrap().cells().len();
