@@ -253,7 +253,8 @@ fn a_slit_that_only_one_half_has_found_yet_is_open_to_both() {
 
 #[test]
 fn a_slit_of_a_hundredth_that_no_ray_has_found_at_first_is_found_in_the_end() {
-    for method in METHODS {
+    // Counted rays take the direct light of progressive refinement, and would be many at this error.
+    for method in METHODS.into_iter().filter(|&method| method != Method::Counted) {
         let settings = SolverSettings { method, ..settings(0.01) };
         let (_, Solution { visible_fraction, direct, .. }) = between_boards(0.01).solve(&settings);
         let dark = direct.iter().filter(|light| light.x == 0.0).count();
