@@ -10,7 +10,9 @@ use std::process::Command;
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded_hashes.txt");
 
 const SCENES: [&str; 6] = ["cornell_box", "furnace", "unit_cube", "sphere", "two_rooms", "shining_things"];
-const METHODS: [&str; 4] = ["gather", "stochastic", "progressive", "path"];
+const METHODS: [&str; 5] = ["gather", "stochastic", "progressive", "path", "counted"];
+/// Its glass is refused by counted rays.
+const SCENE_WITH_GLASS: &str = "shining_things";
 const INTEGRATORS: [&str; 3] = ["path", "hybrid", "whitted"];
 
 /// Runs a command in a new folder, and returns the digest of a file that it writes.
@@ -31,7 +33,7 @@ fn bake(scene: &str, more: &[&str], file: &str) -> String {
 fn results() -> Vec<String> {
     let mut lines = Vec::new();
     for scene in SCENES {
-        for method in METHODS {
+        for method in METHODS.into_iter().filter(|method| *method != "counted" || scene != SCENE_WITH_GLASS) {
             lines.push(format!("bake {scene} {method}: {}", bake(scene, &["--method", method], "page_0.exr")));
         }
     }
