@@ -295,8 +295,9 @@ impl<'a> Job<'a> {
         work: impl FnOnce(&mut Self, &StageMonitor) -> Result<T, BakeError>,
     ) -> Result<T, BakeError> {
         let limit = self.limit.clone();
-        let monitor = StageMonitor { observer: self.observer, stage, bake_started: self.started, limit: &limit };
         let started = clock::now();
+        let monitor =
+            StageMonitor { observer: self.observer, stage, bake_started: self.started, started, limit: &limit };
         let done = monitor.check().map_err(BakeError::from).and_then(|()| {
             monitor.progress(0.0);
             work(self, &monitor)

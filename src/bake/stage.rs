@@ -84,11 +84,20 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Predicts the whole bake from the progress of a stage, `elapsed` seconds after the bake began.
-    pub fn new(stage: Stage, fraction: f32, elapsed: f32) -> Self {
+    /// Predicts the whole bake from the progress of a stage. The bake began `elapsed` seconds ago, and its stage
+    /// `elapsed_in_stage` seconds ago.
+    ///
+    /// The rest of the stage follows from its own speed, and later stages from the usual times.
+    pub fn new(stage: Stage, fraction: f32, elapsed: f32, elapsed_in_stage: f32) -> Self {
         let fraction = fraction.clamp(0.0, 1.0);
         let total = stage.share_of_bake(fraction);
-        let seconds_left = (total > 0.02 && elapsed > 0.5).then(|| elapsed * (1.0 - total).max(0.0) / total);
+        let seconds_left = (total > 0.02 && elapsed > 0.5).then(|| {
+            let of_share = elapsed / total;
+            let has_speed = fraction > 0.02 && elapsed_in_stage > 0.5;
+            let usual = of_share * stage.usual_share() * (1.0 - fraction);
+            let in_stage = if has_speed { elapsed_in_stage * (1.0 - fraction) / fraction } else { usual };
+            in_stage + of_share * (1.0 - stage.share_of_bake(1.0)).max(0.0)
+        });
         Self { stage, fraction, total, seconds_left }
     }
 }
@@ -152,6 +161,7 @@ pub(super) struct StageMonitor<'a> {
     pub observer: &'a dyn Observer,
     pub stage: Stage,
     pub bake_started: Instant,
+    pub started: Instant,
     pub limit: &'a TimeLimit,
 }
 
@@ -165,7 +175,8 @@ impl StageMonitor<'_> {
 impl Monitor for StageMonitor<'_> {
     fn progress(&self, fraction: f32) {
         let elapsed = self.bake_started.elapsed().as_secs_f32();
-        self.observer.progress(Progress::new(self.stage, fraction, elapsed));
+        let in_stage = self.started.elapsed().as_secs_f32();
+        self.observer.progress(Progress::new(self.stage, fraction, elapsed, in_stage));
     }
 
     fn is_cancelled(&self) -> bool {
@@ -190,9 +201,17 @@ mod tests {
         // By the usual shares, half of a bake is done within the solver.
         let before: f32 = Stage::ALL[..4].iter().map(|stage| stage.usual_share()).sum();
         let half = (0.5 - before) / Stage::Solve.usual_share();
-        let progress = Progress::new(Stage::Solve, half, 8.0);
+        let progress = Progress::new(Stage::Solve, half, 8.0, 8.0 * (0.5 - before) / 0.5);
         assert!((progress.total - 0.5).abs() < 1e-6);
         assert!((progress.seconds_left.unwrap() - 8.0).abs() < 1e-4);
-        assert_eq!(Progress::new(Stage::Solve, half, 0.1).seconds_left, None, "too early to say");
+        assert_eq!(Progress::new(Stage::Solve, half, 0.1, 0.1).seconds_left, None, "too early to say");
+    }
+
+    #[test]
+    fn a_stage_that_takes_longer_than_usual_is_predicted_by_its_own_speed() {
+        // Relighting is half done after a minute. By its usual share, 91.5 % of the bake are done.
+        let progress = Progress::new(Stage::Relight, 0.5, 100.0, 60.0);
+        let later_stages = 0.08 * 100.0 / 0.915;
+        assert!((progress.seconds_left.unwrap() - (60.0 + later_stages)).abs() < 0.01);
     }
 }
