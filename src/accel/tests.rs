@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 
 use super::tracer::Instructions;
 use super::{BruteForce, NodeKind, Preset, Tracer, Tree, World};
-use crate::geometry::sampling::uniform_sphere;
+use crate::geometry::sampling::{cosine_hemisphere, uniform_sphere};
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{CounterRng, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
 use crate::scene::{
@@ -212,6 +212,63 @@ fn no_ray_leaves_a_closed_ball() {
             let ray = Ray::new(origin, direction);
             assert!(world.closest(&ray).is_some() && world.blocked(&ray).is_blocked(), "ray {index}");
         }
+    }
+}
+
+#[test]
+fn rays_meet_on_their_way_back_what_they_came_from_and_segments_are_open_either_way() {
+    let world = World::build(Arc::new(scene_of(soup(51, 600, 0.15, None, Vec3::ZERO))), Preset::best());
+    /// Distance from a surface at which the next one is looked for.
+    const NEXT: f32 = 1e-5;
+    let (mut round_trips, mut open) = (0, 0);
+    for index in 0..20_000 {
+        let [from, to] = [point(52, index, None), point(53, index, None)];
+        // Surfaces at either end do not count.
+        let segment = |from, to| Ray { t_min: 1e-4, ..Ray::between(from, to) };
+        let way = [segment(from, to), segment(to, from)].map(|ray| world.blocked(&ray));
+        assert_eq!(way[0], way[1], "segment {index}");
+        open += u32::from(!way[0].is_blocked());
+        // The first two surfaces on a line see each other.
+        let ray = Ray::new(from, (to - from).normalize());
+        let Some(first) = world.closest(&ray) else { continue };
+        let Some(second) = world.closest(&Ray { t_min: first.t + NEXT, ..ray }) else { continue };
+        let back = Ray { t_min: NEXT, ..Ray::new(ray.at(second.t), -ray.direction) };
+        let met = world.closest(&back).expect("the surface that the ray came from");
+        let is_near = (met.t - (second.t - first.t)).abs() < 1e-4;
+        assert!(is_near && met.triangle == first.triangle && met.back != first.back, "ray {index}: {first:?} {met:?}");
+        round_trips += 1;
+    }
+    assert!(round_trips > 5_000 && (2_000..18_000).contains(&open), "{round_trips} {open}");
+}
+
+#[test]
+fn a_half_hidden_lamp_lights_as_much_by_its_area_as_by_directions() {
+    // A lamp of two by two meters, two meters above the floor, and a screen below a part of it.
+    let square = |min: Vec2, max: Vec2, height: f32| {
+        let corner = |x: f32, z: f32| Vec3::new(x, height, z);
+        let corners = [corner(min.x, min.y), corner(max.x, min.y), corner(max.x, max.y), corner(min.x, max.y)];
+        [[corners[0], corners[1], corners[2]], [corners[0], corners[2], corners[3]]]
+    };
+    let lamp = square(Vec2::NEG_ONE, Vec2::ONE, 2.0);
+    let screen = square(Vec2::new(-0.2, -2.0), Vec2::new(1.0, 0.4), 1.0);
+    let world = World::build(Arc::new(scene_of(mesh_of(lamp.into_iter().chain(screen)))), Preset::best());
+    const SAMPLES: u32 = 1 << 16;
+    let points = OwenSobol::new(61);
+    for place in [Vec3::ZERO, Vec3::new(-0.5, 0.0, 0.3)] {
+        let mut sums = [0.0; 2];
+        for index in 0..SAMPLES {
+            let [u, v, ..] = points.point(index);
+            let on_lamp = Vec3::new(2.0 * u - 1.0, 2.0, 2.0 * v - 1.0);
+            let toward = on_lamp - place;
+            // Both surfaces are horizontal: cos cos / distance^2 = height^2 / distance^4.
+            if !world.blocked(&Ray::between(place, on_lamp)).is_blocked() {
+                sums[0] += f64::from(4.0 * toward.y * toward.y / toward.length_squared().powi(2));
+            }
+            let hit = world.closest(&Ray::new(place, cosine_hemisphere(Vec3::Y, Vec2::new(u, v))));
+            sums[1] += hit.filter(|hit| hit.triangle < 2).map_or(0.0, |_| core::f64::consts::PI);
+        }
+        let [by_area, by_directions] = sums.map(|sum| sum / f64::from(SAMPLES));
+        assert!(by_area > 0.2 && (by_area / by_directions - 1.0).abs() < 3e-3, "{by_area} {by_directions}");
     }
 }
 

@@ -190,4 +190,23 @@ mod tests {
         // Corners are rounded to single precision: four micrometers relative to a millimeter.
         assert!((found / expected - 1.0).abs() < 0.01, "{found} instead of {expected}");
     }
+
+    #[test]
+    fn patches_exchange_light_in_proportion_to_their_areas() {
+        // Reciprocity: A F of one to the other is the same either way.
+        let floor = [Vec3::ZERO, 2.0 * Vec3::X, Vec3::Z];
+        let tilted = [Vec3::new(0.5, 1.0, 0.2), Vec3::new(0.1, 0.2, 0.8), Vec3::new(1.0, 0.3, 0.0)];
+        // Corner and edges a and b of parallelograms, which face b x a.
+        let corners = |[corner, a, b]: [Vec3; 3]| [corner, corner + b, corner + a + b, corner + a];
+        let exchange = |[corner, a, b]: [Vec3; 3], to: [Vec3; 3]| {
+            let (points, cross) = (OwenSobol::new(3), b.cross(a));
+            let factor = |index| {
+                let [u, v, ..] = points.point(index);
+                point_to_polygon(corner + a * u + b * v, cross.normalize(), cross.normalize(), &corners(to))
+            };
+            cross.length() * (0..4096).map(factor).sum::<f32>() / 4096.0
+        };
+        let [there, back] = [exchange(floor, tilted), exchange(tilted, floor)];
+        assert!(there > 0.1 && (there / back - 1.0).abs() < 1e-3, "{there} {back}");
+    }
 }
