@@ -1,5 +1,5 @@
-//! Tests that names and texts use US spelling, that bounds are called `max` and `min`, and that names use the words of
-//! the glossary.
+//! Tests that names and texts use US spelling, that bounds are called `max` and `min`, that names use the words of the
+//! glossary, and that browsers accept the numbers of shaders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -149,6 +149,21 @@ fn bounds_are_called_max_and_min() {
 fn names_use_standard_words() {
     let found: Vec<_> = lines().into_iter().filter(|(_, line)| has_old_word(line)).collect();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn no_decimal_number_of_a_shader_is_above_the_largest_float_not_even_by_rounding() {
+    // Tint, the compiler of Chromium, refuses such numbers. Naga rounds them down.
+    let mut count = 0;
+    for (place, line) in lines().into_iter().filter(|(place, _)| place.contains(".wgsl:")) {
+        let is_inside = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '+' | '_');
+        let numbers = line.split(|letter| !is_inside(letter)).filter_map(|word| word.parse::<f64>().ok());
+        for number in numbers.filter(|number| number.is_finite()) {
+            assert!(number <= f64::from(f32::MAX), "{number} in {place}");
+            count += 1;
+        }
+    }
+    assert!(count > 500, "{count} numbers in all shaders");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Memory of a bake: the estimate, the limit, and the measured peak.
 //!
-//! [`MemoryEstimate`] computes bytes from [`Amounts`] of a scene, and from [`Refined`] for progressive refinement and counted rays. A
-//! bake estimates twice: from surface areas before unwrapping, and from counts once there are elements. Many small
-//! charts raise the second estimate.
+//! [`MemoryEstimate`] computes bytes from [`Amounts`] of a scene, and from [`Refined`] for progressive refinement and
+//! counted rays. A bake estimates twice: from surface areas before unwrapping, and from counts once there are elements.
+//! Many small charts raise the second estimate.
 
 mod amounts;
 mod machine;
