@@ -14,7 +14,7 @@ mod surfaces;
 
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{Affine3A, Vec3};
 use rayon::prelude::*;
 
 pub(crate) use self::lights::{STRONGEST, fault as fault_of_light, fault_of_strength};
@@ -112,7 +112,8 @@ fn reach(bounds: &Aabb) -> f32 {
     bounds.min.abs().max(bounds.max.abs()).max_element()
 }
 
-/// Excludes surfaces whose transforms move vertices beyond the usable range of coordinates.
+/// Excludes surfaces whose transforms move vertices beyond the usable range of coordinates. Such transforms are reset, so
+/// that their areas and bounds are finite.
 fn leave_out_too_far(scene: &mut Scene, problems: &mut Vec<Problem>) {
     let is_too_far =
         |id: &SurfaceId| scene.surface(*id).role != Role::Excluded && !corners(scene, *id).all(meshes::is_usable);
@@ -120,6 +121,7 @@ fn leave_out_too_far(scene: &mut Scene, problems: &mut Vec<Problem>) {
     for id in too_far {
         let surface = &mut scene.surfaces[id.index()];
         surface.role = Role::Excluded;
+        surface.to_world = Affine3A::IDENTITY;
         problems.push(Problem::TooFar { surface: surface.key.clone() });
     }
 }

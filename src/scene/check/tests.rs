@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use glam::{Affine3A, Vec2, Vec3, Vec4};
+use glam::{Vec2, Vec4};
 
 use super::*;
 use crate::builtin_scenes;
@@ -219,6 +219,7 @@ fn surfaces_that_nodes_enlarge_beyond_a_billion_meters_are_left_out_by_name() {
     let problems = repair(&mut scene);
     assert!(problems.contains(&Problem::TooFar { surface: SurfaceKey("table".into()) }), "{problems:?}");
     assert_eq!(scene.surfaces[0].role, Role::Excluded);
+    assert!(scene.triangle(SurfaceId(0), 0).corners.iter().all(|corner| corner.is_finite()));
 }
 
 #[test]
