@@ -7,6 +7,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+use exr::meta::{BlockDescription, MetaData};
+
 use crate::portable::check_name;
 
 /// Largest scene file, bytes. A `.glb` file cannot state a greater length.
@@ -110,9 +112,38 @@ fn read_from(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns the bytes of the largest block of pixels that an EXR file claims to have. Its decoder may allocate as many for
+/// what is stored of a block, and again for what is decoded, whatever the size of the picture.
+pub fn max_exr_block_bytes(meta: &MetaData) -> u64 {
+    let of_layers = meta.headers.iter().map(|header| {
+        let block = header.max_block_pixel_size();
+        let height = match header.blocks {
+            BlockDescription::ScanLines => block.height().min(header.layer_size.height()),
+            BlockDescription::Tiles(_) => block.height(),
+        };
+        [block.width(), height, header.channels.bytes_per_pixel].map(|size| size as u64)
+    });
+    of_layers.map(|sizes| sizes.into_iter().fold(1, u64::saturating_mul)).max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
+    use exr::prelude::{Blocks, Compression, Encoding, Image, LineOrder, SpecificChannels, Vec2, WritableImage};
+
     use super::*;
+
+    #[test]
+    fn a_block_of_an_exr_file_has_its_tiles_size_or_no_more_lines_than_the_picture() {
+        // Three channels of four bytes.
+        for (blocks, pixels) in [(Blocks::Tiles(Vec2(64, 100)), 64 * 100), (Blocks::ScanLines, 9 * 5)] {
+            let encoding = Encoding { compression: Compression::PIZ, blocks, line_order: LineOrder::Increasing };
+            let channels = SpecificChannels::rgb(|_| (1.0f32, 1.0f32, 1.0f32));
+            let mut bytes = io::Cursor::new(Vec::new());
+            Image::from_encoded_channels((9, 5), encoding, channels).write().to_buffered(&mut bytes).unwrap();
+            let meta = MetaData::read_from_buffered(io::Cursor::new(bytes.into_inner()), true).unwrap();
+            assert_eq!(max_exr_block_bytes(&meta), pixels * 12);
+        }
+    }
 
     #[test]
     fn a_file_is_read_up_to_its_limit_and_no_further() {

@@ -1,9 +1,14 @@
 //! Memory that the decoders of pictures take besides pixels.
 //!
-//! Small files can ask for much of it: a compressed color profile, coefficients of a progressive JPEG, a frame that is
-//! larger than its picture.
+//! Small files can ask for much of it: a compressed color profile, coefficients of a progressive JPEG, a frame or a tile
+//! that is larger than its picture.
 
+use std::io::Cursor;
+
+use exr::meta::MetaData;
 use image::ImageFormat;
+
+use crate::input::max_exr_block_bytes;
 
 /// Bytes that the decoder of TIFF files may allocate for a tag, before its limit can be set.
 const MAX_TIFF_TAG_BYTES: u64 = 256 << 20;
@@ -25,8 +30,15 @@ pub fn decoding_bytes(bytes: &[u8], pixels: u64) -> u64 {
         Ok(ImageFormat::Png) => opening_bytes(bytes),
         Ok(ImageFormat::Jpeg) => jpeg_coefficient_bytes(bytes),
         Ok(ImageFormat::WebP) => webp_bytes(bytes, pixels),
+        Ok(ImageFormat::OpenExr) => exr_bytes(bytes),
         _ => 0,
     }
+}
+
+/// Returns the bytes of a block of an EXR file as it is stored, and decoded.
+fn exr_bytes(bytes: &[u8]) -> u64 {
+    MetaData::read_from_buffered(Cursor::new(bytes), false)
+        .map_or(0, |meta| 2 * max_exr_block_bytes(&meta).min(u64::MAX / 2))
 }
 
 /// Returns the bytes of all coefficients of a JPEG file, which stay until the last scan.

@@ -4,10 +4,11 @@ use std::io::Cursor;
 use std::path::Path;
 
 use bevy_radiosity::lightmap::PageSize;
-use bevy_radiosity::lightmap::files::read_validity;
+use bevy_radiosity::lightmap::files::{read_exr, read_validity};
 use bevy_radiosity::scene::Sky;
 use bevy_radiosity::scene_files;
 use bevy_radiosity::scene_files::SceneOptions;
+use exr::prelude::{Blocks, Compression, Encoding, LineOrder, SpecificChannels, WritableImage};
 use glam::Vec3;
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder, ImageFormat, Rgb32FImage, RgbImage};
@@ -150,6 +151,39 @@ fn a_color_profile_of_zeros_takes_little_memory() {
     let size = PageSize { width: 1, height: 1 };
     let (validity, held) = max_held(|| read_validity(&bytes, size, &file));
     assert!(validity.is_ok_and(|texels| texels == [9]) && held < MAX_MEMORY, "{held}");
+}
+
+#[test]
+fn an_exr_file_that_claims_a_tile_of_gigabytes_takes_little_memory() {
+    let _alone = alone();
+    let folder = folder();
+    let file = folder.path().join("sky.exr");
+    let mut bytes = picture_of_one_tile();
+    let name = b"tiles\0tiledesc\0\x09\0\0\0";
+    let sizes = bytes.windows(name.len()).position(|window| window == name).expect("it has tiles") + name.len();
+    bytes[sizes + 4..sizes + 8].copy_from_slice(&(8u32 << 20).to_le_bytes());
+    // The tile begins where the table of one offset ends: with four coordinates, and the bytes that it claims.
+    let points_behind_itself = |at: &usize| bytes.get(*at..at + 8) == Some(&(*at as u64 + 8).to_le_bytes()[..]);
+    let tile = (sizes..bytes.len()).find(points_behind_itself).expect("a table of offsets") + 8;
+    bytes[tile + 16..tile + 20].copy_from_slice(&(1u32 << 30).to_le_bytes());
+    std::fs::write(&file, &bytes).expect("the folder can be written to");
+    let (sky, held) = max_held(|| Sky::read(&file.to_string_lossy(), Some(ALLOWED)));
+    let refusal = sky.expect_err("there is no such tile").to_string();
+    assert!(refusal.contains("memory") && held < MAX_MEMORY, "{held}, {refusal}");
+    let (page, held) = max_held(|| read_exr(&bytes, PageSize { width: 9, height: 5 }, &file));
+    let refusal = page.expect_err("there is no such tile").to_string();
+    assert!(refusal.contains("tiles") && held < MAX_MEMORY, "{held}, {refusal}");
+}
+
+/// Returns an EXR picture of 9 x 5 pixels in a tile of 64 x 64.
+fn picture_of_one_tile() -> Vec<u8> {
+    let blocks = Blocks::Tiles(exr::math::Vec2(64, 64));
+    let encoding = Encoding { compression: Compression::RLE, blocks, line_order: LineOrder::Increasing };
+    let channels = SpecificChannels::rgb(|place: exr::math::Vec2<usize>| (place.x() as f32, 1.0f32, 2.0f32));
+    let mut bytes = Cursor::new(Vec::new());
+    let image = exr::prelude::Image::from_encoded_channels((9, 5), encoding, channels);
+    image.write().to_buffered(&mut bytes).expect("there is room");
+    bytes.into_inner()
 }
 
 /// Corrects the checksums of the chunks of a PNG file.

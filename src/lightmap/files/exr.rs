@@ -9,7 +9,11 @@ use exr::prelude::{Encoding, Image, ReadChannels, ReadLayers, SpecificChannels, 
 use glam::Vec3;
 
 use super::LevelError;
+use crate::input::max_exr_block_bytes;
 use crate::lightmap::{Page, PageSize};
+
+/// Bytes that a block of pixels may have, however small the page.
+const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
 /// Returns the bytes of an EXR file with a page's texels. Negative values become zero.
 ///
@@ -39,6 +43,11 @@ pub fn read_exr(bytes: &[u8], expected: PageSize, path: &Path) -> Result<Page, L
     let size = (expected.width as usize, expected.height as usize);
     if meta.headers.len() != 1 || (meta.headers[0].layer_size.x(), meta.headers[0].layer_size.y()) != size {
         return Err(LevelError::damaged(path, format!("it does not hold {} x {} texels", size.0, size.1)));
+    }
+    let pixel_bytes = meta.headers[0].channels.bytes_per_pixel as u64;
+    let page_bytes = u64::from(expected.width) * u64::from(expected.height) * pixel_bytes;
+    if max_exr_block_bytes(&meta) > page_bytes.max(MAX_BLOCK_BYTES) {
+        return Err(LevelError::damaged(path, "its tiles are larger than the page"));
     }
     let image = read()
         .no_deep_data()
