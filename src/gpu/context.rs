@@ -7,6 +7,8 @@ use wgpu::{
     PowerPreference, Queue, RequestAdapterOptions,
 };
 
+use super::bake::BakeKernels;
+
 /// Graphics card, or a software implementation.
 #[derive(Clone, Debug)]
 pub struct Gpu {
@@ -15,6 +17,7 @@ pub struct Gpu {
     info: AdapterInfo,
     /// First error of a device opened by this crate. The owner of any other device receives its errors.
     first_error: Arc<OnceLock<String>>,
+    bake_kernels: Arc<OnceLock<Arc<BakeKernels>>>,
 }
 
 /// Reason why no device is available, or why the device failed.
@@ -135,7 +138,7 @@ impl Gpu {
                 return Err(GpuFault::TooLimited { adapter: info.name, limit, found, needed });
             }
         }
-        Ok(Self { device, queue, info, first_error: Arc::default() })
+        Ok(Self { device, queue, info, first_error: Arc::default(), bake_kernels: Arc::default() })
     }
 
     /// Runs an allocation and returns its device errors, which would otherwise end an app that shares the device.
@@ -153,6 +156,11 @@ impl Gpu {
             Some(error) => Err(GpuFault::NoRoom { what, reason: error.to_string(), adapter: self.name().to_owned() }),
             None => made,
         }
+    }
+
+    /// Returns the pipelines of bakes, which are compiled once for a device, since that takes seconds.
+    pub(super) fn bake_kernels(&self) -> Arc<BakeKernels> {
+        Arc::clone(self.bake_kernels.get_or_init(|| Arc::new(BakeKernels::new(self))))
     }
 
     /// Returns the name of the adapter.

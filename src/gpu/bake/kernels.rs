@@ -1,6 +1,6 @@
 //! Compute pipelines of a bake.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use wgpu::{BindGroup, BindGroupLayout, Buffer, ComputePipeline, ShaderModule};
 
@@ -8,11 +8,12 @@ use super::super::kernel::{bind, layout};
 use super::super::shader::{piece, tracing_source};
 use super::super::{Gpu, GpuScene, Stack, Trees};
 
-/// Pipelines and bind group layouts of a bake.
-pub(super) struct Kernels {
+/// Pipelines and bind group layouts of bakes.
+#[derive(Debug)]
+pub struct BakeKernels {
     pub gather: ComputePipeline,
     /// Compiled on demand, because most bakes do not shoot and compilation is slow.
-    shots: OnceCell<ComputePipeline>,
+    shots: OnceLock<ComputePipeline>,
     rays: ShaderModule,
     pub light_sampled: ComputePipeline,
     pub send_out: ComputePipeline,
@@ -34,7 +35,7 @@ const RAYS: [bool; 2] = [true, false];
 const SUMS: [bool; 7] = [true, false, true, false, false, false, false];
 const SWEEP: [bool; 7] = [true, true, true, true, false, true, false];
 
-impl Kernels {
+impl BakeKernels {
     /// Compiles the pipelines.
     pub fn new(gpu: &Gpu) -> Self {
         let rays_layout = layout(gpu, "a bake's rays", &RAYS);
@@ -70,7 +71,7 @@ impl Kernels {
         let [gather, light_sampled] = ["trace_gather", "trace_light_samples"].map(of_rays);
         Self {
             gather,
-            shots: OnceCell::new(),
+            shots: OnceLock::new(),
             light_sampled,
             send_out: of_sums("send_out"),
             collect_and_read: of_sums("collect_and_read"),

@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use glam::{Vec3, Vec4};
 
 use self::gather::GatherStep;
+pub use self::kernels::BakeKernels;
 use self::rays::{BatchKind, ElementJob, Rays};
 use self::shoot::Shots;
 use self::stored::DeviceHits;

@@ -1,5 +1,7 @@
 //! Batches of rays from elements.
 
+use std::sync::Arc;
+
 use bytemuck::{Pod, Zeroable};
 use wgpu::{Buffer, CommandEncoderDescriptor, ComputePipeline};
 
@@ -7,7 +9,7 @@ use super::super::batch_sizer::BatchSizer;
 use super::super::kernel::dispatch;
 use super::super::{Gpu, GpuFault, GpuScene};
 use super::elements::{BRIGHT, EMITTER_COUNT, bright_words};
-use super::kernels::Kernels;
+use super::kernels::BakeKernels;
 use crate::clock;
 use crate::progress::Monitor;
 use crate::radiosity::{BrightElement, MAX_BOUNCES, StepError, TintedHit};
@@ -104,7 +106,7 @@ struct BatchHeader {
 
 /// Buffers and pipelines that trace batches of rays and sum their results.
 pub(super) struct Rays {
-    pub kernels: Kernels,
+    pub kernels: Arc<BakeKernels>,
     scene: GpuScene,
     element_tables: Buffer,
     /// Word offset in `element_tables` of the elements sampled as lights.
@@ -122,7 +124,7 @@ impl Rays {
     pub fn new(gpu: &Gpu, scene: GpuScene, element_tables: &[u32], elements: usize) -> Result<Self, GpuFault> {
         let unused = || gpu.empty_storage("nothing", 0);
         Ok(Self {
-            kernels: Kernels::new(gpu),
+            kernels: gpu.bake_kernels(),
             scene,
             element_tables: gpu.storage("the elements", element_tables)?,
             bright_at: element_tables[BRIGHT],

@@ -6,7 +6,7 @@ use wgpu::{Buffer, CommandEncoder, CommandEncoderDescriptor};
 
 use super::super::kernel::dispatch;
 use super::super::{Gpu, GpuFault};
-use super::kernels::Kernels;
+use super::kernels::BakeKernels;
 use super::stored::{Chunk, DeviceHits};
 use crate::progress::Monitor;
 use crate::radiosity::{StepError, Sweep, Sweeps};
@@ -30,7 +30,7 @@ pub(super) fn padded(radiosity: impl Iterator<Item = Vec3>) -> Vec<Vec4> {
 /// Product of stored hits with radiosities.
 pub(super) struct Product<'a> {
     pub gpu: &'a Gpu,
-    pub kernels: &'a Kernels,
+    pub kernels: &'a BakeKernels,
     pub stored: &'a [DeviceHits],
     pub elements: usize,
 }

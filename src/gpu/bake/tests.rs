@@ -203,7 +203,7 @@ impl<F: Fn(&Snapshot<'_>) + Sync> SolveObserver for AfterPass<F> {
 fn a_checkpoint_of_the_device_is_one_that_both_go_on_from() {
     let Some(gpu) = test_device() else { return };
     for method in [Method::Gather, Method::Stochastic] {
-        let problem = cornell(method, 0.1);
+        let problem = cornell(method, 0.2);
         let kept = Mutex::new(Vec::new());
         let keep = AfterPass(1, |state: &Snapshot<'_>| state().unwrap().write(&mut *kept.lock().unwrap()).unwrap());
         let undisturbed = problem.on_gpu(&gpu, None, &keep).unwrap();
@@ -248,7 +248,7 @@ impl SolveObserver for Hasty {
 fn direct_light_of_a_first_pass_that_was_stopped_on_the_device_is_gone_on_from_to_the_same_bytes() {
     let Some(gpu) = test_device() else { return };
     for method in [Method::Gather, Method::Stochastic] {
-        let problem = cornell(method, 0.1);
+        let problem = cornell(method, 0.2);
         let undisturbed = problem.on_gpu(&gpu, None, &Unmonitored).unwrap();
         // Within direct light and within gather rays: a first pass is a tenth of all.
         for after in [0.01, 0.06] {
@@ -294,7 +294,7 @@ impl SolveObserver for Impatient {
 fn a_bake_on_the_device_stops_when_asked_and_the_next_one_is_as_if_it_had_not_been() {
     let Some(gpu) = test_device() else { return };
     for method in [Method::Gather, Method::Stochastic] {
-        let problem = cornell(method, 0.1);
+        let problem = cornell(method, 0.2);
         let stopped = problem.on_gpu(&gpu, None, &Impatient::default());
         assert!(matches!(stopped, Err(SolveError::Cancelled(_))), "{method:?}");
         let next = problem.on_gpu(&gpu, None, &Unmonitored).unwrap();
