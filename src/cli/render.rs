@@ -157,13 +157,10 @@ impl Arguments {
             if value.is_some_and(|value| !value.is_finite() || value <= 0.0) {
                 return Err(format!("--{name} must be a number above zero").into());
             }
-        }
-        if let Some(tolerance) = self.tolerance.filter(|&tolerance| tolerance < f32::EPSILON) {
-            return Err(format!(
-                "--tolerance {tolerance:e} is finer than 32-bit numbers: give {:e} or more",
-                f32::EPSILON
-            )
-            .into());
+            if let Some(value) = value.filter(|&value| value < f32::EPSILON) {
+                let min = f32::EPSILON;
+                return Err(format!("--{name} {value:e} is finer than 32-bit numbers: give {min:e} or more").into());
+            }
         }
         let Self { samples, time, error, mut tolerance, seed, .. } = *self;
         if self.faithful {
