@@ -14,15 +14,15 @@ use crate::pathtrace::{Film, LightPicture, Pixel};
 
 #[derive(Default, Serialize)]
 pub struct Outcome<'a> {
-    width: u32,
-    height: u32,
-    samples: u32,
-    paths: u64,
-    paths_per_second: f64,
+    pub width: u32,
+    pub height: u32,
+    pub samples: u32,
+    pub paths: u64,
+    pub paths_per_second: f64,
     /// Error estimate; `None` with one sample per pixel, which allows no comparison.
-    error_estimate: Option<f32>,
+    pub error_estimate: Option<f32>,
     pub ev100: f32,
-    seconds: BTreeMap<&'static str, f64>,
+    pub seconds: BTreeMap<&'static str, f64>,
     pub peak_memory_bytes: u64,
     pub backend: &'static str,
     /// Time of each row, in seconds, which sum to that of all. On the processor, by paths from the eye.
@@ -30,7 +30,7 @@ pub struct Outcome<'a> {
     pub row_seconds: Option<Vec<f64>>,
     /// Counts of light paths, with integrators that follow them.
     #[serde(flatten)]
-    light: Option<LightReport>,
+    pub light: Option<LightReport>,
     /// Difference from the reference.
     #[serde(flatten)]
     pub difference: Option<Difference>,
