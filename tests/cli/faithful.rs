@@ -108,7 +108,7 @@ fn progressive_refinement_as_published_comes_to_the_closed_form_in_whole_and_in_
         // The furnace has a radiance of one everywhere, and pages hold irradiance over pi. No patch keeps more than a
         // hundredth of the first shot's power.
         let level = bevy_radiosity::lightmap::files::Level::read(&folder.path().join("out")).unwrap();
-        let page = level.read_page(&folder.path().join("out"), 0).unwrap();
+        let page = level.read_page(folder.path().join("out").as_path(), 0).unwrap();
         let lit: Vec<f32> = page.texels.iter().map(|texel| texel.x).filter(|&light| light > 0.0).collect();
         let mean = lit.iter().sum::<f32>() / lit.len() as f32;
         assert!((mean - 1.0).abs() < 0.05, "{mean}");

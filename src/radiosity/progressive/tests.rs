@@ -116,12 +116,12 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
     let Fixture { elements, .. } = &fixture;
     let sources = emitted(elements);
     // Columns of the matrix: the light of each element on all others, for unit radiosity.
-    let patches = fixture.refinement(&sources, 0, MUCH).patches();
+    let patches = fixture.refinement(&sources, CandidateSearch::Tree { max_count: 0 }, MUCH).patches();
     assert!(patches <= elements.len() && patches > 100);
     let unit = vec![Vec3::ONE; elements.len()];
     let columns: Vec<Vec<f32>> = (0..patches)
         .map(|patch| {
-            let mut one = fixture.refinement(&unit, 0, MUCH);
+            let mut one = fixture.refinement(&unit, CandidateSearch::Tree { max_count: 0 }, MUCH);
             one.shoot(PatchId::from_index(patch));
             one.received().iter().map(|received| received.x).collect()
         })
