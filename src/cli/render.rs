@@ -25,8 +25,8 @@ use crate::lights::{LightAreaSampler, LightSampler};
 use crate::output::check_place;
 use crate::pathtrace::{
     Film, FilmPart, Integrator, Lens, LightPicture, LightTracer, PathTracer, PictureInputs, PixelFilter,
-    PublishedMeans, RenderSettings, Tile, View, WhittedTracer, measured_speed, metered, render_from_lights,
-    render_on_ranks, render_timed_tile,
+    PublishedMeans, RenderSettings, Tile, View, WhittedTracer, measured_speed, metered, metered_film,
+    render_from_lights, render_on_ranks, render_timed_tile,
 };
 use crate::progress::Monitor;
 use crate::scene::check::darkness_of_picture;
@@ -467,7 +467,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     clock.lap("render");
     warnings.extend(light.as_ref().and_then(|light| light.shortfall(settings.tolerance)));
-    let meter = || metered(&paths, &view.camera, METER_SAMPLES).ev100;
+    let meter = || match arguments.faithful {
+        true => metered_film(&film).ev100,
+        false => metered(&paths, &view.camera, METER_SAMPLES).ev100,
+    };
     let costs = || traversal_costs(&world, view, tile);
     let (written, ev100) = match &prepared.target {
         Target::Picture(writer) => (&arguments.output, writer.write(&film, || cost_channels(&costs()), meter)?),

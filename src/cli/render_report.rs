@@ -72,7 +72,13 @@ impl Outcome<'_> {
         Self {
             width,
             height,
-            samples: film.samples(),
+            samples: match &light {
+                // Pixels of the published method have contributions in place of samples.
+                Some(light) if light.contributions.is_some() => {
+                    (light.light_paths / (u64::from(width) * u64::from(height)).max(1)) as u32
+                }
+                _ => film.samples(),
+            },
             paths,
             paths_per_second: paths as f64 / clock.seconds["render"].max(f64::MIN_POSITIVE),
             error_estimate: film.pixels().iter().any(|pixel| pixel.samples > 1).then(|| film.relative_error()),

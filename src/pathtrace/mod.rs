@@ -47,6 +47,8 @@ pub use default_camera::default_camera;
 #[cfg(feature = "cli")]
 pub(crate) use default_camera::{DEFAULT_FOV, default_eye};
 pub(crate) use exposure::ASPECT;
+#[cfg(feature = "cli")]
+pub(crate) use exposure::metered_film;
 pub use exposure::{Exposure, meter, metered};
 pub(crate) use film::to_png;
 pub use film::{Film, FilmFault, Pixel};

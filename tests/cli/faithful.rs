@@ -31,6 +31,7 @@ fn the_method_of_directions_reports_its_contributions_and_light_paths() {
     assert!((bound("from")..=bound("to")).contains(&mean), "{report}");
     let (paths, seconds) = (report["light_paths"].as_u64().unwrap(), report["seconds"]["render"].as_f64().unwrap());
     assert_eq!(report["paths"].as_u64(), Some(paths));
+    assert_eq!(report["samples"].as_u64(), Some(paths / (24 * 16)));
     assert!((report["paths_per_second"].as_f64().unwrap() * seconds / paths as f64 - 1.0).abs() < 1e-3, "{report}");
     // The method is biased, so its picture differs from the reference by much more than noise.
     assert!(report["relative_rmse"].as_f64().unwrap() > 0.2 && report["rmse"].as_f64().unwrap() > 0.0, "{report}");
