@@ -467,9 +467,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     clock.lap("render");
     warnings.extend(light.as_ref().and_then(|light| light.shortfall(settings.tolerance)));
-    let meter = || match arguments.faithful {
-        true => metered_film(&film).ev100,
-        false => metered(&paths, &view.camera, METER_SAMPLES).ev100,
+    let meter = || {
+        // Means of radiances are on another scale than the radiance of the scene.
+        let exposure =
+            if arguments.faithful { metered_film(&film) } else { metered(&paths, &view.camera, METER_SAMPLES) };
+        exposure.ev100
     };
     let costs = || traversal_costs(&world, view, tile);
     let (written, ev100) = match &prepared.target {
