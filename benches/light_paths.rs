@@ -40,9 +40,11 @@ fn main() -> Result<(), Failure> {
         let from_lights = FromLights { hybrid: false, max_bounces: None };
         let found = [
             paths_per_second(&view, passes, |settings| {
-                Ok(gpu::render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, settings, &Unmonitored)?)
+                Ok(gpu::render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, settings, &Unmonitored)?.film)
             })?,
-            paths_per_second(&view, passes, |settings| Ok(render_from_lights(&tracer, &view, settings, &Unmonitored)))?,
+            paths_per_second(&view, passes, |settings| {
+                Ok(render_from_lights(&tracer, &view, settings, &Unmonitored).film)
+            })?,
         ];
         println!("| {name} | {:.0} | {:.0} | {:.2} |", found[0], found[1], found[0] / found[1]);
     }

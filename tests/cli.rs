@@ -10,6 +10,8 @@ use tempfile::TempDir;
 
 #[path = "cli/cluster_sim.rs"]
 mod cluster_sim;
+#[path = "cli/faithful.rs"]
+mod faithful;
 #[path = "cli/folders.rs"]
 mod folders;
 #[path = "cli/ranks.rs"]

@@ -31,7 +31,8 @@ fn irradiance_correction(vertex: Vertex, normal: vec3<f32>, toward_light: vec3<f
     return abs(dot(toward_light, normal)) / cosine;
 }
 
-/// Deposits the contribution of a path vertex in the pixels that see the vertex. Returns the number of pixels.
+/// Deposits the contribution of a path vertex in the pixels that see the vertex. Returns one if a pixel does, else
+/// zero.
 fn splat(vertex: Vertex, bsdf: Bsdf, toward_light: vec3<f32>, power: vec3<f32>, on_lens: vec2<f32>) -> u32 {
     let seen_from = sight_of(vertex.position, on_lens);
     let offset = seen_from.origin - vertex.position;
@@ -57,17 +58,15 @@ fn splat(vertex: Vertex, bsdf: Bsdf, toward_light: vec3<f32>, power: vec3<f32>, 
         return 0u;
     }
     let units = radiance * settings.units;
-    var count = 0u;
     for (var pixel = 0u; pixel < 4u; pixel++) {
         if parts[pixel] > 0.0 {
             let word = DEPOSITS_HEADER + 6u * pixel_of(shares, pixel);
             deposit_units(word, units.x * parts[pixel]);
             deposit_units(word + 2u, units.y * parts[pixel]);
             deposit_units(word + 4u, units.z * parts[pixel]);
-            count++;
         }
     }
-    return count;
+    return 1u;
 }
 
 /// Follows one path from an emitter to its end. Returns the number of contributions.

@@ -35,9 +35,10 @@ pub enum BakeError {
     /// Visibility masks or ranks were requested for counted rays.
     #[error("counted rays need no masks, and have no ranks in a bake: leave out --mask-cells and --ranks")]
     MasksOrRanksOfCounted,
-    /// Counted rays were requested for a scene with a surface that lets light through.
+    /// The scene or a setting does not suit the method: a surface lets counted rays through, no texel shines that could
+    /// be shot, or no element is as large as the minimum area.
     #[error(transparent)]
-    NotOpaque(SolveError),
+    OfMethod(SolveError),
     /// The scene has no surface that receives light.
     #[error("the scene has no surface to bake: {why}")]
     NothingToBake {
@@ -76,6 +77,17 @@ pub enum BakeError {
         needed_mib: f64,
         /// Memory that the bake may use, MiB.
         allowed_mib: f64,
+    },
+    /// Settings of counted rays were given with another method.
+    #[error("--min-area, --epsilon and --stage are for --method counted, which counts rays")]
+    CountedOfOtherMethod,
+    /// An option does not fit the progressive method as published.
+    #[error("--faithful is the progressive method as published and goes without {option}: {reason}")]
+    NotFaithful {
+        /// Option to leave out.
+        option: &'static str,
+        /// Reason.
+        reason: &'static str,
     },
     /// Progressive refinement without subscenes needs more memory than allowed. A number of subscenes would fit.
     #[error(
@@ -255,7 +267,9 @@ impl BakeError {
             SolveError::OtherInputs => Self::OtherInputs,
             SolveError::TooLittleTime { done } => too_short(done),
             SolveError::Subscenes(error) => Self::Subscenes(error),
-            error @ SolveError::NotOpaque { .. } => Self::NotOpaque(error),
+            error @ (SolveError::NotOpaque { .. } | SolveError::NothingShines | SolveError::MinAreaTooLarge { .. }) => {
+                Self::OfMethod(error)
+            }
             SolveError::Device(reason) => Self::Device(reason),
             SolveError::HitsBeyondMemory { bytes } => Self::HitsBeyondMemory { mib: bytes.div_ceil(1 << 20) },
         }

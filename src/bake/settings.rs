@@ -8,7 +8,7 @@ use crate::accel::Preset;
 use crate::lightmap::{LayoutSettings, PageSize};
 use crate::low_rank::PatchKind;
 use crate::pathtrace::VolumeSettings;
-use crate::radiosity::{Method, SolverSettings, SubsceneSettings};
+use crate::radiosity::{Content, CountedSettings, Method, SolverSettings, SubsceneSettings};
 
 /// Quality of the acceleration structure for rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,10 +130,18 @@ impl BakeSettings {
         };
         positive("density", self.layout.texels_per_meter)?;
         positive("error", self.solver.error)?;
+        if self.solver.error < f32::EPSILON {
+            let wanted = "1.2e-7 or more, since light has 32-bit numbers";
+            return Err(BakeError::Setting { name: "error", value: self.solver.error, wanted });
+        }
+        self.check_counted()?;
         if let (Method::Progressive | Method::Counted, Some(bounces @ 1..)) = (self.solver.method, self.solver.bounces)
         {
             let wanted = "0 or left open with this method, which follows light until little is left";
             return Err(BakeError::Setting { name: "number of bounces", value: bounces as f32, wanted });
+        }
+        if self.solver.faithful {
+            self.check_faithful()?;
         }
         if let Some(subscenes) = self.solver.subscenes {
             let needs_masks = subscenes.mask_resolution != SubsceneSettings::default().mask_resolution;
@@ -159,6 +167,45 @@ impl BakeSettings {
             return Err(BakeError::Setting { name: "page size", value, wanted: "64 to 16384 texels" });
         }
         Ok(())
+    }
+
+    /// Refuses impossible settings of counted rays, and those of another method.
+    fn check_counted(&self) -> Result<(), BakeError> {
+        let CountedSettings { min_area, epsilon, stage } = self.solver.counted;
+        if self.solver.method != Method::Counted && !self.solver.counted.are_default() {
+            return Err(BakeError::CountedOfOtherMethod);
+        }
+        let refuse = |name, value, wanted| Err(BakeError::Setting { name, value, wanted });
+        if let Some(area) = min_area.filter(|area| !area.is_finite() || *area < 0.0) {
+            return refuse("minimum area", area, "zero or more square meters");
+        }
+        if !(f32::EPSILON..1.0).contains(&epsilon) {
+            return refuse("epsilon", epsilon, "from 1.2e-7 to below 1, the part of the power that is not shot");
+        }
+        if stage == 0 {
+            return refuse("number of elements in a stage", 0.0, "one or more");
+        }
+        Ok(())
+    }
+
+    /// Refuses what the progressive method as published does not have.
+    fn check_faithful(&self) -> Result<(), BakeError> {
+        let refuse = |option, reason| Err(BakeError::NotFaithful { option, reason });
+        match &self.solver {
+            solver if solver.method != Method::Progressive => {
+                refuse("another method", "only progressive is published so")
+            }
+            SolverSettings { content: Content::Indirect, .. } => {
+                refuse("content indirect", "shots do not tell direct light from indirect")
+            }
+            SolverSettings { bounces: Some(_), .. } => {
+                refuse("a number of bounces", "shots end at a part of the first one's power")
+            }
+            SolverSettings { error, .. } if *error >= 1.0 => {
+                refuse("an error of 1 or more", "it is the part of the first shot's power at which shots end")
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -187,6 +234,38 @@ mod tests {
         let mut settings = BakeSettings::default();
         settings.solver.time_limit = Some(Duration::ZERO);
         assert!(settings.check().unwrap_err().to_string().contains("time"));
+    }
+
+    #[test]
+    fn what_published_methods_do_not_have_is_refused() {
+        let check = |solver: SolverSettings| BakeSettings { solver, ..BakeSettings::default() }.check();
+        let faithful = SolverSettings { method: Method::Progressive, faithful: true, ..SolverSettings::default() };
+        assert!(check(faithful).is_ok());
+        for solver in [
+            SolverSettings { method: Method::Gather, ..faithful },
+            SolverSettings { content: Content::Indirect, ..faithful },
+            SolverSettings { bounces: Some(0), ..faithful },
+            SolverSettings { error: 1.0, ..faithful },
+        ] {
+            assert!(matches!(check(solver), Err(BakeError::NotFaithful { .. })), "{solver:?}");
+        }
+        let of = |counted| SolverSettings { method: Method::Counted, counted, ..SolverSettings::default() };
+        let usual = CountedSettings::default();
+        let swept = CountedSettings { min_area: Some(0.0), epsilon: 0.5, stage: 1 };
+        assert!(check(of(usual)).is_ok() && check(of(swept)).is_ok());
+        assert!(matches!(
+            check(SolverSettings { method: Method::Gather, ..of(swept) }),
+            Err(BakeError::CountedOfOtherMethod)
+        ));
+        for counted in [
+            CountedSettings { min_area: Some(-1.0), ..usual },
+            CountedSettings { min_area: Some(f32::NAN), ..usual },
+            CountedSettings { epsilon: 1.0, ..usual },
+            CountedSettings { epsilon: 1e-9, ..usual },
+            CountedSettings { stage: 0, ..usual },
+        ] {
+            assert!(matches!(check(of(counted)), Err(BakeError::Setting { .. })), "{counted:?}");
+        }
     }
 
     #[test]

@@ -67,6 +67,20 @@ pub struct Arguments {
     /// grows with its square [default: 16]
     #[arg(long, value_name = "N", requires = "subscenes")]
     mask_cells: Option<u32>,
+    /// The progressive method as published: emission is shot, shafts are tested against all triangles, and no rays correct
+    /// the result; --error is the part of the first shot's power at which shots end
+    #[arg(long)]
+    faithful: bool,
+    /// Minimum area of elements that determine the number of counted rays, square meters; larger means fewer rays a run
+    /// and more runs [default: half of the mean area]
+    #[arg(long, value_name = "M2", allow_negative_numbers = true)]
+    min_area: Option<f32>,
+    /// Part of the power that counted rays do not follow [default: 0.001]
+    #[arg(long, value_name = "PART", allow_negative_numbers = true)]
+    epsilon: Option<f32>,
+    /// Number of elements of each subscene that shoot counted rays at a time; results stay [default: 1024]
+    #[arg(long, value_name = "N")]
+    stage: Option<u32>,
     /// Let subscenes work at the same time, each on a rank of its own, here a thread
     #[arg(long, requires = "subscenes")]
     ranks: bool,
@@ -180,6 +194,10 @@ impl Arguments {
         solver.bounces = self.bounces;
         solver.seed = self.seed;
         solver.subscenes = self.subscenes();
+        solver.faithful = self.faithful;
+        solver.counted.min_area = self.min_area;
+        solver.counted.epsilon = self.epsilon.unwrap_or(solver.counted.epsilon);
+        solver.counted.stage = self.stage.unwrap_or(solver.counted.stage);
         if let Some(memory_mib) = self.scene.memory {
             // Who says how much there is has more hits stored where that is more.
             solver.memory_mib = memory_mib;

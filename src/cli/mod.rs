@@ -19,7 +19,9 @@ mod probe;
 mod progress;
 mod ranks;
 mod rays;
+mod reference;
 mod render;
+mod render_report;
 #[cfg(feature = "plugin")]
 mod spawn;
 mod view;

@@ -1,35 +1,36 @@
 //! Command `radiosity render`.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use glam::UVec2;
-use serde::Serialize;
 
 use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
 use super::camera::CameraArguments;
 use super::parts::PartArguments;
 use super::picture::{PictureArguments, PictureWriter, cost_channels};
-use super::progress::{Display, NamedStage, duration};
+use super::progress::{Display, NamedStage};
 use super::ranks::{self, ClusterOutcome, Speed, StrategyArguments};
+use super::reference::{Difference, read_reference};
+use super::render_report::{Clock, LightReport, Outcome, scaled_to};
 use super::{Failure, interrupt, say};
 use crate::Device;
 use crate::accel::{Preset, TraversalCost, World};
 use crate::bake::peak_memory_bytes;
-use crate::clock::{self, Instant};
 use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy, agree};
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::lights::LightSampler;
+use crate::lights::{LightAreaSampler, LightSampler};
 use crate::output::check_place;
 use crate::pathtrace::{
-    Film, FilmPart, Integrator, Lens, LightTracer, PathTracer, PictureInputs, PixelFilter, RenderSettings, Tile, View,
-    WhittedTracer, measured_speed, metered, render_from_lights, render_on_ranks, render_timed_tile,
+    Film, FilmPart, Integrator, Lens, LightPicture, LightTracer, PathTracer, PictureInputs, PixelFilter,
+    PublishedMeans, RenderSettings, Tile, View, WhittedTracer, measured_speed, metered, metered_film,
+    render_from_lights, render_on_ranks, render_timed_tile,
 };
 use crate::progress::Monitor;
 use crate::scene::check::darkness_of_picture;
+use crate::scene::{Light, LightKind, Scene};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -51,7 +52,7 @@ pub struct Arguments {
     /// Target noise, root mean square over the mean: 0.05 is 5 %
     #[arg(long, value_name = "REL")]
     error: Option<f32>,
-    /// Target reciprocal of the mean number of paths that bring light to a pixel: 0.01 is a hundred paths
+    /// Target reciprocal of the mean number of path points that a pixel sees: 0.01 is a hundred points
     #[arg(long, value_name = "TOL")]
     tolerance: Option<f32>,
     /// Maximum number of bounces of light [default: no limit]
@@ -60,6 +61,13 @@ pub struct Arguments {
     /// Integrator
     #[arg(long, value_enum, default_value_t)]
     integrator: Method,
+    /// Method of directions as published, for --integrator light: means of radiances, which are biased. --tolerance also
+    /// ends paths, at that part of their first radiance [default: 0.01]
+    #[arg(long)]
+    faithful: bool,
+    /// Picture to compare with, an .exr of this size: reports the root mean square difference
+    #[arg(long, value_name = "FILE")]
+    reference: Option<PathBuf>,
     #[command(flatten)]
     picture: PictureArguments,
     #[command(flatten)]
@@ -132,28 +140,6 @@ impl FromStr for Size {
     }
 }
 
-#[derive(Serialize)]
-struct Outcome<'a> {
-    width: u32,
-    height: u32,
-    samples: u32,
-    paths: u64,
-    paths_per_second: f64,
-    /// Error estimate; `None` with one sample per pixel, which allows no comparison.
-    error_estimate: Option<f32>,
-    ev100: f32,
-    seconds: BTreeMap<&'static str, f64>,
-    peak_memory_bytes: u64,
-    backend: &'static str,
-    /// Time of each row, in seconds, which sum to that of all. On the processor, by paths from the eye.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    row_seconds: Option<Vec<f64>>,
-    /// Report of the ranks of `mpirun`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cluster: Option<ClusterOutcome<'a>>,
-    warnings: &'a [String],
-}
-
 impl Arguments {
     fn max_bounces(&self) -> Result<Option<u32>, Failure> {
         match self.integrator {
@@ -171,9 +157,33 @@ impl Arguments {
             if value.is_some_and(|value| !value.is_finite() || value <= 0.0) {
                 return Err(format!("--{name} must be a number above zero").into());
             }
+            if let Some(value) = value.filter(|&value| value < f32::EPSILON) {
+                let min = f32::EPSILON;
+                return Err(format!("--{name} {value:e} is finer than 32-bit numbers: give {min:e} or more").into());
+            }
         }
-        let Self { samples, time, error, tolerance, seed, .. } = *self;
+        let Self { samples, time, error, mut tolerance, seed, .. } = *self;
+        if self.faithful {
+            self.check_faithful()?;
+            tolerance = tolerance.or(Some(FAITHFUL_TOLERANCE));
+        }
         Ok(RenderSettings { samples, time_limit: time_limit(time)?, error, tolerance, seed })
+    }
+
+    /// Refuses options that the published method of directions does not have.
+    fn check_faithful(&self) -> Result<(), Failure> {
+        if self.integrator != Method::Light {
+            return Err("--faithful is the method of directions as published: add --integrator light".into());
+        }
+        let refused = [
+            (self.bounces.is_some(), "--bounces", "its paths end at --tolerance"),
+            (self.error.is_some(), "--error", "its means are biased, so that noise does not tell their error"),
+            (self.lens.is_some(), "--lens", "its observer is a point"),
+        ];
+        match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+            Some((_, option, why)) => Err(format!("{option} is not for --faithful: {why}").into()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the division of the rows among ranks. Refuses what ranks cannot do.
@@ -215,7 +225,7 @@ impl Arguments {
         Ok(Target::Part(tile, path))
     }
 
-    /// Renders on the processor. Returns the film, and the seconds that threads spend on each row, if they render rows.
+    /// Renders on the processor.
     fn draw(
         &self,
         Traced { paths, world, lights }: Traced,
@@ -223,18 +233,29 @@ impl Arguments {
         tile: Tile,
         settings: &RenderSettings,
         monitor: &dyn Monitor,
-    ) -> (Film, Option<Vec<f64>>) {
+    ) -> Drawn {
         let from_camera = |tracer: &dyn Integrator| {
             let (film, row_seconds) = render_timed_tile(tracer, view, tile, settings, monitor);
-            (film, Some(row_seconds))
+            Drawn { film, row_seconds: Some(row_seconds), light: None }
         };
-        let from_lights = |tracer: &LightTracer| (render_from_lights(tracer, view, settings, monitor), None);
+        let from_lights = |tracer: &LightTracer| self.drawn(render_from_lights(tracer, view, settings, monitor));
         match self.integrator {
             Method::Path | Method::Direct => from_camera(paths),
             Method::Whitted => from_camera(&WhittedTracer::new(world.scene(), world, lights)),
+            Method::Light if self.faithful => {
+                let tolerance = settings.tolerance.unwrap_or(FAITHFUL_TOLERANCE);
+                let published = PublishedMeans::new(world.scene(), world, lights, tolerance);
+                self.drawn(published.render(view, settings, monitor))
+            }
             Method::Light => from_lights(&LightTracer::new(world.scene(), world, lights, self.bounces)),
             Method::Hybrid => from_lights(&LightTracer::hybrid(world.scene(), world, lights, self.bounces)),
         }
+    }
+
+    /// Returns a picture by light paths with its report. Only the published method counts each pixel's contributions.
+    fn drawn(&self, picture: LightPicture) -> Drawn {
+        let light = LightReport::of(&picture, self.integrator == Method::Hybrid, self.faithful);
+        Drawn { film: picture.film, row_seconds: None, light: Some(light) }
     }
 
     /// Renders on all ranks. Returns the film and the report on the master.
@@ -262,20 +283,21 @@ impl Arguments {
     fn draw_on(
         &self,
         gpu: &gpu::Gpu,
-        scene: &crate::scene::Scene,
+        scene: &Scene,
         view: &View,
         settings: &RenderSettings,
         monitor: &dyn Monitor,
-    ) -> Result<Film, Failure> {
+    ) -> Result<Drawn, Failure> {
         let on_gpu = gpu::GpuScene::new(gpu, scene)?;
         let max_bounces = self.max_bounces()?;
         Ok(match self.integrator {
             Method::Light | Method::Hybrid => {
                 let from_lights = gpu::FromLights { hybrid: self.integrator == Method::Hybrid, max_bounces };
-                gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?
+                self.drawn(gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?)
             }
             Method::Path | Method::Direct | Method::Whitted => {
-                gpu::render(gpu, &on_gpu, view, max_bounces, settings, monitor)?
+                let film = gpu::render(gpu, &on_gpu, view, max_bounces, settings, monitor)?;
+                Drawn { film, row_seconds: None, light: None }
             }
         })
     }
@@ -292,6 +314,17 @@ impl Arguments {
         })
     }
 }
+
+/// Picture with its report.
+struct Drawn {
+    film: Film,
+    /// Seconds that threads spend on each row, if they render rows.
+    row_seconds: Option<Vec<f64>>,
+    light: Option<LightReport>,
+}
+
+/// Tolerance of the published method of directions: a hundred contributions per pixel.
+const FAITHFUL_TOLERANCE: f32 = 0.01;
 
 /// Scene as the processor traces it.
 #[derive(Clone, Copy)]
@@ -333,6 +366,8 @@ struct Prepared {
     runs_on_devices: bool,
     /// Division of the rows among ranks, if there are several.
     strategy: Option<Strategy>,
+    /// Picture to compare with.
+    reference: Option<Film>,
 }
 
 impl Prepared {
@@ -340,8 +375,11 @@ impl Prepared {
         let (max_bounces, settings, lens) = (arguments.max_bounces()?, arguments.settings()?, arguments.lens()?);
         let strategy = ranks.map(|ranks| arguments.strategy_for(ranks)).transpose()?;
         let target = arguments.target()?;
+        if arguments.reference.is_some() && matches!(target, Target::Part(..)) {
+            return Err("--reference is for whole pictures, not for --shard and --tile".into());
+        }
         let is_whole = matches!(target, Target::Picture(_)) && strategy.is_none();
-        let runs_on_devices = arguments.integrator.runs_on_devices() && is_whole;
+        let runs_on_devices = arguments.integrator.runs_on_devices() && is_whole && !arguments.faithful;
         if runs_on_devices {
             arguments.work.prepare_threads()?;
         } else {
@@ -355,7 +393,9 @@ impl Prepared {
             Filter::Tent => PixelFilter::Tent,
         };
         let view = View { camera, size: arguments.size.0, lens, filter };
-        Ok(Self { target, max_bounces, settings, opened, view, runs_on_devices, strategy })
+        let read = |path: &PathBuf| read_reference(path, view.size);
+        let reference = arguments.reference.as_ref().map(read).transpose()?;
+        Ok(Self { target, max_bounces, settings, opened, view, runs_on_devices, strategy, reference })
     }
 
     /// Returns the inputs of the picture.
@@ -388,6 +428,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lights = LightSampler::with_movers(&opened.scene);
     let paths = PathTracer::new(&opened.scene, &world, &lights, *max_bounces);
     clock.lap("tree");
+    if arguments.faithful {
+        check_starts(&lights)?;
+    }
     let display = Display::new(arguments.json || ranks::is_silent());
     let monitor = NamedStage { display: &display, name: "picture" };
     let tile = if let Target::Part(tile, _) = prepared.target { tile } else { Tile::whole(view.size) };
@@ -396,34 +439,40 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only graphics cards are lost"))]
     let mut backend = device.name();
     let mut warnings = opened.warnings.clone();
+    if arguments.faithful {
+        warnings.extend(left_out(&opened.scene));
+    }
     warnings.extend(darkness_of_picture(&opened.scene).map(|problem| problem.to_string()));
-    let (film, row_seconds, cluster) = match (communicator, &device) {
+    let (Drawn { film, row_seconds, light }, cluster) = match (communicator, &device) {
         (Some(communicator), _) => {
             let drawn = arguments.draw_on_ranks(communicator, traced, &prepared, &monitor)?;
             let Some((film, report)) = drawn else { return Ok(()) };
-            (film, None, Some(report))
+            (Drawn { film, row_seconds: None, light: None }, Some(report))
         }
-        (None, Device::Cpu) => {
-            let (film, row_seconds) = on_processor();
-            (film, row_seconds, None)
-        }
+        (None, Device::Cpu) => (on_processor(), None),
         #[cfg(feature = "gpu")]
         (None, Device::Gpu(gpu)) => {
             let drawn = arguments.draw_on(gpu, &opened.scene, view, settings, &monitor);
-            let (film, row_seconds) = drawn.map(|film| (film, None)).unwrap_or_else(|fault| {
+            let drawn = drawn.unwrap_or_else(|fault| {
                 warnings.push(crate::bake::done_by_processor(fault));
                 backend = Device::Cpu.name();
                 on_processor()
             });
-            (film, row_seconds, None)
+            (drawn, None)
         }
     };
     display.finish();
-    if film.samples() == 0 {
+    if light.as_ref().map_or(film.samples() == 0, |light| light.light_paths == 0) {
         return Err("stopped before there was anything to write".into());
     }
     clock.lap("render");
-    let meter = || metered(&paths, &view.camera, METER_SAMPLES).ev100;
+    warnings.extend(light.as_ref().and_then(|light| light.shortfall(settings.tolerance)));
+    let meter = || {
+        // Means of radiances are on another scale than the radiance of the scene.
+        let exposure =
+            if arguments.faithful { metered_film(&film) } else { metered(&paths, &view.camera, METER_SAMPLES) };
+        exposure.ev100
+    };
     let costs = || traversal_costs(&world, view, tile);
     let (written, ev100) = match &prepared.target {
         Target::Picture(writer) => (&arguments.output, writer.write(&film, || cost_channels(&costs()), meter)?),
@@ -439,74 +488,47 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     clock.lap("write");
 
-    let UVec2 { x: width, y: height } = film.size();
     let row_seconds = row_seconds.map(|seconds| scaled_to(seconds, clock.seconds["render"]));
-    let paths = u64::from(width) * u64::from(height) * u64::from(film.samples());
     let outcome = Outcome {
-        width,
-        height,
-        samples: film.samples(),
-        paths,
-        paths_per_second: paths as f64 / clock.seconds["render"].max(f64::MIN_POSITIVE),
-        error_estimate: (film.samples() > 1).then(|| film.relative_error()),
         ev100,
-        seconds: clock.with_total(),
         peak_memory_bytes: peak_memory_bytes(),
         backend,
         row_seconds,
+        difference: prepared.reference.as_ref().map(|reference| Difference::between(&film, reference)),
         cluster: cluster.as_ref().map(ClusterOutcome::of),
         warnings: &warnings,
+        ..Outcome::of(&film, light, clock)
     };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);
     } else {
         print_warnings(&warnings);
-        let noise = match outcome.error_estimate {
-            Some(error) => format!("noise at most {:.1} %", error * 100.0),
-            None => "noise unknown".to_owned(),
-        };
-        say(format_args!(
-            "{width} x {height} pixels of {} samples in {}, {:.2} million paths a second, {noise}, EV {ev100:.1}",
-            outcome.samples,
-            duration(outcome.seconds["render"] as f32),
-            outcome.paths_per_second / 1e6,
-        ));
-        outcome.cluster.iter().for_each(ClusterOutcome::say);
+        outcome.say();
         say(format_args!("wrote {}", written.display()));
     }
     Ok(())
 }
 
-/// Returns seconds of threads as seconds of the whole machine, which sum to `total`, in microseconds' precision.
-fn scaled_to(seconds: Vec<f64>, total: f64) -> Vec<f64> {
-    let scale = total / seconds.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    seconds.into_iter().map(|seconds| (seconds * scale * 1e6).round() / 1e6).collect()
+/// Refuses a scene in which no path of the published method can start.
+fn check_starts(lights: &LightSampler) -> Result<(), Failure> {
+    if LightAreaSampler::new(lights).is_empty() {
+        return Err("no light of the scene has a surface, where paths of --faithful start: leave out --faithful".into());
+    }
+    Ok(())
 }
 
-/// Seconds of each stage.
-struct Clock {
-    started: Instant,
-    lap: Instant,
-    seconds: BTreeMap<&'static str, f64>,
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        let now = clock::now();
-        Self { started: now, lap: now, seconds: BTreeMap::new() }
+/// Returns the warning about lights without a surface, which the published method leaves out.
+fn left_out(scene: &Scene) -> Option<String> {
+    let is_left_out = |light: &&Light| !matches!(light.kind, LightKind::Rectangle { .. });
+    let mut names: Vec<String> =
+        scene.lights.iter().filter(is_left_out).map(|light| format!("'{}'", light.name)).collect();
+    if !scene.sky.is_dark() {
+        names.push("the sky".into());
     }
-}
-
-impl Clock {
-    fn lap(&mut self, stage: &'static str) {
-        self.seconds.insert(stage, self.lap.elapsed().as_secs_f64());
-        self.lap = clock::now();
-    }
-
-    fn with_total(mut self) -> BTreeMap<&'static str, f64> {
-        self.seconds.insert("total", self.started.elapsed().as_secs_f64());
-        self.seconds
-    }
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("--faithful leaves out lights without a surface: {names}")
+    })
 }
 
 /// Returns the traversal cost of the ray through the center of each pixel of a tile.

@@ -7,7 +7,7 @@ use super::batch_sizer::BatchSizer;
 use super::light_path::{LightPass, LightPaths};
 use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
 use crate::clock;
-use crate::pathtrace::{Film, PassKind, RenderSettings, TwoKinds, View, render_passes};
+use crate::pathtrace::{Film, LightPicture, PassKind, RenderSettings, TwoKinds, View, render_passes};
 use crate::progress::Monitor;
 use crate::scene::Scene;
 
@@ -35,7 +35,7 @@ pub fn render_from_lights(
     from_lights: FromLights,
     settings: &RenderSettings,
     monitor: &dyn Monitor,
-) -> Result<Film, GpuFault> {
+) -> Result<LightPicture, GpuFault> {
     let mut picture = Picture::new(gpu, scene, on_gpu, view, from_lights, settings.seed)?;
     render_passes(&mut picture, settings, monitor)
 }
@@ -73,9 +73,12 @@ impl TwoKinds for Picture<'_> {
         change
     }
 
-    fn mean_contributions(&self) -> f32 {
-        let pixels = f64::from(self.view.size.x) * f64::from(self.view.size.y);
-        (self.contributions as f64 / pixels.max(1.0)) as f32
+    fn contributions(&self) -> u64 {
+        self.contributions
+    }
+
+    fn pixels(&self) -> u64 {
+        u64::from(self.view.size.x) * u64::from(self.view.size.y)
     }
 
     fn sum(&self) -> Result<Film, GpuFault> {

@@ -3,7 +3,7 @@
 use glam::{Vec2, Vec3};
 
 use super::tree::joined_cones;
-use super::{Distribution, Emission, LightNode, LightSample, Place, expected_of_diffuse};
+use super::{Distribution, Emission, LightNode, LightPoint, LightSample, Place, expected_of_diffuse};
 use crate::geometry::sampling::{cosine_hemisphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Aabb, Hit, Ray, SurfaceId, Triangle};
@@ -107,14 +107,27 @@ impl EmissiveSurface {
         let barycentric = uniform_triangle(Vec2::new(choice.rest, u[1]));
         // Selecting the side uses one bit of a number that has many more.
         let (is_back, along) = if self.both_sides { (u[2] >= 0.5, (u[2] * 2.0).fract()) } else { (false, u[2]) };
-        let (normal, sides) =
-            (if is_back { -facet.normal } else { facet.normal }, if self.both_sides { 2.0 } else { 1.0 });
-        let radiance = self.stopped_radiance(scene, choice.index as u32, barycentric);
-        let power = radiance * (core::f32::consts::PI * facet.area * sides / choice.probability);
+        let sides = if self.both_sides { 2.0 } else { 1.0 };
+        let point = self.point(scene, choice.index as u32, is_back, barycentric);
+        let power = point.radiance * (core::f32::consts::PI * facet.area * sides / choice.probability);
+        let ray = Ray::new(point.position, cosine_hemisphere(point.normal, Vec2::new(along, u[3])));
+        Some(Emission { ray, power, radiance: Some(point.radiance), range: f32::INFINITY })
+    }
+
+    /// Returns a point of a side of a triangle, lifted off the surface.
+    pub fn point(&self, scene: &Scene, triangle: u32, is_back: bool, barycentric: Vec2) -> LightPoint {
+        let facet = &self.facets[triangle as usize];
+        let normal = if is_back { -facet.normal } else { facet.normal };
         let point = facet.triangle.at(barycentric);
-        let lifted = point + normal * (1e-5 * point.abs().max_element().max(1.0));
-        let ray = Ray::new(lifted, cosine_hemisphere(normal, Vec2::new(along, u[3])));
-        Some(Emission { ray, power, radiance: Some(radiance), range: f32::INFINITY })
+        let position = point + normal * (1e-5 * point.abs().max_element().max(1.0));
+        LightPoint { position, normal, radiance: self.stopped_radiance(scene, triangle, barycentric) }
+    }
+
+    /// Returns the sides that emit: the triangle of each, true for its back, and its area in square meters.
+    pub fn sides(&self) -> impl Iterator<Item = (u32, bool, f32)> + '_ {
+        let backs: &[bool] = if self.both_sides { &[false, true] } else { &[false] };
+        let facets = self.facets.iter().enumerate();
+        facets.flat_map(move |(index, facet)| backs.iter().map(move |&is_back| (index as u32, is_back, facet.area)))
     }
 
     /// Returns the PDF, per steradian, of the direction in which a ray hit this surface.

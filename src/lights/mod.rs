@@ -12,9 +12,10 @@
 //! emitter, because escaping rays sample it best.
 //!
 //! [`OneLight`] samples a single light, which need not be part of any scene. [`EmissionSampler`] samples the start of
-//! light paths.
+//! light paths, [`LightAreaSampler`] points on luminous surfaces.
 
 mod alias;
+mod area;
 mod choice;
 #[cfg(feature = "gpu")]
 mod description;
@@ -38,6 +39,7 @@ use crate::geometry::{Hit, Ray, SurfaceId};
 use crate::scene::{LightKind, Scene, Sky, Surface};
 
 pub use self::alias::{AliasEntry, AliasTable};
+pub use self::area::{LightAreaSampler, LightPoint};
 pub use self::choice::{LightPmf, Place};
 #[cfg(feature = "gpu")]
 pub(crate) use self::description::{EmitterDescription, weigh_surface};

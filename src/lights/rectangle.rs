@@ -37,7 +37,8 @@ impl RectangleLight {
         core::f32::consts::PI * luminance(self.radiance) * self.area()
     }
 
-    fn area(&self) -> f32 {
+    /// Returns the area in square meters.
+    pub fn area(&self) -> f32 {
         self.width.length() * self.height.length()
     }
 

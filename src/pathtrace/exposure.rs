@@ -66,6 +66,15 @@ pub fn metered(tracer: &dyn Integrator, camera: &Camera, samples: u32) -> Exposu
     found.unwrap_or(DEFAULT_EXPOSURE)
 }
 
+/// Returns the exposure that makes the average of a picture's lit pixels middle gray. For pictures that show something
+/// else than the radiance of the scene.
+#[cfg(feature = "cli")]
+pub(crate) fn metered_film(film: &super::Film) -> Exposure {
+    let luminances = film.pixels().iter().map(|pixel| luminance(pixel.radiance)).filter(|&luminance| luminance > 0.0);
+    let (sum, count) = luminances.fold((0.0, 0u32), |(sum, count), it| (sum + libm::log(f64::from(it)), count + 1));
+    if count == 0 { DEFAULT_EXPOSURE } else { Exposure::of_middle_gray(libm::exp(sum / f64::from(count)) as f32) }
+}
+
 #[cfg(test)]
 mod tests {
     use glam::Vec3;

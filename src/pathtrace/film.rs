@@ -69,7 +69,7 @@ impl Pixel {
     /// Returns the variance of the mean under the assumption of independent samples. Samples are stratified, so the
     /// true variance is lower.
     pub fn variance(&self) -> Vec3 {
-        let count = self.samples as f32;
+        let count = self.samples.max(1) as f32;
         self.squares / (count * (count - 1.0).max(1.0))
     }
 }
@@ -128,6 +128,27 @@ impl Film {
         for (pixel, &radiance) in self.pixels.iter_mut().zip(radiances) {
             pixel.add(&Seen { radiance, surface: None });
         }
+    }
+
+    /// Adds one sample to one pixel.
+    pub(super) fn add_to(&mut self, pixel: usize, radiance: Vec3) {
+        self.pixels[pixel].add(&Seen { radiance, surface: None });
+    }
+
+    /// Returns the root mean square difference from another picture of equal size, in cd/m2, over all pixels and
+    /// channels.
+    pub fn rms_difference(&self, other: &Self) -> f64 {
+        let squares = self.pixels.iter().zip(&other.pixels).map(|(one, other)| {
+            let difference = one.radiance.as_dvec3() - other.radiance.as_dvec3();
+            difference.length_squared()
+        });
+        libm::sqrt(squares.sum::<f64>() / (3 * self.pixels.len().max(1)) as f64)
+    }
+
+    /// Returns the mean radiance of all pixels and channels, in cd/m2.
+    pub fn mean(&self) -> f64 {
+        let sum: f64 = self.pixels.iter().map(|pixel| pixel.radiance.as_dvec3().element_sum()).sum();
+        sum / (3 * self.pixels.len().max(1)) as f64
     }
 
     /// Returns the sum of two independent pictures of equal size.
@@ -253,6 +274,16 @@ mod tests {
         }
         // Sample variance 2; variance of the mean of two samples 1; mean 2.
         assert!((film.relative_error() - 0.5).abs() < 1e-5, "{}", film.relative_error());
+    }
+
+    #[test]
+    fn pictures_differ_by_the_root_of_the_mean_square() {
+        let mut films = [Film::new(UVec2::new(2, 1)), Film::new(UVec2::new(2, 1))];
+        films[0].add(&[Vec3::new(1.0, 2.0, 3.0), Vec3::ZERO]);
+        films[1].add(&[Vec3::new(1.0, 5.0, 3.0), Vec3::new(0.0, 0.0, 3.0)]);
+        // Two of six values differ by 3: the root of 18 / 6.
+        assert!((films[0].rms_difference(&films[1]) - 3f64.sqrt()).abs() < 1e-6);
+        assert_eq!((films[1].mean(), films[0].rms_difference(&films[0])), (2.0, 0.0));
     }
 
     #[test]

@@ -23,11 +23,38 @@ pub(crate) trait TwoKinds {
     /// Adds a pass and returns the mean change of pixel luminance, in cd/m2, over the pixels lit by this kind.
     fn add(&mut self, kind: PassKind) -> Result<f32, Self::Fault>;
 
-    /// Returns the mean number of path contributions per pixel.
-    fn mean_contributions(&self) -> f32;
+    /// Returns the number of path vertices that pixels see.
+    fn contributions(&self) -> u64;
+
+    /// Returns the number of pixels.
+    fn pixels(&self) -> u64;
 
     /// Returns the sum of both kinds.
     fn sum(&self) -> Result<Film, Self::Fault>;
+}
+
+/// Picture by light paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LightPicture {
+    /// Pixels.
+    pub film: Film,
+    /// Number of paths from lights.
+    pub light_paths: u64,
+    /// Number of paths from the camera.
+    pub eye_paths: u64,
+    /// Number of path vertices that pixels see. A vertex counts once, whatever the pixel filter.
+    pub contributions: u64,
+}
+
+impl LightPicture {
+    /// Returns the mean number of contributions per pixel, `m` of Romano 2011, equation 3.4.8.
+    pub fn mean_contributions(&self) -> f32 {
+        mean_of(self.contributions, self.film.pixels().len() as u64)
+    }
+}
+
+fn mean_of(contributions: u64, pixels: u64) -> f32 {
+    (contributions as f64 / pixels.max(1) as f64) as f32
 }
 
 /// Kind of a pass.
@@ -55,11 +82,16 @@ impl PassKind {
 /// converge at the same pace. Romano 2011, algorithm 4.4, uses the maximum change of a pixel instead of the mean, which
 /// a single outlier would dominate. A turn also ends when its kind has twice as many passes as before. Otherwise a pass
 /// without any change could make the other kind wait forever.
-pub fn render_from_lights(tracer: &LightTracer, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> Film {
+pub fn render_from_lights(
+    tracer: &LightTracer,
+    view: &View,
+    settings: &RenderSettings,
+    monitor: &dyn Monitor,
+) -> LightPicture {
     let (light, eye) = (Film::new(view.size), Film::new(view.size));
     let mut picture = Picture { tracer, view, seed: settings.seed, light, eye, contributions: 0 };
-    let Ok(film) = render_passes(&mut picture, settings, monitor);
-    film
+    let Ok(picture) = render_passes(&mut picture, settings, monitor);
+    picture
 }
 
 /// Alternates passes of any [`TwoKinds`] picture; see [`render_from_lights`].
@@ -67,7 +99,16 @@ pub(crate) fn render_passes<P: TwoKinds>(
     picture: &mut P,
     settings: &RenderSettings,
     monitor: &dyn Monitor,
-) -> Result<Film, P::Fault> {
+) -> Result<LightPicture, P::Fault> {
+    let finish = |picture: &P| {
+        let paths_of = |kind| u64::from(picture.passes(kind)) * picture.pixels();
+        Ok(LightPicture {
+            film: picture.sum()?,
+            light_paths: paths_of(PassKind::Light),
+            eye_paths: paths_of(PassKind::Eye),
+            contributions: picture.contributions(),
+        })
+    };
     let started = clock::now();
     let is_late = || settings.fraction_done(0, started.elapsed()) >= 1.0;
     let mut judged = 0;
@@ -78,7 +119,7 @@ pub(crate) fn render_passes<P: TwoKinds>(
         let (before, max_passes) = (picture.passes(kind), settings.samples);
         while picture.passes(kind) < (2 * before).max(1).min(max_passes) {
             if monitor.is_cancelled() {
-                return picture.sum();
+                return finish(picture);
             }
             let done = picture.passes(PassKind::Light).midpoint(picture.passes(PassKind::Eye));
             monitor.progress(settings.fraction_done(done, started.elapsed()).min(1.0));
@@ -97,13 +138,14 @@ pub(crate) fn render_passes<P: TwoKinds>(
         let steps = min_passes - min_passes % ERROR_STEP;
         let error = settings.error_to_judge(steps).filter(|_| steps > judged);
         judged = steps;
-        let mut is_enough =
-            min_passes == max_passes || is_late() || settings.is_tolerated(picture.mean_contributions());
+        let mut is_enough = min_passes == max_passes
+            || is_late()
+            || settings.is_tolerated(mean_of(picture.contributions(), picture.pixels()));
         if let Some(error) = error {
             is_enough |= picture.sum()?.relative_error() <= error;
         }
         if min_passes > 0 && is_enough {
-            return picture.sum();
+            return finish(picture);
         }
         kind = kind.other();
     }
@@ -115,7 +157,7 @@ struct Picture<'a> {
     seed: u32,
     light: Film,
     eye: Film,
-    /// Number of path contributions to pixels.
+    /// Number of path vertices that pixels see.
     contributions: u64,
 }
 
@@ -136,8 +178,12 @@ impl TwoKinds for Picture<'_> {
         })
     }
 
-    fn mean_contributions(&self) -> f32 {
-        (self.contributions as f64 / self.light.pixels().len().max(1) as f64) as f32
+    fn contributions(&self) -> u64 {
+        self.contributions
+    }
+
+    fn pixels(&self) -> u64 {
+        self.light.pixels().len() as u64
     }
 
     fn sum(&self) -> Result<Film, Infallible> {

@@ -1,5 +1,7 @@
 //! Light tracing: paths from lights, connected to the camera at every surface.
 
+use core::ops::Range;
+
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
@@ -28,6 +30,8 @@ pub struct LightTracer<'a> {
 struct Splat {
     pixel: usize,
     radiance: Vec3,
+    /// True for the first of the pixels that share a vertex.
+    is_first: bool,
 }
 
 /// Incident light at a path vertex.
@@ -50,16 +54,25 @@ pub(super) struct LightPass {
 /// Follows paths on all threads, and passes their results to `take` in path order.
 pub(super) fn in_order<T: Send>(paths: u32, follow: impl Fn(u32, &mut Vec<T>) + Sync, mut take: impl FnMut(T)) {
     for wave in 0..paths.div_ceil(CHUNK * WAVE) {
-        let chunks: Vec<Vec<T>> = (wave * WAVE..(wave + 1) * WAVE)
-            .into_par_iter()
-            .map(|chunk| {
-                let mut found = Vec::new();
-                (chunk * CHUNK..((chunk + 1) * CHUNK).min(paths)).for_each(|path| follow(path, &mut found));
-                found
-            })
-            .collect();
+        let first = wave * CHUNK * WAVE;
+        let chunks = follow_chunks(first..first.saturating_add(CHUNK * WAVE).min(paths), CHUNK, &follow);
         chunks.into_iter().flatten().for_each(&mut take);
     }
+}
+
+/// Follows paths on all threads, and returns their results in path order, for each chunk of paths.
+pub(super) fn follow_chunks<T: Send>(
+    paths: Range<u32>,
+    chunk: u32,
+    follow: impl Fn(u32, &mut Vec<T>) + Sync,
+) -> Vec<Vec<T>> {
+    let chunks = (0..(paths.end - paths.start).div_ceil(chunk)).into_par_iter().map(|index| {
+        let first = paths.start + index * chunk;
+        let mut found = Vec::new();
+        (first..first.saturating_add(chunk).min(paths.end)).for_each(|path| follow(path, &mut found));
+        found
+    });
+    chunks.collect()
 }
 
 /// Number of paths that a thread follows per chunk.
@@ -106,7 +119,7 @@ impl<'a> LightTracer<'a> {
             |path, splats| self.follow(view, path, seed, splats),
             |splat: Splat| {
                 found.radiance[splat.pixel] += splat.radiance / paths as f32;
-                found.contributions += 1;
+                found.contributions += u64::from(splat.is_first);
             },
         );
         found
@@ -191,8 +204,12 @@ impl<'a> LightTracer<'a> {
         let through = self.context.world.blocked(&Ray::between(vertex.position, sight.origin)).0;
         let radiance = power * seen * sight.importance * through;
         if radiance.is_finite() && radiance.max_element() > 0.0 {
-            let splat = |(pixel, share): (usize, f32)| Splat { pixel, radiance: radiance * share };
-            splats.extend(view.shares(sight.place).map(splat));
+            let shares = view.shares(sight.place).enumerate();
+            splats.extend(shares.map(|(index, (pixel, share))| Splat {
+                pixel,
+                radiance: radiance * share,
+                is_first: index == 0,
+            }));
         }
     }
 }

@@ -47,12 +47,14 @@ pub use default_camera::default_camera;
 #[cfg(feature = "cli")]
 pub(crate) use default_camera::{DEFAULT_FOV, default_eye};
 pub(crate) use exposure::ASPECT;
+#[cfg(feature = "cli")]
+pub(crate) use exposure::metered_film;
 pub use exposure::{Exposure, meter, metered};
 pub(crate) use film::to_png;
 pub use film::{Film, FilmFault, Pixel};
 pub use film_part::{FilmPart, FilmParts, MergeError, MergedFilm, PartError, PartWriteError, PictureInputs};
 pub use gather::{PointIrradiance, Receiver, irradiance_at};
-pub use hybrid::render_from_lights;
+pub use hybrid::{LightPicture, render_from_lights};
 #[cfg(feature = "gpu")]
 pub(crate) use hybrid::{PassKind, TwoKinds, render_passes};
 pub use integrator::{Integrator, Seen, SeenSurface};
@@ -61,7 +63,7 @@ pub use light::LightTracer;
 pub(crate) use light::seed_of_pass;
 pub use on_ranks::{measured_speed, render_on_ranks};
 pub use path::PathTracer;
-pub use published::{Directions, PublishedMeans, PublishedPixel};
+pub use published::{Directions, PublishedMeans};
 pub use render::{RenderSettings, render, render_tile, render_timed_tile};
 pub use tile::Tile;
 pub use tonemapping::{Tonemapping, to_srgb8};

@@ -10,6 +10,7 @@ use super::cpu::Transport;
 use super::estimate::{Estimate, estimate};
 use super::passes::Passes;
 use super::progress_share::ProgressShare;
+use super::progressive::faithful;
 use super::residual::{Claim, MANY_RAYS, Residual, rays_for, residual};
 use super::solver_checkpoint::SolverCheckpoint;
 use super::{
@@ -42,15 +43,21 @@ pub(super) fn solve(
         counted::check(scene)?;
     }
     let shots = resume.as_mut().and_then(|partial| partial.shots.take());
-    let for_direct = SolverSettings {
-        content: Content::Full,
-        error: settings.error * core::f32::consts::FRAC_1_SQRT_2,
-        ..*settings
-    };
+    if settings.faithful && !faithful::shines(elements) {
+        return Err(SolveError::NothingShines);
+    }
+    let error = if settings.faithful { faithful::DIRECT_ERROR } else { settings.error };
+    let for_direct =
+        SolverSettings { content: Content::Full, error: error * core::f32::consts::FRAC_1_SQRT_2, ..*settings };
     let share = ProgressShare::first(observer, DIRECT_SHARE);
     let mut passes = Passes::new(backend, scene, world, elements, &for_direct, resume, observer)?;
     // Existing shots are based on the saved direct light, which must not change now.
-    let lit = if shots.is_some() { passes.as_it_is(true)? } else { passes.solve(&share, DIRECT_SHARE)? };
+    let mut lit = if shots.is_some() { passes.as_it_is(true)? } else { passes.solve(&share, DIRECT_SHARE)? };
+    if settings.faithful {
+        // The sum of direct light and shots has no noise of samples.
+        lit.halves = [0, 1].map(|_| sum(&lit.direct, &lit.indirect));
+        lit.warnings.extend(faithful::left_out(scene, elements));
+    }
     if elements.is_empty() || settings.bounces == Some(0) {
         return Ok(with_shortfall(lit, settings));
     }
@@ -194,7 +201,7 @@ impl Bounces<'_> {
         let rays = lit.rays + shot.rays;
         // After an early end, more checks would take additional time.
         let checks = match shot.end {
-            End::Done | End::NoiseReached => rays_for(rays, elements.len()).max(MANY_RAYS),
+            End::Done | End::NoiseReached | End::Shot => rays_for(rays, elements.len()).max(MANY_RAYS),
             End::TimeOver => self.checks_in_a_hurry(),
             End::Endless => MANY_RAYS,
         };
@@ -227,6 +234,8 @@ pub enum End {
     Done,
     /// Requested noise reached. More rays would not correct the rest of the error.
     NoiseReached,
+    /// No patch has more than the requested part of the first shot's power.
+    Shot,
     /// Time limit reached.
     TimeOver,
     /// Unshot power that does not decrease.
@@ -240,6 +249,7 @@ impl End {
         let left = 100.0 * unshot;
         match self {
             Self::Done => shortfall(settings, error),
+            Self::Shot => None,
             Self::NoiseReached => (error > 1.05 * asked).then(|| {
                 format!(
                     "the error of {asked} was not reached, as the texels are too coarse: it is {error:.3}; raise the \

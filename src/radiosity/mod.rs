@@ -58,7 +58,7 @@ pub use backend::{ElementEstimate, Hits, Step, StepError, StepReport, TransportB
 pub use bright::BrightElement;
 pub use cpu::CpuBackend;
 pub use form_factor::point_to_polygon;
-pub use settings::{Content, Method, Solution, SolverSettings, SubsceneSettings};
+pub use settings::{Content, CountedSettings, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use solver_checkpoint::{SolverCheckpoint, SolverCheckpointError};
 pub use subscenes::{

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::HALVES;
+use super::backend::UNSHOT;
 use crate::partition::masks::Mask;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 
@@ -73,6 +74,42 @@ pub struct SolverSettings {
     /// Subscenes of the progressive or the counted method. With `None` the progressive method solves the whole scene at
     /// once, and the counted method takes the default partition. Default: `None`.
     pub subscenes: Option<SubsceneSettings>,
+    /// True for the progressive method as published (`000` S1, S8). Emission is shot, all triangles are tested against
+    /// each shaft, and no rays correct the result. Shots end when no patch has more than the fraction `error` of the
+    /// first shot's power. Default: false.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub faithful: bool,
+    /// Settings of the counted method.
+    #[serde(skip_serializing_if = "CountedSettings::are_default")]
+    pub counted: CountedSettings,
+}
+
+/// Settings of counted rays that the thesis varies (`000` S16, S18 to S20).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
+#[serde(default)]
+pub struct CountedSettings {
+    /// Minimum area of the elements that determine the number of rays (equation 4.8), in square meters. A larger area
+    /// means fewer rays a run, and more runs. Default: half of the mean area.
+    pub min_area: Option<f32>,
+    /// Fraction of the power at which a run ends. Lower values follow light for more bounces. Default: 0.001.
+    pub epsilon: f32,
+    /// Number of elements of each subscene that shoot at a time. The time limit and requests to stop are checked between
+    /// stages. Results do not depend on it. Default: 1024.
+    pub stage: u32,
+}
+
+impl CountedSettings {
+    /// Returns true if all settings have their defaults.
+    pub fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for CountedSettings {
+    fn default() -> Self {
+        Self { min_area: None, epsilon: UNSHOT as f32, stage: 1024 }
+    }
 }
 
 /// A time limit in files: seconds, or `null` for none.
@@ -144,6 +181,8 @@ impl Default for SolverSettings {
             seed: 0,
             memory_mib: 4096,
             subscenes: None,
+            faithful: false,
+            counted: CountedSettings::default(),
         }
     }
 }

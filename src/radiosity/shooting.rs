@@ -89,7 +89,7 @@ pub(crate) fn shoot_half(
     let mut received = vec![Vec3::ZERO; elements.len()];
     let ray_shares = weights.ray_shares(&elements.area);
     let first_power = total(&unshot, &ray_shares);
-    let first_rays = first_rays(&elements.area, &elements.reflectance);
+    let first_rays = first_rays(&elements.area, &elements.reflectance, None);
     let max = bounces.map_or(MAX_ITERATIONS, |bounces| bounces.saturating_sub(1));
     let mut report = StepReport::default();
     let mut power = first_power;
@@ -174,9 +174,9 @@ fn means(power: &[Vec3], ray_shares: &[f32]) -> impl Iterator<Item = f64> {
 }
 
 /// Returns the number of rays in the first iteration (`000` equation 4.8), without elements much smaller than the mean.
-pub(super) fn first_rays(area: &[f32], reflectance: &[Vec3]) -> f64 {
+pub(super) fn first_rays(area: &[f32], reflectance: &[Vec3], min_area: Option<f32>) -> f64 {
     let all: f64 = area.iter().map(|&area| f64::from(area)).sum();
-    let smallest = 0.5 * all / area.len().max(1) as f64;
+    let smallest = min_area.map_or(0.5 * all / area.len().max(1) as f64, f64::from);
     let max = area
         .iter()
         .zip(reflectance)

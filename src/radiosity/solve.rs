@@ -44,6 +44,20 @@ pub enum SolveError {
         /// Key of the surface.
         surface: SurfaceKey,
     },
+    /// Emission was to be shot, and no element emits light.
+    #[error(
+        "no texel shines, so that nothing can be shot as printed: leave out --faithful (SolverSettings::faithful), or \
+         light the scene by luminous surfaces"
+    )]
+    NothingShines,
+    /// No element is as large as the minimum area of those that determine the number of counted rays.
+    #[error("no element has the {min_area} m2 of --min-area: the largest has {largest} m2, so give no more than that")]
+    MinAreaTooLarge {
+        /// Minimum area, in square meters.
+        min_area: f32,
+        /// Area of the largest element, in square meters.
+        largest: f32,
+    },
     /// The device failed: a lost graphics card, or one with too little memory.
     #[error("{0}")]
     Device(String),

@@ -340,10 +340,27 @@ pub(super) fn fingerprint(scene: &Scene, elements: &Elements, settings: &SolverS
     hasher.update(cast_slice(&elements.reflectance));
     hasher.update(cast_slice(&elements.emission));
     hasher.update(format!("{:?}", scene.lights).as_bytes());
-    let SolverSettings { method, content, error, time_limit: _, bounces, seed, memory_mib, subscenes } = settings;
+    let SolverSettings {
+        method,
+        content,
+        error,
+        time_limit: _,
+        bounces,
+        seed,
+        memory_mib,
+        subscenes,
+        faithful,
+        counted,
+    } = settings;
     // Of other methods it says how much is kept to save time.
     let memory_mib = if *method == Method::Gather { *memory_mib } else { 0 };
     hasher.update(format!("{method:?} {content:?} {error} {bounces:?} {seed} {memory_mib} {subscenes:?}").as_bytes());
+    if !counted.are_default() {
+        hasher.update(format!("{counted:?}").as_bytes());
+    }
+    if *faithful {
+        hasher.update(b"faithful");
+    }
     *hasher.finalize().as_bytes()
 }
 

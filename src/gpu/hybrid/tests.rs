@@ -20,7 +20,7 @@ fn view_of_the_room(filter: PixelFilter) -> View {
 fn on_device(scene: &Scene, view: &View, from_lights: FromLights) -> Option<Film> {
     let gpu = test_device()?;
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
-    Some(render_from_lights(&gpu, scene, &on_gpu, view, from_lights, &SETTINGS, &Unmonitored).unwrap())
+    Some(render_from_lights(&gpu, scene, &on_gpu, view, from_lights, &SETTINGS, &Unmonitored).unwrap().film)
 }
 
 /// Returns pictures of a scene with equal light paths, from the CPU and from the device.
@@ -30,7 +30,7 @@ fn pictures(scene: &Scene, view: &View, from_lights: FromLights) -> Option<[Film
     let lights = LightSampler::with_movers(scene);
     let new = if from_lights.hybrid { LightTracer::hybrid } else { LightTracer::new };
     let tracer = new(scene, &world, &lights, from_lights.max_bounces);
-    Some([pathtrace::render_from_lights(&tracer, view, &SETTINGS, &Unmonitored), found])
+    Some([pathtrace::render_from_lights(&tracer, view, &SETTINGS, &Unmonitored).film, found])
 }
 
 /// Asserts that most pixels differ by rounding only. A path that diverges at an edge changes only its own few pixels.

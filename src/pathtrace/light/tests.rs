@@ -24,10 +24,10 @@ fn draw(scene: &Scene, view: &View, by: By, samples: u32) -> Film {
     match by {
         By::Path => render(&PathTracer::new(&scene, &world, &lights, None), view, &settings, &Unmonitored),
         By::Light => {
-            render_from_lights(&LightTracer::new(&scene, &world, &lights, None), view, &settings, &Unmonitored)
+            render_from_lights(&LightTracer::new(&scene, &world, &lights, None), view, &settings, &Unmonitored).film
         }
         By::Hybrid => {
-            render_from_lights(&LightTracer::hybrid(&scene, &world, &lights, None), view, &settings, &Unmonitored)
+            render_from_lights(&LightTracer::hybrid(&scene, &world, &lights, None), view, &settings, &Unmonitored).film
         }
     }
 }
@@ -271,7 +271,7 @@ fn turns_end_in_the_dark_and_at_the_tolerance() {
     let view = view([0.0, 2.0, 3.0], [0.0; 3], 0.5, [8, 8]);
     let passes = |tolerance| {
         let settings = RenderSettings { samples: 100_000, tolerance: Some(tolerance), ..Default::default() };
-        render_from_lights(&tracer, &view, &settings, &Unmonitored).samples()
+        render_from_lights(&tracer, &view, &settings, &Unmonitored).film.samples()
     };
     let [coarse, fine] = [0.1, 0.001].map(passes);
     assert!(coarse < fine && fine < 100_000, "{coarse} {fine}");
@@ -292,8 +292,22 @@ fn one_bounce_of_light_paths_is_direct_light() {
     let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
     let view = view([1.0, 2.0, 2.0], [0.2, 0.3, 0.2], 0.8, [12, 12]);
     let settings = RenderSettings { samples: 400, ..Default::default() };
-    let found = render_from_lights(&LightTracer::new(&scene, &world, &lights, Some(1)), &view, &settings, &Unmonitored);
+    let found =
+        render_from_lights(&LightTracer::new(&scene, &world, &lights, Some(1)), &view, &settings, &Unmonitored).film;
     let direct = PathTracer::new(&scene, &world, &lights, Some(1));
     let expected = render(&direct, &view, &RenderSettings { samples: 32, ..settings }, &Unmonitored);
     assert_same(&found, &expected, 0.02, 0.12, "direct");
+}
+
+#[test]
+fn a_vertex_that_four_pixels_share_counts_once() {
+    let scene = Arc::new(builtin_scenes::build("cornell_box").unwrap());
+    let (world, lights) = (World::build(scene.clone(), Preset::best()), LightSampler::new(&scene));
+    let tracer = LightTracer::new(&scene, &world, &lights, None);
+    let [by_box, by_tent] = [PixelFilter::Box, PixelFilter::Tent].map(|filter| {
+        let view = View { filter, ..cornell_view() };
+        tracer.light_pass(&view, 0, 1).contributions as f32
+    });
+    // The tent also takes points that lie half a pixel outside of the picture.
+    assert!((by_tent / by_box - 1.0).abs() < 0.15, "{by_box} {by_tent}");
 }

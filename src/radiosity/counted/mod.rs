@@ -14,13 +14,12 @@ mod tests;
 use glam::Vec3;
 
 use self::overlap::Overlap;
-use super::backend::UNSHOT;
 use super::bounces::{Bounces, End, Found, sum, with_shortfall};
 use super::clock::Limited;
 use super::exposed_area::CoincidentSurfaces;
 use super::seeds::{Stage, seed_of_stage};
 use super::subscenes::SubsceneElements;
-use super::{Counters, HALVES, Solution, SolveError, SolveObserver, StepError};
+use super::{Counters, HALVES, Solution, SolveError, SolveObserver, SolverSettings, StepError};
 use crate::geometry::sobol::hash2;
 use crate::partition::{CellTracer, Fineness};
 use crate::progress::Monitor;
@@ -28,9 +27,6 @@ use crate::scene::Scene;
 
 /// Fraction of the requested error that noise of counted rays may cause, as that of direct light.
 const NOISE_SHARE: f32 = core::f32::consts::FRAC_1_SQRT_2;
-
-/// Number of elements of each subscene in a stage. The time limit and requests to stop are checked between stages.
-const STAGE: u32 = 1024;
 
 /// Maximum growth of the number of runs between two estimates of the noise.
 const MAX_GROWTH: u32 = 2;
@@ -62,10 +58,19 @@ impl Bounces<'_> {
         let fineness = Fineness { largest_element: mean_area, ..Fineness::default() };
         let tracer = CellTracer::new(scene, &fineness, &settings.subscenes.unwrap_or_default().partition)?;
         let shown = CoincidentSurfaces { scene, world, elements }.shown();
-        let (overlap, subscenes) = Overlap::new(scene, elements, &tracer, lit, &shown);
+        let (overlap, mut subscenes) = Overlap::new(scene, elements, &tracer, lit, &shown);
         if subscenes.emitted.iter().all(|&power| power == Vec3::ZERO) {
             return Ok(with_shortfall(self.lit, settings));
         }
+        let counted = settings.counted;
+        if let Some(min_area) = counted.min_area {
+            let largest = subscenes.area.iter().copied().fold(0.0, f32::max);
+            if min_area > largest {
+                return Err(SolveError::MinAreaTooLarge { min_area, largest });
+            }
+        }
+        subscenes.set_min_area(counted.min_area);
+        subscenes.epsilon = f64::from(counted.epsilon);
         let mut counters = self.passes.counters(&tracer, &subscenes)?;
         let mut runs = Runs::new(&subscenes);
         let end = self.run(&mut runs, &mut *counters, &overlap, observer)?;
@@ -89,7 +94,7 @@ impl Bounces<'_> {
                     0 => Limited::first_pass(observer),
                     _ => Limited::repeatable(observer, self.seconds_of_check()),
                 };
-                match runs.add(counters, self.settings.seed, &limited) {
+                match runs.add(counters, self.settings, &limited) {
                     Err(StepError::Cancelled(cancelled)) => {
                         // A resumed bake counts all rays again.
                         observer.step_finished(&|| self.passes.state())?;
@@ -103,7 +108,7 @@ impl Bounces<'_> {
             observer.light_improved(&|| self.light_so_far(&found.received));
             let indirect = sum(&self.lit.indirect, &found.received);
             let noise = self.noise(&found, &self.wanted(&indirect)).whole.bands.first().map_or(0.0, |all| all.gathered);
-            if f64::from(runs.unshot) > 2.0 * UNSHOT {
+            if runs.unshot > 2.0 * self.settings.counted.epsilon {
                 return Ok(End::Endless);
             }
             if noise <= wanted {
@@ -159,10 +164,15 @@ impl<'a> Runs<'a> {
     }
 
     /// Adds a run of each half, or nothing if the monitor cancels.
-    fn add(&mut self, counters: &mut dyn Counters, seed: u32, monitor: &dyn Monitor) -> Result<(), StepError> {
+    fn add(
+        &mut self,
+        counters: &mut dyn Counters,
+        settings: &SolverSettings,
+        monitor: &dyn Monitor,
+    ) -> Result<(), StepError> {
         let mut run = |half: usize| {
-            let seed = hash2(seed_of_stage(seed, half, Stage::Shoot), self.count);
-            self.elements.solve(counters, seed, Some(STAGE), monitor)
+            let seed = hash2(seed_of_stage(settings.seed, half, Stage::Shoot), self.count);
+            self.elements.solve(counters, seed, Some(settings.counted.stage), monitor)
         };
         let runs = [run(0)?, run(1)?];
         for (received, run) in self.received.iter_mut().zip(runs) {

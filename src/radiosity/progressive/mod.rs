@@ -16,6 +16,7 @@
 //! shooter       one shot                               refinement    all shots
 //! blocked       refinement subscene by subscene
 //!
+//! faithful      refinement as the thesis has it
 //! correction    error of the form factors, found by gather rays
 //! rounds        shots and corrections in turn          schedule      shooting schedule and its end
 //! ```
@@ -30,6 +31,7 @@
 mod blocked;
 mod correction;
 mod exchanges;
+pub(crate) mod faithful;
 mod groups;
 mod occluders;
 mod patches;
@@ -50,15 +52,16 @@ use glam::Vec3;
 
 pub(crate) use self::blocked::max_mask_bytes_in_flight;
 pub(super) use self::correction::{FIRST_RAYS, MAX_GROWTH};
+pub(crate) use self::occluders::CandidateSearch;
 pub(crate) use self::patches::facets_of;
 pub(crate) use self::patches::{MAX_PATCHES, PatchId};
 pub(crate) use self::refinement::{Options, Place};
 
 use super::solver_checkpoint::Shots;
 
-/// Maximum number of triangles in a shaft that rays test directly. With more, rays query the scene's tree, which is
-/// equally fast with one triangle and faster with more.
-const MAX_CANDIDATES: usize = 1;
+/// Search of bakes for triangles in a shaft. With more than one, rays query the scene's tree, which is equally fast with
+/// one triangle and faster with more.
+const USUAL_SEARCH: CandidateSearch = CandidateSearch::Tree { max_count: 1 };
 
 /// Sequence of shots.
 trait Refine {

@@ -6,6 +6,15 @@ use crate::scene::Scene;
 
 use super::shaft::Shaft;
 
+/// Search for triangles in a shaft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CandidateSearch {
+    /// Query of a tree, up to a number of triangles.
+    Tree { max_count: usize },
+    /// Test of all triangles without a limit, as in the thesis.
+    All,
+}
+
 /// Triangles of a scene in a tree, for queries with shafts.
 pub struct Occluders {
     tree: Tree,
@@ -49,17 +58,12 @@ impl Occluders {
         self.tree.statistics().bytes + self.passable.len()
     }
 
-    /// Returns the triangles that a shaft touches, if they are opaque and at most `max_count`.
-    pub fn within(&self, shaft: &Shaft, max_count: usize) -> Candidates {
+    /// Returns the triangles that a shaft touches, if they are opaque and no more than the search allows.
+    pub fn within(&self, shaft: &Shaft, search: CandidateSearch) -> Candidates {
         let mut tested = 0;
-        #[cfg(not(test))]
-        let found = self.find(shaft, max_count, &mut tested);
-        #[cfg(test)]
-        let found = if super::tally::asks_all() {
-            tested = self.passable.len() as u64;
-            self.find_among_all(shaft, max_count)
-        } else {
-            self.find(shaft, max_count, &mut tested)
+        let found = match search {
+            CandidateSearch::Tree { max_count } => self.find(shaft, max_count, &mut tested),
+            CandidateSearch::All => self.find_among_all(shaft, &mut tested),
         };
         #[cfg(test)]
         self.tally.add(&found, tested);
@@ -98,16 +102,13 @@ impl Occluders {
         Candidates::Triangles(found)
     }
 
-    /// Tests every triangle against the shaft without a tree, as in the thesis.
-    #[cfg(test)]
-    fn find_among_all(&self, shaft: &Shaft, max_count: usize) -> Candidates {
+    /// Tests every triangle against the shaft without a tree.
+    fn find_among_all(&self, shaft: &Shaft, tested: &mut u64) -> Candidates {
+        *tested += self.passable.len() as u64;
         let all = self.tree.triangles().iter().zip(&self.passable).enumerate();
-        let mut within = all.filter(|(_, (triangle, _))| shaft.touches(triangle));
-        let found: Vec<_> = within.by_ref().take(max_count).collect();
-        if within.next().is_some() || found.iter().any(|(_, (_, passable))| **passable) {
-            return Candidates::Many;
-        }
-        Candidates::Triangles(found.into_iter().map(|(triangle, _)| triangle as u32).collect())
+        let within = all.filter(|(_, (triangle, _))| shaft.touches(triangle));
+        let opaque = |(index, (_, passable)): (usize, (&Triangle, &bool))| (!passable).then_some(index as u32);
+        within.map(opaque).collect::<Option<_>>().map_or(Candidates::Many, Candidates::Triangles)
     }
 
     /// Returns true if one of the triangles blocks the ray.

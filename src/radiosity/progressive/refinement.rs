@@ -10,7 +10,7 @@ use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::shooter::{Geometry, MAX_RAYS, Shooter, ShotSource, Straight};
 use super::start::Start;
-use super::{PatchId, Refine};
+use super::{CandidateSearch, PatchId, Refine};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
@@ -41,8 +41,8 @@ impl<'a> Place<'a> {
 /// Options of progressive refinement.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Maximum number of triangles in a shaft that rays test directly. With more, rays query the scene's tree.
-    pub max_candidates: usize,
+    /// Search for triangles in a shaft, which rays test directly. Without a list, rays query the scene's tree.
+    pub search: CandidateSearch,
     /// Approximate accepted error of visibility rays, relative to the mean irradiance.
     pub noise: f32,
     /// Memory limit of form-factor rows, in bytes.
@@ -53,7 +53,7 @@ pub struct Options {
 /// Solution by progressive refinement (`000` S1).
 pub struct Refinement<'a> {
     place: Place<'a>,
-    max_candidates: usize,
+    search: CandidateSearch,
     patches: Vec<Patch>,
     receivers: Vec<Receiver>,
     responses: Vec<Response>,
@@ -157,7 +157,7 @@ impl<'a> Refinement<'a> {
         let glow = |(patch, state)| brightness.glow(patch, state);
         Self {
             place,
-            max_candidates: options.max_candidates,
+            search: options.search,
             bounds: patches.iter().map(bounds).collect(),
             occluders: Occluders::new(place.scene),
             exchanges: ExchangeCache::new(options.max_bytes),
@@ -193,19 +193,8 @@ impl<'a> Refinement<'a> {
 
     /// Shoots all unshot power of a patch.
     pub fn shoot(&mut self, patch: PatchId) {
-        let Self {
-            place,
-            max_candidates,
-            patches,
-            receivers,
-            responses,
-            bounds,
-            occluders,
-            exchanges,
-            states,
-            rays,
-            ..
-        } = self;
+        let Self { place, search, patches, receivers, responses, bounds, occluders, exchanges, states, rays, .. } =
+            self;
         let (power, each) = states[patch.index()].take();
         let shines = &patches[patch.index()];
         let groups = group_radiosities(shines, responses, power / shines.visible_area, &each);
@@ -216,7 +205,7 @@ impl<'a> Refinement<'a> {
                 receivers,
                 bounds,
                 occluders,
-                max_candidates: *max_candidates,
+                search: *search,
                 light_per_ray: self.light_per_ray,
             };
             let parts = parts(place.scene, place.elements, shines, |id| ElementId(id.0));

@@ -6,7 +6,7 @@ use super::blocked::Blocked;
 use super::correction::{Correction, Light};
 use super::refinement::Refinement;
 use super::schedule::ShootingSchedule;
-use super::{MAX_CANDIDATES, Options, Place, Refine};
+use super::{CandidateSearch, Options, Place, Refine, USUAL_SEARCH, faithful};
 use crate::radiosity::bounces::{Bounces, End, Found, mean_over, sum, with_shortfall};
 use crate::radiosity::cpu::Transport;
 use crate::radiosity::progress_share::ProgressShare;
@@ -30,11 +30,14 @@ impl Bounces<'_> {
     pub fn refine_in_rounds(self, resume: Option<Shots>, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
         let Self { scene, world, elements, settings, ref lit, .. } = self;
         let reflected = |index: usize| elements.reflectance[index] * (lit.direct[index] + lit.indirect[index]);
-        let sources: Vec<Vec3> = (0..elements.len()).map(reflected).collect();
-        let weights = self.weights();
+        let (sources, weights, search) = if settings.faithful {
+            (faithful::emitted(elements), Vec::new(), CandidateSearch::All)
+        } else {
+            ((0..elements.len()).map(reflected).collect(), self.weights(), USUAL_SEARCH)
+        };
         let place = Place { scene, world, elements, visible: &lit.visible_fraction, weights: &weights };
         let options = Options {
-            max_candidates: MAX_CANDIDATES,
+            search,
             noise: (VISIBILITY_SHARE * settings.error).max(MIN_VISIBILITY_ERROR),
             max_bytes: (settings.memory_mib as usize) << 18,
             seed: settings.seed,
@@ -72,7 +75,8 @@ impl Bounces<'_> {
     ) -> Result<Option<Found>, SolveError> {
         let Self { scene, world, elements, settings, .. } = *self;
         let Some(first) = refinement.strongest_power() else { return Ok(None) };
-        let mut schedule = ShootingSchedule::new(refinement, first, settings.error);
+        let new_schedule = if settings.faithful { ShootingSchedule::to_part_of_first } else { ShootingSchedule::new };
+        let mut schedule = new_schedule(refinement, first, settings.error);
         if let Some(shots) = &resume
             && !(refinement.resume(shots) && shots.rounds.fits(elements.len()) && schedule.can_leave(refinement))
         {
@@ -85,6 +89,9 @@ impl Bounces<'_> {
         let end = loop {
             if let Some(early) = self.shoot(refinement, &mut schedule, &correction, &part)? {
                 break early;
+            }
+            if settings.faithful {
+                break End::Shot;
             }
             let indirect = sum(&self.lit.indirect, &refinement.received());
             let Solution { direct, visible_fraction: visible, .. } = &self.lit;
@@ -104,7 +111,7 @@ impl Bounces<'_> {
             }
         };
         Ok(Some(Found {
-            received: refinement.received(),
+            received: self.beyond_sampled(refinement.received()),
             halves: correction.rounds().last.clone(),
             gathered: correction.rounds().last_rays.clone(),
             end,
@@ -113,6 +120,15 @@ impl Bounces<'_> {
             shots: refinement.shots(),
             rays: refinement.rays() + correction.rounds().traced,
         }))
+    }
+
+    /// Returns the light of shots that is not sampled too. Where emission is shot, shots bring direct light again.
+    fn beyond_sampled(&self, mut received: Vec<Vec3>) -> Vec<Vec3> {
+        if self.settings.faithful {
+            let sampled = self.lit.direct.iter().zip(&self.lit.indirect);
+            received.iter_mut().zip(sampled).for_each(|(received, (direct, more))| *received -= *direct + *more);
+        }
+        received
     }
 
     /// Shoots all power above the tolerance. Returns the reason if shooting ended early.
@@ -136,7 +152,7 @@ impl Bounces<'_> {
                 refinement.undo();
             }
             observer.step_finished(&|| self.state(refinement, correction))?;
-            observer.light_improved(&|| self.light_so_far(&refinement.received()));
+            observer.light_improved(&|| self.light_so_far(&self.beyond_sampled(refinement.received())));
             if is_first {
                 observer.progress(schedule.done(power));
                 if schedule.is_endless(refinement) {

@@ -40,6 +40,11 @@ impl ShootingSchedule {
         Self { all, lumens, patches, first, tolerance: tolerance(all, patches, f64::from(error)), done: 0.0 }
     }
 
+    /// Creates a schedule that ends at a part of the first shot's power, as in the thesis (`000` S7).
+    pub fn to_part_of_first(refinement: &dyn Refine, first: f64, part: f32) -> Self {
+        Self { tolerance: f64::from(part) * first, ..Self::new(refinement, first, part) }
+    }
+
     /// Returns the finished fraction of the schedule at a shot of some power.
     pub fn done(&mut self, power: f64) -> f32 {
         // The maximum power of the remaining patches falls geometrically.

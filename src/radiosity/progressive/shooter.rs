@@ -2,13 +2,13 @@
 
 use glam::{Vec2, Vec3};
 
-use super::PatchId;
 use super::exchanges::Factors;
 use super::groups::Group;
 use super::occluders::{Candidates, Occluders};
 use super::patches::{Facet, Part, Patch};
 use super::receivers::{NEAR_POINTS, POINTS, Receiver, ReceiverId};
 use super::shaft::Shaft;
+use super::{CandidateSearch, PatchId};
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Aabb, Ray, RayQuery};
 use crate::radiosity::form_factor::point_to_polygon;
@@ -29,8 +29,8 @@ pub struct Geometry<'a> {
     pub receivers: &'a [Receiver],
     pub bounds: &'a [Aabb],
     pub occluders: &'a Occluders,
-    /// Maximum number of triangles in a shaft that rays test directly.
-    pub max_candidates: usize,
+    /// Search for triangles in a shaft, which rays test directly.
+    pub search: CandidateSearch,
     /// Irradiance that one visibility ray should represent, in lux. Brighter pairs of patches get more rays, dimmer
     /// ones less than one on average.
     pub light_per_ray: f32,
@@ -124,7 +124,7 @@ impl<'a> Shooter<'a> {
                 shaft.keep_above(patch.facets[0].corners[0], normal);
             }
         }
-        Some(self.geometry.occluders.within(&shaft, self.geometry.max_candidates))
+        Some(self.geometry.occluders.within(&shaft, self.geometry.search))
     }
 
     /// Returns the form factors of a patch's receivers, and the number of traced rays. Without a `visibility`, the

@@ -1,20 +1,8 @@
 //! Statistics of form-factor computations, for `docs/notes/subscenes.md`.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::occluders::Candidates;
-
-static ASKS_ALL: AtomicBool = AtomicBool::new(false);
-
-/// Makes every later shaft test all triangles, as in the thesis, instead of a tree.
-pub fn ask_all() {
-    ASKS_ALL.store(true, Ordering::Relaxed);
-}
-
-/// Returns true if shafts test all triangles.
-pub fn asks_all() -> bool {
-    ASKS_ALL.load(Ordering::Relaxed)
-}
 
 /// Counters of shaft queries and their results.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use super::refinement::{Refinement, group_radiosities};
 use super::rounds::SHOOTING_PROGRESS;
 use super::schedule::{ShootingSchedule, UNSHOT_SHARE};
 use super::shooter::{Geometry, Shooter, ShotSource, Straight};
-use super::{MAX_CANDIDATES, Options, PatchId, Place, Refine};
+use super::{CandidateSearch, Options, PatchId, Place, Refine, USUAL_SEARCH};
 use crate::accel::{BruteForce, World};
 use crate::lightmap::{ElementId, Elements};
 use crate::progress::{Monitor, Unmonitored};
@@ -20,7 +20,7 @@ use crate::radiosity::test_scene::{TestScene, colored_pane, emissive, gray};
 use crate::radiosity::{LightSoFar, Method, Solution, SolveObserver, SolverSettings, solve};
 use crate::scene::{Scene, Sides};
 
-const MUCH: usize = 1 << 30;
+pub const MUCH: usize = 1 << 30;
 
 /// Creates a room with a box and one luminous wall. Its elements are few, so that each is a patch.
 fn room_with_block() -> TestScene {
@@ -47,15 +47,15 @@ fn open(scene: &Scene, elements: &Elements) -> Vec<f32> {
     elements.ids().map(open).collect()
 }
 
-struct Fixture {
+pub struct Fixture {
     scene: Arc<Scene>,
     world: World,
-    elements: Elements,
+    pub elements: Elements,
     visible: Vec<f32>,
 }
 
 impl Fixture {
-    fn new(test: &TestScene) -> Self {
+    pub fn new(test: &TestScene) -> Self {
         let scene = Arc::new(test.scene.clone());
         let elements = test.elements();
         let visible = open(&scene, &elements);
@@ -66,8 +66,8 @@ impl Fixture {
         Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible, weights: &[] }
     }
 
-    fn refinement(&self, sources: &[Vec3], max_candidates: usize, max_bytes: usize) -> Refinement<'_> {
-        let options = Options { max_candidates, noise: 0.002, max_bytes, seed: 7 };
+    pub fn refinement(&self, sources: &[Vec3], search: CandidateSearch, max_bytes: usize) -> Refinement<'_> {
+        let options = Options { search, noise: 0.002, max_bytes, seed: 7 };
         Refinement::new(self.place(), sources, &options)
     }
 }
@@ -84,14 +84,16 @@ fn shoot_all(refinement: &mut Refinement, tolerance: f64) {
 fn shafts_hide_exactly_what_the_trees_of_all_triangles_hide() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let received = [usize::MAX, 0, MAX_CANDIDATES].map(|max_candidates| {
-        let mut refinement = fixture.refinement(&sources, max_candidates, MUCH);
+    let tree = |max_count| CandidateSearch::Tree { max_count };
+    let received = [tree(usize::MAX), tree(0), USUAL_SEARCH, CandidateSearch::All].map(|search| {
+        let mut refinement = fixture.refinement(&sources, search, MUCH);
         shoot_all(&mut refinement, 0.05);
         assert!(refinement.shots() > 50);
         refinement.received()
     });
     assert_eq!(received[0], received[1]);
     assert_eq!(received[0], received[2]);
+    assert_eq!(received[0], received[3]);
 }
 
 #[test]
@@ -99,7 +101,7 @@ fn an_empty_room_is_refined_without_a_single_ray() {
     let mut test = TestScene::default();
     test.room(Vec3::new(2.0, 1.0, 3.0), 4, |_| emissive(0.5, 1.0));
     let fixture = Fixture::new(&test);
-    let mut refinement = fixture.refinement(&emitted(&fixture.elements), MAX_CANDIDATES, MUCH);
+    let mut refinement = fixture.refinement(&emitted(&fixture.elements), USUAL_SEARCH, MUCH);
     shoot_all(&mut refinement, 1e-3);
     assert_eq!(refinement.rays(), 0);
     // The radiosity pi is emitted everywhere, so irradiance is pi / (1 - 0.5) everywhere.
@@ -114,12 +116,12 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
     let Fixture { elements, .. } = &fixture;
     let sources = emitted(elements);
     // Columns of the matrix: the light of each element on all others, for unit radiosity.
-    let patches = fixture.refinement(&sources, 0, MUCH).patches();
+    let patches = fixture.refinement(&sources, CandidateSearch::Tree { max_count: 0 }, MUCH).patches();
     assert!(patches <= elements.len() && patches > 100);
     let unit = vec![Vec3::ONE; elements.len()];
     let columns: Vec<Vec<f32>> = (0..patches)
         .map(|patch| {
-            let mut one = fixture.refinement(&unit, 0, MUCH);
+            let mut one = fixture.refinement(&unit, CandidateSearch::Tree { max_count: 0 }, MUCH);
             one.shoot(PatchId::from_index(patch));
             one.received().iter().map(|received| received.x).collect()
         })
@@ -136,7 +138,7 @@ fn the_end_is_the_solution_of_the_equation_and_no_light_counts_twice() {
         }
         radiosity = next;
     }
-    let mut refinement = fixture.refinement(&sources, MAX_CANDIDATES, MUCH);
+    let mut refinement = fixture.refinement(&sources, USUAL_SEARCH, MUCH);
     shoot_all(&mut refinement, 1e-6);
     let received = refinement.received();
     // Visibility rays differ from shot to shot.
@@ -192,7 +194,7 @@ impl<'a> PowerBalance<'a> {
 fn the_strongest_shoots_first_and_unshot_power_falls_with_every_shot() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
-    let mut refinement = fixture.refinement(&sources, MAX_CANDIDATES, MUCH);
+    let mut refinement = fixture.refinement(&sources, USUAL_SEARCH, MUCH);
     let mut balance = PowerBalance::new(&fixture, &sources);
     // Each visible element is a patch.
     let elements: Vec<usize> = (0..sources.len()).filter(|&element| fixture.visible[element] > 0.0).collect();
@@ -230,7 +232,7 @@ fn a_part_of_the_first_shot_leaves_other_parts_of_the_light_in_other_rooms_and_t
     with_lamp.quad(Vec3::new(0.9, 1.9, 0.9), Vec3::X * 0.2, Vec3::Z * 0.2, [1; 2], emissive(0.0, 100.0));
     let left = [even, with_lamp].map(|test| {
         let fixture = Fixture::new(&test);
-        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MAX_CANDIDATES, MUCH);
+        let mut refinement = fixture.refinement(&emitted(&fixture.elements), USUAL_SEARCH, MUCH);
         let (all, first) = (refinement.unshot_power(), refinement.strongest().unwrap().power);
         let tolerance = ShootingSchedule::new(&refinement, first, 0.05).tolerance;
         shoot_all(&mut refinement, 0.1);
@@ -250,7 +252,7 @@ fn without_memory_for_interactions_the_light_is_the_same() {
     let fixture = Fixture::new(&room_with_block());
     let sources = emitted(&fixture.elements);
     let [(all_kept, builds), (none_kept, more_builds)] = [MUCH, 0].map(|max_bytes| {
-        let mut refinement = fixture.refinement(&sources, MAX_CANDIDATES, max_bytes);
+        let mut refinement = fixture.refinement(&sources, USUAL_SEARCH, max_bytes);
         shoot_all(&mut refinement, 0.05);
         (refinement.received(), refinement.builds())
     });
@@ -270,7 +272,7 @@ fn glass_between_patches_tints_what_they_send_each_other() {
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     let tinted = Fixture::new(&test);
     let [unmapped, through] = [&clear, &tinted].map(|fixture| {
-        let mut refinement = fixture.refinement(&emitted(&fixture.elements), MAX_CANDIDATES, MUCH);
+        let mut refinement = fixture.refinement(&emitted(&fixture.elements), USUAL_SEARCH, MUCH);
         shoot_all(&mut refinement, 1e-3);
         refinement.received()
     });
@@ -374,7 +376,7 @@ impl Corner {
             receivers,
             bounds: &[patches[0].bounds()],
             occluders: &Occluders::new(scene),
-            max_candidates: MAX_CANDIDATES,
+            search: USUAL_SEARCH,
             light_per_ray: 1.0,
         };
         let source = ShotSource { patch: &patches[1], bounds: patches[1].bounds(), parts: &parts, glow: 1.0 };

@@ -7,6 +7,7 @@ use glam::{Vec2, Vec3};
 
 use super::stages::CHANNELS;
 use crate::partition::{CellId, CellTracer, FinePart, FineRecord, Partition, swap_if_mirrored};
+use crate::radiosity::backend::UNSHOT;
 use crate::radiosity::shooting::first_rays;
 use crate::scene::Scene;
 
@@ -22,6 +23,10 @@ pub struct SubsceneElements {
     pub(super) numbers: Vec<u32>,
     /// Power of a ray, in lumens. The first bounce of the whole scene has as many rays as `000` equation 4.8 says.
     pub(super) power_of_ray: f64,
+    /// Fraction of the emitted power at which shooting ends, `epsilon` of `000` section 4.1.
+    pub(in crate::radiosity) epsilon: f64,
+    /// Minimum area of elements that count in equation 4.8, in square meters; half of the mean area if `None`.
+    min_area: Option<f32>,
     /// Cell in front of the center of each element.
     pub(crate) cell: Vec<u32>,
     /// Indices of all elements, cell by cell.
@@ -43,6 +48,8 @@ impl SubsceneElements {
             emitted: Vec::with_capacity(count),
             numbers: (0..count as u32).collect(),
             power_of_ray: 0.0,
+            epsilon: UNSHOT,
+            min_area: None,
             cell: Vec::with_capacity(count),
             sorted: (0..count as u32).collect(),
             offsets: Vec::new(),
@@ -77,10 +84,17 @@ impl SubsceneElements {
         self.power_of_ray = self.power_of_first_rays();
     }
 
+    /// Sets the minimum area of elements that count in `000` equation 4.8, in square meters. Larger areas mean fewer rays
+    /// with more power each.
+    pub(in crate::radiosity) fn set_min_area(&mut self, min_area: Option<f32>) {
+        self.min_area = min_area;
+        self.power_of_ray = self.power_of_first_rays();
+    }
+
     /// Returns the power of each ray of the first bounce, in lumens (`000` equation 4.8).
     fn power_of_first_rays(&self) -> f64 {
         let power: f64 = self.emitted.iter().map(|power| f64::from(power.element_sum())).sum();
-        power / (CHANNELS as f64 * first_rays(&self.area, &self.reflectance))
+        power / (CHANNELS as f64 * first_rays(&self.area, &self.reflectance, self.min_area))
     }
 
     /// Returns the elements of one subscene alone.
@@ -94,6 +108,8 @@ impl SubsceneElements {
             emitted: places().map(|element| self.emitted[element]).collect(),
             numbers: places().map(|element| self.numbers[element]).collect(),
             power_of_ray: self.power_of_ray,
+            epsilon: self.epsilon,
+            min_area: self.min_area,
             cell: vec![cell.0; own.len()],
             sorted: (0..own.len() as u32).collect(),
             offsets: (0..self.offsets.len()).map(end).collect(),

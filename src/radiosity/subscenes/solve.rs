@@ -8,7 +8,6 @@ use super::{Counters, Stages, SubsceneElements};
 use crate::geometry::sobol::hash2;
 use crate::progress::Monitor;
 use crate::radiosity::StepError;
-use crate::radiosity::backend::UNSHOT;
 use crate::radiosity::shooting::{MAX_ITERATIONS, allocate_rays};
 
 /// Result of shooting all power.
@@ -62,7 +61,7 @@ impl SubsceneElements {
             absorbed: 0,
             unshot: 0.0,
         };
-        while power > UNSHOT * first_power && solution.bounces < MAX_ITERATIONS {
+        while power > self.epsilon * first_power && solution.bounces < MAX_ITERATIONS {
             let of_scene = allocate_channels(&unshot, power, self.power_of_ray, hash2(seed, solution.bounces));
             let ray_counts = self.own(&of_scene);
             let bounce = Bounce {

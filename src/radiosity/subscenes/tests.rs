@@ -56,6 +56,30 @@ fn in_a_room_that_shines_alike_everywhere_every_bounce_halves_the_light() {
 }
 
 #[test]
+fn elements_below_the_minimum_area_do_not_determine_the_number_of_rays_and_epsilon_ends_the_bounces() {
+    let scene = room(10.0);
+    let tracer = tracer(&scene, 0.0, PartitionKind::Uniform, 2);
+    let mut elements = SubsceneElements::new(&scene, &tracer);
+    let all: f32 = elements.area.iter().sum();
+    let largest = elements.area.iter().copied().fold(0.0, f32::max);
+    let smallest = elements.area.iter().copied().fold(largest, f32::min);
+    assert!(smallest < 0.9 * largest);
+    // Half of the light is left after each bounce: a half, and a sixteenth as the first below a tenth.
+    for (min_area, counted, epsilon, bounces) in
+        [(0.0, smallest, 0.6, 1), (largest, largest, 0.6, 1), (largest, largest, 0.1, 4)]
+    {
+        elements.set_min_area(Some(min_area));
+        elements.epsilon = epsilon;
+        let solution = elements.solve(&mut CpuCounters::new(&tracer, &elements), 7, None, &Unmonitored).unwrap();
+        assert_eq!(solution.bounces, bounces);
+        // Equation 4.8 for each of three channels; a bounce has half the rays of the one before.
+        let first = 3.0 * 9.0 * 0.5 * all / counted;
+        let expected = first * (2.0 - 0.5f32.powi(bounces as i32 - 1));
+        assert!((solution.rays as f32 - expected).abs() < 16.0, "{} rays, not {expected}", solution.rays);
+    }
+}
+
+#[test]
 fn a_room_beside_its_turned_copy_loses_no_light_on_backs() {
     // The copy comes before and after the room, since the lower number wins where nothing else decides.
     for is_copy_first in [false, true] {

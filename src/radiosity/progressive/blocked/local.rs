@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, DVec2, Vec2};
 
-use super::super::occluders::Occluders;
+use super::super::occluders::{CandidateSearch, Occluders};
 use super::super::shaft::Shaft;
 use crate::accel::{Preset, World};
 use crate::geometry::clip::Corner;
@@ -48,7 +48,7 @@ impl masks::Occluders for Local {
     }
 
     fn are_clear(&self, from: &Aabb, to: &Aabb) -> bool {
-        let found = self.occluders.within(&Shaft::between(*from, *to), 0);
+        let found = self.occluders.within(&Shaft::between(*from, *to), CandidateSearch::Tree { max_count: 0 });
         found.are_none()
     }
 

@@ -141,7 +141,7 @@ impl<'a> Blocked<'a> {
         let common = Common {
             patches: all_patches,
             light_per_ray: brightness.light_per_ray(options.noise),
-            max_candidates: options.max_candidates,
+            search: options.search,
             max_bytes: (options.max_bytes - sites.bytes()) / (2 * interfaces.len()),
             seed: options.seed,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::super::refinement::Refinement;
-use super::super::{MAX_CANDIDATES, Options, Place, Refine};
+use super::super::{Options, Place, Refine, USUAL_SEARCH};
 use super::{Blocked, Message};
 use crate::accel::{BruteForce, Preset, World};
 use crate::cluster::Schedule;
@@ -51,7 +51,7 @@ impl Fixture {
     }
 
     fn options(max_bytes: usize) -> Options {
-        Options { max_candidates: MAX_CANDIDATES, noise: 0.002, max_bytes, seed: 7 }
+        Options { search: USUAL_SEARCH, noise: 0.002, max_bytes, seed: 7 }
     }
 
     /// Returns the received light of each element, computed for the whole scene at once.

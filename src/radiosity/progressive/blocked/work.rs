@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use super::super::refinement::Refinement;
 use super::super::schedule::tolerance;
-use super::super::tally::{self, Sums};
-use super::super::{MAX_CANDIDATES, Options, Place, Refine};
+use super::super::tally::Sums;
+use super::super::{CandidateSearch, Options, Place, Refine};
 use super::Blocked;
 use crate::accel::{Preset, World};
 use crate::builtin_scenes;
@@ -63,12 +63,12 @@ fn what_shooting_takes() {
     let visible: Vec<f32> = elements.ids().map(|id| if is_open(id) { 1.0 } else { 0.0 }).collect();
     let sources: Vec<_> = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
     let place = Place { scene: &scene, world: &world, elements: &elements, visible: &visible, weights: &[] };
-    let asks_all = asked("ALL", 0.0) > 0.0;
-    if asks_all {
-        tally::ask_all();
-    }
-    let max_candidates = if asks_all { usize::MAX } else { asked("CANDIDATES", MAX_CANDIDATES as f32) as usize };
-    let options = Options { max_candidates, noise: 0.3 * ERROR as f32, max_bytes: 1 << 30, seed: 0 };
+    let search = if asked("ALL", 0.0) > 0.0 {
+        CandidateSearch::All
+    } else {
+        CandidateSearch::Tree { max_count: asked("CANDIDATES", 1.0) as usize }
+    };
+    let options = Options { search, noise: 0.3 * ERROR as f32, max_bytes: 1 << 30, seed: 0 };
     let count = asked("SUBSCENES", 0.0) as u32;
     let before = cpu_seconds();
     let (shots, patches, [sight, masks], Sums { shafts, empty, lists, listed, tested }) = if count == 0 {
@@ -85,7 +85,7 @@ fn what_shooting_takes() {
         (blocked.shots(), blocked.patches(), rays, blocked.sites.tally())
     };
     println!(
-        "| {count} | lists of at most {max_candidates} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
+        "| {count} | {search:?} | {} elements | {patches} patches | {:.2} cpu-s | {shots} shots | {:.2} M shafts | {:.1} \
          % empty | {:.1} % listed | {:.1} a list | {:.1} triangles tested a shaft | {:.2} M sight rays | {:.2} M mask rays |",
         elements.len(),
         cpu_seconds() - before,

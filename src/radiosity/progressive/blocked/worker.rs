@@ -7,13 +7,13 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::super::PatchId;
 use super::super::exchanges::{ExchangeCache, Exchanges};
 use super::super::occluders::Candidates;
 use super::super::patches::{Part, Patch};
 use super::super::receivers::{ReceiverId, Response};
 use super::super::refinement::{self, State};
 use super::super::shooter::{Geometry, Shooter, Straight, Target, Visibility};
+use super::super::{CandidateSearch, PatchId};
 use super::message::{Flash, Message, Shape};
 use super::ray_count::RayCount;
 use super::site::{Site, SiteAccess};
@@ -28,7 +28,7 @@ pub struct Common {
     /// Number of patches in all subscenes.
     pub patches: usize,
     pub light_per_ray: f32,
-    pub max_candidates: usize,
+    pub search: CandidateSearch,
     /// Memory limit of each subscene for form-factor rows, in bytes, and the same for masks.
     pub max_bytes: usize,
     pub seed: u32,
@@ -210,7 +210,7 @@ impl Worker {
                 receivers,
                 bounds,
                 occluders: &local.occluders,
-                max_candidates: common.max_candidates,
+                search: common.search,
                 light_per_ray: common.light_per_ray,
             };
             let seed = hash2(hash2(common.seed, flash.patch as u32), interface.cell().0);
