@@ -8,7 +8,7 @@ use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::OwenSobol;
 use bevy_radiosity::geometry::{Hit, Ray, RayQuery, SurfaceId};
-use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page, filter, irradiance_at, pages};
+use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page, filter, irradiance_at, pages, spot_of};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{SolverSettings, solve};
 use bevy_radiosity::scene::shapes::inside_out;
@@ -58,7 +58,7 @@ fn bake(scene: Scene) -> Baked {
     let solution = solve(&scene, &world, &elements, &settings, None, &Unmonitored).expect("nobody cancels");
     let light: Vec<Vec3> = solution.direct.iter().zip(&solution.indirect).map(|(a, b)| *a + *b).collect();
     let mut pages = pages(&layout, &elements, &light, &solution.visible_fraction);
-    filter::dilate(&mut pages, &layout, &elements, 2);
+    filter::dilate(&mut pages, &layout, &elements, LayoutSettings::default().padding);
     filter::stitch(&mut pages, &scene, &layout, &elements, &world, usize::MAX, &Unmonitored).unwrap();
     Baked { world, layout, pages }
 }
@@ -66,15 +66,26 @@ fn bake(scene: Scene) -> Baked {
 impl Baked {
     /// Returns the hits of rays in all directions from a point, with the irradiance of the lightmaps there.
     fn look_around(&self, eye: Vec3) -> Vec<(Hit, Vec3)> {
+        let light = |hit: &Hit| irradiance_at(&self.layout, &self.pages, hit).expect("every surface has texels");
+        self.hits_around(eye).into_iter().map(|hit| (hit, light(&hit))).collect()
+    }
+
+    /// Returns the hits as [`Self::look_around`] does, but with bicubic filtering.
+    fn look_around_bicubic(&self, eye: Vec3) -> Vec<(Hit, Vec3)> {
+        let light = |hit: &Hit| {
+            let (page, spot) = spot_of(&self.layout, hit).expect("every surface has texels");
+            self.pages[page].filtered_bicubic(spot) * core::f32::consts::PI
+        };
+        self.hits_around(eye).into_iter().map(|hit| (hit, light(&hit))).collect()
+    }
+
+    fn hits_around(&self, eye: Vec3) -> Vec<Hit> {
         let points = OwenSobol::new(1);
-        (0..2000)
-            .filter_map(|index| {
-                let [x, y, ..] = points.point(index);
-                let hit = self.world.closest(&Ray::new(eye, uniform_sphere(Vec2::new(x, y))))?;
-                let shown = irradiance_at(&self.layout, &self.pages, &hit).expect("every surface has texels");
-                Some((hit, shown))
-            })
-            .collect()
+        let ray = |index| {
+            let [x, y, ..] = points.point(index);
+            Ray::new(eye, uniform_sphere(Vec2::new(x, y)))
+        };
+        (0..2000).filter_map(|index| self.world.closest(&ray(index))).collect()
     }
 
     /// Asserts that no point in the room shows more than `share` of the light outside.
@@ -84,6 +95,10 @@ impl Baked {
         let outdoors = SKY * core::f32::consts::PI;
         let brightest = inside.iter().map(|(_, shown)| shown.max_element()).fold(0.0, f32::max);
         assert!(brightest <= share * outdoors, "{:e} of the light outside", brightest / outdoors);
+        let bicubic = self.look_around_bicubic(Vec3::new(0.0, 1.2, 0.0));
+        let brightest = bicubic.iter().map(|(_, shown)| shown.max_element()).fold(0.0, f32::max);
+        println!("bicubic: {:e} of the light outside", brightest / outdoors);
+        assert!(brightest <= share * outdoors, "bicubic: {:e} of the light outside", brightest / outdoors);
         let outside = self.look_around(Vec3::new(2.2, 1.0, 2.2));
         assert!(outside.iter().all(|(_, shown)| shown.min_element() > 0.1 * outdoors), "{outside:?}");
     }
@@ -202,6 +217,13 @@ fn the_room_behind_a_board_thinner_than_a_texel_is_dark_beside_the_texels_that_i
         // A texel is an eighth of a meter, and filtering reads one more.
         if hit.surface == SurfaceId(1) || place.x > 0.3 {
             assert!(shown.x <= 1e-6 * mean, "{shown} at {place}");
+        }
+    }
+    for (hit, shown) in baked.look_around_bicubic(Vec3::new(1.0, 1.0, 0.0)) {
+        let place = baked.world.scene().triangle(hit.surface, hit.triangle).at(hit.barycentric);
+        // Bicubic filtering reads two more.
+        if hit.surface == SurfaceId(1) || place.x > 0.425 {
+            assert!(shown.x <= 1e-6 * mean, "bicubic: {shown} at {place}");
         }
     }
 }
