@@ -88,8 +88,9 @@ impl Baked {
         (0..2000).filter_map(|index| self.world.closest(&ray(index))).collect()
     }
 
-    /// Asserts that no point in the room shows more than `share` of the light outside.
-    fn assert_dark_inside_and_bright_outside(&self, share: f32) {
+    /// Asserts that no point in the room shows more than `share` of the light outside, with bicubic filtering not more
+    /// than `bicubic_share`.
+    fn assert_dark_inside_and_bright_outside(&self, share: f32, bicubic_share: f32) {
         let inside = self.look_around(Vec3::new(0.0, 1.2, 0.0));
         assert_eq!(inside.len(), 2000, "the room is closed");
         let outdoors = SKY * core::f32::consts::PI;
@@ -97,8 +98,7 @@ impl Baked {
         assert!(brightest <= share * outdoors, "{:e} of the light outside", brightest / outdoors);
         let bicubic = self.look_around_bicubic(Vec3::new(0.0, 1.2, 0.0));
         let brightest = bicubic.iter().map(|(_, shown)| shown.max_element()).fold(0.0, f32::max);
-        println!("bicubic: {:e} of the light outside", brightest / outdoors);
-        assert!(brightest <= share * outdoors, "bicubic: {:e} of the light outside", brightest / outdoors);
+        assert!(brightest <= bicubic_share * outdoors, "bicubic: {:e} of the light outside", brightest / outdoors);
         let outside = self.look_around(Vec3::new(2.2, 1.0, 2.2));
         assert!(outside.iter().all(|(_, shown)| shown.min_element() > 0.1 * outdoors), "{outside:?}");
     }
@@ -117,11 +117,13 @@ fn a_room_of_slabs_that_touch_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(1e-3);
+    .assert_dark_inside_and_bright_outside(1e-3, 1e-3);
 }
 
 #[test]
 fn a_room_of_slabs_that_overlap_is_dark() {
+    // Walls of 1.6 texels stand on a floor that goes on outside. From within half a texel of them, bicubic filtering reads
+    // a texel beyond them, with a weight of at most 1/6.
     bake(outdoors(
         slabs([
             [[-1.7, -0.1, -1.7], [1.7, 0.2, 1.7]],
@@ -133,7 +135,7 @@ fn a_room_of_slabs_that_overlap_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(1e-3);
+    .assert_dark_inside_and_bright_outside(1e-3, 1.0 / 6.0);
 }
 
 #[test]
@@ -149,7 +151,7 @@ fn a_room_of_slabs_that_touch_along_edges_only_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(1e-3);
+    .assert_dark_inside_and_bright_outside(1e-3, 1e-3);
 }
 
 #[test]
@@ -221,8 +223,9 @@ fn the_room_behind_a_board_thinner_than_a_texel_is_dark_beside_the_texels_that_i
     }
     for (hit, shown) in baked.look_around_bicubic(Vec3::new(1.0, 1.0, 0.0)) {
         let place = baked.world.scene().triangle(hit.surface, hit.triangle).at(hit.barycentric);
-        // Bicubic filtering reads two more.
-        if hit.surface == SurfaceId(1) || place.x > 0.425 {
+        // Bicubic filtering reads one more than that. Of the texels around a chart, it reads those that take light from
+        // two aside.
+        if hit.surface == SurfaceId(1) || place.x > 0.55 {
             assert!(shown.x <= 1e-6 * mean, "bicubic: {shown} at {place}");
         }
     }
