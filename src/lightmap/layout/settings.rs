@@ -31,6 +31,11 @@ impl LayoutSettings {
 
 impl Default for LayoutSettings {
     fn default() -> Self {
-        Self { texels_per_meter: 16.0, page_size: 2048, padding: Self::BICUBIC_PADDING, unwrapper: Unwrapper::default() }
+        Self {
+            texels_per_meter: 16.0,
+            page_size: 2048,
+            padding: Self::BICUBIC_PADDING,
+            unwrapper: Unwrapper::default(),
+        }
     }
 }

@@ -164,9 +164,10 @@ impl Batch {
         let mut staying = HashSet::new();
         for target in &self.targets {
             let image = self.image(target, world);
-            if world.get::<Baked>(target.entity).is_some_and(|baked| {
-                Some(&baked.image) == image.as_ref() && baked.allows_bicubic == allows_bicubic
-            }) {
+            if world
+                .get::<Baked>(target.entity)
+                .is_some_and(|baked| Some(&baked.image) == image.as_ref() && baked.allows_bicubic == allows_bicubic)
+            {
                 staying.insert(target.entity);
             }
         }

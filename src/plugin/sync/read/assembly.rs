@@ -332,7 +332,9 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             Err(reason) => {
                 let path = reader.assets.get_path(image.id()).map(|path| format!(" {path}")).unwrap_or_default();
                 let camera = reader.names.describe(camera);
-                self.result.warnings.push(format!("skybox{path} of {camera} cannot be read ({reason}): the sky is dark"));
+                self.result
+                    .warnings
+                    .push(format!("skybox{path} of {camera} cannot be read ({reason}): the sky is dark"));
             }
         }
     }
