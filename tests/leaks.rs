@@ -8,7 +8,7 @@ use bevy_radiosity::accel::{Preset, World};
 use bevy_radiosity::geometry::sampling::uniform_sphere;
 use bevy_radiosity::geometry::sobol::OwenSobol;
 use bevy_radiosity::geometry::{Hit, Ray, RayQuery, SurfaceId};
-use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page, filter, irradiance_at, pages};
+use bevy_radiosity::lightmap::{Elements, Layout, LayoutSettings, Page, filter, irradiance_at, pages, spot_of};
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{SolverSettings, solve};
 use bevy_radiosity::scene::shapes::inside_out;
@@ -58,7 +58,7 @@ fn bake(scene: Scene) -> Baked {
     let solution = solve(&scene, &world, &elements, &settings, None, &Unmonitored).expect("nobody cancels");
     let light: Vec<Vec3> = solution.direct.iter().zip(&solution.indirect).map(|(a, b)| *a + *b).collect();
     let mut pages = pages(&layout, &elements, &light, &solution.visible_fraction);
-    filter::dilate(&mut pages, &layout, &elements, 2);
+    filter::dilate(&mut pages, &layout, &elements, LayoutSettings::default().padding);
     filter::stitch(&mut pages, &scene, &layout, &elements, &world, usize::MAX, &Unmonitored).unwrap();
     Baked { world, layout, pages }
 }
@@ -66,24 +66,39 @@ fn bake(scene: Scene) -> Baked {
 impl Baked {
     /// Returns the hits of rays in all directions from a point, with the irradiance of the lightmaps there.
     fn look_around(&self, eye: Vec3) -> Vec<(Hit, Vec3)> {
-        let points = OwenSobol::new(1);
-        (0..2000)
-            .filter_map(|index| {
-                let [x, y, ..] = points.point(index);
-                let hit = self.world.closest(&Ray::new(eye, uniform_sphere(Vec2::new(x, y))))?;
-                let shown = irradiance_at(&self.layout, &self.pages, &hit).expect("every surface has texels");
-                Some((hit, shown))
-            })
-            .collect()
+        let light = |hit: &Hit| irradiance_at(&self.layout, &self.pages, hit).expect("every surface has texels");
+        self.hits_around(eye).into_iter().map(|hit| (hit, light(&hit))).collect()
     }
 
-    /// Asserts that no point in the room shows more than `share` of the light outside.
-    fn assert_dark_inside_and_bright_outside(&self, share: f32) {
+    /// Returns the hits as [`Self::look_around`] does, but with bicubic filtering.
+    fn look_around_bicubic(&self, eye: Vec3) -> Vec<(Hit, Vec3)> {
+        let light = |hit: &Hit| {
+            let (page, spot) = spot_of(&self.layout, hit).expect("every surface has texels");
+            self.pages[page].filtered_bicubic(spot) * core::f32::consts::PI
+        };
+        self.hits_around(eye).into_iter().map(|hit| (hit, light(&hit))).collect()
+    }
+
+    fn hits_around(&self, eye: Vec3) -> Vec<Hit> {
+        let points = OwenSobol::new(1);
+        let ray = |index| {
+            let [x, y, ..] = points.point(index);
+            Ray::new(eye, uniform_sphere(Vec2::new(x, y)))
+        };
+        (0..2000).filter_map(|index| self.world.closest(&ray(index))).collect()
+    }
+
+    /// Asserts that no point in the room shows more than `share` of the light outside, with bicubic filtering not more
+    /// than `bicubic_share`.
+    fn assert_dark_inside_and_bright_outside(&self, share: f32, bicubic_share: f32) {
         let inside = self.look_around(Vec3::new(0.0, 1.2, 0.0));
         assert_eq!(inside.len(), 2000, "the room is closed");
         let outdoors = SKY * core::f32::consts::PI;
         let brightest = inside.iter().map(|(_, shown)| shown.max_element()).fold(0.0, f32::max);
         assert!(brightest <= share * outdoors, "{:e} of the light outside", brightest / outdoors);
+        let bicubic = self.look_around_bicubic(Vec3::new(0.0, 1.2, 0.0));
+        let brightest = bicubic.iter().map(|(_, shown)| shown.max_element()).fold(0.0, f32::max);
+        assert!(brightest <= bicubic_share * outdoors, "bicubic: {:e} of the light outside", brightest / outdoors);
         let outside = self.look_around(Vec3::new(2.2, 1.0, 2.2));
         assert!(outside.iter().all(|(_, shown)| shown.min_element() > 0.1 * outdoors), "{outside:?}");
     }
@@ -102,11 +117,13 @@ fn a_room_of_slabs_that_touch_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(1e-3);
+    .assert_dark_inside_and_bright_outside(1e-3, 1e-3);
 }
 
 #[test]
 fn a_room_of_slabs_that_overlap_is_dark() {
+    // Walls of 1.6 texels stand on a floor that goes on outside. From within half a texel of them, bicubic filtering reads
+    // a texel beyond them, with a weight of at most 1/6.
     bake(outdoors(
         slabs([
             [[-1.7, -0.1, -1.7], [1.7, 0.2, 1.7]],
@@ -118,7 +135,7 @@ fn a_room_of_slabs_that_overlap_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(1e-3);
+    .assert_dark_inside_and_bright_outside(1e-3, 1.0 / 6.0);
 }
 
 #[test]
@@ -134,7 +151,7 @@ fn a_room_of_slabs_that_touch_along_edges_only_is_dark() {
         ]),
         Sides::Front,
     ))
-    .assert_dark_inside_and_bright_outside(1e-3);
+    .assert_dark_inside_and_bright_outside(1e-3, 1e-3);
 }
 
 #[test]
@@ -202,6 +219,14 @@ fn the_room_behind_a_board_thinner_than_a_texel_is_dark_beside_the_texels_that_i
         // A texel is an eighth of a meter, and filtering reads one more.
         if hit.surface == SurfaceId(1) || place.x > 0.3 {
             assert!(shown.x <= 1e-6 * mean, "{shown} at {place}");
+        }
+    }
+    for (hit, shown) in baked.look_around_bicubic(Vec3::new(1.0, 1.0, 0.0)) {
+        let place = baked.world.scene().triangle(hit.surface, hit.triangle).at(hit.barycentric);
+        // Bicubic filtering reads one more than that. Of the texels around a chart, it reads those that take light from
+        // two aside.
+        if hit.surface == SurfaceId(1) || place.x > 0.55 {
+            assert!(shown.x <= 1e-6 * mean, "bicubic: {shown} at {place}");
         }
     }
 }

@@ -22,6 +22,8 @@ mod drawn;
 #[cfg(feature = "gltf")]
 #[path = "plugin/files.rs"]
 mod files;
+#[path = "plugin/filter.rs"]
+mod filter;
 #[path = "plugin/headless.rs"]
 mod headless;
 #[path = "plugin/levels.rs"]
@@ -40,11 +42,15 @@ mod parts;
 mod relight;
 #[path = "plugin/relight_graphics.rs"]
 mod relight_graphics;
+#[path = "plugin/said.rs"]
+mod said;
 #[path = "../src/skip.rs"]
 mod skip;
 #[path = "plugin/soak.rs"]
 mod soak;
 #[path = "../src/cli/spawn.rs"]
 mod spawn;
+#[path = "plugin/trial.rs"]
+mod trial;
 #[path = "plugin/world.rs"]
 mod world;

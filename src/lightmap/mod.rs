@@ -32,7 +32,7 @@ pub use elements::{ElementId, ElementPiece, ElementSampler, Elements, OpenSides,
 pub(crate) use footprint::{BranchDescription, PieceDescription, PieceShape, TexelDescription};
 pub(crate) use layout::rounded_down;
 pub use layout::{Layout, LayoutError, LayoutSettings, LayoutWarning, PageSize, Placement, Rectangle};
-pub use page::{Page, PageFormat, irradiance_at, pages};
+pub use page::{Page, PageFormat, irradiance_at, pages, spot_of};
 pub use statistics::LayoutStatistics;
 pub use unwrap::{Unwrap, Unwrapper, Uv1Problem};
 pub use voxels::Voxels;

@@ -63,6 +63,27 @@ impl Page {
         self.taps(spot).read(self)
     }
 
+    /// Returns the value at a point, filtered by the cubic B-spline that Bevy uses for bicubic lightmaps. The point is
+    /// given in texels from the top left corner. The filter reads two texels in each direction.
+    ///
+    /// Source: Sigg and Hadwiger 2005, "Fast third-order texture filtering". Bevy approximates two of its terms.
+    pub fn filtered_bicubic(&self, spot: Vec2) -> Vec3 {
+        let position = spot - 0.5;
+        let corner = position.floor();
+        let [columns, rows] = (position - corner).to_array().map(b_spline);
+        let at = |start: f32, offset: usize, count: u32| {
+            (start as i64 + offset as i64 - 1).clamp(0, i64::from(count) - 1) as u32
+        };
+        let mut sum = Vec3::ZERO;
+        for (j, &of_row) in rows.iter().enumerate() {
+            for (i, &of_column) in columns.iter().enumerate() {
+                let texel = self.index(at(corner.x, i, self.width), at(corner.y, j, self.height));
+                sum += self.texels[texel] * (of_row * of_column);
+            }
+        }
+        sum
+    }
+
     /// Returns the texels that bilinear filtering reads at a point, given in texels from the top left corner.
     pub(super) fn taps(&self, spot: Vec2) -> Taps {
         let position = spot - 0.5;
@@ -72,6 +93,18 @@ impl Page {
         let texel = |x: i64, y: i64| row(y) * self.width + column(x);
         Taps { texels: [texel(0, 0), texel(1, 0), texel(0, 1), texel(1, 1)], blend: position - corner }
     }
+}
+
+/// Returns the weights of the four texels around a point between the second and the third of them.
+fn b_spline(along: f32) -> [f32; 4] {
+    let [square, cube] = [along * along, along * along * along];
+    let rest = 1.0 - along;
+    [
+        rest * rest * rest / 6.0,
+        (3.0 * cube - 6.0 * square + 4.0) / 6.0,
+        (3.0 * (along + square - cube) + 1.0) / 6.0,
+        cube / 6.0,
+    ]
 }
 
 /// Four texels read by bilinear filtering, with their weights.
@@ -100,13 +133,19 @@ impl Taps {
 
 /// Returns the irradiance in lux that the pages hold at a hit; `None` on a surface without texels.
 pub fn irradiance_at(layout: &Layout, pages: &[Page], hit: &Hit) -> Option<Vec3> {
+    let (page, spot) = spot_of(layout, hit)?;
+    Some(pages[page].filtered(spot) * core::f32::consts::PI)
+}
+
+/// Returns the page of a hit, and its place there in texels from the top left corner. `None` on a surface without texels.
+pub fn spot_of(layout: &Layout, hit: &Hit) -> Option<(usize, Vec2)> {
     let placement = layout.placement(hit.surface)?;
     let (triangle, barycentric) = placement.unwrap.drawn(hit.triangle, hit.barycentric, hit.back);
     let mesh = &placement.unwrap.mesh;
     let uv = mesh.interpolate_uv(&mesh.uv1, triangle, barycentric)?;
     let corner = Vec2::new(placement.rectangle.x as f32, placement.rectangle.y as f32);
     let size = Vec2::new(placement.rectangle.width as f32, placement.rectangle.height as f32);
-    Some(pages[placement.page as usize].filtered(corner + uv * size) * core::f32::consts::PI)
+    Some((placement.page as usize, corner + uv * size))
 }
 
 /// Writes a solver's result to the layout's pages.
@@ -138,5 +177,20 @@ mod tests {
         assert_eq!(page.filtered(Vec2::new(0.5, 0.5)), Vec3::ZERO);
         assert_eq!(page.filtered(Vec2::new(1.0, 0.5)), Vec3::splat(2.0));
         assert_eq!(page.filtered(Vec2::new(2.0, 0.9)), Vec3::splat(4.0), "the edge goes on beyond the page");
+    }
+
+    #[test]
+    fn bicubic_filtering_spreads_one_texel_over_two_in_each_direction_and_keeps_slopes() {
+        let mut page = Page::new(PageSize { width: 8, height: 1 });
+        page.texels[4] = Vec3::splat(48.0);
+        // Values of the cubic B-spline at distances of 0, 1/2, 1, 3/2 and 2: 2/3, 23/48, 1/6, 1/48 and 0.
+        for (distance, expected) in [(0.0, 32.0), (0.5, 23.0), (1.0, 8.0), (1.5, 1.0), (2.0, 0.0)] {
+            for x in [4.5 - distance, 4.5 + distance] {
+                let value = page.filtered_bicubic(Vec2::new(x, 0.5)).x;
+                assert!((value - expected).abs() < 1e-4, "{value} at {x}");
+            }
+        }
+        page.texels = (0..8).map(|x| Vec3::splat(x as f32)).collect();
+        assert!((page.filtered_bicubic(Vec2::new(4.25, 0.2)).x - 3.75).abs() < 1e-5);
     }
 }

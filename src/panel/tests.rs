@@ -465,3 +465,13 @@ fn without_a_camera_that_shows_egui_nothing_happens() {
     screen.press(KeyCode::KeyP);
     assert_eq!(screen.writes(), 0);
 }
+
+#[test]
+fn a_box_beside_its_label_chooses_the_filter_of_lightmaps() {
+    let mut screen = Screen::new(LiveView { enabled: false, ..default() });
+    let filter = |screen: &Screen| *screen.app.world().resource::<Lightmaps>();
+    assert_eq!(filter(&screen), Lightmaps { enabled: true, bicubic: true });
+    let label = screen.place_of("bicubic lightmaps").expect("a label");
+    screen.click_at(egui::pos2(label.right() + 16.0, label.center().y));
+    assert_eq!(filter(&screen), Lightmaps { enabled: true, bicubic: false });
+}

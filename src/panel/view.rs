@@ -24,6 +24,8 @@ pub enum Mode {
 pub struct View {
     /// True if lightmaps are shown in cameras without a live view.
     pub lightmaps: bool,
+    /// True if lightmaps are filtered bicubically.
+    pub bicubic: bool,
     pub live: LiveView,
     pub ev100: f32,
 }
@@ -70,6 +72,7 @@ impl Cameras<'_, '_> {
         let camera = self.cameras.get(*self.chosen().first()?).ok()?;
         Some(View {
             lightmaps: self.lightmaps.enabled,
+            bicubic: self.lightmaps.bicubic,
             live: camera.live.copied().unwrap_or(LiveView { enabled: false, ..default() }),
             ev100: camera.exposure.map_or(Exposure::default().ev100, |exposure| exposure.ev100),
         })
@@ -83,7 +86,7 @@ impl Cameras<'_, '_> {
 
     /// Writes only the differences between two views.
     pub fn change(&mut self, before: &View, after: &View) {
-        self.lightmaps.set_if_neq(Lightmaps { enabled: after.lightmaps });
+        self.lightmaps.set_if_neq(Lightmaps { enabled: after.lightmaps, bicubic: after.bicubic });
         for entity in self.chosen() {
             let Ok(camera) = self.cameras.get_mut(entity) else {
                 continue;

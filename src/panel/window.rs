@@ -172,6 +172,9 @@ fn draw_view(ui: &mut egui::Ui, view: &mut View, status: &LiveViewStatus, histor
         let exposure = slider(&mut view.ev100, -6.0..=18.0).fixed_decimals(1).suffix(" EV");
         ui.add(exposure).on_hover_text("A higher one makes the picture darker.");
         ui.end_row();
+        ui.label("bicubic lightmaps");
+        ui.checkbox(&mut view.bicubic, "").on_hover_text("Smooth edges of baked shadows; without, steps along texels.");
+        ui.end_row();
     });
     section(ui, "Live view", |ui| {
         draw_live_settings(ui, view);

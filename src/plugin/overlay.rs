@@ -178,7 +178,7 @@ impl Painter<'_> {
                 (mesh, flat)
             }
             LightmapOverlay::Validity => {
-                let page = self.pages.0.iter().position(|page| *page == baked.image)?;
+                let page = self.pages.images.iter().position(|page| *page == baked.image)?;
                 let validity = self.validity.0.get(page)?;
                 let picture = paints.pages.entry(page).or_insert_with(|| self.images.add(validity_picture(validity)));
                 let Rect { min, max } = baked.uv_rect;

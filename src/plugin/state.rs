@@ -32,6 +32,8 @@ pub struct Baked {
     pub image: Handle<Image>,
     /// UV rectangle on the page, in 0..1.
     pub uv_rect: Rect,
+    /// True if the page's charts are far enough apart for bicubic filtering.
+    pub allows_bicubic: bool,
 }
 
 impl Baked {
@@ -75,9 +77,14 @@ pub struct SilencedLight {
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakedVolume;
 
-/// Images of the current pages, by page.
+/// The current pages.
 #[derive(Resource, Clone, Default)]
-pub struct Pages(pub Vec<Handle<Image>>);
+pub struct Pages {
+    /// Image of each page.
+    pub images: Vec<Handle<Image>>,
+    /// True if their charts are far enough apart for bicubic filtering.
+    pub allow_bicubic: bool,
+}
 
 /// Direct light in the pages. [`BakedLight`] marks the lights.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]

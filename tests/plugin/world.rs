@@ -161,6 +161,28 @@ fn meshes_that_left_the_cpu_are_reported_by_name() {
 }
 
 #[test]
+fn pictures_that_left_the_cpu_are_reported_by_field_and_entity_with_the_remedy() {
+    let mut app = create_world_app();
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 100.0);
+    let mut gone = Image::default();
+    gone.data = None;
+    let gone = app.world_mut().resource_mut::<Assets<Image>>().add(gone);
+    let textured = StandardMaterial { base_color_texture: Some(gone), ..default() };
+    let textured = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(textured);
+    app.world_mut().entity_mut(floor).insert(MeshMaterial3d(textured));
+    #[derive(Resource, Default)]
+    struct Warnings(Vec<String>);
+    app.init_resource::<Warnings>().add_observer(|done: On<BakeFinished>, mut warnings: ResMut<Warnings>| {
+        warnings.0.clone_from(&done.report.warnings)
+    });
+    bake(&mut app, quick_bake()).unwrap();
+    let warnings = &app.world().resource::<Warnings>().0;
+    let is_of_floor = |text: &&String| text.contains("base_color_texture of 'floor'") && text.contains("MAIN_WORLD");
+    assert_eq!(warnings.iter().filter(is_of_floor).count(), 1, "{warnings:?}");
+    assert!(warnings.iter().all(|text| !text.contains("AssetId")), "{warnings:?}");
+}
+
+#[test]
 fn a_material_whose_picture_never_came_is_baked_with_its_factor_and_a_warning() {
     let mut app = create_world_app();
     let (floor, _) = spawn_lit_floor(&mut app, 2.0, 100.0);

@@ -38,6 +38,9 @@ pub struct Level {
     pub error: f32,
     /// Lightmap pages.
     pub pages: Vec<LevelPage>,
+    /// Minimum number of empty texels between charts. Levels of earlier versions do not say it, and have 2.
+    #[serde(default = "padding_of_earlier_versions")]
+    pub padding: u32,
     /// File of all unwrapped meshes; see [`LevelMesh`].
     pub meshes: LevelFile,
     /// Surfaces that have a rectangle.
@@ -59,6 +62,10 @@ pub struct Level {
     /// Files of the level before that are still to be removed.
     #[serde(default)]
     pub replaced: Vec<LevelFile>,
+}
+
+fn padding_of_earlier_versions() -> u32 {
+    2
 }
 
 /// Size and files of one page.
@@ -387,7 +394,7 @@ impl Level {
             }
         }
         let pages = self.pages.iter().map(LevelPage::size).collect();
-        Ok(Layout { placements, pages })
+        Ok(Layout { placements, pages, padding: self.padding })
     }
 }
 

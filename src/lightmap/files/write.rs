@@ -96,6 +96,7 @@ impl Level {
             settings: content.settings.clone(),
             error: content.error,
             pages,
+            padding: content.layout.padding,
             meshes,
             surfaces,
             lights: content.scene.lights.iter().map(light).collect(),

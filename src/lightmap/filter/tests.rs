@@ -64,6 +64,36 @@ fn dilation_fills_the_surroundings_of_each_chart_with_its_own_color_only() {
     }
 }
 
+/// Returns the gap between two charts with edges of `edge` texels. Also returns the largest share of one chart's light
+/// that bicubic filtering shows on the other.
+fn light_of_the_neighbor(edge: u32) -> (u32, f32) {
+    let parts = [0.0, 1.0].map(|x| quad(Vec3::X * x, Vec3::X, Vec3::NEG_Z));
+    let (mesh, charts) = merged(&parts);
+    let mut fixture = Fixture::default();
+    // Charts cover three quarters of the rectangle.
+    fixture.add_charts(mesh, charts, Sides::Front, [2 * edge * 4 / 3, edge * 4 / 3]);
+    let elements = build(&fixture);
+    let half = edge * 4 / 3;
+    let mut pages = painted(&fixture, &elements, |id| {
+        (Vec3::splat(if u32::from(elements.texel[id.index()].x) < half { 48.0 } else { 0.0 }), 1.0)
+    });
+    let gap = edge / 3;
+    dilate(&mut pages, &fixture.layout, &elements, gap);
+    let start = half + gap / 2;
+    let spots = (0..=8 * edge).flat_map(|x| (0..=8 * edge).map(move |y| [x, y]));
+    let spots = spots.map(|[x, y]| glam::Vec2::new(start as f32 + x as f32 / 8.0, (gap / 2) as f32 + y as f32 / 8.0));
+    (gap, spots.map(|spot| pages[0].filtered_bicubic(spot).x / 48.0).fold(0.0, f32::max))
+}
+
+#[test]
+fn bicubic_filtering_shows_light_of_a_neighbor_below_a_padding_of_four_texels_and_none_from_there_on() {
+    use crate::lightmap::LayoutSettings;
+    assert_eq!(light_of_the_neighbor(3 * LayoutSettings::BICUBIC_PADDING), (4, 0.0));
+    let (gap, share) = light_of_the_neighbor(6);
+    // At the chart's edge, the second texel beyond it has a weight of 1 / 48.
+    assert!(gap == 2 && (share * 48.0 - 1.0).abs() < 1e-4, "{gap}: {share}");
+}
+
 #[test]
 fn buried_texels_take_the_value_of_the_nearest_visible_ones_of_their_chart() {
     let fixture = floors(&[Vec3::ZERO, Vec3::X * 4.0]);

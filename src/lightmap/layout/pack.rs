@@ -13,7 +13,7 @@ const BLOCK: u32 = 4;
 /// Packs each surface's unwrap on a page of at most `page_size`, which no unwrap may exceed. Uses as many pages as
 /// needed, the last as small as possible. At least `padding` texels lie between any two rectangles.
 pub(super) fn pack_pages(unwraps: Vec<Option<Arc<Unwrap>>>, page_size: u32, padding: u32) -> Layout {
-    let mut layout = Layout { placements: vec![None; unwraps.len()], pages: Vec::new() };
+    let mut layout = Layout { placements: vec![None; unwraps.len()], pages: Vec::new(), padding };
     let mut left: Vec<usize> = (0..unwraps.len()).filter(|&surface| unwraps[surface].is_some()).collect();
     while !left.is_empty() {
         let items: Vec<Item<usize>> = (left.iter())

@@ -57,6 +57,8 @@ pub struct Layout {
     pub placements: Vec<Option<Placement>>,
     /// Sizes of the pages.
     pub pages: Vec<PageSize>,
+    /// Minimum number of empty texels between charts.
+    pub padding: u32,
 }
 
 impl Layout {

@@ -15,15 +15,27 @@ pub struct LayoutSettings {
     pub texels_per_meter: f32,
     /// Edge length of a page in texels; default 2048, which works on every device. Larger pages mean fewer textures.
     pub page_size: u32,
-    /// Minimum number of empty texels between charts, at least 2, so that filtering never mixes charts; default 2.
-    /// Bicubic filtering needs 4. Higher values waste space on the pages.
+    /// Minimum number of empty texels between charts, at least 2, so that filtering never mixes charts; default 4.
+    /// Bilinear filtering needs 2, bicubic filtering [`Self::BICUBIC_PADDING`]. Higher values waste space on the pages.
     pub padding: u32,
     /// Method that makes charts for meshes without lightmap coordinates.
     pub unwrapper: Unwrapper,
 }
 
+impl LayoutSettings {
+    /// Minimum padding in texels for bicubic filtering, which reads two texels beyond a chart.
+    ///
+    /// Two charts then have two texels each. With fewer, light of a chart would be seen on its neighbor.
+    pub const BICUBIC_PADDING: u32 = 4;
+}
+
 impl Default for LayoutSettings {
     fn default() -> Self {
-        Self { texels_per_meter: 16.0, page_size: 2048, padding: 2, unwrapper: Unwrapper::default() }
+        Self {
+            texels_per_meter: 16.0,
+            page_size: 2048,
+            padding: Self::BICUBIC_PADDING,
+            unwrapper: Unwrapper::default(),
+        }
     }
 }

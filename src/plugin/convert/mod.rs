@@ -23,4 +23,4 @@ pub use image::{ImageProblem, texture_from_image};
 pub use light::{directional_light, linear_rgb, point_light, rect_light, spot_light};
 pub use material::{emission_of, material_from_standard, sides_of};
 pub use mesh::{MeshProblem, mesh_from_bevy};
-pub use pictures::{Picture, drawn_uv, ignored_picture, move_to_uv0, pictures_of};
+pub use pictures::{NORMAL_MAP_FIELD, PICTURE_FIELDS, Picture, drawn_uv, ignored_picture, move_to_uv0, pictures_of};

@@ -17,6 +17,24 @@ pub struct Picture<'a> {
     pub channel: &'a BevyUvChannel,
 }
 
+/// Field of `StandardMaterial` that each texture of [`pictures_of`] comes from, for messages.
+pub const PICTURE_FIELDS: [&str; TEXTURE_SLOTS] = [
+    "base_color_texture",
+    "metallic_roughness_texture",
+    "emissive_texture",
+    NORMAL_MAP_FIELD,
+    "clearcoat_texture",
+    "clearcoat_roughness_texture",
+    "specular_transmission_texture",
+    "specular_texture",
+    "specular_tint_texture",
+    "diffuse_transmission_texture",
+    "base_color_texture",
+];
+
+/// Field of the only texture without a factor.
+pub const NORMAL_MAP_FIELD: &str = "normal_map_texture";
+
 /// Returns the relevant textures of a material, for bakes or for views, in the order of
 /// [`crate::scene::Material::textures_mut`].
 pub fn pictures_of(material: &StandardMaterial, is_for_view: bool) -> [Option<Picture<'_>>; TEXTURE_SLOTS] {

@@ -164,7 +164,8 @@ impl Solving {
         let is_direct = bake.settings.solver.content == Content::Full;
         let lit = LitLights { ambient: ambient && is_direct, is_direct };
         let lights = if is_direct { world.lights.clone() } else { Vec::new() };
-        let new_bake = NewBake { source: LightmapSource::Bake, lit, lights };
+        let padding = bake.settings.layout.padding;
+        let new_bake = NewBake { source: LightmapSource::Bake, lit, lights, padding };
         let warnings = world.warnings.clone();
         let (watch, previews) = (Arc::new(Watch::default()), Arc::new(Previews::new(bake.preview)));
         let observer = PreviewingWatch { watch: Arc::clone(&watch), previews: Arc::clone(&previews) };

@@ -125,7 +125,9 @@ fn receive(
                 }
                 commands.trigger(BakedLevelLoaded { entity, surfaces: files.surfaces.len(), seconds: files.seconds });
                 batches.drop_levels();
-                if shown.attached.is_some_and(|other| other != entity && levels.contains(other)) {
+                // The one before may have been read in this frame.
+                let before = shown.level.as_ref().map(|level| level.entity).or(shown.attached);
+                if before.is_some_and(|other| other != entity && levels.contains(other)) {
                     warn!("one baked level is shown at a time: {} replaces the one before", files.read.path);
                 }
                 shown.level = Some(show(files, entity, baked, &mut batches));
@@ -141,7 +143,7 @@ fn show(files: Files, entity: Entity, baked: &BakedLevel, batches: &mut Batches)
     let Files { pages, validity, meshes, surfaces, volume, content, read, .. } = files;
     let lights = LevelLights::new(&read.level);
     let lit = LitLights { ambient: false, is_direct: content == Content::Full };
-    let new_bake = NewBake { source: LightmapSource::Level, lit, lights: Vec::new() };
+    let new_bake = NewBake { source: LightmapSource::Level, lit, lights: Vec::new(), padding: read.level.padding };
     let origin = RelightOrigin::Files(baked.clone(), read);
     batches.push(Batch::bake(new_bake, Vec::new(), pages).on_attached(move |world, _| {
         let mut shown = world.resource_mut::<Shown>();

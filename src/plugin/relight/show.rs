@@ -174,7 +174,7 @@ pub fn begin(
             Some(Ok(Err(error))) => output.stop(error.to_string()),
             Some(Err(Fault)) => output.stop("reading what to relight with stopped by a fault of its own".to_owned()),
         },
-        Stage::Waiting(level) if screen.shows(&level) => output.start(*level, &screen.pages.0, *threads),
+        Stage::Waiting(level) if screen.shows(&level) => output.start(*level, &screen.pages.images, *threads),
         other => other,
     };
 }
@@ -239,12 +239,12 @@ impl LightmapImages<'_> {
             let image = self.images.get(handle);
             image.is_some_and(|image| image.size() == size && image.texture_descriptor.format == format)
         };
-        self.pages.0.len() == level.level.pages.len() && self.pages.0.iter().zip(sizes).all(fits)
+        self.pages.images.len() == level.level.pages.len() && self.pages.images.iter().zip(sizes).all(fits)
     }
 
     /// Rewrites a page, unless another bake has replaced its image.
     fn write(&mut self, page: usize, data: Vec<u8>, format: PageFormat) {
-        let Some(handle) = self.pages.0.get(page) else {
+        let Some(handle) = self.pages.images.get(page) else {
             return;
         };
         let fits = self.images.get(handle).is_some_and(|image| {

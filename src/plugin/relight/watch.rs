@@ -145,7 +145,7 @@ impl Surfaces {
         pages: &Pages,
     ) -> (Vec<LivePanel>, Vec<Paint>) {
         let page_of: HashMap<AssetId<Image>, usize> =
-            pages.0.iter().enumerate().map(|(index, page)| (page.id(), index)).collect();
+            pages.images.iter().enumerate().map(|(index, page)| (page.id(), index)).collect();
         let mut found: Vec<(SurfaceId, MaterialState, MaterialState)> = Vec::new();
         for (baked, shown) in entities {
             let place = page_of.get(&baked.image.id()).map(|page| (*page, bits(baked.uv_rect)));

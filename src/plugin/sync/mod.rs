@@ -127,7 +127,8 @@ fn watch_assets(
     pages: Option<Res<Pages>>,
 ) {
     let mut changed = SceneCounts::default();
-    let is_own = |id: AssetId<Image>| pages.as_ref().is_some_and(|pages| pages.0.iter().any(|page| page.id() == id));
+    let is_own =
+        |id: AssetId<Image>| pages.as_ref().is_some_and(|pages| pages.images.iter().any(|page| page.id() == id));
     for event in meshes.read() {
         if let AssetEvent::Modified { id } | AssetEvent::Removed { id } = event {
             changed.meshes += usize::from(cache.forget_mesh(*id));

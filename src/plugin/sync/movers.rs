@@ -3,6 +3,7 @@
 use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
 
+use super::Names;
 use crate::plugin::state::{LevelFrame, are_near};
 use crate::plugin::ticks::{any_added, any_changed};
 
@@ -49,17 +50,28 @@ pub fn has_motion(
 }
 
 /// Takes the present transform of the shown level.
-pub fn follow_level(frame: Option<ResMut<LevelFrame>>, transforms: Query<&GlobalTransform>) {
+pub fn follow_level(
+    frame: Option<ResMut<LevelFrame>>,
+    transforms: Query<&GlobalTransform>,
+    names: Names,
+    mut warned_of: Local<Option<Entity>>,
+) {
     let Some(mut frame) = frame else { return };
     let now = frame.root.and_then(|root| transforms.get(root).ok()).map(GlobalTransform::affine);
     if let Some(now) = now.filter(|now| *now != frame.now) {
         frame.now = now;
     }
     // A level may stand so from the start.
-    if frame.is_changed() && !keeps_angles(&frame.bake_to_world()) {
-        warn_once!(
-            "a baked level is scaled unevenly, sheared or mirrored: its lightmaps fit, but light of movers and relighting do \
-             not"
+    if let Some(root) = frame.root
+        && frame.is_changed()
+        && *warned_of != frame.root
+        && !keeps_angles(&frame.bake_to_world())
+    {
+        *warned_of = frame.root;
+        warn!(
+            "baked level {} is scaled unevenly, sheared or mirrored: its lightmaps fit, but light of movers and relighting \
+             do not; scale it by one number",
+            names.describe(root)
         );
     }
 }

@@ -256,7 +256,7 @@ impl SceneReader<'_, '_> {
             .flatten()
             .map(|picture| picture.image.id())
             .collect();
-        let sky = self.skyboxes(purpose).first().and_then(|skybox| skybox.image.as_ref());
+        let sky = self.skyboxes(purpose).first().and_then(|(_, skybox)| skybox.image.as_ref());
         let pictures =
             images.into_iter().chain(pages).map(Needed::Texture).chain(sky.map(|image| Needed::Sky(image.id())));
         meshes.into_iter().map(Needed::Mesh).chain(pictures).collect()
@@ -268,7 +268,7 @@ impl SceneReader<'_, '_> {
     }
 
     /// Returns the skyboxes of cameras, by camera order. The first is the scene's sky.
-    fn skyboxes(&self, purpose: Purpose) -> Vec<&Skybox> {
+    fn skyboxes(&self, purpose: Purpose) -> Vec<(Entity, &Skybox)> {
         if !self.settings.skybox_is_sky || self.has_baked_ambient() {
             return Vec::new();
         }
@@ -278,7 +278,7 @@ impl SceneReader<'_, '_> {
         };
         let mut cameras: Vec<_> = self.sky_cameras.iter().filter(is_asked).collect();
         cameras.sort_by_key(|camera| (camera.camera.order, camera.entity));
-        cameras.into_iter().map(|camera| camera.skybox).collect()
+        cameras.into_iter().map(|camera| (camera.entity, camera.skybox)).collect()
     }
 
     /// Returns true when the scene's sky is Bevy's ambient light.
@@ -343,8 +343,8 @@ impl SceneReader<'_, '_> {
         found
     }
 
-    fn asset_name(&self, id: impl Into<UntypedAssetId> + Copy + core::fmt::Display) -> String {
-        self.assets.get_path(id.into()).map_or_else(|| id.to_string(), |path| path.to_string())
+    fn asset_name(&self, id: impl Into<UntypedAssetId>) -> String {
+        self.assets.get_path(id.into()).map_or_else(|| "made by code".to_owned(), |path| path.to_string())
     }
 
     fn role(&self, surface: &SurfaceEntityItem<'_, '_>, overrides: &Overrides) -> Role {

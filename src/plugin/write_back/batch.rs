@@ -13,7 +13,7 @@ use super::lights::mark_lights;
 use super::material::{StandInMaterials, Uv1Change, choose_material, original_material};
 use super::page::{PagePixels, place};
 use crate::clock;
-use crate::lightmap::Unwrap;
+use crate::lightmap::{LayoutSettings, Unwrap};
 use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages};
 
 /// Main thread time per frame for staging.
@@ -51,6 +51,8 @@ pub struct NewBake {
     pub lit: LitLights,
     /// Baked lights.
     pub lights: Vec<Entity>,
+    /// Minimum number of empty texels between charts.
+    pub padding: u32,
 }
 
 /// Surfaces that get their lightmaps in one frame.
@@ -144,16 +146,28 @@ impl Batch {
 
     /// Returns the image that a target will show.
     fn image(&self, target: &Target, world: &World) -> Option<Handle<Image>> {
-        let pages = if self.pages.is_empty() { &world.resource::<Pages>().0 } else { &self.pages };
+        let pages = if self.pages.is_empty() { &world.resource::<Pages>().images } else { &self.pages };
         pages.get(target.page).cloned()
     }
 
-    /// Removes the lightmap of every surface that will show another image, since Bevy ignores an exchanged image.
+    /// Returns true if charts are far enough apart for bicubic filtering.
+    fn allows_bicubic(&self, world: &World) -> bool {
+        match &self.bake {
+            Some(bake) => bake.padding >= LayoutSettings::BICUBIC_PADDING,
+            None => world.resource::<Pages>().allow_bicubic,
+        }
+    }
+
+    /// Removes the lightmap of every surface that will show another image or filter, since Bevy ignores an exchanged one.
     fn detach(&self, world: &mut World) {
+        let allows_bicubic = self.allows_bicubic(world);
         let mut staying = HashSet::new();
         for target in &self.targets {
             let image = self.image(target, world);
-            if world.get::<Baked>(target.entity).is_some_and(|baked| Some(&baked.image) == image.as_ref()) {
+            if world
+                .get::<Baked>(target.entity)
+                .is_some_and(|baked| Some(&baked.image) == image.as_ref() && baked.allows_bicubic == allows_bicubic)
+            {
                 staying.insert(target.entity);
             }
         }
@@ -172,8 +186,9 @@ impl Batch {
 
     fn attach(mut self, world: &mut World) {
         let started = clock::now();
+        let allows_bicubic = self.allows_bicubic(world);
         if !self.pages.is_empty() {
-            world.resource_mut::<Pages>().0.clone_from(&self.pages);
+            world.insert_resource(Pages { images: self.pages.clone(), allow_bicubic: allows_bicubic });
         }
         let mut images = world.resource_mut::<Assets<Image>>();
         for (handle, data) in self.pixels.drain(..) {
@@ -190,7 +205,10 @@ impl Batch {
         let is_shown = world.resource::<Shown>().enabled;
         for (target, copy) in self.targets.iter().zip(&self.copies) {
             match (copy, self.image(target, world)) {
-                (Some(copy), Some(image)) => attach_one(world, target, copy, image, is_shown),
+                (Some(copy), Some(image)) => {
+                    let page = PageOfTarget { image, allows_bicubic };
+                    attach_one(world, target, copy, page, is_shown);
+                }
                 _ => {
                     if let Ok(mut entity) = world.get_entity_mut(target.entity) {
                         release(&mut entity);
@@ -198,7 +216,7 @@ impl Batch {
                 }
             }
         }
-        if let Some(NewBake { source, lit, lights }) = self.bake.take() {
+        if let Some(NewBake { source, lit, lights, .. }) = self.bake.take() {
             drop_unused_copies(world);
             world.insert_resource(source);
             world.insert_resource(LevelFrame::default());
@@ -239,8 +257,14 @@ pub(super) fn stage_copy(
     Some(StagedCopy { mesh, uv1 })
 }
 
+/// Page that a surface will show.
+struct PageOfTarget {
+    image: Handle<Image>,
+    allows_bicubic: bool,
+}
+
 /// Attaches the mesh copy and the lightmap, if the entity exists and still shows the baked mesh.
-fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, image: Handle<Image>, is_shown: bool) {
+fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, page: PageOfTarget, is_shown: bool) {
     let Ok(mut entity) = world.get_entity_mut(target.entity) else {
         return;
     };
@@ -259,8 +283,9 @@ fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, image: Hand
         original: target.original.clone(),
         mesh: copy.mesh.clone(),
         material,
-        image,
+        image: page.image,
         uv_rect: target.uv_rect,
+        allows_bicubic: page.allows_bicubic,
     });
     if is_shown {
         show(&mut entity);

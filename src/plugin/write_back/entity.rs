@@ -12,12 +12,13 @@ pub const FRAMES_FOR_THE_RENDERER: u32 = 3;
 #[derive(Resource, Clone, Copy)]
 pub struct Shown {
     pub enabled: bool,
+    pub bicubic: bool,
     pub frames_since_change: u32,
 }
 
 impl Default for Shown {
     fn default() -> Self {
-        Self { enabled: true, frames_since_change: FRAMES_FOR_THE_RENDERER }
+        Self { enabled: true, bicubic: true, frames_since_change: FRAMES_FOR_THE_RENDERER }
     }
 }
 
@@ -31,14 +32,10 @@ pub fn show(entity: &mut EntityWorldMut<'_>) {
     if let Some(mut lightmap) = entity.get_mut::<Lightmap>() {
         lightmap.uv_rect = baked.uv_rect;
     } else {
-        entity.insert(lightmap(&baked));
+        let bicubic_sampling = baked.allows_bicubic && entity.world().resource::<Shown>().bicubic;
+        entity.insert(Lightmap { image: baked.image, uv_rect: baked.uv_rect, bicubic_sampling });
         touch_material(entity);
     }
-}
-
-fn lightmap(baked: &Baked) -> Lightmap {
-    // Bicubic filtering would read two texels beyond the padding of charts.
-    Lightmap { image: baked.image.clone(), uv_rect: baked.uv_rect, bicubic_sampling: false }
 }
 
 /// Hides an entity's lightmap. Its mesh may keep the coordinates.

@@ -19,7 +19,7 @@ pub fn notice_meshes(
     mut events: MessageReader<AssetEvent<Mesh>>,
     mut meshes: ResMut<Assets<Mesh>>,
     copies: Res<MeshCopies>,
-    baked: Query<(Entity, &Baked)>,
+    baked: Query<(Entity, &Baked, Option<&Name>)>,
 ) {
     let mut lost: Vec<AssetId<Mesh>> = Vec::new();
     for event in events.read() {
@@ -44,8 +44,9 @@ pub fn notice_meshes(
             }
         }
     }
-    for (entity, _) in baked.iter().filter(|(_, baked)| lost.contains(&baked.mesh.id())) {
-        warn!("the mesh of entity {entity} has changed its shape and lost its lightmap; bake again to light it");
+    for (entity, _, name) in baked.iter().filter(|(_, baked, _)| lost.contains(&baked.mesh.id())) {
+        let who = name.map_or_else(|| format!("entity {entity}"), |name| format!("'{name}'"));
+        warn!("the mesh of {who} has changed its shape and lost its lightmap; bake again to light it");
         commands.queue(move |world: &mut World| {
             if let Ok(mut entity) = world.get_entity_mut(entity) {
                 release(&mut entity);

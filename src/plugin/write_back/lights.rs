@@ -26,9 +26,14 @@ pub fn mark_lights(world: &mut World, lit: LitLights, lights: &[Entity]) {
     let mut marked = world.query_filtered::<Entity, With<MarkOfBake>>();
     let outdated: Vec<Entity> = marked.iter(world).filter(|entity| !lights.contains(entity)).collect();
     remove_marks(world, &outdated);
-    if lit.is_direct && draws_deferred(world) {
-        warn_once!(
-            "deferred rendering lights lightmapped meshes twice, since it ignores flags of lights; bake with \
+    // Previews of a bake mark its lights again and again.
+    let is_new = *world.resource::<LitLights>() != lit;
+    if is_new
+        && lit.is_direct
+        && let Some(camera) = deferred_camera(world)
+    {
+        warn!(
+            "{camera} draws deferred, which lights lightmapped meshes twice, since it ignores flags of lights; bake with \
              `Content::Indirect`"
         );
     }
@@ -59,13 +64,15 @@ pub fn add_marks(world: &mut World, lit: LitLights, lights: &[Entity]) {
     apply_lights(world);
 }
 
-/// Returns true if meshes are drawn by deferred rendering, which ignores the flags of lights.
-fn draws_deferred(world: &mut World) -> bool {
+/// Returns the name of a camera that draws meshes by deferred rendering, which ignores the flags of lights.
+fn deferred_camera(world: &mut World) -> Option<String> {
     let deferred = DefaultOpaqueRendererMethod::deferred();
     let is_default = world
         .get_resource::<DefaultOpaqueRendererMethod>()
         .is_some_and(|method| method.reflect_partial_eq(&deferred) == Some(true));
-    is_default && world.query_filtered::<(), With<DeferredPrepass>>().iter(world).next().is_some()
+    let mut cameras = world.query_filtered::<(Entity, Option<&Name>), With<DeferredPrepass>>();
+    let (camera, name) = cameras.iter(world).next().filter(|_| is_default)?;
+    Some(name.map_or_else(|| format!("camera {camera}"), |name| format!("camera '{name}'")))
 }
 
 type LightComponentChanged = Or<(Changed<PointLight>, Changed<SpotLight>, Changed<DirectionalLight>)>;

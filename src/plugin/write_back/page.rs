@@ -75,7 +75,7 @@ pub fn place(
     pixels: PagePixels,
     images: &mut Assets<Image>,
 ) -> (Handle<Image>, Option<Vec<u8>>) {
-    if let Some(handle) = pages.0.get(page)
+    if let Some(handle) = pages.images.get(page)
         && images.get(handle).is_some_and(|image| pixels.fits(image))
     {
         return (handle.clone(), Some(pixels.data));

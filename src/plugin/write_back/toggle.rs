@@ -8,17 +8,23 @@ use super::lights::{apply_lights, mark_lights};
 use super::volume::{remove_volume, show_volume};
 use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages, TexelValidity};
 
-/// Visibility of baked light. Hiding lightmaps restores the lights, as if nothing were baked.
+/// Visibility and filter of baked light. Hiding lightmaps restores the lights, as if nothing were baked.
 #[derive(Resource, Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 #[reflect(Resource, Default, Debug, Clone)]
 pub struct Lightmaps {
     /// True shows lightmaps, false Bevy's lights alone. Default true.
     pub enabled: bool,
+    /// True filters lightmaps with a bicubic B-spline, which draws smooth edges of shadows. False filters them
+    /// bilinearly, which is faster and draws steps along edges that cross texels diagonally. Default true.
+    ///
+    /// Lightmaps with a padding below [`LayoutSettings::BICUBIC_PADDING`](crate::lightmap::LayoutSettings) are always
+    /// filtered bilinearly. A change takes some frames, which Bevy's lights alone light.
+    pub bicubic: bool,
 }
 
 impl Default for Lightmaps {
     fn default() -> Self {
-        Self { enabled: true }
+        Self { enabled: true, bicubic: true }
     }
 }
 
@@ -27,25 +33,33 @@ impl Default for Lightmaps {
 #[reflect(Event, Default, Debug, Clone)]
 pub struct RemoveLightmaps;
 
+impl Shown {
+    fn is_as(&self, wanted: &Lightmaps) -> bool {
+        (self.enabled, self.bicubic) == (wanted.enabled, wanted.bicubic)
+    }
+}
+
 /// Run condition: [`Lightmaps`] has changed, or the renderer has yet to see the previous change.
 pub fn is_due(wanted: Res<Lightmaps>, shown: Res<Shown>) -> bool {
-    wanted.enabled != shown.enabled || shown.frames_since_change < FRAMES_FOR_THE_RENDERER
+    !shown.is_as(&wanted) || shown.frames_since_change < FRAMES_FOR_THE_RENDERER
 }
 
 /// Applies [`Lightmaps`]. A change waits until the renderer has seen the previous one.
 pub fn toggle(world: &mut World) {
-    let wanted = world.resource::<Lightmaps>().enabled;
+    let wanted = *world.resource::<Lightmaps>();
     let mut shown = world.resource_mut::<Shown>();
     shown.frames_since_change = shown.frames_since_change.saturating_add(1);
-    if wanted == shown.enabled || shown.frames_since_change < FRAMES_FOR_THE_RENDERER {
+    if shown.is_as(&wanted) || shown.frames_since_change < FRAMES_FOR_THE_RENDERER {
         return;
     }
-    *shown = Shown { enabled: wanted, frames_since_change: 0 };
+    // Bevy ignores another filter of a lightmap that it has, so each lightmap is absent for some frames.
+    let enabled = wanted.enabled && !(shown.enabled && wanted.bicubic != shown.bicubic);
+    *shown = Shown { enabled, bicubic: wanted.bicubic, frames_since_change: 0 };
     for entity in baked_entities(world) {
         let mut entity = world.entity_mut(entity);
-        if wanted { show(&mut entity) } else { hide(&mut entity) }
+        if enabled { show(&mut entity) } else { hide(&mut entity) }
     }
-    show_volume(world, wanted);
+    show_volume(world, enabled);
     apply_lights(world);
 }
 

@@ -15,6 +15,7 @@ use super::{
     wait_for_samples, wait_for_samples_of,
 };
 use crate::app::*;
+use crate::said::{listen, said};
 
 #[test]
 fn pictures_without_pixels_or_of_another_size_are_no_trouble() {
@@ -147,6 +148,26 @@ fn a_camera_within_walls_or_far_away_shows_something_finite() {
     app.world_mut().despawn(lamp);
     app.world_mut().get_mut::<Transform>(camera).unwrap().rotate_y(core::f32::consts::PI);
     assert_red(&mut app, &picture, full, 2e-3);
+}
+
+#[test]
+fn a_normal_map_that_left_the_cpu_is_named_in_a_live_view() {
+    listen();
+    let Some(mut app) = create_drawing_app() else { return };
+    let (shell, material) = spawn_glowing_box(&mut app, 400.0);
+    app.world_mut().entity_mut(shell).insert(Name::new("box with bumps"));
+    let mut bumps = Image::default();
+    // Bevy gives the data of such an image to the renderer.
+    bumps.asset_usage = bevy::asset::RenderAssetUsages::RENDER_WORLD;
+    let bumps = app.world_mut().resource_mut::<Assets<Image>>().add(bumps);
+    app.world_mut().resource_mut::<Assets<StandardMaterial>>().get_mut(&material).unwrap().normal_map_texture =
+        Some(bumps);
+    tick_app_times(&mut app, 5);
+    let (camera, _) = spawn_live_camera(&mut app, generous(), Msaa::Off);
+    wait_for_samples(&mut app, camera, 1);
+    let warning = said(&["live view", "normal_map_texture of 'box with bumps'", "MAIN_WORLD"]);
+    assert_eq!(warning.len(), 1, "{warning:?}");
+    assert!(!warning[0].contains("AssetId"), "{warning:?}");
 }
 
 /// Mesh that is spawned and despawned repeatedly.

@@ -11,7 +11,7 @@ use bevy::prelude::*;
 
 use super::{FoundLight, Purpose, Reason, SceneReader, SurfaceEntityItem, WorldScene};
 use crate::plugin::components::EmissiveUnits;
-use crate::plugin::convert::{self, Picture};
+use crate::plugin::convert::{self, NORMAL_MAP_FIELD, Picture};
 use crate::plugin::state::LevelFrame;
 use crate::plugin::sync::cache::AssetCache;
 use crate::plugin::sync::movers::can_stand;
@@ -160,7 +160,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let is_read = matches!(self.cache.mesh(surface.mesh.0.id()), Some(Ok(_)))
             && matches!(self.cache.texture(page), Some(Ok(_)))
             && self.reader.materials.contains(surface.material.0.id());
-        let page = if is_read { self.texture(page, "a lightmap") } else { None }?;
+        let page = if is_read { self.texture(page, "page", "a lightmap") } else { None }?;
         let is_direct_too = self.reader.lit_lights.as_ref().is_some_and(|lit| lit.is_direct);
         Some(LightmapPlace { page, corner: rect.min, size: rect.size(), is_direct_too })
     }
@@ -221,8 +221,9 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         self.note(convert::ignored_picture(&name, standard, is_for_view));
         let mut material = convert::material_from_standard(&name, standard, &settings);
         material.tints = tints;
-        for (slot, picture) in material.textures_mut().into_iter().zip(convert::pictures_of(standard, is_for_view)) {
-            *slot = picture.and_then(|picture| self.texture_of(picture, &name));
+        let pictures = convert::pictures_of(standard, is_for_view).into_iter().zip(convert::PICTURE_FIELDS);
+        for (slot, (picture, field)) in material.textures_mut().into_iter().zip(pictures) {
+            *slot = picture.and_then(|picture| self.texture_of(picture, field, &name));
             // Bevy has one UV transform for all textures of a material.
             *slot = slot.map(|reference| reference.with_transform(standard.uv_transform));
         }
@@ -237,15 +238,15 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         new
     }
 
-    fn texture_of(&mut self, picture: Picture<'_>, material: &str) -> Option<TextureRef> {
+    fn texture_of(&mut self, picture: Picture<'_>, field: &str, material: &str) -> Option<TextureRef> {
         let channel = match picture.channel {
             BevyUvChannel::Uv0 => UvChannel::Uv0,
             BevyUvChannel::Uv1 => UvChannel::Uv1,
         };
-        Some(TextureRef::new(self.texture(picture.image.id(), material)?).with_channel(channel))
+        Some(TextureRef::new(self.texture(picture.image.id(), field, material)?).with_channel(channel))
     }
 
-    fn texture(&mut self, id: AssetId<Image>, material: &str) -> Option<TextureId> {
+    fn texture(&mut self, id: AssetId<Image>, field: &str, material: &str) -> Option<TextureId> {
         if let Some(&known) = self.textures.get(&id) {
             return known;
         }
@@ -262,10 +263,10 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
                 Some(TextureId::from_index(textures.len() - 1))
             }
             Err(reason) => {
-                let path = self.reader.assets.get_path(id);
-                let texture = path.map_or_else(|| "a texture".to_owned(), |path| format!("texture {path}"));
-                let used = "its factor alone is used";
-                self.result.warnings.push(format!("{texture} of '{material}' cannot be read ({reason}): {used}"));
+                let path = self.reader.assets.get_path(id).map(|path| format!(" {path}")).unwrap_or_default();
+                let used =
+                    if field == NORMAL_MAP_FIELD { "the surface has no bumps" } else { "its factor alone is used" };
+                self.result.warnings.push(format!("{field}{path} of '{material}' cannot be read ({reason}): {used}"));
                 None
             }
         };
@@ -304,14 +305,16 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             return;
         }
         let skyboxes = reader.skyboxes(self.purpose);
-        let Some((&skybox, image)) = skyboxes.first().and_then(|first| Some((first, first.image.as_ref()?))) else {
+        let Some((camera, skybox, image)) =
+            skyboxes.first().and_then(|&(camera, first)| Some((camera, first, first.image.as_ref()?)))
+        else {
             return;
         };
         self.result.assets.insert(image.id().untyped());
-        let is_same = |other: &&&Skybox| {
+        let is_same = |(_, other): &(Entity, &Skybox)| {
             (&other.image, other.brightness, other.rotation) == (&skybox.image, skybox.brightness, skybox.rotation)
         };
-        if !skyboxes.iter().all(|other| is_same(&other)) {
+        if !skyboxes.iter().all(is_same) {
             let warning = "cameras have different skyboxes: that of the camera with the lowest order is the sky of all";
             self.result.warnings.push(warning.to_owned());
         }
@@ -327,8 +330,11 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
                 self.result.lights.extend(&reader.lit_cameras);
             }
             Err(reason) => {
-                let name = reader.asset_name(image.id());
-                self.result.warnings.push(format!("skybox {name} cannot be read ({reason}): the sky is dark"));
+                let path = reader.assets.get_path(image.id()).map(|path| format!(" {path}")).unwrap_or_default();
+                let camera = reader.names.describe(camera);
+                self.result
+                    .warnings
+                    .push(format!("skybox{path} of {camera} cannot be read ({reason}): the sky is dark"));
             }
         }
     }
