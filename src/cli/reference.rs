@@ -1,16 +1,14 @@
 //! Comparison of a picture with a reference.
 
-use std::io::Cursor;
 use std::path::Path;
 
-use exr::image::pixel_vec::PixelVec;
-use exr::meta::MetaData;
-use exr::prelude::{ReadChannels, ReadLayers, read};
-use glam::{UVec2, Vec3};
+use glam::UVec2;
 use serde::Serialize;
 
 use super::{Failure, say};
 use crate::input::{self, LARGEST_IMAGE};
+use crate::lightmap::PageSize;
+use crate::lightmap::files::{LevelError, read_exr};
 use crate::pathtrace::{Film, Pixel};
 
 /// Difference of a picture from a reference.
@@ -45,25 +43,10 @@ pub fn read_reference(path: &Path, size: UVec2) -> Result<Film, Failure> {
         format!("--reference {} cannot be used: {why}", path.display()).into()
     };
     let bytes = input::read(path, LARGEST_IMAGE).map_err(|error| refuse(&error))?;
-    let damaged = |fault: exr::error::Error| refuse(&fault);
-    // Checked first, because the reader allocates whatever size a file claims.
-    let meta = MetaData::read_from_buffered(Cursor::new(&bytes), true).map_err(damaged)?;
-    let wanted = (size.x as usize, size.y as usize);
-    if !meta.headers.iter().all(|header| (header.layer_size.x(), header.layer_size.y()) == wanted) {
-        return Err(refuse(&format_args!("it does not have the {} x {} pixels of --size", size.x, size.y)));
-    }
-    let image = read()
-        .no_deep_data()
-        .largest_resolution_level()
-        .rgb_channels(PixelVec::<(f32, f32, f32)>::constructor, PixelVec::set_pixel)
-        .first_valid_layer()
-        .all_attributes()
-        .from_buffered(Cursor::new(&bytes))
-        .map_err(damaged)?;
-    let radiances = image.layer_data.channel_data.pixels.pixels.into_iter().map(Vec3::from);
-    let pixels: Vec<Pixel> = radiances.map(|radiance| Pixel { radiance, ..Pixel::default() }).collect();
-    if pixels.len() != wanted.0 * wanted.1 || !pixels.iter().all(|pixel| pixel.radiance.is_finite()) {
-        return Err(refuse(&"it does not hold a finite number for each pixel"));
-    }
+    let page = read_exr(&bytes, PageSize { width: size.x, height: size.y }, path).map_err(|error| match error {
+        LevelError::Damaged { fault, .. } => refuse(&fault),
+        error => refuse(&error),
+    })?;
+    let pixels = page.texels.into_iter().map(|radiance| Pixel { radiance, ..Pixel::default() }).collect();
     Ok(Film::from_pixels(size, pixels))
 }
