@@ -408,6 +408,9 @@ mod tests {
         assert!(cut.triangles.iter().all(|triangle| triangle.contains(&0) && triangle.contains(&2)), "{cut:?}");
     }
 
+    /// Many times what cuts take, since machines may be busy. Cuts whose time is quadratic take longer.
+    const SOON: std::time::Duration = std::time::Duration::from_secs(60);
+
     #[test]
     fn a_comb_of_ten_thousand_teeth_is_cut_within_seconds() {
         let mut outline = Vec::new();
@@ -419,7 +422,7 @@ mod tests {
         let corners = lifted(&outline, Quat::IDENTITY);
         let begun = std::time::Instant::now();
         let cut = triangulate(&corners);
-        assert!(begun.elapsed().as_secs() < 5 && cut.triangles.len() >= 10_000);
+        assert!(begun.elapsed() < SOON && cut.triangles.len() >= 10_000);
     }
 
     #[test]
@@ -432,7 +435,7 @@ mod tests {
         let corners: Vec<Vec3> = outside.chain((0..150_000).rev().map(|step| at(step, 1.0))).collect();
         let begun = std::time::Instant::now();
         let cut = triangulate(&corners);
-        assert!(begun.elapsed().as_secs() < 10 && cut.triangles.len() >= 200_000, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < SOON && cut.triangles.len() >= 200_000, "{:?}", begun.elapsed());
     }
 
     proptest::proptest! {

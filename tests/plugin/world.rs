@@ -164,8 +164,7 @@ fn meshes_that_left_the_cpu_are_reported_by_name() {
 fn pictures_that_left_the_cpu_are_reported_by_field_and_entity_with_the_remedy() {
     let mut app = create_world_app();
     let (floor, _) = spawn_lit_floor(&mut app, 2.0, 100.0);
-    let mut gone = Image::default();
-    gone.data = None;
+    let gone = Image { data: None, ..default() };
     let gone = app.world_mut().resource_mut::<Assets<Image>>().add(gone);
     let textured = StandardMaterial { base_color_texture: Some(gone), ..default() };
     let textured = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(textured);

@@ -156,9 +156,8 @@ fn a_normal_map_that_left_the_cpu_is_named_in_a_live_view() {
     let Some(mut app) = create_drawing_app() else { return };
     let (shell, material) = spawn_glowing_box(&mut app, 400.0);
     app.world_mut().entity_mut(shell).insert(Name::new("box with bumps"));
-    let mut bumps = Image::default();
     // Bevy gives the data of such an image to the renderer.
-    bumps.asset_usage = bevy::asset::RenderAssetUsages::RENDER_WORLD;
+    let bumps = Image { asset_usage: bevy::asset::RenderAssetUsages::RENDER_WORLD, ..default() };
     let bumps = app.world_mut().resource_mut::<Assets<Image>>().add(bumps);
     app.world_mut().resource_mut::<Assets<StandardMaterial>>().get_mut(&material).unwrap().normal_map_texture =
         Some(bumps);
