@@ -68,11 +68,6 @@ impl<'a> PublishedMeans<'a> {
         }
     }
 
-    /// Returns true if no light has a surface, so that no path can start.
-    pub fn is_dark(&self) -> bool {
-        self.starts.is_empty()
-    }
-
     /// Renders a view. A pixel's samples are its contributions, and its radiance is their running mean.
     ///
     /// Rendering ends with the first path after which `1 / m` is no more than the tolerance of `settings` (condition

@@ -37,8 +37,8 @@ pub fn decoding_bytes(bytes: &[u8], pixels: u64) -> u64 {
 
 /// Returns the bytes of a block of an EXR file as it is stored, and decoded.
 fn exr_bytes(bytes: &[u8]) -> u64 {
-    MetaData::read_from_buffered(Cursor::new(bytes), false)
-        .map_or(0, |meta| 2 * max_exr_block_bytes(&meta).min(u64::MAX / 2))
+    let meta = MetaData::read_from_buffered(Cursor::new(bytes), false);
+    meta.map_or(0, |meta| max_exr_block_bytes(&meta).saturating_mul(2))
 }
 
 /// Returns the bytes of all coefficients of a JPEG file, which stay until the last scan.

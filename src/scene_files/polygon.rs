@@ -283,6 +283,7 @@ fn extent([a, b, c]: [f64; 3]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::thread_time;
     use glam::{Quat, Vec2};
 
     fn lifted(corners: &[[f32; 2]], turn: Quat) -> Vec<Vec3> {
@@ -408,9 +409,6 @@ mod tests {
         assert!(cut.triangles.iter().all(|triangle| triangle.contains(&0) && triangle.contains(&2)), "{cut:?}");
     }
 
-    /// Many times what cuts take, since machines may be busy. Cuts whose time is quadratic take longer.
-    const SOON: std::time::Duration = std::time::Duration::from_secs(60);
-
     #[test]
     fn a_comb_of_ten_thousand_teeth_is_cut_within_seconds() {
         let mut outline = Vec::new();
@@ -420,9 +418,9 @@ mod tests {
         }
         outline.extend([[10_000.0, 2.0], [0.0, 2.0]]);
         let corners = lifted(&outline, Quat::IDENTITY);
-        let begun = std::time::Instant::now();
+        let begun = thread_time();
         let cut = triangulate(&corners);
-        assert!(begun.elapsed() < SOON && cut.triangles.len() >= 10_000);
+        assert!((thread_time() - begun).as_secs() < 5 && cut.triangles.len() >= 10_000);
     }
 
     #[test]
@@ -433,9 +431,10 @@ mod tests {
         };
         let outside = (0..150_000).map(|step| at(step, 1.2));
         let corners: Vec<Vec3> = outside.chain((0..150_000).rev().map(|step| at(step, 1.0))).collect();
-        let begun = std::time::Instant::now();
+        let begun = thread_time();
         let cut = triangulate(&corners);
-        assert!(begun.elapsed() < SOON && cut.triangles.len() >= 200_000, "{:?}", begun.elapsed());
+        let took = thread_time() - begun;
+        assert!(took.as_secs() < 10 && cut.triangles.len() >= 200_000, "{took:?}");
     }
 
     proptest::proptest! {

@@ -8,6 +8,7 @@ use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
 use super::entity::release;
 use super::material::choose_material;
 use crate::plugin::state::Baked;
+use crate::plugin::sync::Names;
 use crate::plugin::ticks::any_changed;
 
 /// Handles meshes that are reloaded or edited, before the renderer sees them.
@@ -19,7 +20,8 @@ pub fn notice_meshes(
     mut events: MessageReader<AssetEvent<Mesh>>,
     mut meshes: ResMut<Assets<Mesh>>,
     copies: Res<MeshCopies>,
-    baked: Query<(Entity, &Baked, Option<&Name>)>,
+    baked: Query<(Entity, &Baked)>,
+    names: Names,
 ) {
     let mut lost: Vec<AssetId<Mesh>> = Vec::new();
     for event in events.read() {
@@ -44,8 +46,8 @@ pub fn notice_meshes(
             }
         }
     }
-    for (entity, _, name) in baked.iter().filter(|(_, baked, _)| lost.contains(&baked.mesh.id())) {
-        let who = name.map_or_else(|| format!("entity {entity}"), |name| format!("'{name}'"));
+    for (entity, _) in baked.iter().filter(|(_, baked)| lost.contains(&baked.mesh.id())) {
+        let who = names.describe(entity);
         warn!("the mesh of {who} has changed its shape and lost its lightmap; bake again to light it");
         commands.queue(move |world: &mut World| {
             if let Ok(mut entity) = world.get_entity_mut(entity) {
