@@ -79,7 +79,7 @@ fn subjects() -> Result<Vec<(Subject, String)>, Failure> {
     let files: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let place = |name| std::env::var(name).ok().and_then(|text| numbers(&text, ',')).map(Vec3::from_array);
     let of_file = |file: &String| {
-        let scene = load_for_pictures(file)?.scene;
+        let scene = load_for_pictures(file)?.scene.into_inner();
         let bounds = scene.bounds();
         let target = place("TARGET").unwrap_or(bounds.center());
         let eye = place("EYE").unwrap_or(target + Vec3::new(0.0, 0.3, 1.2) * bounds.extent().max_element());

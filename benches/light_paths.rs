@@ -5,7 +5,6 @@
 //! such as shader compilation.
 #![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use bevy_radiosity::accel::{Preset, World};
@@ -30,10 +29,10 @@ fn main() -> Result<(), Failure> {
         ("builtin:cornell_box", Vec3::new(0.0, 0.0, 3.9), Vec3::ZERO),
         ("builtin:glass_and_mirrors", Vec3::new(0.0, 1.4, 5.0), Vec3::Y * 1.2),
     ] {
-        let scene = Arc::new(load_for_pictures(name)?.scene);
+        let scene = load_for_pictures(name)?.scene;
         let camera = Camera::looking_at(eye, target, 0.75).ok_or("the camera looks nowhere")?;
         let view = View { camera, size: UVec2::splat(edge), lens: None, filter: PixelFilter::Tent };
-        let world = World::build(scene.clone(), Preset::best());
+        let world = World::build(scene.shared().clone(), Preset::best());
         let lights = LightSampler::new(&scene);
         let tracer = LightTracer::new(&scene, &world, &lights, None);
         let on_gpu = GpuScene::new(&gpu, &scene)?;

@@ -1,11 +1,10 @@
 //! Scenes that lightmap bakers are known to light wrongly are right by every method, and on graphics cards.
 #![allow(clippy::disallowed_methods, reason = "what is measured or shown here need not be the same on every system")]
 
-use std::sync::Arc;
-
 use bevy_radiosity::Device;
 use bevy_radiosity::bake::{Unobserved, run_on};
 use bevy_radiosity::radiosity::Method;
+use bevy_radiosity::scene::check::repair;
 
 #[path = "light_faults/cases.rs"]
 mod cases;
@@ -15,7 +14,7 @@ mod skip;
 
 fn assert_all_right(device: &Device, method: Method) {
     for case in cases::cases() {
-        let scene = Arc::new(case.scene.clone());
+        let (scene, _) = repair(case.scene.clone());
         let mut bake = run_on(device, scene, &case.settings(method), &Unobserved).expect(case.name);
         let folder = tempfile::tempdir().expect("a temporary folder");
         bake.write(folder.path()).expect("the folder is empty");

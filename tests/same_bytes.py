@@ -24,6 +24,9 @@ METHODS = ["gather", "stochastic", "progressive", "path"]
 DENSITY = {"armadillo": 1, "armadillos": 1, "shining_things": 1, "glass_and_mirrors": 1, "salon": 0.2, "estudio": 0.2}
 DENSITY |= {"habitacion": 0.2, "habitacion_grande": 0.1, "edificio": 0.05}
 USUAL_DENSITY = 2
+# Elsewhere counted rays take minutes, or meet surfaces that are not opaque.
+COUNTED = ["cornell_box", "cornell_empty", "furnace", "ceil", "unit_cube", "sphere", "two_rooms", "doorless_rooms", "armadillo", "armadillos"]
+PROGRESSIVE = [["--faithful"], ["--subscenes", 4], ["--subscenes", 8, "--partition", "hybrid"], ["--subscenes", 4, "--partition", "balanced"]]
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 # Other from run to run or from machine to machine, and the digest covers them.
 PASSING = ["seconds", "peak_memory_bytes", "memory_mib", "estimated_memory_bytes", "digest"]
@@ -46,8 +49,11 @@ def cases(scenes):
     """Names, and the arguments that each gives the command line but for `-o`."""
     for scene in scenes:
         density = DENSITY.get(scene, USUAL_DENSITY)
-        for method in METHODS:
+        for method in METHODS + ["counted"] * (scene in COUNTED):
             yield f"{scene} {method}", ["bake", f"builtin:{scene}", "--method", method, "--density", density, "--error", 0.5]
+    for more in PROGRESSIVE:
+        words = ["two_rooms", "progressive", *map(str, more)]
+        yield " ".join(words), ["bake", "builtin:two_rooms", "--method", "progressive", "--density", 1, "--error", 0.5, *more]
     level, sky = str(ASSETS / "level.glb"), ["--sky", "3000,4200,6500"]
     yield "level.glb gather", ["bake", level, *sky, "--density", 0.5, "--error", 0.5]
     yield "level.glb gather, --relight", ["bake", level, *sky, "--density", 0.5, "--error", 0.5, "--relight", 200]
@@ -57,6 +63,8 @@ def cases(scenes):
     for integrator in ["path", "light", "hybrid", "whitted", "direct"]:
         for scene in ["shining_things", "glass_and_mirrors"]:
             yield f"{scene} render {integrator}", ["render", f"builtin:{scene}", "--size", "64x48", "--samples", 4, "--integrator", integrator]
+    faithful = ["render", "builtin:glass_and_mirrors", "--size", "64x48", "--integrator", "light", "--faithful", "--tolerance", 0.2]
+    yield "glass_and_mirrors render light --faithful", faithful
     yield "floor.obj render, .hdr", ["render", "floor.obj", "--size", "64x48", "--samples", 4, "--sky", "sky.hdr,2000,77"]
     for tonemapping in ["none", "reinhard", "reinhard-luminance", "aces-fitted", "agx", "somewhat-boring-display-transform", "tony-mc-mapface", "khronos-pbr-neutral"]:
         yield f"habitacion png {tonemapping}", ["render", "builtin:habitacion", "--size", "64x48", "--samples", 4, "--tonemapping", tonemapping]

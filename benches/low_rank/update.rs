@@ -57,7 +57,7 @@ pub fn report(elements: usize, count: usize) -> Result<(), Box<dyn Error>> {
 
 /// Returns a dark room with arbitrary transport, which does not affect the time.
 fn room(wanted: usize, count: usize) -> Result<RelightInput, Box<dyn Error>> {
-    let mut scene = load("builtin:furnace")?.scene;
+    let mut scene = load("builtin:furnace")?.scene.into_inner();
     scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
     let scene = Arc::new(scene);
     let world = Arc::new(World::build(scene.clone(), Preset::best()));

@@ -187,7 +187,7 @@ struct Problem {
 
 impl Level {
     fn new(file: &str, texels_per_meter: f32) -> Result<Self, Box<dyn Error>> {
-        let mut scene = load(file)?.scene;
+        let mut scene = load(file)?.scene.into_inner();
         scene.lights.clear();
         scene.sky = Sky::Dark;
         scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::f32::consts::TAU;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bevy_radiosity::Device;
@@ -11,6 +10,7 @@ use bevy_radiosity::geometry::SurfaceId;
 use bevy_radiosity::progress::Unmonitored;
 use bevy_radiosity::radiosity::{Content, HALVES};
 use bevy_radiosity::relight::{Door, Doors, LiveLight, LivePanel, RelightInput, Relighter, UpdateSettings};
+use bevy_radiosity::scene::check::repair;
 use bevy_radiosity::scene::{Light, LightKind, Role, Scene, Sky, luminance};
 use bevy_radiosity::scene_files::load;
 use glam::{Affine3A, Quat, Vec3};
@@ -35,7 +35,7 @@ const NEAR: f32 = 4.0;
 
 /// Prints the errors of relit pages, compared with bakes of the same lights or doors.
 pub fn report(file: &str, texels_per_meter: f32) -> Result<(), Box<dyn Error>> {
-    let mut scene = load(file)?.scene;
+    let mut scene = load(file)?.scene.into_inner();
     scene.sky = Sky::Dark;
     scene.lights.retain(|light| !matches!(light.kind, LightKind::Directional { .. }));
     let baker = Baker { texels_per_meter, patches: PATCHES, base_time: None, truth_time: TRUTH_TIME };
@@ -70,7 +70,7 @@ impl Baker {
         (settings.solver.content, settings.solver.seed) = (content, seed);
         settings.solver.time_limit = if relight.is_some() { self.base_time } else { Some(self.truth_time) };
         let what = if relight.is_some() { "a bake to be relit" } else { "a bake" };
-        Ok(timed(what, || run_on(&Device::Cpu, Arc::new(scene.clone()), &settings, &Unobserved))?)
+        Ok(timed(what, || run_on(&Device::Cpu, repair(scene.clone()).0, &settings, &Unobserved))?)
     }
 
     pub fn relit(&self, scene: &Scene, content: Content) -> Result<BakeOutput, Box<dyn Error>> {

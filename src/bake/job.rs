@@ -29,7 +29,7 @@ use crate::progress::{Cancelled, Monitor, Silent};
 use crate::radiosity::{CpuBackend, HALVES, Solution, SolverCheckpoint, StepError, TransportBackend, solve_with};
 use crate::relight::{transport_errors, transport_warning};
 use crate::scene::check::darkness;
-use crate::scene::{self, Problem, Role, Scene, dedup_warnings};
+use crate::scene::{self, CheckedScene, Problem, Role, Scene, dedup_warnings};
 
 /// Result of a bake.
 #[derive(Clone, Debug)]
@@ -56,13 +56,12 @@ pub struct BakeOutput {
     pub report: Report,
 }
 
-/// Bakes a scene on the device of [`BakeSettings::device`], opened for this bake. The caller must have run
-/// [`repair`](crate::scene::check::repair) on the scene.
+/// Bakes a scene on the device of [`BakeSettings::device`], opened for this bake.
 ///
 /// # Errors
 /// When there is no such device, a setting is invalid, the scene has nothing to bake or does not fit into memory, or the
 /// observer cancels.
-pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) -> Result<BakeOutput, BakeError> {
+pub fn run(scene: CheckedScene, settings: &BakeSettings, observer: &dyn Observer) -> Result<BakeOutput, BakeError> {
     run_on(&Device::open(settings.device)?, scene, settings, observer)
 }
 
@@ -73,7 +72,7 @@ pub fn run(scene: Arc<Scene>, settings: &BakeSettings, observer: &dyn Observer) 
 /// The errors of [`run`], except those of the device.
 pub fn run_on(
     device: &Device,
-    scene: Arc<Scene>,
+    scene: CheckedScene,
     settings: &BakeSettings,
     observer: &dyn Observer,
 ) -> Result<BakeOutput, BakeError> {
@@ -89,7 +88,7 @@ pub fn run_on(
 /// # Errors
 /// The errors of [`run_on`]; also when the checkpoint to resume from belongs to another bake or cannot be read.
 pub fn run_with_checkpoints(
-    scene: Arc<Scene>,
+    scene: CheckedScene,
     settings: &BakeSettings,
     device: &Device,
     observer: &dyn Observer,
@@ -219,7 +218,12 @@ impl<'a> Job<'a> {
         Self { settings, device, observer, started, limit, report, shares: Shares::default() }
     }
 
-    fn run(mut self, scene: Arc<Scene>, checkpoint_writer: Option<&CheckpointWriter>) -> Result<BakeOutput, BakeError> {
+    fn run(
+        mut self,
+        scene: CheckedScene,
+        checkpoint_writer: Option<&CheckpointWriter>,
+    ) -> Result<BakeOutput, BakeError> {
+        let scene = Arc::clone(scene.shared());
         self.stage(Stage::Check, |job, _| job.check(&scene))?;
         let resumed = checkpoint_writer.map_or(Ok(None), CheckpointWriter::resumed)?;
         let world =

@@ -12,6 +12,7 @@ use crate::lightmap::ElementId;
 use crate::pathtrace::VolumeSettings;
 use crate::pathtrace::fixtures::{add_part, lamp};
 use crate::radiosity::Method;
+use crate::scene::check::repair;
 use crate::scene::{Material, MeshData, Scene, Sides, Sky, Surface, shapes};
 
 const METHODS: [Method; 5] = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path];
@@ -233,7 +234,7 @@ fn settings(method: Method, texels_per_meter: f32) -> BakeSettings {
 }
 
 fn bake(device: &Device, scene: &Scene, settings: &BakeSettings) -> BakeOutput {
-    run_on(device, Arc::new(scene.clone()), settings, &Unobserved).expect("a small scene")
+    run_on(device, repair(scene.clone()).0, settings, &Unobserved).expect("a small scene")
 }
 
 /// Returns the mean radiance (irradiance / pi) of the elements for which `holds` is true.

@@ -14,7 +14,9 @@ use crate::lightmap::{ElementId, Page};
 use crate::low_rank::PatchKind;
 use crate::radiosity::Method;
 use crate::scene::check::repair;
-use crate::scene::{Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
+use crate::scene::{
+    CheckedScene, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey,
+};
 
 /// Returns a strategy for coordinates: mostly usual ones, sometimes those of a broken exporter.
 fn coordinate() -> impl Strategy<Value = f32> {
@@ -84,7 +86,7 @@ fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     settings.layout.texels_per_meter = 4.0;
     settings.solver.error = 0.02;
-    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let observer = Passes::default();
     let bake = run_on(&Device::Cpu, scene, &settings, &observer).unwrap();
     let passes = observer.0.into_inner().unwrap();
@@ -143,7 +145,7 @@ fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impa
     settings.layout.texels_per_meter = 3.0;
     settings.solver.method = Method::Progressive;
     settings.solver.subscenes = subscenes;
-    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let bake = |observer: &dyn Observer, resume: bool| {
@@ -178,7 +180,7 @@ fn a_time_limit_that_is_over_before_there_is_light_ends_in_a_sentence_and_one_th
     let mut settings = BakeSettings { relight: Some(RelightPatches(4)), ..BakeSettings::default() };
     settings.layout.texels_per_meter = 2.0;
     settings.solver.error = 1e-6;
-    let scene = Arc::new(under_a_lamp(vec![[0, 1, 2], [0, 2, 3]]));
+    let scene = under_a_lamp(vec![[0, 1, 2], [0, 2, 3]]);
     settings.solver.time_limit = Some(Duration::from_secs(50));
     let refusal = run_on(&Device::Cpu, scene.clone(), &settings, &Late).map(|_| ()).unwrap_err();
     assert!(matches!(refusal, BakeError::TimeOverBeforeLight { stage: "check", .. }), "{refusal}");
@@ -201,9 +203,9 @@ fn a_time_limit_that_is_over_before_there_is_light_ends_in_a_sentence_and_one_th
 }
 
 /// Returns a flat mesh of some triangles under a lamp. All of its light is direct.
-fn under_a_lamp(triangles: Vec<[u32; 3]>) -> Scene {
+fn under_a_lamp(triangles: Vec<[u32; 3]>) -> CheckedScene {
     let positions = vec![Vec3::ZERO, Vec3::Z * 2.0, Vec3::new(2.0, 0.0, 2.0), Vec3::X * 2.0];
-    scene_of(MeshData { name: "level".to_owned(), positions, triangles, ..MeshData::default() })
+    repair(scene_of(MeshData { name: "level".to_owned(), positions, triangles, ..MeshData::default() })).0
 }
 
 #[test]
@@ -215,7 +217,7 @@ fn flat_floors_and_single_triangles_are_baked_in_subscenes_as_in_whole() {
     settings.layout.texels_per_meter = 2.0;
     settings.solver.method = Method::Progressive;
     for triangles in [vec![[0, 1, 2], [0, 2, 3]], vec![[0, 1, 2]]] {
-        let scene = Arc::new(under_a_lamp(triangles));
+        let scene = under_a_lamp(triangles);
         settings.solver.subscenes = None;
         let whole = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).unwrap();
         assert!(light_of(&whole.pages) > 0.0);
@@ -234,7 +236,8 @@ fn thousands_of_tiny_charts_are_refused_where_their_elements_do_not_fit_into_mem
     let shape = [Vec3::ZERO, Vec3::Z * 0.01, Vec3::X * 0.01];
     let positions: Vec<Vec3> = (0..3 * 4_900).map(|index| corner(index) + shape[index as usize % 3]).collect();
     let triangles = (0..4_900).map(|triangle| [0, 1, 2].map(|corner| 3 * triangle + corner)).collect();
-    let scene = Arc::new(scene_of(MeshData { name: "crumbs".to_owned(), positions, triangles, ..MeshData::default() }));
+    let crumbs = MeshData { name: "crumbs".to_owned(), positions, triangles, ..MeshData::default() };
+    let (scene, _) = repair(scene_of(crumbs));
     let with_memory = |memory_mib: u32| {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
         settings.memory_mib = Some(memory_mib);
@@ -278,7 +281,7 @@ fn previews_show_no_more_light_than_the_pages_come_to() {
     settings.filter.denoise = false;
     settings.filter.stitch_seams = false;
     settings.solver.method = Method::Progressive;
-    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let spectator = Spectator::default();
     let bake = run_on(&Device::Cpu, scene, &settings, &spectator).unwrap();
     let previews = spectator.0.into_inner().unwrap();
@@ -293,13 +296,12 @@ proptest! {
 
     #[test]
     fn no_mesh_makes_a_bake_panic_or_its_pages_unreal(mesh in mesh()) {
-        let mut scene = scene_of(mesh);
-        repair(&mut scene);
+        let (scene, _) = repair(scene_of(mesh));
         let mut settings = BakeSettings { memory_mib: Some(16), ..BakeSettings::default() };
         settings.layout.texels_per_meter = 1.0;
         settings.layout.page_size = 256;
         settings.solver.error = 0.9;
-        if let Ok(baked) = run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved) {
+        if let Ok(baked) = run_on(&Device::Cpu, scene, &settings, &Unobserved) {
             for page in &baked.pages {
                 prop_assert!(page.texels.iter().all(|texel| texel.is_finite() && texel.min_element() >= 0.0));
             }
@@ -314,7 +316,7 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
 
     let Some(gpu) = test_device_of_its_own() else { return };
     gpu.device().destroy();
-    let scene = Arc::new(crate::scene_files::load("builtin:cornell_box").unwrap().scene);
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let mut settings = BakeSettings::default();
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.5);
     let on_cpu = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).unwrap();
@@ -360,7 +362,7 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
     use crate::gpu::test_device_of_its_own;
 
     let Some(gpu) = test_device_of_its_own() else { return };
-    let scene = Arc::new(crate::scene_files::load("builtin:cornell_box").unwrap().scene);
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.02);
     let folder = tempfile::tempdir().unwrap();
@@ -393,7 +395,7 @@ fn relightable(patches: u32, relight_patches: PatchKind) -> Result<BakeOutput, B
     };
     settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
-    run_on(&Device::Cpu, Arc::new(crate::builtin_scenes::build("cornell_box").unwrap()), &settings, &Unobserved)
+    run_on(&Device::Cpu, crate::scene_files::load("builtin:cornell_box").unwrap().scene, &settings, &Unobserved)
 }
 
 #[test]
@@ -434,7 +436,7 @@ fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_proces
     let Ok(gpu) = Gpu::headless() else { return };
     let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(60)), ..BakeSettings::default() };
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.3);
-    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let bake = |observer: &dyn Observer| run_on(&Device::Gpu(gpu.clone()), scene.clone(), &settings, observer).unwrap();
     let on_card = bake(&Unobserved).report;
     let relight = on_card.relight.unwrap();
@@ -471,7 +473,7 @@ fn more_patches_than_fit_into_memory_are_refused_with_the_number_that_would() {
     let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(1_000)), ..BakeSettings::default() };
     settings.layout.texels_per_meter = 8.0;
     settings.memory_mib = Some(20);
-    let scene = Arc::new(crate::builtin_scenes::build("cornell_box").unwrap());
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
     let refusal = run_on(&Device::Cpu, scene, &settings, &Unobserved).unwrap_err();
     assert!(matches!(refusal, BakeError::PatchesBeyondMemory { fitting: 300..500, .. }), "{refusal}");
 }

@@ -10,8 +10,9 @@ use crate::geometry::SurfaceId;
 use crate::lights::LightSampler;
 use crate::pathtrace::{Receiver, irradiance_at};
 use crate::progress::Unmonitored;
+use crate::scene::check::repair;
 use crate::scene::{
-    Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey, shapes,
+    CheckedScene, Light, LightKind, Material, MaterialId, MeshData, MeshId, Scene, Sides, Surface, SurfaceKey, shapes,
 };
 
 const SHEET: SurfaceId = SurfaceId(1);
@@ -24,7 +25,7 @@ fn upright(name: &str, min: Vec3, max: Vec3) -> MeshData {
 
 /// Returns a gray room with a lamp on one side of a sheet that hangs in its middle. A picture hangs a centimeter before
 /// the wall behind the sheet, and there is a closed crate. All meshes but the room are double-sided.
-fn divided_room() -> Arc<Scene> {
+fn divided_room() -> CheckedScene {
     let meshes = [
         shapes::inside_out(shapes::cuboid("room", Vec3::new(-2.0, 0.0, -2.0), Vec3::new(2.0, 3.0, 2.0))),
         upright("sheet", Vec3::new(-1.0, 0.5, 0.0), Vec3::new(1.0, 2.5, 0.0)),
@@ -41,10 +42,10 @@ fn divided_room() -> Arc<Scene> {
     let position = Vec3::new(0.0, 1.5, 1.0);
     let kind = LightKind::Point { position, intensity: Vec3::splat(100.0), radius: 0.0, range: f32::INFINITY };
     scene.lights.push(Light { name: "lamp".to_owned(), kind });
-    Arc::new(scene)
+    repair(scene).0
 }
 
-fn bake_finely(scene: &Arc<Scene>) -> BakeOutput {
+fn bake_finely(scene: &CheckedScene) -> BakeOutput {
     let mut settings = BakeSettings::default();
     settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;

@@ -1,10 +1,9 @@
 //! Arguments shared by several commands.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bake::{bytes_of_scene, usual_memory_mib};
-use crate::scene::{self, Light, LightKind, Problem, Scene, Sky};
+use crate::scene::{self, CheckedScene, Light, LightKind, Problem, Sky};
 use crate::scene_files;
 use crate::scene_files::{SceneOptions, Sun, Units};
 
@@ -70,7 +69,7 @@ fn metalness(text: &str) -> Result<f32, String> {
 
 /// Loaded scene, with the warnings for the user.
 pub struct Opened {
-    pub scene: Arc<Scene>,
+    pub scene: CheckedScene,
     /// Cameras of the scene's file.
     pub cameras: Vec<scene::Camera>,
     pub warnings: Vec<String>,
@@ -152,21 +151,25 @@ impl SceneArguments {
         }
     }
 
-    fn complete(&self, mut loaded: scene_files::Loaded) -> Result<Opened, Failure> {
-        if let Some(sun) = &self.sun {
-            let sun = sun.parse::<Sun>()?.to_light();
-            let is_sun = |light: &mut Light| matches!(light.kind, LightKind::Directional { .. });
-            let replaced: Vec<Light> = loaded.scene.lights.extract_if(.., is_sun).collect();
-            if let [first, rest @ ..] = replaced.as_slice() {
-                loaded.warnings.push(Problem::SunReplaced { light: first.name.clone(), more: rest.len() });
+    fn complete(&self, loaded: scene_files::Loaded) -> Result<Opened, Failure> {
+        let scene_files::Loaded { scene, cameras, mut warnings } = loaded;
+        let sun = self.sun.as_deref().map(str::parse::<Sun>).transpose()?;
+        let sky = self.sky.as_deref().map(|sky| Sky::read(sky, Some(self.memory_mib()))).transpose()?;
+        let (scene, problems) = scene.with_lights(|lights, its_sky| {
+            if let Some(sun) = sun {
+                let is_sun = |light: &mut Light| matches!(light.kind, LightKind::Directional { .. });
+                let replaced: Vec<Light> = lights.extract_if(.., is_sun).collect();
+                if let [first, rest @ ..] = replaced.as_slice() {
+                    warnings.push(Problem::SunReplaced { light: first.name.clone(), more: rest.len() });
+                }
+                lights.push(sun.to_light());
             }
-            loaded.scene.lights.push(sun);
-        }
-        if let Some(sky) = &self.sky {
-            loaded.scene.sky = Sky::read(sky, Some(self.memory_mib()))?;
-        }
-        let warnings = scene::dedup_warnings(&loaded.warnings);
-        Ok(Opened { scene: Arc::new(loaded.scene), cameras: loaded.cameras, warnings })
+            if let Some(sky) = sky {
+                *its_sky = sky;
+            }
+        });
+        warnings.extend(problems);
+        Ok(Opened { scene, cameras, warnings: scene::dedup_warnings(&warnings) })
     }
 }
 

@@ -46,7 +46,7 @@ impl CameraArguments {
             Some(eye) => point(eye)?,
             None => base.map_or_else(
                 || {
-                    let world = World::build(opened.scene.clone(), Preset::fast());
+                    let world = World::build(opened.scene.shared().clone(), Preset::fast());
                     default_eye(&opened.scene, &world, self.fov.map_or(DEFAULT_FOV, f32::to_radians))
                 },
                 |camera| camera.position,

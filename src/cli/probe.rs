@@ -1,7 +1,6 @@
 //! Command `radiosity probe`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -14,8 +13,8 @@ use crate::clock;
 use crate::lights::LightSampler;
 use crate::output::{check_place, write_atomic};
 use crate::pathtrace::{self, PointIrradiance, Receiver};
-use crate::scene::Scene;
 use crate::scene::check::darkness;
+use crate::scene::{CheckedScene, Scene};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -65,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(folder) => from_bake(folder, &scene, &receivers, &mut warnings)?,
         None => {
             warnings.extend(darkness(&scene).map(|problem| problem.to_string()));
-            by_paths(arguments, scene, &receivers)?
+            by_paths(arguments, &scene, &receivers)?
         }
     };
     write_atomic(&arguments.output, points::format(&receivers, &found).as_bytes())?;
@@ -80,13 +79,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn by_paths(arguments: &Arguments, scene: Arc<Scene>, receivers: &[Receiver]) -> Result<Vec<PointIrradiance>, Failure> {
+fn by_paths(
+    arguments: &Arguments,
+    scene: &CheckedScene,
+    receivers: &[Receiver],
+) -> Result<Vec<PointIrradiance>, Failure> {
     let display = Display::new(arguments.json);
-    let world = World::build(scene.clone(), Preset::best());
+    let world = World::build(scene.shared().clone(), Preset::best());
     let found = pathtrace::irradiance_at(
-        &scene,
+        scene,
         &world,
-        &LightSampler::new(&scene),
+        &LightSampler::new(scene),
         receivers,
         arguments.samples,
         arguments.seed,

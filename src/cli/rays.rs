@@ -1,7 +1,6 @@
 //! Command `radiosity rays`, which replays ray files for benchmarks and comparisons.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -11,7 +10,7 @@ use crate::clock;
 use crate::geometry::{Ray, RayQuery};
 use crate::input;
 use crate::output::{check_place, write_atomic};
-use crate::scene::Scene;
+use crate::scene::CheckedScene;
 
 use super::arguments::{SceneArguments, WorkArguments};
 use super::{Failure, say};
@@ -57,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_place(&arguments.hits)?;
     let opened = arguments.scene.open_within_memory()?;
     let (Replay { records, hits, seconds }, build_seconds) = match arguments.work.open_device()? {
-        Device::Cpu => replay_on_cpu(opened.scene, &rays, arguments),
+        Device::Cpu => replay_on_cpu(&opened.scene, &rays, arguments),
         #[cfg(feature = "gpu")]
         Device::Gpu(gpu) => replay_on(&gpu, &opened.scene, &rays, arguments)?,
     };
@@ -78,9 +77,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Traces the rays on the CPU. Returns the result, and the seconds to build the tree.
-fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
+fn replay_on_cpu(scene: &CheckedScene, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
     let started = clock::now();
-    let world = World::build(scene, Preset::best()).with_movers();
+    let world = World::build(scene.shared().clone(), Preset::best()).with_movers();
     let build_seconds = started.elapsed().as_secs_f64();
     let replay = if arguments.any_hit {
         replay(rays, arguments.passes, |ray| any_hit(&world, ray))
@@ -94,7 +93,7 @@ fn replay_on_cpu(scene: Arc<Scene>, rays: &[Ray], arguments: &Arguments) -> (Rep
 #[cfg(feature = "gpu")]
 fn replay_on(
     gpu: &crate::gpu::Gpu,
-    scene: &Scene,
+    scene: &CheckedScene,
     rays: &[Ray],
     arguments: &Arguments,
 ) -> Result<(Replay, f64), Failure> {

@@ -424,7 +424,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Prepared { max_bounces, settings, opened, view, runs_on_devices, .. } = &prepared;
     let device = if *runs_on_devices { arguments.work.open_device()? } else { Device::Cpu };
     clock.lap("load");
-    let world = World::build(opened.scene.clone(), Preset::best()).with_movers();
+    let world = World::build(opened.scene.shared().clone(), Preset::best()).with_movers();
     let lights = LightSampler::with_movers(&opened.scene);
     let paths = PathTracer::new(&opened.scene, &world, &lights, *max_bounces);
     clock.lap("tree");

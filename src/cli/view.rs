@@ -49,7 +49,6 @@ fn without_a_window(arguments: &Arguments) -> Failure {
 mod window {
     use core::f32::consts::PI;
     use std::path::Path;
-    use std::sync::Arc;
 
     use bevy::prelude::*;
 
@@ -72,7 +71,7 @@ mod window {
         let level = arguments.from.as_ref().map(|folder| std::path::absolute(folder.join(LEVEL_FILE))).transpose();
         let level = level.map_err(|error| format!("the folder of --from has no path: {error}"))?;
         if let (Some(folder), None) = (&arguments.from, ev100) {
-            let tree = accel::World::build(Arc::clone(&opened.scene), Preset::fast());
+            let tree = accel::World::build(opened.scene.shared().clone(), Preset::fast());
             ev100 = metered(folder, &opened.scene, &tree, &camera)?;
         }
         let viewer = ViewerPlugin {

@@ -212,9 +212,9 @@ impl Read {
     }
 }
 
-fn polygons_of(mut scene: Scene) -> Arc<Polygons> {
-    // Bakes report these problems.
-    repair(&mut scene);
+fn polygons_of(scene: Scene) -> Arc<Polygons> {
+    // Bakes report its problems.
+    let (scene, _) = repair(scene);
     Arc::new(Polygons::of_scene(&scene).0)
 }
 

@@ -18,6 +18,7 @@ use crate::geometry::SurfaceId;
 use crate::lightmap::Page;
 use crate::progress::Unmonitored;
 use crate::radiosity::Content;
+use crate::scene::check::repair;
 use crate::scene::{Light, LightKind, Scene, luminance};
 
 const LAMP: Vec3 = Vec3::new(0.5, 0.6, 0.2);
@@ -46,7 +47,7 @@ fn bake_to(texels_per_meter: f32, error: f32, scene: Scene, content: Content, re
     settings.solver.content = content;
     // The reference bake uses another seed.
     settings.solver.seed = u32::from(relight.is_none());
-    run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved).unwrap()
+    run_on(&Device::Cpu, repair(scene).0, &settings, &Unobserved).unwrap()
 }
 
 fn level_of(bake: &BakeOutput) -> RelightInput {

@@ -41,6 +41,7 @@ use glam::{Vec2, Vec3};
 use crate::geometry::{Aabb, Hit, SurfaceId, Triangle, define_id};
 
 pub use camera::{Camera, Projection, Sights};
+pub use check::CheckedScene;
 pub use color::luminance;
 pub use dedup_warnings::dedup_warnings;
 pub(crate) use facets::Facets;
@@ -81,7 +82,8 @@ define_id! {
     LightId
 }
 
-/// Complete scene, in meters and linear Rec. 709.
+/// Complete scene, in meters and linear Rec. 709. Its data are unchecked until [`check::repair`] has returned a
+/// [`CheckedScene`].
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     /// Meshes in object space. Several surfaces may share one mesh.

@@ -360,6 +360,12 @@ pub enum Problem {
         /// Description of the fault.
         reason: String,
     },
+    /// The sky's parameters are unusable.
+    #[error("the sky is dark: {reason}")]
+    UnusableSky {
+        /// Description of the fault.
+        reason: &'static str,
+    },
     /// The scene contains no light source.
     #[error("the scene has no light: no lamp, no emissive material, and the sky is dark, so all of it is black")]
     NoLight,

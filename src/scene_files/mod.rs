@@ -27,7 +27,7 @@ use std::path::Path;
 
 use crate::builtin_scenes;
 use crate::input;
-use crate::scene::{Camera, Problem, Scene, check};
+use crate::scene::{Camera, CheckedScene, Problem, Scene, check};
 #[cfg(feature = "plugin")]
 pub(crate) use gltf::Overrides;
 #[cfg(feature = "gltf")]
@@ -41,11 +41,19 @@ pub use units::{LUMENS_PER_WATT, Units};
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// The scene.
-    pub scene: Scene,
+    pub scene: CheckedScene,
     /// Cameras of the file or of the built-in scene.
     pub cameras: Vec<Camera>,
     /// Problems of the file, and how they were repaired.
     pub warnings: Vec<Problem>,
+}
+
+/// Content of a file, before it is checked.
+#[derive(Clone, Debug, Default)]
+struct Parsed {
+    scene: Scene,
+    cameras: Vec<Camera>,
+    warnings: Vec<Problem>,
 }
 
 /// Error of a scene that cannot be loaded.
@@ -231,7 +239,8 @@ fn load_for(name: &str, purpose: Purpose, options: &SceneOptions) -> Result<Load
 fn load_builtin(name: &str) -> Option<Result<Loaded, SceneError>> {
     let name = name.strip_prefix("builtin:")?;
     let opened = builtin_scenes::open(name).ok_or_else(|| unknown_builtin(name));
-    Some(opened.map(|(scene, cameras)| Loaded { scene, cameras, ..Loaded::default() }))
+    // Built-in scenes are sound.
+    Some(opened.map(|(scene, cameras)| Loaded { scene: check::repair(scene).0, cameras, ..Loaded::default() }))
 }
 
 /// Parses the bytes of a scene file by the extension of its name.
@@ -244,29 +253,31 @@ fn parse<'a>(
 ) -> Result<Loaded, SceneError> {
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
     let extension = extension.unwrap_or_default().to_ascii_lowercase();
-    let loaded = match extension.as_str() {
+    let parsed = match extension.as_str() {
         "glb" | "gltf" => read().and_then(|bytes| gltf::read(&bytes, source, purpose, options)),
-        "obj" => read().and_then(|bytes| obj::read(&bytes, source)).map(|mut loaded| {
-            options.units.unwrap_or_default().apply(&mut loaded.scene);
-            loaded
+        "obj" => read().and_then(|bytes| obj::read(&bytes, source)).map(|mut parsed| {
+            options.units.unwrap_or_default().apply(&mut parsed.scene);
+            parsed
         }),
         _ => Err(SceneError::UnknownFormat { file: name.to_owned() }),
     };
     if let Some((what, allowed_mib)) = source.budget.exceeded() {
         return Err(SceneError::TooMuchMemory { file: name.to_owned(), what: what.to_owned(), allowed_mib });
     }
-    let mut loaded = loaded?;
+    let mut parsed = parsed?;
     if let Some(factor) = options.scale {
-        scale::apply(&mut loaded, factor);
+        scale::apply(&mut parsed, factor);
     }
-    loaded.warnings.extend(check::repair(&mut loaded.scene));
-    if loaded.scene.triangle_count() == 0 {
+    let Parsed { scene, cameras, mut warnings } = parsed;
+    let (scene, problems) = check::repair(scene);
+    warnings.extend(problems);
+    if scene.triangle_count() == 0 {
         let is_skipped = |problem: &&Problem| matches!(problem, Problem::SkippedPrimitive { .. });
-        let reason = loaded.warnings.iter().find(is_skipped).or(loaded.warnings.first()).map(ToString::to_string);
+        let reason = warnings.iter().find(is_skipped).or(warnings.first()).map(ToString::to_string);
         let remedy = if extension == "obj" { "give it faces with an area" } else { "add a mesh to its default scene" };
         return Err(SceneError::NoMeshes { file: name.to_owned(), reason, remedy });
     }
-    Ok(loaded)
+    Ok(Loaded { scene, cameras, warnings })
 }
 
 fn unknown_builtin(name: &str) -> SceneError {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Loaded;
+use super::Parsed;
 use super::images::{self, ColorSpace, Opacity};
 use super::mtl::{self, Map, MtlMaterial};
 use super::names::Names;
@@ -20,7 +20,7 @@ type ImageFiles = [Option<(PathBuf, String)>; 2];
 pub struct Materials<'a> {
     source: &'a Source,
     names: Names,
-    loaded: Loaded,
+    loaded: Parsed,
     /// Material files that have been read.
     read: HashSet<PathBuf>,
     /// Names on `mtllib` lines so far.
@@ -34,7 +34,7 @@ impl<'a> Materials<'a> {
         Self {
             source,
             names: Names::default(),
-            loaded: Loaded::default(),
+            loaded: Parsed::default(),
             read: HashSet::new(),
             asked: HashSet::new(),
             textures: HashMap::new(),
@@ -54,7 +54,7 @@ impl<'a> Materials<'a> {
     }
 
     /// Returns a scene of only the materials and their textures.
-    pub fn finish(self) -> Loaded {
+    pub fn finish(self) -> Parsed {
         self.loaded
     }
 
@@ -203,7 +203,7 @@ mod tests {
 
     /// Reads a material file in a folder `sub`. Beside it lie a red texture, one that is black on the left, and one of
     /// each format that is red on the left and green on the right.
-    fn read(mtl: &str) -> Loaded {
+    fn read(mtl: &str) -> Parsed {
         let directory = tempfile::tempdir().unwrap();
         let sub = directory.path().join("sub");
         std::fs::create_dir(&sub).unwrap();

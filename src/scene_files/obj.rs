@@ -12,12 +12,12 @@ use super::mtl::DEFAULT_REFLECTANCE;
 use super::mtl_materials::Materials;
 use super::source::Source;
 use super::text::{self, without_comment};
-use super::{Loaded, SceneError, polygon};
+use super::{Parsed, SceneError, polygon};
 use crate::scene::key::cap;
 use crate::scene::{Material, MaterialId, MeshData, MeshId, Problem, Scene, Surface, SurfaceKey, decode_srgb};
 
 /// Parses the bytes of an `.obj` file.
-pub fn read(bytes: &[u8], source: &Source) -> Result<Loaded, SceneError> {
+pub fn read(bytes: &[u8], source: &Source) -> Result<Parsed, SceneError> {
     let text = text::decode(bytes).ok_or_else(|| SceneError::Malformed {
         file: source.name.clone(),
         reason: "it holds bytes that are no text".to_owned(),
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         *self.default_material.get_or_insert_with(|| self.materials.add(Material::diffuse("none", DEFAULT_REFLECTANCE)))
     }
 
-    fn finish(self) -> Loaded {
+    fn finish(self) -> Parsed {
         let file = self.source.name.clone();
         let mut loaded = self.materials.finish();
         loaded.warnings.extend(self.faults.into_iter().map(|(reason, line, more)| Problem::BadLine {
@@ -325,7 +325,7 @@ mod tests {
 
     const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0 1.0\nv 0 1 0\nvt 0 0\nvt 1 0 0\nvt 1 1\nvt 0 1\nvn 0 0 2\n";
 
-    fn parse(text: &str) -> Loaded {
+    fn parse(text: &str) -> Parsed {
         read(text.as_bytes(), &Source::of(Path::new("square.obj"))).unwrap()
     }
 
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(loaded.scene.materials[0].base_color.truncate(), DEFAULT_REFLECTANCE);
     }
 
-    fn area(loaded: &Loaded) -> f32 {
+    fn area(loaded: &Parsed) -> f32 {
         let area = |id| -> f32 {
             let mesh = loaded.scene.mesh_of(id);
             let corners = mesh.triangles.iter().map(|corners| corners.map(|corner| mesh.positions[corner as usize]));

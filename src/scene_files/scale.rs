@@ -2,13 +2,13 @@
 
 use glam::{Affine3A, Vec3};
 
-use super::Loaded;
+use super::Parsed;
 use crate::scene::{LightKind, Projection};
 
 /// Multiplies all lengths of a scene.
 ///
 /// Intensities (cd), illuminances (lux), radiances (cd/m2), and texels per meter do not change.
-pub fn apply(loaded: &mut Loaded, factor: f32) {
+pub fn apply(loaded: &mut Parsed, factor: f32) {
     let scaling = Affine3A::from_scale(Vec3::splat(factor));
     for surface in &mut loaded.scene.surfaces {
         surface.to_world = scaling * surface.to_world;

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 
 use bevy_radiosity::DeviceChoice;
 use bevy_radiosity::bake::{self, BakeSettings, RelightPatches, Unobserved};
 use bevy_radiosity::lightmap::files::{Level, LevelError, LevelMesh};
 use bevy_radiosity::lightmap::{Page, Voxels};
 use bevy_radiosity::pathtrace::VolumeSettings;
-use bevy_radiosity::scene::{Scene, check};
+use bevy_radiosity::scene::CheckedScene;
 use bevy_radiosity::scene_files;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -17,11 +16,9 @@ use tempfile::TempDir;
 
 use crate::fuzz::{alone, asked, runner};
 
-/// Returns the Cornell box after repair.
-pub fn scene() -> Arc<Scene> {
-    let mut scene = scene_files::load("builtin:cornell_box").expect("a built-in scene").scene;
-    check::repair(&mut scene);
-    Arc::new(scene)
+/// Returns the Cornell box.
+pub fn scene() -> CheckedScene {
+    scene_files::load("builtin:cornell_box").expect("a built-in scene").scene
 }
 
 /// Returns settings of a bake that takes at most about a second and writes a file of each kind.
@@ -37,7 +34,7 @@ pub fn settings(seed: u32) -> BakeSettings {
 }
 
 /// Returns a folder with such a bake.
-pub fn baked(scene: &Arc<Scene>, seed: u32) -> TempDir {
+pub fn baked(scene: &CheckedScene, seed: u32) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let mut bake = bake::run(scene.clone(), &settings(seed), &Unobserved).expect("a bake");
     bake.write(folder.path()).expect("there is room");

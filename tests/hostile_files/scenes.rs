@@ -11,7 +11,7 @@ use bevy_radiosity::scene_files::SceneOptions;
 use exr::prelude::{Blocks, Compression, Encoding, LineOrder, SpecificChannels, WritableImage};
 use glam::Vec3;
 use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder, ImageFormat, Rgb32FImage, RgbImage};
+use image::{DynamicImage, ExtendedColorType, ImageBuffer, ImageEncoder, ImageFormat, Rgb32FImage, RgbImage};
 
 use crate::allocator::max_held;
 use crate::damage::Make;
@@ -95,20 +95,42 @@ fn objects_with_damaged_materials_are_read() {
     });
 }
 
+fn stored(picture: DynamicImage, format: ImageFormat) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, format).expect("there is room");
+    bytes.into_inner()
+}
+
+fn colored() -> RgbImage {
+    RgbImage::from_fn(9, 5, |x, y| image::Rgb([x as u8 * 20, y as u8 * 40, 7]))
+}
+
+fn bright() -> Rgb32FImage {
+    Rgb32FImage::from_fn(9, 5, |x, y| image::Rgb([x as f32, y as f32 * 0.1, 1e3]))
+}
+
 /// Returns a texture of each format except for TIFF.
 fn pictures() -> Vec<Vec<u8>> {
-    let stored = |picture: image::DynamicImage, format| {
-        let mut bytes = Cursor::new(Vec::new());
-        picture.write_to(&mut bytes, format).expect("there is room");
-        bytes.into_inner()
-    };
-    let color = || RgbImage::from_fn(9, 5, |x, y| image::Rgb([x as u8 * 20, y as u8 * 40, 7])).into();
-    let light = || Rgb32FImage::from_fn(9, 5, |x, y| image::Rgb([x as f32, y as f32 * 0.1, 1e3])).into();
     use ImageFormat::{Bmp, Gif, Hdr, Jpeg, OpenExr, Png, Tga, WebP};
-    // The decoder of TIFF initially takes more memory than is allowed here.
-    let colored = [Png, Jpeg, Bmp, Gif, Tga, WebP].map(|format| stored(color(), format));
-    let bright = [Hdr, OpenExr].map(|format| stored(light(), format));
+    let colored = [Png, Jpeg, Bmp, Gif, Tga, WebP].map(|format| stored(colored().into(), format));
+    let bright = [Hdr, OpenExr].map(|format| stored(bright().into(), format));
     colored.into_iter().chain(bright).collect()
+}
+
+/// Reads a picture as the sky. Returns true if it was accepted.
+fn is_picture(file: &Path, bytes: &[u8], allowed_mib: u32) -> bool {
+    std::fs::write(file, bytes).expect("the folder can be written to");
+    match Sky::read(&file.to_string_lossy(), Some(allowed_mib)) {
+        Ok(sky) => {
+            let directions = [Vec3::X, Vec3::Y, Vec3::NEG_Y, Vec3::ONE.normalize()];
+            assert!(directions.iter().all(|&direction| sky.radiance(direction).is_finite()));
+            true
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
+        }
+    }
 }
 
 #[test]
@@ -120,20 +142,22 @@ fn pictures_are_read_or_refused() {
     let mend = Some(mend_png as fn(&mut Vec<u8>));
     let (make, corpus) = (Make::Bytes, pictures());
     let reader = Reader { name: "pictures", make, corpus, mend, max_memory: MAX_MEMORY, count: 4_000 };
-    reader.run(|bytes| {
-        std::fs::write(&file, bytes).expect("the folder can be written to");
-        match Sky::read(&file.to_string_lossy(), Some(ALLOWED)) {
-            Ok(sky) => {
-                let directions = [Vec3::X, Vec3::Y, Vec3::NEG_Y, Vec3::ONE.normalize()];
-                assert!(directions.iter().all(|&direction| sky.radiance(direction).is_finite()));
-                true
-            }
-            Err(error) => {
-                assert!(!error.to_string().is_empty());
-                false
-            }
-        }
-    });
+    reader.run(|bytes| is_picture(&file, bytes, ALLOWED));
+}
+
+#[test]
+fn tiff_pictures_are_read_or_refused() {
+    // Their decoder may allocate 256 MiB before a limit can be set.
+    const ALLOWED: u32 = 288;
+    let _alone = alone();
+    let folder = folder();
+    let file = folder.path().join("sky.tif");
+    let deep = ImageBuffer::from_fn(9, 5, |x, y| image::Luma([x as u16 * 5_000 + y as u16]));
+    let pictures = [colored().into(), bright().into(), DynamicImage::ImageLuma16(deep)];
+    let corpus = pictures.map(|picture| stored(picture, ImageFormat::Tiff)).to_vec();
+    let max_memory = ALLOWED as usize * MIB * 21 / 20 + MIB;
+    let reader = Reader { name: "TIFF pictures", make: Make::Bytes, corpus, mend: None, max_memory, count: 1_000 };
+    reader.run(|bytes| is_picture(&file, bytes, ALLOWED));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Tests of stored solutions: checkpoints, and transport for lights that change.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bevy_radiosity::Device;
@@ -9,7 +8,7 @@ use bevy_radiosity::bake::{
 };
 use bevy_radiosity::low_rank::{Precomputed, Smoothing};
 use bevy_radiosity::radiosity::{Method, SolverCheckpoint};
-use bevy_radiosity::scene::{self, Scene};
+use bevy_radiosity::scene::{self, CheckedScene};
 use glam::Vec3;
 use tempfile::TempDir;
 
@@ -42,7 +41,7 @@ fn small_settings(method: Method) -> BakeSettings {
 }
 
 /// Returns a folder that holds the checkpoint of a stopped bake.
-fn stopped(scene: &Arc<Scene>, settings: &BakeSettings) -> TempDir {
+fn stopped(scene: &CheckedScene, settings: &BakeSettings) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let output = OutputFolder::open(folder.path()).expect("an empty folder");
     let outcome =

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
 use bevy::prelude::*;
 use bevy_radiosity::Device;
@@ -50,8 +49,7 @@ fn a_bake_on_the_graphics_card_gives_what_the_command_line_does_while_the_app_dr
     let Some(mut app) = create_drawing_app() else { return };
     let _picture = spawn_camera(&mut app, Vec3::new(0.0, 0.0, 3.0), Vec3::ZERO);
     spawn_box(&mut app);
-    let mut scene = read_scene(&mut app).scene;
-    repair(&mut scene);
+    let (scene, _) = repair(read_scene(&mut app).scene);
     let folder = tempfile::tempdir().unwrap();
     let [in_app, on_cpu, outside] = ["in_app", "on_cpu", "outside"].map(|name| folder.path().join(name));
 
@@ -59,7 +57,7 @@ fn a_bake_on_the_graphics_card_gives_what_the_command_line_does_while_the_app_dr
     assert_eq!(report.backend, "gpu");
     let device = Device::open(DeviceChoice::Gpu).unwrap();
     let settings = on(DeviceChoice::Gpu).settings;
-    run_on(&device, Arc::new(scene), &settings, &Unobserved).unwrap().write(&outside).unwrap();
+    run_on(&device, scene, &settings, &Unobserved).unwrap().write(&outside).unwrap();
     assert_eq!(texels(&in_app), texels(&outside));
 
     let report = report_of(&mut app, Bake { folder: Some(on_cpu.clone()), ..on(DeviceChoice::Cpu) }).unwrap();

@@ -1,7 +1,5 @@
 //! Tests of relighting with moving doors.
 
-use std::sync::Arc;
-
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy::render::render_resource::TextureFormat;
@@ -9,7 +7,6 @@ use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::lightmap::files::rgb9e5;
 use bevy_radiosity::plugin::RELIGHT_DOORS;
 use bevy_radiosity::prelude::*;
-use bevy_radiosity::scene;
 use bevy_radiosity::scene_files;
 
 use crate::app::*;
@@ -127,11 +124,9 @@ fn a_door_of_a_file_is_followed_and_what_has_a_lightmap_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("level.gltf");
     std::fs::write(&file, file_of_squares("[0, 1, 2, 3]", NODES, 100)).unwrap();
-    let mut level = scene_files::load(&file.to_string_lossy()).unwrap().scene;
-    scene::check::repair(&mut level);
-    let level = Arc::new(level);
+    let level = scene_files::load(&file.to_string_lossy()).unwrap().scene;
     let settings = relightable(Content::Full).settings;
-    bake::run(Arc::clone(&level), &settings, &Unobserved).unwrap().write(&folder.path().join("baked")).unwrap();
+    bake::run(level.clone(), &settings, &Unobserved).unwrap().write(&folder.path().join("baked")).unwrap();
     let mut app = create_world_app();
     app.insert_resource(at_once());
     spawn_scene(app.world_mut(), &level);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use base64::Engine;
 use bevy::prelude::*;
@@ -92,12 +91,11 @@ fn the_level_is_the_same_scene_by_both_routes() {
 
 /// Bakes a file of the repository as the command line does.
 fn bake_file(file: &str, folder: &Path) -> bake::BakeOutput {
-    let mut scene = scene_files::load(&format!("{}/assets/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap().scene;
-    scene::check::repair(&mut scene);
+    let scene = scene_files::load(&format!("{}/assets/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap().scene;
     let mut settings = quick_bake().settings;
     settings.layout.texels_per_meter = 24.0;
     settings.solver.error = 0.02;
-    let mut baked = bake::run(Arc::new(scene), &settings, &Unobserved).unwrap();
+    let mut baked = bake::run(scene, &settings, &Unobserved).unwrap();
     baked.write(folder).unwrap();
     baked
 }

@@ -94,10 +94,8 @@ fn lights_of_files_that_were_not_baked_go_on_lighting_a_level_without_normals() 
     std::fs::write(folder.path().join("level.gltf"), level).unwrap();
     std::fs::write(folder.path().join("car.gltf"), car).unwrap();
     let baked = folder.path().join("level.baked");
-    let mut scene =
-        bevy_radiosity::scene_files::load(&folder.path().join("level.gltf").to_string_lossy()).unwrap().scene;
-    bevy_radiosity::scene::check::repair(&mut scene);
-    bake_scene(&std::sync::Arc::new(scene), quick_bake(), &baked);
+    let scene = bevy_radiosity::scene_files::load(&folder.path().join("level.gltf").to_string_lossy()).unwrap().scene;
+    bake_scene(&scene, quick_bake(), &baked);
 
     let mut app = create_world_app_of(folder.path());
     for file in ["car.gltf", "level.gltf"] {
@@ -259,22 +257,20 @@ fn assert_near(found: [Vec3; 2], expected: [Vec3; 2]) {
 
 /// Bakes a file as the command line does.
 #[cfg(feature = "gltf")]
-pub fn bake_scene(scene: &std::sync::Arc<bevy_radiosity::scene::Scene>, bake: Bake, folder: &std::path::Path) {
+pub fn bake_scene(scene: &bevy_radiosity::scene::CheckedScene, bake: Bake, folder: &std::path::Path) {
     let unobserved = &bevy_radiosity::bake::Unobserved;
     bevy_radiosity::bake::run(scene.clone(), &bake.settings, unobserved).unwrap().write(folder).unwrap();
 }
 
 /// Writes a glTF file of a floor, a wall and a lamp, and returns its scene.
 #[cfg(feature = "gltf")]
-pub fn write_corner(file: &std::path::Path) -> std::sync::Arc<bevy_radiosity::scene::Scene> {
+pub fn write_corner(file: &std::path::Path) -> bevy_radiosity::scene::CheckedScene {
     let nodes = r#"[
         {"name": "floor", "mesh": 0}, {"name": "wall", "mesh": 0, "translation": [0, 0.5, 0], "rotation": [0.7071068, 0, 0, 0.7071068]},
         {"name": "lamp", "translation": [0.1, 2, 0.4], "extensions": {"KHR_lights_punctual": {"light": 0}}}
     ]"#;
     std::fs::write(file, file_of_squares("[0, 1, 2]", nodes, 100)).unwrap();
-    let mut scene = bevy_radiosity::scene_files::load(&file.to_string_lossy()).unwrap().scene;
-    bevy_radiosity::scene::check::repair(&mut scene);
-    scene.into()
+    bevy_radiosity::scene_files::load(&file.to_string_lossy()).unwrap().scene
 }
 
 #[cfg(feature = "gltf")]

@@ -1,7 +1,6 @@
 //! Tests of live relighting.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bevy::diagnostic::{Diagnostic, DiagnosticPath, DiagnosticsStore};
@@ -11,6 +10,7 @@ use bevy_radiosity::bake::{self, BakeSettings, Unobserved};
 use bevy_radiosity::lightmap::files::rgb9e5;
 use bevy_radiosity::plugin::{RELIGHT_BEHIND, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE};
 use bevy_radiosity::prelude::*;
+use bevy_radiosity::scene::check::repair;
 
 use crate::app::*;
 use crate::spawn::spawn_scene;
@@ -197,12 +197,11 @@ fn a_wall_that_is_painted_sends_on_its_new_color() {
 fn colors_of_a_level_of_files_are_followed_to_black_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let baked_in = |color: Option<Vec3>| {
-        let mut scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene;
-        bevy_radiosity::scene::check::repair(&mut scene);
+        let mut scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene.into_inner();
         let mut materials = scene.materials.iter_mut();
         materials.by_ref().for_each(|m| m.base_color = color.map_or(m.base_color, |color| color.extend(1.0)));
         let settings = BakeSettings { relight: Some(RelightPatches(50)), ..quick_bake().settings };
-        bake::run(Arc::new(scene), &settings, &Unobserved).unwrap()
+        bake::run(repair(scene).0, &settings, &Unobserved).unwrap()
     };
     baked_in(None).write(folder.path()).unwrap();
     let truth: f32 = baked_in(Some(Vec3::ZERO)).pages[0].texels.iter().map(|texel| texel.x).sum();
@@ -331,10 +330,9 @@ fn direct_light_is_drawn_once_whether_it_is_in_the_pages_or_not() {
 
 /// Bakes a built-in room as the command line does.
 pub fn bake_room(folder: &Path, relight: Option<u32>) {
-    let mut scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene;
-    bevy_radiosity::scene::check::repair(&mut scene);
+    let scene = bevy_radiosity::scene_files::load("builtin:cornell_box").unwrap().scene;
     let settings = BakeSettings { relight: relight.map(RelightPatches), ..quick_bake().settings };
-    bake::run(Arc::new(scene), &settings, &Unobserved).unwrap().write(folder).unwrap();
+    bake::run(scene, &settings, &Unobserved).unwrap().write(folder).unwrap();
 }
 
 /// Returns the relighting status of a level.

@@ -49,7 +49,7 @@ fn mesh(rng: &mut CounterRng) -> MeshData {
 }
 
 /// Returns one to three meshes of a few triangles each, and a lamp. Sometimes a mesh emits light.
-fn soup(seed: u32) -> Scene {
+fn soup(seed: u32) -> CheckedScene {
     let rng = &mut CounterRng::new(seed);
     let mut scene = Scene::default();
     for index in 0..rng.random_range(1..=3) {
@@ -67,8 +67,7 @@ fn soup(seed: u32) -> Scene {
     let lamp =
         LightKind::Point { position: point(rng), intensity: Vec3::splat(100.0), radius: 0.0, range: f32::INFINITY };
     scene.lights.push(Light { name: "lamp".to_owned(), kind: lamp });
-    repair(&mut scene);
-    scene
+    repair(scene).0
 }
 
 /// Bakes soups and returns the longest time of one. The bake itself checks that pages are finite.
@@ -83,7 +82,7 @@ fn bake_soups(seeds: core::ops::Range<u32>) -> Duration {
         settings.solver.method =
             [Method::Gather, Method::Gather, Method::Stochastic, Method::Path][seed as usize / 7 % 4];
         let started = Instant::now();
-        match run_on(&Device::Cpu, Arc::new(soup(seed)), &settings, &Unobserved) {
+        match run_on(&Device::Cpu, soup(seed), &settings, &Unobserved) {
             Ok(baked) => {
                 let pages = baked.pages.iter().flat_map(|page| &page.texels);
                 assert!(pages.clone().all(|texel| texel.is_finite() && texel.min_element() >= 0.0), "soup {seed}");
@@ -100,8 +99,8 @@ fn bake_soups(seeds: core::ops::Range<u32>) -> Duration {
 #[test]
 fn thousands_of_slivers_have_elements_of_finite_areas_that_add_up_to_their_surfaces() {
     for seed in 0..4_000 {
-        let scene = Arc::new(soup(seed));
-        let world = World::build(scene.clone(), Preset::fast());
+        let scene = soup(seed);
+        let world = World::build(scene.shared().clone(), Preset::fast());
         let mut settings = crate::lightmap::LayoutSettings::default();
         (settings.texels_per_meter, settings.page_size) = (2.0 + (seed % 7) as f32, 256);
         let (layout, _) = Layout::build(&scene, &settings, &Unmonitored).unwrap();

@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
     let opened = arguments.scene.open_within_memory()?;
-    let world = World::build(opened.scene.clone(), Preset::best());
+    let world = World::build(opened.scene.shared().clone(), Preset::best());
     let mut warnings = opened.warnings;
     warnings.extend(darkness(&opened.scene).map(|problem| problem.to_string()));
     let layout = match lay_out(&opened.scene, &world, arguments) {

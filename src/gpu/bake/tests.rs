@@ -69,7 +69,7 @@ fn settings(method: Method, error: f32) -> SolverSettings {
 }
 
 fn cornell(method: Method, error: f32) -> Problem {
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene.into_inner();
     Problem::new(scene, 4.0, settings(method, error))
 }
 
@@ -153,7 +153,7 @@ fn panes_that_tint_light_do_so_as_on_the_processor() {
 #[test]
 fn the_level_is_baked_as_on_the_processor() {
     let Some(gpu) = test_device() else { return };
-    let level = crate::scene_files::load("assets/level.glb").unwrap().scene;
+    let level = crate::scene_files::load("assets/level.glb").unwrap().scene.into_inner();
     let problem = Problem::new(level, 0.125, settings(Method::Gather, 0.5));
     let difference = problem.difference(&problem.on_cpu(None), &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
     assert!(difference < 0.1, "{difference} of the noise");

@@ -15,6 +15,7 @@ use crate::lightmap::files::rgb9e5;
 use crate::progress::Unmonitored;
 use crate::radiosity::Content;
 use crate::relight::{Door, Doors, LazyTexelMapping, LiveLight, RelightInput, UpdateSettings};
+use crate::scene::check::repair;
 use crate::scene::{Light, LightKind, Material, MaterialId, MeshId, Role, Surface, SurfaceKey, shapes};
 
 const FORMATS: [PageFormat; 2] = [PageFormat::HalfFloat, PageFormat::SharedExponent];
@@ -44,7 +45,7 @@ fn bake(content: Content) -> &'static BakeOutput {
         settings.layout.texels_per_meter = 6.0;
         settings.solver.error = 0.05;
         settings.solver.content = content;
-        run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved).unwrap()
+        run_on(&Device::Cpu, repair(scene).0, &settings, &Unobserved).unwrap()
     })
 }
 

@@ -216,13 +216,12 @@ fn reference_points(root: &str, name: &str, count: usize) -> Vec<(Receiver, Vec3
 fn canonical_rooms_are_lit_as_an_outside_renderer_lights_them() {
     let Some(truths) = crate::skip::truths() else { return };
     for name in ["ceil", "cornell", "cornell_empty", "furnace"] {
-        let scene =
-            Arc::new(crate::scene_files::load(&format!("{truths}/scenes/canonical/{name}.gltf")).unwrap().scene);
+        let loaded = crate::scene_files::load(&format!("{truths}/scenes/canonical/{name}.gltf")).unwrap();
+        let scene = loaded.scene.shared();
         let world = World::build(scene.clone(), Preset::best());
         let truths = reference_points(&truths, name, 40);
         let receivers: Vec<Receiver> = truths.iter().map(|(receiver, ..)| *receiver).collect();
-        let found =
-            irradiance_at(&scene, &world, &LightSampler::new(&scene), &receivers, 2048, 0, &Unmonitored).unwrap();
+        let found = irradiance_at(scene, &world, &LightSampler::new(scene), &receivers, 2048, 0, &Unmonitored).unwrap();
         let agree = |(point, (_, truth, error)): &(&PointIrradiance, &(Receiver, Vec3, f32))| {
             let tolerance = 3.0 * point.standard_error.hypot(*error);
             (point.irradiance - *truth).abs().cmple((*truth * 0.015).max(Vec3::splat(tolerance))).all()

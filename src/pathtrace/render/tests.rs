@@ -1,5 +1,4 @@
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
 
 use glam::Vec3;
 
@@ -95,9 +94,10 @@ fn the_cornell_box_looks_as_an_outside_renderer_draws_it() {
         |pixels, place, (r, g, b, _): (f32, f32, f32, f32)| pixels[place.y() * EDGE + place.x()] = Vec3::new(r, g, b),
     );
     let truth = truth.unwrap().layer_data.channel_data.pixels;
-    let scene = Arc::new(crate::scene_files::load(&format!("{truths}/scenes/canonical/cornell.gltf")).unwrap().scene);
-    let (world, lights) = (World::build(scene.clone(), Preset::best()), LightSampler::new(&scene));
-    let tracer = PathTracer::new(&scene, &world, &lights, None);
+    let loaded = crate::scene_files::load(&format!("{truths}/scenes/canonical/cornell.gltf")).unwrap();
+    let scene = loaded.scene.shared();
+    let (world, lights) = (World::build(scene.clone(), Preset::best()), LightSampler::new(scene));
+    let tracer = PathTracer::new(scene, &world, &lights, None);
     let draw = |seed| {
         let settings = RenderSettings { samples: 1, seed, ..Default::default() };
         render(&tracer, &cornell_view(EDGE as u32), &settings, &Unmonitored)

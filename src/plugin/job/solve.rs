@@ -50,10 +50,10 @@ pub fn solve(bake: &Bake, world: WorldScene, watch: &PreviewingWatch) -> Result<
     // of the bake's own leaves both alone, and exists in apps without a renderer. The driver shares the card.
     let device = Device::open(bake.settings.device).map_err(BakeError::from)?;
     info!("the bake traces its rays on {device}");
-    let WorldScene { mut scene, surfaces, .. } = world;
-    let problems = repair(&mut scene);
+    let WorldScene { scene, surfaces, .. } = world;
+    let (scene, problems) = repair(scene);
     let observer = PreviewingObserver { watch, originals: &surfaces };
-    let mut baked = run_on(&device, Arc::new(scene), &bake.settings, &observer)?;
+    let mut baked = run_on(&device, scene, &bake.settings, &observer)?;
     let worth_saying = problems.iter().filter(|problem| problem.severity() == Severity::Warning);
     baked.report.warnings.splice(0..0, dedup_warnings(worth_saying));
     if let Some(folder) = folder {

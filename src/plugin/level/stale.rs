@@ -8,7 +8,7 @@ use bevy::prelude::*;
 use crate::plugin::assets::{ReadLevel, SceneFile, load_scene};
 use crate::plugin::background::{RadiosityThreads, Task};
 use crate::plugin::components::BakedLevel;
-use crate::scene::{check, hash};
+use crate::scene::hash;
 use crate::scene_files::SceneBytes;
 
 /// Level that waits for its scene file.
@@ -61,8 +61,7 @@ pub fn compare(
 /// Warns when a scene differs from the bake.
 fn warn_when_stale(scene: &SceneBytes, name: &str, content_hash: &str) {
     match scene.load() {
-        Ok(mut loaded) => {
-            check::repair(&mut loaded.scene);
+        Ok(loaded) => {
             if hash(&loaded.scene).to_string() != content_hash {
                 warn!("{name} has changed since it was baked: its lightmaps are out of date; bake it again");
             }

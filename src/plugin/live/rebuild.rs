@@ -304,13 +304,7 @@ const IN_HASTE: Preset = Preset {
 
 /// Builds the scene on its thread.
 fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result<Built, GpuFault> {
-    let meshes = read.meshes.clone();
-    let mut scene = read.with_solid_glass();
-    let problems = repair(&mut scene);
-    // Meshes without repairs share memory with the read scene.
-    for (repaired, read) in scene.meshes.iter_mut().zip(meshes).filter(|(repaired, read)| repaired == &read) {
-        *repaired = read;
-    }
+    let (scene, problems) = repair(read.with_solid_glass());
     let warnings =
         problems.iter().filter(|problem| problem.severity() == Severity::Warning).map(ToString::to_string).collect();
     let started = clock::now();
@@ -331,7 +325,7 @@ fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result
     let filter = filter.unwrap_or_else(|| Arc::new(PictureFilter::new(&gpu)));
     let tracer = Tracer { gpu, paths, filter };
     let buffer_seconds = started.elapsed().as_secs_f32();
-    Ok(Built { scene, tracer, buffers, trees, tree_seconds, buffer_seconds, warnings })
+    Ok(Built { scene: scene.into_inner(), tracer, buffers, trees, tree_seconds, buffer_seconds, warnings })
 }
 
 impl WalkedTrees {

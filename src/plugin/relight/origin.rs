@@ -140,8 +140,7 @@ impl LevelSource {
         }
         let missing = || OriginError::Missing(path.clone());
         let relight = level.relight.as_ref().ok_or_else(missing)?;
-        let mut scene = scene.load()?.scene;
-        crate::scene::check::repair(&mut scene);
+        let scene = scene.load()?.scene;
         let precomputed = level.read_relight(bytes)?.ok_or_else(missing)?;
         let precomputed = Precomputed::from_bytes(&precomputed, hash(&scene).0)
             .map_err(|source| OriginError::Precomputed { path: bytes.path(&relight.file), source })?;
@@ -150,10 +149,16 @@ impl LevelSource {
         let layout = level.layout(bytes, &scene)?;
         let places = places(&layout);
         let settings: BakeSettings = serde_json::from_value(level.settings.clone()).unwrap_or_default();
-        let scene = Arc::new(scene);
-        let world = Arc::new(Tree::build(Arc::clone(&scene), Preset::fast()));
+        let world = Arc::new(Tree::build(Arc::clone(scene.shared()), Preset::fast()));
         let pages = (pages, settings.solver.content);
-        let level = relight::RelightInput::new(scene, world, &layout, Arc::new(precomputed), pages, &Unmonitored)?;
+        let level = relight::RelightInput::new(
+            scene.shared().clone(),
+            world,
+            &layout,
+            Arc::new(precomputed),
+            pages,
+            &Unmonitored,
+        )?;
         Ok(RelightLevel {
             level,
             format: PageFormat::SharedExponent,

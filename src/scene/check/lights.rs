@@ -1,14 +1,15 @@
-//! Checks of lights.
+//! Checks of lights and of the sky.
 
 use glam::Vec3;
 
-use crate::scene::{Light, LightKind, Problem, Scene};
+use crate::geometry::{quaternion_length, unit_rotation};
+use crate::scene::{EnvironmentMap, Light, LightKind, Problem, Scene, Sky};
 
 /// Maximum plausible strength in cd, lux or cd/m2: a hundred times the sun's surface. Far beyond it, sums of light
 /// overflow.
 pub const STRONGEST: f32 = 1e11;
 
-/// Drops unusable lights.
+/// Drops unusable lights, and darkens an unusable sky.
 pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
     scene.lights.retain(|light| match fault(&light.kind) {
         Some(reason) => {
@@ -17,6 +18,28 @@ pub fn repair(scene: &mut Scene, problems: &mut Vec<Problem>) {
         }
         None => true,
     });
+    if let Some(reason) = repair_sky(&mut scene.sky) {
+        problems.push(Problem::UnusableSky { reason });
+        scene.sky = Sky::Dark;
+    }
+}
+
+/// Gives a map's rotation unit length. Returns the reason why a sky is unusable, if any.
+fn repair_sky(sky: &mut Sky) -> Option<&'static str> {
+    match sky {
+        Sky::Dark => None,
+        Sky::Uniform(radiance) => fault_of_strength(*radiance),
+        Sky::Map(EnvironmentMap { scale, rotation, .. }) => {
+            let length = quaternion_length(*rotation);
+            if !(length > 0.0 && length.is_finite()) {
+                return Some("its rotation is no rotation");
+            }
+            if !rotation.is_normalized() {
+                *rotation = unit_rotation(*rotation);
+            }
+            fault_of_strength(Vec3::splat(*scale))
+        }
+    }
 }
 
 /// Returns true if the light emits anything.

@@ -1,11 +1,11 @@
 //! Checks of scenes: finds faults, repairs them where possible, and reports both.
 //!
-//! [`repair`] runs on every scene, whether from a file or from a Bevy world. Afterwards other modules may rely on
-//! finite numbers, existing indices, unit normals, reflectances of at most one, and distinct keys. [`darkness`] is
-//! called once sky and sun are set.
+//! [`repair`] runs on every scene, whether from a file or from a Bevy world, and turns it into a [`CheckedScene`]. Bakes
+//! take no other. [`darkness`] is called once sky and sun are set.
 //! - `meshes.rs`, `materials.rs`, `surfaces.rs` and `lights.rs` repair one kind of data each.
 //! - `lightmap_uv.rs` reports unusable lightmap coordinates.
 
+mod checked;
 mod lightmap_uv;
 mod lights;
 mod materials;
@@ -17,10 +17,11 @@ use std::sync::Arc;
 use glam::{Affine3A, Vec3};
 use rayon::prelude::*;
 
+pub use self::checked::CheckedScene;
 pub(crate) use self::lights::{STRONGEST, fault as fault_of_light, fault_of_strength};
 #[cfg(feature = "plugin")]
 pub(crate) use self::surfaces::UniqueKeys;
-use super::{Problem, Role, Scene, Surface};
+use super::{MeshData, Problem, Role, Scene, Surface};
 use crate::geometry::{Aabb, SurfaceId};
 
 /// Diagonal in meters beyond which a scene is probably in centimeters or millimeters.
@@ -39,7 +40,7 @@ const SMALLEST_SCENE: f32 = 0.01;
 /// Diagonal in meters below which a scene is too small for the gaps that rays keep to surfaces.
 const TINIEST_SCENE: f32 = 0.001;
 
-/// Repairs a scene and returns the problems found.
+/// Repairs a scene. Returns it with the problems found. Meshes that other owners share stay as they are there.
 ///
 /// | fault | repair |
 /// | --- | --- |
@@ -52,24 +53,37 @@ const TINIEST_SCENE: f32 = 0.001;
 /// | negative or non-finite material numbers | the default |
 /// | emission beyond that of any light | clamped |
 /// | light with unusable numbers | dropped |
+/// | sky with unusable numbers | dark |
 /// | two surfaces with one key | the later key gets a number |
-pub fn repair(scene: &mut Scene) -> Vec<Problem> {
-    let of_meshes: Vec<Vec<Problem>> =
-        scene.meshes.par_iter_mut().map(|mesh| meshes::repair(Arc::make_mut(mesh))).collect();
+pub fn repair(mut scene: Scene) -> (CheckedScene, Vec<Problem>) {
+    let of_meshes: Vec<Vec<Problem>> = scene.meshes.par_iter_mut().map(repair_mesh).collect();
     let mut problems: Vec<Problem> = of_meshes.into_iter().flatten().collect();
-    materials::repair(scene, &mut problems);
-    surfaces::repair(scene, &mut problems);
-    lights::repair(scene, &mut problems);
-    leave_out_too_far(scene, &mut problems);
-    lightmap_uv::inspect(scene, &mut problems);
-    let bounds = baked_bounds(scene);
+    materials::repair(&mut scene, &mut problems);
+    surfaces::repair(&mut scene, &mut problems);
+    lights::repair(&mut scene, &mut problems);
+    leave_out_too_far(&mut scene, &mut problems);
+    lightmap_uv::inspect(&scene, &mut problems);
+    let bounds = baked_bounds(&scene);
     let meters = bounds.diagonal();
-    problems.extend(far_from_origin(scene, meters));
+    problems.extend(far_from_origin(&scene, meters));
     let is_below = |size| meters > 0.0 && meters < size;
     if is_below(TINIEST_SCENE) {
         problems.push(Problem::TooSmall { meters });
-    } else if is_below(SMALLEST_SCENE) || is_too_large(scene, &bounds) {
+    } else if is_below(SMALLEST_SCENE) || is_too_large(&scene, &bounds) {
         problems.push(Problem::AbsurdSize { meters });
+    }
+    (CheckedScene::new(scene), problems)
+}
+
+/// Repairs a mesh. A sound mesh stays shared with its other owners.
+fn repair_mesh(mesh: &mut Arc<MeshData>) -> Vec<Problem> {
+    if let Some(unshared) = Arc::get_mut(mesh) {
+        return meshes::repair(unshared);
+    }
+    let mut repaired = MeshData::clone(mesh);
+    let problems = meshes::repair(&mut repaired);
+    if repaired != **mesh {
+        *mesh = Arc::new(repaired);
     }
     problems
 }

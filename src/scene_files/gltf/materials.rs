@@ -16,7 +16,7 @@ use super::textures::{self, Model, Wanted};
 use crate::scene::{AlphaMode, Glass, Material, Problem, TEXTURE_SLOTS, TextureId, TextureRef, UvChannel, UvSets};
 use crate::scene_files::images::ColorSpace;
 use crate::scene_files::source::Source;
-use crate::scene_files::{Loaded, Purpose};
+use crate::scene_files::{Parsed, Purpose};
 
 /// Default alpha threshold of glTF.
 const DEFAULT_CUTOFF: f32 = 0.5;
@@ -24,7 +24,7 @@ const DEFAULT_CUTOFF: f32 = 0.5;
 const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
 
 /// Adds all materials of the document, in its order, and their textures.
-pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut Loaded) {
+pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut Parsed) {
     let mut wanted = Wanted::of(document);
     let materials: Vec<(Material, [Option<usize>; TEXTURE_SLOTS])> = document
         .root

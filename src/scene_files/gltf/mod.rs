@@ -34,12 +34,12 @@ use gltf::json::Index;
 
 use super::source::Source;
 use super::units::{self, Units};
-use super::{Loaded, Purpose, SceneError, SceneOptions};
+use super::{Parsed, Purpose, SceneError, SceneOptions};
 use crate::scene::key;
 
 /// Parses the bytes of a `.gltf` or `.glb` file.
-pub fn read(bytes: &[u8], source: &Source, purpose: Purpose, options: &SceneOptions) -> Result<Loaded, SceneError> {
-    let mut loaded = Loaded::default();
+pub fn read(bytes: &[u8], source: &Source, purpose: Purpose, options: &SceneOptions) -> Result<Parsed, SceneError> {
+    let mut loaded = Parsed::default();
     let document = container::open(bytes, source, options.default_metallic, &mut loaded.warnings)?;
     extensions::report(&document.root, source, purpose, &mut loaded.warnings)?;
     materials::read(&document, source, purpose, &mut loaded);

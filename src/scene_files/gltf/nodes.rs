@@ -16,7 +16,7 @@ use super::{instances, lights, lookup, materials, metal, name_or, primitives};
 use crate::geometry::unit_rotation;
 use crate::scene::key;
 use crate::scene::{AlphaMode, Material, MaterialId, MeshId, Problem, Role, SealedSides, Sides, Surface, SurfaceKey};
-use crate::scene_files::{Loaded, Purpose, SceneOptions};
+use crate::scene_files::{Parsed, Purpose, SceneOptions};
 
 /// Greatest depth of nodes. Deeper trees are damaged or hostile: the memory of paths grows with the depth.
 const DEEPEST_NODE: usize = 512;
@@ -24,7 +24,7 @@ const DEEPEST_NODE: usize = 512;
 const MAX_INSTANCED_SURFACES: usize = 1 << 20;
 
 /// Adds the meshes, surfaces, lights and cameras of the document's default scene.
-pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, loaded: &mut Loaded) {
+pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, loaded: &mut Parsed) {
     let moved = animations::read(document, &mut loaded.warnings);
     let mut placement = Placement {
         document,
@@ -153,7 +153,7 @@ struct Placement<'a> {
     tinting: HashMap<MaterialId, MaterialId>,
     instanced: usize,
     reports: NodeReports,
-    loaded: &'a mut Loaded,
+    loaded: &'a mut Parsed,
 }
 
 impl Placement<'_> {

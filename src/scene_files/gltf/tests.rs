@@ -114,7 +114,7 @@ impl Asset {
         self.with("/images/0", json!({"uri": format!("data:{};base64,{data}", format.to_mime_type())}))
     }
 
-    fn load(&self) -> Loaded {
+    fn load(&self) -> Parsed {
         read_bytes(&self.glb()).unwrap()
     }
 }
@@ -127,16 +127,16 @@ fn png(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
     bytes
 }
 
-fn read_bytes(bytes: &[u8]) -> Result<Loaded, SceneError> {
+fn read_bytes(bytes: &[u8]) -> Result<Parsed, SceneError> {
     read(bytes, &Source::of(Path::new("room.glb")), Purpose::Picture, &SceneOptions::default())
 }
 
 /// Reads an asset for a bake.
-fn read_for_bake(asset: &Asset) -> Loaded {
+fn read_for_bake(asset: &Asset) -> Parsed {
     read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap()
 }
 
-fn sentences(loaded: &Loaded) -> String {
+fn sentences(loaded: &Parsed) -> String {
     loaded.warnings.iter().map(|problem| format!("{problem}\n")).collect()
 }
 
@@ -565,11 +565,11 @@ fn a_chain_of_ten_thousand_nodes_is_cut() {
 
 /// Reads bytes and repairs the scene. An error is as good as a scene.
 fn survive(bytes: &[u8]) {
-    if let Ok(mut loaded) = read_bytes(bytes) {
-        check::repair(&mut loaded.scene);
-        for surface in loaded.scene.surface_ids() {
-            for triangle in 0..loaded.scene.mesh_of(surface).triangles.len() as u32 {
-                assert!(loaded.scene.triangle(surface, triangle).corners.iter().all(|corner| corner.is_finite()));
+    if let Ok(parsed) = read_bytes(bytes) {
+        let (scene, _) = check::repair(parsed.scene);
+        for surface in scene.surface_ids() {
+            for triangle in 0..scene.mesh_of(surface).triangles.len() as u32 {
+                assert!(scene.triangle(surface, triangle).corners.iter().all(|corner| corner.is_finite()));
             }
         }
     }

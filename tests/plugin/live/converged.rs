@@ -1,7 +1,5 @@
 //! Comparison of a converged live view with the CPU path tracer.
 
-use std::sync::Arc;
-
 use bevy::prelude::*;
 use bevy_radiosity::accel;
 use bevy_radiosity::lights::LightSampler;
@@ -25,8 +23,7 @@ fn blocks(size: UVec2, pixel: impl Fn(UVec2) -> Vec3) -> Vec<Vec3> {
 fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor() {
     let Some(mut app) = create_drawing_app() else { return };
     spawn_file(&mut app, "cornell_box.glb");
-    let scene =
-        Arc::new(load_for_pictures(&format!("{}/assets/cornell_box.glb", env!("CARGO_MANIFEST_DIR"))).unwrap().scene);
+    let scene = load_for_pictures(&format!("{}/assets/cornell_box.glb", env!("CARGO_MANIFEST_DIR"))).unwrap().scene;
     let bounds = scene.bounds();
     let middle = (bounds.min + bounds.max) * 0.5;
     let eye = middle + Vec3::Z * 1.7 * (bounds.max.z - bounds.min.z);
@@ -41,7 +38,7 @@ fn a_still_view_becomes_the_picture_that_the_path_tracer_draws_on_the_processor(
         Projection::Perspective(PerspectiveProjection { fov: vertical_fov, ..default() }),
     ));
 
-    let world = accel::World::build(Arc::clone(&scene), accel::Preset::best());
+    let world = accel::World::build(scene.shared().clone(), accel::Preset::best());
     let lights = LightSampler::new(&scene);
     let view = View {
         camera: scene::Camera::looking_at(eye, middle, vertical_fov).unwrap(),

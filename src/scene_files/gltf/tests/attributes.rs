@@ -44,7 +44,7 @@ const MIDDLE: Vec2 = Vec2::splat(1.0 / 3.0);
 const LEFT: [f32; 2] = [0.25, 0.5];
 const RIGHT: [f32; 2] = [0.75, 0.5];
 
-fn base_color(loaded: &Loaded) -> Vec4 {
+fn base_color(loaded: &Parsed) -> Vec4 {
     loaded.scene.materials[0].base_color_at(&loaded.scene, &loaded.scene.meshes[0], 0, MIDDLE)
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::scene_files::Units;
 
-fn with_options(asset: &Asset, options: SceneOptions) -> Loaded {
+fn with_options(asset: &Asset, options: SceneOptions) -> Parsed {
     read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &options).unwrap()
 }
 
@@ -154,7 +154,7 @@ fn lamp_and_panel() -> Asset {
     Asset::quad().with("/materials/0", panel).with("/extensions/KHR_lights_punctual/lights/0", lamp)
 }
 
-fn candela_and_radiance(loaded: &Loaded) -> [f32; 2] {
+fn candela_and_radiance(loaded: &Parsed) -> [f32; 2] {
     let LightKind::Point { intensity, .. } = loaded.scene.lights[0].kind else { panic!("a point light") };
     [intensity.x, loaded.scene.materials[0].emission.x]
 }

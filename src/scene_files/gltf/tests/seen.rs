@@ -1,7 +1,5 @@
 //! Tests of whole files: albedo and radiance for a camera, and the light of bakes.
 
-use std::sync::Arc;
-
 use image::ImageFormat;
 
 use super::*;
@@ -13,7 +11,7 @@ use crate::lightmap::irradiance_at;
 use crate::lights::LightSampler;
 use crate::pathtrace::{Integrator, PathTracer};
 use crate::radiosity::Method;
-use crate::scene::{Scene, Sky};
+use crate::scene::{CheckedScene, Scene, Sky};
 
 const GRAY: Vec3 = Vec3::splat(0.5);
 const RED: Vec3 = Vec3::X;
@@ -60,9 +58,8 @@ impl Asset {
 }
 
 /// Repairs a scene as all commands do before they use it.
-fn repaired(mut loaded: Loaded) -> Scene {
-    check::repair(&mut loaded.scene);
-    loaded.scene
+fn repaired(parsed: Parsed) -> CheckedScene {
+    check::repair(parsed.scene).0
 }
 
 /// Returns the albedo and the radiance that a camera before the panel sees at a point.
@@ -83,10 +80,10 @@ fn assert_albedo(asset: &Asset, places: [(Vec2, Vec3); 2], what: &str) -> String
     said
 }
 
-fn bake(scene: Scene) -> Result<BakeOutput, BakeError> {
+fn bake(scene: CheckedScene) -> Result<BakeOutput, BakeError> {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     settings.layout.texels_per_meter = 16.0;
-    run_on(&Device::Cpu, Arc::new(scene), &settings, &Unobserved)
+    run_on(&Device::Cpu, scene, &settings, &Unobserved)
 }
 
 /// Returns the irradiance of the panel's lightmap at a point in its first triangle, in lux.
@@ -168,9 +165,9 @@ fn a_black_square_whose_specular_texture_is_clear_shows_nothing_of_a_white_sky()
             "pbrMetallicRoughness": {"baseColorFactor": [0, 0, 0, 1], "metallicFactor": 0, "roughnessFactor": 0},
             "extensions": {"KHR_materials_specular": {"specularTexture": {"index": 0}}}
         }));
-        let mut scene = repaired(asset.with_texels([[255, 255, 255, alpha]; 2], ImageFormat::Png).load());
-        scene.sky = Sky::Uniform(Vec3::ONE);
-        seen(&scene, LEFT)
+        let mut parsed = asset.with_texels([[255, 255, 255, alpha]; 2], ImageFormat::Png).load();
+        parsed.scene.sky = Sky::Uniform(Vec3::ONE);
+        seen(&repaired(parsed), LEFT)
     };
     assert_eq!(emissive(0), (Vec3::ZERO, Vec3::ZERO));
     let (albedo, _) = emissive(255);
@@ -254,7 +251,7 @@ fn a_bake_of_nothing_but_skinned_or_morphed_meshes_says_so() {
 }
 
 /// Returns a closed white box of a meter that emits light. Both sides count as surfaces.
-fn white_box(is_lit_within: bool) -> Scene {
+fn white_box(is_lit_within: bool) -> CheckedScene {
     let mut asset = Asset::square(json!({
         "pbrMetallicRoughness": {"metallicFactor": 0}, "emissiveFactor": [1, 1, 1], "doubleSided": true
     }))
@@ -265,11 +262,11 @@ fn white_box(is_lit_within: bool) -> Scene {
     let triangles = faces.iter().flat_map(|face| [0, 1, 2, 0, 2, 3].map(|corner: usize| corners[face[corner]]));
     let positions = asset.add(&triangles.collect::<Vec<[f32; 3]>>());
     asset.json["meshes"][0]["primitives"] = json!([{"attributes": {"POSITION": positions}, "material": 0}]);
-    let mut scene = repaired(read_for_bake(&asset));
+    let mut parsed = read_for_bake(&asset);
     if !is_lit_within {
-        scene.lights.clear();
+        parsed.scene.lights.clear();
     }
-    scene
+    repaired(parsed)
 }
 
 #[test]
@@ -279,7 +276,7 @@ fn light_in_a_closed_white_box_is_said_to_have_no_end_by_every_method() {
         settings.layout.texels_per_meter = 4.0;
         settings.solver.method = method;
         for is_lit_within in [true, false] {
-            let bake = run_on(&Device::Cpu, Arc::new(white_box(is_lit_within)), &settings, &Unobserved).unwrap();
+            let bake = run_on(&Device::Cpu, white_box(is_lit_within), &settings, &Unobserved).unwrap();
             let is_said = |warning: &String| warning.contains("reflectances near one in a closed room");
             assert!(bake.report.warnings.iter().any(is_said), "{method:?}: {:?}", bake.report.warnings);
         }
