@@ -16,8 +16,7 @@ use wgpu::{
 
 use super::kernel::bind;
 use super::scene::{buffer, entry};
-use super::shader::piece;
-use super::{Gpu, GpuFault, GpuFilm};
+use super::{Gpu, GpuFault, GpuFilm, Shader};
 use crate::pathtrace::View;
 use crate::scene::Sights;
 
@@ -128,8 +127,7 @@ impl PictureFilter {
                 entry(8, buffer(BufferBindingType::Uniform)),
             ],
         });
-        let module = gpu
-            .shader("filter", [piece!("scene/color"), piece!("pathtrace/film"), piece!("pathtrace/filter")].join("\n"));
+        let module = Shader::Filter.compile(&gpu.device);
         let pipeline = |entry_point| gpu.compute_pipeline(&module, entry_point, &[&layout]);
         Self {
             gather: pipeline("gather_light"),

@@ -19,8 +19,7 @@ use wgpu::{BindGroupLayout, Buffer, CommandEncoder, CommandEncoderDescriptor, Co
 
 use self::matrix::{DeviceMatrix, patches_that_fit};
 use super::kernel::{bind, dispatch, layout};
-use super::shader::piece;
-use super::{Gpu, GpuFault};
+use super::{Gpu, GpuFault, Shader};
 use crate::low_rank::{LANES, LowRank};
 
 /// Number of threads that sum one patch.
@@ -67,7 +66,7 @@ impl GpuLowRank {
     pub fn new(gpu: &Gpu, low_rank: &LowRank) -> Result<Self, GpuFault> {
         check_size(gpu, low_rank)?;
         let layout = layout(gpu, "low rank", &BUFFERS);
-        let module = gpu.shader("low rank", [piece!("gpu/threads"), piece!("low_rank/low_rank")].join("\n"));
+        let module = Shader::LowRank.compile(&gpu.device);
         let kernel = |name| gpu.compute_pipeline(&module, name, &[&layout]);
         let [elements, patches] = [low_rank.elements(), low_rank.patches.len()];
         let vectors = |what, count: usize| gpu.empty_storage(what, (count * size_of::<Vec4>()) as u64);

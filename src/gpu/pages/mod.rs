@@ -22,8 +22,7 @@ use wgpu::{
 };
 
 use super::kernel::{bind, dispatch, layout};
-use super::shader::piece;
-use super::{Gpu, GpuFault, GpuLowRank};
+use super::{Gpu, GpuFault, GpuLowRank, Shader};
 use crate::lightmap::{Page, PageFormat};
 use crate::relight::{Difference, Relighter, TexelTables};
 
@@ -79,9 +78,8 @@ impl GpuPages {
         let elements = transport.elements();
         let vectors = |what| gpu.empty_storage(what, (elements * size_of::<Vec4>()) as u64);
         let [beside, light] = [vectors("light beside that of patches")?, vectors("light of elements")?];
-        let source = [piece!("gpu/threads"), piece!("low_rank/smooth")].join("\n");
         let smoothing = layout(gpu, "smooth", &SMOOTHING);
-        let smooth = gpu.compute_pipeline(&gpu.shader("smooth", source), "smooth_light", &[&smoothing]);
+        let smooth = gpu.compute_pipeline(&Shader::Smooth.compile(&gpu.device), "smooth_light", &[&smoothing]);
         let (offsets, neighbors) = relighter.smoothing().parts();
         let offsets: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
         let of_smoothing = [
@@ -93,9 +91,9 @@ impl GpuPages {
             &light,
         ];
         let smooth = (smooth, bind(gpu, &smoothing, &of_smoothing));
-        let source = [piece!("gpu/threads"), piece!("lightmap/texel_format"), piece!("relight/page")].join("\n");
         let drawing = Drawing { gpu, layout: layout(gpu, "page", &DRAWING), light: &light, format };
-        let draw = gpu.compute_pipeline(&gpu.shader("page", source), entry_point(format), &[&drawing.layout]);
+        let module = Shader::Page.compile(&gpu.device);
+        let draw = gpu.compute_pipeline(&module, entry_point(format), &[&drawing.layout]);
         let pages = relighter.level().pages.iter().zip(relighter.texels());
         let pages = pages.map(|(page, texels)| drawing.page(page, &texels.tables())).collect::<Result<_, _>>()?;
         Ok(Self {
