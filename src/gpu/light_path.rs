@@ -46,7 +46,7 @@ struct EmissionsHeader {
 #[repr(C)]
 struct Splats {
     unit: f32,
-    sample: u32,
+    sample_index: u32,
     pixels: u32,
     padding: u32,
 }
@@ -166,7 +166,7 @@ impl LightPaths {
     }
 
     fn bind_splats(&self, gpu: &Gpu, film: &GpuFilm, sample: u32) -> BindGroup {
-        let settings = Splats { unit: 1.0 / self.units, sample, pixels: self.pixels, padding: 0 };
+        let settings = Splats { unit: 1.0 / self.units, sample_index: sample, pixels: self.pixels, padding: 0 };
         let settings = gpu.uniform("splats", &[settings]);
         bind(gpu, &self.splats_layout, &[&settings, &self.deposits, &film.radiance, &film.features, &self.changes])
     }
@@ -200,4 +200,11 @@ fn units(emission: &EmissionSampler, view: &View) -> f32 {
     let exponent = if typical > 0.0 && typical.is_finite() { TYPICAL_SPLAT - libm::log2(typical).ceil() } else { 0.0 };
     // Powers of two whose reciprocals are normal floats.
     libm::exp2(exponent.clamp(-90.0, 90.0)) as f32
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    EmissionsHeader as Emissions { center, radius, count, sky, padding }
+    Splats as Splats { unit, sample_index, pixels, padding }
+    Change as Change { sum, lit, brighter, padding }
 }

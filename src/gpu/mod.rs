@@ -25,6 +25,8 @@ mod film;
 mod filter;
 mod hybrid;
 mod kernel;
+#[cfg(test)]
+pub(crate) mod layouts;
 mod light_path;
 mod low_rank;
 mod pages;

@@ -111,3 +111,9 @@ impl DeviceRay {
         }
     }
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    RayAnswer as RayAnswer { t, triangle, barycentric }
+    DeviceRay as Ray { origin, t_min, direction, t_max }
+}

@@ -243,27 +243,41 @@ pub(super) fn groups_of_64(count: u32) -> (u32, u32) {
     (groups.div_ceil(rows), rows)
 }
 
+/// Adds names and texts of all files in a folder of this package.
+#[cfg(test)]
+pub(super) fn texts_below(folder: &std::path::Path, texts: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts_below(&path, texts);
+        } else {
+            texts.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
+    use wgpu::naga::front::wgsl;
+    use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
+
     use super::*;
 
-    fn texts_below(folder: &Path, texts: &mut Vec<(String, String)>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                texts_below(&path, texts);
-            } else {
-                texts.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
-            }
-        }
+    /// Returns the name of the file that a shader is written to.
+    fn file_name(shader: Shader) -> String {
+        let name = format!("{shader:?}");
+        name.split(|letter: char| !letter.is_alphanumeric())
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("_")
     }
 
     #[test]
     fn each_shader_is_listed_once_and_each_file_of_wgsl_is_part_of_one() {
-        let names: BTreeSet<String> = Shader::all().iter().map(|shader| format!("{shader:?}")).collect();
+        let names: BTreeSet<String> = Shader::all().into_iter().map(file_name).collect();
         assert_eq!(names.len(), Shader::all().len());
         let sources: Vec<String> = Shader::all().into_iter().map(Shader::source).collect();
         let mut files = Vec::new();
@@ -271,6 +285,22 @@ mod tests {
         assert!(files.len() > 40);
         for (name, text) in files {
             assert!(sources.iter().any(|source| source.contains(&text)), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_shader_needs_optional_features_of_webgpu() {
+        // Other compilers read them there: `tests/shaders` and `tests/tint.py`.
+        let folder = std::env::var_os("RADIOSITY_SHADERS");
+        for shader in Shader::all() {
+            let source = shader.source();
+            let module = wgsl::parse_str(&source).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&source)));
+            let result = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+            result.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&source)));
+            if let Some(folder) = &folder {
+                std::fs::create_dir_all(folder).unwrap();
+                std::fs::write(Path::new(folder).join(file_name(shader)).with_extension("wgsl"), source).unwrap();
+            }
         }
     }
 }

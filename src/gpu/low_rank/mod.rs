@@ -31,7 +31,7 @@ const BUFFERS: [bool; 6] = [true, true, true, true, true, false];
 /// Counterpart of `Product` in `low_rank.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Settings {
+struct Product {
     count: u32,
     padding: [u32; 3],
     channels: Vec4,
@@ -183,7 +183,7 @@ impl GpuLowRank {
     }
 
     fn settings(&self, count: usize, channels: Vec3) -> Buffer {
-        let settings = Settings { count: count as u32, padding: [0; 3], channels: channels.extend(0.0) };
+        let settings = Product { count: count as u32, padding: [0; 3], channels: channels.extend(0.0) };
         self.gpu.uniform("low rank", &[settings])
     }
 }
@@ -211,4 +211,9 @@ fn check_size(gpu: &Gpu, low_rank: &LowRank) -> Result<(), GpuFault> {
         limit,
         adapter: gpu.name().to_owned(),
     })
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Product as Product { count, padding, channels }
 }

@@ -195,3 +195,10 @@ impl Counters for GpuCounters<'_> {
 fn vectors(values: &[Vec3]) -> Vec<Vec4> {
     values.iter().map(|value| value.extend(0.0)).collect()
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    SourceRecord as RaySource { normal, first_ray, number, triangle, part, cell }
+    Dispatch as Dispatch { first_ray, end_ray, sources, seed, counters, padding }
+    Update as Update { power_of_ray, elements, padding }
+}

@@ -91,3 +91,9 @@ impl CellRayKernel {
         gpu.read(&answers, rays.len())
     }
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    CellAnswer as CellAnswer { t, triangle, barycentric, cells, surfaces, borders, element }
+    CellRay as CellRay { ray, cell, padding }
+}
