@@ -1,6 +1,7 @@
 //! Tests of structs that Rust shares with shaders: naga gives both the same layout.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use wgpu::naga::front::wgsl;
 use wgpu::naga::proc::Layouter;
@@ -64,7 +65,7 @@ impl Field {
 
 /// Asserts that a struct in WGSL has the same size and fields as one in Rust. Padding may be divided otherwise.
 pub(crate) fn assert_layout(name: &str, bytes: usize, fields: &[Field]) {
-    let layout = &layouts().remove(name).unwrap_or_else(|| panic!("no shader shares {name}"));
+    let layout = LAYOUTS.get(name).unwrap_or_else(|| panic!("no shader shares {name}"));
     assert_eq!(layout.bytes, bytes, "size of {name}");
     assert_eq!(fields.iter().map(|field| field.bytes).sum::<usize>(), bytes, "all fields of {name} are listed");
     let [in_rust, in_wgsl] =
@@ -74,11 +75,11 @@ pub(crate) fn assert_layout(name: &str, bytes: usize, fields: &[Field]) {
 
 /// Asserts that a struct in WGSL has a size.
 pub(crate) fn assert_bytes(name: &str, bytes: usize) {
-    assert_eq!(layouts()[name].bytes, bytes, "size of {name}");
+    assert_eq!(LAYOUTS[name].bytes, bytes, "size of {name}");
 }
 
-/// Returns the layouts of all structs in uniforms and storage buffers of all shaders.
-fn layouts() -> BTreeMap<String, Layout> {
+/// Layouts of all structs in uniforms and storage buffers of all shaders.
+static LAYOUTS: LazyLock<BTreeMap<String, Layout>> = LazyLock::new(|| {
     let mut found = BTreeMap::new();
     for shader in Shader::all() {
         let module = wgsl::parse_str(&shader.source()).unwrap();
@@ -89,7 +90,7 @@ fn layouts() -> BTreeMap<String, Layout> {
         }
     }
     found
-}
+});
 
 /// Adds the layouts of the structs in a type.
 fn collect(module: &Module, handle: Handle<Type>, found: &mut BTreeMap<String, Layout>) {
@@ -150,9 +151,9 @@ const OF_SHADERS_ALONE: [&str; 1] = ["RayTask"];
 fn every_struct_that_shaders_read_from_buffers_is_compared() {
     let mut files = Vec::new();
     super::shader::texts_below(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
-    let names: Vec<String> = layouts().into_keys().collect();
+    let names: Vec<&String> = LAYOUTS.keys().collect();
     assert!(names.len() > 25, "{names:?}");
-    for name in names.iter().filter(|name| !OF_SHADERS_ALONE.contains(&name.as_str())) {
+    for name in names.into_iter().filter(|name| !OF_SHADERS_ALONE.contains(&name.as_str())) {
         let is_compared = |text: &str| text.contains("test_layouts! {") && text.contains(&format!(" as {name} {{"));
         assert!(files.iter().any(|(_, text)| is_compared(text)), "{name} is in no `test_layouts!`");
     }

@@ -169,7 +169,7 @@ impl Shader {
     }
 
     /// Hands the shader to a device.
-    #[allow(clippy::disallowed_methods, reason = "no other code hands a shader to a device")]
+    #[expect(clippy::disallowed_methods, reason = "no other code hands a shader to a device")]
     pub fn compile(self, device: &Device) -> ShaderModule {
         debug_assert!(Self::all().contains(&self), "{self:?} is not listed");
         let source = ShaderSource::Wgsl(self.source().into());
