@@ -146,19 +146,22 @@ fn enter_next_mover(traversal: ptr<function, Traversal>, ray: Ray, t_max: f32) -
 
 /// Moves to the root of an object's tree. Returns false if the ray misses the tree.
 fn enter_mover(traversal: ptr<function, Traversal>, ray: Ray, t_max: f32, surface: u32) -> bool {
-    let x_row = surfaces[surface].from_world[0];
-    let y_row = surfaces[surface].from_world[1];
-    let z_row = surfaces[surface].from_world[2];
+    let x_row = surfaces[surface].placement.from_world[0];
+    let y_row = surfaces[surface].placement.from_world[1];
+    let z_row = surfaces[surface].placement.from_world[2];
     let from_world = transpose(mat3x3(x_row.xyz, y_row.xyz, z_row.xyz));
     let origin = from_world * ray.origin + vec3(x_row.w, y_row.w, z_row.w);
     let inverse = inverse_of(from_world * ray.direction);
-    let margin = (surfaces[surface].reach + surfaces[surface].stretch * largest(abs(ray.origin))) * MARGIN;
+    let reach = surfaces[surface].placement.reach;
+    let margin = (reach + surfaces[surface].placement.stretch * largest(abs(ray.origin))) * MARGIN;
     let slack = abs(inverse) * margin;
-    let crossed = cross_box(origin, inverse, slack, surfaces[surface].tree_min, surfaces[surface].tree_max);
+    let tree_min = surfaces[surface].placement.tree_min;
+    let tree_max = surfaces[surface].placement.tree_max;
+    let crossed = cross_box(origin, inverse, slack, tree_min, tree_max);
     let t0 = max(ray.t_min, crossed.x);
     let t1 = min(t_max, crossed.y);
-    let first_triangle = surfaces[surface].first_triangle;
-    let root = surfaces[surface].root;
+    let first_triangle = surfaces[surface].placement.first_triangle;
+    let root = surfaces[surface].placement.root;
     let steps = (*traversal).steps;
     *traversal = Traversal(origin, first_triangle, inverse, slack, root, t0, t1, 0u, 0u, 0u, 0u, root, t0, t1, steps, 0u);
     return t0 <= t1;

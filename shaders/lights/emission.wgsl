@@ -12,13 +12,13 @@ struct Emissions {
     sky: u32,
     padding_0: u32,
     padding_1: u32,
-    entries: array<Drawn>,
+    entries: array<AliasEntry>,
 }
 
 /// Alias table entry of an emitter.
-struct Drawn {
+struct AliasEntry {
     threshold: f32,
-    alias_of_rest: u32,
+    alias_index: u32,
     probability: f32,
 }
 
@@ -45,7 +45,7 @@ fn emitted(choice: f32, u: vec4<f32>) -> Emission {
     let place = choice * f32(emissions.count);
     let own = min(u32(place), emissions.count - 1u);
     let is_own = place - f32(own) < emissions.entries[own].threshold;
-    let drawn = select(emissions.entries[own].alias_of_rest, own, is_own);
+    let drawn = select(emissions.entries[own].alias_index, own, is_own);
     var emission = emitted_by(drawn, u);
     emission.power /= emissions.entries[drawn].probability;
     return emission;

@@ -1,7 +1,7 @@
 // Smoothing of light over similar neighbors; counterpart of `low_rank::Smoothing`.
 
 /// Neighboring row with its weight.
-struct Neighbor {
+struct WeightedRow {
     row: u32,
     weight: f32,
 }
@@ -10,7 +10,7 @@ struct Neighbor {
 @group(0) @binding(0) var<uniform> rows: vec4<u32>;
 /// Start of each row's neighbors, plus the total at the end.
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;
-@group(0) @binding(2) var<storage, read> neighbors: array<Neighbor>;
+@group(0) @binding(2) var<storage, read> neighbors: array<WeightedRow>;
 /// Irradiance from patches, to be smoothed, and irradiance to add unsmoothed, in lux.
 @group(0) @binding(3) var<storage, read> spread: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> beside: array<vec4<f32>>;

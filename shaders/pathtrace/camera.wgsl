@@ -1,7 +1,7 @@
 // Camera rays, and projection of points to pixels; counterpart of `pathtrace::View`.
 
 /// Settings of a pass: one sample for a range of picture rows, or a range of light paths.
-struct PathPass {
+struct CameraPass {
     /// Camera position, in meters.
     eye: vec3<f32>,
     /// Index of the sample.
@@ -43,7 +43,7 @@ struct PathPass {
     padding_2: u32,
 }
 
-@group(1) @binding(0) var<uniform> settings: PathPass;
+@group(1) @binding(0) var<uniform> settings: CameraPass;
 
 fn tent(u: f32) -> f32 {
     return select(1.0 - sqrt(max(2.0 - 2.0 * u, 0.0)), sqrt(2.0 * u) - 1.0, u < 0.5);

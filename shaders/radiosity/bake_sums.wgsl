@@ -40,9 +40,7 @@ struct Tally {
 struct TintedHit {
     element: u32,
     hit: u32,
-    tint_r: f32,
-    tint_g: f32,
-    tint_b: f32,
+    tint: array<f32, 3>,
 }
 
 const LOST: u32 = 0xfffffffeu;
@@ -142,7 +140,7 @@ fn list_tinted(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgr
             let ray_task = ray_tasks[ray];
             if is_tinted(ray_task) {
                 tinted_hits[place] =
-                    TintedHit(ray_task.element, ray_task.end, ray_task.tint.x, ray_task.tint.y, ray_task.tint.z);
+                    TintedHit(ray_task.element, ray_task.end, array(ray_task.tint.x, ray_task.tint.y, ray_task.tint.z));
                 place++;
             }
         }

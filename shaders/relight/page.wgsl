@@ -1,7 +1,7 @@
 // Texels of a lightmap page from the light of elements; counterpart of `relight::texel_receivers`.
 
 /// Size of a page and of its buffer.
-struct Page {
+struct PageSize {
     texels: u32,
     columns: u32,
     /// Words from one row of the buffer to the next.
@@ -9,10 +9,10 @@ struct Page {
     padding: u32,
 }
 
-/// Weighted row that contributes to a texel.
-struct Source {
+/// Row that contributes to a texel, with its weight.
+struct WeightedRow {
     row: u32,
-    share: f32,
+    weight: f32,
 }
 
 /// Start of a list of sources, and the texel that has it for its own. Texels of the margin share it.
@@ -23,12 +23,12 @@ struct ListStart {
 
 const ONE_OVER_PI: f32 = 0.31830988618379067;
 
-@group(0) @binding(0) var<uniform> page: Page;
+@group(0) @binding(0) var<uniform> page: PageSize;
 /// List of sources for each texel.
 @group(0) @binding(1) var<storage, read> lists: array<u32>;
 /// All lists, plus the total at the end.
 @group(0) @binding(2) var<storage, read> starts: array<ListStart>;
-@group(0) @binding(3) var<storage, read> sources: array<Source>;
+@group(0) @binding(3) var<storage, read> sources: array<WeightedRow>;
 /// Change of each element's irradiance since the bake, in lux.
 @group(0) @binding(4) var<storage, read> light: array<vec4<f32>>;
 /// Baked irradiance divided by pi, three numbers per texel.
@@ -45,7 +45,7 @@ fn shown(texel: u32) -> vec3<f32> {
     var mean = vec3(0.0);
     for (var at = place.start; at < starts[list + 1u].start; at++) {
         let source = sources[at];
-        mean += light[source.row].xyz * source.share;
+        mean += light[source.row].xyz * source.weight;
     }
     return with_change(baked_light(texel), baked_light(place.home), mean * ONE_OVER_PI);
 }

@@ -54,9 +54,14 @@ struct Surface {
     clearcoat_roughness: f32,
     /// Transmission of a thin pane, without refraction.
     pane: f32,
-    padding_b: u32,
-    /// Root of the mesh's tree. This field and all that follow are valid for moving surfaces only.
-    root: u32,
+    padding_0: u32,
+    padding_1: u32,
+    /// Place of a moving surface.
+    placement: Placement,
+}
+
+/// Place of a moving surface, for rays into object space.
+struct Placement {
     /// Transform from world space to object space: the rows of a matrix.
     from_world: array<vec4<f32>, 3>,
     /// Minimum corner of the mesh's bounds, in object space.
@@ -65,13 +70,14 @@ struct Surface {
     first_triangle: u32,
     /// Maximum corner of the mesh's bounds.
     tree_max: vec3<f32>,
-    padding: u32,
+    /// Root of the mesh's tree.
+    root: u32,
     /// Bound on the numbers subject to rounding in the transform, on each axis of object space ...
     reach: vec3<f32>,
-    padding_of_reach: u32,
+    padding_0: u32,
     /// ... and its growth per meter of the ray origin's distance from the world's origin.
     stretch: vec3<f32>,
-    padding_of_stretch: u32,
+    padding_1: u32,
 }
 
 const ALPHA_MODE: u32 = 3u;

@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::pathtrace::{PixelFilter, View};
 use crate::scene::Sights;
 
-/// Counterpart of `PathPass` in `camera.wgsl`.
+/// Counterpart of `CameraPass` in `camera.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct CameraPass {
@@ -56,5 +56,13 @@ impl CameraPass {
             parallel: if is_orthographic { 1.0 } else { 0.0 },
             ..Self::default()
         }
+    }
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    CameraPass as CameraPass {
+        eye, sample_index, forward, seed, right, max_bounces, up, lens_radius, size, first, end, focus, tent, parallel,
+        ends_at_lightmaps, in_hybrid, units, padding, background, padding_2
     }
 }

@@ -123,3 +123,9 @@ fn packed(normal: Vec3) -> u32 {
     let [x, y] = (flat * 32_767.0).round().to_array().map(|value| value as i16 as u16);
     u32::from(x) | u32::from(y) << 16
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    RadiancePixel as RadiancePixel { mean, samples, squares, nodes }
+    FeaturePixel as FeaturePixel { albedo, depth, normal, surface, first_normal, first_depth, change, is_brighter }
+}

@@ -8,8 +8,7 @@ use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, ComputePipeline};
 use super::camera::CameraPass;
 use super::deposits::{WORDS_OF_SUM, sum, zeros};
 use super::kernel::{bind, dispatch, layout};
-use super::shader::{piece, tracing_source};
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack};
+use super::{Gpu, GpuFault, GpuFilm, GpuScene, Shader};
 use crate::lights::{AliasEntry, EmissionSampler, LightSampler};
 use crate::pathtrace::{View, seed_of_pass};
 use crate::scene::{Scene, Sky};
@@ -47,7 +46,7 @@ struct EmissionsHeader {
 #[repr(C)]
 struct Splats {
     unit: f32,
-    sample: u32,
+    sample_index: u32,
     pixels: u32,
     padding: u32,
 }
@@ -85,24 +84,10 @@ impl LightPaths {
     /// Returns an error if the device lacks memory.
     pub fn new(gpu: &Gpu, scene: &Scene, on_gpu: &GpuScene, view: &View) -> Result<Self, GpuFault> {
         let follow_layout = layout(gpu, "light paths", &[true, false]);
-        let own = [
-            piece!("scene/color"),
-            piece!("lights/light"),
-            piece!("lights/emission"),
-            piece!("pathtrace/bsdf"),
-            piece!("pathtrace/camera"),
-            piece!("pathtrace/roulette"),
-            piece!("gpu/threads"),
-            piece!("gpu/deposits"),
-            piece!("pathtrace/light_path"),
-        ];
-        let module = gpu.shader("light paths", tracing_source(Stack::default(), on_gpu.trees(), &own));
+        let module = Shader::LightPaths(on_gpu.trees()).compile(&gpu.device);
         let follow = gpu.compute_pipeline(&module, "follow_paths", &[&GpuScene::layout(gpu), &follow_layout]);
         let splats_layout = layout(gpu, "splats", &[true, false, false, false]);
-        let splats =
-            [piece!("scene/color"), piece!("gpu/threads"), piece!("pathtrace/film"), piece!("pathtrace/splats")]
-                .join("\n");
-        let splats = gpu.shader("splats", splats);
+        let splats = Shader::Splats.compile(&gpu.device);
         let of_splats = |name| gpu.compute_pipeline(&splats, name, &[&splats_layout]);
 
         let lights = LightSampler::with_movers(scene);
@@ -181,7 +166,7 @@ impl LightPaths {
     }
 
     fn bind_splats(&self, gpu: &Gpu, film: &GpuFilm, sample: u32) -> BindGroup {
-        let settings = Splats { unit: 1.0 / self.units, sample, pixels: self.pixels, padding: 0 };
+        let settings = Splats { unit: 1.0 / self.units, sample_index: sample, pixels: self.pixels, padding: 0 };
         let settings = gpu.uniform("splats", &[settings]);
         bind(gpu, &self.splats_layout, &[&settings, &self.deposits, &film.radiance, &film.features, &self.changes])
     }
@@ -215,4 +200,11 @@ fn units(emission: &EmissionSampler, view: &View) -> f32 {
     let exponent = if typical > 0.0 && typical.is_finite() { TYPICAL_SPLAT - libm::log2(typical).ceil() } else { 0.0 };
     // Powers of two whose reciprocals are normal floats.
     libm::exp2(exponent.clamp(-90.0, 90.0)) as f32
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    EmissionsHeader as Emissions { center, radius, count, sky, padding }
+    Splats as Splats { unit, sample_index, pixels, padding }
+    Change as Change { sum, lit, brighter, padding }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Gpu`] is a device, Bevy's or one opened here. A [`GpuScene`] holds a [`Scene`](crate::scene::Scene) in device
 //! memory: KD-tree, triangles, materials and textures, bound alike by every kernel. Kernels are plain WGSL in
-//! `shaders/`, joined from small pieces. Each piece has a counterpart in Rust, and tests compare both.
+//! `shaders/`, joined from small pieces; [`Shader`] lists all of them. Each piece has a counterpart in Rust, and tests
+//! compare both.
 //!
 //! Main types:
 //! - [`PathKernel`] adds samples to a [`GpuFilm`]; [`render`] and [`render_from_lights`] draw whole pictures.
@@ -24,6 +25,8 @@ mod film;
 mod filter;
 mod hybrid;
 mod kernel;
+#[cfg(test)]
+pub(crate) mod layouts;
 mod light_path;
 mod low_rank;
 mod pages;
@@ -51,5 +54,6 @@ pub use path::{PathKernel, PathPass};
 pub use rays::{Question, RayAnswer, RayKernels};
 pub use render::render;
 pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};
+pub(crate) use shader::Shader;
 pub use shader::{Stack, Trees};
 pub use subscenes::{CellAnswer, CellRayKernel, CellRays, GpuCells, GpuCounters};

@@ -8,8 +8,7 @@ use wgpu::{BindGroupLayout, CommandEncoder, CommandEncoderDescriptor, ComputePas
 use super::batch_sizer::BatchSizer;
 use super::camera::CameraPass;
 use super::kernel::{bind, layout};
-use super::shader::{piece, tracing_source};
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, Stack, Trees};
+use super::{Gpu, GpuFault, GpuFilm, GpuScene, Shader, Stack, Trees};
 use crate::clock;
 use crate::pathtrace::View;
 
@@ -47,18 +46,7 @@ impl PathKernel {
     /// Compiles the kernel.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = layout(gpu, "film", &[false, false]);
-        let own = [
-            piece!("scene/color"),
-            piece!("lights/light"),
-            piece!("lights/light_tree"),
-            piece!("pathtrace/bsdf"),
-            piece!("pathtrace/camera"),
-            piece!("pathtrace/roulette"),
-            piece!("pathtrace/film"),
-            piece!("pathtrace/path"),
-        ];
-        let source = tracing_source(stack, trees, &own);
-        let module = gpu.shader("paths", source);
+        let module = Shader::Paths(stack, trees).compile(&gpu.device);
         let pipeline = gpu.compute_pipeline(&module, "trace_pixels", &[&GpuScene::layout(gpu), &layout]);
         Self { layout, pipeline, trees }
     }

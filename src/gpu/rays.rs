@@ -4,8 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use wgpu::{BindGroupLayout, CommandEncoderDescriptor, ComputePipeline};
 
 use super::kernel::{bind, dispatch, layout};
-use super::shader::{piece, tracing_source};
-use super::{Gpu, GpuFault, GpuScene, Stack, Trees};
+use super::{Gpu, GpuFault, GpuScene, Shader, Stack, Trees};
 use crate::geometry::Ray;
 
 /// Kernels that trace rays from a buffer.
@@ -53,7 +52,7 @@ impl RayKernels {
     /// Compiles the kernels.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         let layout = layout(gpu, "rays", &[true, false]);
-        let module = gpu.shader("rays", tracing_source(stack, trees, &[piece!("gpu/threads"), piece!("accel/rays")]));
+        let module = Shader::Rays(stack, trees).compile(&gpu.device);
         let layouts = [&GpuScene::layout(gpu), &layout];
         let closest = gpu.compute_pipeline(&module, "trace_closest", &layouts);
         let any = gpu.compute_pipeline(&module, "trace_any", &layouts);
@@ -111,4 +110,10 @@ impl DeviceRay {
             t_max: ray.t_max.clamp(f32::MIN, f32::MAX),
         }
     }
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    RayAnswer as RayAnswer { t, triangle, barycentric }
+    DeviceRay as Ray { origin, t_min, direction, t_max }
 }

@@ -18,7 +18,7 @@ pub struct AliasEntry {
     /// Fraction of this entry's interval that selects the entry itself.
     pub threshold: f32,
     /// Index selected by the rest of the interval.
-    pub alias: u32,
+    pub alias_index: u32,
     /// Probability of drawing this index, over all intervals.
     pub probability: f32,
 }
@@ -41,7 +41,7 @@ impl AliasTable {
             .enumerate()
             .map(|(index, &probability)| AliasEntry {
                 threshold: 1.0,
-                alias: index as u32,
+                alias_index: index as u32,
                 probability: probability as f32,
             })
             .collect();
@@ -51,7 +51,7 @@ impl AliasTable {
         let (mut poor, mut rich): (Vec<usize>, Vec<usize>) = (0..count).partition(|&index| left[index] < 1.0);
         while let (Some(taker), Some(&giver)) = (poor.pop(), rich.last()) {
             entries[taker].threshold = left[taker] as f32;
-            entries[taker].alias = giver as u32;
+            entries[taker].alias_index = giver as u32;
             left[giver] -= 1.0 - left[taker];
             if left[giver] < 1.0 {
                 rich.pop();
@@ -72,7 +72,7 @@ impl AliasTable {
         let place = u * self.entries.len() as f32;
         let own = (place as usize).min(self.entries.len().checked_sub(1)?);
         let entry = self.entries[own];
-        let drawn = if place - (own as f32) < entry.threshold { own } else { entry.alias as usize };
+        let drawn = if place - (own as f32) < entry.threshold { own } else { entry.alias_index as usize };
         Some((drawn, self.entries[drawn].probability))
     }
 }

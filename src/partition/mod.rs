@@ -55,6 +55,8 @@ pub use index::BinaryIndex;
 pub use polygons::Polygons;
 pub use settings::{AxisChoice, PartitionKind, PartitionSettings};
 pub use simplify::Simplified;
+#[cfg(all(test, feature = "gpu"))]
+pub(crate) use tracer::{BorderRecord, CellRecord, SurfaceRecord};
 pub use tracer::{CellHit, CellTracer, CellWork, Fineness};
 pub(crate) use tracer::{FinePart, FineRecord, swap_if_mirrored};
 pub use traffic::{Traffic, light_rays};

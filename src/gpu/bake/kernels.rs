@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use wgpu::{BindGroup, BindGroupLayout, Buffer, ComputePipeline, ShaderModule};
 
 use super::super::kernel::{bind, layout};
-use super::super::shader::{piece, tracing_source};
-use super::super::{Gpu, GpuScene, Stack, Trees};
+use super::super::{Gpu, GpuScene, Shader};
 
 /// Pipelines and bind group layouts of bakes.
 #[derive(Debug)]
@@ -41,29 +40,8 @@ impl BakeKernels {
         let rays_layout = layout(gpu, "a bake's rays", &RAYS);
         let sums_layout = layout(gpu, "a bake's sums", &SUMS);
         let sweep_layout = layout(gpu, "a sweep", &SWEEP);
-        let rays = [
-            piece!("scene/color"),
-            piece!("lights/light"),
-            piece!("gpu/threads"),
-            piece!("radiosity/ray_task"),
-            piece!("lightmap/surface_point"),
-            piece!("lightmap/elements"),
-            piece!("lights/light_pmf"),
-            piece!("radiosity/transport"),
-            piece!("radiosity/bright"),
-            piece!("radiosity/bake_rays"),
-        ];
-        let rays = gpu.shader("a bake's rays", tracing_source(Stack::default(), Trees::Static, &rays));
-        let sums = [
-            piece!("scene/color"),
-            piece!("gpu/threads"),
-            piece!("radiosity/ray_task"),
-            piece!("gpu/deposits"),
-            piece!("radiosity/bake_sums"),
-        ]
-        .join("\n");
-        let sums = gpu.shader("a bake's sums", sums);
-        let sweep = gpu.shader("a sweep", [piece!("gpu/threads"), piece!("radiosity/sweep")].join("\n"));
+        let [rays, sums, sweep] =
+            [Shader::BakeRays, Shader::BakeSums, Shader::Sweep].map(|shader| shader.compile(&gpu.device));
         let scene_layout = GpuScene::layout(gpu);
         let of_rays = |name| gpu.compute_pipeline(&rays, name, &[&scene_layout, &rays_layout]);
         let of_sums = |name| gpu.compute_pipeline(&sums, name, &[&sums_layout]);

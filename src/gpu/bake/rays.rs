@@ -305,3 +305,16 @@ impl Batch<'_> {
         items
     }
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Tally as Tally { direct, valid, continuation, lost, read, inside, rays, tinted, padding }
+    Item as Item { element, first_index, first_ray, flags, hits_at, tinted_at }
+    BatchHeader as Batch { rays, items, seed, other_seed, elements, padding }
+}
+
+#[cfg(test)]
+#[test]
+fn tasks_of_rays_have_the_size_that_shaders_give_them() {
+    crate::gpu::layouts::assert_bytes("RayTask", BYTES_OF_RAY_TASK as usize);
+}

@@ -125,3 +125,8 @@ impl DeviceHits {
         Ok(on_device)
     }
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Tinted as Tinted { tint, hit }
+}

@@ -152,3 +152,8 @@ impl Sweeps for Radiosities<'_> {
         core::mem::swap(&mut self.current, &mut self.next);
     }
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Settings as Sweep { first, count, padding, series }
+}

@@ -16,8 +16,7 @@ use wgpu::{
 
 use super::kernel::bind;
 use super::scene::{buffer, entry};
-use super::shader::piece;
-use super::{Gpu, GpuFault, GpuFilm};
+use super::{Gpu, GpuFault, GpuFilm, Shader};
 use crate::pathtrace::View;
 use crate::scene::Sights;
 
@@ -66,7 +65,7 @@ struct Picture {
 /// Counterpart of `Filter` in `filter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-struct Settings {
+struct Filter {
     eye: [f32; 3],
     share: f32,
     forward: [f32; 3],
@@ -128,8 +127,7 @@ impl PictureFilter {
                 entry(8, buffer(BufferBindingType::Uniform)),
             ],
         });
-        let module = gpu
-            .shader("filter", [piece!("scene/color"), piece!("pathtrace/film"), piece!("pathtrace/filter")].join("\n"));
+        let module = Shader::Filter.compile(&gpu.device);
         let pipeline = |entry_point| gpu.compute_pipeline(&module, entry_point, &[&layout]);
         Self {
             gather: pipeline("gather_light"),
@@ -206,7 +204,7 @@ impl FilteredPicture {
         Ok(Self {
             rough: [rough()?, rough()?],
             picture: rough()?,
-            settings: gpu.uniform("filter", &[Settings::default()]),
+            settings: gpu.uniform("filter", &[Filter::default()]),
             now: Picture::new(gpu, view)?,
             before: None,
             is_outdated: false,
@@ -245,13 +243,13 @@ impl FilteredPicture {
         self.now.is_recorded.then_some(&self.picture)
     }
 
-    fn settings(&self, share: f32) -> Settings {
+    fn settings(&self, share: f32) -> Filter {
         let [eye, forward, right, up] = axes(&self.now.view);
         let before = self.before.as_ref().map(|before| &before.view);
         let parallel = |view: &View| if view.camera.is_orthographic() { 1.0 } else { 0.0 };
         let [before_eye, before_forward, before_right, before_up] = before.map_or([[0.0; 3]; 4], axes);
         let max_history = if self.is_outdated { MAX_OUTDATED_HISTORY } else { MAX_HISTORY };
-        Settings {
+        Filter {
             eye,
             share,
             forward,
@@ -267,7 +265,7 @@ impl FilteredPicture {
             before_up,
             size: self.size().to_array(),
             before_size: before.map_or([0; 2], |view| view.size.to_array()),
-            ..Settings::default()
+            ..Filter::default()
         }
     }
 }
@@ -287,4 +285,13 @@ fn pixels(size: UVec2) -> u64 {
 fn axes(view: &View) -> [[f32; 3]; 4] {
     let Sights { position, forward, right, up, .. } = view.camera.sights();
     [position, forward, right, up].map(|v| v.to_array())
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Filter as Filter {
+        eye, share, forward, max_history, right, is_outdated, up, parallel, before_eye, before_parallel, before_forward,
+        padding_0, before_right, padding_1, before_up, padding_2, size, before_size
+    }
+    LitPixel as LitPixel { light, samples, normal, depth, surface, moment }
 }

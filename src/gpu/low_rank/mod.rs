@@ -19,8 +19,7 @@ use wgpu::{BindGroupLayout, Buffer, CommandEncoder, CommandEncoderDescriptor, Co
 
 use self::matrix::{DeviceMatrix, patches_that_fit};
 use super::kernel::{bind, dispatch, layout};
-use super::shader::piece;
-use super::{Gpu, GpuFault};
+use super::{Gpu, GpuFault, Shader};
 use crate::low_rank::{LANES, LowRank};
 
 /// Number of threads that sum one patch.
@@ -32,7 +31,7 @@ const BUFFERS: [bool; 6] = [true, true, true, true, true, false];
 /// Counterpart of `Product` in `low_rank.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Settings {
+struct Product {
     count: u32,
     padding: [u32; 3],
     channels: Vec4,
@@ -67,7 +66,7 @@ impl GpuLowRank {
     pub fn new(gpu: &Gpu, low_rank: &LowRank) -> Result<Self, GpuFault> {
         check_size(gpu, low_rank)?;
         let layout = layout(gpu, "low rank", &BUFFERS);
-        let module = gpu.shader("low rank", [piece!("gpu/threads"), piece!("low_rank/low_rank")].join("\n"));
+        let module = Shader::LowRank.compile(&gpu.device);
         let kernel = |name| gpu.compute_pipeline(&module, name, &[&layout]);
         let [elements, patches] = [low_rank.elements(), low_rank.patches.len()];
         let vectors = |what, count: usize| gpu.empty_storage(what, (count * size_of::<Vec4>()) as u64);
@@ -184,7 +183,7 @@ impl GpuLowRank {
     }
 
     fn settings(&self, count: usize, channels: Vec3) -> Buffer {
-        let settings = Settings { count: count as u32, padding: [0; 3], channels: channels.extend(0.0) };
+        let settings = Product { count: count as u32, padding: [0; 3], channels: channels.extend(0.0) };
         self.gpu.uniform("low rank", &[settings])
     }
 }
@@ -212,4 +211,9 @@ fn check_size(gpu: &Gpu, low_rank: &LowRank) -> Result<(), GpuFault> {
         limit,
         adapter: gpu.name().to_owned(),
     })
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Product as Product { count, padding, channels }
 }

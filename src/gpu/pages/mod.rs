@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
 use wgpu::{
     BindGroup, Buffer, CommandEncoder, CommandEncoderDescriptor, ComputePipeline, Extent3d, TexelCopyBufferInfo,
@@ -22,8 +23,7 @@ use wgpu::{
 };
 
 use super::kernel::{bind, dispatch, layout};
-use super::shader::piece;
-use super::{Gpu, GpuFault, GpuLowRank};
+use super::{Gpu, GpuFault, GpuLowRank, Shader};
 use crate::lightmap::{Page, PageFormat};
 use crate::relight::{Difference, Relighter, TexelTables};
 
@@ -60,6 +60,32 @@ struct DevicePage {
     row_bytes: u32,
 }
 
+/// Counterpart of `PageSize` in `page.wgsl`.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct PageSize {
+    texels: u32,
+    columns: u32,
+    stride: u32,
+    padding: u32,
+}
+
+/// Counterpart of `ListStart` in `page.wgsl`.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct ListStart {
+    start: u32,
+    home: u32,
+}
+
+/// Counterpart of `WeightedRow` in `smooth.wgsl` and `page.wgsl`.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct WeightedRow {
+    row: u32,
+    weight: f32,
+}
+
 /// Shared resources for drawing pages.
 struct Drawing<'a> {
     gpu: &'a Gpu,
@@ -79,23 +105,22 @@ impl GpuPages {
         let elements = transport.elements();
         let vectors = |what| gpu.empty_storage(what, (elements * size_of::<Vec4>()) as u64);
         let [beside, light] = [vectors("light beside that of patches")?, vectors("light of elements")?];
-        let source = [piece!("gpu/threads"), piece!("low_rank/smooth")].join("\n");
         let smoothing = layout(gpu, "smooth", &SMOOTHING);
-        let smooth = gpu.compute_pipeline(&gpu.shader("smooth", source), "smooth_light", &[&smoothing]);
+        let smooth = gpu.compute_pipeline(&Shader::Smooth.compile(&gpu.device), "smooth_light", &[&smoothing]);
         let (offsets, neighbors) = relighter.smoothing().parts();
         let offsets: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
         let of_smoothing = [
             &gpu.uniform("rows", &[[elements as u32, 0, 0, 0]]),
             &gpu.storage("where neighbors start", &offsets)?,
-            &gpu.storage("neighbors of elements", &numbered(neighbors))?,
+            &gpu.storage("neighbors of elements", &weighted_rows(neighbors))?,
             low_rank.indirect_buffer(),
             &beside,
             &light,
         ];
         let smooth = (smooth, bind(gpu, &smoothing, &of_smoothing));
-        let source = [piece!("gpu/threads"), piece!("lightmap/texel_format"), piece!("relight/page")].join("\n");
         let drawing = Drawing { gpu, layout: layout(gpu, "page", &DRAWING), light: &light, format };
-        let draw = gpu.compute_pipeline(&gpu.shader("page", source), entry_point(format), &[&drawing.layout]);
+        let module = Shader::Page.compile(&gpu.device);
+        let draw = gpu.compute_pipeline(&module, entry_point(format), &[&drawing.layout]);
         let pages = relighter.level().pages.iter().zip(relighter.texels());
         let pages = pages.map(|(page, texels)| drawing.page(page, &texels.tables())).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -203,14 +228,15 @@ impl Drawing<'_> {
         let empty = homes.len() as u32;
         let lists: Vec<u32> = lists.iter().map(|&list| list.min(empty)).collect();
         let offsets = offsets.iter().chain(offsets.last());
-        let starts: Vec<[u32; 2]> =
-            offsets.zip(homes.iter().chain([&0, &0])).map(|(&start, &home)| [start, home]).collect();
-        let settings = [page.width * page.height, page.width, row_bytes / 4, 0];
+        let starts: Vec<ListStart> =
+            offsets.zip(homes.iter().chain([&0, &0])).map(|(&start, &home)| ListStart { start, home }).collect();
+        let settings =
+            PageSize { texels: page.width * page.height, columns: page.width, stride: row_bytes / 4, padding: 0 };
         let buffers = [
             &gpu.uniform("a page", &[settings]),
             &gpu.storage("what texels show", &lists)?,
             &gpu.storage("where rows of texels start", &starts)?,
-            &gpu.storage("rows of texels", &numbered(sources))?,
+            &gpu.storage("rows of texels", &weighted_rows(sources))?,
             light,
             &gpu.storage("a baked page", bytemuck::cast_slice::<Vec3, f32>(&page.texels))?,
             &picture,
@@ -221,8 +247,8 @@ impl Drawing<'_> {
 }
 
 /// Converts weighted row indices to the shaders' layout.
-fn numbered(weighed: &[(u32, f32)]) -> Vec<[u32; 2]> {
-    weighed.iter().map(|&(row, weight)| [row, weight.to_bits()]).collect()
+fn weighted_rows(weighted: &[(u32, f32)]) -> Vec<WeightedRow> {
+    weighted.iter().map(|&(row, weight)| WeightedRow { row, weight }).collect()
 }
 
 /// Returns the shader entry point that draws a format.
@@ -231,4 +257,11 @@ const fn entry_point(format: PageFormat) -> &'static str {
         PageFormat::HalfFloat => "draw_half_floats",
         PageFormat::SharedExponent => "draw_shared_exponents",
     }
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    PageSize as PageSize { texels, columns, stride, padding }
+    ListStart as ListStart { start, home }
+    WeightedRow as WeightedRow { row, weight }
 }

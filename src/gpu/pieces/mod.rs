@@ -10,12 +10,13 @@ mod numbers;
 mod surfaces;
 
 use glam::{UVec2, Vec3, Vec4};
+use wgpu::{ShaderModuleDescriptor, ShaderSource};
 
 use super::camera::CameraPass;
 use super::context::test_device;
 use super::kernel::{bind, dispatch, layout};
 use super::light_path::emissions;
-use super::shader::{piece, tracing_source};
+use super::shader::{pieces, tracing_source};
 use super::{Gpu, GpuScene, Stack, Trees};
 use crate::geometry::sobol::OwenSobol;
 use crate::lights::{EmissionSampler, LightSampler};
@@ -60,17 +61,20 @@ impl Pieces {
                 }}
             }}"
         );
-        let pieces = [
-            piece!("gpu/threads"),
-            piece!("scene/color"),
-            piece!("lights/light"),
-            piece!("lights/light_tree"),
-            piece!("lights/emission"),
-            piece!("pathtrace/bsdf"),
-            piece!("pathtrace/camera"),
-            &kernel,
+        let pieces = pieces![
+            "gpu/threads",
+            "scene/color",
+            "lights/light",
+            "lights/light_tree",
+            "lights/emission",
+            "pathtrace/bsdf",
+            "pathtrace/camera",
         ];
-        let module = gpu.shader("pieces", tracing_source(Stack::default(), Trees::Static, &pieces));
+        let source = tracing_source(Stack::default(), Trees::Static, &[&pieces[..], &[&kernel]].concat());
+        let module = gpu.device.create_shader_module(ShaderModuleDescriptor {
+            label: Some("pieces"),
+            source: ShaderSource::Wgsl(source.into()),
+        });
         let told = layout(gpu, "camera and emissions", &[true]);
         let asked = layout(gpu, "questions", &[false]);
         let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &told, &asked]);

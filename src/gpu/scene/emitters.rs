@@ -200,3 +200,10 @@ pub(super) fn numbers_in_tree(scene: &Scene, first_triangles: &[u32], sources: &
     }
     numbers
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Record as Emitter {
+        place, kind, axis, range, strength, radius, width, inner_cosine, height, outer_cosine, padding, trail, table
+    }
+}

@@ -55,7 +55,7 @@ pub struct GpuScene {
 /// Counterpart of `SceneHeader` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Header {
+struct SceneHeader {
     bounds_min: [f32; 3],
     emitters: u32,
     bounds_max: [f32; 3],
@@ -233,11 +233,11 @@ pub(super) fn buffer(ty: BufferBindingType) -> BindingType {
     BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None }
 }
 
-fn header(tree: &Tree, emitters: &Emitters) -> Header {
+fn header(tree: &Tree, emitters: &Emitters) -> SceneHeader {
     let bounds = tree.bounds();
     // An empty box would hold infinities, which WGSL does not have.
     let (min, max) = if bounds.is_empty() { (glam::Vec3::ONE, glam::Vec3::NEG_ONE) } else { (bounds.min, bounds.max) };
-    Header {
+    SceneHeader {
         bounds_min: min.to_array(),
         emitters: emitters.records.len() as u32,
         bounds_max: max.to_array(),
@@ -245,4 +245,9 @@ fn header(tree: &Tree, emitters: &Emitters) -> Header {
         sky_radiance: emitters.sky_radiance.to_array(),
         padding: 0.0,
     }
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    SceneHeader as SceneHeader { bounds_min, emitters, bounds_max, reach, sky_radiance, padding }
 }

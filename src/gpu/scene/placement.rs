@@ -5,20 +5,19 @@ use glam::{Affine3A, DAffine3, DVec3, Vec3};
 
 use crate::geometry::Aabb;
 
-/// Placement part of a surface record; counterpart of the end of `Surface` in `material.wgsl`.
+/// Counterpart of `Placement` in `material.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Placement {
-    root: u32,
     from_world: [[f32; 4]; 3],
     tree_min: [f32; 3],
     first_triangle: u32,
     tree_max: [f32; 3],
-    padding: u32,
+    root: u32,
     reach: [f32; 3],
-    padding_of_reach: u32,
+    padding_0: u32,
     stretch: [f32; 3],
-    padding_of_stretch: u32,
+    padding_1: u32,
 }
 
 impl Placement {
@@ -48,11 +47,11 @@ impl Placement {
         let rows = [0, 1, 2].map(row);
         let is_usable = reach.is_finite() && rows.iter().all(|row| row.is_finite());
         is_usable.then(|| Self {
-            root,
             from_world: rows.map(|row| row.to_array()),
             tree_min: tree_bounds.min.to_array(),
             first_triangle,
             tree_max: tree_bounds.max.to_array(),
+            root,
             reach: reach.to_array(),
             stretch: stretch.as_vec3().to_array(),
             ..Self::default()
@@ -67,4 +66,9 @@ pub(super) fn box_in_world(to_world: &Affine3A, bounds: Aabb) -> Aabb {
         to_world.transform_point3(Vec3::from_array(core::array::from_fn(of_axis)))
     };
     Aabb::around((0..8).map(corner))
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Placement as Placement { from_world, tree_min, first_triangle, tree_max, root, reach, padding_0, stretch, padding_1 }
 }

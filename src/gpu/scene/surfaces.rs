@@ -33,7 +33,7 @@ pub(super) struct Record {
     clearcoat: f32,
     clearcoat_roughness: f32,
     pane: f32,
-    padding: u32,
+    padding: [u32; 2],
     placement: Placement,
 }
 
@@ -99,9 +99,18 @@ pub(super) fn records(scene: &Scene, textures: &Textures) -> Vec<Record> {
             clearcoat: material.clearcoat,
             clearcoat_roughness: material.clearcoat_perceptual_roughness,
             pane: material.transmission,
-            padding: 0,
+            padding: [0; 2],
             placement: Placement::default(),
         }
     });
     surfaces.collect()
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Record as Surface {
+        base_color, emission, metallic, reflectance, roughness, padding_before, alpha_threshold, flags, absorption,
+        transmission, diffuse_transmission_color, diffuse_transmission, textures, lightmap, lightmap_corner,
+        lightmap_size, emitter, ior, normal_scale, clearcoat, clearcoat_roughness, pane, padding, placement
+    }
 }

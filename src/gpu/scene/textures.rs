@@ -233,3 +233,8 @@ fn upload(gpu: &Gpu, array: &DeviceTexture, texture: &Texture, place: Place) {
     let size = Extent3d { width: texture.width, height: texture.height, depth_or_array_layers: 1 };
     gpu.queue.write_texture(destination, bytes, rows, size);
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    TextureRecord as TextureRecord { words, uv_matrix, uv_offset, padding }
+}

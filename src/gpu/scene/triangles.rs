@@ -10,7 +10,7 @@ use crate::scene::{MeshData, Scene, UvChannel};
 /// Counterpart of `TriangleRecord` in `scene.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct Record {
+pub(super) struct TriangleRecord {
     a: [f32; 3],
     surface: u32,
     b: [f32; 3],
@@ -39,7 +39,7 @@ pub(super) fn records(
     twins: &[bool],
     first_word: u32,
     tables: &mut Vec<u32>,
-) -> Vec<Record> {
+) -> Vec<TriangleRecord> {
     let mut records = Vec::with_capacity(sources.len());
     for of_surface in sources.chunk_by(|(a, _), (b, _)| a == b) {
         let surface = of_surface[0].0;
@@ -51,7 +51,7 @@ pub(super) fn records(
             let attributes = add_attributes(scene.mesh_of(surface), index, &normal_matrix, first_word, tables);
             let sealed = |back, bit| if scene.is_sealed(surface, index, back) { bit } else { 0 };
             let flags = passable | twin | sealed(false, SEALED_FRONT) | sealed(true, SEALED_BACK);
-            records.push(Record { a, surface: surface.0 | flags, b, index, c, attributes });
+            records.push(TriangleRecord { a, surface: surface.0 | flags, b, index, c, attributes });
         }
     }
     records
@@ -81,4 +81,9 @@ fn add_attributes(mesh: &MeshData, triangle: u32, normal_matrix: &Mat3, first_wo
     tables.extend(colors.iter().flatten().flatten().map(|value| value.to_bits()));
     tables.extend(coordinates.iter().flat_map(|(_, uv)| uv.as_flattened()).map(|value| value.to_bits()));
     start
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    TriangleRecord as TriangleRecord { a, surface, b, index, c, attributes }
 }

@@ -6,9 +6,8 @@ use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, CommandEncoderDes
 
 use super::super::batch_sizer::BatchSizer;
 use super::super::kernel::{bind, dispatch, layout};
-use super::super::shader::piece;
-use super::super::{Gpu, GpuFault};
-use super::{GpuCells, source};
+use super::super::{Gpu, GpuFault, Shader};
+use super::GpuCells;
 use crate::clock;
 use crate::partition::{CellTracer, FinePart};
 use crate::progress::Monitor;
@@ -77,9 +76,8 @@ impl<'a> GpuCounters<'a> {
     pub fn new(gpu: &Gpu, tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Result<Self, GpuFault> {
         let shoot_layout = layout(gpu, "shots of subscenes", &[true, false]);
         let update_layout = layout(gpu, "what shots brought", &[true, true, false, false]);
-        let shots = gpu.shader("shots of subscenes", source(piece!("radiosity/subscene_rays")));
-        let update =
-            gpu.shader("what shots brought", [piece!("gpu/threads"), piece!("radiosity/subscene_update")].join("\n"));
+        let shots = Shader::SubsceneRays.compile(&gpu.device);
+        let update = Shader::SubsceneUpdate.compile(&gpu.device);
         let emitted = vectors(&elements.emitted);
         Ok(Self {
             cells: GpuCells::new(gpu, tracer)?,
@@ -196,4 +194,11 @@ impl Counters for GpuCounters<'_> {
 
 fn vectors(values: &[Vec3]) -> Vec<Vec4> {
     values.iter().map(|value| value.extend(0.0)).collect()
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    SourceRecord as RaySource { normal, first_ray, number, triangle, part, cell }
+    Dispatch as Dispatch { first_ray, end_ray, sources, seed, counters, padding }
+    Update as Update { power_of_ray, elements, padding }
 }

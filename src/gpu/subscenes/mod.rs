@@ -14,7 +14,6 @@ use wgpu::{
 };
 
 use super::scene::{buffer, entry};
-use super::shader::piece;
 use super::{Gpu, GpuFault};
 use crate::geometry::sobol;
 use crate::partition::CellTracer;
@@ -62,17 +61,4 @@ impl GpuCells {
         let entries: Vec<_> = core::iter::once(sobol).chain((SOBOL + 1..=SOBOL + TABLES).map(storage)).collect();
         gpu.device.create_bind_group_layout(&BindGroupLayoutDescriptor { label: Some("cells"), entries: &entries })
     }
-}
-
-/// Returns the source of a shader that traces rays through cells.
-fn source(own: &str) -> String {
-    let shared = [
-        piece!("gpu/threads"),
-        piece!("geometry/random"),
-        piece!("geometry/sampling"),
-        piece!("geometry/triangle"),
-        piece!("partition/cells"),
-        piece!("partition/fine"),
-    ];
-    shared.into_iter().chain([own]).collect::<Vec<_>>().join("\n")
 }

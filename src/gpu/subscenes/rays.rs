@@ -6,9 +6,8 @@ use wgpu::{BindGroupLayout, CommandEncoderDescriptor, ComputePipeline};
 
 use super::super::kernel::{bind, dispatch, layout};
 use super::super::rays::{BATCH, DeviceRay};
-use super::super::shader::piece;
-use super::super::{Gpu, GpuFault};
-use super::{GpuCells, source};
+use super::super::{Gpu, GpuFault, Shader};
+use super::GpuCells;
 use crate::geometry::Ray;
 use crate::partition::CellTracer;
 
@@ -62,7 +61,7 @@ impl CellRayKernel {
     /// Compiles the kernel.
     pub fn new(gpu: &Gpu) -> Self {
         let layout = layout(gpu, "rays through cells", &[true, false]);
-        let module = gpu.shader("rays through cells", source(piece!("partition/cell_rays")));
+        let module = Shader::CellRays.compile(&gpu.device);
         let trace = gpu.compute_pipeline(&module, "trace_cells", &[&GpuCells::layout(gpu), &layout]);
         Self { layout, trace }
     }
@@ -91,4 +90,10 @@ impl CellRayKernel {
         gpu.queue.submit([encoder.finish()]);
         gpu.read(&answers, rays.len())
     }
+}
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    CellAnswer as CellAnswer { t, triangle, barycentric, cells, surfaces, borders, element }
+    CellRay as CellRay { ray, cell, padding }
 }

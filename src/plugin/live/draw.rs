@@ -15,6 +15,7 @@ use bevy::render::{Render, RenderStartup, RenderSystems};
 use super::frame::Frame;
 use super::shared::Wanted;
 use super::trace::Tracing;
+use crate::gpu::Shader;
 use crate::plugin::components::LiveChannel;
 use crate::plugin::schedule::RadiositySystems;
 
@@ -185,16 +186,7 @@ impl Drawing {
                     entry(1, wgpu::BufferBindingType::Storage { read_only: true }),
                 ],
             }),
-            module: device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some("live view"),
-                source: wgpu::ShaderSource::Wgsl(
-                    concat!(
-                        include_str!("../../../shaders/scene/color.wgsl"),
-                        include_str!("../../../shaders/plugin/live_draw.wgsl")
-                    )
-                    .into(),
-                ),
-            }),
+            module: Shader::LiveDraw.compile(device),
             pipelines: HashMap::new(),
         }
     }

@@ -34,3 +34,8 @@ impl DrawnPicture {
         Self { frame }
     }
 }
+
+#[cfg(test)]
+crate::gpu::layouts::test_layouts! {
+    Frame as Frame { origin, size, picture, exposure, apart }
+}
