@@ -413,6 +413,7 @@ fn soak(app: App, seed: u64, rounds: usize, frames: usize) -> Done {
         let counts = soak.clear();
         let done = *soak.app.world().resource::<Done>();
         println!("round {round}: {counts:?}, {:.0} MB, {done:?}", memory().unwrap_or_default());
+        graphics(&soak.app).iter().for_each(|graphics| println!("  {graphics:?}"));
         assert_eq!(counts, first, "entities, entities drawn, meshes, images and materials after round {round}");
     }
     *soak.app.world().resource::<Done>()
