@@ -96,7 +96,8 @@ fn steps_across_seams_of_the_level() {
     let scene = Arc::new(scene);
     for padding in [2, LayoutSettings::BICUBIC_PADDING] {
         let mut settings = BakeSettings::default();
-        settings.layout = LayoutSettings { texels_per_meter: 4.0, padding, ..settings.layout };
+        settings.layout.texels_per_meter = 4.0;
+        settings.layout.padding = padding;
         settings.solver.error = 0.1;
         settings.volume = None;
         settings.device = DeviceChoice::Cpu;
