@@ -60,38 +60,16 @@ impl Page {
 
     /// Returns the bilinearly filtered value at a point, given in texels from the top left corner.
     pub fn filtered(&self, spot: Vec2) -> Vec3 {
-        self.taps(spot).read(self)
+        Taps::bilinear(self, spot).read(self)
     }
 
     /// Returns the value at a point, filtered by the cubic B-spline that Bevy uses for bicubic lightmaps. The point is
     /// given in texels from the top left corner. The filter reads two texels in each direction.
     ///
-    /// Source: Sigg and Hadwiger 2005, "Fast third-order texture filtering". Bevy approximates two of its terms.
+    /// Source: Sigg and Hadwiger 2005, "Fast third-order texture filtering". Bevy approximates two of its terms, which
+    /// changes the weights by less than 1/500.
     pub fn filtered_bicubic(&self, spot: Vec2) -> Vec3 {
-        let position = spot - 0.5;
-        let corner = position.floor();
-        let [columns, rows] = (position - corner).to_array().map(b_spline);
-        let at = |start: f32, offset: usize, count: u32| {
-            (start as i64 + offset as i64 - 1).clamp(0, i64::from(count) - 1) as u32
-        };
-        let mut sum = Vec3::ZERO;
-        for (j, &of_row) in rows.iter().enumerate() {
-            for (i, &of_column) in columns.iter().enumerate() {
-                let texel = self.index(at(corner.x, i, self.width), at(corner.y, j, self.height));
-                sum += self.texels[texel] * (of_row * of_column);
-            }
-        }
-        sum
-    }
-
-    /// Returns the texels that bilinear filtering reads at a point, given in texels from the top left corner.
-    pub(super) fn taps(&self, spot: Vec2) -> Taps {
-        let position = spot - 0.5;
-        let corner = position.floor();
-        let column = |offset: i64| (corner.x as i64 + offset).clamp(0, i64::from(self.width) - 1) as u32;
-        let row = |offset: i64| (corner.y as i64 + offset).clamp(0, i64::from(self.height) - 1) as u32;
-        let texel = |x: i64, y: i64| row(y) * self.width + column(x);
-        Taps { texels: [texel(0, 0), texel(1, 0), texel(0, 1), texel(1, 1)], blend: position - corner }
+        Taps::bicubic(self, spot).read(self)
     }
 }
 
@@ -107,27 +85,53 @@ fn b_spline(along: f32) -> [f32; 4] {
     ]
 }
 
-/// Four texels read by bilinear filtering, with their weights.
+/// Texels that a filter reads at a point, with their weights: `COUNT` of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taps {
-    /// Indices of the texels: upper left, upper right, lower left, lower right.
-    pub texels: [u32; 4],
-    /// Fractional position between left and right, and between upper and lower texels, in 0..=1.
-    pub blend: Vec2,
+pub(super) struct Taps<const COUNT: usize> {
+    /// Indices of the texels, rows from the top.
+    pub texels: [u32; COUNT],
+    /// Weight of each texel. They add up to one.
+    pub shares: [f32; COUNT],
 }
 
-impl Taps {
-    /// Returns the weight of each texel. The weights add up to one.
-    pub fn shares(&self) -> [f32; 4] {
-        let Vec2 { x, y } = self.blend;
-        [(1.0 - x) * (1.0 - y), x * (1.0 - y), (1.0 - x) * y, x * y]
+impl Taps<4> {
+    /// Returns the texels of bilinear filtering at a point, given in texels from the top left corner.
+    pub fn bilinear(page: &Page, spot: Vec2) -> Self {
+        Self::of(page, spot, 0, |along| [1.0 - along, along])
+    }
+}
+
+impl Taps<16> {
+    /// Returns the texels of bicubic filtering at a point, given in texels from the top left corner.
+    pub fn bicubic(page: &Page, spot: Vec2) -> Self {
+        Self::of(page, spot, 1, b_spline)
+    }
+}
+
+impl<const COUNT: usize> Taps<COUNT> {
+    /// Returns the texels of a filter that is a product of two. `before` is the number of texels before the last one
+    /// whose center is not beyond the point, in each direction.
+    fn of<const EDGE: usize>(page: &Page, spot: Vec2, before: i64, shares: impl Fn(f32) -> [f32; EDGE]) -> Self {
+        let position = spot - 0.5;
+        let corner = position.floor();
+        let [columns, rows] = (position - corner).to_array().map(shares);
+        // The edge of a page goes on beyond it.
+        let at = |start: f32, offset: usize, count: u32| {
+            (start as i64 + offset as i64 - before).clamp(0, i64::from(count) - 1) as u32
+        };
+        Self {
+            texels: core::array::from_fn(|tap| {
+                at(corner.y, tap / EDGE, page.height) * page.width + at(corner.x, tap % EDGE, page.width)
+            }),
+            shares: core::array::from_fn(|tap| rows[tap / EDGE] * columns[tap % EDGE]),
+        }
     }
 
     /// Returns the filtered value; exactly the texels' value if they are all equal.
     pub fn read(&self, page: &Page) -> Vec3 {
-        let [a, b, c, d] = self.texels.map(|texel| page.texels[texel as usize]);
-        let (top, bottom) = (a + (b - a) * self.blend.x, c + (d - c) * self.blend.x);
-        top + (bottom - top) * self.blend.y
+        let first = page.texels[self.texels[0] as usize];
+        let rest = self.texels.iter().zip(self.shares).skip(1);
+        first + rest.map(|(&texel, share)| (page.texels[texel as usize] - first) * share).sum::<Vec3>()
     }
 }
 

@@ -11,8 +11,10 @@ use bevy::asset::io::memory::{Dir, MemoryAssetReader};
 use bevy::camera::{Hdr, RenderTarget};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::prelude::*;
+use bevy::render::RenderApp;
 use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
 use bevy::render::render_resource::{TextureFormat, TextureUsages};
+use bevy::render::renderer::{RenderDevice, RenderInstance};
 use bevy::render::settings::WgpuSettings;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy_radiosity::bake::BakeSettings;
@@ -255,6 +257,35 @@ pub fn color_at(image: &Image, pixel: UVec2) -> Vec3 {
 /// Returns Bevy's default exposure factor, from cd/m2 to the drawn value.
 pub fn exposure() -> f32 {
     bevy::camera::Exposure::default().exposure()
+}
+
+/// Objects of the renderer's device that the app holds, and its memory in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Graphics {
+    pub buffers: usize,
+    pub textures: usize,
+    pub compute_pipelines: usize,
+    pub render_pipelines: usize,
+    pub query_sets: usize,
+    /// Bytes of buffers and textures, and of the blocks that they are in. Zero where the device does not say.
+    pub used: u64,
+    pub reserved: u64,
+}
+
+/// Counts the objects of the renderer's device. `None` without a renderer.
+pub fn graphics(app: &App) -> Option<Graphics> {
+    let world = app.get_sub_app(RenderApp)?.world();
+    let held = world.get_resource::<RenderInstance>()?.generate_report()?.hub;
+    let memory = world.get_resource::<RenderDevice>()?.wgpu_device().generate_allocator_report();
+    Some(Graphics {
+        buffers: held.buffers.num_kept_from_user,
+        textures: held.textures.num_kept_from_user,
+        compute_pipelines: held.compute_pipelines.num_kept_from_user,
+        render_pipelines: held.render_pipelines.num_kept_from_user,
+        query_sets: held.query_sets.num_kept_from_user,
+        used: memory.as_ref().map_or(0, |memory| memory.total_allocated_bytes),
+        reserved: memory.as_ref().map_or(0, |memory| memory.total_reserved_bytes),
+    })
 }
 
 /// Template of a glTF file with horizontal squares of 1 m (mesh 0) and a lamp (light 0). The mesh has positions only.

@@ -15,6 +15,7 @@ use bevy_radiosity::plugin::{BakedLight, PartitionCells};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
+use crate::said::{listen, said};
 
 /// Maximum number of surfaces, lights and levels.
 const MOST: usize = 10;
@@ -122,7 +123,14 @@ impl Soak {
                 let action = self.random.below(ACTIONS.len());
                 ACTIONS[action](self);
             }
-            tick_app(&mut self.app);
+            self.app.update();
+            if let Some(exit) = self.app.should_exit() {
+                let messages = said(&[]);
+                panic!(
+                    "the renderer gave up: {exit:?}; its last messages: {:#?}",
+                    &messages[messages.len().saturating_sub(9)..]
+                );
+            }
             // As long as a short frame, so that threads finish their work.
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -398,6 +406,7 @@ fn memory() -> Option<f64> {
 /// Bakes two levels, and soaks an app in rounds of `frames`. Each round must end with as many entities and assets as there
 /// were before the first one. Returns the counts of ended work.
 fn soak(app: App, seed: u64, rounds: usize, frames: usize) -> Done {
+    listen();
     let folder = tempfile::tempdir().unwrap();
     let saved = [2.0, 3.0].map(|size| {
         let folder = folder.path().join(size.to_string());
@@ -413,6 +422,7 @@ fn soak(app: App, seed: u64, rounds: usize, frames: usize) -> Done {
         let counts = soak.clear();
         let done = *soak.app.world().resource::<Done>();
         println!("round {round}: {counts:?}, {:.0} MB, {done:?}", memory().unwrap_or_default());
+        graphics(&soak.app).iter().for_each(|graphics| println!("  {graphics:?}"));
         assert_eq!(counts, first, "entities, entities drawn, meshes, images and materials after round {round}");
     }
     *soak.app.world().resource::<Done>()

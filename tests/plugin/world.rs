@@ -103,7 +103,7 @@ fn a_skybox_is_the_sky_in_its_own_units_unless_that_is_switched_off_or_ambient_l
     );
     let image = app.world_mut().resource_mut::<Assets<Image>>().add(gray);
     let skybox = Skybox { image: Some(image.clone()), brightness: 1000.0, ..default() };
-    let camera = app.world_mut().spawn((Camera3d::default(), skybox)).id();
+    let camera = app.world_mut().spawn((Name::new("eye"), Camera3d::default(), skybox.clone())).id();
     let of_map = EnvironmentMapLight { intensity: 1000.0, ..default() };
     app.world_mut().entity_mut(camera).insert(of_map);
     tick_app_times(&mut app, 2);
@@ -120,11 +120,21 @@ fn a_skybox_is_the_sky_in_its_own_units_unless_that_is_switched_off_or_ambient_l
     assert!(matches!(read_scene(&mut app).scene.sky, Sky::Uniform(_)));
 
     app.world_mut().resource_mut::<SceneSettings>().ambient_is_sky = false;
+    let brighter = Skybox { brightness: 2000.0, ..skybox };
+    let second = app.world_mut().spawn((Camera3d::default(), Camera { order: 1, ..default() }, brighter)).id();
+    let scene = read_scene(&mut app);
+    let warning = "cameras have different skyboxes: that of the camera with the lowest order is the sky of all";
+    assert_eq!(scene.warnings, [warning]);
+    assert!((scene.scene.sky.radiance(Vec3::X) - Vec3::splat(200.0)).length() < 1e-2);
+    app.world_mut().despawn(second);
+
     app.world_mut().resource_mut::<Assets<Image>>().get_mut(&image).unwrap().data = None;
     tick_app_times(&mut app, 2);
     let scene = read_scene(&mut app);
     assert_eq!(scene.scene.sky, Sky::Dark);
-    assert!(scene.warnings.iter().any(|warning| warning.contains("skybox")), "{:?}", scene.warnings);
+    let [warning] = &scene.warnings[..] else { panic!("{:?}", scene.warnings) };
+    let (start, end) = ("skybox of 'eye' cannot be read (", "): the sky is dark");
+    assert!(warning.starts_with(start) && warning.ends_with(end) && warning.contains("MAIN_WORLD"), "{warning}");
 }
 
 #[test]

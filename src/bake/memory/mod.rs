@@ -158,8 +158,9 @@ impl MemoryEstimate {
         let preview = self.elements * PREVIEW_BYTES_PER_ELEMENT + self.amounts.page_texels * PREVIEW_BYTES_PER_TEXEL;
         let allowed = f64::from(settings.max_memory_mib()) * MIB;
         // Only a limit that the user set, so that the machine's memory does not change the result.
+        let bytes_per_pair = filter::bytes_per_pair(settings.layout.padding) as f64;
         let seam_pairs = |beside: f64| match settings.memory_mib {
-            Some(_) => ((allowed - beside).max(0.0) / filter::BYTES_PER_PAIR as f64) as usize,
+            Some(_) => ((allowed - beside).max(0.0) / bytes_per_pair) as usize,
             None => usize::MAX,
         };
         // The solver's sums and hits are free when the seams are stitched.

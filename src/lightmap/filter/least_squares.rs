@@ -9,19 +9,25 @@ const CHUNK: usize = 4096;
 const SMALL_ENOUGH: f64 = 1e-10;
 const MAX_ITERATIONS: usize = 300;
 
-/// Equation between two sums of four unknowns each: `sum(a) - sum(b) = right`.
-pub(super) struct Equation {
-    /// Unknowns and their factors.
-    pub terms: [(u32, f32); 8],
+/// Equation between two sums of `COUNT` unknowns each: `sum(a) - sum(b) = right`.
+pub(super) struct Equation<const COUNT: usize> {
+    /// Unknowns of both sums and their factors, which are negative in the second one.
+    pub terms: [[(u32, f32); COUNT]; 2],
     /// Right-hand side.
     pub right: Vec3,
+}
+
+impl<const COUNT: usize> Equation<COUNT> {
+    fn terms(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.terms.iter().flatten().copied()
+    }
 }
 
 /// Returns the unknowns `d` that minimize `sum |S d - right|^2 + sum stiffness |d|^2`, one for each entry of
 /// `stiffness`.
 ///
 /// Runs conjugate gradients on the normal equations. If all right-hand sides are zero, the solution is exactly zero.
-pub(super) fn solve(equations: &[Equation], stiffness: &[f32]) -> Vec<Vec3> {
+pub(super) fn solve<const COUNT: usize>(equations: &[Equation<COUNT>], stiffness: &[f32]) -> Vec<Vec3> {
     let system = System { equations, stiffness, transposed: Transposed::of(equations, stiffness.len()) };
     let right: Vec<Vec3> = equations.par_iter().map(|equation| equation.right).collect();
     let mut solution = vec![Vec3::ZERO; stiffness.len()];
@@ -45,20 +51,20 @@ pub(super) fn solve(equations: &[Equation], stiffness: &[f32]) -> Vec<Vec3> {
     solution
 }
 
-struct System<'a> {
-    equations: &'a [Equation],
+struct System<'a, const COUNT: usize> {
+    equations: &'a [Equation<COUNT>],
     stiffness: &'a [f32],
     transposed: Transposed,
 }
 
-impl System<'_> {
+impl<const COUNT: usize> System<'_, COUNT> {
     /// Returns `S^T S x + stiffness x`.
     fn apply(&self, x: &[Vec3]) -> Vec<Vec3> {
         let sums: Vec<Vec3> = self
             .equations
             .par_iter()
             .with_min_len(CHUNK)
-            .map(|equation| equation.terms.iter().map(|&(unknown, factor)| x[unknown as usize] * factor).sum())
+            .map(|equation| equation.terms().map(|(unknown, factor)| x[unknown as usize] * factor).sum())
             .collect();
         let mut product = self.transposed.apply(&sums);
         product.par_iter_mut().zip(x).zip(self.stiffness).with_min_len(CHUNK).for_each(|((p, x), s)| *p += *x * *s);
@@ -74,10 +80,12 @@ struct Transposed {
 }
 
 impl Transposed {
-    fn of(equations: &[Equation], unknowns: usize) -> Self {
+    fn of<const COUNT: usize>(equations: &[Equation<COUNT>], unknowns: usize) -> Self {
         let terms = || {
             let numbered = equations.iter().enumerate();
-            numbered.flat_map(|(row, equation)| equation.terms.map(|(unknown, factor)| (unknown as usize, row, factor)))
+            numbered.flat_map(|(row, equation)| {
+                equation.terms().map(move |(unknown, factor)| (unknown as usize, row, factor))
+            })
         };
         let mut offsets = vec![0; unknowns + 1];
         terms().for_each(|(unknown, ..)| offsets[unknown + 1] += 1);
@@ -85,7 +93,7 @@ impl Transposed {
             offsets[unknown + 1] += offsets[unknown];
         }
         let mut next = offsets.clone();
-        let mut entries = vec![(0, 0.0); equations.len() * 8];
+        let mut entries = vec![(0, 0.0); equations.len() * 2 * COUNT];
         for (unknown, row, factor) in terms() {
             entries[next[unknown] as usize] = (row as u32, factor);
             next[unknown] += 1;
@@ -127,10 +135,7 @@ mod tests {
 
     #[test]
     fn a_step_is_shared_by_both_sides_according_to_their_stiffness() {
-        let equation = |right| Equation {
-            terms: [(0, 1.0), (1, -1.0), (0, 0.0), (0, 0.0), (0, 0.0), (0, 0.0), (0, 0.0), (0, 0.0)],
-            right,
-        };
+        let equation = |right| Equation { terms: [[(0, 1.0), (0, 0.0)], [(1, -1.0), (1, 0.0)]], right };
         // min (a - b - 1)^2 + s a^2 + t b^2 has a = t / (s + t + s t), b = -s / (s + t + s t).
         let (s, t) = (0.01, 0.03);
         let found = solve(&[equation(Vec3::new(1.0, 2.0, 0.0))], &[s, t]);
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn nothing_moves_where_all_equations_hold() {
-        let equation = Equation { terms: [(0, 0.125); 8], right: Vec3::ZERO };
+        let equation = Equation { terms: [[(0, 0.25); 4], [(1, -0.25); 4]], right: Vec3::ZERO };
         assert_eq!(solve(&[equation], &[0.1, 0.1]), vec![Vec3::ZERO; 2]);
     }
 }

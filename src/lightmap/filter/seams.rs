@@ -1,9 +1,9 @@
 //! Stitching: makes both sides of a seam agree.
 //!
-//! Charts that meet on the surface are apart on the page. Linear filtering shows each side the texels of its own chart,
-//! so the seam is visible as a step. Texels near seams change as little as possible such that filtered values agree
-//! along them. Sources: Iwanicki 2013, "Lighting technology of The Last of Us"; Sylvan, "Fixing texture seams with
-//! linear least-squares".
+//! Charts that meet on the surface are apart on the page. Filtering shows each side the texels of its own chart, so the
+//! seam is visible as a step. Texels near seams change as little as possible such that filtered values agree along
+//! them. Filtering is bicubic where the layout's padding allows it, as in Bevy, and bilinear elsewhere. Sources:
+//! Iwanicki 2013, "Lighting technology of The Last of Us"; Sylvan, "Fixing texture seams with linear least-squares".
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::least_squares::{Equation, solve};
 use crate::geometry::{Ray, RayQuery, SurfaceId};
 use crate::lightmap::page::Taps;
-use crate::lightmap::{Elements, Layout, Page, Placement};
+use crate::lightmap::{Elements, Layout, LayoutSettings, Page, Placement};
 use crate::progress::{Cancelled, Monitor};
 use crate::scene::Scene;
 
@@ -34,8 +34,16 @@ const MAX_PARTNERS: usize = 8;
 /// Number of points whose pairs are found at once, so that few exceed the limit before it is noticed.
 const POINTS_AT_ONCE: f32 = 16384.0;
 
-/// Bytes of a pair of points while its equation is solved: two footprints, the equation, and its transpose.
-pub const BYTES_PER_PAIR: usize = 240;
+/// Returns the bytes of a pair of points while its equation is solved: the equation, its transpose, and the texels that it
+/// moves. `padding` is the layout's, in texels.
+pub const fn bytes_per_pair(padding: u32) -> usize {
+    if is_bicubic(padding) { 720 } else { 240 }
+}
+
+/// Returns true if a layout with this padding, in texels, is filtered bicubically.
+const fn is_bicubic(padding: u32) -> bool {
+    padding >= LayoutSettings::BICUBIC_PADDING
+}
 
 /// Statistics of stitching.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,8 +61,11 @@ pub struct Stitched {
 /// Stitches the seams between charts of a surface, and between surfaces whose edges coincide within a millimeter and
 /// ten degrees. A short ray between both sides must be unoccluded.
 ///
+/// Both sides agree for bicubic filtering if the layout's padding is at least [`LayoutSettings::BICUBIC_PADDING`], else
+/// for bilinear filtering.
+///
 /// Pages that already agree on both sides of all seams stay unchanged. Stitching ends after `max_pairs` pairs of points,
-/// each of which takes [`BYTES_PER_PAIR`].
+/// each of which takes [`bytes_per_pair`].
 ///
 /// # Errors
 /// When the monitor asks to stop.
@@ -73,7 +84,7 @@ pub fn stitch(
         .collect();
     let grid = Grid::new(&rims);
     let read: &[Page] = pages;
-    let mut pairs: Vec<[Footprint; 2]> = Vec::new();
+    let mut pairs: Vec<[Place; 2]> = Vec::new();
     let mut first = 0;
     while first < rims.len() && pairs.len() <= max_pairs {
         monitor.check()?;
@@ -84,7 +95,7 @@ pub fn stitch(
             is_enough
         };
         let end = rims[first..].iter().position(is_enough).map_or(rims.len(), |count| first + count);
-        let found: Vec<[Footprint; 2]> =
+        let found: Vec<[Place; 2]> =
             (first..end).into_par_iter().flat_map_iter(|index| pairs_along(index, &rims, &grid, read, world)).collect();
         pairs.extend(found);
         first = end;
@@ -92,9 +103,19 @@ pub fn stitch(
     let is_partial = pairs.len() > max_pairs;
     pairs.truncate(max_pairs);
     drop((rims, grid));
-    let before = root_mean_square(read, &pairs);
-    move_texels(pages, &pairs);
-    Ok(Stitched { pairs: pairs.len(), before, after: root_mean_square(pages, &pairs), is_partial })
+    let [before, after] = if is_bicubic(layout.padding) {
+        close(pages, &pairs, Taps::bicubic)
+    } else {
+        close(pages, &pairs, Taps::bilinear)
+    };
+    Ok(Stitched { pairs: pairs.len(), before, after, is_partial })
+}
+
+/// Closes all steps as a filter shows them. Returns their root mean square before and afterwards.
+fn close<const COUNT: usize>(pages: &mut [Page], pairs: &[[Place; 2]], filter: Filter<COUNT>) -> [f32; 2] {
+    let before = root_mean_square(pages, pairs, filter);
+    move_texels(pages, pairs, filter);
+    [before, root_mean_square(pages, pairs, filter)]
 }
 
 /// Edge at the border of a chart.
@@ -237,64 +258,79 @@ impl Grid {
     }
 }
 
-/// Texels that bilinear filtering reads at a point of a page.
+/// Point of a page.
 #[derive(Clone, Copy)]
-struct Footprint {
+struct Place {
     page: u32,
-    taps: Taps,
+    /// In texels from the top left corner.
+    spot: Vec2,
 }
 
-impl Footprint {
-    fn new(pages: &[Page], page: u32, spot: Vec2) -> Self {
-        Self { page, taps: pages[page as usize].taps(spot) }
-    }
+/// Texels that the renderer's filter reads at a point of a page.
+struct Footprint<const COUNT: usize> {
+    page: u32,
+    taps: Taps<COUNT>,
+}
 
+impl<const COUNT: usize> Footprint<COUNT> {
     fn read(&self, pages: &[Page]) -> Vec3 {
         self.taps.read(&pages[self.page as usize])
     }
+}
 
-    /// Returns true if any of the texels has a value of its own.
-    fn is_visible(&self, pages: &[Page]) -> bool {
-        self.taps.texels.iter().any(|&texel| pages[self.page as usize].validity[texel as usize] > 0.0)
-    }
+/// Filter of a renderer: the texels that it reads at a point.
+type Filter<const COUNT: usize> = fn(&Page, Vec2) -> Taps<COUNT>;
+
+fn footprint<const COUNT: usize>(filter: Filter<COUNT>, place: &Place, pages: &[Page]) -> Footprint<COUNT> {
+    Footprint { page: place.page, taps: filter(&pages[place.page as usize], place.spot) }
+}
+
+/// Returns true if any of the four texels around a point has a value of its own.
+fn is_visible(place: &Place, pages: &[Page]) -> bool {
+    let page = &pages[place.page as usize];
+    Taps::bilinear(page, place.spot).texels.iter().any(|&texel| page.validity[texel as usize] > 0.0)
 }
 
 /// Returns two points per texel along an edge, each paired with the coinciding points of other edges.
-fn pairs_along(index: usize, rims: &[Rim], grid: &Grid, pages: &[Page], world: &dyn RayQuery) -> Vec<[Footprint; 2]> {
+fn pairs_along(index: usize, rims: &[Rim], grid: &Grid, pages: &[Page], world: &dyn RayQuery) -> Vec<[Place; 2]> {
     let rim = &rims[index];
     let count = rim.points();
     let mut pairs = Vec::new();
     for point in 0..count as u32 {
         let along = (point as f32 + 0.5) / count;
-        let own = Footprint::new(pages, rim.page, rim.spot(along));
-        if !own.is_visible(pages) {
+        let own = Place { page: rim.page, spot: rim.spot(along) };
+        if !is_visible(&own, pages) {
             continue;
         }
         let position = rim.position(along);
         let partners = grid.near(position).iter().filter(|&&near| near as usize != index).filter_map(|&near| {
             let other = &rims[near as usize];
             let there = other.locate(position).filter(|_| rim.is_parallel_to(other))?;
-            let same_spot = rim.page == other.page && rim.spot(along).distance(other.spot(there)) < TOLERANCE;
-            let footprint = Footprint::new(pages, other.page, other.spot(there));
-            let is_seam = !same_spot && footprint.is_visible(pages) && rim.continues(along, other, there, world);
-            is_seam.then_some([own, footprint])
+            let theirs = Place { page: other.page, spot: other.spot(there) };
+            let same_spot = own.page == theirs.page && own.spot.distance(theirs.spot) < TOLERANCE;
+            let is_seam = !same_spot && is_visible(&theirs, pages) && rim.continues(along, other, there, world);
+            is_seam.then_some([own, theirs])
         });
         pairs.extend(partners.take(MAX_PARTNERS));
     }
     pairs
 }
 
-fn root_mean_square(pages: &[Page], pairs: &[[Footprint; 2]]) -> f32 {
-    let square = |[a, b]: &[Footprint; 2]| f64::from((a.read(pages) - b.read(pages)).length_squared()) / 3.0;
+fn root_mean_square<const COUNT: usize>(pages: &[Page], pairs: &[[Place; 2]], filter: Filter<COUNT>) -> f32 {
+    let square = |pair: &[Place; 2]| {
+        let [a, b] = pair.each_ref().map(|place| footprint(filter, place, pages).read(pages));
+        f64::from((a - b).length_squared()) / 3.0
+    };
     let sum = pairs.iter().fold(0.0, |sum, pair| sum + square(pair));
     (sum / pairs.len().max(1) as f64).sqrt() as f32
 }
 
 /// Solves for the smallest changes that close all steps, and applies them.
-fn move_texels(pages: &mut [Page], pairs: &[[Footprint; 2]]) {
+fn move_texels<const COUNT: usize>(pages: &mut [Page], pairs: &[[Place; 2]], filter: Filter<COUNT>) {
     let mut are_moved: Vec<Vec<bool>> = pages.iter().map(|page| vec![false; page.texels.len()]).collect();
-    for footprint in pairs.iter().flatten() {
-        footprint.taps.texels.iter().for_each(|&texel| are_moved[footprint.page as usize][texel as usize] = true);
+    for place in pairs.iter().flatten() {
+        let taps = footprint(filter, place, pages).taps;
+        taps.texels.iter().for_each(|&texel| are_moved[place.page as usize][texel as usize] = true);
     }
     let of_page = |(page, are_moved): (usize, Vec<bool>)| {
         let texels = are_moved.into_iter().enumerate().filter(|(_, is_moved)| *is_moved);
@@ -302,15 +338,14 @@ fn move_texels(pages: &mut [Page], pairs: &[[Footprint; 2]]) {
     };
     let moved: Vec<(u32, u32)> = are_moved.into_iter().enumerate().flat_map(of_page).collect();
     let unknown = |page: u32, texel: u32| moved.binary_search(&(page, texel)).map_or(0, |found| found as u32);
-    let equations: Vec<Equation> = pairs
+    let equations: Vec<Equation<COUNT>> = pairs
         .par_iter()
-        .map(|[a, b]| {
-            let terms = |footprint: &Footprint, sign: f32| {
-                let shares = footprint.taps.shares();
-                core::array::from_fn(|k| (unknown(footprint.page, footprint.taps.texels[k]), shares[k] * sign))
+        .map(|pair| {
+            let [a, b] = pair.each_ref().map(|place| footprint(filter, place, pages));
+            let terms = |side: &Footprint<COUNT>, sign: f32| {
+                core::array::from_fn(|k| (unknown(side.page, side.taps.texels[k]), side.taps.shares[k] * sign))
             };
-            let ([p, q, r, s], [t, u, v, w]): ([_; 4], [_; 4]) = (terms(a, 1.0), terms(b, -1.0));
-            Equation { terms: [p, q, r, s, t, u, v, w], right: b.read(pages) - a.read(pages) }
+            Equation { terms: [terms(&a, 1.0), terms(&b, -1.0)], right: b.read(pages) - a.read(pages) }
         })
         .collect();
     let stiffness: Vec<f32> = moved

@@ -5,7 +5,7 @@ use glam::Vec3;
 use super::*;
 use crate::accel::BruteForce;
 use crate::lightmap::fixtures::{Fixture, merged, quad};
-use crate::lightmap::{ElementId, Elements, Page, pages};
+use crate::lightmap::{ElementId, Elements, Page, Texel, pages};
 use crate::progress::Unmonitored;
 use crate::scene::Sides;
 
@@ -177,6 +177,46 @@ fn a_step_between_floors_that_continue_each_other_is_closed() {
     // Only the texels at the seam have changed, to the mean.
     assert!((pages[0].texels[15].x - 1.5).abs() < 0.02 && (pages[1].texels[0].x - 1.5).abs() < 0.02);
     assert_eq!((pages[0].texels[14].x, pages[1].texels[1].x), (1.0, 2.0));
+}
+
+/// Builds two square charts of one surface that continue each other, with room for `padding` texels around each.
+fn two_charts(padding: u32) -> (Fixture, Elements) {
+    let parts = [0.0, 1.0].map(|x| quad(Vec3::X * x, Vec3::X, Vec3::NEG_Z));
+    let (mesh, charts) = merged(&parts);
+    let mut fixture = Fixture::default();
+    fixture.add_charts(mesh, charts, Sides::Front, [64, 32]);
+    fixture.layout.padding = padding;
+    let elements = build(&fixture);
+    (fixture, elements)
+}
+
+#[test]
+fn a_seam_is_closed_for_bicubic_filtering_where_the_padding_allows_it_and_for_bilinear_filtering_elsewhere() {
+    use crate::lightmap::LayoutSettings;
+    use glam::Vec2;
+    // Charts of 24 x 24 texels begin four texels from the left. Their common edge is the right one of the first.
+    let ends = |along: f32| [28.0, 36.0].map(|x| Vec2::new(x, 4.0 + 24.0 * along));
+    for (padding, is_bicubic) in [(LayoutSettings::BICUBIC_PADDING, true), (2, false)] {
+        let (fixture, elements) = two_charts(padding);
+        // Each has a gradient along the seam, and another brightness.
+        let mut pages = painted(&fixture, &elements, |id| {
+            let Texel { x, y, .. } = elements.texel[id.index()];
+            (Vec3::splat((if x < 32 { 10.0 } else { 12.0 }) + 0.1 * f32::from(y)), 1.0)
+        });
+        dilate(&mut pages, &fixture.layout, &elements, 4);
+        let found = stitched(&fixture, &elements, &mut pages);
+        assert!(found.pairs > 0 && (found.before - 2.0).abs() < 1e-3 && found.after < 0.02, "{found:?}");
+        let worst = |filtered: fn(&Page, Vec2) -> Vec3| {
+            let step = |along: f32| {
+                let [a, b] = ends(along).map(|spot| filtered(&pages[0], spot).x);
+                (a - b).abs()
+            };
+            (1..100).map(|point| step(point as f32 / 100.0)).fold(0.0, f32::max)
+        };
+        let [bilinear, bicubic] = [worst(Page::filtered), worst(Page::filtered_bicubic)];
+        let (closed, open) = if is_bicubic { (bicubic, bilinear) } else { (bilinear, bicubic) };
+        assert!(closed < 0.05 && open > closed, "padding {padding}: bilinear {bilinear}, bicubic {bicubic}");
+    }
 }
 
 #[test]

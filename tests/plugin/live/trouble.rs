@@ -215,6 +215,46 @@ fn what_comes_and_goes_in_the_midst_of_frames_is_no_trouble() {
     assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
 }
 
+/// Waits until the app holds as many buffers, textures and pipelines of compute shaders as in `wanted`. Threads that build
+/// a scene may take a while to end.
+fn wait_for_graphics(app: &mut App, what: &str, wanted: Graphics) {
+    let objects = |of: Graphics| [of.buffers, of.textures, of.compute_pipelines, of.query_sets];
+    tick_app_until(app, what, |app| graphics(app).is_some_and(|now| objects(now) == objects(wanted)));
+}
+
+#[test]
+fn a_live_camera_that_is_removed_at_any_moment_leaves_no_buffers_textures_and_pipelines() {
+    let Some(mut app) = create_drawing_app() else { return };
+    spawn_glowing_box(&mut app, 400.0);
+    let picture = spawn_picture(&mut app, SIZE);
+    let spawn = |app: &mut App| spawn_live_camera_for(app, &picture, generous(), Msaa::Off);
+    // Bevy keeps what its first camera needs.
+    let first = spawn(&mut app);
+    wait_for_samples(&mut app, first, 2);
+    let shown = graphics(&app).expect("a renderer");
+    app.world_mut().despawn(first);
+    tick_app_times(&mut app, 20);
+    let rest = graphics(&app).expect("a renderer");
+    assert!(rest.buffers < shown.buffers && rest.compute_pipelines < shown.compute_pipelines, "{rest:?} {shown:?}");
+    for frames in [0, 1, 2, 4, 8] {
+        let camera = spawn(&mut app);
+        tick_app_times(&mut app, frames);
+        app.world_mut().despawn(camera);
+        wait_for_graphics(&mut app, &format!("a rest without a camera of {frames} frames"), rest);
+    }
+    for _ in 0..2 {
+        let camera = spawn(&mut app);
+        wait_for_samples(&mut app, camera, 2);
+        app.world_mut().entity_mut(camera).remove::<Camera>();
+        tick_app_times(&mut app, 5);
+        app.world_mut().despawn(camera);
+        wait_for_graphics(&mut app, "a rest without a camera that was shown", rest);
+    }
+    let last = spawn(&mut app);
+    wait_for_samples(&mut app, last, 2);
+    assert_red(&mut app, &picture, 400.0 * exposure(), 2e-3);
+}
+
 #[test]
 fn a_window_without_pixels_is_no_trouble() {
     let Some(mut app) = create_drawing_app() else { return };
