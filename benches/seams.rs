@@ -1,14 +1,16 @@
-//! Measures the steps across seams of a level, for both filters of Bevy.
+//! Steps across the seams of a level, for both filters of Bevy: `cargo bench --no-default-features --bench seams`.
+//!
+//! Bakes `assets/level.glb` without stitching, then stitches its pages for each filter and reads them by both.
+#![allow(clippy::disallowed_methods, reason = "no browser runs this")]
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bevy_radiosity::bake::{self, BakeOutput, BakeSettings, Unobserved};
 use bevy_radiosity::lightmap::{LayoutSettings, Page, filter};
 use bevy_radiosity::progress::Unmonitored;
-use bevy_radiosity::{DeviceChoice, scene, scene_files};
+use bevy_radiosity::{DeviceChoice, scene_files};
 use glam::{IVec3, Vec2, Vec3};
 
 /// Cosine of ten degrees.
@@ -87,13 +89,9 @@ fn step(points: &[[Place; 2]], pages: &[Page], filtered: fn(&Page, Vec2) -> Vec3
     (squares * points.len() as f64).sqrt() / values
 }
 
-#[test]
-#[ignore = "takes a minute; for docs/validation/leaks.md"]
-fn steps_across_seams_of_the_level() {
+fn main() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/level.glb");
-    let mut scene = scene_files::load(path.to_str().expect("a path of plain letters")).expect("a level").scene;
-    scene::check::repair(&mut scene);
-    let scene = Arc::new(scene);
+    let scene = scene_files::load(path.to_str().expect("a path of plain letters")).expect("a level").scene;
     for padding in [2, LayoutSettings::BICUBIC_PADDING] {
         let mut settings = BakeSettings::default();
         settings.layout.texels_per_meter = 4.0;
@@ -102,7 +100,7 @@ fn steps_across_seams_of_the_level() {
         settings.volume = None;
         settings.device = DeviceChoice::Cpu;
         settings.filter.stitch_seams = false;
-        let baked = bake::run(Arc::clone(&scene), &settings, &Unobserved).expect("a bake");
+        let baked = bake::run(scene.clone(), &settings, &Unobserved).expect("a bake");
         let points = seam_points(&baked);
         let print = |what: &str, pages: &[Page], time: Duration| {
             let steps = [Page::filtered, Page::filtered_bicubic].map(|filtered| 100.0 * step(&points, pages, filtered));
