@@ -51,6 +51,22 @@ fn a_lightmap_on_a_mesh_that_is_being_drawn_is_as_bright_as_physics_says() {
 }
 
 #[test]
+fn a_drawn_mesh_that_is_loaded_anew_in_another_shape_loses_its_lightmap_without_an_error_of_the_renderer() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+    let (floor, _) = spawn_lit_floor(&mut app, 2.0, 4000.0);
+    let mesh = app.world().get::<Mesh3d>(floor).unwrap().0.id();
+    bake(&mut app, fine_bake(8.0)).unwrap();
+    assert_red(&mut app, &picture, floor_below_lamp(4000.0), 0.03);
+    let other = Cuboid::from_length(0.1).into();
+    app.world_mut().resource_mut::<Assets<Mesh>>().insert(mesh, other).unwrap();
+    // A validation error would end the app.
+    tick_app_times(&mut app, 5);
+    assert!(!app.world().entity(floor).contains::<Lightmap>());
+    assert_shows(&mut app, &picture, "the lamp on the cube", |seen| seen.x > 0.0);
+}
+
+#[test]
 fn a_sheet_below_a_lamp_is_bright_from_above_and_black_from_below() {
     for scale in [Vec3::ONE, Vec3::new(-1.0, 1.0, 1.0)] {
         for (eye, expected) in [(Vec3::Y, floor_below_lamp(4000.0)), (Vec3::NEG_Y, 0.0)] {

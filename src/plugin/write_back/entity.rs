@@ -1,6 +1,6 @@
 //! Lightmaps of single entities: shown, hidden and removed.
 
-use bevy::pbr::{Lightmap, MeshMaterial3d, StandardMaterial};
+use bevy::pbr::{EntitiesNeedingSpecialization, Lightmap, MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use crate::plugin::state::Baked;
@@ -65,10 +65,20 @@ pub fn release(entity: &mut EntityWorldMut<'_>) {
 }
 
 /// Marks the material as changed: Bevy selects a new pipeline only for entities with a changed mesh or material.
+///
+/// Bevy looks for them in `PostUpdate`. What happens later in a frame is added to its list, since a pipeline for lightmaps
+/// cannot draw an entity without one.
 fn touch_material(entity: &mut EntityWorldMut<'_>) {
-    if let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>() {
-        material.set_changed();
-    }
+    let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>() else {
+        return;
+    };
+    material.set_changed();
+    let id = entity.id();
+    entity.world_scope(|world| {
+        if let Some(mut list) = world.get_resource_mut::<EntitiesNeedingSpecialization<StandardMaterial>>() {
+            list.changed.push(id);
+        }
+    });
 }
 
 /// Returns all entities with a lightmap.
