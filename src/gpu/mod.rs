@@ -2,7 +2,7 @@
 //!
 //! A [`Gpu`] is a device, Bevy's or one opened here. A [`GpuScene`] holds a [`Scene`](crate::scene::Scene) in device
 //! memory: KD-tree, triangles, materials and textures, bound alike by every kernel. Kernels are plain WGSL in
-//! `shaders/`, joined from small pieces; [`Shader`] lists all of them. Each piece has a counterpart in Rust, and tests
+//! `shaders/`, joined from small pieces; `shader.rs` lists all of them. Each piece has a counterpart in Rust, and tests
 //! compare both.
 //!
 //! Main types:
