@@ -81,12 +81,16 @@ impl Observer for Passes {
     }
 }
 
+fn cornell_box() -> CheckedScene {
+    crate::scene_files::load("builtin:cornell_box").unwrap().scene
+}
+
 #[test]
 fn an_observer_is_told_of_the_error_after_each_pass_down_to_the_reports() {
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     settings.layout.texels_per_meter = 4.0;
     settings.solver.error = 0.02;
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let observer = Passes::default();
     let bake = run_on(&Device::Cpu, scene, &settings, &observer).unwrap();
     let passes = observer.0.into_inner().unwrap();
@@ -145,7 +149,7 @@ fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impa
     settings.layout.texels_per_meter = 3.0;
     settings.solver.method = Method::Progressive;
     settings.solver.subscenes = subscenes;
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let bake = |observer: &dyn Observer, resume: bool| {
@@ -281,7 +285,7 @@ fn previews_show_no_more_light_than_the_pages_come_to() {
     settings.filter.denoise = false;
     settings.filter.stitch_seams = false;
     settings.solver.method = Method::Progressive;
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let spectator = Spectator::default();
     let bake = run_on(&Device::Cpu, scene, &settings, &spectator).unwrap();
     let previews = spectator.0.into_inner().unwrap();
@@ -316,7 +320,7 @@ fn the_processor_bakes_when_the_graphics_card_is_lost() {
 
     let Some(gpu) = test_device_of_its_own() else { return };
     gpu.device().destroy();
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let mut settings = BakeSettings::default();
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.5);
     let on_cpu = run_on(&Device::Cpu, scene.clone(), &settings, &Unobserved).unwrap();
@@ -362,7 +366,7 @@ fn the_processor_goes_on_from_the_last_checkpoint_when_the_graphics_card_is_lost
     use crate::gpu::test_device_of_its_own;
 
     let Some(gpu) = test_device_of_its_own() else { return };
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.02);
     let folder = tempfile::tempdir().unwrap();
@@ -395,7 +399,7 @@ fn relightable(patches: u32, relight_patches: PatchKind) -> Result<BakeOutput, B
     };
     settings.layout.texels_per_meter = 8.0;
     settings.solver.error = 0.02;
-    run_on(&Device::Cpu, crate::scene_files::load("builtin:cornell_box").unwrap().scene, &settings, &Unobserved)
+    run_on(&Device::Cpu, cornell_box(), &settings, &Unobserved)
 }
 
 #[test]
@@ -436,7 +440,7 @@ fn transport_is_precomputed_from_what_the_graphics_card_traces_and_by_the_proces
     let Ok(gpu) = Gpu::headless() else { return };
     let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(60)), ..BakeSettings::default() };
     (settings.layout.texels_per_meter, settings.solver.error) = (2.0, 0.3);
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let bake = |observer: &dyn Observer| run_on(&Device::Gpu(gpu.clone()), scene.clone(), &settings, observer).unwrap();
     let on_card = bake(&Unobserved).report;
     let relight = on_card.relight.unwrap();
@@ -473,7 +477,7 @@ fn more_patches_than_fit_into_memory_are_refused_with_the_number_that_would() {
     let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(1_000)), ..BakeSettings::default() };
     settings.layout.texels_per_meter = 8.0;
     settings.memory_mib = Some(20);
-    let scene = crate::scene_files::load("builtin:cornell_box").unwrap().scene;
+    let scene = cornell_box();
     let refusal = run_on(&Device::Cpu, scene, &settings, &Unobserved).unwrap_err();
     assert!(matches!(refusal, BakeError::PatchesBeyondMemory { fitting: 300..500, .. }), "{refusal}");
 }

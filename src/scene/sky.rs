@@ -73,21 +73,28 @@ impl Sky {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scene::{MipChains, Texels, Wrap};
-
-    #[test]
-    fn the_middle_of_a_picture_looks_along_x_and_its_right_toward_z() {
-        let texture = Arc::new(Texture {
+impl EnvironmentMap {
+    /// Returns a white map of one texel.
+    pub(crate) fn white(scale: f32, rotation: Quat) -> Self {
+        use super::{MipChains, Texels, Wrap};
+        let texture = Texture {
             name: "sky".to_owned(),
             width: 1,
             height: 1,
             texels: Texels::Linear8(vec![[255; 4]]),
             wrap: [Wrap::Repeat, Wrap::Clamp],
             mip_chains: MipChains::default(),
-        });
-        let map = |rotation| EnvironmentMap { texture: Arc::clone(&texture), scale: 1.0, rotation };
+        };
+        Self { texture: Arc::new(texture), scale, rotation }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_picture_looks_along_x_and_its_right_toward_z() {
         for (rotation, uv, direction) in [
             (Quat::IDENTITY, Vec2::new(0.5, 0.5), Vec3::X),
             (Quat::IDENTITY, Vec2::new(0.75, 0.5), Vec3::Z),
@@ -95,7 +102,7 @@ mod tests {
             (Quat::IDENTITY, Vec2::new(0.5, 0.0), Vec3::Y),
             (Quat::from_rotation_y(-core::f32::consts::FRAC_PI_2), Vec2::new(0.5, 0.5), Vec3::Z),
         ] {
-            let map = map(rotation);
+            let map = EnvironmentMap::white(1.0, rotation);
             assert!((map.direction(uv) - direction).length() < 1e-5, "{uv}: {}", map.direction(uv));
             assert!(uv.y == 0.0 || (map.uv(direction) - uv).length() < 1e-5, "{direction}: {}", map.uv(direction));
         }

@@ -20,7 +20,7 @@ type ImageFiles = [Option<(PathBuf, String)>; 2];
 pub struct Materials<'a> {
     source: &'a Source,
     names: Names,
-    loaded: Parsed,
+    parsed: Parsed,
     /// Material files that have been read.
     read: HashSet<PathBuf>,
     /// Names on `mtllib` lines so far.
@@ -34,7 +34,7 @@ impl<'a> Materials<'a> {
         Self {
             source,
             names: Names::default(),
-            loaded: Parsed::default(),
+            parsed: Parsed::default(),
             read: HashSet::new(),
             asked: HashSet::new(),
             textures: HashMap::new(),
@@ -48,14 +48,14 @@ impl<'a> Materials<'a> {
 
     /// Adds a material that no line can name.
     pub fn add(&mut self, material: Material) -> MaterialId {
-        let materials = &mut self.loaded.scene.materials;
+        let materials = &mut self.parsed.scene.materials;
         materials.push(material);
         MaterialId::from_index(materials.len() - 1)
     }
 
     /// Returns a scene of only the materials and their textures.
     pub fn finish(self) -> Parsed {
-        self.loaded
+        self.parsed
     }
 
     /// Reads the material files of a `mtllib` line: one name, which may contain blanks, or several.
@@ -69,7 +69,7 @@ impl<'a> Materials<'a> {
             }
             if let Err(reason) = self.read_file(name) {
                 let file = key::cap(name).into_owned();
-                self.loaded.warnings.push(Problem::MissingMaterials { file, reason });
+                self.parsed.warnings.push(Problem::MissingMaterials { file, reason });
             }
         }
     }
@@ -85,7 +85,7 @@ impl<'a> Materials<'a> {
         loan.keep();
         let text = text::decode(&bytes).ok_or("it holds bytes that are no text")?;
         let (materials, problems) = mtl::read(&text);
-        self.loaded.warnings.extend(problems);
+        self.parsed.warnings.extend(problems);
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         self.read.insert(path);
         for entry in materials {
@@ -134,7 +134,7 @@ impl<'a> Materials<'a> {
             return Some(of(*known));
         }
         if transforms[1].is_some_and(|other| other != transform) {
-            self.loaded.warnings.push(Problem::IgnoredTexture {
+            self.parsed.warnings.push(Problem::IgnoredTexture {
                 material: material.to_owned(),
                 texture: "the place of map_d".to_owned(),
                 reason: "it lies as map_Kd does; give both the same -s and -o".to_owned(),
@@ -146,7 +146,7 @@ impl<'a> Materials<'a> {
             let decoded = path.map_err(|error| error.to_string()).and_then(|path| decoded(map, &path, self.source));
             if let Err(reason) = &decoded {
                 is_whole = false;
-                self.loaded.warnings.push(Problem::MissingTexture {
+                self.parsed.warnings.push(Problem::MissingTexture {
                     material: material.to_owned(),
                     texture: key::cap(&map.file).into_owned(),
                     reason: reason.clone(),
@@ -170,7 +170,7 @@ impl<'a> Materials<'a> {
             }
             (color, ..) => (color?, None),
         };
-        let textures = &mut self.loaded.scene.textures;
+        let textures = &mut self.parsed.scene.textures;
         textures.push(Arc::new(texture));
         let made = (TextureId::from_index(textures.len() - 1), is_cut_out);
         if is_whole {
@@ -223,9 +223,9 @@ mod tests {
 
     #[test]
     fn pictures_beside_the_material_file_and_beside_the_scene_are_found_and_shared() {
-        let loaded = read("newmtl a\nmap_Kd red.bmp\nnewmtl b\nmap_Kd C:\\maps\\RED.BMP\nnewmtl c\nmap_Kd mask.png\n");
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-        let textures: Vec<usize> = loaded
+        let parsed = read("newmtl a\nmap_Kd red.bmp\nnewmtl b\nmap_Kd C:\\maps\\RED.BMP\nnewmtl c\nmap_Kd mask.png\n");
+        assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+        let textures: Vec<usize> = parsed
             .scene
             .materials
             .iter()
@@ -237,10 +237,10 @@ mod tests {
     #[test]
     fn map_d_cuts_holes_where_it_is_black() {
         for (mtl, color) in [("map_Kd red.bmp\n", [1.0, 0.0, 0.0]), ("", [1.0; 3])] {
-            let loaded = read(&format!("newmtl a\n{mtl}map_d mask.png\n"));
-            assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-            let texture = &loaded.scene.textures[0];
-            assert_eq!(loaded.scene.materials[0].alpha, AlphaMode::Mask(0.5));
+            let parsed = read(&format!("newmtl a\n{mtl}map_d mask.png\n"));
+            assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+            let texture = &parsed.scene.textures[0];
+            assert_eq!(parsed.scene.materials[0].alpha, AlphaMode::Mask(0.5));
             assert_eq!((texture.texel(0, 0).w, texture.texel(1, 0).w), (0.0, 1.0));
             assert_eq!(texture.texel(1, 0).truncate().to_array(), color);
         }
@@ -250,31 +250,31 @@ mod tests {
 
     #[test]
     fn tiles_and_edges_are_as_the_options_say_and_lost_pictures_are_named() {
-        let loaded = read("newmtl a\nmap_Kd -s 4 2 1 -clamp on red.bmp\nmap_Ke lost.png\n");
-        let material = &loaded.scene.materials[0];
+        let parsed = read("newmtl a\nmap_Kd -s 4 2 1 -clamp on red.bmp\nmap_Ke lost.png\n");
+        let material = &parsed.scene.materials[0];
         let transform = material.base_color_texture.unwrap().transform;
         assert_eq!(transform.matrix2, glam::Mat2::from_diagonal(glam::Vec2::new(4.0, 2.0)));
-        assert_eq!(loaded.scene.textures[0].wrap, [Wrap::Clamp; 2]);
+        assert_eq!(parsed.scene.textures[0].wrap, [Wrap::Clamp; 2]);
         let lost =
             |problem: &Problem| matches!(problem, Problem::MissingTexture { texture, .. } if texture == "lost.png");
-        assert!(loaded.warnings.iter().any(lost), "{:?}", loaded.warnings);
+        assert!(parsed.warnings.iter().any(lost), "{:?}", parsed.warnings);
     }
 
     #[test]
     fn pictures_of_all_kinds_give_a_material_its_color() {
         for kind in KINDS {
-            let loaded = read(&format!("newmtl a\nKd 1 1 1\nmap_Kd halves.{kind}\n"));
-            assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-            let texture = &loaded.scene.textures[0];
+            let parsed = read(&format!("newmtl a\nKd 1 1 1\nmap_Kd halves.{kind}\n"));
+            assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+            let texture = &parsed.scene.textures[0];
             assert_eq!((texture.texel(0, 0), texture.texel(1, 0)), (RED, GREEN), "{kind}");
-            assert_eq!(loaded.scene.materials[0].base_color, Vec4::ONE);
+            assert_eq!(parsed.scene.materials[0].base_color, Vec4::ONE);
         }
     }
 
     #[test]
     fn a_picture_of_scale_four_is_there_four_times_along_each_axis() {
-        let loaded = read("newmtl a\nKd 1 1 1\nmap_Kd -s 4 4 1 halves.png\n");
-        let (texture, place) = (&loaded.scene.textures[0], loaded.scene.materials[0].base_color_texture.unwrap());
+        let parsed = read("newmtl a\nKd 1 1 1\nmap_Kd -s 4 4 1 halves.png\n");
+        let (texture, place) = (&parsed.scene.textures[0], parsed.scene.materials[0].base_color_texture.unwrap());
         for tile in 0..16 {
             let corner = Vec2::new((tile % 4) as f32, (tile / 4) as f32);
             for (x, expected) in [(0.25, RED), (0.75, GREEN)] {

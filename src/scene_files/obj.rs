@@ -238,8 +238,8 @@ impl<'a> Reader<'a> {
 
     fn finish(self) -> Parsed {
         let file = self.source.name.clone();
-        let mut loaded = self.materials.finish();
-        loaded.warnings.extend(self.faults.into_iter().map(|(reason, line, more)| Problem::BadLine {
+        let mut parsed = self.materials.finish();
+        parsed.warnings.extend(self.faults.into_iter().map(|(reason, line, more)| Problem::BadLine {
             file: file.clone(),
             line,
             reason: reason.into_owned(),
@@ -248,11 +248,11 @@ impl<'a> Reader<'a> {
         let colors = linear(&self.colors);
         for mut group in self.groups {
             if group.set_colors(&colors) && Some(group.material) == self.default_material {
-                group.material = colored(&mut loaded.scene);
+                group.material = colored(&mut parsed.scene);
             }
-            add_group(&mut loaded.scene, group);
+            add_group(&mut parsed.scene, group);
         }
-        loaded
+        parsed
     }
 }
 
@@ -338,9 +338,9 @@ mod tests {
             ("f 1//1 2//1 3//1", false, true),
             ("f -4/-4/-1 -3/-3/-1 -2/-2/-1", true, true),
         ] {
-            let loaded = parse(&format!("{SQUARE}{face}\n"));
-            let mesh = &loaded.scene.meshes[0];
-            assert!(loaded.warnings.is_empty(), "{face}");
+            let parsed = parse(&format!("{SQUARE}{face}\n"));
+            let mesh = &parsed.scene.meshes[0];
+            assert!(parsed.warnings.is_empty(), "{face}");
             assert_eq!(mesh.positions, [Vec3::ZERO, Vec3::X, Vec3::new(1.0, 1.0, 0.0)], "{face}");
             assert_eq!(mesh.triangles, [[0, 1, 2]], "{face}");
             // Our v counts from the top, while the file's (0, 0) is the lower left corner.
@@ -352,8 +352,8 @@ mod tests {
 
     #[test]
     fn convex_polygons_become_fans_and_share_their_vertices() {
-        let loaded = parse(&format!("{SQUARE}f 1 2 3 4\nf 1 3 \\\n 4 # continued\n"));
-        let mesh = &loaded.scene.meshes[0];
+        let parsed = parse(&format!("{SQUARE}f 1 2 3 4\nf 1 3 \\\n 4 # continued\n"));
+        let mesh = &parsed.scene.meshes[0];
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 2, 3]]);
         assert_eq!(mesh.positions.len(), 4);
     }
@@ -367,49 +367,49 @@ mod tests {
             "mtllib my colors.mtl\n{SQUARE}o room\nusemtl red\nf 1 2 3\nusemtl lamp\nf 1 3 4\nusemtl red\nf 1 2 4\n\
              g table\nf 1 2 3\n"
         );
-        let loaded = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
-        let surfaces = &loaded.scene.surfaces;
+        let parsed = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
+        let surfaces = &parsed.scene.surfaces;
         let keys: Vec<&str> = surfaces.iter().map(|surface| surface.key.0.as_str()).collect();
         assert_eq!(keys, ["room:0", "room:1", "table:0"]);
-        assert_eq!(loaded.scene.meshes[0].triangles.len(), 2);
-        assert_eq!(loaded.scene.materials[surfaces[1].material.index()].emission, Vec3::splat(5.0));
-        assert!(loaded.warnings.is_empty());
+        assert_eq!(parsed.scene.meshes[0].triangles.len(), 2);
+        assert_eq!(parsed.scene.materials[surfaces[1].material.index()].emission, Vec3::splat(5.0));
+        assert!(parsed.warnings.is_empty());
     }
 
     #[test]
     fn faults_are_named_once_with_their_line() {
-        let loaded =
+        let parsed =
             parse(&format!("mtllib lost.mtl\n{SQUARE}f 1 2 9\nf 1 2 0\nf 1 2\nusemtl gold\nf 1 2 3\nf 1/77 2/2 3/3\n"));
-        let sentences: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+        let sentences: Vec<String> = parsed.warnings.iter().map(ToString::to_string).collect();
         assert!(sentences[0].contains("lost.mtl"), "{sentences:?}");
         assert!(sentences[1].starts_with("square.obj, line 11:") && sentences[1].contains("1 more"), "{sentences:?}");
-        assert_eq!(loaded.scene.triangle_count(), 2);
-        assert_eq!(loaded.scene.materials[0].base_color.truncate(), DEFAULT_REFLECTANCE);
+        assert_eq!(parsed.scene.triangle_count(), 2);
+        assert_eq!(parsed.scene.materials[0].base_color.truncate(), DEFAULT_REFLECTANCE);
     }
 
-    fn area(loaded: &Parsed) -> f32 {
+    fn area(parsed: &Parsed) -> f32 {
         let area = |id| -> f32 {
-            let mesh = loaded.scene.mesh_of(id);
+            let mesh = parsed.scene.mesh_of(id);
             let corners = mesh.triangles.iter().map(|corners| corners.map(|corner| mesh.positions[corner as usize]));
             corners.map(|[a, b, c]| (b - a).cross(c - a).length() * 0.5).sum()
         };
-        loaded.scene.surface_ids().map(area).sum()
+        parsed.scene.surface_ids().map(area).sum()
     }
 
     #[test]
     fn a_wall_around_a_doorway_keeps_it_open_and_its_attributes() {
         let wall = "v 0 0 0\nv 1 0 0\nv 1 2 0\nv 2 2 0\nv 2 0 0\nv 3 0 0\nv 3 3 0\nv 0 3 0\n";
         let uv = "vt 0 0\nvt .3 0\nvt .3 .7\nvt .7 .7\nvt .7 0\nvt 1 0\nvt 1 1\nvt 0 1\n";
-        let loaded = parse(&format!("{wall}{uv}f 1/1 2/2 3/3 4/4 5/5 6/6 7/7 8/8\n"));
-        assert!((area(&loaded) - 7.0).abs() < 1e-5 && loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-        let mesh = &loaded.scene.meshes[0];
+        let parsed = parse(&format!("{wall}{uv}f 1/1 2/2 3/3 4/4 5/5 6/6 7/7 8/8\n"));
+        assert!((area(&parsed) - 7.0).abs() < 1e-5 && parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+        let mesh = &parsed.scene.meshes[0];
         assert_eq!((mesh.positions.len(), mesh.uv0[2]), (8, Vec2::new(0.3, 1.0 - 0.7)));
     }
 
     #[test]
     fn a_face_that_crosses_itself_is_named_with_its_object_and_line() {
-        let loaded = parse(&format!("{SQUARE}o bow tie\nf 1 3 2 4\nf 1 2 3 4\nf 1 3 2 4\n"));
-        let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
+        let parsed = parse(&format!("{SQUARE}o bow tie\nf 1 3 2 4\nf 1 2 3 4\nf 1 3 2 4\n"));
+        let [warning] = &parsed.warnings[..] else { panic!("{:?}", parsed.warnings) };
         let sentence = warning.to_string();
         assert!(sentence.starts_with("square.obj, line 11:") && sentence.contains("'bow tie'"), "{sentence}");
         assert!(sentence.contains("1 more"), "{sentence}");
@@ -423,9 +423,9 @@ mod tests {
         for other in
             [format!("\u{feff}{text}"), text.replace('\n', "\r"), text.replace('\n', "\r\n"), begun_by_a_comment]
         {
-            let loaded = parse(&other);
-            assert!(loaded.warnings.is_empty());
-            assert_eq!(loaded.scene.meshes, expected, "{other:?}");
+            let parsed = parse(&other);
+            assert!(parsed.warnings.is_empty());
+            assert_eq!(parsed.scene.meshes, expected, "{other:?}");
         }
     }
 
@@ -436,12 +436,12 @@ mod tests {
         std::fs::write(directory.path().join("sub/Paints.mtl"), "\u{feff}newmtl Wall #25 \nKd 1 0 0\nnewmtl b#1\n")
             .unwrap();
         let text = format!("{SQUARE}usemtl Wall #25\nf 1 2 3\nusemtl b#1\nf 1 3 4\nmtllib .\\sub\\paints.mtl # old\n");
-        let loaded = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let parsed = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
+        assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
         let names: Vec<&str> =
-            loaded.scene.surface_ids().map(|id| loaded.scene.material_of(id).name.as_str()).collect();
+            parsed.scene.surface_ids().map(|id| parsed.scene.material_of(id).name.as_str()).collect();
         assert_eq!(names, ["Wall #25", "b#1"]);
-        assert_eq!(loaded.scene.materials[0].base_color.truncate(), Vec3::X);
+        assert_eq!(parsed.scene.materials[0].base_color.truncate(), Vec3::X);
     }
 
     #[test]
@@ -449,10 +449,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("a.mtl"), "newmtl a\nKd 1 0 0\n").unwrap();
         let text = format!("\u{feff}mtllib a.mtl\n{SQUARE}usemtl a\nf 1 2 3 4\n");
-        let loaded = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-        let id = loaded.scene.surface_ids().next().unwrap();
-        assert_eq!(loaded.scene.material_of(id).base_color.truncate(), Vec3::X);
+        let parsed = read(text.as_bytes(), &Source::of(&directory.path().join("room.obj"))).unwrap();
+        assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+        let id = parsed.scene.surface_ids().next().unwrap();
+        assert_eq!(parsed.scene.material_of(id).base_color.truncate(), Vec3::X);
     }
 
     #[test]
@@ -463,9 +463,9 @@ mod tests {
             for first in 0..count {
                 let corners: Vec<String> =
                     (0..count).map(|corner| ((first + corner) % count + 1).to_string()).collect();
-                let loaded = parse(&format!("{vertices}f {}\n", corners.join(" ")));
-                assert!((area(&loaded) - expected).abs() < 1e-5, "{corners:?}: {}", area(&loaded));
-                assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+                let parsed = parse(&format!("{vertices}f {}\n", corners.join(" ")));
+                assert!((area(&parsed) - expected).abs() < 1e-5, "{corners:?}: {}", area(&parsed));
+                assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
             }
         }
     }
@@ -487,12 +487,12 @@ mod tests {
             let half = white as f32 * 0.5;
             let text =
                 format!("v 0 0 0 {white} 0 0\nv 1 0 0 {half} {half} {half}\nv 0 1 0\nf 1 2 3\nv 0 0 1 1\nf 4 3 2\n");
-            let loaded = parse(&text);
-            let colors = &loaded.scene.meshes[0].colors;
+            let parsed = parse(&text);
+            let colors = &parsed.scene.meshes[0].colors;
             assert_eq!((colors[0], colors[2], colors[3]), (Vec3::X.extend(1.0), Vec4::ONE, Vec4::ONE));
             assert!((colors[1].x - 0.2140).abs() < 1e-4, "{colors:?}");
-            let id = loaded.scene.surface_ids().next().unwrap();
-            assert_eq!(loaded.scene.material_of(id).base_color, Vec4::ONE);
+            let id = parsed.scene.surface_ids().next().unwrap();
+            assert_eq!(parsed.scene.material_of(id).base_color, Vec4::ONE);
         }
         assert!(parse(&format!("{SQUARE}f 1 2 3\n")).scene.meshes[0].colors.is_empty());
     }

@@ -8,12 +8,12 @@ use crate::scene::{LightKind, Projection};
 /// Multiplies all lengths of a scene.
 ///
 /// Intensities (cd), illuminances (lux), radiances (cd/m2), and texels per meter do not change.
-pub fn apply(loaded: &mut Parsed, factor: f32) {
+pub fn apply(parsed: &mut Parsed, factor: f32) {
     let scaling = Affine3A::from_scale(Vec3::splat(factor));
-    for surface in &mut loaded.scene.surfaces {
+    for surface in &mut parsed.scene.surfaces {
         surface.to_world = scaling * surface.to_world;
     }
-    for light in &mut loaded.scene.lights {
+    for light in &mut parsed.scene.lights {
         match &mut light.kind {
             LightKind::Point { position, radius, range, .. } | LightKind::Spot { position, radius, range, .. } => {
                 *position *= factor;
@@ -26,10 +26,10 @@ pub fn apply(loaded: &mut Parsed, factor: f32) {
             LightKind::Directional { .. } => {}
         }
     }
-    for glass in loaded.scene.materials.iter_mut().filter_map(|material| material.glass.as_mut()) {
+    for glass in parsed.scene.materials.iter_mut().filter_map(|material| material.glass.as_mut()) {
         glass.absorption /= factor;
     }
-    for camera in &mut loaded.cameras {
+    for camera in &mut parsed.cameras {
         camera.position *= factor;
         if let Projection::Orthographic { height } = &mut camera.projection {
             *height *= factor;

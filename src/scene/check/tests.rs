@@ -4,10 +4,7 @@ use glam::{Quat, Vec2, Vec4};
 
 use super::*;
 use crate::builtin_scenes;
-use crate::scene::{
-    EnvironmentMap, Light, LightKind, Material, MaterialId, MeshId, MipChains, Sky, SurfaceKey, Texels, Texture, Wrap,
-    hash, shapes,
-};
+use crate::scene::{EnvironmentMap, Light, LightKind, Material, MaterialId, MeshId, Sky, SurfaceKey, hash, shapes};
 
 /// Builds a scene of one mesh.
 fn scene_of(mesh: MeshData) -> Scene {
@@ -48,7 +45,7 @@ fn built_in_scenes_are_sound_and_stay_as_they_are() {
 fn skies_without_usable_numbers_are_dark_and_rotations_get_unit_length() {
     let with_sky = |sky: Sky| Scene { sky, ..scene_of(shapes::floor("floor", 1.0)) };
     for strength in [f32::NAN, f32::INFINITY, -1.0, 2e11] {
-        for sky in [Sky::Uniform(Vec3::splat(strength)), Sky::Map(map(strength, Quat::IDENTITY))] {
+        for sky in [Sky::Uniform(Vec3::splat(strength)), Sky::Map(EnvironmentMap::white(strength, Quat::IDENTITY))] {
             let (scene, problems) = repair(with_sky(sky));
             assert_eq!(scene.sky, Sky::Dark, "{strength}");
             assert!(sentences(&problems).starts_with("the sky is dark: its strength is"), "{problems:?}");
@@ -57,27 +54,14 @@ fn skies_without_usable_numbers_are_dark_and_rotations_get_unit_length() {
         }
     }
     let after_repair = |turn: Quat| {
-        let (scene, problems) = repair(with_sky(Sky::Map(map(1.0, turn))));
+        let (scene, problems) = repair(with_sky(Sky::Map(EnvironmentMap::white(1.0, turn))));
         (scene.sky.clone(), problems.iter().any(|problem| matches!(problem, Problem::UnusableSky { .. })))
     };
     let turned = after_repair(Quat::from_xyzw(0.0, 3.0, 0.0, 4.0));
-    assert_eq!(turned, (Sky::Map(map(1.0, Quat::from_xyzw(0.0, 0.6, 0.0, 0.8))), false));
+    assert_eq!(turned, (Sky::Map(EnvironmentMap::white(1.0, Quat::from_xyzw(0.0, 0.6, 0.0, 0.8))), false));
     for turn in [Quat::from_xyzw(0.0, 0.0, 0.0, 0.0), Quat::from_xyzw(0.0, f32::NAN, 0.0, 1.0)] {
         assert_eq!(after_repair(turn), (Sky::Dark, true));
     }
-}
-
-/// Returns a white environment map of one texel.
-fn map(scale: f32, rotation: Quat) -> EnvironmentMap {
-    let texture = Texture {
-        name: "sky".to_owned(),
-        width: 1,
-        height: 1,
-        texels: Texels::Linear8(vec![[255; 4]]),
-        wrap: [Wrap::Repeat, Wrap::Clamp],
-        mip_chains: MipChains::default(),
-    };
-    EnvironmentMap { texture: Arc::new(texture), scale, rotation }
 }
 
 #[test]

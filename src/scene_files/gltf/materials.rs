@@ -24,7 +24,7 @@ const DEFAULT_CUTOFF: f32 = 0.5;
 const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
 
 /// Adds all materials of the document, in its order, and their textures.
-pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut Parsed) {
+pub fn read(document: &Document, source: &Source, purpose: Purpose, parsed: &mut Parsed) {
     let mut wanted = Wanted::of(document);
     let materials: Vec<(Material, [Option<usize>; TEXTURE_SLOTS])> = document
         .root
@@ -33,11 +33,11 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut
         .enumerate()
         .map(|(index, material)| {
             let name = name_or(material.name.as_ref(), "Material", index);
-            convert(material, name, purpose, &mut wanted, &mut loaded.warnings)
+            convert(material, name, purpose, &mut wanted, &mut parsed.warnings)
         })
         .collect();
 
-    let ids = textures::load(&wanted, document, source, &mut loaded.scene.textures);
+    let ids = textures::load(&wanted, document, source, &mut parsed.scene.textures);
     for (mut material, requests) in materials {
         let name = material.name.clone();
         // A material may use the same texture for several properties.
@@ -61,11 +61,11 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, loaded: &mut
                 }
             }
         }
-        loaded.warnings.extend(reported);
+        parsed.warnings.extend(reported);
         if has_lost_specular {
             material.reflectance = Material::default().reflectance;
         }
-        loaded.scene.materials.push(material);
+        parsed.scene.materials.push(material);
     }
 }
 

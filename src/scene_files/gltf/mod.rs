@@ -39,18 +39,18 @@ use crate::scene::key;
 
 /// Parses the bytes of a `.gltf` or `.glb` file.
 pub fn read(bytes: &[u8], source: &Source, purpose: Purpose, options: &SceneOptions) -> Result<Parsed, SceneError> {
-    let mut loaded = Parsed::default();
-    let document = container::open(bytes, source, options.default_metallic, &mut loaded.warnings)?;
-    extensions::report(&document.root, source, purpose, &mut loaded.warnings)?;
-    materials::read(&document, source, purpose, &mut loaded);
-    nodes::read(&document, purpose, options, &mut loaded);
-    coordinates::forget_unread(&mut loaded.scene);
-    let declared = document.extras.iter().find_map(|extras| Units::of_extras(extras, &mut loaded.warnings));
+    let mut parsed = Parsed::default();
+    let document = container::open(bytes, source, options.default_metallic, &mut parsed.warnings)?;
+    extensions::report(&document.root, source, purpose, &mut parsed.warnings)?;
+    materials::read(&document, source, purpose, &mut parsed);
+    nodes::read(&document, purpose, options, &mut parsed);
+    coordinates::forget_unread(&mut parsed.scene);
+    let declared = document.extras.iter().find_map(|extras| Units::of_extras(extras, &mut parsed.warnings));
     match options.units.or(declared) {
-        Some(units) => units.apply(&mut loaded.scene),
-        None => loaded.warnings.extend(units::compare(&loaded.scene, document.is_from_blender)),
+        Some(units) => units.apply(&mut parsed.scene),
+        None => parsed.warnings.extend(units::compare(&parsed.scene, document.is_from_blender)),
     }
-    Ok(loaded)
+    Ok(parsed)
 }
 
 /// Returns the item that an index of the document refers to, if it exists.

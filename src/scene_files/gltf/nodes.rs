@@ -24,8 +24,8 @@ const DEEPEST_NODE: usize = 512;
 const MAX_INSTANCED_SURFACES: usize = 1 << 20;
 
 /// Adds the meshes, surfaces, lights and cameras of the document's default scene.
-pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, loaded: &mut Parsed) {
-    let moved = animations::read(document, &mut loaded.warnings);
+pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, parsed: &mut Parsed) {
+    let moved = animations::read(document, &mut parsed.warnings);
     let mut placement = Placement {
         document,
         purpose,
@@ -37,7 +37,7 @@ pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, loade
         tinting: HashMap::new(),
         instanced: 0,
         reports: NodeReports::default(),
-        loaded,
+        parsed,
     };
     let mut visited = vec![false; document.root.nodes.len()];
     let mut stack: Vec<Visit> = roots(document).into_iter().rev().map(Visit::root).collect();
@@ -69,7 +69,7 @@ pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, loade
     }
     placement.show_unlit_alone();
     let problems = core::mem::take(&mut placement.reports).problems();
-    placement.loaded.warnings.extend(problems);
+    placement.parsed.warnings.extend(problems);
 }
 
 /// Returns the root nodes of the default scene, else of the first scene, else all nodes without a parent.
@@ -153,14 +153,14 @@ struct Placement<'a> {
     tinting: HashMap<MaterialId, MaterialId>,
     instanced: usize,
     reports: NodeReports,
-    loaded: &'a mut Parsed,
+    parsed: &'a mut Parsed,
 }
 
 impl Placement<'_> {
     fn skip_node(&mut self, visit: &Visit, reason: &str) {
         let name = self.document.root.nodes.get(visit.node).and_then(|node| node.name.as_ref());
         let node = name_or(name, "GltfNode", visit.node);
-        self.loaded.warnings.push(Problem::SkippedNode { node, reason: reason.to_owned() });
+        self.parsed.warnings.push(Problem::SkippedNode { node, reason: reason.to_owned() });
     }
 
     /// Computes a node's path and transform. `None` if the transform is not finite.
@@ -173,7 +173,7 @@ impl Placement<'_> {
             self.skip_node(visit, "its transform is not finite");
             return None;
         }
-        let overrides = Overrides::read(&node.extras, &name, &mut self.loaded.warnings).or(visit.inherited);
+        let overrides = Overrides::read(&node.extras, &name, &mut self.parsed.warnings).or(visit.inherited);
         let own_animation = self.moved.get(&visit.node).map(|animation| Arc::from(animation.as_str()));
         let is_hidden = visit.is_hidden || hides(node);
         let is_there = node.mesh.is_some() || light_of(node).is_some();
@@ -206,7 +206,7 @@ impl Placement<'_> {
     fn place_mesh(&mut self, index: usize, node: &Node, placed: &PlacedNode) {
         let Some(json) = self.document.root.meshes.get(index) else {
             let reason = format!("the file has no mesh {index}");
-            self.loaded.warnings.push(Problem::SkippedNode { node: placed.name.clone(), reason });
+            self.parsed.warnings.push(Problem::SkippedNode { node: placed.name.clone(), reason });
             return;
         };
         let parts = match &self.meshes[index] {
@@ -223,12 +223,12 @@ impl Placement<'_> {
         let surfaces: Vec<Surface> = parts.iter().map(|part| self.surface(part, node.skin.is_some(), placed)).collect();
         let instances = match instances::read(node, &self.accessors) {
             None => {
-                self.loaded.scene.surfaces.extend(surfaces);
+                self.parsed.scene.surfaces.extend(surfaces);
                 return;
             }
             Some(Ok(instances)) => instances,
             Some(Err(reason)) => {
-                self.loaded.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
+                self.parsed.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
                 return;
             }
         };
@@ -236,14 +236,14 @@ impl Placement<'_> {
             self.instanced += surfaces.len();
             if self.instanced > MAX_INSTANCED_SURFACES {
                 let reason = format!("the file has more than {MAX_INSTANCED_SURFACES} of them");
-                self.loaded.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
+                self.parsed.warnings.push(Problem::SkippedInstances { node: placed.name.clone(), reason });
                 return;
             }
             if self.count_surfaces(parts.len(), placed).is_err() {
                 return;
             }
             let path = format!("{}[{number}]", placed.path);
-            self.loaded.scene.surfaces.extend(surfaces.iter().zip(parts.iter()).map(|(surface, part)| Surface {
+            self.parsed.scene.surfaces.extend(surfaces.iter().zip(parts.iter()).map(|(surface, part)| Surface {
                 key: SurfaceKey::from_node(&path, part.number),
                 to_world: placed.to_world * instance,
                 ..surface.clone()
@@ -279,10 +279,10 @@ impl Placement<'_> {
     /// Returns the default role of a part. Parts that are not baked are reported with the reason.
     fn usual_role(&mut self, part: &Part, how: Option<&'static str>, placed: &PlacedNode) -> Role {
         if let Some(how) = how {
-            self.loaded.warnings.push(Problem::Animated { node: placed.name.clone(), how });
+            self.parsed.warnings.push(Problem::Animated { node: placed.name.clone(), how });
             return Role::Mover;
         }
-        if self.loaded.scene.materials[part.material.index()].is_unlit {
+        if self.parsed.scene.materials[part.material.index()].is_unlit {
             self.reports.unlit.entry(part.material).or_default().push(placed.name.clone());
             return Role::Excluded;
         }
@@ -298,7 +298,7 @@ impl Placement<'_> {
     /// Collects the names of unlit materials for the report. If a scene for pictures has only unlit surfaces, they are
     /// shown as if they were lit.
     fn show_unlit_alone(&mut self) {
-        let scene = &mut self.loaded.scene;
+        let scene = &mut self.parsed.scene;
         let materials = &scene.materials;
         self.reports.unlit_materials = self.reports.unlit.keys().map(|id| materials[id.index()].name.clone()).collect();
         let is_hidden =
@@ -311,15 +311,15 @@ impl Placement<'_> {
 
     fn read_mesh(&mut self, json: &JsonMesh, index: usize, placed: &PlacedNode) -> Vec<Part> {
         let name = placed.label.clone().unwrap_or_else(|| name_or(json.name.as_ref(), "Mesh", index));
-        let of_mesh = Overrides::read(&json.extras, &name, &mut self.loaded.warnings);
+        let of_mesh = Overrides::read(&json.extras, &name, &mut self.parsed.warnings);
         let mut parts = Vec::new();
         for (number, primitive) in json.primitives.iter().enumerate() {
-            let warnings = &mut self.loaded.warnings;
+            let warnings = &mut self.parsed.warnings;
             let Some(data) = primitives::read(primitive, &name, number, &self.accessors, warnings) else { continue };
-            let mesh = MeshId::from_index(self.loaded.scene.meshes.len());
-            self.loaded.scene.meshes.push(Arc::new(data));
+            let mesh = MeshId::from_index(self.parsed.scene.meshes.len());
+            self.parsed.scene.meshes.push(Arc::new(data));
             let (material, sides, of_material) = self.material_of(primitive, &name);
-            let of_primitive = Overrides::read(&primitive.extras, &name, &mut self.loaded.warnings);
+            let of_primitive = Overrides::read(&primitive.extras, &name, &mut self.parsed.warnings);
             let overrides = of_primitive.or(of_mesh).or(of_material);
             let is_morphed = primitive.targets.as_ref().is_some_and(|targets| !targets.is_empty());
             parts.push(Part { number, mesh, material, sides, is_morphed, overrides });
@@ -332,7 +332,7 @@ impl Placement<'_> {
         match index.and_then(|index| Some((index, self.document.root.materials.get(index)?))) {
             Some((index, json)) => {
                 let name = name_or(json.name.as_ref(), "Material", index);
-                let overrides = Overrides::read(&json.extras, &name, &mut self.loaded.warnings);
+                let overrides = Overrides::read(&json.extras, &name, &mut self.parsed.warnings);
                 let is_unsaid = self.document.is_metal_by_omission.get(index).copied().unwrap_or(false);
                 if is_unsaid && self.default_metallic.is_none() && !metal::glows(json) {
                     self.reports.metals.entry(index).or_insert_with(|| (name, node.to_owned()));
@@ -345,7 +345,7 @@ impl Placement<'_> {
                     self.reports.without_material.push(node.to_owned());
                 }
                 let metallic = self.default_metallic.unwrap_or(1.0);
-                let materials = &mut self.loaded.scene.materials;
+                let materials = &mut self.parsed.scene.materials;
                 let id = *self.default_material.get_or_insert_with(|| {
                     materials.push(materials::default_material(metallic));
                     MaterialId::from_index(materials.len() - 1)
@@ -357,7 +357,7 @@ impl Placement<'_> {
 
     /// Returns a copy of a blended material that tints transmitted light.
     fn tinting(&mut self, material: MaterialId) -> MaterialId {
-        let materials = &mut self.loaded.scene.materials;
+        let materials = &mut self.parsed.scene.materials;
         if materials[material.index()].alpha != AlphaMode::Blend {
             return material;
         }
@@ -382,15 +382,15 @@ impl Placement<'_> {
         let lights = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
         let result = match lights.and_then(|lights| lights.lights.get(index)) {
             Some(json) => {
-                let of_light = Overrides::read(&json.extras, &placed.name, &mut self.loaded.warnings);
+                let of_light = Overrides::read(&json.extras, &placed.name, &mut self.parsed.warnings);
                 lights::light(json, placed.name.clone(), &placed.to_world, placed.overrides.or(of_light))
             }
             None => Err(format!("the file has no light {index}")),
         };
         match result {
-            Ok(light) => self.loaded.scene.lights.push(light),
+            Ok(light) => self.parsed.scene.lights.push(light),
             Err(reason) => {
-                self.loaded.warnings.push(Problem::UnusableLight { light: placed.name.clone(), reason });
+                self.parsed.warnings.push(Problem::UnusableLight { light: placed.name.clone(), reason });
             }
         }
     }
@@ -398,9 +398,9 @@ impl Placement<'_> {
     fn place_camera(&mut self, index: usize, placed: &PlacedNode) {
         let json = self.document.root.cameras.get(index).ok_or_else(|| format!("the file has no camera {index}"));
         match json.and_then(|json| lights::camera(json, placed.name.clone(), &placed.to_world)) {
-            Ok(camera) => self.loaded.cameras.push(camera),
+            Ok(camera) => self.parsed.cameras.push(camera),
             Err(reason) => {
-                self.loaded.warnings.push(Problem::SkippedCamera { camera: placed.name.clone(), reason });
+                self.parsed.warnings.push(Problem::SkippedCamera { camera: placed.name.clone(), reason });
             }
         }
     }

@@ -136,8 +136,8 @@ fn read_for_bake(asset: &Asset) -> Parsed {
     read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap()
 }
 
-fn sentences(loaded: &Parsed) -> String {
-    loaded.warnings.iter().map(|problem| format!("{problem}\n")).collect()
+fn sentences(parsed: &Parsed) -> String {
+    parsed.warnings.iter().map(|problem| format!("{problem}\n")).collect()
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn both_byte_forms_give_the_same_scene() {
 
 #[test]
 fn everything_arrives_where_the_file_puts_it() {
-    let loaded = Asset::quad().load();
-    let scene = &loaded.scene;
+    let parsed = Asset::quad().load();
+    let scene = &parsed.scene;
     assert_eq!(scene.surfaces[0].key.0, "room/wall:0");
     assert_eq!(scene.meshes[0].triangles, [[0, 1, 2], [0, 2, 3]]);
     assert_eq!(scene.meshes[0].normals, [Vec3::Z; 4]);
@@ -173,15 +173,15 @@ fn everything_arrives_where_the_file_puts_it() {
             range: 10.0
         }
     );
-    let eye = &loaded.cameras[0];
+    let eye = &parsed.cameras[0];
     assert_eq!((eye.position, eye.forward, eye.right, eye.up), (Vec3::Z * 5.0, Vec3::NEG_Z, Vec3::X, Vec3::Y));
 }
 
 #[test]
 fn an_orthographic_camera_sees_from_its_near_plane_on() {
     let plan = json!({"type": "orthographic", "orthographic": {"xmag": 4.0, "ymag": 3.0, "znear": 0.5, "zfar": 9.0}});
-    let loaded = Asset::quad().with("/cameras/0", plan).load();
-    let eye = &loaded.cameras[0];
+    let parsed = Asset::quad().with("/cameras/0", plan).load();
+    let eye = &parsed.cameras[0];
     assert_eq!(eye.projection, Projection::Orthographic { height: 6.0 });
     assert_eq!(eye.position, Vec3::Z * 4.5);
 }
@@ -227,9 +227,9 @@ fn interleaved_normalized_and_sparse_accessors_are_read() {
     asset.json["accessors"][0]["sparse"] = json!({
         "count": 1, "indices": {"bufferView": 5, "componentType": 5121}, "values": {"bufferView": 6}
     });
-    let loaded = asset.load();
-    assert_eq!(loaded.scene.meshes[0].uv0, [Vec2::Y, Vec2::ONE, Vec2::new(1.0, 0.2), Vec2::ZERO]);
-    assert_eq!(loaded.scene.meshes[0].positions[2], Vec3::new(1.0, 1.0, 7.0));
+    let parsed = asset.load();
+    assert_eq!(parsed.scene.meshes[0].uv0, [Vec2::Y, Vec2::ONE, Vec2::new(1.0, 0.2), Vec2::ZERO]);
+    assert_eq!(parsed.scene.meshes[0].positions[2], Vec3::new(1.0, 1.0, 7.0));
 }
 
 #[test]
@@ -255,15 +255,15 @@ fn materials_that_matter_to_diffuse_light_are_translated() {
             }}
         }),
     );
-    let loaded = asset.load();
-    let material = &loaded.scene.materials[0];
+    let parsed = asset.load();
+    let material = &parsed.scene.materials[0];
     assert_eq!(material.alpha, crate::scene::AlphaMode::Mask(0.25));
-    assert_eq!(loaded.scene.surfaces[0].sides, Sides::Both);
+    assert_eq!(parsed.scene.surfaces[0].sides, Sides::Both);
     assert_eq!(material.base_color_texture.unwrap().channel, UvChannel::Uv1);
     let place = material.base_color_texture.unwrap();
     assert_eq!(place.transform.transform_point2(Vec2::ONE), Vec2::new(2.5, 3.0));
     // One image is used as colors and as numbers.
-    assert_eq!(loaded.scene.textures.len(), 2);
+    assert_eq!(parsed.scene.textures.len(), 2);
     assert_eq!(material.metallic_roughness_texture.unwrap().transform, glam::Affine2::IDENTITY);
 }
 
@@ -299,9 +299,9 @@ fn glass_with_a_thickness_is_solid_and_other_glass_a_pane() {
             }
         });
         let asset = Asset::quad().with("/materials/0", json!({"extensions": extensions}));
-        let loaded = asset.load();
-        assert!(!sentences(&loaded).contains("KHR_materials"), "{}", sentences(&loaded));
-        loaded.scene.materials[0].clone()
+        let parsed = asset.load();
+        assert!(!sentences(&parsed).contains("KHR_materials"), "{}", sentences(&parsed));
+        parsed.scene.materials[0].clone()
     };
     let water = glass(0.1).glass.unwrap();
     assert_eq!((water.transmission, water.ior), (1.0, 1.33));
@@ -336,8 +336,8 @@ const HALVES: [Vec2; 2] = [Vec2::new(0.1, 0.0), Vec2::new(0.9, 0.0)];
 #[test]
 fn coats_and_panes_are_as_thick_as_their_textures_say() {
     let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
-    let loaded = coated_pane(textured.clone(), json!({})).load();
-    let (scene, pane) = (&loaded.scene, &loaded.scene.materials[0]);
+    let parsed = coated_pane(textured.clone(), json!({})).load();
+    let (scene, pane) = (&parsed.scene, &parsed.scene.materials[0]);
     let is_near = |a: Vec3, b: Vec3| (a - b).abs().max_element() < 1e-6;
     for (place, [red, green]) in HALVES.into_iter().zip([[0.4, 0.2], [1.0, 1.0]]) {
         let seen = pane.appearance_at(scene, &scene.meshes[0], 0, place);
@@ -346,7 +346,7 @@ fn coats_and_panes_are_as_thick_as_their_textures_say() {
         let through = pane.transmittance_at(scene, &scene.meshes[0], 0, place);
         assert!(is_near(through, Vec3::splat(0.5 * red)), "{through}");
     }
-    assert_eq!(sentences(&loaded).matches("clearcoatNormalTexture of material 'pane' is ignored").count(), 1);
+    assert_eq!(sentences(&parsed).matches("clearcoatNormalTexture of material 'pane' is ignored").count(), 1);
     // Solid glass refracts as much as the same pane transmits.
     let solid = coated_pane(textured.clone(), json!({"thicknessFactor": 0.1})).load().scene.with_solid_glass();
     let seen = solid.materials[0].appearance_at(&solid, &solid.meshes[0], 0, HALVES[0]);
@@ -376,14 +376,14 @@ fn light_is_scattered_through_as_the_extension_says() {
     let extension = json!({"diffuseTransmissionFactor": 0.5, "diffuseTransmissionColorFactor": [1.0, 0.5, 0.0]});
     let extensions =
         json!({"KHR_materials_diffuse_transmission": extension, "KHR_materials_specular": {"specularFactor": 0.0}});
-    let loaded = Asset::quad()
+    let parsed = Asset::quad()
         .with("/extensionsUsed", json!(["KHR_materials_diffuse_transmission", "KHR_materials_specular"]))
         .with("/materials/0", json!({"pbrMetallicRoughness": {"metallicFactor": 0.0}, "extensions": extensions}))
         .load();
-    let sheet = &loaded.scene.materials[0];
-    let crossing = sheet.crossing_at(&loaded.scene, &loaded.scene.meshes[0], 0, HALVES[0]).unwrap();
+    let sheet = &parsed.scene.materials[0];
+    let crossing = sheet.crossing_at(&parsed.scene, &parsed.scene.meshes[0], 0, HALVES[0]).unwrap();
     assert_eq!((crossing.probability, crossing.transmittance), (0.5, Vec3::new(0.5, 0.25, 0.0)));
-    assert!(!sentences(&loaded).contains("diffuse_transmission"), "{}", sentences(&loaded));
+    assert!(!sentences(&parsed).contains("diffuse_transmission"), "{}", sentences(&parsed));
 }
 
 #[test]
@@ -394,20 +394,20 @@ fn textures_say_how_much_light_is_scattered_through_and_in_which_color() {
     });
     let extensions =
         json!({"KHR_materials_diffuse_transmission": extension, "KHR_materials_specular": {"specularFactor": 0.0}});
-    let loaded = Asset::quad()
+    let parsed = Asset::quad()
         .with("/materials/0", json!({"pbrMetallicRoughness": {"metallicFactor": 0.0}, "extensions": extensions}))
         .with_texels([[255, 0, 255, 102], [255; 4]], image::ImageFormat::Png)
         .load();
-    assert_eq!(sentences(&loaded), "");
-    let (leaf, mesh) = (&loaded.scene.materials[0], &loaded.scene.meshes[0]);
-    let crossing = |place| leaf.crossing_at(&loaded.scene, mesh, 0, place).unwrap();
+    assert_eq!(sentences(&parsed), "");
+    let (leaf, mesh) = (&parsed.scene.materials[0], &parsed.scene.meshes[0]);
+    let crossing = |place| leaf.crossing_at(&parsed.scene, mesh, 0, place).unwrap();
     // An alpha of 102 is 0.4.
     let [left, right] = HALVES.map(crossing);
     assert!((left.probability - 0.2).abs() < 1e-6, "{}", left.probability);
     assert!((left.transmittance - Vec3::new(0.2, 0.0, 0.05)).length() < 1e-6, "{}", left.transmittance);
     assert_eq!((right.probability, right.transmittance), (0.5, Vec3::new(0.5, 0.25, 0.125)));
     // A quarter of the first triangle is in the left half. The light that does not pass is reflected in white.
-    let (stopped, _) = leaf.average_over(&loaded.scene, mesh, 0, &[Vec2::ZERO, Vec2::X, Vec2::Y]);
+    let (stopped, _) = leaf.average_over(&parsed.scene, mesh, 0, &[Vec2::ZERO, Vec2::X, Vec2::Y]);
     assert!((stopped - Vec3::ONE).length() < 1e-5, "{stopped}");
 }
 
@@ -415,14 +415,14 @@ fn textures_say_how_much_light_is_scattered_through_and_in_which_color() {
 fn bakes_read_what_panes_let_through_and_clearcoat() {
     let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
     let asset = coated_pane(textured, json!({"thicknessFactor": 0.1}));
-    let loaded =
+    let parsed =
         read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap();
-    let pane = &loaded.scene.materials[0];
+    let pane = &parsed.scene.materials[0];
     assert_eq!(
-        (loaded.scene.textures.len(), pane.clearcoat_texture.is_some(), sentences(&loaded).as_str()),
+        (parsed.scene.textures.len(), pane.clearcoat_texture.is_some(), sentences(&parsed).as_str()),
         (1, true, "")
     );
-    let through = pane.transmittance_at(&loaded.scene, &loaded.scene.meshes[0], 0, HALVES[0]);
+    let through = pane.transmittance_at(&parsed.scene, &parsed.scene.meshes[0], 0, HALVES[0]);
     assert!((through - 0.2).abs().max_element() < 1e-6, "{through}");
 }
 
@@ -455,9 +455,9 @@ fn a_texture_that_cannot_be_had_is_named_and_its_factor_used() {
         json!({"bufferView": 0, "name": "bricks"}),
         json!({"name": "bricks"}),
     ] {
-        let loaded = Asset::quad().with("/images/0", image).load();
-        assert!(sentences(&loaded).contains("texture 'bricks' of material 'paint'"), "{}", sentences(&loaded));
-        assert_eq!(loaded.scene.materials[0].base_color_texture, None);
+        let parsed = Asset::quad().with("/images/0", image).load();
+        assert!(sentences(&parsed).contains("texture 'bricks' of material 'paint'"), "{}", sentences(&parsed));
+        assert_eq!(parsed.scene.materials[0].base_color_texture, None);
     }
 }
 
@@ -474,8 +474,8 @@ fn a_view_beyond_the_length_that_its_buffer_claims_is_read_as_far_as_the_file_go
     let asset = Asset::quad().with("/buffers/0", json!({"byteLength": 8, "uri": "room.bin"}));
     std::fs::write(folder.path().join("room.bin"), &asset.binary).unwrap();
     let source = Source::of(&folder.path().join("room.glb"));
-    let loaded = read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default()).unwrap();
-    assert_eq!(loaded.scene.triangle_count(), 2);
+    let parsed = read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default()).unwrap();
+    assert_eq!(parsed.scene.triangle_count(), 2);
 }
 
 #[test]
@@ -501,12 +501,12 @@ fn extras_say_what_a_surface_does_and_nodes_outrank_materials() {
 #[test]
 fn skinned_meshes_count_as_movers_unless_told_otherwise() {
     let node = |extras: Value| json!({"name": "hero", "mesh": 0, "skin": 0, "extras": extras});
-    let loaded = Asset::quad().with("/nodes/1", node(json!({}))).load();
-    assert_eq!(loaded.scene.surfaces[0].role, Role::Mover);
-    assert!(sentences(&loaded).contains("'hero' is skinned"));
-    let loaded = Asset::quad().with("/nodes/1", node(json!({"radiosity_role": "static"}))).load();
-    assert_eq!(loaded.scene.surfaces[0].role, Role::Static);
-    assert_eq!(sentences(&loaded), "");
+    let parsed = Asset::quad().with("/nodes/1", node(json!({}))).load();
+    assert_eq!(parsed.scene.surfaces[0].role, Role::Mover);
+    assert!(sentences(&parsed).contains("'hero' is skinned"));
+    let parsed = Asset::quad().with("/nodes/1", node(json!({"radiosity_role": "static"}))).load();
+    assert_eq!(parsed.scene.surfaces[0].role, Role::Static);
+    assert_eq!(sentences(&parsed), "");
 }
 
 #[test]
@@ -551,9 +551,9 @@ fn hostile_numbers_lose_only_what_they_touch() {
     let mut asset = Asset::quad();
     let at = asset.json["bufferViews"][3]["byteOffset"].as_u64().unwrap() as usize;
     asset.binary[at] = 9;
-    let loaded = asset.load();
-    assert_eq!(loaded.scene.meshes[0].triangles, [[0, 2, 3]]);
-    assert!(sentences(&loaded).contains("1 triangles of mesh 'wall' refer to vertices"));
+    let parsed = asset.load();
+    assert_eq!(parsed.scene.meshes[0].triangles, [[0, 2, 3]]);
+    assert!(sentences(&parsed).contains("1 triangles of mesh 'wall' refer to vertices"));
 }
 
 #[test]

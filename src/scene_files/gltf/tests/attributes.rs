@@ -44,8 +44,8 @@ const MIDDLE: Vec2 = Vec2::splat(1.0 / 3.0);
 const LEFT: [f32; 2] = [0.25, 0.5];
 const RIGHT: [f32; 2] = [0.75, 0.5];
 
-fn base_color(loaded: &Parsed) -> Vec4 {
-    loaded.scene.materials[0].base_color_at(&loaded.scene, &loaded.scene.meshes[0], 0, MIDDLE)
+fn base_color(parsed: &Parsed) -> Vec4 {
+    parsed.scene.materials[0].base_color_at(&parsed.scene, &parsed.scene.meshes[0], 0, MIDDLE)
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn vertex_colors_of_every_type_multiply_the_base_color() {
             vertex.resize(vertex.len().next_multiple_of(4), 0);
             let asset = Asset::quad().with("/materials/0", material.clone());
             let asset = asset.with_attribute("COLOR_0", component, shape, component != 5126, &vertex.repeat(4));
-            let loaded = asset.load();
-            assert_eq!(sentences(&loaded), "");
+            let parsed = asset.load();
+            assert_eq!(sentences(&parsed), "");
             let alpha = if channels == 3 { 0.5 } else { 0.375 };
             let expected = Vec4::new(0.125, 0.25, 0.5, alpha);
-            assert!(base_color(&loaded).abs_diff_eq(expected, 2e-3), "{component} {shape}: {}", base_color(&loaded));
+            assert!(base_color(&parsed).abs_diff_eq(expected, 2e-3), "{component} {shape}: {}", base_color(&parsed));
         }
     }
 }
@@ -86,9 +86,9 @@ fn a_texture_reads_the_set_of_coordinates_that_it_asks_for_and_other_sets_are_dr
         for (name, uv) in sets {
             asset = asset.with_coordinates(name, *uv);
         }
-        let loaded = asset.load();
-        assert_eq!(sentences(&loaded), "");
-        (base_color(&loaded), loaded.scene.meshes[0].other_uv.iter().map(Vec::len).collect::<Vec<_>>())
+        let parsed = asset.load();
+        assert_eq!(sentences(&parsed), "");
+        (base_color(&parsed), parsed.scene.meshes[0].other_uv.iter().map(Vec::len).collect::<Vec<_>>())
     };
     let sets = [("TEXCOORD_1", LEFT), ("TEXCOORD_2", LEFT), ("TEXCOORD_3", RIGHT)];
     let (third, kept) = color_at(2, &sets);
@@ -123,15 +123,15 @@ fn each_texture_has_its_own_transform_and_its_own_set() {
             }),
         )
         .with_coordinates("TEXCOORD_2", LEFT);
-    let loaded = asset.load();
-    let scene = &loaded.scene;
+    let parsed = asset.load();
+    let scene = &parsed.scene;
     let emission = scene.materials[0].emission_at(scene, &scene.meshes[0], 0, MIDDLE);
     // The texture has a left and a right texel. The emission is read half a texture to the right.
     let picture = scene.texture(scene.materials[0].base_color_texture.unwrap().texture);
     assert!(
-        base_color(&loaded).truncate().abs_diff_eq(picture.texel(0, 0).truncate(), 1e-5),
+        base_color(&parsed).truncate().abs_diff_eq(picture.texel(0, 0).truncate(), 1e-5),
         "{}",
-        base_color(&loaded)
+        base_color(&parsed)
     );
     assert!(emission.abs_diff_eq(picture.texel(1, 0).truncate(), 1e-5), "{emission}");
     assert_ne!(picture.texel(0, 0), picture.texel(1, 0));
@@ -144,8 +144,8 @@ fn specular_textures_are_factors_on_how_strongly_a_material_shines() {
         let asset = Asset::quad()
             .with("/materials/0", json!({"pbrMetallicRoughness": {"metallicFactor": 0}, "extensions": extensions}))
             .with_coordinates("TEXCOORD_0", LEFT);
-        let loaded = asset.load();
-        let scene = &loaded.scene;
+        let parsed = asset.load();
+        let scene = &parsed.scene;
         let texel = scene.textures.first().map_or(Vec4::ONE, |texture| texture.texel(0, 0));
         (scene.materials[0].appearance_at(scene, &scene.meshes[0], 0, MIDDLE).reflectance, texel)
     };

@@ -13,9 +13,9 @@ fn specular_glossiness_is_diffuse_below_what_it_mirrors() {
         let model = json!({"diffuseFactor": [1, 0.5, 0, 1], "specularFactor": specular, "glossinessFactor": 0.25});
         let asset =
             Asset::quad().with("/materials/0", json!({"extensions": {"KHR_materials_pbrSpecularGlossiness": model}}));
-        let loaded = asset.load();
-        assert_eq!(sentences(&loaded), "");
-        loaded.scene.materials[0].clone()
+        let parsed = asset.load();
+        assert_eq!(sentences(&parsed), "");
+        parsed.scene.materials[0].clone()
     };
     let diffuse = model([0.0; 3]);
     assert_eq!(
@@ -46,9 +46,9 @@ fn half_polished(diffuse_texture: Value) -> Asset {
 
 #[test]
 fn a_texture_says_how_specular_and_glossy_each_place_is() {
-    let loaded = half_polished(json!({"index": 0})).load();
-    assert_eq!(sentences(&loaded), "");
-    let scene = &loaded.scene;
+    let parsed = half_polished(json!({"index": 0})).load();
+    assert_eq!(sentences(&parsed), "");
+    let scene = &parsed.scene;
     let seen = |place| scene.materials[0].appearance_at(scene, &scene.meshes[0], 0, place);
     for (place, mirrored, roughness, color) in
         [(HALVES[0], 0.25, 0.5, Vec3::new(0.6, 0.0, 0.0)), (HALVES[1], 0.0, 1.0, Vec3::splat(0.8))]
@@ -65,10 +65,10 @@ fn a_texture_says_how_specular_and_glossy_each_place_is() {
 #[test]
 fn a_diffuse_texture_that_is_laid_otherwise_than_the_specular_one_is_not_dimmed_by_it() {
     let moved = json!({"index": 0, "extensions": {"KHR_texture_transform": {"offset": [1.0, 0.0]}}});
-    let loaded = half_polished(moved).load();
-    let text = sentences(&loaded);
+    let parsed = half_polished(moved).load();
+    let text = sentences(&parsed);
     assert!(text.contains("specularGlossinessTexture of material 'oak' is ignored: for the diffuse color"), "{text}");
-    let scene = &loaded.scene;
+    let scene = &parsed.scene;
     let seen = scene.materials[0].appearance_at(scene, &scene.meshes[0], 0, HALVES[0]);
     assert!((0.16 * seen.reflectance.x.powi(2) - 0.25).abs() < 0.0035, "{seen:?}");
     assert_eq!(seen.base_color.x, 0.8);
@@ -76,9 +76,9 @@ fn a_diffuse_texture_that_is_laid_otherwise_than_the_specular_one_is_not_dimmed_
 
 #[test]
 fn a_specular_texture_that_is_missing_leaves_the_usual_four_percent() {
-    let loaded = half_polished(json!({"index": 0})).with("/images/1", json!({"uri": "lost.png"})).load();
-    assert_eq!(sentences(&loaded).matches("lost.png").count(), 1, "{}", sentences(&loaded));
-    let oak = &loaded.scene.materials[0];
+    let parsed = half_polished(json!({"index": 0})).with("/images/1", json!({"uri": "lost.png"})).load();
+    assert_eq!(sentences(&parsed).matches("lost.png").count(), 1, "{}", sentences(&parsed));
+    let oak = &parsed.scene.materials[0];
     assert_eq!((oak.reflectance, oak.base_color_texture.is_some()), (Vec3::splat(0.5), true));
 }
 
@@ -96,18 +96,18 @@ fn webp_pictures_are_read_in_place_of_their_substitutes() {
         texture["extensions"] = json!({"EXT_texture_webp": {"source": 1}});
         asset.json["textures"] = json!([texture]);
         asset.json["extensionsRequired"] = json!(["EXT_texture_webp"]);
-        let loaded = asset.load();
-        assert_eq!((loaded.scene.textures[0].name.as_str(), sentences(&loaded).as_str()), ("leaf", ""));
+        let parsed = asset.load();
+        assert_eq!((parsed.scene.textures[0].name.as_str(), sentences(&parsed).as_str()), ("leaf", ""));
     }
 }
 
 #[test]
 fn unlit_surfaces_let_light_pass_unless_they_are_told_to_block_it() {
     let asset = Asset::quad().with("/materials/0/extensions", json!({"KHR_materials_unlit": {}}));
-    let loaded = read_for_bake(&asset);
-    let surface = &loaded.scene.surfaces[0];
-    assert_eq!((surface.role, loaded.scene.materials[0].is_emissive()), (Role::Excluded, false));
-    let text = sentences(&loaded);
+    let parsed = read_for_bake(&asset);
+    let surface = &parsed.scene.surfaces[0];
+    assert_eq!((surface.role, parsed.scene.materials[0].is_emissive()), (Role::Excluded, false));
+    let text = sentences(&parsed);
     assert!(text.contains("material 'paint' of 'wall' is unlit") && text.contains("radiosity_role"), "{text}");
     for (role, expected) in [("occluder", Role::Occluder), ("static", Role::Static), ("mover", Role::Mover)] {
         let told = read_for_bake(
@@ -128,8 +128,8 @@ fn metals_by_omission_are_named_and_their_default_can_be_set() {
     assert!(text.contains("material 'plaster' of 'wall' has neither metalness nor roughness"), "{text}");
     assert!(text.contains("--default-metallic 0"), "{text}");
     let diffuse = SceneOptions { default_metallic: Some(0.0), ..SceneOptions::default() };
-    let loaded = with_options(&asset, diffuse);
-    assert_eq!((loaded.scene.materials[0].metallic, sentences(&loaded).as_str()), (0.0, ""));
+    let parsed = with_options(&asset, diffuse);
+    assert_eq!((parsed.scene.materials[0].metallic, sentences(&parsed).as_str()), (0.0, ""));
     for meant in [json!({"metallicFactor": 1}), json!({"roughnessFactor": 0.2})] {
         let meant = Asset::quad().with("/materials/0", json!({"pbrMetallicRoughness": meant}));
         assert_eq!(
@@ -141,8 +141,8 @@ fn metals_by_omission_are_named_and_their_default_can_be_set() {
     none.json["meshes"][0]["primitives"][0].as_object_mut().unwrap().remove("material");
     let text = sentences(&none.load());
     assert!(text.contains("'wall' has no material"), "{text}");
-    let loaded = with_options(&none, diffuse);
-    assert_eq!((loaded.scene.materials[1].metallic, sentences(&loaded).as_str()), (0.0, ""));
+    let parsed = with_options(&none, diffuse);
+    assert_eq!((parsed.scene.materials[1].metallic, sentences(&parsed).as_str()), (0.0, ""));
 }
 
 /// Returns a quad that emits 10.0 cd/m2 below a lamp of 5,435 cd, which is a lamp of 100 W in Blender's mode
@@ -154,9 +154,9 @@ fn lamp_and_panel() -> Asset {
     Asset::quad().with("/materials/0", panel).with("/extensions/KHR_lights_punctual/lights/0", lamp)
 }
 
-fn candela_and_radiance(loaded: &Parsed) -> [f32; 2] {
-    let LightKind::Point { intensity, .. } = loaded.scene.lights[0].kind else { panic!("a point light") };
-    [intensity.x, loaded.scene.materials[0].emission.x]
+fn candela_and_radiance(parsed: &Parsed) -> [f32; 2] {
+    let LightKind::Point { intensity, .. } = parsed.scene.lights[0].kind else { panic!("a point light") };
+    [intensity.x, parsed.scene.materials[0].emission.x]
 }
 
 #[test]

@@ -11,8 +11,8 @@ fn integers_written_as_floats_are_integers() {
         *number = json!(number.as_f64().unwrap());
     }
     assert!(asset.json.to_string().contains("\"count\":4.0"));
-    let loaded = asset.load();
-    assert_eq!((loaded.scene.triangle_count(), sentences(&loaded).as_str()), (2, ""));
+    let parsed = asset.load();
+    assert_eq!((parsed.scene.triangle_count(), sentences(&parsed).as_str()), (2, ""));
 }
 
 #[test]
@@ -25,9 +25,9 @@ fn scenes_need_no_nodes_and_animations_no_targets() {
         ("/animations", json!([{"name": "nothing"}])),
         ("/skins", json!([{"joints": "none"}])),
     ] {
-        let loaded = Asset::quad().with(pointer, value).load();
-        assert_eq!((loaded.scene.triangle_count(), sentences(&loaded).as_str()), (2, ""), "{pointer}");
-        assert_eq!(loaded.scene.surfaces[0].role, Role::Static);
+        let parsed = Asset::quad().with(pointer, value).load();
+        assert_eq!((parsed.scene.triangle_count(), sentences(&parsed).as_str()), (2, ""), "{pointer}");
+        assert_eq!(parsed.scene.surfaces[0].role, Role::Static);
     }
 }
 
@@ -43,9 +43,9 @@ fn a_damaged_animation_is_named_and_moves_nothing() {
         json!({"input": 0}),
         json!("gone"),
     ] {
-        let loaded = sampler(broken);
-        assert!(sentences(&loaded).contains("animation 'rise' is damaged and moves nothing"), "{}", sentences(&loaded));
-        assert_eq!(loaded.scene.surfaces[0].role, Role::Static);
+        let parsed = sampler(broken);
+        assert!(sentences(&parsed).contains("animation 'rise' is damaged and moves nothing"), "{}", sentences(&parsed));
+        assert_eq!(parsed.scene.surfaces[0].role, Role::Static);
     }
 }
 
@@ -62,18 +62,18 @@ fn a_damaged_part_is_named_and_the_rest_of_it_is_read() {
         ("/extensions/KHR_lights_punctual/lights/0", json!(7), "light 'lamp' is left out"),
         ("/extensionsUsed", json!("KHR_lights_punctual"), "'extensionsUsed'"),
     ] {
-        let loaded = Asset::quad().with(pointer, value).load();
-        let text = sentences(&loaded);
+        let parsed = Asset::quad().with(pointer, value).load();
+        let text = sentences(&parsed);
         assert!(text.contains(sentence), "{pointer}: {text}");
-        let scene = &loaded.scene;
+        let scene = &parsed.scene;
         assert_eq!((scene.triangle_count(), scene.materials[0].base_color.y), (2, 0.5), "{pointer}");
     }
     let mut two = Asset::quad();
     let primitive = two.json["meshes"][0]["primitives"][0].clone();
     two.json["meshes"][0]["primitives"] = json!([{"attributes": 7}, primitive]);
-    let loaded = two.load();
-    assert_eq!(loaded.scene.surfaces[0].key.0, "room/wall:1");
-    assert!(sentences(&loaded).contains("primitive 0 of mesh 'wall' is left out"), "{}", sentences(&loaded));
+    let parsed = two.load();
+    assert_eq!(parsed.scene.surfaces[0].key.0, "room/wall:1");
+    assert!(sentences(&parsed).contains("primitive 0 of mesh 'wall' is left out"), "{}", sentences(&parsed));
 }
 
 #[test]
@@ -88,16 +88,16 @@ fn other_versions_of_gltf_are_named() {
     }
     let mut nameless = Asset::quad();
     nameless.json.as_object_mut().unwrap().remove("asset");
-    let loaded = nameless.load();
-    assert_eq!(loaded.scene.triangle_count(), 2);
-    assert!(sentences(&loaded).contains("read as glTF 2.0"));
+    let parsed = nameless.load();
+    assert_eq!(parsed.scene.triangle_count(), 2);
+    assert!(sentences(&parsed).contains("read as glTF 2.0"));
 }
 
 #[test]
 fn accessors_without_a_buffer_view_are_zeros_within_bounds() {
     let zeros = |count: u64| json!({"componentType": 5126, "count": count, "type": "VEC2"});
-    let loaded = Asset::quad().with("/accessors/2", zeros(4)).load();
-    assert_eq!((loaded.scene.meshes[0].uv0.as_slice(), sentences(&loaded).as_str()), ([Vec2::ZERO; 4].as_slice(), ""));
+    let parsed = Asset::quad().with("/accessors/2", zeros(4)).load();
+    assert_eq!((parsed.scene.meshes[0].uv0.as_slice(), sentences(&parsed).as_str()), ([Vec2::ZERO; 4].as_slice(), ""));
     let text = sentences(&Asset::quad().with("/accessors/2", zeros(1 << 40)).load());
     assert!(text.contains("TEXCOORD_0 of mesh 'wall' is ignored: the file asks for too many numbers"), "{text}");
     let text = sentences(&Asset::quad().with("/accessors/2", zeros(1 << 25)).load());

@@ -54,9 +54,9 @@ fn what_an_animation_moves_is_a_mover_with_all_that_hangs_from_it() {
         pointer("/nodes/0/extensions/KHR_node_visibility/visible"),
     ] {
         let asset = Asset::quad().animated(target, rise);
-        let loaded = asset.load();
-        assert_eq!(loaded.scene.surfaces[0].role, Role::Mover);
-        let text = sentences(&loaded);
+        let parsed = asset.load();
+        assert_eq!(parsed.scene.surfaces[0].role, Role::Mover);
+        let text = sentences(&parsed);
         assert_eq!(text.matches("animation 'rise' moves 'wall'").count(), 1, "{text}");
         assert!(text.contains("set radiosity_role to static"), "{text}");
         let told = asset.with("/nodes/1/extras", json!({"radiosity_role": "static"})).load();
@@ -80,8 +80,8 @@ fn an_animation_that_keeps_a_node_where_it_stands_moves_nothing() {
     let still = Asset::quad()
         .with("/nodes/1", json!({"name": "wall", "mesh": 0, "rotation": [0, half, 0, half]}))
         .animated(json!({"node": 1, "path": "rotation"}), [[0.0, half, 0.0, half], [0.0, -half, 0.0, -half]]);
-    let loaded = still.load();
-    assert_eq!((loaded.scene.surfaces[0].role, sentences(&loaded).as_str()), (Role::Static, ""));
+    let parsed = still.load();
+    assert_eq!((parsed.scene.surfaces[0].role, sentences(&parsed).as_str()), (Role::Static, ""));
     let turned =
         Asset::quad().animated(json!({"node": 1, "path": "rotation"}), [[0.0, 0.0, 0.0, 1.0], [0.0, half, 0.0, half]]);
     assert_eq!(turned.load().scene.surfaces[0].role, Role::Mover);
@@ -91,9 +91,9 @@ fn an_animation_that_keeps_a_node_where_it_stands_moves_nothing() {
 fn an_animation_of_a_material_is_named_and_moves_nothing() {
     let pointer = json!({"pointer": "/materials/0/pbrMetallicRoughness/baseColorFactor"});
     let target = json!({"path": "pointer", "extensions": {"KHR_animation_pointer": pointer}});
-    let loaded = Asset::quad().animated(target, [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]).load();
-    assert_eq!(loaded.scene.surfaces[0].role, Role::Static);
-    assert!(sentences(&loaded).contains("animation 'rise' changes material 'paint'"), "{}", sentences(&loaded));
+    let parsed = Asset::quad().animated(target, [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]).load();
+    assert_eq!(parsed.scene.surfaces[0].role, Role::Static);
+    assert!(sentences(&parsed).contains("animation 'rise' changes material 'paint'"), "{}", sentences(&parsed));
 }
 
 #[test]
@@ -109,9 +109,9 @@ fn instances_stand_where_their_attributes_put_them() {
     let extension = json!({"EXT_mesh_gpu_instancing": {"attributes": attributes}});
     let crowd =
         asset.with("/nodes/1", json!({"name": "wall", "mesh": 0, "translation": [0, 5, 0], "extensions": extension}));
-    let loaded = crowd.load();
-    let scene = &loaded.scene;
-    assert_eq!((scene.triangle_count(), scene.meshes.len(), sentences(&loaded).as_str()), (4, 1, ""));
+    let parsed = crowd.load();
+    let scene = &parsed.scene;
+    assert_eq!((scene.triangle_count(), scene.meshes.len(), sentences(&parsed).as_str()), (4, 1, ""));
     assert_eq!(scene.surfaces[1].key.0, "room/wall[1]:0");
     let corner = scene.surfaces[1].to_world.transform_point3(Vec3::X);
     let expected = Vec3::new(2.0 + 3.0 * 1f32.cos(), 5.0 + 3.0 * 1f32.sin(), 0.0);
@@ -122,6 +122,6 @@ fn instances_stand_where_their_attributes_put_them() {
     let mut endless = broken.with("/nodes/1/extensions/EXT_mesh_gpu_instancing/attributes", json!({"TRANSLATION": 7}));
     let zeros = json!({"componentType": 5126, "count": 5_000_000, "type": "VEC3"});
     endless.json["accessors"].as_array_mut().unwrap().push(zeros);
-    let loaded = endless.load();
-    assert!(loaded.scene.surfaces.len() <= 1 << 20 && sentences(&loaded).contains("instances of 'wall' are left out"));
+    let parsed = endless.load();
+    assert!(parsed.scene.surfaces.len() <= 1 << 20 && sentences(&parsed).contains("instances of 'wall' are left out"));
 }

@@ -70,9 +70,9 @@ fn seen(scene: &Scene, place: Vec2) -> (Vec3, Vec3) {
 }
 
 fn assert_albedo(asset: &Asset, places: [(Vec2, Vec3); 2], what: &str) -> String {
-    let loaded = asset.load();
-    let said = sentences(&loaded);
-    let scene = repaired(loaded);
+    let parsed = asset.load();
+    let said = sentences(&parsed);
+    let scene = repaired(parsed);
     for (place, expected) in places {
         let (albedo, _) = seen(&scene, place);
         assert!(albedo.abs_diff_eq(expected, 1e-3), "{what} at {place}: {albedo}");
@@ -228,9 +228,9 @@ fn instances_of_a_file_that_requires_them_are_all_seen() {
     let mut asset = Asset::square(diffuse(RED)).with("/extensionsRequired", json!(["EXT_mesh_gpu_instancing"]));
     let places = asset.add(&[[-2.0, 0.0, 0.0], [0.0; 3], [2.0, 0.0, 0.0]]);
     let extension = json!({"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": places}}});
-    let loaded = asset.with("/nodes/1/extensions", extension).load();
-    assert_eq!((loaded.scene.triangle_count(), sentences(&loaded).as_str()), (6, ""));
-    let scene = repaired(loaded);
+    let parsed = asset.with("/nodes/1/extensions", extension).load();
+    assert_eq!((parsed.scene.triangle_count(), sentences(&parsed).as_str()), (6, ""));
+    let scene = repaired(parsed);
     for x in [-2.0, 0.0, 2.0] {
         assert!(seen(&scene, LEFT + Vec2::X * x).0.abs_diff_eq(RED, 1e-3), "{x}");
     }
@@ -241,9 +241,9 @@ fn a_bake_of_nothing_but_skinned_or_morphed_meshes_says_so() {
     let skinned = Asset::square(diffuse(RED)).with("/nodes/1/skin", json!(0)).with("/skins", json!([{"joints": [0]}]));
     let morphed = Asset::square(diffuse(RED)).with("/meshes/0/primitives/0/targets", json!([{"POSITION": 0}]));
     for (asset, how) in [(skinned, "skinned"), (morphed, "morphed")] {
-        let loaded = read_for_bake(&asset);
-        assert!(sentences(&loaded).contains(&format!("'wall' is {how}")), "{}", sentences(&loaded));
-        let refusal = bake(repaired(loaded)).map(|_| ()).unwrap_err().to_string();
+        let parsed = read_for_bake(&asset);
+        assert!(sentences(&parsed).contains(&format!("'wall' is {how}")), "{}", sentences(&parsed));
+        let refusal = bake(repaired(parsed)).map(|_| ()).unwrap_err().to_string();
         for part in ["no surface to bake", "wall' is", how, "radiosity_role"] {
             assert!(refusal.contains(part), "{refusal}");
         }
