@@ -37,6 +37,7 @@ pub(super) fn cornell(with_blocks: bool) -> Builder {
         add_block(&mut builder, "small", Vec3::new(0.335, -0.7, 0.38), Vec3::splat(0.3), -17.0);
         add_block(&mut builder, "large", Vec3::new(-0.33, -0.4, -0.28), Vec3::new(0.3, 0.6, 0.3), 18.25);
     }
+    builder.add_camera("whole", Vec3::new(0.0, 0.0, 3.9), Vec3::ZERO, 39.3);
     builder
 }
 
