@@ -87,8 +87,9 @@ fn states(surfaces: usize, folder: &Path) -> Result<Vec<State>, Failure> {
     relit.insert_resource(Relight::default());
     bake(&mut relit, folder)?;
     run_until(&mut relit, "relighting at rest", |app| {
-        let status = app.world().resource::<RelightStatus>();
-        status.updates > 0 && status.waiting == 0 && status.behind == 0.0 && !status.is_refining
+        let mut levels = app.world_mut().query::<&RelightStatus>();
+        let rests = |status: &RelightStatus| status.waiting == 0 && status.behind == 0.0 && !status.is_refining;
+        levels.iter(app.world()).any(|status| status.updates > 0 && rests(status))
     })?;
 
     let mut shown = create_app(true);

@@ -110,7 +110,7 @@ fn bake(mut commands: Commands) {
 }
 
 /// Makes lamps flicker after the bake.
-fn flicker(mut lamps: Query<(&Flickering, &mut PointLight)>, status: Res<RelightStatus>, time: Res<Time>) {
+fn flicker(mut lamps: Query<(&Flickering, &mut PointLight)>, status: Single<&RelightStatus>, time: Res<Time>) {
     if !status.is_active {
         return;
     }
@@ -128,7 +128,7 @@ fn flame(seconds: f32) -> f32 {
 fn glow(
     glowing: Res<Glowing>,
     mut materials: ResMut<Assets<StandardMaterial>>,
-    status: Res<RelightStatus>,
+    status: Single<&RelightStatus>,
     time: Res<Time>,
 ) {
     if !status.is_active {
@@ -147,7 +147,7 @@ fn glow(
 fn swing(
     mut doors: Query<&mut Transform, With<Swinging>>,
     stay: Res<StayOpen>,
-    status: Res<RelightStatus>,
+    status: Single<&RelightStatus>,
     time: Res<Time>,
 ) {
     let seconds = if stay.0 { 0.25 * PERIOD } else { time.elapsed_secs() % PERIOD };
@@ -157,7 +157,7 @@ fn swing(
     }
 }
 
-fn take_screenshot_after_some_time(mut commands: Commands, status: Res<RelightStatus>, mut is_taken: Local<bool>) {
+fn take_screenshot_after_some_time(mut commands: Commands, status: Single<&RelightStatus>, mut is_taken: Local<bool>) {
     let has_opened = status.door_milliseconds > 0.0 && !status.are_doors_moving;
     if status.updates >= 30 && has_opened && !core::mem::replace(&mut *is_taken, true) {
         info!("the door took {:.0} ms, an update {:.1} ms", status.door_milliseconds, status.update_milliseconds);

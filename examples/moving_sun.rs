@@ -111,10 +111,11 @@ fn wander(
 fn take_screenshot_when_lit(
     mut commands: Commands,
     options: Res<Options>,
-    status: Res<RelightStatus>,
+    status: Option<Single<&RelightStatus>>,
     lit: Query<(), With<Baked>>,
     mut is_taken: Local<bool>,
 ) {
+    let status = status.map(|status| (*status).clone()).unwrap_or_default();
     let follows = status.updates > 1 && status.waiting == 0 && status.behind == 0.0 && !status.is_refining;
     let is_lit = if options.is_baked { !lit.is_empty() } else { follows };
     if is_lit && !core::mem::replace(&mut *is_taken, true) {

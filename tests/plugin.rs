@@ -44,6 +44,8 @@ mod relight;
 mod relight_graphics;
 #[path = "plugin/said.rs"]
 mod said;
+#[path = "plugin/several_levels.rs"]
+mod several_levels;
 #[path = "../src/skip.rs"]
 mod skip;
 #[path = "plugin/soak.rs"]

@@ -1,5 +1,6 @@
 //! Relighting section of the window.
 
+use bevy::prelude::{NameOrEntity, Query};
 use bevy_egui::egui;
 
 use super::window::{DEVICE_NAMES, duration_slider, named_count};
@@ -12,8 +13,8 @@ const DEVICE_HINTS: [&str; 3] = [
     "Pages are rewritten where they are.",
 ];
 
-/// Draws the switch, the settings and the status.
-pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightStatus) {
+/// Draws the switch, the settings, and the status of each level.
+pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, levels: Query<(NameOrEntity, &RelightStatus)>) {
     let mut is_enabled = relight.is_some_and(|relight| relight.enabled);
     let switch = ui.checkbox(&mut is_enabled, "lightmaps follow their lights");
     if switch.on_hover_text("Bake with patches for relighting, or a level with --relight.").changed() {
@@ -40,10 +41,19 @@ pub fn draw(ui: &mut egui::Ui, relight: &mut Option<Relight>, status: &RelightSt
         });
         ui.end_row();
     });
-    match &status.problem {
-        Some(problem) => _ = ui.colored_label(ui.visuals().warn_fg_color, problem),
-        None if status.is_active => draw_status(ui, status),
-        None => _ = ui.weak("There are no lightmaps that could follow."),
+    if levels.iter().all(|(_, status)| !status.is_active && status.problem.is_none()) {
+        ui.weak("There are no lightmaps that could follow.");
+    }
+    let are_many = levels.iter().len() > 1;
+    for (name, status) in levels {
+        if are_many {
+            ui.strong(name.to_string());
+        }
+        match &status.problem {
+            Some(problem) => _ = ui.colored_label(ui.visuals().warn_fg_color, problem),
+            None if status.is_active => draw_status(ui, status),
+            None => {}
+        }
     }
 }
 

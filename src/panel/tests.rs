@@ -50,7 +50,6 @@ impl Screen {
             .init_resource::<BakeConvergence>()
             .init_resource::<LightmapOverlay>()
             .init_resource::<PartitionCells>()
-            .init_resource::<RelightStatus>()
             .init_resource::<SceneStatus>()
             .init_resource::<Time<Real>>()
             .init_resource::<ButtonInput<KeyCode>>()
@@ -410,7 +409,8 @@ fn a_click_has_lightmaps_follow_their_lights_and_the_panel_says_why_they_do_not(
     screen.click("lightmaps follow their lights");
     assert_eq!(follows(&screen), Some(true));
     assert!(screen.find("There are no lightmaps that could follow.").is_some());
-    screen.app.world_mut().resource_mut::<RelightStatus>().problem = Some("the level has changed".to_owned());
+    let status = RelightStatus { problem: Some("the level has changed".to_owned()), ..default() };
+    screen.app.world_mut().spawn(status);
     assert!(screen.find("the level has changed").is_some());
     screen.click("lightmaps follow their lights");
     assert_eq!(follows(&screen), Some(false));
@@ -426,9 +426,13 @@ fn clicks_choose_what_draws_pages_that_follow_their_lights_and_the_panel_says_wh
     assert_eq!(device(&screen), DeviceChoice::Gpu);
     screen.click("the processor");
     assert_eq!(device(&screen), DeviceChoice::Cpu);
-    let mut status = screen.app.world_mut().resource_mut::<RelightStatus>();
-    (status.is_active, status.processor_reason) = (true, Some("there is no graphics card".to_owned()));
+    let processor_reason = Some("there is no graphics card".to_owned());
+    screen.app.world_mut().spawn(RelightStatus { is_active: true, processor_reason, ..default() });
     assert!(screen.find("The processor draws: there is no graphics card").is_some());
+    // Each of several levels stands under its name.
+    screen.app.world_mut().spawn((Name::new("ship"), RelightStatus { waiting: 3, is_active: true, ..default() }));
+    assert!(screen.find("ship").is_some());
+    assert!(screen.find("3 lights to go; 0 % behind; transport within 0.0 %").is_some());
 }
 
 #[test]

@@ -30,13 +30,13 @@ pub const DEVICE_NAMES: [(DeviceChoice, &str); 3] =
 
 /// Read-only state that the window shows.
 #[derive(SystemParam)]
-pub struct Shown<'w> {
+pub struct Shown<'w, 's> {
     histories: Res<'w, Histories>,
     progress: Res<'w, BakeProgress>,
     convergence: Res<'w, BakeConvergence>,
     last_bake: Res<'w, LastBake>,
     scene: Res<'w, SceneStatus>,
-    relight: Res<'w, RelightStatus>,
+    relight: Query<'w, 's, (NameOrEntity, &'static RelightStatus)>,
 }
 
 /// Settings besides cameras and bakes.
@@ -152,7 +152,7 @@ fn draw(
             &shown.last_bake,
         )
     });
-    section(ui, "Relighting", |ui| relight::draw(ui, &mut edited.relight, &shown.relight));
+    section(ui, "Relighting", |ui| relight::draw(ui, &mut edited.relight, shown.relight));
     section(ui, "Scene", |ui| draw_scene(ui, &shown.scene));
     press.flatten()
 }

@@ -138,10 +138,11 @@ impl Default for SceneSettings {
     }
 }
 
-/// Shows the lightmaps of a baked level. Spawn it once, before or after the level itself.
+/// Shows the lightmaps of a baked level. Spawn it before or after the level itself.
 ///
 /// Removing it, or despawning its entity, removes the lightmaps and frees them. A level that is moved, turned or scaled
-/// has it on its root entity, next to the `WorldAssetRoot`: the light of movers and relighting follow that entity.
+/// has it on its root entity, next to the `WorldAssetRoot`: the light of movers and relighting follow that entity. So does
+/// each of several levels: surfaces, lamps and doors below the entity belong to its level alone.
 ///
 /// ```no_run
 /// # use bevy::prelude::*;

@@ -53,7 +53,6 @@ impl Plugin for LightmapOverlayPlugin {
         order_sets(app);
         app.register_type::<LightmapOverlay>()
             .init_resource::<LightmapOverlay>()
-            .init_resource::<TexelValidity>()
             .add_systems(Update, redraw.in_set(RadiositySystems::Overlay).run_if(is_stale))
             .add_systems(PostUpdate, follow.in_set(RadiositySystems::Overlay).run_if(any_with_component::<Over>));
     }
@@ -75,14 +74,14 @@ type Surface = (
 /// Run condition: another overlay is wanted, or the surfaces with an overlay were baked anew.
 fn is_stale(
     wanted: Res<LightmapOverlay>,
-    validity: Res<TexelValidity>,
+    validity: Query<(), Changed<TexelValidity>>,
     overlays: Query<(), With<Over>>,
     baked: Query<Ref<Baked>>,
     mut removed: RemovedComponents<Baked>,
 ) -> bool {
     let is_any_removed = removed.read().count() > 0;
     let has_overlays = *wanted != LightmapOverlay::Off || !overlays.is_empty();
-    wanted.is_changed() || has_overlays && (is_any_removed || validity.is_changed() || any_changed(&baked))
+    wanted.is_changed() || has_overlays && (is_any_removed || !validity.is_empty() || any_changed(&baked))
 }
 
 fn redraw(
@@ -125,26 +124,26 @@ fn follow(mut overlays: Query<(&Over, &mut GlobalTransform)>, surfaces: Query<&G
 
 /// Assets for creating the meshes and materials of overlays.
 #[derive(SystemParam)]
-struct Painter<'w> {
+struct Painter<'w, 's> {
     meshes: ResMut<'w, Assets<Mesh>>,
     materials: ResMut<'w, Assets<StandardMaterial>>,
     images: ResMut<'w, Assets<Image>>,
     copies: Res<'w, MeshCopies>,
-    pages: Res<'w, Pages>,
-    validity: Res<'w, TexelValidity>,
+    levels: Query<'w, 's, (&'static Pages, &'static TexelValidity)>,
 }
 
 /// Assets that overlays share.
 #[derive(Default)]
 struct Paints {
     checker: Option<Handle<Image>>,
-    pages: HashMap<usize, Handle<Image>>,
+    /// Picture of the validity of each page.
+    pages: HashMap<AssetId<Image>, Handle<Image>>,
     in_chart_colors: HashMap<AssetId<Mesh>, Handle<Mesh>>,
     /// Number of charts with a color so far.
     charts: u32,
 }
 
-impl Painter<'_> {
+impl Painter<'_, '_> {
     /// Returns the mesh and material of an overlay, or `None` if there is nothing to show.
     fn paint(
         &mut self,
@@ -178,9 +177,11 @@ impl Painter<'_> {
                 (mesh, flat)
             }
             LightmapOverlay::Validity => {
-                let page = self.pages.images.iter().position(|page| *page == baked.image)?;
-                let validity = self.validity.0.get(page)?;
-                let picture = paints.pages.entry(page).or_insert_with(|| self.images.add(validity_picture(validity)));
+                let (pages, validity) = self.levels.get(baked.level).ok()?;
+                let page = pages.images.iter().position(|page| *page == baked.image)?;
+                let validity = validity.0.get(page)?;
+                let picture =
+                    paints.pages.entry(baked.image.id()).or_insert_with(|| self.images.add(validity_picture(validity)));
                 let Rect { min, max } = baked.uv_rect;
                 let uv_transform = Affine2::from_scale_angle_translation(max - min, 0.0, min);
                 let base_color_texture = Some(picture.clone());

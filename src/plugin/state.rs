@@ -1,5 +1,8 @@
 //! Shared state of the plugins, as plain data: lightmaps, lights and pages that the app shows, and their source.
 //!
+//! Each level has components of its own: [`Pages`], [`LitLights`], [`TexelValidity`] and [`LevelFrame`] on the entity of
+//! its [`BakedLevel`], or on an entity of ours for a bake of the app. Its surfaces refer to it by [`Baked::level`].
+//!
 //! `write_back` sets what it has attached. `sync`, `relight`, `level` and `overlay` read it, so that `sync` and
 //! `write_back` do not depend on each other.
 
@@ -21,6 +24,8 @@ use crate::relight;
 #[derive(Component, Clone, Debug, Reflect)]
 #[reflect(Component, Debug, Clone)]
 pub struct Baked {
+    /// Entity with the [`BakedLevel`]. For a bake of the app, an entity that the plugin has spawned.
+    pub level: Entity,
     /// The app's mesh.
     pub original: Handle<Mesh>,
     /// Our copy of it, with lightmap coordinates.
@@ -77,8 +82,12 @@ pub struct SilencedLight {
 #[reflect(Component, Default, Debug, Clone)]
 pub struct BakedVolume;
 
-/// The current pages.
-#[derive(Resource, Clone, Default)]
+/// Marks the entity of the app's own bake. There is at most one.
+#[derive(Component, Clone, Copy, Debug, Default)]
+pub struct AppBake;
+
+/// Pages of a level with attached lightmaps.
+#[derive(Component, Clone, Default)]
 pub struct Pages {
     /// Image of each page.
     pub images: Vec<Handle<Image>>,
@@ -86,8 +95,8 @@ pub struct Pages {
     pub allow_bicubic: bool,
 }
 
-/// Direct light in the pages. [`BakedLight`] marks the lights.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Direct light in the pages of a level. [`BakedLight`] marks the lights.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LitLights {
     /// True if Bevy's global ambient light is in the pages.
     pub ambient: bool,
@@ -95,20 +104,8 @@ pub struct LitLights {
     pub is_direct: bool,
 }
 
-/// Source of the shown lightmaps, which decides when they are removed.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LightmapSource {
-    /// None are shown.
-    #[default]
-    None,
-    /// A bake of this app: they are removed with the last lit surface.
-    Bake,
-    /// A level that was baked before: they are removed with its [`BakedLevel`].
-    Level,
-}
-
-/// Place of the shown level. It follows the entity of its [`BakedLevel`], whereas bakes of the app stay.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+/// Place of a shown level. It follows the entity of its [`BakedLevel`], whereas bakes of the app stay.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 pub struct LevelFrame {
     /// Entity of the level. `None` for a bake of the app.
     pub root: Option<Entity>,
@@ -144,14 +141,21 @@ pub fn are_near(a: &Affine3A, b: &Affine3A) -> bool {
     a.abs_diff_eq(*b, ROUNDING * (1.0 + a.translation.abs().max_element()))
 }
 
-/// Reader of places in a level that may have moved as a whole.
+/// Reader of places in levels that may have moved as a whole.
 #[derive(SystemParam)]
 pub struct LevelPlaces<'w, 's> {
     parents: Query<'w, 's, &'static ChildOf>,
     transforms: Query<'w, 's, &'static Transform>,
+    levels: Query<'w, 's, (), With<BakedLevel>>,
 }
 
 impl LevelPlaces<'_, '_> {
+    /// Returns true if an entity is below the entity of another level, and not below that of this one.
+    pub fn is_elsewhere(&self, entity: Entity, level: Entity) -> bool {
+        let mut above = self.parents.iter_ancestors(entity).filter(|&ancestor| self.levels.contains(ancestor));
+        above.next().is_some_and(|nearest| nearest != level && above.all(|ancestor| ancestor != level))
+    }
+
     /// Returns the transform that an entity would have if the level were where it was baked.
     ///
     /// The transform of a descendant of the level does not depend on the level's place, not even by rounding.
@@ -172,12 +176,12 @@ impl LevelPlaces<'_, '_> {
     }
 }
 
-/// Lamps whose direct light was removed from the pages.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
+/// Lamps whose direct light was removed from the pages of a level.
+#[derive(Component, Clone, Debug, Default, PartialEq)]
 pub struct RemovedFromLightmaps(pub HashSet<Entity>);
 
-/// Validity of the texels of the shown pages. Empty if unknown.
-#[derive(Resource, Clone, Default)]
+/// Validity of the texels of a level's pages. Empty if unknown.
+#[derive(Component, Clone, Default)]
 pub struct TexelValidity(pub Vec<Arc<PageValidity>>);
 
 /// Validity of one page.
@@ -200,15 +204,12 @@ impl From<&Page> for PageValidity {
     }
 }
 
-/// Source of the shown lightmaps.
-#[derive(Resource, Default)]
+/// Source of new lightmaps, for relighting to take.
+#[derive(Component)]
 pub enum RelightOrigin {
-    /// None, or already taken.
-    #[default]
-    None,
-    /// The relit level is no longer shown.
+    /// The lightmaps are a preview, or have left the level.
     Gone,
-    /// The shown lightmaps cannot be relit, for this reason.
+    /// The lightmaps cannot be relit, for this reason.
     Static(String),
     /// A bake of this app.
     Bake(Box<RelightLevel>),
@@ -216,11 +217,17 @@ pub enum RelightOrigin {
     Files(BakedLevel, Arc<ReadLevel>),
 }
 
+/// Present while relighting takes each [`RelightOrigin`].
+#[derive(Resource)]
+pub struct TakesRelightOrigins;
+
 impl RelightOrigin {
-    /// Sets the source in a world. Without relighting nobody would take it, so it is dropped.
-    pub fn set(self, world: &mut World) {
-        if let Some(mut origin) = world.get_resource_mut::<Self>() {
-            *origin = self;
+    /// Sets the source of a level's lightmaps. Without relighting nobody would take it, so it is dropped.
+    pub fn set(self, world: &mut World, level: Entity) {
+        if world.contains_resource::<TakesRelightOrigins>()
+            && let Ok(mut level) = world.get_entity_mut(level)
+        {
+            level.insert(self);
         }
     }
 }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
+use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
 /// Identifier of a surface across runs: node path and primitive, or a name given by the user.
@@ -31,6 +32,25 @@ impl SurfaceKey {
     /// Returns the key without the number that distinguishes it from earlier ones.
     pub fn without_number(&self) -> &str {
         without_number(&self.0)
+    }
+
+    /// Returns the key of a surface that no file has: the path of its names, and its position in the world, in meters.
+    pub fn from_position(path: &str, position: Vec3) -> Self {
+        let at = position.to_array().map(|coordinate| format!("{coordinate:.3}")).join(",");
+        Self::from_node(&format!("{path}@{at}"), 0)
+    }
+
+    /// Returns the position of a surface that no file has, to the millimeter.
+    pub fn position(&self) -> Option<Vec3> {
+        let (path, _) = self.split()?;
+        split_position(path).1
+    }
+
+    /// Returns true if the surface may be at one of these positions, in meters: it is there, or its key has no position.
+    pub fn may_be_at(&self, places: &[Vec3]) -> bool {
+        /// Maximum distance of positions that count as equal, in meters.
+        const NEAR: f32 = 0.01;
+        self.position().is_none_or(|position| places.iter().any(|place| place.distance(position) <= NEAR))
     }
 
     /// Splits the key into node path and primitive; `None` for a name given by the user.
@@ -141,21 +161,37 @@ impl KeyIndex {
         Self { by_name }
     }
 
-    /// Returns keys that may mean the given key's surface under more or other parents. Keys with most parents in common
-    /// come first, then earlier keys. The caller compares the contents.
+    /// Returns keys that may mean the given key's surface under more or other parents, or at another position. Keys with
+    /// most parents in common come first, then those with the same position, then earlier keys. The caller compares the
+    /// contents.
     pub fn candidates(&self, key: &SurfaceKey) -> Vec<&SurfaceKey> {
         let mut found: Vec<&SurfaceKey> = self.by_name.get(&name_and_primitive(key)).into_iter().flatten().collect();
         // A stable sort keeps numbered keys in their order.
-        found.sort_by_key(|candidate| std::cmp::Reverse(names_in_common(candidate, key)));
+        let position = key.position();
+        found.sort_by_key(|candidate| {
+            (std::cmp::Reverse(names_in_common(candidate, key)), candidate.position() != position)
+        });
         found
     }
 }
 
-/// Returns the last name of a key's path with the primitive, without the distinguishing number.
+/// Returns the last name of a key's path with the primitive, without position and distinguishing number.
 fn name_and_primitive(key: &SurfaceKey) -> String {
     match key.split() {
-        Some((_, primitive)) => format!("{}:{}", key.object(), without_number(primitive)),
+        Some((_, primitive)) => format!("{}:{}", split_position(key.object()).0, without_number(primitive)),
         None => key.without_number().to_owned(),
+    }
+}
+
+/// Splits text into a path and the position that [`SurfaceKey::from_position`] appends.
+fn split_position(text: &str) -> (&str, Option<Vec3>) {
+    let position = |at: &str| {
+        let coordinates: Vec<f32> = at.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some(Vec3::from_array(coordinates.try_into().ok()?))
+    };
+    match text.rsplit_once('@').and_then(|(path, at)| Some((path, position(at)?))) {
+        Some((path, at)) => (path, Some(at)),
+        None => (text, None),
     }
 }
 
@@ -167,10 +203,13 @@ fn without_number(text: &str) -> &str {
     }
 }
 
-/// Returns the number of trailing names that the paths of two keys share.
+/// Returns the number of trailing names that the paths of two keys share, wherever they are.
 fn names_in_common(a: &SurfaceKey, b: &SurfaceKey) -> usize {
     match (a.split(), b.split()) {
-        (Some((a, _)), Some((b, _))) => a.rsplit('/').zip(b.rsplit('/')).take_while(|(a, b)| a == b).count(),
+        (Some((a, _)), Some((b, _))) => {
+            let [a, b] = [a, b].map(|path| split_position(path).0.rsplit('/'));
+            a.zip(b).take_while(|(a, b)| a == b).count()
+        }
         _ => 0,
     }
 }
@@ -218,6 +257,16 @@ mod tests {
         assert_eq!(found("hall/b/chair:0"), keys(&["b/chair:0", "b/chair:0~2", "a/chair:0"]));
         assert_eq!(found("attic/table:0"), keys(&["table:0"]));
         assert!(found("lamp:0").is_empty());
+    }
+
+    #[test]
+    fn the_candidate_at_the_same_position_comes_first() {
+        let index = KeyIndex::new(keys(&["a/box@0.000,0.000,0.000:0", "a/box@1.500,-2.000,0.000:0", "box@home:0"]));
+        let key = SurfaceKey::from_position("a/box", Vec3::new(1.5, -2.0, 0.0));
+        assert_eq!(key.position(), Some(Vec3::new(1.5, -2.0, 0.0)));
+        let found: Vec<&str> = index.candidates(&key).into_iter().map(|key| key.0.as_str()).collect();
+        assert_eq!(found, ["a/box@1.500,-2.000,0.000:0", "a/box@0.000,0.000,0.000:0"]);
+        assert_eq!(keys(&["box@home:0", "box:0", "box@1,2:0"]).iter().filter_map(SurfaceKey::position).count(), 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use core::any::TypeId;
 
 use bevy::app::PluginGroupBuilder;
+use bevy::diagnostic::DiagnosticsStore;
 use bevy::ecs::reflect::{AppTypeRegistry, ReflectComponent, ReflectEvent, ReflectResource};
 use bevy::prelude::*;
 use bevy_radiosity::plugin::*;
@@ -43,7 +44,8 @@ fn an_app_runs_without_any_one_of_the_plugins() {
 fn a_plugin_whose_need_is_left_out_adds_nothing() {
     let app = create_app_without::<SceneSyncPlugin>();
     let world = app.world();
-    assert!(!world.contains_resource::<BakeProgress>() && !world.contains_resource::<RelightStatus>());
+    let diagnostics = world.resource::<DiagnosticsStore>();
+    assert!(!world.contains_resource::<BakeProgress>() && diagnostics.get(&RELIGHT_BEHIND).is_none());
     assert!(!world.contains_resource::<PartitionCells>());
     assert!(world.contains_resource::<Lightmaps>() && world.contains_resource::<LightmapOverlay>());
     let app = create_app_without::<WriteBackPlugin>();
@@ -83,8 +85,8 @@ fn components_resources_and_events_are_reflected() {
     }
     assert_all_reflected!(&create_world_app(),
         ReflectComponent: BakeRole, BakeTint, BakeResolution, BakeId, Baked, BakedLight, BakedVolume, BakedLevel, LiveView,
-            LiveViewStatus, RelightDoor, RelightExclude;
-        ReflectResource: BakeProgress, BakeConvergence, Lightmaps, LightmapOverlay, PartitionCells, RadiosityThreads, Relight, RelightStatus,
+            LiveViewStatus, RelightDoor, RelightExclude, RelightStatus;
+        ReflectResource: BakeProgress, BakeConvergence, Lightmaps, LightmapOverlay, PartitionCells, RadiosityThreads, Relight,
             SceneSettings, SceneStatus, TreeCells;
         ReflectEvent: Bake, CancelBake, BakeFinished, BakeFailed, BakedLevelLoaded, BakedLevelShown, BakedLevelFailed,
             RemoveLightmaps;

@@ -1,6 +1,7 @@
 //! Tests of live relighting.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use bevy::diagnostic::{Diagnostic, DiagnosticPath, DiagnosticsStore};
@@ -31,8 +32,11 @@ pub fn at_once() -> Relight {
     Relight { work_per_second, smoothing: Duration::ZERO, max_wait, ..default() }
 }
 
+/// Returns the status of the only level. It is the default without one.
 pub fn status(app: &App) -> &RelightStatus {
-    app.world().resource::<RelightStatus>()
+    static NONE: LazyLock<RelightStatus> = LazyLock::new(RelightStatus::default);
+    let levels = app.world().try_query::<&RelightStatus>();
+    levels.and_then(|mut levels| levels.iter(app.world()).next()).unwrap_or(&NONE)
 }
 
 /// Waits until there are more than `before` updates, and nothing is left to do.

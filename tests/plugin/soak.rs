@@ -62,8 +62,8 @@ struct Done {
     drawn_frames: usize,
 }
 
-fn count_frames(mut done: ResMut<Done>, relight: Res<RelightStatus>, views: Query<&LiveViewStatus>) {
-    done.relit_frames += usize::from(relight.is_active);
+fn count_frames(mut done: ResMut<Done>, relight: Query<&RelightStatus>, views: Query<&LiveViewStatus>) {
+    done.relit_frames += usize::from(relight.iter().any(|status| status.is_active));
     done.drawn_frames += usize::from(views.iter().any(|view| view.samples > 0));
 }
 

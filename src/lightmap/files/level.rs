@@ -382,7 +382,8 @@ impl Level {
             if placements[id.index()].is_some() {
                 continue;
             }
-            for key in index.candidates(&scene.surface(id).key) {
+            let wanted = &scene.surface(id).key;
+            for key in index.candidates(wanted).into_iter().filter(|key| key.position() == wanted.position()) {
                 if let Some((&key, &placed)) = by_key.get_key_value(key)
                     && !taken.contains(key)
                     && let Some(unwrap) = unwraps.of(id, placed)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bevy::prelude::World;
+use bevy::prelude::{Entity, World};
 
 use super::progress::Watch;
 use super::targets::{Originals, pixels, targets};
@@ -36,9 +36,9 @@ impl Previews {
         let Waiting { targets, pages } = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.is_on_its_way.store(true, Ordering::Relaxed);
         let is_on_its_way = Arc::clone(&self.is_on_its_way);
-        let arrive = move |world: &mut World, _| {
+        let arrive = move |world: &mut World, entity: Entity, _| {
             is_on_its_way.store(false, Ordering::Relaxed);
-            RelightOrigin::Gone.set(world);
+            RelightOrigin::Gone.set(world, entity);
         };
         Some(Batch::bake(bake.clone(), targets, pages).on_attached(arrive))
     }

@@ -14,11 +14,11 @@ use crate::bake::{BakeError, Progress, Stage};
 use crate::clock;
 use crate::plugin::assets::AssetFolder;
 use crate::plugin::background::{RadiosityThreads, Task};
-use crate::plugin::state::{LightmapSource, LitLights};
+use crate::plugin::state::LitLights;
 use crate::plugin::sync::{
     AssetCache, Loading, LoadingAssets, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene, list_names,
 };
-use crate::plugin::write_back::{Batch, Batches, NewBake, exchange_volume};
+use crate::plugin::write_back::{Batch, Batches, NewBake, Owner, exchange_volume};
 use crate::radiosity::Content;
 
 /// State of the running bake.
@@ -165,7 +165,7 @@ impl Solving {
         let lit = LitLights { ambient: ambient && is_direct, is_direct };
         let lights = if is_direct { world.lights.clone() } else { Vec::new() };
         let padding = bake.settings.layout.padding;
-        let new_bake = NewBake { source: LightmapSource::Bake, lit, lights, padding };
+        let new_bake = NewBake { owner: Owner::App, lit, lights, padding };
         let warnings = world.warnings.clone();
         let (watch, previews) = (Arc::new(Watch::default()), Arc::new(Previews::new(bake.preview)));
         let observer = PreviewingWatch { watch: Arc::clone(&watch), previews: Arc::clone(&previews) };
@@ -241,11 +241,11 @@ pub fn poll_solver(
                 report.seconds.get("total").copied().unwrap_or_default()
             );
             batches.drop_levels();
-            batches.push(Batch::bake(new_bake, targets, pages).on_attached(move |world, times| {
-                exchange_volume(world, volume.as_ref(), None);
-                world.insert_resource(validity);
+            batches.push(Batch::bake(new_bake, targets, pages).on_attached(move |world, entity, times| {
+                exchange_volume(world, entity, volume.as_ref(), None);
+                world.entity_mut(entity).insert(validity);
                 world.insert_resource(tree);
-                relight.set(world);
+                relight.set(world, entity);
                 *world.resource_mut::<Job>() = Job::Idle;
                 *world.resource_mut::<BakeProgress>() = BakeProgress::default();
                 world.trigger(BakeFinished { report, times });

@@ -10,56 +10,60 @@ use bevy::light::{
 };
 use bevy::prelude::*;
 
-use super::shown::{FoundEntity, Shown};
+use super::shown::{FoundEntity, ShownLevel};
 use crate::lightmap::files::LevelLight;
-use crate::plugin::state::{Baked, BakedLight, LevelFrame, LitLights};
+use crate::plugin::state::{Baked, BakedLight, LevelFrame, LevelPlaces, LitLights};
 use crate::plugin::sync::{FoundLight, LoadingAssets, SceneReader, SceneStatus, list_names};
-use crate::plugin::write_back::{Batches, add_marks, remove_marks};
+use crate::plugin::write_back::{add_marks, remove_marks};
 use crate::scene::LightPlace;
 
 /// Maximum distance of places that count as equal: in meters, or of unit vectors.
 const NEAR: f32 = 0.01;
 
-/// Warns about baked lights that were not found, and about lights of the level that were not baked. It waits until the
+/// Warns about baked lights that were not found, and about lights of a level that were not baked. It waits until the
 /// level is there.
 pub fn report(
-    mut shown: ResMut<Shown>,
-    batches: Res<Batches>,
+    mut levels: Query<(Entity, &mut ShownLevel)>,
     reader: SceneReader,
     loading: LoadingAssets,
     parents: Query<&ChildOf>,
-    surfaces: Query<Entity, With<Baked>>,
+    surfaces: Query<(Entity, &Baked)>,
     marked: Query<Entity, With<BakedLight>>,
 ) {
-    let is_settled = shown.waiting.is_empty() && batches.is_empty() && !surfaces.is_empty();
-    let Some(level) = shown.level.as_mut().filter(|_| is_settled) else {
-        return;
-    };
-    let lights = &mut level.lights;
-    if !lights.is_attached || lights.has_reported || loading.count().is_loading() {
+    let waits = |level: &ShownLevel| level.lights.is_attached && !level.lights.has_reported;
+    if !levels.iter().any(|(_, level)| waits(level)) || loading.count().is_loading() {
         return;
     }
-    lights.has_reported = true;
-    let missing = lights.baked.iter().zip(&lights.found).filter(|(_, found)| found.is_none());
-    let missing: Vec<&str> = missing.map(|(light, _)| name(light)).collect();
-    let found = lights.entities();
-    let marked_by_app = marked.iter().filter(|light| !found.contains(light) && !lights.cameras.contains(light)).count();
-    if let Some(names) = list_names(&missing).filter(|_| marked_by_app < missing.len()) {
-        warn!("baked lights are not in the app: {names}; give lights their names, or a `BakedLight`");
-    }
+    let of_any: HashSet<Entity> = levels.iter().flat_map(|(_, level)| level.lights.entities()).collect();
     let root = |entity| parents.iter_ancestors(entity).last();
-    let roots: HashSet<Entity> = surfaces.iter().filter_map(root).collect();
-    let is_new = |light: &FoundLight| {
-        !light.is_hidden
-            && !light.is_animated
-            && !found.contains(&light.entity)
-            && !marked.contains(light.entity)
-            && root(light.entity).is_some_and(|root| roots.contains(&root))
-    };
-    let of_app = reader.lights(&LevelFrame::default());
-    let added: Vec<&str> = of_app.iter().filter(|light| is_new(light)).map(|light| light.name.as_str()).collect();
-    if let Some(names) = list_names(&added) {
-        warn!("lights of the level are not in its lightmaps: {names}; bake it again to add them");
+    for (entity, mut level) in levels.iter_mut().filter(|(_, level)| waits(level)) {
+        let of_level = surfaces.iter().filter(|(_, baked)| baked.level == entity);
+        let of_level: Vec<Entity> = of_level.map(|(surface, _)| surface).collect();
+        if of_level.is_empty() {
+            continue;
+        }
+        let lights = &mut level.lights;
+        lights.has_reported = true;
+        let missing = lights.baked.iter().zip(&lights.found).filter(|(_, found)| found.is_none());
+        let missing: Vec<&str> = missing.map(|(light, _)| name(light)).collect();
+        let is_found = |light: &Entity| of_any.contains(light) || lights.cameras.contains(light);
+        let marked_by_app = marked.iter().filter(|light| !is_found(light)).count();
+        if let Some(names) = list_names(&missing).filter(|_| marked_by_app < missing.len()) {
+            warn!("baked lights are not in the app: {names}; give lights their names, or a `BakedLight`");
+        }
+        let roots: HashSet<Entity> = of_level.into_iter().filter_map(root).collect();
+        let is_new = |light: &FoundLight| {
+            !light.is_hidden
+                && !light.is_animated
+                && !of_any.contains(&light.entity)
+                && !marked.contains(light.entity)
+                && root(light.entity).is_some_and(|root| roots.contains(&root))
+        };
+        let of_app = reader.lights(&LevelFrame::default());
+        let added: Vec<&str> = of_app.iter().filter(|light| is_new(light)).map(|light| light.name.as_str()).collect();
+        if let Some(names) = list_names(&added) {
+            warn!("lights of the level are not in its lightmaps: {names}; bake it again to add them");
+        }
     }
 }
 
@@ -74,56 +78,57 @@ type NewLight = Or<(
 )>;
 
 /// Run condition: lights were added since the previous frame, while a level is shown.
-pub fn any_added(shown: Res<Shown>, added: Query<(), NewLight>) -> bool {
-    shown.level.as_ref().is_some_and(|level| level.lights.is_attached) && !added.is_empty()
+pub fn any_added(levels: Query<&ShownLevel>, added: Query<(), NewLight>) -> bool {
+    !added.is_empty() && levels.iter().any(|level| level.lights.is_attached)
 }
 
-/// Finds more lights of the level.
+/// Finds more lights of the levels.
 pub fn follow(mut commands: Commands) {
     commands.run_system_cached(mark);
 }
 
-/// Finds lights of the shown level and marks them. Lights that were found before keep their marks, or stay without one if
-/// the app has removed it.
+/// Finds lights of the shown levels and marks them. Lights that were found before keep their marks, or stay without one if
+/// the app has removed it. A light below the entity of a level belongs to that level alone.
 pub fn mark(
     mut commands: Commands,
-    mut shown: ResMut<Shown>,
+    mut levels: Query<(Entity, &mut ShownLevel, &LitLights, &LevelFrame)>,
     reader: SceneReader,
-    lit: Res<LitLights>,
-    frame: Res<LevelFrame>,
+    places: LevelPlaces,
     mut status: ResMut<SceneStatus>,
 ) {
-    let Some(level) = shown.level.as_mut() else {
-        return;
-    };
-    let lights = &mut level.lights;
-    lights.is_attached = true;
-    let mut of_app = reader.lights(&frame);
-    let living: HashSet<Entity> = of_app.iter().map(|light| light.entity).collect();
-    let before = lights.entities();
-    for found in &mut lights.found {
-        *found = found.filter(|found| living.contains(&found.entity) && found.is_at_place);
-    }
-    let known = lights.entities();
-    of_app.retain(|light| !known.contains(&light.entity));
-    let free: Vec<usize> = (0..lights.found.len()).filter(|&index| lights.found[index].is_none()).collect();
-    let baked: Vec<&LevelLight> = free.iter().map(|&index| &lights.baked[index]).collect();
-    for (index, found) in free.into_iter().zip(find(&baked, &of_app)) {
-        lights.found[index] = found;
-    }
-    let now = lights.entities();
-    let mut new: Vec<Entity> = now.difference(&before).copied().collect();
-    let replaced: Vec<Entity> = before.difference(&now).copied().collect();
-    status.take_for_unchanged(new.iter().copied());
-    if lights.has_sky {
-        new.extend(reader.lit_cameras().filter(|camera| lights.cameras.insert(*camera)));
-    }
-    if lit.is_direct {
-        let lit = LitLights { ambient: lights.has_sky && reader.has_baked_ambient(), ..*lit };
-        commands.queue(move |world: &mut World| {
-            remove_marks(world, &replaced);
-            add_marks(world, lit, &new);
-        });
+    for (level, mut shown, lit, frame) in &mut levels {
+        let lights = &mut shown.lights;
+        if !lights.is_attached {
+            continue;
+        }
+        let mut of_app = reader.lights(frame);
+        of_app.retain(|light| !places.is_elsewhere(light.entity, level));
+        let living: HashSet<Entity> = of_app.iter().map(|light| light.entity).collect();
+        let before = lights.entities();
+        for found in &mut lights.found {
+            *found = found.filter(|found| living.contains(&found.entity) && found.is_at_place);
+        }
+        let known = lights.entities();
+        of_app.retain(|light| !known.contains(&light.entity));
+        let free: Vec<usize> = (0..lights.found.len()).filter(|&index| lights.found[index].is_none()).collect();
+        let baked: Vec<&LevelLight> = free.iter().map(|&index| &lights.baked[index]).collect();
+        for (index, found) in free.into_iter().zip(find(&baked, &of_app)) {
+            lights.found[index] = found;
+        }
+        let now = lights.entities();
+        let mut new: Vec<Entity> = now.difference(&before).copied().collect();
+        let replaced: Vec<Entity> = before.difference(&now).copied().collect();
+        status.take_for_unchanged(new.iter().copied());
+        if lights.has_sky {
+            new.extend(reader.lit_cameras().filter(|camera| lights.cameras.insert(*camera)));
+        }
+        if lit.is_direct {
+            let lit = LitLights { ambient: lights.has_sky && reader.has_baked_ambient(), ..*lit };
+            commands.queue(move |world: &mut World| {
+                remove_marks(world, level, &replaced);
+                add_marks(world, level, lit, &new);
+            });
+        }
     }
 }
 

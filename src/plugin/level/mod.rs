@@ -4,15 +4,16 @@
 //! however late an asynchronous scene spawns them. Each surface is matched by its key, and each light by its name and
 //! place.
 //!
-//! One level is shown at a time: a later [`BakedLevel`] replaces an earlier one. Without its [`BakedLevel`], a level
-//! disappears. A level whose asset is loaded again replaces itself.
+//! Any number of levels is shown. A surface below the entity of a [`BakedLevel`] belongs to that level, any other surface
+//! to the level that was baked with it at its place. A later level that takes all surfaces of an earlier one replaces it.
+//! Without its [`BakedLevel`], a level disappears. A level whose asset is loaded again replaces itself.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | `read` | assets that have loaded, and threads that decode them |
 //! | `files` | content of the files |
 //! | `stale` | comparison with the source |
-//! | `shown` | state of the shown level, as plain data |
+//! | `shown` | state of the shown levels, as plain data |
 //! | `surfaces` | baked surfaces among the entities of the app |
 //! | `lights` | baked lights among the lights of the app |
 
@@ -23,8 +24,6 @@ mod shown;
 mod stale;
 mod surfaces;
 
-use std::collections::VecDeque;
-
 use bevy::math::Affine3A;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
@@ -34,10 +33,12 @@ use super::background;
 use super::components::BakedLevel;
 use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
-use super::state::{Baked, LevelFrame, LightmapSource, LitLights, RelightOrigin};
+use super::state::{Baked, LevelFrame, LitLights, Pages, RelightOrigin};
 use super::sync::SceneSyncPlugin;
 use super::ticks::any_added;
-use super::write_back::{Batch, Batches, NewBake, RemoveLightmaps, WriteBackPlugin, exchange_volume, remove_all};
+use super::write_back::{
+    Batch, Batches, NewBake, Owner, RemoveLightmaps, WriteBackPlugin, exchange_volume, remove_level,
+};
 use crate::radiosity::Content;
 use files::Files;
 pub use read::{BakedLevelError, BakedLevelFailed};
@@ -47,7 +48,7 @@ use stale::Comparison;
 use surfaces::match_surfaces;
 
 /// Event that the files of a baked level have been read, for the first time or again.
-#[derive(Event, Clone, Copy, Debug, Reflect)]
+#[derive(EntityEvent, Clone, Copy, Debug, Reflect)]
 #[reflect(Event, Debug, Clone)]
 pub struct BakedLevelLoaded {
     /// Entity with the [`BakedLevel`].
@@ -58,12 +59,14 @@ pub struct BakedLevelLoaded {
     pub seconds: f32,
 }
 
-/// Event that every present surface shows its lightmap. It is triggered after the files have been read, and again after
-/// surfaces or lightmaps have been added.
-#[derive(Event, Clone, Copy, Debug, Reflect)]
+/// Event that every present surface of a level shows its lightmap. It is triggered after the files have been read, and
+/// again after lightmaps of surfaces have been added.
+#[derive(EntityEvent, Clone, Copy, Debug, Reflect)]
 #[reflect(Event, Debug, Clone)]
 pub struct BakedLevelShown {
-    /// Number of surfaces in the app that show a lightmap.
+    /// Entity with the [`BakedLevel`].
+    pub entity: Entity,
+    /// Number of surfaces in the app that show a lightmap of the level.
     pub surfaces: usize,
 }
 
@@ -94,7 +97,15 @@ impl Plugin for BakedLevelPlugin {
             )
             .add_systems(
                 PreUpdate,
-                (forget_replaced, receive, queue_surfaces, match_surfaces, announce, lights::report)
+                (
+                    forget_replaced,
+                    receive,
+                    queue_surfaces,
+                    match_surfaces,
+                    replace.run_if(is_settled),
+                    announce,
+                    lights::report.run_if(is_settled),
+                )
                     .chain()
                     .in_set(RadiositySystems::Levels)
                     .run_if(has_work)
@@ -109,8 +120,6 @@ fn receive(
     mut decoding: Query<(Entity, &BakedLevel, &mut Decoding)>,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
-    surfaces: Query<Entity, IsSurface>,
-    levels: Query<(), With<BakedLevel>>,
     assets: Res<AssetServer>,
 ) {
     for (entity, baked, mut task) in &mut decoding {
@@ -124,14 +133,9 @@ fn receive(
                     commands.entity(entity).insert(comparison);
                 }
                 commands.trigger(BakedLevelLoaded { entity, surfaces: files.surfaces.len(), seconds: files.seconds });
-                batches.drop_levels();
-                // The one before may have been read in this frame.
-                let before = shown.level.as_ref().map(|level| level.entity).or(shown.attached);
-                if before.is_some_and(|other| other != entity && levels.contains(other)) {
-                    warn!("one baked level is shown at a time: {} replaces the one before", files.read.path);
-                }
-                shown.level = Some(show(files, entity, baked, &mut batches));
-                shown.waiting = surfaces.iter().collect();
+                batches.drop_level(entity);
+                commands.entity(entity).insert(show(files, entity, baked, &mut batches, shown.count));
+                shown.count += 1;
             }
             Err(error) => read::fail(&mut commands, entity, error),
         }
@@ -139,49 +143,46 @@ fn receive(
 }
 
 /// Starts to show a level that was read.
-fn show(files: Files, entity: Entity, baked: &BakedLevel, batches: &mut Batches) -> ShownLevel {
+fn show(files: Files, entity: Entity, baked: &BakedLevel, batches: &mut Batches, number: u32) -> ShownLevel {
     let Files { pages, validity, meshes, surfaces, volume, content, read, .. } = files;
-    let lights = LevelLights::new(&read.level);
+    let (lights, name) = (LevelLights::new(&read.level), read.path.to_string());
     let lit = LitLights { ambient: false, is_direct: content == Content::Full };
-    let new_bake = NewBake { source: LightmapSource::Level, lit, lights: Vec::new(), padding: read.level.padding };
+    let new_bake = NewBake { owner: Owner::Level(entity), lit, lights: Vec::new(), padding: read.level.padding };
     let origin = RelightOrigin::Files(baked.clone(), read);
-    batches.push(Batch::bake(new_bake, Vec::new(), pages).on_attached(move |world, _| {
-        let mut shown = world.resource_mut::<Shown>();
-        shown.attached = Some(entity);
-        let of_bake = shown.level.as_ref().and_then(|level| level.frame()).unwrap_or_default();
+    batches.push(Batch::bake(new_bake, Vec::new(), pages).on_attached(move |world, entity, _| {
+        let Some(mut level) = world.get_mut::<ShownLevel>(entity) else {
+            return;
+        };
+        level.lights.is_attached = true;
+        level.has_new_frame = false;
+        let of_bake = level.frame.unwrap_or_default();
         let now = world.get::<GlobalTransform>(entity).map_or(Affine3A::IDENTITY, GlobalTransform::affine);
-        world.insert_resource(LevelFrame { root: Some(entity), of_bake, at_attach: now, now });
-        world.insert_resource(validity);
-        exchange_volume(world, volume.as_ref(), world.get_entity(entity).is_ok().then_some((entity, of_bake)));
-        origin.set(world);
+        let frame = LevelFrame { root: Some(entity), of_bake, at_attach: now, now };
+        world.entity_mut(entity).insert((frame, validity));
+        exchange_volume(world, entity, volume.as_ref(), Some(of_bake));
+        origin.set(world, entity);
         // In the same frame, since the lights would light the surfaces twice.
         if let Err(error) = world.run_system_cached(lights::mark) {
             error!("baked lights cannot be found: {error}");
         }
     }));
-    ShownLevel::new(entity, surfaces, meshes, lights)
+    ShownLevel::new(number, name, surfaces, meshes, lights)
 }
 
-/// Removes a level and all that was made for it. A level that is read meanwhile stays.
+/// Removes a level and all that was made for it. Other levels may know its surfaces.
 fn remove(
     removed: On<Remove, BakedLevel>,
     mut commands: Commands,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
-    source: Res<LightmapSource>,
+    baked: Query<(Entity, &Baked)>,
 ) {
-    commands.entity(removed.entity).try_remove::<(Outcome, Decoding, Comparison)>();
-    if shown.level.as_ref().is_some_and(|level| level.entity == removed.entity) {
-        (shown.level, shown.waiting) = (None, VecDeque::new());
-        batches.drop_levels();
-    }
-    if shown.attached == Some(removed.entity) && *source == LightmapSource::Level {
-        shown.attached = None;
-        commands.queue(|world: &mut World| {
-            remove_all(world);
-            RelightOrigin::Gone.set(world);
-        });
-    }
+    let level = removed.entity;
+    commands.entity(level).try_remove::<(Outcome, Decoding, Comparison, ShownLevel)>();
+    batches.drop_level(level);
+    shown.waiting.extend(baked.iter().filter(|(_, baked)| baked.level == level).map(|(entity, _)| entity));
+    shown.is_at_rest = false;
+    commands.queue(move |world: &mut World| remove_level(world, level));
 }
 
 /// Forgets all levels, also those that are still read.
@@ -190,65 +191,100 @@ fn forget_all(
     mut commands: Commands,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
-    decoding: Query<Entity, With<Decoding>>,
+    levels: Query<Entity, Or<(With<Decoding>, With<ShownLevel>)>>,
 ) {
-    *shown = Shown::default();
+    shown.waiting.clear();
     batches.drop_levels();
-    for entity in &decoding {
-        commands.entity(entity).try_remove::<Decoding>();
+    for entity in &levels {
+        commands.entity(entity).try_remove::<(Decoding, ShownLevel)>();
     }
 }
 
 type IsSurface = (With<Mesh3d>, With<MeshMaterial3d<StandardMaterial>>);
 
-/// Run condition: a level is being read, or the shown one may change.
+/// Run condition: a level is being read, or a shown one may change.
 fn has_work(
     shown: Res<Shown>,
     batches: Res<Batches>,
-    source: Res<LightmapSource>,
     decoding: Query<(), With<Decoding>>,
+    levels: Query<(), With<ShownLevel>>,
+    mut without_pages: RemovedComponents<Pages>,
     meshes: Query<Ref<Mesh3d>, IsSurface>,
     materials: Query<Ref<MeshMaterial3d<StandardMaterial>>, IsSurface>,
 ) -> bool {
+    let is_any_removed = without_pages.read().count() > 0;
     let has_surfaces = || any_added(&meshes) || any_added(&materials);
-    let has_changes = || !batches.is_empty() || source.is_changed() || has_surfaces();
-    !decoding.is_empty() || shown.level.is_some() && (!shown.is_at_rest || has_changes())
+    let has_changes = || is_any_removed || !batches.is_empty() || has_surfaces();
+    !decoding.is_empty() || !levels.is_empty() && (!shown.is_at_rest || has_changes())
 }
 
 type NewSurface = (Or<(Added<Mesh3d>, Added<MeshMaterial3d<StandardMaterial>>)>, IsSurface);
 
-fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
-    if shown.level.is_some() && !added.is_empty() {
+/// Queues new surfaces, and all surfaces for a new level.
+fn queue_surfaces(
+    mut shown: ResMut<Shown>,
+    mut levels: Query<&mut ShownLevel>,
+    surfaces: Query<Entity, IsSurface>,
+    added: Query<Entity, NewSurface>,
+) {
+    let mut has_new_level = false;
+    for mut level in &mut levels {
+        has_new_level |= core::mem::replace(&mut level.bypass_change_detection().is_new, false);
+    }
+    if has_new_level {
+        shown.waiting = surfaces.iter().collect();
+    } else if !added.is_empty() {
         let known: std::collections::HashSet<Entity> = shown.waiting.iter().copied().collect();
         shown.waiting.extend(added.iter().filter(|entity| !known.contains(entity)));
     }
 }
 
-/// Triggers [`BakedLevelShown`] once no surface waits and no batch is pending.
-fn announce(
-    mut shown: ResMut<Shown>,
-    batches: Res<Batches>,
-    baked: Query<(), With<Baked>>,
-    mut was_settled: Local<bool>,
-    mut commands: Commands,
-) {
-    let is_settled = shown.level.is_some() && shown.waiting.is_empty() && batches.is_empty();
-    if is_settled && !*was_settled {
-        commands.trigger(BakedLevelShown { surfaces: baked.iter().len() });
-    }
-    *was_settled = is_settled;
-    // Before its first lightmap, a level has nothing to report about its lights.
-    let has_reported = shown.level.as_ref().is_some_and(|level| level.lights.has_reported);
-    shown.is_at_rest = is_settled && (has_reported || baked.is_empty());
+/// Run condition: no surface waits, and no batch is pending.
+fn is_settled(shown: Res<Shown>, batches: Res<Batches>) -> bool {
+    shown.waiting.is_empty() && batches.is_empty()
 }
 
-/// Forgets a level that a bake has replaced.
-fn forget_replaced(mut shown: ResMut<Shown>, source: Res<LightmapSource>, batches: Res<Batches>) {
-    let is_shown = |level: &ShownLevel| match level.lights.is_attached {
-        true => *source == LightmapSource::Level,
-        false => batches.holds_level(),
-    };
-    if shown.level.as_ref().is_some_and(|level| !is_shown(level)) {
-        *shown = Shown::default();
+/// Removes a level that a later one has replaced: it has lost all its surfaces to it.
+fn replace(mut commands: Commands, levels: Query<(Entity, &ShownLevel)>, baked: Query<&Baked>) {
+    for (entity, level) in &levels {
+        let by = level.taken_by.and_then(|by| levels.get(by).ok());
+        let Some((_, by)) = by.filter(|_| baked.iter().all(|baked| baked.level != entity)) else {
+            continue;
+        };
+        warn!("baked level {} replaces {}: it was baked with the same surfaces", by.name, level.name);
+        commands.entity(entity).remove::<ShownLevel>();
+        commands.queue(move |world: &mut World| remove_level(world, entity));
+    }
+}
+
+/// Triggers [`BakedLevelShown`] once no surface waits and no batch is pending.
+fn announce(
+    mut commands: Commands,
+    mut shown: ResMut<Shown>,
+    batches: Res<Batches>,
+    mut levels: Query<(Entity, &mut ShownLevel)>,
+    baked: Query<&Baked>,
+) {
+    let is_settled = shown.waiting.is_empty() && batches.is_empty();
+    let mut is_at_rest = is_settled;
+    for (entity, mut level) in levels.iter_mut().filter(|_| is_settled) {
+        let surfaces = || baked.iter().filter(|baked| baked.level == entity).count();
+        // Before its first lightmap, a level has nothing to report about its lights.
+        is_at_rest &= level.is_announced && (level.lights.has_reported || surfaces() == 0);
+        if !level.is_announced {
+            level.is_announced = true;
+            commands.trigger(BakedLevelShown { entity, surfaces: surfaces() });
+        }
+    }
+    shown.is_at_rest = is_at_rest;
+}
+
+/// Forgets levels that a bake of the app has replaced.
+fn forget_replaced(mut commands: Commands, levels: Query<(Entity, &ShownLevel, Has<Pages>)>, batches: Res<Batches>) {
+    for (entity, level, has_pages) in &levels {
+        let is_shown = if level.lights.is_attached { has_pages } else { batches.holds(entity) };
+        if !is_shown {
+            commands.entity(entity).remove::<ShownLevel>();
+        }
     }
 }

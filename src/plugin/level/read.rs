@@ -12,7 +12,7 @@ use crate::plugin::background::{Fault, RadiosityThreads, Task};
 use crate::plugin::components::BakedLevel;
 
 /// Event that a baked level cannot be shown. If another version of it is shown, that one stays.
-#[derive(Event, Clone, Debug, Reflect)]
+#[derive(EntityEvent, Clone, Debug, Reflect)]
 #[reflect(Event, Debug, Clone)]
 pub struct BakedLevelFailed {
     /// Entity with the [`BakedLevel`].

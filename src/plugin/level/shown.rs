@@ -12,23 +12,24 @@ use crate::lightmap::files::{Level, LevelLight, LevelMesh};
 use crate::plugin::state::are_near;
 use crate::scene::{KeyIndex, SurfaceKey};
 
-/// Levels of the app.
+/// Surfaces of the app, and the levels' need of work.
 #[derive(Resource, Default)]
 pub struct Shown {
-    /// Entity of the level with attached lightmaps.
-    pub attached: Option<Entity>,
-    /// Level that was read last. Its lightmaps may be about to be attached.
-    pub level: Option<ShownLevel>,
     /// Surfaces that wait to be matched.
     pub waiting: VecDeque<Entity>,
-    /// True while only changes of the app give it work.
+    /// True while only changes of the app give work.
     pub is_at_rest: bool,
+    /// Number of levels read so far.
+    pub count: u32,
 }
 
-/// Level whose files have been read.
+/// Level whose files have been read. Its lightmaps may be about to be attached.
+#[derive(Component)]
 pub struct ShownLevel {
-    /// Entity with the [`BakedLevel`](crate::plugin::BakedLevel).
-    pub entity: Entity,
+    /// Number of levels that were read before.
+    pub number: u32,
+    /// Path of the level, for messages.
+    pub name: String,
     pub lights: LevelLights,
     pub surfaces: HashMap<SurfaceKey, Place>,
     pub index: KeyIndex,
@@ -38,19 +39,31 @@ pub struct ShownLevel {
     /// One unwrap per mesh asset and level mesh, so that instances share their copy.
     pub unwraps: HashMap<(AssetId<Mesh>, usize), Option<Arc<Unwrap>>>,
     /// Transforms of the entity at the time of the bake, according to single surfaces.
-    pub votes: Vec<Affine3A>,
+    votes: Vec<Affine3A>,
+    /// Transform of the entity at the time of the bake, by majority. `None` before a surface tells it.
+    pub frame: Option<Affine3A>,
+    /// True until the world knows the frame.
+    pub has_new_frame: bool,
     pub has_warned: bool,
+    /// True until all surfaces wait for it.
+    pub is_new: bool,
+    /// True once it has lit all its surfaces that are there.
+    pub is_announced: bool,
+    /// Later level that has taken a surface of this one.
+    pub taken_by: Option<Entity>,
 }
 
 impl ShownLevel {
     pub fn new(
-        entity: Entity,
+        number: u32,
+        name: String,
         surfaces: HashMap<SurfaceKey, Place>,
         meshes: Vec<LevelMesh>,
         lights: LevelLights,
     ) -> Self {
         Self {
-            entity,
+            number,
+            name,
             lights,
             index: KeyIndex::new(sorted_keys(&surfaces)),
             surfaces,
@@ -58,15 +71,30 @@ impl ShownLevel {
             meshes,
             unwraps: HashMap::new(),
             votes: Vec::new(),
+            frame: None,
+            has_new_frame: false,
             has_warned: false,
+            is_new: true,
+            is_announced: false,
+            taken_by: None,
         }
     }
 
-    /// Returns the transform of the entity at the time of the bake, by majority. `None` before a surface tells it.
-    pub fn frame(&self) -> Option<Affine3A> {
+    /// Returns true while more surfaces may tell where the level stood.
+    pub fn wants_votes(&self) -> bool {
+        /// Number of surfaces that tell where a level stood at the time of the bake.
+        const VOTES: usize = 15;
+        self.votes.len() < VOTES
+    }
+
+    /// Counts a surface's vote for the transform of the entity at the time of the bake.
+    pub fn count_vote(&mut self, vote: Affine3A) {
+        self.votes.push(vote);
         let supporters = |vote: &Affine3A| self.votes.iter().filter(|other| are_near(vote, other)).count();
         // The first of equals wins.
-        self.votes.iter().rev().max_by_key(|vote| supporters(vote)).copied()
+        let frame = self.votes.iter().rev().max_by_key(|vote| supporters(vote)).copied();
+        self.has_new_frame |= frame != self.frame;
+        self.frame = frame;
     }
 }
 

@@ -48,7 +48,7 @@ pub struct DoorWorld<'w, 's> {
     names: Names<'w, 's>,
     assets: Res<'w, AssetServer>,
     places: LevelPlaces<'w, 's>,
-    frame: Res<'w, LevelFrame>,
+    levels: Query<'w, 's, (), With<LevelFrame>>,
 }
 
 /// Door and color state of a level.
@@ -120,16 +120,16 @@ impl DoorState {
         !self.now.doors.is_empty()
     }
 
-    /// Reads the places of all doors.
-    pub fn read(&mut self, world: &DoorWorld) {
+    /// Reads the places of all doors of a level.
+    pub fn read(&mut self, level: Entity, frame: &LevelFrame, world: &DoorWorld) {
         if matches!(self.state, State::Shut) {
             return;
         }
         let known = self.now.doors.iter().filter(|door| !world.living.contains(self.owners[&door.surface]));
         let mut doors: Vec<Door> = known.map(|door| Door { to_world: None, ..*door }).collect();
-        for door in &world.doors {
+        for door in world.doors.iter().filter(|&door| !world.places.is_elsewhere(door, level)) {
             for leaf in core::iter::once(door).chain(world.children.iter_descendants(door)) {
-                doors.extend(self.read_leaf(leaf, world));
+                doors.extend(self.read_leaf(leaf, frame, world));
             }
         }
         doors.sort_by_key(|door| (door.surface, door.to_world.is_none()));
@@ -137,41 +137,40 @@ impl DoorState {
         self.now.doors = doors;
     }
 
-    fn read_leaf(&mut self, entity: Entity, world: &DoorWorld) -> Option<Door> {
+    fn read_leaf(&mut self, entity: Entity, frame: &LevelFrame, world: &DoorWorld) -> Option<Door> {
         let (mesh, transform, visibility, rest) = world.leaves.get(entity).ok()?;
-        let surface = self.surface_of(entity, mesh, rest.map_or(*transform, RestPose::transform), world)?;
+        let rest = rest.map_or(*transform, RestPose::transform);
+        let in_bake = (frame.of_bake * frame.at_attach.inverse()).transform_point3(rest.translation());
+        let surface = self.surface_of(entity, mesh, [in_bake, rest.translation()], world)?;
         let is_shown = visibility.is_none_or(|visibility| visibility.get());
-        let to_world = world.places.in_level(entity, transform, &world.frame).affine();
+        let to_world = world.places.in_level(entity, transform, frame).affine();
         if is_shown && !to_world.is_finite() {
             return self.now.doors.iter().find(|door| door.surface == surface).copied();
         }
         Some(Door { surface, to_world: is_shown.then_some(to_world) })
     }
 
-    fn surface_of(
-        &mut self,
-        entity: Entity,
-        mesh: &Mesh3d,
-        place: GlobalTransform,
-        world: &DoorWorld,
-    ) -> Option<SurfaceId> {
+    fn surface_of(&mut self, entity: Entity, mesh: &Mesh3d, places: [Vec3; 2], world: &DoorWorld) -> Option<SurfaceId> {
         if let Some(&known) = self.known_surfaces.get(&entity) {
             return known;
         }
         let owned = self.owners.iter().find_map(|(&surface, &owner)| (owner == entity).then_some(surface));
-        let surface = owned.or_else(|| self.adopt(entity, mesh, place, world));
+        let surface = owned.or_else(|| self.adopt(entity, mesh, places, world));
         self.known_surfaces.insert(entity, surface);
         surface
     }
 
-    /// Assigns an entity the surface with its key, unless another living entity owns that surface.
-    fn adopt(&mut self, entity: Entity, mesh: &Mesh3d, place: GlobalTransform, world: &DoorWorld) -> Option<SurfaceId> {
-        let key = world.names.surface_key(entity, world.assets.get_path(mesh.0.id()).as_ref(), place.translation());
+    /// Assigns an entity the surface with its key, unless another living entity owns that surface. `places` are its possible
+    /// positions in the bake, in meters.
+    fn adopt(&mut self, entity: Entity, mesh: &Mesh3d, places: [Vec3; 2], world: &DoorWorld) -> Option<SurfaceId> {
+        let key = world.names.surface_key(entity, world.assets.get_path(mesh.0.id()).as_ref(), places[0]);
         let is_free = |id: &SurfaceId| self.owners.get(id).is_none_or(|&owner| !world.living.contains(owner));
-        let candidates = self.index.candidates(&key).into_iter();
+        let candidates = self.index.candidates(&key).into_iter().filter(|key| key.may_be_at(&places));
         let free = candidates.filter_map(|key| self.surfaces.get(key).copied()).find(is_free);
         match free {
             Some(surface) => _ = self.owners.insert(surface, entity),
+            // It may be a door of another level.
+            None if world.levels.iter().len() > 1 => {}
             None => {
                 warn!(
                     "door {} is not followed: it was not there when the level was baked",

@@ -32,11 +32,15 @@
 //! | `doors` | current doors, and the effect of doors and colors |
 //! | `update` | input and output of one update |
 //! | `graphics` | pages drawn on the GPU |
-//! | `show` | per-frame logic: requests to the thread, and display of its pages |
+//! | `prepare` | files of a level, and the start of its threads |
+//! | `relighting` | work on one level: requests to its thread, and its results |
+//! | `show` | per-frame logic of all levels |
 
 mod doors;
 mod graphics;
 mod origin;
+mod prepare;
+mod relighting;
 mod settings;
 mod show;
 mod update;
@@ -48,9 +52,9 @@ use bevy::render::RenderApp;
 
 use super::needs::has_plugin;
 use super::schedule::{RadiositySystems, order_sets};
-use super::state::{RelightOrigin, RemovedFromLightmaps};
+use super::state::TakesRelightOrigins;
 use super::sync::SceneSyncPlugin;
-use super::write_back::{RemoveLightmaps, WriteBackPlugin};
+use super::write_back::WriteBackPlugin;
 use super::{assets, background};
 pub use doors::RelightDoor;
 pub use origin::level_of_bake;
@@ -76,12 +80,8 @@ impl Plugin for RelightPlugin {
             .register_type::<RelightDoor>()
             .register_type::<RelightExclude>()
             .register_type::<RelightStatus>()
-            .init_resource::<RelightStatus>()
-            .init_resource::<RelightOrigin>()
+            .insert_resource(TakesRelightOrigins)
             .init_resource::<watch::HasChanges>()
-            .init_resource::<show::RelightState>()
-            .init_resource::<RemovedFromLightmaps>()
-            .init_resource::<graphics::Drawn>()
             .register_diagnostic(milliseconds(RELIGHT_MAIN_THREAD))
             .register_diagnostic(milliseconds(RELIGHT_UPDATE))
             .register_diagnostic(milliseconds(RELIGHT_DOORS))
@@ -91,15 +91,15 @@ impl Plugin for RelightPlugin {
                 PostUpdate,
                 (
                     watch::note.run_if(show::is_relighting.and_then(watch::any)),
-                    show::begin.run_if(show::may_begin),
+                    prepare::take_origins.run_if(prepare::has_origins),
+                    prepare::prepare.run_if(prepare::is_preparing),
                     show::read.run_if(show::is_relighting.and_then(show::has_changes)),
                     show::find_doors.run_if(show::has_doors),
                     show::advance.run_if(show::is_relighting),
                 )
                     .chain()
                     .in_set(RadiositySystems::Relight),
-            )
-            .add_observer(|_: On<RemoveLightmaps>, mut origin: ResMut<RelightOrigin>| *origin = RelightOrigin::Gone);
+            );
         if let Some(render_app) = app.get_sub_app_mut(RenderApp) {
             graphics::add(render_app);
         }

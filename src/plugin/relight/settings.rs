@@ -29,9 +29,9 @@ pub const RELIGHT_TRANSPORT_ERROR: DiagnosticPath = DiagnosticPath::const_new("r
 pub struct Relight {
     /// False shows the lightmaps as baked. Default true.
     pub enabled: bool,
-    /// Time of work on another thread per second, at most one second, at any frame rate. Default 250 ms. Higher values
+    /// Time of work on other threads per second, at most one second, at any frame rate. Default 250 ms. Higher values
     /// show changes of many lights sooner; lower values use less CPU time. Changes of baked lights in their place take
-    /// none.
+    /// none. All levels share it evenly.
     pub work_per_second: Duration,
     /// Number of per-element bounces after a light has settled. 0 keeps the coarse patch solution. Default 3. Higher
     /// values reduce the error where patches are large.
@@ -41,8 +41,8 @@ pub struct Relight {
     /// Time constant of temporal smoothing, after which about two thirds of a change are shown. Default 50 ms. Higher
     /// values hide the noise of moving lights; zero shows changes at once.
     pub smoothing: Duration,
-    /// Maximum wait of a frame for its own update, provided that the previous update was as fast. At most one second,
-    /// default 4 ms. Slower updates are shown in a later frame without a wait.
+    /// Maximum wait of a frame for its own updates, provided that the previous updates were as fast. At most one second,
+    /// default 4 ms, which all levels share evenly. Slower updates are shown in a later frame without a wait.
     pub max_wait: Duration,
     /// Device that draws the pages. Default [`DeviceChoice::Auto`]. All devices give the same result. The CPU traces
     /// the rays of lights and doors in any case.
@@ -73,9 +73,10 @@ impl Default for Relight {
 #[reflect(Component, Default, Debug, Clone)]
 pub struct RelightExclude;
 
-/// Status of live relighting.
-#[derive(Resource, Clone, Debug, Default, PartialEq, Reflect)]
-#[reflect(Resource, Default, Debug, Clone)]
+/// Status of live relighting: a component of the entity with the [`BakedLevel`](crate::plugin::BakedLevel), or of the
+/// entity that the plugin has spawned for a bake of the app.
+#[derive(Component, Clone, Debug, Default, PartialEq, Reflect)]
+#[reflect(Component, Default, Debug, Clone)]
 pub struct RelightStatus {
     /// True while lightmaps follow their lights.
     pub is_active: bool,
@@ -111,7 +112,7 @@ pub struct RelightStatus {
     pub main_thread_milliseconds: f32,
 }
 
-/// Run condition: lightmaps follow their lights.
-pub fn relighting(status: Option<Res<RelightStatus>>) -> bool {
-    status.is_some_and(|status| status.is_active)
+/// Run condition: lightmaps of any level follow their lights.
+pub fn relighting(levels: Query<&RelightStatus>) -> bool {
+    levels.iter().any(|status| status.is_active)
 }

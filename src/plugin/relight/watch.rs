@@ -10,7 +10,7 @@ use super::settings::RelightExclude;
 use crate::geometry::SurfaceId;
 use crate::plugin::components::{BakeRole, SceneSettings};
 use crate::plugin::convert::emission_of;
-use crate::plugin::state::{Baked, LevelFrame, Pages, RelightLevel};
+use crate::plugin::state::{Baked, LevelFrame, LevelPlaces, Pages, RelightLevel};
 use crate::plugin::sync::{LightChanges, SceneReader};
 use crate::plugin::ticks::any_changed;
 use crate::relight::{LiveLight, LivePanel, Paint, switched_off};
@@ -44,11 +44,11 @@ pub fn any(
     mut lights: LightChanges,
     mut selection: SelectionChanges,
     mut materials: MaterialChanges,
-    frame: Res<LevelFrame>,
+    frames: Query<(), Changed<LevelFrame>>,
     settings: Res<SceneSettings>,
 ) -> bool {
     // Each part forgets what it has reported, so all are asked.
-    [lights.any(), selection.any(), materials.any(), frame.is_changed(), settings.is_changed()].contains(&true)
+    [lights.any(), selection.any(), materials.any(), !frames.is_empty(), settings.is_changed()].contains(&true)
 }
 
 impl SelectionChanges<'_, '_> {
@@ -70,31 +70,39 @@ pub fn note(mut changes: ResMut<HasChanges>) {
     changes.0 = true;
 }
 
-/// Returns all lights of the world, at their places in the level.
-pub fn read_lights(
-    reader: &SceneReader,
-    excluded: &Query<(), With<RelightExclude>>,
-    parents: &Query<&ChildOf>,
-    frame: &LevelFrame,
-) -> Vec<LiveLight> {
-    let mut found: Vec<LiveLight> = reader
-        .lights(frame)
-        .into_iter()
-        .map(|found| {
-            let kind = if found.is_hidden { switched_off(found.kind) } else { found.kind };
-            let mut lineage = core::iter::once(found.entity).chain(parents.iter_ancestors(found.entity));
-            // A lamp without a name is known by its place alone.
-            let is_named = found.name != kind.name();
-            let name = if is_named { found.name } else { format!("{} {}", found.name, found.entity) };
-            LiveLight {
-                id: found.entity.to_bits(),
-                light: Light { name, kind },
-                is_excluded: lineage.any(|entity| excluded.contains(entity)),
-            }
-        })
-        .collect();
-    found.sort_by(|a, b| a.light.name.cmp(&b.light.name).then(a.id.cmp(&b.id)));
-    found
+/// Lights of the world.
+#[derive(SystemParam)]
+pub struct LightReader<'w, 's> {
+    reader: SceneReader<'w, 's>,
+    excluded: Query<'w, 's, (), With<RelightExclude>>,
+    parents: Query<'w, 's, &'static ChildOf>,
+    places: LevelPlaces<'w, 's>,
+}
+
+impl LightReader<'_, '_> {
+    /// Returns all lights that may light a level, at their places in it. Those of other levels do not.
+    pub fn read(&self, level: Entity, frame: &LevelFrame) -> Vec<LiveLight> {
+        let Self { reader, excluded, parents, places } = self;
+        let mut found: Vec<LiveLight> = reader
+            .lights(frame)
+            .into_iter()
+            .filter(|found| !places.is_elsewhere(found.entity, level))
+            .map(|found| {
+                let kind = if found.is_hidden { switched_off(found.kind) } else { found.kind };
+                let mut lineage = core::iter::once(found.entity).chain(parents.iter_ancestors(found.entity));
+                // A lamp without a name is known by its place alone.
+                let is_named = found.name != kind.name();
+                let name = if is_named { found.name } else { format!("{} {}", found.name, found.entity) };
+                LiveLight {
+                    id: found.entity.to_bits(),
+                    light: Light { name, kind },
+                    is_excluded: lineage.any(|entity| excluded.contains(entity)),
+                }
+            })
+            .collect();
+        found.sort_by(|a, b| a.light.name.cmp(&b.light.name).then(a.id.cmp(&b.id)));
+        found
+    }
 }
 
 /// Mapping from page rectangles to surfaces, and their initial materials.

@@ -50,9 +50,7 @@ impl Names<'_, '_> {
         if let Some((path, primitive)) = mesh.and_then(|mesh| self.file_key(entity, mesh)) {
             return SurfaceKey::from_node(&path, primitive);
         }
-        let names = self.path(entity);
-        let at = place.to_array().map(|coordinate| format!("{coordinate:.3}")).join(",");
-        SurfaceKey::from_node(&format!("{}@{at}", names.join("/")), 0)
+        SurfaceKey::from_position(&self.path(entity).join("/"), place)
     }
 
     /// Returns the node path and primitive of an entity from a file. The hierarchy is root, scene, nodes, primitive.

@@ -36,7 +36,7 @@ use bevy::prelude::*;
 
 use super::components::*;
 use super::schedule::{RadiositySystems, order_sets};
-use super::state::{Baked, LightmapSource, Pages, SilencedLight};
+use super::state::{AppBake, Baked, Pages, SilencedLight};
 use super::ticks::{any_added, any_changed};
 pub use cache::AssetCache;
 pub use changes::SceneChanges;
@@ -69,7 +69,7 @@ impl Plugin for SceneSyncPlugin {
             .init_resource::<movers::Settling>()
             .add_systems(
                 PostUpdate,
-                (movers::follow_level, movers::settle, movers::note_movement)
+                (movers::follow_levels, movers::settle, movers::note_movement)
                     .chain()
                     .in_set(RadiositySystems::Watch)
                     .run_if(movers::has_motion),
@@ -124,11 +124,10 @@ fn watch_assets(
     mut meshes: MessageReader<AssetEvent<Mesh>>,
     mut images: MessageReader<AssetEvent<Image>>,
     mut materials: MessageReader<AssetEvent<StandardMaterial>>,
-    pages: Option<Res<Pages>>,
+    levels: Query<&Pages>,
 ) {
     let mut changed = SceneCounts::default();
-    let is_own =
-        |id: AssetId<Image>| pages.as_ref().is_some_and(|pages| pages.images.iter().any(|page| page.id() == id));
+    let is_own = |id: AssetId<Image>| levels.iter().flat_map(|pages| &pages.images).any(|page| page.id() == id);
     for event in meshes.read() {
         if let AssetEvent::Modified { id } | AssetEvent::Removed { id } = event {
             changed.meshes += usize::from(cache.forget_mesh(*id));
@@ -230,10 +229,12 @@ fn any_lightmap_added(baked: Query<Ref<Baked>>) -> bool {
 /// Takes surfaces that a baked level has found for unchanged.
 fn watch_levels(
     mut status: ResMut<SceneStatus>,
-    source: Option<Res<LightmapSource>>,
-    found: Query<Entity, Added<Baked>>,
+    found: Query<(Entity, &Baked), Added<Baked>>,
+    levels: Query<(), (With<Pages>, Without<AppBake>)>,
 ) {
-    if source.is_some_and(|source| *source == LightmapSource::Level) && !found.is_empty() {
+    let found = found.iter().filter(|(_, baked)| levels.contains(baked.level)).map(|(entity, _)| entity);
+    let found: Vec<Entity> = found.collect();
+    if !found.is_empty() {
         status.take_for_unchanged(found);
     }
 }

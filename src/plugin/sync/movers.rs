@@ -1,5 +1,6 @@
 //! Detection of movers: meshes that have moved since they were loaded are no part of a bake.
 
+use bevy::ecs::entity::EntityHashSet;
 use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
 
@@ -35,44 +36,36 @@ pub struct Settling(bool);
 
 type Movable = (With<Mesh3d>, Without<Moved>);
 
-/// Run condition: a mesh, or the shown level, may have moved or may still settle.
+/// Run condition: a mesh, or a shown level, may have moved or may still settle.
 pub fn has_motion(
     settling: Res<Settling>,
-    frame: Option<Res<LevelFrame>>,
-    roots: Query<Ref<GlobalTransform>>,
+    levels: Query<(Ref<LevelFrame>, Ref<GlobalTransform>)>,
     places: Query<Ref<GlobalTransform>, Movable>,
     meshes: Query<Ref<Mesh3d>, Movable>,
 ) -> bool {
-    let of_level = frame.is_some_and(|frame| {
-        frame.is_changed() || frame.root.and_then(|root| roots.get(root).ok()).is_some_and(|root| root.is_changed())
-    });
-    settling.0 || of_level || any_changed(&places) || any_added(&meshes)
+    let of_level = || levels.iter().any(|(frame, transform)| frame.is_changed() || transform.is_changed());
+    settling.0 || of_level() || any_changed(&places) || any_added(&meshes)
 }
 
-/// Takes the present transform of the shown level.
-pub fn follow_level(
-    frame: Option<ResMut<LevelFrame>>,
-    transforms: Query<&GlobalTransform>,
+/// Takes the present transforms of the shown levels.
+pub fn follow_levels(
+    mut levels: Query<(Entity, &mut LevelFrame, &GlobalTransform)>,
     names: Names,
-    mut warned_of: Local<Option<Entity>>,
+    mut warned_of: Local<EntityHashSet>,
 ) {
-    let Some(mut frame) = frame else { return };
-    let now = frame.root.and_then(|root| transforms.get(root).ok()).map(GlobalTransform::affine);
-    if let Some(now) = now.filter(|now| *now != frame.now) {
-        frame.now = now;
-    }
-    // A level may stand so from the start.
-    if let Some(root) = frame.root
-        && frame.is_changed()
-        && *warned_of != frame.root
-        && !keeps_angles(&frame.bake_to_world())
-    {
-        *warned_of = frame.root;
-        warn!(
-            "baked level {} is scaled unevenly, sheared or mirrored: its lightmaps fit, but light of movers and relighting \
-             do not; scale it by one number",
-            names.describe(root)
-        );
+    for (entity, mut frame, transform) in &mut levels {
+        let now = transform.affine();
+        if now != frame.now {
+            frame.now = now;
+        }
+        // A level may stand so from the start.
+        if frame.is_changed() && !keeps_angles(&frame.bake_to_world()) && warned_of.insert(entity) {
+            warn!(
+                "baked level {} is scaled unevenly, sheared or mirrored: its lightmaps fit, but light of movers and \
+                 relighting do not; scale it by one number",
+                names.describe(entity)
+            );
+        }
     }
 }
 
@@ -92,7 +85,7 @@ type Moving = (Movable, Or<(Changed<GlobalTransform>, Added<Mesh3d>)>);
 pub fn note_movement(
     mut commands: Commands,
     mut settling: ResMut<Settling>,
-    frame: Option<Res<LevelFrame>>,
+    levels: Query<&LevelFrame>,
     parents: Query<&ChildOf>,
     mut changed: Query<(Entity, &GlobalTransform, Option<&mut RestPose>), Moving>,
 ) {
@@ -106,10 +99,8 @@ pub fn note_movement(
             Some(rest) => {
                 let stays = rest.transform.to_matrix().abs_diff_eq(transform.to_matrix(), 1e-5);
                 let is_carried = || {
-                    frame.as_ref().is_some_and(|frame| {
-                        are_near(&frame.carried(&rest.transform), &transform.affine())
-                            && parents.iter_ancestors(entity).any(|ancestor| Some(ancestor) == frame.root)
-                    })
+                    let mut above = parents.iter_ancestors(entity).filter_map(|ancestor| levels.get(ancestor).ok());
+                    above.any(|frame| are_near(&frame.carried(&rest.transform), &transform.affine()))
                 };
                 if !stays && !is_carried() {
                     commands.entity(entity).try_insert(Moved);

@@ -188,7 +188,7 @@ pub struct SceneReader<'w, 's> {
     rectangles: Lights<'w, 's, RectLight>,
     sky_cameras: Query<'w, 's, SkyCamera>,
     views: Query<'w, 's, &'static LiveView>,
-    lit_lights: Option<Res<'w, LitLights>>,
+    lit_lights: Query<'w, 's, &'static LitLights>,
     lit_cameras: LitCameras<'w, 's>,
     ambient: Option<Res<'w, GlobalAmbientLight>>,
     overrides: BakeOverrides<'w, 's>,

@@ -8,13 +8,14 @@ use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::copy::MeshCopies;
-use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, baked_entities, hide, release, show};
+use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, hide, release, show};
 use super::lights::mark_lights;
 use super::material::{StandInMaterials, Uv1Change, choose_material, original_material};
 use super::page::{PagePixels, place};
+use super::removal::remove_level;
 use crate::clock;
 use crate::lightmap::{LayoutSettings, Unwrap};
-use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages};
+use crate::plugin::state::{AppBake, Baked, LevelFrame, LitLights, Pages};
 
 /// Main thread time per frame for staging.
 const STAGING_BUDGET: Duration = Duration::from_micros(1000);
@@ -44,10 +45,42 @@ pub struct BatchTimes {
     pub attach_seconds: f32,
 }
 
-/// Source and lights of new lightmaps.
+/// Owner of lightmaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// A bake of this app. It replaces all levels, and disappears with its last lit surface.
+    #[default]
+    App,
+    /// The entity with the [`BakedLevel`](crate::plugin::BakedLevel) of a level that was baked before. It replaces a bake
+    /// of this app, and stands beside other levels.
+    Level(Entity),
+}
+
+impl Owner {
+    /// Returns the entity of the owner's components, and spawns that of a bake of this app. `None` if the level is gone.
+    fn entity(self, world: &mut World) -> Option<Entity> {
+        match self {
+            Self::Level(level) => world.get_entity(level).is_ok().then_some(level),
+            Self::App => {
+                let found = self.find(world);
+                Some(found.unwrap_or_else(|| world.spawn((AppBake, Name::new("bake of the app"))).id()))
+            }
+        }
+    }
+
+    /// Returns the entity of the owner's components, if there is one.
+    fn find(self, world: &mut World) -> Option<Entity> {
+        match self {
+            Self::Level(level) => Some(level),
+            Self::App => world.query_filtered::<Entity, With<AppBake>>().iter(world).next(),
+        }
+    }
+}
+
+/// Owner and lights of new lightmaps.
 #[derive(Clone, Debug, Default)]
 pub struct NewBake {
-    pub source: LightmapSource,
+    pub owner: Owner,
     pub lit: LitLights,
     /// Baked lights.
     pub lights: Vec<Entity>,
@@ -55,12 +88,14 @@ pub struct NewBake {
     pub padding: u32,
 }
 
-/// Surfaces that get their lightmaps in one frame.
+/// Surfaces of one owner that get their lightmaps in one frame.
 pub struct Batch {
+    owner: Owner,
     targets: Vec<Target>,
     /// Pages that have yet to become images. Empty for a batch that uses the current pages.
     new_pages: VecDeque<PagePixels>,
-    /// Bake of the new pages. All other surfaces lose their lightmaps. `None` for a batch that uses the current pages.
+    /// Bake of the new pages. All other surfaces of the owner and of owners that it replaces lose their lightmaps. `None`
+    /// for a batch that uses the owner's current pages.
     bake: Option<NewBake>,
     on_attached: Option<OnAttached>,
 
@@ -71,8 +106,8 @@ pub struct Batch {
     times: BatchTimes,
 }
 
-/// Callback after a batch has been attached.
-pub type OnAttached = Box<dyn FnOnce(&mut World, BatchTimes) + Send + Sync>;
+/// Callback after a batch has been attached, with the entity of the owner's components.
+pub type OnAttached = Box<dyn FnOnce(&mut World, Entity, BatchTimes) + Send + Sync>;
 
 /// Mesh copy that a surface will show.
 #[derive(Clone, Debug)]
@@ -89,14 +124,15 @@ enum Phase {
 }
 
 impl Batch {
-    /// Creates the batch of a whole bake, which replaces all lightmaps, pages and marks of lights.
+    /// Creates the batch of a whole bake, which replaces all lightmaps, pages and marks of lights of its owner.
     pub fn bake(bake: NewBake, targets: Vec<Target>, pages: Vec<PagePixels>) -> Self {
-        Self { new_pages: pages.into(), bake: Some(bake), ..Self::more(targets) }
+        Self { new_pages: pages.into(), bake: Some(bake.clone()), ..Self::more(bake.owner, targets) }
     }
 
-    /// Creates a batch of more surfaces for the current pages.
-    pub fn more(targets: Vec<Target>) -> Self {
+    /// Creates a batch of more surfaces for the current pages of an owner.
+    pub fn more(owner: Owner, targets: Vec<Target>) -> Self {
         Self {
+            owner,
             targets,
             new_pages: VecDeque::new(),
             bake: None,
@@ -110,7 +146,7 @@ impl Batch {
     }
 
     /// Sets the callback for the frame in which the lightmaps are attached.
-    pub fn on_attached(mut self, call: impl FnOnce(&mut World, BatchTimes) + Send + Sync + 'static) -> Self {
+    pub fn on_attached(mut self, call: impl FnOnce(&mut World, Entity, BatchTimes) + Send + Sync + 'static) -> Self {
         self.on_attached = Some(Box::new(call));
         self
     }
@@ -129,7 +165,7 @@ impl Batch {
 
     fn stage_one(&mut self, world: &mut World) -> bool {
         if let Some(pixels) = self.new_pages.pop_front() {
-            let pages = world.resource::<Pages>().clone();
+            let pages = self.current_pages(world);
             let images = &mut world.resource_mut::<Assets<Image>>();
             let (handle, data) = place(&pages, self.pages.len(), pixels, images);
             self.pixels.extend(data.map(|data| (handle.clone(), data)));
@@ -144,40 +180,58 @@ impl Batch {
         false
     }
 
-    /// Returns the image that a target will show.
-    fn image(&self, target: &Target, world: &World) -> Option<Handle<Image>> {
-        let pages = if self.pages.is_empty() { &world.resource::<Pages>().images } else { &self.pages };
-        pages.get(target.page).cloned()
+    /// Returns the pages that the owner shows now.
+    fn current_pages(&self, world: &mut World) -> Pages {
+        self.owner.find(world).and_then(|owner| world.get::<Pages>(owner)).cloned().unwrap_or_default()
     }
 
-    /// Returns true if charts are far enough apart for bicubic filtering.
-    fn allows_bicubic(&self, world: &World) -> bool {
+    /// Returns the pages that the owner will show.
+    fn pages(&self, world: &mut World) -> Pages {
         match &self.bake {
-            Some(bake) => bake.padding >= LayoutSettings::BICUBIC_PADDING,
-            None => world.resource::<Pages>().allow_bicubic,
+            Some(bake) => {
+                let allow_bicubic = bake.padding >= LayoutSettings::BICUBIC_PADDING;
+                Pages { images: self.pages.clone(), allow_bicubic }
+            }
+            None => self.current_pages(world),
         }
+    }
+
+    /// Returns the other surfaces that lose their lightmaps.
+    fn losing(&self, world: &mut World) -> Vec<Entity> {
+        let targets: HashSet<Entity> = self.targets.iter().map(|target| target.entity).collect();
+        let replaced = self.replaced(world);
+        let mut baked = world.query::<(Entity, &Baked)>();
+        let loses = |(entity, baked): &(Entity, &Baked)| replaced.contains(&baked.level) && !targets.contains(entity);
+        baked.iter(world).filter(loses).map(|(entity, _)| entity).collect()
+    }
+
+    /// Returns the owners of lightmaps that this batch replaces, among them its own.
+    fn replaced(&self, world: &mut World) -> HashSet<Entity> {
+        let Some(bake) = &self.bake else {
+            return HashSet::new();
+        };
+        let mut owners = world.query_filtered::<(Entity, Has<AppBake>), With<Pages>>();
+        let is_replaced = |&(entity, is_app): &(Entity, bool)| {
+            is_app
+                || match bake.owner {
+                    Owner::App => true,
+                    Owner::Level(level) => level == entity,
+                }
+        };
+        owners.iter(world).filter(is_replaced).map(|(entity, _)| entity).collect()
     }
 
     /// Removes the lightmap of every surface that will show another image or filter, since Bevy ignores an exchanged one.
     fn detach(&self, world: &mut World) {
-        let allows_bicubic = self.allows_bicubic(world);
-        let mut staying = HashSet::new();
-        for target in &self.targets {
-            let image = self.image(target, world);
-            if world
-                .get::<Baked>(target.entity)
-                .is_some_and(|baked| Some(&baked.image) == image.as_ref() && baked.allows_bicubic == allows_bicubic)
-            {
-                staying.insert(target.entity);
-            }
-        }
-        let mut baked = world.query_filtered::<Entity, With<Baked>>();
-        let all: Vec<Entity> = if self.bake.is_some() {
-            baked.iter(world).collect()
-        } else {
-            self.targets.iter().map(|target| target.entity).collect()
+        let pages = self.pages(world);
+        let stays = |target: &Target, world: &World| {
+            world.get::<Baked>(target.entity).is_some_and(|baked| {
+                Some(&baked.image) == pages.images.get(target.page) && baked.allows_bicubic == pages.allow_bicubic
+            })
         };
-        for entity in all.into_iter().filter(|entity| !staying.contains(entity)) {
+        let mut hidden = self.losing(world);
+        hidden.extend(self.targets.iter().filter(|target| !stays(target, world)).map(|target| target.entity));
+        for entity in hidden {
             if let Ok(mut entity) = world.get_entity_mut(entity) {
                 hide(&mut entity);
             }
@@ -186,9 +240,12 @@ impl Batch {
 
     fn attach(mut self, world: &mut World) {
         let started = clock::now();
-        let allows_bicubic = self.allows_bicubic(world);
-        if !self.pages.is_empty() {
-            world.insert_resource(Pages { images: self.pages.clone(), allow_bicubic: allows_bicubic });
+        let Some(owner) = self.owner.entity(world) else {
+            return;
+        };
+        let pages = self.pages(world);
+        for entity in self.losing(world) {
+            release(&mut world.entity_mut(entity));
         }
         let mut images = world.resource_mut::<Assets<Image>>();
         for (handle, data) in self.pixels.drain(..) {
@@ -196,17 +253,11 @@ impl Batch {
                 image.data = Some(data);
             }
         }
-        if self.bake.is_some() {
-            let targets: HashSet<Entity> = self.targets.iter().map(|target| target.entity).collect();
-            for entity in baked_entities(world).into_iter().filter(|entity| !targets.contains(entity)) {
-                release(&mut world.entity_mut(entity));
-            }
-        }
         let is_shown = world.resource::<Shown>().enabled;
         for (target, copy) in self.targets.iter().zip(&self.copies) {
-            match (copy, self.image(target, world)) {
+            match (copy, pages.images.get(target.page)) {
                 (Some(copy), Some(image)) => {
-                    let page = PageOfTarget { image, allows_bicubic };
+                    let page = PageOfTarget { level: owner, image, allows_bicubic: pages.allow_bicubic };
                     attach_one(world, target, copy, page, is_shown);
                 }
                 _ => {
@@ -216,15 +267,18 @@ impl Batch {
                 }
             }
         }
-        if let Some(NewBake { source, lit, lights, .. }) = self.bake.take() {
+        let replaced = self.replaced(world);
+        if let Some(NewBake { lit, lights, .. }) = self.bake.take() {
+            for other in replaced.into_iter().filter(|&other| other != owner) {
+                remove_level(world, other);
+            }
+            world.entity_mut(owner).insert((pages, LevelFrame::default()));
             drop_unused_copies(world);
-            world.insert_resource(source);
-            world.insert_resource(LevelFrame::default());
-            mark_lights(world, lit, &lights);
+            mark_lights(world, owner, lit, &lights);
         }
         self.times.attach_seconds = started.elapsed().as_secs_f32();
         if let Some(call) = self.on_attached.take() {
-            call(world, self.times);
+            call(world, owner, self.times);
         }
     }
 }
@@ -258,8 +312,9 @@ pub(super) fn stage_copy(
 }
 
 /// Page that a surface will show.
-struct PageOfTarget {
-    image: Handle<Image>,
+struct PageOfTarget<'a> {
+    level: Entity,
+    image: &'a Handle<Image>,
     allows_bicubic: bool,
 }
 
@@ -280,10 +335,11 @@ fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, page: PageO
     }
     let material = choose_material(&mut entity, target.unwrap.is_two_sided(), copy.uv1);
     entity.insert(Baked {
+        level: page.level,
         original: target.original.clone(),
         mesh: copy.mesh.clone(),
         material,
-        image: page.image,
+        image: page.image.clone(),
         uv_rect: target.uv_rect,
         allows_bicubic: page.allows_bicubic,
     });
@@ -312,14 +368,19 @@ impl Batches {
         self.0.push_back(batch);
     }
 
-    /// Drops the pending batches of levels. Those of bakes stay.
-    pub fn drop_levels(&mut self) {
-        self.0.retain(|batch| batch.bake.as_ref().is_some_and(|bake| bake.source == LightmapSource::Bake));
+    /// Drops the pending batches of a level.
+    pub fn drop_level(&mut self, level: Entity) {
+        self.0.retain(|batch| batch.owner != Owner::Level(level));
     }
 
-    /// Returns true while a level is pending.
-    pub fn holds_level(&self) -> bool {
-        self.0.iter().any(|batch| batch.bake.as_ref().is_some_and(|bake| bake.source == LightmapSource::Level))
+    /// Drops the pending batches of all levels. Those of bakes of the app stay.
+    pub fn drop_levels(&mut self) {
+        self.0.retain(|batch| batch.owner == Owner::App);
+    }
+
+    /// Returns true while lightmaps of a level are pending.
+    pub fn holds(&self, level: Entity) -> bool {
+        self.0.iter().any(|batch| batch.owner == Owner::Level(level))
     }
 
     /// Returns the mesh copies of pending batches.

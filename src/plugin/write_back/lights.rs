@@ -17,17 +17,17 @@ use crate::plugin::state::{BakedLight, LitLights, RemovedFromLightmaps, Silenced
 #[derive(Resource, Clone, Copy, Debug)]
 struct BakedAmbient(bool);
 
-/// Tells a mark of a bake or level from one of the app.
-#[derive(Component)]
-struct MarkOfBake;
+/// Levels that have marked a light. It tells their mark from one of the app.
+#[derive(Component, Default)]
+struct MarkOfLevels(HashSet<Entity>);
 
-/// Marks the lights of a new bake, and removes the marks of earlier bakes. Marks of the app stay.
-pub fn mark_lights(world: &mut World, lit: LitLights, lights: &[Entity]) {
-    let mut marked = world.query_filtered::<Entity, With<MarkOfBake>>();
-    let outdated: Vec<Entity> = marked.iter(world).filter(|entity| !lights.contains(entity)).collect();
-    remove_marks(world, &outdated);
+/// Marks the lights of a level's new lightmaps, and removes its earlier marks. Marks of the app and of other levels stay.
+pub fn mark_lights(world: &mut World, level: Entity, lit: LitLights, lights: &[Entity]) {
+    let mut outdated = marked_by(world, level);
+    outdated.retain(|light| !lights.contains(light));
+    remove_marks(world, level, &outdated);
     // Previews of a bake mark its lights again and again.
-    let is_new = *world.resource::<LitLights>() != lit;
+    let is_new = world.get::<LitLights>(level).copied().unwrap_or_default() != lit;
     if is_new
         && lit.is_direct
         && let Some(camera) = deferred_camera(world)
@@ -37,30 +37,58 @@ pub fn mark_lights(world: &mut World, lit: LitLights, lights: &[Entity]) {
              `Content::Indirect`"
         );
     }
-    add_marks(world, lit, lights);
+    add_marks(world, level, lit, lights);
 }
 
-/// Removes the marks of lights, apart from those of the app.
-pub fn remove_marks(world: &mut World, lights: &[Entity]) {
+/// Removes all marks of a level, which no longer lights anything.
+pub fn unmark_lights(world: &mut World, level: Entity) {
+    let marked = marked_by(world, level);
+    remove_marks(world, level, &marked);
+    if let Ok(mut level) = world.get_entity_mut(level) {
+        level.remove::<LitLights>();
+    }
+    apply_lights(world);
+}
+
+/// Returns the lights that a level has marked.
+fn marked_by(world: &mut World, level: Entity) -> Vec<Entity> {
+    let mut marked = world.query::<(Entity, &MarkOfLevels)>();
+    marked.iter(world).filter(|(_, mark)| mark.0.contains(&level)).map(|(entity, _)| entity).collect()
+}
+
+/// Removes a level's marks of some lights. Those of the app and of other levels stay.
+pub fn remove_marks(world: &mut World, level: Entity, lights: &[Entity]) {
     for &light in lights {
         if let Ok(mut entity) = world.get_entity_mut(light)
-            && entity.take::<MarkOfBake>().is_some()
+            && let Some(mut mark) = entity.get_mut::<MarkOfLevels>()
+            && mark.0.remove(&level)
+            && mark.0.is_empty()
         {
-            entity.remove::<BakedLight>();
+            entity.remove::<(MarkOfLevels, BakedLight)>();
         }
     }
 }
 
-/// Marks more lights of a bake, and applies all marks at once.
-pub fn add_marks(world: &mut World, lit: LitLights, lights: &[Entity]) {
+/// Marks more lights of a level, and applies all marks at once.
+pub fn add_marks(world: &mut World, level: Entity, lit: LitLights, lights: &[Entity]) {
     for &light in lights {
-        if let Ok(mut entity) = world.get_entity_mut(light)
-            && !entity.contains::<BakedLight>()
-        {
-            entity.insert((BakedLight, MarkOfBake));
+        let Ok(mut entity) = world.get_entity_mut(light) else {
+            continue;
+        };
+        let is_marked = entity.contains::<BakedLight>();
+        match entity.get_mut::<MarkOfLevels>() {
+            Some(mut mark) => {
+                mark.0.insert(level);
+                entity.insert_if_new(BakedLight);
+            }
+            None if !is_marked => _ = entity.insert((BakedLight, MarkOfLevels([level].into()))),
+            // A mark of the app.
+            None => {}
         }
     }
-    world.insert_resource(lit);
+    if let Ok(mut level) = world.get_entity_mut(level) {
+        level.insert(lit);
+    }
     apply_lights(world);
 }
 
@@ -93,17 +121,21 @@ pub fn notice_marks(mut commands: Commands) {
 
 /// Silences the marked lights while lightmaps with direct light are shown, and restores all others.
 pub fn apply_lights(world: &mut World) {
-    let lit = *world.resource::<LitLights>();
+    let mut lit = world.query::<&LitLights>();
+    let (is_direct, ambient) = lit.iter(world).fold((false, false), |(is_direct, ambient), lit| {
+        (is_direct || lit.is_direct, ambient || lit.is_direct && lit.ambient)
+    });
     let mut silent = HashSet::new();
-    let is_shown = lit.is_direct && world.resource::<Shown>().enabled;
+    let is_shown = is_direct && world.resource::<Shown>().enabled;
     if is_shown {
-        let moved = world.get_resource::<RemovedFromLightmaps>().cloned().unwrap_or_default();
+        let mut removed = world.query::<&RemovedFromLightmaps>();
+        let removed: HashSet<Entity> = removed.iter(world).flat_map(|removed| removed.0.iter().copied()).collect();
         let mut marked = world.query_filtered::<Entity, With<BakedLight>>();
-        silent.extend(marked.iter(world).filter(|light| !moved.0.contains(light)));
+        silent.extend(marked.iter(world).filter(|light| !removed.contains(light)));
     }
     restore(world, |light| !silent.contains(&light));
     silence(world, &silent);
-    set_ambient(world, is_shown && lit.ambient);
+    set_ambient(world, is_shown && ambient);
 }
 
 /// Stops lights from lighting lightmapped meshes a second time. Rectangular lights have no such flag in Bevy 0.19.
@@ -191,17 +223,17 @@ mod tests {
 
     const ALL: LitLights = LitLights { ambient: true, is_direct: true };
 
-    fn world() -> World {
+    fn world() -> (World, Entity) {
         let mut world = World::new();
         world.insert_resource(GlobalAmbientLight::default());
-        world.insert_resource(LitLights::default());
         world.insert_resource(Shown::default());
-        world
+        let level = world.spawn_empty().id();
+        (world, level)
     }
 
     #[test]
     fn silenced_lights_remember_the_flag_of_the_app() {
-        let mut world = world();
+        let (mut world, level) = world();
         let shining = world.spawn(PointLight::default()).id();
         let apart = world.spawn(SpotLight { affects_lightmapped_mesh_diffuse: false, ..Default::default() }).id();
         let affects = |world: &World| {
@@ -212,44 +244,44 @@ mod tests {
             )
         };
         for _ in 0..2 {
-            mark_lights(&mut world, ALL, &[shining, apart]);
+            mark_lights(&mut world, level, ALL, &[shining, apart]);
             assert_eq!(affects(&world), (false, false, false));
         }
-        mark_lights(&mut world, LitLights::default(), &[]);
+        unmark_lights(&mut world, level);
         assert_eq!(affects(&world), (true, false, true));
     }
 
     #[test]
     fn a_mark_of_the_app_silences_and_its_removal_restores() {
-        let mut world = world();
+        let (mut world, level) = world();
         let [found, missed] = [(); 2].map(|()| world.spawn(PointLight::default()).id());
-        mark_lights(&mut world, ALL, &[found]);
+        mark_lights(&mut world, level, ALL, &[found]);
         world.entity_mut(missed).insert(BakedLight);
         world.entity_mut(found).remove::<BakedLight>();
         apply_lights(&mut world);
         let affects = |world: &World, light| world.get::<PointLight>(light).unwrap().affects_lightmapped_mesh_diffuse;
         assert_eq!([found, missed].map(|light| affects(&world, light)), [true, false]);
         // A new bake removes its own marks alone.
-        mark_lights(&mut world, ALL, &[]);
+        mark_lights(&mut world, level, ALL, &[]);
         assert_eq!([found, missed].map(|light| affects(&world, light)), [true, false]);
     }
 
     #[test]
     fn a_light_with_a_replaced_component_stays_silent() {
-        let mut world = world();
+        let (mut world, level) = world();
         let lamp = world.spawn(PointLight::default()).id();
-        mark_lights(&mut world, ALL, &[lamp]);
+        mark_lights(&mut world, level, ALL, &[lamp]);
         world.entity_mut(lamp).insert(PointLight { intensity: 7.0, ..Default::default() });
         apply_lights(&mut world);
         let affects = |world: &World| world.get::<PointLight>(lamp).unwrap().affects_lightmapped_mesh_diffuse;
         assert!(!affects(&world));
-        mark_lights(&mut world, LitLights::default(), &[]);
+        unmark_lights(&mut world, level);
         assert!(affects(&world));
     }
 
     #[test]
     fn both_lights_of_an_environment_map_are_silenced_and_restored() {
-        let mut world = world();
+        let (mut world, level) = world();
         let maps = (EnvironmentMapLight::default(), GeneratedEnvironmentMapLight::default());
         let camera = world.spawn(maps).id();
         let affects = |world: &World| {
@@ -258,18 +290,33 @@ mod tests {
                 world.get::<GeneratedEnvironmentMapLight>(camera).unwrap().affects_lightmapped_mesh_diffuse,
             )
         };
-        mark_lights(&mut world, ALL, &[camera]);
+        mark_lights(&mut world, level, ALL, &[camera]);
         assert_eq!(affects(&world), (false, false));
-        mark_lights(&mut world, LitLights::default(), &[]);
+        unmark_lights(&mut world, level);
         assert_eq!(affects(&world), (true, true));
     }
 
     #[test]
+    fn a_light_of_two_levels_shines_again_once_both_are_gone() {
+        let (mut world, level) = world();
+        let other = world.spawn_empty().id();
+        let sun = world.spawn(DirectionalLight::default()).id();
+        let affects = |world: &World| world.get::<DirectionalLight>(sun).unwrap().affects_lightmapped_mesh_diffuse;
+        for level in [level, other] {
+            mark_lights(&mut world, level, ALL, &[sun]);
+        }
+        unmark_lights(&mut world, level);
+        assert!(!affects(&world) && world.get::<BakedLight>(sun).is_some());
+        unmark_lights(&mut world, other);
+        assert!(affects(&world) && world.get::<BakedLight>(sun).is_none());
+    }
+
+    #[test]
     fn despawned_lights_are_passed_over() {
-        let mut world = world();
+        let (mut world, level) = world();
         let gone = world.spawn(PointLight::default()).id();
         world.despawn(gone);
-        mark_lights(&mut world, ALL, &[gone]);
-        mark_lights(&mut world, LitLights::default(), &[]);
+        mark_lights(&mut world, level, ALL, &[gone]);
+        unmark_lights(&mut world, level);
     }
 }

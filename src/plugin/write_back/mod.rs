@@ -27,6 +27,7 @@
 //! | `page` | pages as images |
 //! | `lights` | flags of baked lights |
 //! | `entity` | lightmap of one entity |
+//! | `removal` | removal of one level's light |
 //! | `toggle` | visibility and removal of all lightmaps |
 //! | `volume` | irradiance volume for movers |
 //! | `guard` | reactions to later changes of meshes and materials |
@@ -38,6 +39,7 @@ mod guard;
 mod lights;
 mod material;
 mod page;
+mod removal;
 mod toggle;
 mod volume;
 
@@ -46,8 +48,8 @@ use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::schedule::{RadiositySystems, order_sets};
-use super::state::{Baked, BakedLight, BakedVolume, LevelFrame, LightmapSource, LitLights, Pages};
-pub use batch::{Batch, BatchTimes, Batches, NewBake, Target};
+use super::state::{Baked, BakedLight, BakedVolume};
+pub use batch::{Batch, BatchTimes, Batches, NewBake, Owner, Target};
 pub use copy::MeshCopies;
 use entity::Shown;
 pub use lights::{add_marks, apply_lights, remove_marks};
@@ -55,7 +57,8 @@ use material::StandInMaterials;
 
 use crate::clock;
 pub use page::{PagePixels, half_floats, uv_rect};
-pub use toggle::{Lightmaps, RemoveLightmaps, remove_all};
+pub use removal::remove_level;
+pub use toggle::{Lightmaps, RemoveLightmaps};
 pub use volume::{exchange_volume, set_volume_frame};
 
 /// Main thread time per frame that prepares or attaches lightmaps, in milliseconds.
@@ -76,10 +79,6 @@ impl Plugin for WriteBackPlugin {
             .init_resource::<Shown>()
             .init_resource::<Batches>()
             .init_resource::<MeshCopies>()
-            .init_resource::<Pages>()
-            .init_resource::<LitLights>()
-            .init_resource::<LightmapSource>()
-            .init_resource::<LevelFrame>()
             .init_resource::<StandInMaterials>()
             .register_diagnostic(Diagnostic::new(LIGHTMAPS_MAIN_THREAD).with_suffix(" ms"))
             .add_systems(

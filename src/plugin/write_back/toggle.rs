@@ -3,10 +3,11 @@
 use bevy::prelude::*;
 
 use super::batch::{Batches, drop_unused_copies};
-use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, baked_entities, hide, release, show};
-use super::lights::{apply_lights, mark_lights};
-use super::volume::{remove_volume, show_volume};
-use crate::plugin::state::{Baked, LevelFrame, LightmapSource, LitLights, Pages, TexelValidity};
+use super::entity::{FRAMES_FOR_THE_RENDERER, Shown, baked_entities, hide, show};
+use super::lights::apply_lights;
+use super::removal::remove_level;
+use super::volume::show_volume;
+use crate::plugin::state::{AppBake, Baked, Pages};
 
 /// Visibility and filter of baked light. Hiding lightmaps restores the lights, as if nothing were baked.
 #[derive(Resource, Clone, Copy, Debug, PartialEq, Eq, Reflect)]
@@ -70,33 +71,33 @@ pub fn remove_lightmaps(_: On<RemoveLightmaps>, mut commands: Commands) {
 
 /// Removes all baked light that is shown.
 pub fn remove_all(world: &mut World) {
-    for entity in baked_entities(world) {
-        release(&mut world.entity_mut(entity));
+    let levels: Vec<Entity> = world.query_filtered::<Entity, With<Pages>>().iter(world).collect();
+    for level in levels {
+        remove_level(world, level);
     }
-    remove_volume(world);
-    mark_lights(world, LitLights::default(), &[]);
-    world.insert_resource(Pages::default());
-    world.insert_resource(TexelValidity::default());
-    world.insert_resource(LightmapSource::None);
-    world.insert_resource(LevelFrame::default());
     drop_unused_copies(world);
 }
 
 /// Run condition: surfaces have lost their lightmaps, or other lightmaps are shown.
-pub fn has_removals(mut removed: RemovedComponents<Baked>, source: Res<LightmapSource>) -> bool {
-    removed.read().count() > 0 || source.is_changed()
+pub fn has_removals(
+    mut removed: RemovedComponents<Baked>,
+    mut without_pages: RemovedComponents<Pages>,
+    changed: Query<(), Changed<Pages>>,
+) -> bool {
+    removed.read().count() + without_pages.read().count() > 0 || !changed.is_empty()
 }
 
-/// Frees copies of despawned surfaces, and all lightmaps of a bake whose last surface is gone.
+/// Frees copies of despawned surfaces, and all lightmaps of a bake of the app whose last surface is gone.
 pub fn notice_removals(
     mut commands: Commands,
     baked: Query<(), With<Baked>>,
-    source: Res<LightmapSource>,
+    of_app: Query<Entity, With<AppBake>>,
     batches: Res<Batches>,
 ) {
-    if baked.is_empty() && batches.is_empty() && *source == LightmapSource::Bake {
-        commands.trigger(RemoveLightmaps);
-    } else {
-        commands.queue(drop_unused_copies);
+    match of_app.iter().next() {
+        Some(bake) if baked.is_empty() && batches.is_empty() => {
+            commands.queue(move |world: &mut World| remove_level(world, bake));
+        }
+        _ => commands.queue(drop_unused_copies),
     }
 }

@@ -18,6 +18,8 @@ use crate::plugin::state::BakedVolume;
 /// Voxels of the volume, and the rotation of its texture.
 #[derive(Component)]
 pub struct VolumeVoxels {
+    /// Owner of the volume.
+    level: Entity,
     voxels: Arc<Voxels>,
     /// Rotation from the bake to the world.
     rotation: Quat,
@@ -26,10 +28,10 @@ pub struct VolumeVoxels {
 /// Smallest rotation for which the texture is made anew, in radians.
 const MIN_TURN: f32 = 0.02;
 
-/// Replaces the irradiance volume of an earlier bake. The volume of a level follows the level's entity; `frame` is the
-/// transform of that entity at the time of the bake.
-pub fn exchange_volume(world: &mut World, voxels: Option<&Arc<Voxels>>, level: Option<(Entity, Affine3A)>) {
-    remove_volume(world);
+/// Replaces the irradiance volume of a level, or of a bake of the app. The volume of a level follows the level's entity;
+/// `frame` is the transform of that entity at the time of the bake.
+pub fn exchange_volume(world: &mut World, level: Entity, voxels: Option<&Arc<Voxels>>, frame: Option<Affine3A>) {
+    remove_volume(world, level);
     let Some(voxels) = voxels else {
         return;
     };
@@ -40,20 +42,20 @@ pub fn exchange_volume(world: &mut World, voxels: Option<&Arc<Voxels>>, level: O
             BakedVolume,
             Name::new("baked irradiance volume"),
             IrradianceVolume { voxels: image, intensity, affects_lightmapped_meshes: false },
-            VolumeVoxels { voxels: Arc::clone(voxels), rotation: Quat::IDENTITY },
+            VolumeVoxels { level, voxels: Arc::clone(voxels), rotation: Quat::IDENTITY },
             box_of(voxels, Affine3A::IDENTITY),
         ))
         .id();
-    if let Some((level, frame)) = level {
+    if let Some(frame) = frame {
         world.entity_mut(volume).insert(ChildOf(level));
-        set_volume_frame(world, frame);
+        set_volume_frame(world, level, frame);
     }
 }
 
-/// Sets the transform of the level's entity at the time of the bake.
-pub fn set_volume_frame(world: &mut World, frame: Affine3A) {
+/// Sets the transform of a level's entity at the time of the bake.
+pub fn set_volume_frame(world: &mut World, level: Entity, frame: Affine3A) {
     let mut volumes = world.query_filtered::<(&VolumeVoxels, &mut Transform), With<ChildOf>>();
-    for (volume, mut transform) in volumes.iter_mut(world) {
+    for (volume, mut transform) in volumes.iter_mut(world).filter(|(volume, _)| volume.level == level) {
         *transform = box_of(&volume.voxels, frame);
     }
 }
@@ -85,15 +87,17 @@ pub fn turn_volume(
     }
 }
 
-/// Removes the irradiance volume.
-pub fn remove_volume(world: &mut World) {
-    let volumes: Vec<Entity> = world.query_filtered::<Entity, With<BakedVolume>>().iter(world).collect();
-    for entity in volumes {
+/// Removes the irradiance volume of a level.
+pub fn remove_volume(world: &mut World, level: Entity) {
+    let mut volumes = world.query::<(Entity, &VolumeVoxels)>();
+    let of_level = volumes.iter(world).filter(|(_, volume)| volume.level == level);
+    let of_level: Vec<Entity> = of_level.map(|(entity, _)| entity).collect();
+    for entity in of_level {
         world.despawn(entity);
     }
 }
 
-/// Shows or hides the irradiance volume.
+/// Shows or hides all irradiance volumes.
 pub fn show_volume(world: &mut World, is_shown: bool) {
     let mut volumes = world.query_filtered::<&mut IrradianceVolume, With<BakedVolume>>();
     for mut volume in volumes.iter_mut(world) {

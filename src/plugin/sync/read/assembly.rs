@@ -161,7 +161,8 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
             && matches!(self.cache.texture(page), Some(Ok(_)))
             && self.reader.materials.contains(surface.material.0.id());
         let page = if is_read { self.texture(page, "page", "a lightmap") } else { None }?;
-        let is_direct_too = self.reader.lit_lights.as_ref().is_some_and(|lit| lit.is_direct);
+        let lit = surface.baked.and_then(|baked| self.reader.lit_lights.get(baked.level).ok());
+        let is_direct_too = lit.is_some_and(|lit| lit.is_direct);
         Some(LightmapPlace { page, corner: rect.min, size: rect.size(), is_direct_too })
     }
 
