@@ -132,36 +132,35 @@ impl Observer for Impatient {
 fn progressive_refinement_stops_when_asked_and_goes_on_as_if_undisturbed() {
     use crate::radiosity::SubsceneSettings;
 
-    for (subscenes, after, patience) in [
-        (None, 0.5, 0),
-        (None, 0.8, 0),
-        (Some(SubsceneSettings::default()), 0.5, 0),
-        // Within a round of shots: between two rounds there are fewer questions.
-        (Some(SubsceneSettings::default()), 0.4, 20),
-    ] {
-        stops_and_goes_on(subscenes, &|| Impatient::new(after, patience));
+    // The last one stops within a round of shots: between two rounds there are fewer questions.
+    for (subscenes, stops) in [(None, [(0.5, 0), (0.8, 0)]), (Some(SubsceneSettings::default()), [(0.5, 0), (0.4, 20)])]
+    {
+        let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
+        settings.layout.texels_per_meter = 3.0;
+        settings.solver.method = Method::Progressive;
+        settings.solver.subscenes = subscenes;
+        let undisturbed = run_on(&Device::Cpu, cornell_box(), &settings, &Unobserved).unwrap();
+        for (after, patience) in stops {
+            let resumed = stopped_twice(&settings, &|| Impatient::new(after, patience));
+            assert_eq!(resumed.pages, undisturbed.pages);
+            assert_eq!(resumed.report.rays, undisturbed.report.rays);
+            assert_eq!(resumed.report.iterations, undisturbed.report.iterations);
+        }
     }
 }
 
-/// Bakes with observers that stop within shots or corrections, resumes, and compares with an undisturbed bake.
-fn stops_and_goes_on(subscenes: Option<crate::radiosity::SubsceneSettings>, impatient: &dyn Fn() -> Impatient) {
-    let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-    settings.layout.texels_per_meter = 3.0;
-    settings.solver.method = Method::Progressive;
-    settings.solver.subscenes = subscenes;
+/// Bakes with observers that stop within shots or corrections, and resumes each time.
+fn stopped_twice(settings: &BakeSettings, impatient: &dyn Fn() -> Impatient) -> BakeOutput {
     let scene = cornell_box();
     let folder = tempfile::tempdir().unwrap();
     let folder = OutputFolder::open(folder.path().join("bake")).unwrap();
     let bake = |observer: &dyn Observer, resume: bool| {
-        run_with_checkpoints(scene.clone(), &settings, &Device::Cpu, observer, &folder, resume)
+        run_with_checkpoints(scene.clone(), settings, &Device::Cpu, observer, &folder, resume)
     };
     let stopped = bake(&impatient(), false);
     assert!(matches!(stopped, Err(BakeError::Cancelled(_))), "{:?}", stopped.map(|bake| bake.report));
     assert!(matches!(bake(&impatient(), true), Err(BakeError::Cancelled(_))));
-    let [resumed, undisturbed] = [true, false].map(|resume| bake(&Unobserved, resume).unwrap());
-    assert_eq!(resumed.pages, undisturbed.pages);
-    assert_eq!(resumed.report.rays, undisturbed.report.rays);
-    assert_eq!(resumed.report.iterations, undisturbed.report.iterations);
+    bake(&Unobserved, true).unwrap()
 }
 
 /// Observer whose command began long before its bake.

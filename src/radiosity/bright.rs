@@ -155,7 +155,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::accel::BruteForce;
+    use crate::accel::{Preset, World};
     use crate::progress::Unmonitored;
     use crate::radiosity::test_scene::{TestScene, gray};
     use crate::radiosity::{CpuBackend, Hits, Method, SolverSettings, Step, TransportBackend};
@@ -163,7 +163,7 @@ mod tests {
     /// Returns the mean indirect irradiance and that of each element, in lux, with some elements sampled as lights.
     fn indirect(test: &TestScene, bright: &[BrightElement], rays: u32) -> (f64, Vec<f32>) {
         let (scene, elements) = (Arc::new(test.scene.clone()), test.elements());
-        let world = BruteForce::new(&scene);
+        let world = World::build(scene.clone(), Preset::fast());
         let mut backend = CpuBackend::new(&scene, &world, &elements, 1);
         backend.sample_as_lights(bright).unwrap();
         let count = elements.len();
@@ -238,7 +238,7 @@ mod tests {
             [(TestScene::cornell(), 0), (near_the_ceiling(0.4), 0), (near_the_ceiling(0.01), 1), (paper, 0)]
         {
             let (scene, elements) = (Arc::new(test.scene.clone()), test.elements());
-            let world = BruteForce::new(&scene);
+            let world = World::build(scene.clone(), Preset::fast());
             let mut backend = CpuBackend::new(&scene, &world, &elements, 0);
             backend.run(&Step::Direct { samples: 8, tolerance: [].into() }, &Unmonitored).unwrap();
             let transport = Transport::new(&scene, &world, &elements, 0);

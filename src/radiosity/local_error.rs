@@ -1,6 +1,7 @@
 //! Tests of dim rooms in bright levels, with every method.
 
 use core::f32::consts::PI;
+use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
@@ -10,7 +11,7 @@ use super::cpu::Transport;
 use super::test_scene::{TestScene, emissive, gray};
 use super::tests::room_with_block;
 use super::{Content, Method, Solution, SolverSettings};
-use crate::accel::BruteForce;
+use crate::accel::{Preset, World};
 use crate::geometry::SurfaceId;
 use crate::lightmap::Elements;
 use crate::progress::Unmonitored;
@@ -65,19 +66,35 @@ fn two_rooms_beside_sunlit_ground() -> TestScene {
     test
 }
 
-/// Returns the largest true error of all brightness bands, relative to the true adaptation levels.
-fn true_error(test: &TestScene, elements: &Elements, solution: &Solution, truth: &Solution) -> f32 {
-    let world = BruteForce::new(&test.scene);
-    let transport = Transport::new(&test.scene, &world, elements, 0);
-    let cell_views = CellViews::new(&transport, &Unmonitored).expect("nobody cancels");
-    let light = |solution: &Solution| -> Vec<f32> {
-        solution.direct.iter().zip(&solution.indirect).map(|(direct, more)| luminance(*direct + *more)).collect()
-    };
-    let (visible, truth) = (&truth.visible_fraction, light(truth));
-    let weights: Vec<f32> = exposed_areas(elements).iter().zip(visible).map(|(area, visible)| area * visible).collect();
-    let bands = Bands::new(cell_views.adaptation(elements, visible, &truth), &weights);
-    let errors: Vec<f32> = light(solution).iter().zip(&truth).map(|(found, truth)| (found - truth).abs()).collect();
-    bands.rms(&weights, &errors).into_iter().fold(0.0, f32::max)
+/// Converged light of a scene, against which claims are held.
+struct Truth {
+    light: Vec<f32>,
+    weights: Vec<f32>,
+    bands: Bands,
+}
+
+impl Truth {
+    fn new(test: &TestScene, elements: &Elements, truth: &Solution) -> Self {
+        let world = World::build(Arc::new(test.scene.clone()), Preset::fast());
+        let transport = Transport::new(&test.scene, &world, elements, 0);
+        let cell_views = CellViews::new(&transport, &Unmonitored).expect("nobody cancels");
+        let (visible, light) = (&truth.visible_fraction, light(truth));
+        let weights: Vec<f32> =
+            exposed_areas(elements).iter().zip(visible).map(|(area, visible)| area * visible).collect();
+        let bands = Bands::new(cell_views.adaptation(elements, visible, &light), &weights);
+        Self { light, weights, bands }
+    }
+
+    /// Returns the largest true error of all brightness bands, relative to the true adaptation levels.
+    fn error(&self, solution: &Solution) -> f32 {
+        let errors: Vec<f32> =
+            light(solution).iter().zip(&self.light).map(|(found, truth)| (found - truth).abs()).collect();
+        self.bands.rms(&self.weights, &errors).into_iter().fold(0.0, f32::max)
+    }
+}
+
+fn light(solution: &Solution) -> Vec<f32> {
+    solution.direct.iter().zip(&solution.indirect).map(|(direct, more)| luminance(*direct + *more)).collect()
 }
 
 /// Returns six named scenes. Adaptation levels of the last two span four orders of magnitude.
@@ -101,36 +118,43 @@ fn scenes_of_claims() -> [(&'static str, TestScene); 6] {
     ]
 }
 
-/// Ratio of the true error to the claimed one that counts as covered.
-const COVERED: f32 = 1.2;
-
-/// Solves six scenes with 20 seeds each. Returns the number of seeds of each scene with a covered error.
-fn covered_claims(method: Method) -> [usize; 6] {
+/// Solves six scenes with some seeds each. Returns the ratios of the true error to the claimed one for each scene.
+fn ratios_of_claims(method: Method, seeds: u32) -> [Vec<f32>; 6] {
     scenes_of_claims().map(|(name, test)| {
         let solve =
             |method, seed, error| test.solve(&SolverSettings { method, seed, error, ..SolverSettings::default() });
         let (elements, truth) = solve(Method::Gather, 1000, 0.008);
-        let ratios: Vec<f32> = (0..20)
-            .map(|seed| {
-                let (_, solution) = solve(method, seed, 0.06);
-                true_error(&test, &elements, &solution, &truth) / solution.error_estimate
-            })
-            .collect();
+        let truth = Truth::new(&test, &elements, &truth);
+        let ratios = (0..seeds).map(|seed| {
+            let (_, solution) = solve(method, seed, 0.06);
+            truth.error(&solution) / solution.error_estimate
+        });
+        let ratios: Vec<f32> = ratios.collect();
         println!("{method:?}, {name}: true over claimed error {ratios:.2?}");
-        ratios.iter().filter(|&&ratio| ratio <= COVERED).count()
+        ratios
     })
+}
+
+/// Returns the number of claims that cover the true error, but for a fifth.
+fn covered(ratios: &[f32]) -> usize {
+    ratios.iter().filter(|&&ratio| ratio <= 1.2).count()
 }
 
 #[test]
 fn the_claimed_error_covers_the_true_one_in_each_scene() {
-    let covered = covered_claims(Method::Gather);
-    assert!(covered.iter().all(|&seeds| seeds >= 19), "{covered:?} of 20");
+    for ratios in ratios_of_claims(Method::Gather, 6) {
+        let rms = (ratios.iter().map(|ratio| ratio * ratio).sum::<f32>() / ratios.len() as f32).sqrt();
+        // A claim is that of the root mean square. That of six errors varies by some 6 %.
+        assert!(rms < 1.1 && covered(&ratios) >= 5, "{rms}: {ratios:?}");
+    }
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn the_claimed_error_of_other_methods_covers_the_true_one_in_95_percent() {
-    let covered = [Method::Stochastic, Method::Progressive, Method::Path].map(covered_claims);
+fn the_claimed_error_of_each_method_covers_the_true_one_in_95_percent() {
+    let covered = [Method::Gather, Method::Stochastic, Method::Progressive, Method::Path]
+        .map(|method| ratios_of_claims(method, 20).map(|ratios| covered(&ratios)));
+    assert!(covered[0].iter().all(|&seeds| seeds >= 19), "{covered:?} of 20");
     let of_all = covered.map(|seeds| seeds.iter().sum::<usize>());
     assert!(of_all.iter().all(|&seeds| seeds >= 114), "{covered:?} of 20, {of_all:?} of 120");
 }

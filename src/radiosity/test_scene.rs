@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 
 use super::{CpuBackend, Hits, Solution, SolverSettings, Step, TransportBackend, solve};
-use crate::accel::{BruteForce, World};
+use crate::accel::{Preset, World};
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::{Elements, Layout, PageSize, Placement, Rectangle, Unwrap};
 use crate::low_rank::{Contributions, LowRank, Patches, Precomputed, Receivers, Rows, StoredTransport};
@@ -116,22 +116,14 @@ impl TestScene {
     /// Solves the scene, and returns its elements and the solution.
     pub fn solve(&self, settings: &SolverSettings) -> (Elements, Solution) {
         let scene = Arc::new(self.scene.clone());
-        let elements = self.elements();
-        let brute_force;
-        let tree;
-        let world: &dyn crate::geometry::RayQuery = if scene.triangle_count() <= 24 {
-            brute_force = BruteForce::new(&scene);
-            &brute_force
-        } else {
-            tree = World::build(scene.clone(), crate::accel::Preset::fast());
-            &tree
-        };
-        let solution = solve(&scene, world, &elements, settings, None, &Unmonitored).expect("nobody cancels");
+        let world = World::build(scene.clone(), Preset::fast());
+        let elements = Elements::build(&scene, &self.layout, &world, &Unmonitored).expect("nobody cancels");
+        let solution = solve(&scene, &world, &elements, settings, None, &Unmonitored).expect("nobody cancels");
         (elements, solution)
     }
 
     pub fn elements(&self) -> Elements {
-        let world = BruteForce::new(&self.scene);
+        let world = World::build(Arc::new(self.scene.clone()), Preset::fast());
         Elements::build(&self.scene, &self.layout, &world, &Unmonitored).expect("nobody cancels")
     }
 }

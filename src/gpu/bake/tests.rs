@@ -154,7 +154,8 @@ fn panes_that_tint_light_do_so_as_on_the_processor() {
 fn the_level_is_baked_as_on_the_processor() {
     let Some(gpu) = test_device() else { return };
     let level = crate::scene_files::load("assets/level.glb").unwrap().scene.into_inner();
-    let problem = Problem::new(level, 0.125, settings(Method::Gather, 0.5));
+    // One pass of each is enough. The difference over the noise only depends on the part of rays that differ.
+    let problem = Problem::new(level, 0.125, settings(Method::Gather, 4.0));
     let difference = problem.difference(&problem.on_cpu(None), &problem.on_gpu(&gpu, None, &Unmonitored).unwrap());
     assert!(difference < 0.1, "{difference} of the noise");
 }

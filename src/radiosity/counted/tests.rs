@@ -45,15 +45,18 @@ fn compare(elements: &Elements, found: &Solution, truth: &Solution) -> (f64, f64
 
 #[test]
 fn built_in_scenes_are_lit_as_by_gathering_but_for_the_noise_of_both() {
-    for (name, texels_per_meter, kind, count) in
-        [("cornell_box", 8.0, PartitionKind::Hybrid, 22), ("habitacion", 2.0, PartitionKind::Balanced, 8)]
-    {
+    // The last texels are too coarse for furniture, so that bake ends above its error and says so.
+    let cases: [(_, _, _, _, _, &[f32]); 2] = [
+        ("cornell_box", 6.0, PartitionKind::Hybrid, 22, 0.03, &[0.1, 0.06]),
+        ("habitacion", 2.0, PartitionKind::Balanced, 8, 0.05, &[0.06]),
+    ];
+    for (name, texels_per_meter, kind, count, error_of_truth, errors) in cases {
         let scene = Arc::new(builtin_scenes::build(name).expect("it is built in"));
         let (world, elements) = elements_of(&scene, texels_per_meter);
-        let gather = SolverSettings { error: 0.03, ..SolverSettings::default() };
+        let gather = SolverSettings { error: error_of_truth, ..SolverSettings::default() };
         let by = |settings| solve(&scene, &world, &elements, &settings, None, &Unmonitored).expect("nobody cancels");
         let truth = by(gather);
-        for error in [0.1, 0.06] {
+        for &error in errors {
             let found = by(SolverSettings { error, ..counted(kind, count) });
             let (ratio, difference) = compare(&elements, &found, &truth);
             let noise = f64::from(found.error_of_mean).hypot(f64::from(truth.error_of_mean));

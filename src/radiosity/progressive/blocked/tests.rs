@@ -6,7 +6,7 @@ use glam::Vec3;
 use super::super::refinement::Refinement;
 use super::super::{Options, Place, Refine, USUAL_SEARCH};
 use super::{Blocked, Message};
-use crate::accel::{BruteForce, Preset, World};
+use crate::accel::{Preset, World};
 use crate::cluster::Schedule;
 use crate::lightmap::Elements;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
@@ -18,7 +18,7 @@ use crate::scene::{Scene, Sides};
 /// Creates a room with a box and one luminous wall.
 fn room_with_block() -> TestScene {
     let mut test = TestScene::default();
-    test.room(Vec3::new(2.0, 2.0, 2.0), 8, |face| if face == 2 { emissive(0.6, 5.0) } else { gray(0.6) });
+    test.room(Vec3::new(2.0, 2.0, 2.0), 6, |face| if face == 2 { emissive(0.6, 5.0) } else { gray(0.6) });
     test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &gray(0.4));
     test
 }
@@ -35,15 +35,15 @@ impl Fixture {
     fn new(test: &TestScene) -> Self {
         let scene = Arc::new(test.scene.clone());
         let elements = test.elements();
-        let brute_force = BruteForce::new(&scene);
-        let inside_test = crate::radiosity::cpu::InsideTest::new(&scene, &brute_force);
+        let world = World::build(scene.clone(), Preset::fast());
+        let inside_test = crate::radiosity::cpu::InsideTest::new(&scene, &world);
         let open = |id| {
             let point = elements.center_point(&scene, id);
             if inside_test.is_inside(&point, point.geometric_normal).0 { 0.0 } else { 1.0 }
         };
         let visible = elements.ids().map(open).collect();
         let sources = elements.emission.iter().map(|radiance| *radiance * core::f32::consts::PI).collect();
-        Self { world: World::build(scene.clone(), Preset::fast()), scene, elements, visible, sources }
+        Self { scene, world, elements, visible, sources }
     }
 
     fn place(&self) -> Place<'_> {
@@ -99,7 +99,7 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
     let plain = fixture.plain(1e-3);
     let noise = fixture.difference(&plain, &fixture.blocked(&cut(PartitionKind::Uniform, 1, 32), 1 << 30, 1e-3));
     assert!(noise < 0.006, "{noise} with one subscene: other random numbers");
-    // Texels are a quarter of a meter wide, and planes cut many of them.
+    // Texels are a third of a meter wide, and planes cut many of them.
     for (kind, count, masks, max_difference) in [
         (PartitionKind::Uniform, 2, 32, 0.005),
         (PartitionKind::Uniform, 12, 32, 0.02),
@@ -272,7 +272,7 @@ fn shadows_need_rays_where_things_stand_and_none_in_empty_subscenes_behind() {
 #[test]
 fn things_that_coincide_shine_like_one() {
     for texels in [0, 2] {
-        let received = [1, 30].map(|count| {
+        let received = [1, 10].map(|count| {
             let fixture = Fixture::new(&TestScene::with_copies(count, texels));
             let walls = 6 * 16;
             let whole = fixture.plain(1e-3);
@@ -303,16 +303,16 @@ fn a_wall_in_the_plane_between_subscenes_lets_nothing_through() {
 #[test]
 fn colored_glass_tints_what_comes_through_masks() {
     let mut test = TestScene::default();
-    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [8; 2], gray(0.5));
-    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [8; 2], emissive(0.0, 1.0));
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [4; 2], gray(0.5));
+    test.quad(Vec3::Y, Vec3::X, Vec3::Z, [4; 2], emissive(0.0, 1.0));
     let clear = Fixture::new(&test);
     let color = Vec3::new(0.2, 0.6, 1.0);
     let pane = test.quad(Vec3::new(0.0, 0.7, 0.0), Vec3::Z, Vec3::X, [0; 2], colored_pane(color * 0.75));
     test.scene.surfaces[pane.index()].sides = Sides::Both;
     let tinted = Fixture::new(&test);
-    let settings = cut(PartitionKind::Uniform, 8, 64);
+    let settings = cut(PartitionKind::Uniform, 8, 32);
     let [unmapped, through] =
-        [&clear, &tinted].map(|fixture| fixture.blocked(&settings, 1 << 30, 1e-3)[..64].iter().sum::<Vec3>());
+        [&clear, &tinted].map(|fixture| fixture.blocked(&settings, 1 << 30, 1e-3)[..16].iter().sum::<Vec3>());
     let ratio = through / unmapped;
     assert!((ratio - color * 0.75).abs().max_element() < 0.02, "{ratio}");
 }
@@ -346,8 +346,8 @@ fn the_residual_in_subscenes_is_no_more_than_a_fifth_above_that_of_the_whole() {
         solve(&scene, &world, &elements, &settings, None, &Unmonitored).unwrap().residual
     };
     let whole = residual(None);
-    let kinds = [PartitionKind::Uniform, PartitionKind::Balanced];
-    for (kind, ranks) in kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+    // Workers in turn and on ranks find the same light, as another test shows.
+    for (kind, ranks) in [(PartitionKind::Uniform, true), (PartitionKind::Balanced, false)] {
         let cut = residual(Some(SubsceneSettings { ranks, ..cut(kind, 4, 32) }));
         println!("{kind:?}, on ranks: {ranks}: {cut:.5} of {whole:.5}");
         assert!(cut < 1.2 * whole, "{cut} in 4 subscenes, {whole} at once");
