@@ -190,7 +190,7 @@ pub enum Backend {
 const MAX_THREADS: i64 = 1024;
 
 /// Device and number of threads.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct WorkArguments {
     /// Number of threads [default: all of the machine's]. The result is the same for any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
