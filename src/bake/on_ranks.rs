@@ -259,7 +259,7 @@ mod tests {
 
     fn settings_of_shards(method: Method) -> BakeSettings {
         let mut settings = settings(method);
-        settings.solver.error = 0.03;
+        settings.layout.texels_per_meter = 10.0;
         settings
     }
 

@@ -190,7 +190,7 @@ pub enum Backend {
 const MAX_THREADS: i64 = 1024;
 
 /// Device and number of threads.
-#[derive(Default, clap::Args)]
+#[derive(clap::Args)]
 pub struct WorkArguments {
     /// Number of threads [default: all of the machine's]. The result is the same for any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
@@ -201,6 +201,11 @@ pub struct WorkArguments {
 }
 
 impl WorkArguments {
+    /// Returns the same device with all threads.
+    pub fn with_all_threads(self) -> Self {
+        Self { threads: None, ..self }
+    }
+
     /// Sets up the threads for work that only the processor can do. Fails if the graphics card is requested.
     pub fn prepare(&self) -> Result<(), Failure> {
         if self.backend == Backend::Gpu {

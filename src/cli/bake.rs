@@ -247,7 +247,7 @@ impl Arguments {
 
     /// Returns the arguments of the whole bake of a shard, which writes into a folder.
     pub fn whole(self, output: PathBuf) -> Self {
-        Self { output: Some(output), shard: None, work: WorkArguments::default(), ..self }
+        Self { output: Some(output), shard: None, work: self.work.with_all_threads(), ..self }
     }
 
     fn folder(&self) -> PathBuf {

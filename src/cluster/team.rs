@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::{
-    ClusterError, ClusterReport, Communicator, DecodeError, Rank, Strategy, Tag, Work, distribute,
-};
+use super::{ClusterError, ClusterReport, Communicator, DecodeError, Rank, Strategy, Tag, Work, distribute};
 use crate::progress::{Cancelled, Monitor, Unmonitored};
 
 /// Inputs of the next work, or nothing once there is none left.
@@ -122,6 +120,9 @@ impl Drop for RankTeam<'_> {
     }
 }
 
+/// Function that makes a work from its inputs.
+pub type WorkReader<'a> = dyn Fn(&[u8]) -> Result<Box<dyn Work + 'a>, DecodeError> + 'a;
+
 /// Computes parts of all works of the master's [`RankTeam`], until there is none left. `work_of` makes a work from its
 /// inputs.
 ///
@@ -131,7 +132,7 @@ pub fn serve<'a>(
     communicator: &dyn Communicator,
     strategy: Strategy,
     speed: f32,
-    work_of: &dyn Fn(&[u8]) -> Result<Box<dyn Work + 'a>, DecodeError>,
+    work_of: &WorkReader<'a>,
 ) -> Result<(), ClusterError> {
     loop {
         let message = communicator.recv(Some(Rank::MASTER), Some(TASK))?;
