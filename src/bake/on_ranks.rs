@@ -1,6 +1,7 @@
-//! Bakes that many ranks share.
+//! Bakes that many processes share: ranks, or shards that read and write the same folder.
 //!
-//! All ranks prepare the level. Then the master bakes it, and the others compute parts of each of its steps.
+//! All ranks prepare the level. Then the master bakes it, and the others compute parts of each of its steps. Shards all
+//! bake the level, and read the parts of steps that others have computed.
 
 use super::job::{Job, Unlit, checkpoint_writer};
 use super::{BakeError, BakeOutput, BakeSettings, Observer, OutputFolder};
@@ -259,7 +260,7 @@ mod tests {
 
     fn settings_of_shards(method: Method) -> BakeSettings {
         let mut settings = settings(method);
-        settings.layout.texels_per_meter = 10.0;
+        settings.layout.texels_per_meter = 16.0;
         settings
     }
 
@@ -294,7 +295,7 @@ mod tests {
             assert_same(&bake_shard(folder.path(), &settings, shard).unwrap(), &alone);
         }
         let parts = files(folder.path());
-        assert!(parts.len() >= 9 && parts.len().is_multiple_of(3), "{parts:?}");
+        assert!(parts.len() >= 6 && parts.len().is_multiple_of(3), "{parts:?}");
         // A part that lies in another folder is found there.
         let moved = other.path().join(parts[4].file_name().unwrap());
         fs::rename(&parts[4], &moved).unwrap();

@@ -5,6 +5,7 @@
 //! work, no process waits for another, and a process that starts again goes on where it was.
 
 use std::cell::Cell;
+use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,13 +16,13 @@ use std::{fs, io};
 use super::{DecodeError, Decoder, Encoder, Task, Team, TeamError, split_equally};
 use crate::clock::{self, Instant};
 use crate::input;
-use crate::output::write_atomic;
+use crate::output::{Patience, rename};
 use crate::progress::{Cancelled, Monitor, Part};
 
 const MAGIC: &[u8; 8] = b"RADPART1";
 
 /// Number of rays of a work that one process traces before files are read and written. Work with fewer is not shared.
-const MIN_RAYS: u64 = 1 << 15;
+const MIN_RAYS: u64 = 1 << 17;
 
 /// Pause between two looks for a file that another process may write.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -98,7 +99,9 @@ impl FolderTeam {
         };
         let content = Encoder::new().value(self.inputs).slice(&bytes).finish();
         let file = [MAGIC, &blake3::hash(&content).as_bytes()[..], &content].concat();
-        write_atomic(&path, &file).map_err(|fault| TeamError::Failed(fault.to_string()))?;
+        write_unsynced(&path, &file).map_err(|fault| {
+            TeamError::Failed(format!("cannot write {}: {fault}; choose another folder or make room", path.display()))
+        })?;
         Ok(Some(bytes))
     }
 }
@@ -148,6 +151,16 @@ impl Team for FolderTeam {
         }
         Ok(())
     }
+}
+
+/// Writes a file in one step. A crash of the system may damage it, which its digest then tells.
+fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // The standard library gives the file the same permissions as any other.
+    let open = |path: &Path| fs::File::options().write(true).create_new(true).open(path);
+    let mut file = tempfile::Builder::new().prefix(".radiosity-part-").make_in(folder, open)?;
+    file.as_file_mut().write_all(bytes)?;
+    rename(file.into_temp_path(), path, &Patience::begin())
 }
 
 /// Monitor that also ends work once a file is there.

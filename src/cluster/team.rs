@@ -9,6 +9,9 @@ use crate::progress::{Cancelled, Monitor, Unmonitored};
 /// Inputs of the next work, or nothing once there is none left.
 const TASK: Tag = Tag(10);
 
+/// Number of rays of a work that takes longer than messages about it. Work with fewer is not shared.
+const MIN_RAYS: u64 = 1 << 12;
+
 /// Maximum length of a message. MPI counts bytes by 32 bits with a sign.
 const MAX_BYTES: usize = i32::MAX as usize;
 
@@ -89,6 +92,10 @@ impl Team for RankTeam<'_> {
         monitor: &dyn Monitor,
     ) -> Result<(), TeamError> {
         let Self { communicator, strategy, speed, .. } = *self;
+        if task.rays() < MIN_RAYS {
+            let units = 0..task.units();
+            return Ok(receive(units.clone(), task.compute(units, monitor)?)?);
+        }
         let inputs = task.inputs();
         if inputs.len() > MAX_BYTES {
             let mib = inputs.len() >> 20;
