@@ -2,6 +2,7 @@
 
 use super::{CheckpointError, FolderError};
 use crate::DeviceError;
+use crate::cluster::{AgreementError, ClusterError, TeamError};
 use crate::lightmap::LayoutError;
 use crate::lightmap::files::LevelError;
 use crate::output::{InTheWay, WriteError};
@@ -202,6 +203,26 @@ pub enum BakeError {
     /// The device that the solver ran on failed.
     #[error("{0}")]
     Device(String),
+    /// A setting that only one process can follow.
+    #[error("{what} cannot be shared by several processes: leave it out, or bake in one process")]
+    NotShared {
+        /// Name of the setting.
+        what: &'static str,
+    },
+    /// More processes than tiles of texels.
+    #[error("{processes} processes are more than the {tiles} tiles of 64 texels that the level has: start fewer")]
+    TooManyProcesses {
+        /// Number of processes.
+        processes: u32,
+        /// Number of tiles.
+        tiles: u32,
+    },
+    /// Ranks cannot work together.
+    #[error(transparent)]
+    Agreement(#[from] AgreementError),
+    /// A rank has lost the others.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The time limit passed before the solver began.
     #[error(
         "the time limit of {limit} s was over in stage '{stage}', before any light was found: allow more (--time), or lower \
@@ -255,6 +276,15 @@ impl From<StepError> for BakeError {
             StepError::Cancelled(cancelled) => Self::Cancelled(cancelled),
             StepError::CutShort { .. } => Self::Cancelled(Cancelled),
             StepError::Device(reason) => Self::Device(reason),
+        }
+    }
+}
+
+impl From<TeamError> for BakeError {
+    fn from(error: TeamError) -> Self {
+        match error {
+            TeamError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            TeamError::Failed(reason) => Self::Device(reason),
         }
     }
 }

@@ -19,6 +19,7 @@ use super::{
 use crate::Device;
 use crate::accel::World;
 use crate::clock::{self, Instant};
+use crate::cluster::Team;
 use crate::geometry::SurfaceId;
 use crate::lightmap::files::{Level, LevelContent};
 use crate::lightmap::{Elements, Layout, OpenSides, Page, Voxels};
@@ -96,14 +97,20 @@ pub fn run_with_checkpoints(
     resume: bool,
 ) -> Result<BakeOutput, BakeError> {
     let mut job = Job::new(settings, device, observer);
-    let inputs = InputsHash::new(scene::hash(&scene), settings);
-    let checkpoint_writer =
-        CheckpointWriter::new(folder.checkpoints(), inputs, u64::from(settings.max_memory_mib()) << 20, resume);
+    let checkpoint_writer = checkpoint_writer(&mut job, &scene, folder, resume);
+    job.run(scene, Some(&checkpoint_writer))
+}
+
+/// Returns the writer of a job's checkpoints. Warns if there is none to resume from.
+pub(super) fn checkpoint_writer(job: &mut Job, scene: &Scene, folder: &OutputFolder, resume: bool) -> CheckpointWriter {
+    let inputs = InputsHash::new(scene::hash(scene), job.settings);
+    let max_bytes = u64::from(job.settings.max_memory_mib()) << 20;
+    let checkpoint_writer = CheckpointWriter::new(folder.checkpoints(), inputs, max_bytes, resume);
     if resume && !checkpoint_writer.has_checkpoint() {
         let folder = folder.path().display();
         job.report.warnings.push(format!("there is no checkpoint in {folder} to resume from: baked from the start"));
     }
-    job.run(scene, Some(&checkpoint_writer))
+    checkpoint_writer
 }
 
 impl BakeOutput {
@@ -198,10 +205,13 @@ fn shown_from_one_side(scene: &Scene, layout: &Layout, two_sided: impl Fn(Surfac
     scene.surface_ids().filter(is_missing).map(problem).collect()
 }
 
-struct Job<'a> {
+/// A bake that is being done.
+pub(super) struct Job<'a> {
     settings: &'a BakeSettings,
     device: &'a Device,
     observer: &'a dyn Observer,
+    /// Processes that share the rays.
+    team: Option<&'a dyn Team>,
     started: Instant,
     limit: Arc<TimeLimit>,
     report: Report,
@@ -209,13 +219,23 @@ struct Job<'a> {
     shares: Shares,
 }
 
+/// Level that is ready to be lit.
+pub(super) struct Unlit {
+    pub scene: Arc<Scene>,
+    pub world: Arc<World>,
+    pub layout: Layout,
+    pub elements: Arc<Elements>,
+    /// Checkpoint to go on from.
+    resumed: Option<SolverCheckpoint<'static>>,
+}
+
 impl<'a> Job<'a> {
-    fn new(settings: &'a BakeSettings, device: &'a Device, observer: &'a dyn Observer) -> Self {
+    pub fn new(settings: &'a BakeSettings, device: &'a Device, observer: &'a dyn Observer) -> Self {
         let report =
             Report { backend: device.name().to_owned(), memory_mib: settings.max_memory_mib(), ..Report::default() };
         let started = clock::now();
         let limit = Arc::new(TimeLimit::new(observer.began().unwrap_or(started), settings.solver.time_limit));
-        Self { settings, device, observer, started, limit, report, shares: Shares::default() }
+        Self { settings, device, observer, team: None, started, limit, report, shares: Shares::default() }
     }
 
     fn run(
@@ -223,6 +243,26 @@ impl<'a> Job<'a> {
         scene: CheckedScene,
         checkpoint_writer: Option<&CheckpointWriter>,
     ) -> Result<BakeOutput, BakeError> {
+        let unlit = self.prepare(scene, checkpoint_writer)?;
+        self.bake(unlit, checkpoint_writer)
+    }
+
+    /// Bakes a level together with other processes.
+    pub fn bake_on(
+        self,
+        team: &'a dyn Team,
+        unlit: Unlit,
+        checkpoint_writer: Option<&CheckpointWriter>,
+    ) -> Result<BakeOutput, BakeError> {
+        Self { team: Some(team), ..self }.bake(unlit, checkpoint_writer)
+    }
+
+    /// Runs the stages before the solver.
+    pub fn prepare(
+        &mut self,
+        scene: CheckedScene,
+        checkpoint_writer: Option<&CheckpointWriter>,
+    ) -> Result<Unlit, BakeError> {
         let scene = Arc::clone(scene.shared());
         self.stage(Stage::Check, |job, _| job.check(&scene))?;
         let resumed = checkpoint_writer.map_or(Ok(None), CheckpointWriter::resumed)?;
@@ -249,6 +289,11 @@ impl<'a> Job<'a> {
             job.foresee_volume(&scene, &world, monitor)?;
             Ok(elements)
         })?;
+        Ok(Unlit { scene, world, layout, elements, resumed })
+    }
+
+    fn bake(mut self, unlit: Unlit, checkpoint_writer: Option<&CheckpointWriter>) -> Result<BakeOutput, BakeError> {
+        let Unlit { scene, world, layout, elements, resumed } = unlit;
         let page_maker = PageMaker {
             settings: self.settings,
             scene: &scene,
@@ -270,7 +315,7 @@ impl<'a> Job<'a> {
             Some(settings) => self.stage(Stage::Volume, |job, monitor| {
                 let seed = job.settings.solver.seed;
                 let settings = job.volume_within_time(&scene, &world, settings, monitor)?;
-                let volume = solve_volume(&scene, &*world, &settings, seed, monitor)?;
+                let volume = solve_volume(&scene, &*world, &settings, seed, job.team, monitor)?;
                 volume.as_ref().map_or(Ok(()), check_volume)?;
                 Ok(volume.map(Arc::new))
             })?,
@@ -345,9 +390,10 @@ impl<'a> Job<'a> {
         let PageMaker { world, elements, .. } = page_maker;
         // Removes old checkpoints only now, so that a refused bake keeps those of another.
         checkpoint_writer.map_or(Ok(()), CheckpointWriter::begin)?;
-        let seed = self.settings.solver.seed;
-        let on_processor =
-            || -> Box<dyn TransportBackend + '_> { Box::new(CpuBackend::new(scene, world, elements, seed)) };
+        let (seed, team) = (self.settings.solver.seed, self.team);
+        let on_processor = || -> Box<dyn TransportBackend + '_> {
+            Box::new(CpuBackend::new(scene, world, elements, seed).with_team(team))
+        };
         let mut backend = match self.backend(scene, elements) {
             Ok(card) => card.unwrap_or_else(on_processor),
             Err(reason) => {
@@ -374,7 +420,7 @@ impl<'a> Job<'a> {
             let previewer = job.shares.previews_fit.then(|| Previewer::new(page_maker));
             let watch = SolveWatch::new(monitor, checkpoint_writer, previewer, job.shares.hits_bytes, foresight);
             let solution = match job.solve(&mut *backend, scene, world, elements, resumed, &watch) {
-                Err(BakeError::Device(reason)) => {
+                Err(BakeError::Device(reason)) if team.is_none() => {
                     job.fall_back(&reason);
                     backend = on_processor();
                     job.solve(&mut *backend, scene, world, elements, watch.last_checkpoint()?, &watch)
@@ -390,7 +436,7 @@ impl<'a> Job<'a> {
                 let task =
                     RelightTask { scene, page_maker, solution: &solution, patches, rays: job.shares.relight_rays };
                 let done = match task.run(&mut *backend, monitor) {
-                    Err(StepError::Device(reason)) => {
+                    Err(StepError::Device(reason)) if team.is_none() => {
                         job.fall_back(&reason);
                         task.run(&mut *on_processor(), monitor)
                     }

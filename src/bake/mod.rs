@@ -2,7 +2,8 @@
 //!
 //! [`run`] goes through the [`Stage`]s in order and tells an [`Observer`] of its progress. The result is a
 //! [`BakeOutput`] or a [`BakeError`]. [`OutputFolder`] locks a folder against other bakes and holds the [`Checkpoints`]
-//! from which a killed bake resumes. [`BakedScene`] reads a finished bake.
+//! from which a killed bake resumes. [`run_on_ranks`]
+//! and [`run_on_team`] share a bake among many processes. [`BakedScene`] reads a finished bake.
 
 mod baked_scene;
 mod checkpoint;
@@ -15,6 +16,7 @@ mod job;
 mod limit;
 mod lock;
 mod memory;
+mod on_ranks;
 mod page_maker;
 mod picture;
 mod preview;
@@ -34,6 +36,7 @@ pub use job::{BakeOutput, run, run_on, run_with_checkpoints};
 #[cfg(feature = "cli")]
 pub(crate) use memory::bytes_of_scene;
 pub use memory::{MemoryEstimate, peak_memory_bytes, usual_memory_mib};
+pub use on_ranks::{SharingRanks, run_on_ranks, run_on_team};
 pub use preview::Preview;
 pub use report::{RelightReport, Report};
 pub use settings::{BakeSettings, FilterSettings, RelightPatches, TreeQuality};

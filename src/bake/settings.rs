@@ -169,6 +169,17 @@ impl BakeSettings {
         Ok(())
     }
 
+    /// Refuses what only one process can do.
+    pub(super) fn check_shared(&self) -> Result<(), BakeError> {
+        let refuse = |what| Err(BakeError::NotShared { what });
+        match self.solver {
+            SolverSettings { method: Method::Progressive, .. } => refuse("the method progressive"),
+            SolverSettings { method: Method::Counted, .. } => refuse("the method counted"),
+            SolverSettings { time_limit: Some(_), .. } => refuse("a time limit"),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses impossible settings of counted rays, and those of another method.
     fn check_counted(&self) -> Result<(), BakeError> {
         let CountedSettings { min_area, epsilon, stage } = self.solver.counted;

@@ -201,6 +201,11 @@ pub struct WorkArguments {
 }
 
 impl WorkArguments {
+    /// Returns the same device with all threads.
+    pub fn with_all_threads(self) -> Self {
+        Self { threads: None, ..self }
+    }
+
     /// Sets up the threads for work that only the processor can do. Fails if the graphics card is requested.
     pub fn prepare(&self) -> Result<(), Failure> {
         if self.backend == Backend::Gpu {

@@ -2,7 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::bake::{self, BakeError, BakeOutput, BakeSettings, OutputFolder, RelightPatches, RelightReport};
+use serde::Serialize;
+
+use crate::bake::{
+    self, BakeError, BakeOutput, BakeSettings, InputsHash, OutputFolder, RelightPatches, RelightReport, Report,
+    SharingRanks,
+};
+use crate::cluster::{ClusterReport, Communicator, FolderTeam, Strategy, agree};
 use crate::lightmap::Unwrapper;
 use crate::lightmap::files::Level;
 use crate::low_rank::PatchKind;
@@ -11,11 +17,14 @@ use crate::partition::Factor;
 use crate::pathtrace::VolumeSettings;
 use crate::progress::Cancelled;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
-use crate::scene::Role;
+use crate::scene::{self, Role};
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings, time_limit};
+use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
 use super::cells::{Axis, Kind, factor};
+use super::parts::Shard;
 use super::progress::{Display, duration};
+use super::ranks::{ClusterOutcome, Speed, StrategyArguments};
+use super::shards::Manifest;
 use super::{Failure, interrupt, ranks, say};
 
 #[derive(clap::Args)]
@@ -111,8 +120,13 @@ pub struct Arguments {
     /// Replace files with a bake's names in the folder, even if no bake wrote them or they have changed since
     #[arg(long)]
     force: bool,
+    /// Bake part I of N into the folder DIR, with the help of all other parts; radiosity merge makes the level of them
+    #[arg(long, value_name = "I/N", requires = "output", conflicts_with_all = ["time", "resume", "force"])]
+    shard: Option<Shard>,
     #[command(flatten)]
     work: WorkArguments,
+    #[command(flatten)]
+    strategy: StrategyArguments,
     /// Print the report as one JSON object
     #[arg(long)]
     json: bool,
@@ -231,58 +245,199 @@ impl Arguments {
         Some(settings)
     }
 
+    /// Returns the arguments of the whole bake of a shard, which writes into a folder.
+    pub fn whole(self, output: PathBuf) -> Self {
+        Self { output: Some(output), shard: None, work: self.work.with_all_threads(), ..self }
+    }
+
     fn folder(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| PathBuf::from("bakes").join(self.scene.stem()))
     }
 }
 
+/// Checked arguments and the loaded scene: everything before the work.
+struct Prepared {
+    settings: BakeSettings,
+    opened: Opened,
+    /// Place of the bake, on the first rank.
+    folder: Option<OutputFolder>,
+    /// Division of the work among ranks, if there are several.
+    strategy: Option<Strategy>,
+}
+
+impl Prepared {
+    fn new(arguments: &Arguments, has_ranks: bool) -> Result<Self, Failure> {
+        let strategy = has_ranks.then(|| arguments.strategy.chosen()).transpose()?;
+        if has_ranks {
+            arguments.work.prepare()?;
+        } else {
+            arguments.work.prepare_threads()?;
+        }
+        let settings = arguments.settings()?;
+        settings.check()?;
+        let opened = arguments.scene.open()?;
+        interrupt::listen()?;
+        let overwrite = if arguments.force { Overwrite::All } else { Overwrite::Own };
+        let open = || OutputFolder::open_over(arguments.folder(), overwrite);
+        let folder = (!ranks::is_silent()).then(open).transpose()?;
+        Ok(Self { settings, opened, folder, strategy })
+    }
+
+    /// Returns a digest of all that ranks must have in common.
+    fn digest(&self) -> [u8; 32] {
+        let inputs = InputsHash::new(scene::hash(&self.opened.scene), &self.settings);
+        *blake3::hash(format!("{inputs:?} {:?}", self.strategy).as_bytes()).as_bytes()
+    }
+}
+
+/// Report of a bake with that of its ranks.
+#[derive(Serialize)]
+struct Outcome<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<ClusterOutcome<'a>>,
+}
+
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    ranks::refuse("bake")?;
+    if let Some(shard) = arguments.shard {
+        ranks::refuse("bake --shard")?;
+        return run_shard(arguments, shard);
+    }
+    let communicator = ranks::communicator()?;
+    let communicator: Option<&dyn Communicator> = communicator.as_ref().map(|communicator| communicator as _);
+    let display = Display::new(arguments.json || ranks::is_silent());
+    let prepared = Prepared::new(arguments, communicator.is_some());
+    if let Some(communicator) = communicator {
+        agree(communicator, prepared.as_ref().map(Prepared::digest).map_err(ToString::to_string))?;
+    }
+    let Prepared { settings, opened, folder, strategy } = prepared?;
+    let Opened { scene, cameras, warnings } = opened;
+    let has_static = scene.surfaces.iter().any(|surface| surface.role == Role::Static);
+    let baked = match (communicator, &folder) {
+        (Some(communicator), folder) => {
+            let speed = (arguments.strategy.speed == Speed::Threads).then(|| rayon::current_num_threads() as f32);
+            let ranks = SharingRanks { communicator, strategy: strategy.unwrap_or_default(), speed };
+            bake::run_on_ranks(scene, &settings, &display, folder.as_ref(), arguments.resume, &ranks)
+        }
+        (None, Some(folder)) => {
+            let device = arguments.work.open_device()?;
+            bake::run_with_checkpoints(scene, &settings, &device, &display, folder, arguments.resume)
+                .map(|bake| Some((bake, None)))
+        }
+        (None, None) => Ok(None),
+    };
+    display.finish();
+    let baked = baked.map_err(|error| {
+        // The warnings explain the error's counts: objects that move, are unlit, or were left out.
+        if matches!(error, BakeError::NothingToBake { .. }) && !has_static {
+            print_warnings(&warnings);
+        }
+        explain(error, folder.as_ref())
+    })?;
+    let (Some((mut bake, cluster)), Some(folder)) = (baked, &folder) else { return Ok(()) };
+    bake.report.warnings.splice(0..0, warnings);
+    arguments.deliver(bake, cameras.first(), folder, cluster.as_ref())
+}
+
+/// Bakes a part, and those that no other process bakes.
+fn run_shard(arguments: &Arguments, Shard { index, count }: Shard) -> Result<(), Failure> {
     let display = Display::new(arguments.json);
-    arguments.work.prepare_threads()?;
+    arguments.work.prepare()?;
     let settings = arguments.settings()?;
     settings.check()?;
     let opened = arguments.scene.open()?;
     interrupt::listen()?;
-    let overwrite = if arguments.force { Overwrite::All } else { Overwrite::Own };
-    let folder = OutputFolder::open_over(arguments.folder(), overwrite)?;
-    let device = arguments.work.open_device()?;
-    let has_static = opened.scene.surfaces.iter().any(|surface| surface.role == Role::Static);
-    let baked = bake::run_with_checkpoints(opened.scene, &settings, &device, &display, &folder, arguments.resume);
+    let folder = arguments.folder();
+    let inputs = Manifest::new(&opened.scene, &settings, count)?.join(&folder)?;
+    let team = FolderTeam::new(&folder, inputs, index - 1, count);
+    let baked = bake::run_on_team(opened.scene, &settings, &display, &team, count);
     display.finish();
-    let mut bake = baked.map_err(|error| {
-        // The warnings explain the error's counts: objects that move, are unlit, or were left out.
-        if matches!(error, BakeError::NothingToBake { .. }) && !has_static {
-            print_warnings(&opened.warnings);
-        }
-        explain(error, &folder)
+    let bake = baked.map_err(|error| match error {
+        BakeError::Cancelled(_) => "stopped; repeat the command to go on".into(),
+        error => Failure::from(error),
     })?;
-    bake.report.warnings.splice(0..0, opened.warnings);
-    if !arguments.no_preview {
-        bake.draw_preview(opened.cameras.first());
-    }
-    if interrupt::is_asked_to_stop() {
-        return Err(explain(Cancelled.into(), &folder));
-    }
-    let level = folder.write(&mut bake).map_err(|error| match how_to_go_on(&folder) {
-        Some(how) => format!("{error}; {how}").into(),
-        None => Failure::from(error),
-    })?;
-    // The level is whole, and the next bake removes what stays.
-    if let Err(fault) = folder.checkpoints().remove() {
-        bake.report.warnings.push(format!("a checkpoint stays, which is not needed any more: {fault}"));
-    }
     if arguments.json {
         say(serde_json::to_string(&bake.report)?);
     } else {
-        summarize(&bake, &folder, &level, &arguments.scene.say_memory());
+        let seconds = bake.report.seconds.get("total").copied().unwrap_or_default() as f32;
+        let folder = folder.display();
+        say(format_args!(
+            "all parts are in {folder}, after {}: radiosity merge makes the level of them",
+            duration(seconds)
+        ));
     }
     Ok(())
 }
 
+/// Makes a level of the parts in folders, the first of which has this manifest.
+pub fn merge(manifest: &Manifest, folders: Vec<PathBuf>, output: PathBuf, json: bool) -> Result<(), Failure> {
+    let arguments = Arguments { json, ..manifest.whole(output)? };
+    let display = Display::new(json);
+    let Prepared { settings, opened, folder, .. } = Prepared::new(&arguments, false)?;
+    let inputs = manifest.inputs_of(&opened.scene, &settings)?;
+    let team = FolderTeam::reader(folders, inputs, manifest.shards);
+    let baked = bake::run_on_team(opened.scene, &settings, &display, &team, manifest.shards);
+    display.finish();
+    let mut bake = baked?;
+    bake.report.warnings.splice(0..0, opened.warnings);
+    folder.map_or(Ok(()), |folder| arguments.deliver(bake, opened.cameras.first(), &folder, None))
+}
+
+/// Parses the arguments of a bake.
+pub fn parsed(arguments: &[String]) -> Result<Arguments, Failure> {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(subcommand)]
+        command: Only,
+    }
+    #[derive(clap::Subcommand)]
+    enum Only {
+        Bake(Box<Arguments>),
+    }
+    let line = core::iter::once("radiosity").chain(arguments.iter().map(String::as_str));
+    let Line { command: Only::Bake(arguments) } = clap::Parser::try_parse_from(line)
+        .map_err(|_| "the folder's shards.json holds no command of a bake: bake the parts again")?;
+    Ok(*arguments)
+}
+
+impl Arguments {
+    /// Writes a bake into its folder, and tells the user.
+    fn deliver(
+        &self,
+        mut bake: BakeOutput,
+        camera: Option<&scene::Camera>,
+        folder: &OutputFolder,
+        cluster: Option<&ClusterReport>,
+    ) -> Result<(), Failure> {
+        if !self.no_preview {
+            bake.draw_preview(camera);
+        }
+        if interrupt::is_asked_to_stop() {
+            return Err(explain(Cancelled.into(), Some(folder)));
+        }
+        let level = folder.write(&mut bake).map_err(|error| match how_to_go_on(folder) {
+            Some(how) => format!("{error}; {how}").into(),
+            None => Failure::from(error),
+        })?;
+        // The level is whole, and the next bake removes what stays.
+        if let Err(fault) = folder.checkpoints().remove() {
+            bake.report.warnings.push(format!("a checkpoint stays, which is not needed any more: {fault}"));
+        }
+        let cluster = cluster.map(|report| ClusterOutcome::of(report, "tiles"));
+        if self.json {
+            say(serde_json::to_string(&Outcome { report: &bake.report, cluster })?);
+        } else {
+            summarize(&bake, folder, &level, &self.scene.say_memory());
+            cluster.iter().for_each(ClusterOutcome::say);
+        }
+        Ok(())
+    }
+}
+
 /// Explains how to resume a bake that was stopped.
-fn explain(error: BakeError, folder: &OutputFolder) -> Failure {
-    match (error, how_to_go_on(folder)) {
+fn explain(error: BakeError, folder: Option<&OutputFolder>) -> Failure {
+    match (error, folder.and_then(how_to_go_on)) {
         (BakeError::Cancelled(_), Some(how)) => format!("stopped; {how}").into(),
         (BakeError::Cancelled(_), None) => "stopped before there was anything to keep".into(),
         (error @ BakeError::TimeTooShort { .. }, Some(how)) => format!("{error}; {how}").into(),

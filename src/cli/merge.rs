@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::picture::{PictureArguments, cost_channels};
-use super::{Failure, ranks, say};
+use super::shards::Manifest;
+use super::{Failure, bake, ranks, say};
 use crate::bake::usual_memory_mib;
 use crate::output::{check_place, is_temporary};
 use crate::pathtrace::{FilmPart, FilmParts};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders of parts that radiosity render --shard or --tile has written
+    /// Folders of parts that radiosity render --shard or --tile has written, or radiosity bake --shard
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Image to write, .png or .exr
+    /// Image to write, .png or .exr; of a bake, the folder of the level
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -41,6 +42,9 @@ struct Outcome {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ranks::refuse("merge")?;
+    if let Some(manifest) = Manifest::read(&arguments.folders[0])? {
+        return merge_bake(arguments, &manifest);
+    }
     let writer = arguments.picture.writer(&arguments.output)?;
     check_place(&arguments.output)?;
     let max_bytes = u64::from(arguments.memory.unwrap_or_else(usual_memory_mib)) << 20;
@@ -71,6 +75,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(format_args!("wrote {}", arguments.output.display()));
     }
     Ok(())
+}
+
+/// Joins the parts of a bake.
+fn merge_bake(arguments: &Arguments, manifest: &Manifest) -> Result<(), Failure> {
+    if !arguments.picture.are_default() {
+        return Err(
+            "--ev and --tonemapping are for pictures, and the folder has parts of a bake: leave them out".into()
+        );
+    }
+    for folder in &arguments.folders[1..] {
+        match Manifest::read(folder)? {
+            Some(other) => manifest.check_same(&other, folder)?,
+            None => return Err(format!("{} has no parts of the bake: name its folders only", folder.display()).into()),
+        }
+    }
+    let folders: Result<Vec<_>, _> = arguments.folders.iter().map(std::path::absolute).collect();
+    bake::merge(manifest, folders?, std::path::absolute(&arguments.output)?, arguments.json)
 }
 
 /// Returns the files of a folder, sorted, without those that a killed process has left half-written.

@@ -22,6 +22,7 @@ mod rays;
 mod reference;
 mod render;
 mod render_report;
+mod shards;
 #[cfg(feature = "plugin")]
 mod spawn;
 mod view;
@@ -58,7 +59,7 @@ enum Command {
     Bake(bake::Arguments),
     /// Render an image of a scene by path tracing
     Render(render::Arguments),
-    /// Join the parts of an image
+    /// Join the parts of an image or of a bake
     Merge(merge::Arguments),
     /// Predict the time of an image on machines that are not at hand
     ClusterSim(cluster_sim::Arguments),

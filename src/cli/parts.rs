@@ -42,9 +42,9 @@ impl PartArguments {
 
 /// Part `index` of `count`, from 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Shard {
-    index: u32,
-    count: u32,
+pub struct Shard {
+    pub index: u32,
+    pub count: u32,
 }
 
 impl FromStr for Shard {

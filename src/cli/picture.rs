@@ -19,6 +19,11 @@ pub struct PictureArguments {
 }
 
 impl PictureArguments {
+    /// Returns true if the user has given none of them.
+    pub fn are_default(&self) -> bool {
+        self.ev == Ev(None) && self.tonemapping == Tone::default()
+    }
+
     /// Returns the writer of a picture.
     pub fn writer(&self, path: &Path) -> Result<PictureWriter, Failure> {
         let (format, tonemapping) = (Format::of(path)?, self.tonemapping.tonemapping()?);

@@ -52,7 +52,7 @@ pub fn communicator() -> Result<Option<impl Communicator>, Failure> {
 /// Options for the division of work among ranks.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct StrategyArguments {
-    /// Division of the rows among ranks of mpirun
+    /// Division of the work among ranks of mpirun
     #[arg(long, value_enum, default_value_t)]
     strategy: StrategyArgument,
     /// Number of fragments of the queue, or auto: they adapt to the speed of each rank
@@ -65,9 +65,9 @@ pub struct StrategyArguments {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum StrategyArgument {
-    /// As many rows for each rank
+    /// As much for each rank
     Equally,
-    /// Rows in proportion to the speed of each rank
+    /// In proportion to the speed of each rank
     Proportional,
     /// Ranks ask for fragments until there are none left
     #[default]
@@ -122,9 +122,14 @@ pub fn check_ranks(ranks: u32, rows: u32) -> Result<(), Failure> {
 }
 
 impl StrategyArguments {
+    /// Returns the strategy.
+    pub fn chosen(self) -> Result<Strategy, Failure> {
+        self.strategy.with(self.fragments)
+    }
+
     /// Returns the strategy for this number of rows on so many ranks.
     pub fn strategy(self, rows: u32, ranks: u32) -> Result<Strategy, Failure> {
-        let strategy = self.strategy.with(self.fragments)?;
+        let strategy = self.chosen()?;
         check_ranks(ranks, rows)?;
         Ok(strategy)
     }
@@ -135,19 +140,24 @@ impl StrategyArguments {
 pub struct ClusterOutcome<'a> {
     #[serde(flatten)]
     report: &'a ClusterReport,
+    /// Name of the units.
+    #[serde(skip)]
+    units: &'static str,
     efficiency: Option<f64>,
     balance: Balance,
 }
 
 impl<'a> ClusterOutcome<'a> {
-    pub fn of(report: &'a ClusterReport) -> Self {
-        Self { report, efficiency: report.efficiency(), balance: report.balance() }
+    /// Judges a report whose units have a name in the plural.
+    pub fn of(report: &'a ClusterReport, units: &'static str) -> Self {
+        Self { report, units, efficiency: report.efficiency(), balance: report.balance() }
     }
 
     /// Prints efficiency and balance, and a line for each rank.
     pub fn say(&self) {
-        let Self { report, efficiency, balance } = self;
-        let efficiency = efficiency.map_or("unknown, since a rank had no rows".to_owned(), |it| format!("{it:.3}"));
+        let Self { report, units, efficiency, balance } = self;
+        let efficiency =
+            efficiency.map_or_else(|| format!("unknown, since a rank had no {units}"), |it| format!("{it:.3}"));
         say(format_args!(
             "{} ranks, {} fragments, {} issued again: efficiency {efficiency}, balance {:.3} (delta {:.3}, sigma {:.2} s)",
             report.ranks.len(),
@@ -158,7 +168,7 @@ impl<'a> ClusterOutcome<'a> {
             balance.sigma,
         ));
         for (rank, progress) in report.ranks.iter().enumerate() {
-            say(format_args!("rank {rank}: {} rows in {:.2} s", progress.units, progress.seconds));
+            say(format_args!("rank {rank}: {} {units} in {:.2} s", progress.units, progress.seconds));
         }
     }
 }

@@ -495,7 +495,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         backend,
         row_seconds,
         difference: prepared.reference.as_ref().map(|reference| Difference::between(&film, reference)),
-        cluster: cluster.as_ref().map(ClusterOutcome::of),
+        cluster: cluster.as_ref().map(|report| ClusterOutcome::of(report, "rows")),
         warnings: &warnings,
         ..Outcome::of(&film, light, clock)
     };

@@ -10,12 +10,17 @@
 //! [`ClusterReport`] has efficiency and load balance. A [`Simulation`] predicts it for machines that are not at hand.
 //! [`PUBLISHED_CLUSTERS`] are those of the document, with its measurements.
 //!
+//! A [`Team`] computes one work after another, where each follows from the one before: the master of a [`RankTeam`] tells
+//! the other ranks the inputs of each [`Task`], and they [`serve`].
+//! The processes of a [`FolderTeam`] share work by files.
+//!
 //! [`TerminationTest`] finds the end of work that ranks hand to each other.
 
 mod agreement;
 mod communicator;
 mod distribute;
 mod encoding;
+mod folder_team;
 mod local;
 mod master;
 mod metrics;
@@ -26,12 +31,14 @@ mod queue;
 mod report;
 mod simulation;
 mod split;
+mod team;
 mod termination;
 
 pub use agreement::{AgreementError, agree};
 pub use communicator::{Communicator, Message, NoSenderError, Rank, Tag};
 pub use distribute::{ClusterError, Strategy, Work, distribute};
 pub use encoding::{DecodeError, Decoder, Encoder};
+pub use folder_team::FolderTeam;
 pub use local::{LocalCommunicator, Schedule, SimulatedMachines, run_local};
 pub use metrics::{Balance, efficiency, efficiency_of_unequal, harmonic_mean, max_speedup};
 #[cfg(feature = "mpi")]
@@ -41,6 +48,7 @@ pub use queue::{Fragments, Queue, WorkerProgress};
 pub use report::ClusterReport;
 pub use simulation::Simulation;
 pub use split::{split_by_speed, split_equally};
+pub use team::{RankTeam, Task, Team, TeamError, WorkReader, serve};
 pub use termination::{IdleReport, TerminationTest};
 
 #[cfg(test)]

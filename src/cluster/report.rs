@@ -27,6 +27,21 @@ pub struct ClusterReport {
 }
 
 impl ClusterReport {
+    /// Adds the report of another distribution to the same ranks.
+    pub(super) fn add(&mut self, more: &Self) {
+        self.units += more.units;
+        self.fragments += more.fragments;
+        self.seconds += more.seconds;
+        for (sum, rank) in self.ranks.iter_mut().zip(&more.ranks) {
+            sum.units += rank.units;
+            sum.fragments += rank.fragments;
+            sum.seconds += rank.seconds;
+        }
+        self.requests += more.requests;
+        self.results += more.results;
+        self.reissued += more.reissued;
+    }
+
     /// Returns the balance of the times that ranks computed.
     pub fn balance(&self) -> Balance {
         Balance::of(&self.ranks.iter().map(|rank| rank.seconds).collect::<Vec<_>>())

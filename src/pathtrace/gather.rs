@@ -59,6 +59,21 @@ pub fn irradiance_at(
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
+    irradiance_from(0, scene, world, lights, receivers, samples, seed, monitor)
+}
+
+/// Computes the irradiance at some of many receivers, as [`irradiance_at`] does for all. They begin at index `first`.
+#[expect(clippy::too_many_arguments, reason = "those of `irradiance_at`")]
+pub(super) fn irradiance_from(
+    first: usize,
+    scene: &Scene,
+    world: &dyn RayQuery,
+    lights: &LightSampler,
+    receivers: &[Receiver],
+    samples: u32,
+    seed: u32,
+    monitor: &dyn Monitor,
+) -> Result<Vec<PointIrradiance>, Cancelled> {
     let gatherer = Gatherer(ScatteringContext::new(scene, world, lights));
     let samples_per_batch = samples_taken(samples) / BATCHES;
     let batches = receivers.len() * BATCHES as usize;
@@ -68,7 +83,8 @@ pub fn irradiance_at(
         .map(|index| {
             monitor.check()?;
             let receiver = receivers[index / BATCHES as usize];
-            let mean = gatherer.mean(receiver, samples_per_batch, hash2(seed, index as u32));
+            let number = first * BATCHES as usize + index;
+            let mean = gatherer.mean(receiver, samples_per_batch, hash2(seed, number as u32));
             finished.finish_piece();
             Ok(mean)
         })

@@ -69,5 +69,5 @@ pub use tile::Tile;
 pub use tonemapping::{Tonemapping, to_srgb8};
 pub use view::{Lens, PixelFilter, ProjectedPoint, View};
 pub(crate) use volume::VolumeTime;
-pub use volume::{VolumeSettings, solve_volume};
+pub use volume::{VolumeSettings, solve_volume, volume_work_of};
 pub use whitted::WhittedTracer;

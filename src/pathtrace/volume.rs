@@ -2,12 +2,15 @@
 //!
 //! The volume excludes direct light of lamps, because Bevy lights moving objects with lamps itself.
 
+use core::ops::Range;
+
 use glam::{UVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
-use super::gather::samples_taken;
+use super::gather::{irradiance_from, samples_taken};
 use super::{PointIrradiance, Receiver, irradiance_at};
 use crate::clock;
+use crate::cluster::{DecodeError, Decoder, Encoder, Task, Team, TeamError, Work};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, Ray, RayQuery, rotation_x, rotation_y, rotation_z};
 use crate::lightmap::Voxels;
@@ -76,32 +79,121 @@ impl VolumeSettings {
     }
 }
 
-/// Computes the irradiance volume of a scene's bounding box. Returns `None` if the box is empty.
+/// Computes the irradiance volume of a scene's bounding box. Returns `None` if the box is empty. A team shares the work;
+/// without one, this process does it.
 ///
 /// # Errors
-/// Returns [`Cancelled`] if the monitor asks to stop.
+/// Returns an error if the monitor asks to stop, or the team fails.
 pub fn solve_volume(
     scene: &Scene,
     world: &dyn RayQuery,
     settings: &VolumeSettings,
     seed: u32,
+    team: Option<&dyn Team>,
     monitor: &dyn Monitor,
-) -> Result<Option<Voxels>, Cancelled> {
-    let Some(Grid { bounds, count, centers }) = Grid::new(scene, settings) else { return Ok(None) };
-    let receivers: Vec<Receiver> = centers.iter().flat_map(receivers_at).collect();
-    let gather = |scene: &Scene| {
-        irradiance_at(scene, world, &LightSampler::new(scene), &receivers, settings.samples, seed, monitor)
+) -> Result<Option<Voxels>, TeamError> {
+    let Some(task) = VolumeTask::new(scene, world, settings, seed) else { return Ok(None) };
+    let Grid { bounds, count, centers } = &task.grid;
+    let values = match team {
+        Some(team) => {
+            let mut values = vec![[Vec3::ZERO; 6]; centers.len()];
+            let mut receive = |voxels: Range<u32>, bytes: Vec<u8>| {
+                let read = Decoder::new(&bytes).slice::<[Vec3; 6]>()?;
+                let place = &mut values[voxels.start as usize..voxels.end as usize];
+                if read.len() != place.len() {
+                    return Err(DecodeError);
+                }
+                place.copy_from_slice(&read);
+                Ok(())
+            };
+            team.compute(&task, &mut receive, monitor)?;
+            values
+        }
+        None => task.values(0..centers.len(), monitor)?,
     };
-    let all = gather(scene)?;
-    let straight = gather(&lamps_alone(scene))?;
-    let indirect = |(all, straight): (&PointIrradiance, &PointIrradiance)| {
-        (all.irradiance - straight.irradiance).max(Vec3::ZERO) / core::f32::consts::PI
-    };
-    let values: Vec<Vec3> = all.iter().zip(&straight).map(indirect).collect();
-    let mut voxels = Voxels { bounds, count, values: values.as_chunks().0.to_vec() };
+    let mut voxels = Voxels { bounds: *bounds, count: *count, values };
     let is_open: Vec<bool> = centers.iter().map(|&center| is_in_the_open(scene, world, center)).collect();
     voxels.fill_invalid(is_open);
     Ok(Some(voxels))
+}
+
+/// Kind of the task, the first value of its inputs. Kinds below are the solver's.
+const VOLUME: u32 = 16;
+
+/// Makes the work of a team from its inputs, if it is that of [`solve_volume`]. `None` for works of others.
+///
+/// # Errors
+/// Returns an error for damaged inputs.
+pub fn volume_work_of<'a>(
+    scene: &'a Scene,
+    world: &'a dyn RayQuery,
+    inputs: &[u8],
+) -> Result<Option<Box<dyn Work + 'a>>, DecodeError> {
+    let mut content = Decoder::new(inputs);
+    if content.value::<u32>()? != VOLUME {
+        return Ok(None);
+    }
+    let (spacing, [max_voxels, samples, seed]) = (content.value()?, content.value::<[u32; 3]>()?);
+    let settings = VolumeSettings { spacing, max_voxels, samples };
+    Ok(Some(Box::new(VolumeTask::new(scene, world, &settings, seed).ok_or(DecodeError)?)))
+}
+
+/// Irradiance of voxels, the units of the work.
+struct VolumeTask<'a> {
+    scene: &'a Scene,
+    /// The scene with lamps alone.
+    lamps: Scene,
+    world: &'a dyn RayQuery,
+    settings: VolumeSettings,
+    seed: u32,
+    grid: Grid,
+}
+
+impl<'a> VolumeTask<'a> {
+    fn new(scene: &'a Scene, world: &'a dyn RayQuery, settings: &VolumeSettings, seed: u32) -> Option<Self> {
+        let grid = Grid::new(scene, settings)?;
+        Some(Self { scene, lamps: lamps_alone(scene), world, settings: *settings, seed, grid })
+    }
+
+    /// Returns the values of a range of voxels, before those inside solids are filled.
+    fn values(&self, voxels: Range<usize>, monitor: &dyn Monitor) -> Result<Vec<[Vec3; 6]>, Cancelled> {
+        let first = voxels.start * Voxels::DIRECTIONS.len();
+        let receivers: Vec<Receiver> = self.grid.centers[voxels].iter().flat_map(receivers_at).collect();
+        let gather = |scene: &Scene| {
+            let lights = LightSampler::new(scene);
+            let Self { world, settings, seed, .. } = *self;
+            irradiance_from(first, scene, world, &lights, &receivers, settings.samples, seed, monitor)
+        };
+        let all = gather(self.scene)?;
+        let straight = gather(&self.lamps)?;
+        let indirect = |(all, straight): (&PointIrradiance, &PointIrradiance)| {
+            (all.irradiance - straight.irradiance).max(Vec3::ZERO) / core::f32::consts::PI
+        };
+        let values: Vec<Vec3> = all.iter().zip(&straight).map(indirect).collect();
+        Ok(values.as_chunks().0.to_vec())
+    }
+}
+
+impl Work for VolumeTask<'_> {
+    fn units(&self) -> u32 {
+        self.grid.centers.len() as u32
+    }
+
+    fn compute(&self, voxels: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<u8>, Cancelled> {
+        let values = self.values(voxels.start as usize..voxels.end as usize, monitor)?;
+        Ok(Encoder::new().slice(&values).finish())
+    }
+}
+
+impl Task for VolumeTask<'_> {
+    fn inputs(&self) -> Vec<u8> {
+        let VolumeSettings { spacing, max_voxels, samples } = self.settings;
+        Encoder::new().value(VOLUME).value(spacing).value([max_voxels, samples, self.seed]).finish()
+    }
+
+    fn rays(&self) -> u64 {
+        (self.grid.centers.len() * Voxels::DIRECTIONS.len()) as u64 * u64::from(samples_taken(self.settings.samples))
+    }
 }
 
 /// A scene thinner than this counts as flat, in units of the spacing.

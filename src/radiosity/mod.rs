@@ -56,7 +56,7 @@ mod subscenes;
 pub use accumulators::{Accumulators, HALVES, StoredHits, Sums, TintedHit};
 pub use backend::{ElementEstimate, Hits, Step, StepError, StepReport, TransportBackend};
 pub use bright::BrightElement;
-pub use cpu::CpuBackend;
+pub use cpu::{CpuBackend, SolverHelper};
 pub use form_factor::point_to_polygon;
 pub use settings::{Content, CountedSettings, Method, Solution, SolverSettings, SubsceneSettings};
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};

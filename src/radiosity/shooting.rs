@@ -54,7 +54,7 @@ pub(crate) struct Bounce<'a> {
     /// Unshot power of each element, in lumens.
     pub unshot: &'a [Vec3],
     /// Number of rays of each element.
-    pub ray_counts: Vec<u32>,
+    pub ray_counts: &'a [u32],
 }
 
 impl Bounce<'_> {
@@ -102,8 +102,12 @@ pub(crate) fn shoot_half(
         let power_of_ray = power.max(first_power) / first_rays;
         let ray_counts =
             allocate_rays(means(&unshot, &ray_shares), power, power_of_ray, hash2(seed, report.iterations));
-        let bounce =
-            Bounce { seed: hash2(seed, !report.iterations), ray_shares: &ray_shares, unshot: &unshot, ray_counts };
+        let bounce = Bounce {
+            seed: hash2(seed, !report.iterations),
+            ray_shares: &ray_shares,
+            unshot: &unshot,
+            ray_counts: &ray_counts,
+        };
         let Deposits { arrived, rays } = shoot(&bounce)?;
         report.rays += rays;
         report.iterations += 1;
@@ -234,7 +238,7 @@ mod tests {
         let unshot = [150.0, 150.0, 1.5, 0.0].map(Vec3::splat);
         let power = total(&unshot, &shares);
         let ray_counts = allocate_rays(means(&unshot, &shares), power, 0.1, 0);
-        let bounce = Bounce { seed: 0, ray_shares: &shares, unshot: &unshot, ray_counts };
+        let bounce = Bounce { seed: 0, ray_shares: &shares, unshot: &unshot, ray_counts: &ray_counts };
         let carried =
             |element: usize| bounce.color(element).element_sum() / 3.0 * 0.1 * bounce.ray_counts[element] as f32;
         for (element, expected) in [(0, 150.0), (1, 150.0), (2, 1.5)] {

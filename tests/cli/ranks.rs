@@ -1,6 +1,8 @@
-//! Tests of pictures that several processes render: parts that are merged, and ranks of `mpirun`.
+//! Tests of pictures and bakes that several processes share: parts that are merged, and ranks of `mpirun`.
 
 use std::fs;
+use std::path::Path;
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
@@ -79,6 +81,76 @@ fn parts_that_make_no_sense_are_refused() {
     assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
+const BAKE: [&str; 10] =
+    ["bake", "builtin:cornell_box", "--error", "0.06", "--density", "12", "--backend", "cpu", "--method", "stochastic"];
+
+/// Bakes with more options, which must succeed.
+fn bake(folder: &TempDir, more: &[&str]) {
+    let output = run(folder, &[&BAKE[..], more].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Checks that two levels have the same files, and the same reports apart from times and memory.
+fn assert_same_levels(folder: &TempDir, one: &str, other: &str) {
+    let (one, other) = (folder.path().join(one), folder.path().join(other));
+    assert_eq!(files(&one), files(&other));
+    for name in files(&one).iter().filter(|name| *name != "report.json") {
+        assert!(fs::read(one.join(name)).unwrap() == fs::read(other.join(name)).unwrap(), "{name}");
+    }
+    let report = |level: &Path| {
+        let mut report: serde_json::Value =
+            serde_json::from_slice(&fs::read(level.join("report.json")).unwrap()).unwrap();
+        for key in ["seconds", "peak_memory_bytes", "digest"] {
+            report[key].take();
+        }
+        report
+    };
+    assert_eq!(report(&one), report(&other));
+}
+
+#[test]
+fn merged_shards_of_a_bake_are_the_level_of_a_single_run() {
+    let folder = folder();
+    bake(&folder, &["-o", "whole"]);
+    let mut shards: Vec<_> = ["2/3", "1/3"]
+        .map(|shard| radiosity(&folder, &[&BAKE[..], &["-o", "parts", "--threads", "1", "--shard", shard]].concat()))
+        .into_iter()
+        .map(|mut shard| shard.stdout(Stdio::null()).spawn().unwrap())
+        .collect();
+    assert!(shards.iter_mut().all(|shard| shard.wait().unwrap().success()));
+    let report = json(&run(&folder, &["merge", "parts", "-o", "merged", "--json"]));
+    assert!(report["rays"].as_u64().unwrap() > 100_000, "{report}");
+    assert_same_levels(&folder, "whole", "merged");
+    // A part that is lost is named, and its shard computes it again.
+    let lost = folder.path().join("parts/step_00001_part_3_of_3.bin");
+    fs::remove_file(&lost).unwrap();
+    let refusal = complaint(&folder, &["merge", "parts", "-o", "again"]);
+    assert!(refusal.contains("--shard 3/3") && refusal.contains("step 1"), "{refusal}");
+    assert!(!folder.path().join("again").exists());
+    bake(&folder, &["-o", "parts", "--shard", "3/3"]);
+    run(&folder, &["merge", "parts", "-o", "again"]);
+    assert_same_levels(&folder, "whole", "again");
+}
+
+#[test]
+fn shards_of_bakes_that_make_no_sense_are_refused() {
+    let folder = folder();
+    let refused = |more: &[&str], word: &str| {
+        let refusal = complaint(&folder, &[&BAKE[..6], more].concat());
+        assert!(refusal.contains(word), "{refusal}");
+    };
+    refused(&["-o", "x", "--shard", "1/2", "--method", "progressive"], "the method progressive");
+    refused(&["-o", "x", "--shard", "1/2", "--method", "counted"], "the method counted");
+    refused(&["-o", "x", "--shard", "1/2", "--backend", "gpu"], "--backend cpu");
+    refused(&["-o", "y", "--shard", "1/9999"], "9999 processes");
+    bake(&folder, &["-o", "parts", "--shard", "1/2"]);
+    refused(&["--method", "stochastic", "-o", "parts", "--shard", "1/3"], "number of shards");
+    refused(&["--method", "stochastic", "-o", "parts", "--shard", "1/2", "--seed", "1"], "other settings");
+    fs::write(folder.path().join("parts/shards.json"), "three years of work").unwrap();
+    let refusal = complaint(&folder, &["merge", "parts", "-o", "x"]);
+    assert!(refusal.contains("shards.json"), "{refusal}");
+}
+
 /// Variable that `mpirun` sets.
 const RANK: &str = "OMPI_COMM_WORLD_RANK";
 
@@ -87,7 +159,7 @@ fn commands_that_work_alone_refuse_ranks_once() {
     let folder = folder();
     // The first rank fails for all.
     for (rank, code, lines) in [("0", 1, 1), ("1", 0, 0)] {
-        let output = radiosity(&folder, &["bake", "builtin:cornell_box"]).env(RANK, rank).output().unwrap();
+        let output = radiosity(&folder, &["merge", "parts", "-o", "x.exr"]).env(RANK, rank).output().unwrap();
         assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(code), lines));
     }
 }
@@ -103,7 +175,7 @@ fn a_build_without_mpi_says_so_to_ranks() {
 
 #[cfg(feature = "mpi")]
 mod mpi {
-    use std::process::{Command, Output, Stdio};
+    use std::process::{Command, Output};
 
     use super::*;
 
@@ -142,14 +214,21 @@ mod mpi {
     #[test]
     fn the_master_says_once_what_is_wrong_and_all_ranks_end() {
         let folder = folder();
-        let wrong: [(&[&str], &str); 6] = [
+        let wrong: [(&[&str], &str); 12] = [
             (&["render", "missing.glb", "-o", "x.png"], "missing.glb"),
             (&["render", "builtin:cornell_box", "-o", "x.png", "--fragments", "0"], "--fragments"),
             (&["render", "builtin:cornell_box", "-o", "x.png", "--size", "9x3"], "3 rows"),
             (&["render", "builtin:cornell_box", "-o", "x.png", "--integrator", "light"], "paths from lights"),
             (&["render", "builtin:cornell_box", "-o", "nowhere/x.png"], "nowhere"),
             (&["render", "builtin:cornell_box", "-o", "x", "--shard", "1/2"], "--shard"),
+            (&["bake", "missing.glb"], "missing.glb"),
+            (&["bake", "builtin:cornell_box", "--fragments", "0"], "--fragments"),
+            (&["bake", "builtin:cornell_box", "--density", "1"], "4 processes are more"),
+            (&["bake", "builtin:cornell_box", "--method", "progressive"], "the method progressive"),
+            (&["bake", "builtin:cornell_box", "-o", "file/level"], "file"),
+            (&["bake", "builtin:cornell_box", "-o", "x", "--shard", "1/2"], "without mpirun"),
         ];
+        fs::write(folder.path().join("file"), "no folder").unwrap();
         for (arguments, expected) in wrong {
             let output = run_on_ranks(&folder, arguments);
             let text = stderr(&output);
@@ -162,13 +241,28 @@ mod mpi {
     #[test]
     fn a_rank_with_another_scene_is_named() {
         let folder = folder();
-        // The second rank draws another scene.
+        // The second rank draws or bakes another scene.
         let radiosity = env!("CARGO_BIN_EXE_radiosity");
-        let program = |scene| ["-n", "1", radiosity, "render", scene, "-o", "x.png", "--size", "16x16"];
-        let arguments = [&program("builtin:cornell_box")[..], &[":"], &program("builtin:cornell_empty")].concat();
-        let options = ["--allow-run-as-root", "--oversubscribe", "--quiet"];
-        let output = Command::new("mpirun").args(options).args(arguments).current_dir(folder.path()).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        assert!(stderr(&output).contains("rank 1 has another scene"), "{}", stderr(&output));
+        for command in ["render", "bake"] {
+            let program = |scene| ["-n", "1", radiosity, command, scene, "-o", "x.png"];
+            let arguments = [&program("builtin:cornell_box")[..], &[":"], &program("builtin:cornell_empty")].concat();
+            let mut mpirun = Command::new("mpirun");
+            mpirun.args(["--allow-run-as-root", "--oversubscribe", "--quiet"]).args(arguments);
+            let output = mpirun.current_dir(folder.path()).output().unwrap();
+            assert_eq!(output.status.code(), Some(1));
+            assert!(stderr(&output).contains("rank 1 has another scene"), "{}", stderr(&output));
+        }
+    }
+
+    #[test]
+    fn four_ranks_bake_the_level_of_a_single_process() {
+        let folder = folder();
+        bake(&folder, &["-o", "whole"]);
+        for strategy in [&["--strategy", "equally"][..], &["--strategy", "proportional"], &[]] {
+            let outcome = json(&run_on_ranks(&folder, &[&BAKE[..], &["-o", "ranks", "--json"], strategy].concat()));
+            let ranks = outcome["cluster"]["ranks"].as_array().unwrap();
+            assert!(ranks.len() == 4 && ranks.iter().all(|rank| rank["units"] != 0), "{strategy:?}: {ranks:?}");
+            assert_same_levels(&folder, "whole", "ranks");
+        }
     }
 }

@@ -11,29 +11,32 @@ use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::{ElementId, ElementSampler};
 use crate::lights::LightPmf;
 use crate::progress::{Cancelled, Monitor, PieceProgress};
+use crate::radiosity::HALVES;
 use crate::radiosity::accumulators::Sums;
 use crate::radiosity::backend::StepError;
 use crate::radiosity::seeds::Stage;
-use crate::radiosity::{Accumulators, HALVES};
 use crate::scene::luminance;
 
+/// Samples the light of a range of elements from `first`, until each half has so many samples.
 pub(super) fn run(
     transport: &Transport,
-    halves: &mut [Accumulators; HALVES],
-    wanted: &[Vec<u32>; HALVES],
+    first: usize,
+    halves: [&mut [Sums]; HALVES],
+    wanted: [&[u32]; HALVES],
     monitor: &dyn Monitor,
 ) -> Result<StepReport, StepError> {
     if transport.lights.emitters() == 0 {
         return Ok(StepReport::default());
     }
     let rays = AtomicU64::new(0);
-    let tiles = PieceProgress::new(monitor, transport.elements.len().div_ceil(TILE));
-    let [first, second] = halves.each_mut().map(|half| half.sums.par_chunks_mut(TILE));
-    let done = first.zip(second).enumerate().try_for_each(|(tile, halves)| {
+    let tiles = PieceProgress::new(monitor, halves[0].len().div_ceil(TILE));
+    let [one, other] = halves.map(|half| half.par_chunks_mut(TILE));
+    let done = one.zip(other).enumerate().try_for_each(|(tile, halves)| {
         for (offset, halves) in halves.0.iter_mut().zip(halves.1).enumerate() {
-            let element = tile * TILE + offset;
+            let index = tile * TILE + offset;
+            let element = first + index;
             let mut halves = [halves.0, halves.1];
-            let is_enough = |half: usize| halves[half].light_samples >= wanted[half][element];
+            let is_enough = |half: usize| halves[half].light_samples >= wanted[half][index];
             if (0..HALVES).all(is_enough) {
                 continue;
             }
@@ -41,7 +44,7 @@ pub(super) fn run(
             monitor.check()?;
             let light_pmf = transport.light_pmf(element);
             for (half, sums) in halves.iter_mut().enumerate() {
-                let traced = sample_element(transport, half, element, &light_pmf, wanted[half][element], sums);
+                let traced = sample_element(transport, half, element, &light_pmf, wanted[half][index], sums);
                 rays.fetch_add(traced, Ordering::Relaxed);
             }
         }

@@ -7,61 +7,81 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
+use super::TILE;
 use super::bright::BrightSampler;
 use super::transport::{Arrival, End, Source, Transport, Until};
-use super::{StepReport, TILE};
 use crate::geometry::Ray;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, ElementSampler, Elements, SurfacePoint};
 use crate::progress::{Monitor, PieceProgress};
+use crate::radiosity::HALVES;
 use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit, brings_nothing, does_not_count};
-use crate::radiosity::backend::{Hits, StepError};
+use crate::radiosity::backend::Hits;
+use crate::radiosity::bright::BrightElement;
 use crate::radiosity::seeds::{Stage, seed_of_stage};
-use crate::radiosity::{Accumulators, HALVES};
 use crate::scene::Scene;
 
-/// Traces `rays` additional rays of each element.
-pub(super) fn run(
-    transport: &Transport,
-    halves: &mut [Accumulators; HALVES],
-    rays: &[u32],
-    hits: Hits,
-    monitor: &dyn Monitor,
-) -> Result<StepReport, StepError> {
-    let traced = AtomicU64::new(0);
-    let tiles = PieceProgress::new(monitor, rays.len().div_ceil(TILE) * HALVES);
-    for (half, accumulators) in halves.iter_mut().enumerate() {
-        let Accumulators { sums, stored, radiosity, bright, .. } = accumulators;
-        let mut kept = StoredHits::default();
-        if hits == Hits::Store {
-            kept = StoredHits::with_room_for(rays);
-        }
-        let bright = &BrightSampler::new(transport, bright);
-        let batch = Batch { transport, half, hits, radiosity, bright };
-        let work = sums.par_chunks_mut(TILE).zip(rays.par_chunks(TILE)).zip(split(&mut kept, rays.len()));
-        let tinted: Vec<Option<Vec<TintedHit>>> = work
-            .enumerate()
-            .map(|(tile, ((sums, rays), mut kept))| {
-                monitor.check().ok()?;
-                traced.fetch_add(batch.trace_tile(tile * TILE, rays, sums, &mut kept), Ordering::Relaxed);
-                tiles.finish_piece();
-                Some(kept.tinted)
-            })
-            .collect();
-        let is_cut_short = tinted.iter().any(Option::is_none);
-        if hits == Hits::Store {
-            if is_cut_short {
-                kept.retain(|element| tinted[element / TILE].is_some());
+/// Inputs of a gather step besides the sums of its elements.
+pub(super) struct Gathering<'a> {
+    pub transport: &'a Transport<'a>,
+    pub hits: Hits,
+    /// Radiosity of each element in both halves, for rays that read it.
+    pub radiosity: [&'a [Vec4]; HALVES],
+    /// Elements sampled as lights.
+    pub bright: &'a [BrightElement],
+}
+
+/// Result of a gather step besides the sums.
+pub(super) struct Gathered {
+    /// Stored hits of each half, if it stores hits. Missing for a half that was not begun.
+    pub stored: [Option<StoredHits>; HALVES],
+    /// Number of traced rays.
+    pub rays: u64,
+    /// True if the monitor asked to stop: some elements have all rays, and others none.
+    pub is_cut_short: bool,
+}
+
+impl Gathering<'_> {
+    /// Traces `rays` additional rays of each element of a range from `first`. The offsets of stored hits begin there.
+    pub fn run(&self, first: usize, halves: [&mut [Sums]; HALVES], rays: &[u32], monitor: &dyn Monitor) -> Gathered {
+        let traced = AtomicU64::new(0);
+        let tiles = PieceProgress::new(monitor, rays.len().div_ceil(TILE) * HALVES);
+        let bright = &BrightSampler::new(self.transport, self.bright);
+        let mut gathered = Gathered { stored: [None, None], rays: 0, is_cut_short: false };
+        for (half, sums) in halves.into_iter().enumerate() {
+            let mut kept = StoredHits::default();
+            if self.hits == Hits::Store {
+                kept = StoredHits::with_room_for(rays);
             }
-            kept.tinted = tinted.into_iter().flatten().flatten().collect();
-            stored.push(kept);
+            let batch =
+                Batch { transport: self.transport, half, hits: self.hits, radiosity: self.radiosity[half], bright };
+            let work = sums.par_chunks_mut(TILE).zip(rays.par_chunks(TILE)).zip(split(&mut kept, rays.len()));
+            let tinted: Vec<Option<Vec<TintedHit>>> = work
+                .enumerate()
+                .map(|(tile, ((sums, rays), mut kept))| {
+                    monitor.check().ok()?;
+                    let traced_rays = batch.trace_tile(first + tile * TILE, rays, sums, &mut kept);
+                    traced.fetch_add(traced_rays, Ordering::Relaxed);
+                    tiles.finish_piece();
+                    Some(kept.tinted)
+                })
+                .collect();
+            gathered.is_cut_short = tinted.iter().any(Option::is_none);
+            if self.hits == Hits::Store {
+                if gathered.is_cut_short {
+                    kept.retain(|element| tinted[element / TILE].is_some());
+                }
+                kept.tinted = tinted.into_iter().flatten().flatten().collect();
+                gathered.stored[half] = Some(kept);
+            }
+            if gathered.is_cut_short {
+                break;
+            }
         }
-        if is_cut_short {
-            return Err(StepError::CutShort { rays: traced.into_inner() });
-        }
+        gathered.rays = traced.into_inner();
+        gathered
     }
-    Ok(StepReport { rays: traced.into_inner(), ..StepReport::default() })
 }
 
 /// Returns start point and direction of one of an element's gather rays.
@@ -72,7 +92,7 @@ fn gather_ray(sampler: &ElementSampler, points: &OwenSobol, index: u32) -> (Surf
     (point, cosine_hemisphere(point.shading_normal, Vec2::new(u, v)))
 }
 
-/// Returns gather rays of one half of an element, identical to those of [`run`] with a seed. Rays below the surface are
+/// Returns gather rays of one half of an element, identical to those of [`Gathering::run`] with a seed. Rays below the surface are
 /// left out.
 pub(crate) fn gather_rays(
     scene: &Scene,

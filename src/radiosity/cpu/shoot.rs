@@ -1,5 +1,6 @@
 //! Rays of one shooting bounce.
 
+use core::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::{DVec3, Vec2, Vec3};
@@ -11,45 +12,52 @@ use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
 use crate::lights::LightPmf;
-use crate::progress::Monitor;
+use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::backend::StepError;
 use crate::radiosity::seeds::{Stage, seed_of_allocation};
 use crate::radiosity::shooting::{Bounce, Deposits, ONE, TRIES, Weights, shoot_half};
 use crate::radiosity::{Accumulators, HALVES};
 
+/// Shoots the power of both halves. `shoot` traces the rays of a bounce.
 pub(super) fn run(
     transport: &Transport,
     halves: &mut [Accumulators; HALVES],
     weights: Weights,
     bounces: Option<u32>,
-    monitor: &dyn Monitor,
+    mut shoot: impl FnMut(&Iteration) -> Result<Arrivals, StepError>,
 ) -> Result<StepReport, StepError> {
     let mut report = StepReport::default();
     for (half, accumulators) in halves.iter_mut().enumerate() {
         let may_be_inside = accumulators.may_be_inside();
         let seed = seed_of_allocation(transport.seed, half, accumulators.shots);
         let one = shoot_half(transport.elements, weights, accumulators, bounces, seed, |bounce| {
-            Iteration { transport, half, may_be_inside: &may_be_inside, bounce }.run(monitor)
+            shoot(&Iteration { transport, half, may_be_inside: &may_be_inside, bounce }).map(deposits)
         })?;
         report.join(one);
     }
     Ok(report)
 }
 
-struct Iteration<'a> {
-    transport: &'a Transport<'a>,
-    half: usize,
+/// Rays of one bounce.
+#[derive(Clone, Copy)]
+pub(super) struct Iteration<'a> {
+    pub transport: &'a Transport<'a>,
+    pub half: usize,
     /// True for elements with points inside geometry.
-    may_be_inside: &'a [bool],
-    bounce: &'a Bounce<'a>,
+    pub may_be_inside: &'a [bool],
+    pub bounce: &'a Bounce<'a>,
 }
 
+/// Power that arrived at each element in fixed point, and the number of traced rays.
+pub(super) type Arrivals = (Vec<[u64; 3]>, u64);
+
 impl Iteration<'_> {
-    fn run(&self, monitor: &dyn Monitor) -> Result<Deposits, StepError> {
+    /// Traces the rays of a range of elements.
+    pub fn of(&self, elements: Range<usize>, monitor: &dyn Monitor) -> Result<Arrivals, Cancelled> {
         let Bounce { seed, unshot, ray_counts, .. } = self.bounce;
         let arrived: Vec<[AtomicU64; 3]> = (0..unshot.len()).map(|_| Default::default()).collect();
         let traced = AtomicU64::new(0);
-        (0..unshot.len()).into_par_iter().with_min_len(TILE).try_for_each(|element| {
+        elements.into_par_iter().with_min_len(TILE).try_for_each(|element| {
             let rays = ray_counts[element];
             if rays == 0 {
                 return Ok(());
@@ -75,11 +83,9 @@ impl Iteration<'_> {
                     sum.fetch_add(share, Ordering::Relaxed);
                 }
             }
-            Ok::<(), StepError>(())
+            Ok::<(), Cancelled>(())
         })?;
-        let share = |sum: AtomicU64| sum.into_inner() as f64 / f64::from(ONE);
-        let arrived = arrived.into_iter().map(|sums| DVec3::from_array(sums.map(share))).collect();
-        Ok(Deposits { arrived, rays: traced.into_inner() })
+        Ok((arrived.into_iter().map(|sums| sums.map(AtomicU64::into_inner)).collect(), traced.into_inner()))
     }
 
     /// Traces a ray from a visible point of an element. Returns the hit element with the tint, and the number of traced
@@ -104,6 +110,13 @@ impl Iteration<'_> {
         }
         (None, rays)
     }
+}
+
+/// Converts arrived power from fixed point.
+fn deposits((arrived, rays): Arrivals) -> Deposits {
+    let share = |sum: u64| sum as f64 / f64::from(ONE);
+    let arrived = arrived.into_iter().map(|sums| DVec3::from_array(sums.map(share))).collect();
+    Deposits { arrived, rays }
 }
 
 /// Samples a start point, uniform in area, and a direction, cosine-weighted about the geometric normal.

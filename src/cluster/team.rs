@@ -1,0 +1,152 @@
+//! Teams: processes that compute one work after another together, although each work follows from the one before.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use super::{ClusterError, ClusterReport, Communicator, DecodeError, Rank, Strategy, Tag, Work, distribute};
+use crate::progress::{Cancelled, Monitor, Unmonitored};
+
+/// Inputs of the next work, or nothing once there is none left.
+const TASK: Tag = Tag(10);
+
+/// Number of rays of a work that takes longer than messages about it. Work with fewer is not shared.
+const MIN_RAYS: u64 = 1 << 12;
+
+/// Maximum length of a message. MPI counts bytes by 32 bits with a sign.
+const MAX_BYTES: usize = i32::MAX as usize;
+
+/// Work that other processes can be told of.
+pub trait Task: Work {
+    /// Returns the inputs of the work, some bytes from which another process makes the same work.
+    fn inputs(&self) -> Vec<u8>;
+
+    /// Returns the approximate number of rays that the work traces.
+    fn rays(&self) -> u64;
+}
+
+/// Reason why a team could not compute a work.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    /// The monitor canceled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A process is lost, or something that the team shares cannot be used.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<DecodeError> for TeamError {
+    fn from(fault: DecodeError) -> Self {
+        Self::Failed(fault.to_string())
+    }
+}
+
+impl From<ClusterError> for TeamError {
+    fn from(fault: ClusterError) -> Self {
+        match fault {
+            ClusterError::Cancelled(cancelled) => cancelled.into(),
+            fault => Self::Failed(fault.to_string()),
+        }
+    }
+}
+
+/// Processes that compute one work after another together.
+pub trait Team {
+    /// Computes all units of a work. Passes each result to `receive` once, in any order.
+    ///
+    /// # Errors
+    /// Returns an error if the monitor cancels, or the team fails. Some units have been received then.
+    fn compute(
+        &self,
+        task: &dyn Task,
+        receive: &mut dyn FnMut(Range<u32>, Vec<u8>) -> Result<(), DecodeError>,
+        monitor: &dyn Monitor,
+    ) -> Result<(), TeamError>;
+}
+
+/// Ranks that help the master. All others [`serve`] meanwhile.
+pub struct RankTeam<'a> {
+    communicator: &'a dyn Communicator,
+    strategy: Strategy,
+    speed: f32,
+    report: RefCell<Option<ClusterReport>>,
+}
+
+impl<'a> RankTeam<'a> {
+    /// Creates the team of a communicator, on its master. Only [`Strategy::SpeedProportional`] uses the master's speed.
+    pub fn new(communicator: &'a dyn Communicator, strategy: Strategy, speed: f32) -> Self {
+        Self { communicator, strategy, speed, report: RefCell::default() }
+    }
+
+    /// Returns the sum of the reports of all works so far. `None` before the first one.
+    pub fn report(&self) -> Option<ClusterReport> {
+        self.report.borrow().clone()
+    }
+}
+
+impl Team for RankTeam<'_> {
+    fn compute(
+        &self,
+        task: &dyn Task,
+        receive: &mut dyn FnMut(Range<u32>, Vec<u8>) -> Result<(), DecodeError>,
+        monitor: &dyn Monitor,
+    ) -> Result<(), TeamError> {
+        let Self { communicator, strategy, speed, .. } = *self;
+        if task.rays() < MIN_RAYS {
+            let units = 0..task.units();
+            return Ok(receive(units.clone(), task.compute(units, monitor)?)?);
+        }
+        let inputs = task.inputs();
+        if inputs.len() > MAX_BYTES {
+            let mib = inputs.len() >> 20;
+            return Err(TeamError::Failed(format!("{mib} MiB are too much for a message of MPI: use --shard instead")));
+        }
+        communicator.send_to_others(TASK, &inputs);
+        let mut received = Ok(());
+        let mut receive = |units: Range<u32>, bytes: Vec<u8>| {
+            let done = receive(units, bytes);
+            if received.is_ok() {
+                received = done;
+            }
+        };
+        if let Some(report) = distribute(communicator, task, strategy, speed, &mut receive, monitor)? {
+            let mut sum = self.report.borrow_mut();
+            match &mut *sum {
+                Some(sum) => sum.add(&report),
+                none => *none = Some(report),
+            }
+        }
+        Ok(received?)
+    }
+}
+
+/// Tells all ranks that there is no work left.
+impl Drop for RankTeam<'_> {
+    fn drop(&mut self) {
+        self.communicator.send_to_others(TASK, &[]);
+    }
+}
+
+/// Function that makes a work from its inputs.
+pub type WorkReader<'a> = dyn Fn(&[u8]) -> Result<Box<dyn Work + 'a>, DecodeError> + 'a;
+
+/// Computes parts of all works of the master's [`RankTeam`], until there is none left. `work_of` makes a work from its
+/// inputs.
+///
+/// # Errors
+/// Returns an error if inputs are damaged, or the master is lost.
+pub fn serve<'a>(
+    communicator: &dyn Communicator,
+    strategy: Strategy,
+    speed: f32,
+    work_of: &WorkReader<'a>,
+) -> Result<(), ClusterError> {
+    loop {
+        let message = communicator.recv(Some(Rank::MASTER), Some(TASK))?;
+        if message.bytes.is_empty() {
+            return Ok(());
+        }
+        let work = work_of(&message.bytes)?;
+        distribute(communicator, &*work, strategy, speed, &mut |_, _| {}, &Unmonitored)?;
+    }
+}
