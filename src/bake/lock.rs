@@ -32,6 +32,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    #[expect(clippy::disallowed_methods, reason = "a browser has no files")]
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         static HOLDERS: AtomicU32 = AtomicU32::new(0);
         let path = folder.join(NAME);

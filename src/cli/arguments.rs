@@ -230,6 +230,7 @@ impl WorkArguments {
     }
 
     /// Sets up the threads. Call it once, before any work.
+    #[expect(clippy::disallowed_methods, reason = "no browser runs the command line")]
     pub fn prepare_threads(&self) -> Result<(), Failure> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;

@@ -13,6 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Installs the handler. The first Ctrl-C (or termination request) makes [`is_asked_to_stop`] true; another ends the
 /// process.
+#[expect(clippy::disallowed_methods, reason = "no browser runs the command line")]
 pub fn listen() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
@@ -24,6 +25,7 @@ pub fn listen() -> Result<(), Failure> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "no browser runs the command line")]
 fn mention_the_second() {
     thread::sleep(PATIENCE);
     complain("\nstopping once what is under way can be kept; Ctrl-C again stops at once");

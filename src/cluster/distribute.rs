@@ -174,6 +174,7 @@ fn await_fragment(communicator: &dyn Communicator) -> Result<Option<Range<u32>>,
 }
 
 /// Computes units on another thread, and looks at messages meanwhile. Returns the result and the seconds it took.
+#[expect(clippy::disallowed_methods, reason = "no browser runs ranks")]
 pub(super) fn compute_beside(
     work: &dyn Work,
     units: Range<u32>,

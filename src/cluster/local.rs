@@ -44,6 +44,7 @@ pub struct SimulatedMachines {
 ///
 /// # Panics
 /// Panics if the function panics on a rank, or `size` is zero.
+#[expect(clippy::disallowed_methods, reason = "no browser runs ranks")]
 pub fn run_local<T: Send>(size: u32, schedule: Schedule, run: impl Fn(&LocalCommunicator<'_>) -> T + Sync) -> Vec<T> {
     assert!(size > 0, "a run needs a rank");
     let network = Network::new(size, schedule);

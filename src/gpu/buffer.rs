@@ -76,7 +76,7 @@ impl Gpu {
         });
         self.wait()?;
         let lost = |reason: &dyn std::fmt::Display| GpuFault::Lost(reason.to_string());
-        receiver.recv().map_err(|fault| lost(&fault))?.map_err(|fault| lost(&fault))?;
+        receive(&receiver).map_err(|fault| lost(&fault))?.map_err(|fault| lost(&fault))?;
         let mapped = staging.get_mapped_range(..);
         // The mapped range may not be aligned for the type.
         Ok(mapped.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
@@ -85,9 +85,18 @@ impl Gpu {
     /// Waits until all submitted work is done.
     ///
     /// # Errors
-    /// Returns an error if the device is lost.
+    /// Returns an error if the device is lost, and in a browser, which cannot wait.
     pub fn wait(&self) -> Result<(), GpuFault> {
+        if cfg!(target_arch = "wasm32") {
+            return Err(GpuFault::NoWaiting);
+        }
         self.device.poll(PollType::wait_indefinitely()).map_err(|fault| GpuFault::Lost(fault.to_string()))?;
         self.check()
     }
+}
+
+/// Receives a result that has come, or that another thread is about to send.
+#[expect(clippy::disallowed_methods, reason = "no browser gets here")]
+fn receive<T>(results: &mpsc::Receiver<T>) -> Result<T, mpsc::RecvError> {
+    results.recv()
 }

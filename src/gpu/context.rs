@@ -7,6 +7,7 @@ use wgpu::{
     PowerPreference, Queue, RequestAdapterOptions,
 };
 
+use super::answer::{at_once, at_once_or_later};
 use super::bake::BakeKernels;
 
 /// Graphics card, or a software implementation.
@@ -82,6 +83,9 @@ pub enum GpuFault {
     /// The device was lost during work.
     #[error("the graphics device was lost: {0}")]
     Lost(String),
+    /// A browser lets no program wait for results.
+    #[error("a browser lets no program wait for its graphics device: use the CPU")]
+    NoWaiting,
 }
 
 /// Requirements of all kernels, within WebGPU's default limits.
@@ -103,11 +107,13 @@ impl Gpu {
         let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
         let options =
             RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
-        let adapter = pollster::block_on(instance.request_adapter(&options))
+        let adapter = at_once(instance.request_adapter(&options))
+            .ok_or_else(no_answer)?
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
         let descriptor =
             DeviceDescriptor { label: Some("radiosity"), required_limits: limits(&adapter), ..Default::default() };
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+        let (device, queue) = at_once(adapter.request_device(&descriptor))
+            .ok_or_else(no_answer)?
             .map_err(|fault| GpuFault::NoAdapter(fault.to_string()))?;
         let gpu = Self::from_device(device, queue, adapter.get_info())?;
         let first_error = gpu.first_error.clone();
@@ -142,6 +148,8 @@ impl Gpu {
     }
 
     /// Runs an allocation and returns its device errors, which would otherwise end an app that shares the device.
+    ///
+    /// A browser reports them later. There they are logged, and [`Self::check`] returns them.
     pub(super) fn guarded<T>(
         &self,
         what: &'static str,
@@ -151,11 +159,21 @@ impl Gpu {
         // A failed allocation also causes a validation error.
         let validity = self.device.push_error_scope(ErrorFilter::Validation);
         let made = make();
-        let invalid = pollster::block_on(validity.pop());
-        match pollster::block_on(memory.pop()).or(invalid) {
-            Some(error) => Err(GpuFault::NoRoom { what, reason: error.to_string(), adapter: self.name().to_owned() }),
-            None => made,
-        }
+        let (invalid, memory) = (validity.pop(), memory.pop());
+        let error = async move {
+            let invalid = invalid.await;
+            memory.await.or(invalid)
+        };
+        let adapter = self.name().to_owned();
+        let no_room = move |error: wgpu::Error| GpuFault::NoRoom { what, reason: error.to_string(), adapter };
+        let (first_error, report) = (Arc::clone(&self.first_error), no_room.clone());
+        let error = at_once_or_later(error, move |error| {
+            if let Some(fault) = error.map(report) {
+                log::error!("{fault}");
+                let _ = first_error.set(fault.to_string());
+            }
+        });
+        error.flatten().map_or(made, |error| Err(no_room(error)))
     }
 
     /// Returns the pipelines of bakes, which are compiled once for a device, since that takes seconds.
@@ -176,9 +194,10 @@ impl Gpu {
         }
     }
 
-    /// Returns false for software implementations.
+    /// Returns true if the adapter is known to be hardware. A browser does not tell.
     pub fn is_hardware(&self) -> bool {
-        self.info.device_type != DeviceType::Cpu
+        use DeviceType::{DiscreteGpu, IntegratedGpu, VirtualGpu};
+        matches!(self.info.device_type, DiscreteGpu | IntegratedGpu | VirtualGpu)
     }
 
     /// Returns the device, for additional commands.
@@ -190,6 +209,10 @@ impl Gpu {
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
+}
+
+fn no_answer() -> GpuFault {
+    GpuFault::NoAdapter("a browser opens adapters later".to_owned())
 }
 
 fn limits_to_ask_for(adapter: &Adapter) -> Limits {

@@ -15,6 +15,7 @@
 //!
 //! All kernels stay within WebGPU's guarantees: no ray-tracing hardware, no bindless textures, eight storage buffers.
 
+mod answer;
 mod bake;
 mod batch_sizer;
 mod buffer;

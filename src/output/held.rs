@@ -27,6 +27,7 @@ impl Patience {
         self.retry_while(may_be_held, attempt)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a browser has no files")]
     fn retry_while<T>(
         &self,
         is_held: impl Fn(&io::Error) -> bool,

@@ -1,9 +1,9 @@
 //! Background work. This is the only file of the plugin that starts threads.
 //!
 //! A [`Task`] does one job, a [`Worker`] one after the other. Each has its own thread, and a thread pool for parallel
-//! loops. [`RadiosityThreads`] limits the pools.
+//! loops. [`RadiosityThreads`] limits the pools. A browser has no threads: there a job runs at once, on the main thread.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +37,18 @@ pub fn add(app: &mut App) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault;
 
+/// Place where jobs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host {
+    /// A thread of their own, with a thread pool.
+    Thread,
+    /// The thread that starts them, which waits.
+    Caller,
+}
+
+/// Place where this system runs jobs.
+const HOST: Host = if cfg!(target_arch = "wasm32") { Host::Caller } else { Host::Thread };
+
 /// Job on a thread. A dropped task goes on until its end.
 pub struct Task<T>(Mutex<Receiver<T>>);
 
@@ -51,9 +63,21 @@ impl<T: Send + 'static> Task<T> {
         threads: RadiosityThreads,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Self, String> {
+        Self::start_on(HOST, name, threads, work)
+    }
+
+    fn start_on(
+        host: Host,
+        name: &'static str,
+        threads: RadiosityThreads,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Self, String> {
         let (result, done) = channel();
         // Nobody waits for the result of a dropped task.
-        spawn(name, threads, move |pool| _ = result.send(pool.install(work)))?;
+        match host {
+            Host::Thread => spawn(name, threads, move |pool| _ = result.send(pool.install(work)))?,
+            Host::Caller => _ = result.send(work()),
+        }
         Ok(Self(Mutex::new(done)))
     }
 
@@ -67,9 +91,12 @@ impl<T: Send + 'static> Task<T> {
     }
 }
 
+/// Receiver of jobs. Returns false if the thread has ended.
+type Give<Job> = Box<dyn FnMut(Job) -> bool + Send>;
+
 /// Thread for jobs that share a state, one job at a time. It ends when the worker is dropped.
 pub struct Worker<Job, Done> {
-    jobs: Sender<Job>,
+    jobs: Mutex<Give<Job>>,
     done: Mutex<Receiver<Done>>,
     is_busy: bool,
     is_lost: bool,
@@ -81,23 +108,42 @@ impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
     /// # Errors
     ///
     /// Returns the system's reason if it has no threads.
-    pub fn start<State: Send>(
+    pub fn start<State: Send + 'static>(
         name: &'static str,
         threads: RadiosityThreads,
         make: impl FnOnce() -> State + Send + 'static,
         work: impl Fn(&mut State, Job) -> Done + Send + Sync + 'static,
     ) -> Result<Self, String> {
-        let (jobs, wanted) = channel::<Job>();
+        Self::start_on(HOST, name, threads, make, work)
+    }
+
+    fn start_on<State: Send + 'static>(
+        host: Host,
+        name: &'static str,
+        threads: RadiosityThreads,
+        make: impl FnOnce() -> State + Send + 'static,
+        work: impl Fn(&mut State, Job) -> Done + Send + Sync + 'static,
+    ) -> Result<Self, String> {
         let (results, done) = channel();
-        spawn(name, threads, move |pool| {
-            let mut state = pool.install(make);
-            for job in wanted {
-                if results.send(pool.install(|| work(&mut state, job))).is_err() {
-                    return;
-                }
+        let jobs: Give<Job> = match host {
+            Host::Thread => {
+                let (jobs, wanted) = channel::<Job>();
+                spawn(name, threads, move |pool| {
+                    let mut state = pool.install(make);
+                    for job in wanted {
+                        if results.send(pool.install(|| work(&mut state, job))).is_err() {
+                            return;
+                        }
+                    }
+                })?;
+                Box::new(move |job| jobs.send(job).is_ok())
             }
-        })?;
-        Ok(Self { jobs, done: Mutex::new(done), is_busy: false, is_lost: false })
+            Host::Caller => {
+                let mut state = make();
+                Box::new(move |job| results.send(work(&mut state, job)).is_ok())
+            }
+        };
+        Ok(Self { jobs: Mutex::new(jobs), done: Mutex::new(done), is_busy: false, is_lost: false })
     }
 
     /// Returns true while a job is running.
@@ -112,14 +158,21 @@ impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
 
     /// Sends a job. Only one job may run at a time.
     pub fn give(&mut self, job: Job) {
-        self.is_busy = self.jobs.send(job).is_ok();
+        self.is_busy = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner)(job);
         self.is_lost |= !self.is_busy;
     }
 
     /// Returns the result of the job, or `None` if it is not done within the time.
     pub fn take(&mut self, within: Duration) -> Option<Done> {
         let done = self.done.get_mut().unwrap_or_else(PoisonError::into_inner);
-        match done.recv_timeout(within) {
+        // A browser cannot wait, and has nothing to wait for.
+        let received = match done.try_recv() {
+            Err(TryRecvError::Empty) if HOST == Host::Thread => wait(done, within),
+            Err(TryRecvError::Empty) => Err(RecvTimeoutError::Timeout),
+            Err(TryRecvError::Disconnected) => Err(RecvTimeoutError::Disconnected),
+            Ok(done) => Ok(done),
+        };
+        match received {
             Ok(done) => {
                 self.is_busy = false;
                 Some(done)
@@ -133,7 +186,13 @@ impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "no browser waits here")]
+fn wait<Done>(done: &Receiver<Done>, within: Duration) -> Result<Done, RecvTimeoutError> {
+    done.recv_timeout(within)
+}
+
 /// Starts a thread with a thread pool.
+#[expect(clippy::disallowed_methods, reason = "no browser starts threads here")]
 fn spawn(
     name: &'static str,
     threads: RadiosityThreads,
@@ -203,6 +262,25 @@ mod tests {
         assert!(!worker.is_busy() && !worker.is_lost());
         sums = [worker.take(Duration::ZERO), None];
         assert_eq!(sums, [None, None]);
+    }
+
+    #[test]
+    fn without_threads_a_job_is_done_when_it_has_been_given() {
+        let caller = std::thread::current().id();
+        let mut task = Task::start_on(Host::Caller, "test", TWO, || std::thread::current().id()).unwrap();
+        assert_eq!(task.poll(), Some(Ok(caller)));
+        let add = |sum: &mut u32, more: u32| {
+            *sum += more;
+            *sum
+        };
+        let mut worker = Worker::start_on(Host::Caller, "test", TWO, || 1, add).unwrap();
+        let sums = [2, 3].map(|more| {
+            worker.give(more);
+            assert!(worker.is_busy());
+            worker.take(Duration::ZERO)
+        });
+        assert_eq!(sums, [Some(3), Some(6)]);
+        assert!(!worker.is_busy() && !worker.is_lost());
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub struct SolverSettings {
     pub bounces: Option<u32>,
     /// Seed of the random numbers. The same seed gives the same bytes. Default: 0.
     pub seed: u32,
-    /// Memory limit of stored hits and similar data, in MiB. Default: 4096.
+    /// Memory limit of stored hits and similar data, in MiB. Default: 4096, and 512 in a browser.
     pub memory_mib: u32,
     /// Subscenes of the progressive or the counted method. With `None` the progressive method solves the whole scene at
     /// once, and the counted method takes the default partition. Default: `None`.
@@ -179,7 +179,7 @@ impl Default for SolverSettings {
             time_limit: None,
             bounces: None,
             seed: 0,
-            memory_mib: 4096,
+            memory_mib: if cfg!(target_pointer_width = "32") { 512 } else { 4096 },
             subscenes: None,
             faithful: false,
             counted: CountedSettings::default(),

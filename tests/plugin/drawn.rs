@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
+use bevy::render::batching::NoAutomaticBatching;
+use bevy::render::settings::{WgpuLimits, WgpuSettings, WgpuSettingsPriority};
 use bevy_radiosity::accel::{self, Preset};
 use bevy_radiosity::bake::{self, Unobserved};
 use bevy_radiosity::geometry::Ray;
@@ -48,6 +50,44 @@ fn a_lightmap_on_a_mesh_that_is_being_drawn_is_as_bright_as_physics_says() {
     app.world_mut().resource_mut::<Lightmaps>().enabled = true;
     tick_app_times(&mut app, 5);
     assert_red(&mut app, &picture, floor_below_lamp(4000.0), 0.03);
+}
+
+#[test]
+fn within_the_limits_of_webgl2_each_instance_of_a_mesh_shows_its_own_page() {
+    if create_drawing_app().is_none() {
+        return;
+    }
+    let (priority, limits) = (WgpuSettingsPriority::WebGL2, WgpuLimits::downlevel_webgl2_defaults());
+    let mut app = create_app(WgpuSettings { priority, limits, ..default() });
+    let (floor, lamp) = spawn_lit_floor(&mut app, 2.0, 4000.0);
+    let away = Vec3::new(20.0, 0.0, 0.0);
+    let mut lamp = *app.world().get::<PointLight>(lamp).unwrap();
+    lamp.intensity /= 4.0;
+    app.world_mut().spawn((Name::new("lamp away"), lamp, Transform::from_translation(away + 2.0 * Vec3::Y)));
+    let mesh = app.world().get::<Mesh3d>(floor).unwrap().clone();
+    let material = app.world().get::<MeshMaterial3d<StandardMaterial>>(floor).unwrap().clone();
+    let instance = (Name::new("floor away"), mesh, material, Transform::from_translation(away));
+    let instance = app.world_mut().spawn(instance).id();
+    let picture = spawn_camera(&mut app, Vec3::new(10.0, 30.0, 0.0), away / 2.0);
+    let mut fine = fine_bake(18.0);
+    // Room for one floor of 36 texels.
+    fine.settings.layout.page_size = 64;
+    bake(&mut app, fine).unwrap();
+    let page = |app: &App, entity| app.world().get::<Lightmap>(entity).unwrap().image.id();
+    assert_ne!(page(&app, floor), page(&app, instance));
+    // The centers of both floors are 25.75 pixels from that of the picture: 64 pixels see 60 m * tan(pi / 8).
+    tick_app_until(&mut app, "both floors in their own light", |app| {
+        let image = picture_of(app, &picture);
+        [(57, 4000.0), (6, 1000.0)].into_iter().all(|(row, candela)| {
+            let expected = floor_below_lamp(candela);
+            (color_at(&image, UVec2::new(32, row)).x - expected).abs() < 0.05 * expected
+        })
+    });
+    let is_alone = |app: &App| app.world().entity(instance).contains::<NoAutomaticBatching>();
+    assert!(is_alone(&app));
+    app.world_mut().resource_mut::<Lightmaps>().enabled = false;
+    tick_app_times(&mut app, 5);
+    assert!(!is_alone(&app), "without lightmaps, Bevy draws the floors together");
 }
 
 #[test]

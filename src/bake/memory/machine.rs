@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// Memory that is used on a machine that does not tell its memory, MiB.
-const UNKNOWN_MIB: u32 = 4096;
+/// Memory that is used on a machine that does not tell its memory, MiB. A browser has 4 GiB of addresses for everything.
+const UNKNOWN_MIB: u32 = if cfg!(target_pointer_width = "32") { 1024 } else { 4096 };
 
 /// Returns the default memory limit, MiB: three quarters of the machine's memory. A smaller limit of the process'
 /// control group counts instead. The system is asked once.

@@ -165,8 +165,13 @@ impl GpuPages {
         self.gpu.queue.on_submitted_work_done(move || is_drawing.store(false, Ordering::Relaxed));
     }
 
-    /// Waits until the last draw is done, so that a slow device does not accumulate work.
+    /// Waits until the last draw is done, so that a slow device does not accumulate work. A browser waits by itself: it
+    /// shows no new frame before.
+    #[expect(clippy::disallowed_methods, reason = "no browser gets here")]
     fn finish(&self) {
+        if cfg!(target_arch = "wasm32") {
+            return;
+        }
         // A thread that waits inside wgpu blocks all submissions, and the renderer would stall.
         while self.is_drawing() {
             std::thread::sleep(GLANCE);

@@ -1,7 +1,9 @@
 //! Lightmaps of single entities: shown, hidden and removed.
 
-use bevy::pbr::{EntitiesNeedingSpecialization, Lightmap, MeshMaterial3d, StandardMaterial};
+use bevy::pbr::{EntitiesNeedingSpecialization, Lightmap, MeshMaterial3d, RenderMeshInstances, StandardMaterial};
 use bevy::prelude::*;
+use bevy::render::RenderApp;
+use bevy::render::batching::NoAutomaticBatching;
 
 use crate::plugin::state::Baked;
 
@@ -22,6 +24,23 @@ impl Default for Shown {
     }
 }
 
+/// True if the renderer draws instances of a mesh together without regard to their pages, so that all show one page.
+/// Bevy 0.19 does so where it prepares instances on the processor, as with WebGL2.
+#[derive(Resource, Clone, Copy, Default)]
+pub struct IgnoresPages(bool);
+
+impl IgnoresPages {
+    /// Finds out for an app that is complete.
+    pub fn of(app: &App) -> Self {
+        let instances = app.get_sub_app(RenderApp).and_then(|app| app.world().get_resource::<RenderMeshInstances>());
+        Self(matches!(instances, Some(RenderMeshInstances::CpuBuilding(_))))
+    }
+}
+
+/// Marks an entity that is drawn alone because of its lightmap.
+#[derive(Component)]
+struct Alone;
+
 /// Shows an entity's lightmap.
 ///
 /// An entity that already shows the same page keeps its component, since Bevy ignores an exchanged one.
@@ -34,6 +53,9 @@ pub fn show(entity: &mut EntityWorldMut<'_>) {
     } else {
         let bicubic_sampling = baked.allows_bicubic && entity.world().resource::<Shown>().bicubic;
         entity.insert(Lightmap { image: baked.image, uv_rect: baked.uv_rect, bicubic_sampling });
+        if entity.world().resource::<IgnoresPages>().0 && !entity.contains::<NoAutomaticBatching>() {
+            entity.insert((NoAutomaticBatching, Alone));
+        }
         touch_material(entity);
     }
 }
@@ -41,6 +63,9 @@ pub fn show(entity: &mut EntityWorldMut<'_>) {
 /// Hides an entity's lightmap. Its mesh may keep the coordinates.
 pub fn hide(entity: &mut EntityWorldMut<'_>) {
     if entity.take::<Lightmap>().is_some() {
+        if entity.take::<Alone>().is_some() {
+            entity.remove::<NoAutomaticBatching>();
+        }
         touch_material(entity);
     }
 }

@@ -7,6 +7,7 @@
 //!   not match its bindings.
 //! * A `Lightmap` with an exchanged image shows the old one, unless the component is absent for a frame.
 //! * A change of an image's size or format in place is ignored.
+//! * Without GPU preprocessing, instances of one mesh and material on different pages all show one page.
 //!
 //! So a `Batch` of surfaces goes through these steps:
 //!
@@ -51,7 +52,7 @@ use super::schedule::{RadiositySystems, order_sets};
 use super::state::{Baked, BakedLight, BakedVolume};
 pub use batch::{Batch, BatchTimes, Batches, NewBake, Owner, Target};
 pub use copy::MeshCopies;
-use entity::Shown;
+use entity::{IgnoresPages, Shown};
 pub use lights::{add_marks, apply_lights, remove_marks};
 use material::StandInMaterials;
 
@@ -76,6 +77,7 @@ impl Plugin for WriteBackPlugin {
             .register_type::<Lightmaps>()
             .register_type::<RemoveLightmaps>()
             .init_resource::<Lightmaps>()
+            .init_resource::<IgnoresPages>()
             .init_resource::<Shown>()
             .init_resource::<Batches>()
             .init_resource::<MeshCopies>()
@@ -104,6 +106,11 @@ impl Plugin for WriteBackPlugin {
                     .in_set(RadiositySystems::Attach),
             )
             .add_observer(toggle::remove_lightmaps);
+    }
+
+    fn finish(&self, app: &mut App) {
+        let ignores_pages = IgnoresPages::of(app);
+        app.insert_resource(ignores_pages);
     }
 }
 

@@ -39,7 +39,7 @@ impl Bounces<'_> {
         let options = Options {
             search,
             noise: (VISIBILITY_SHARE * settings.error).max(MIN_VISIBILITY_ERROR),
-            max_bytes: (settings.memory_mib as usize) << 18,
+            max_bytes: usize::try_from(u64::from(settings.memory_mib) << 18).unwrap_or(usize::MAX),
             seed: settings.seed,
         };
         let found = match &settings.subscenes {
