@@ -131,9 +131,9 @@ fn a_bake_writes_its_level_and_nothing_else() {
         let pixels = (0..preview.height()).map(|row| preview.get_pixel(column, row).0);
         pixels.fold([0.0; 3], |sum, color| core::array::from_fn(|c| sum[c] + f64::from(color[c])))
     };
-    // The camera looks at the red wall, which reflects ten times as much red as green, and at the back wall.
-    let ([red, green, _], [other_red, other_green, _]) = (sum(20), sum(preview.width() - 20));
-    assert!(red > 3.0 * green && other_red < 2.0 * other_green, "{red} {green} {other_red} {other_green}");
+    // The camera looks into the room, with the red wall at the left and the green wall at the right.
+    let [[red, green, _], [other_red, other_green, _]] = [28, 72].map(|percent| sum(percent * preview.width() / 100));
+    assert!(red > 3.0 * green && other_green > 1.2 * other_red, "{red} {green} {other_red} {other_green}");
 }
 
 #[test]

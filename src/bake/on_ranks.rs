@@ -73,23 +73,24 @@ pub fn run_on_ranks(
 /// Bakes a scene on the processor together with other processes, each of which calls this with the same scene and settings.
 /// Each returns the bake of a single process, bit for bit.
 ///
-/// `processes` is the number of them.
+/// `processes` is the number of them. `join` is called once nothing more can be refused, and before any work for the team.
 ///
 /// # Errors
-/// The errors of [`run_on`](super::run_on), and those of the team.
-pub fn run_on_team(
+/// The errors of [`run_on`](super::run_on), those of the team, and that of `join`.
+pub fn run_on_team<E: From<BakeError>>(
     scene: CheckedScene,
     settings: &BakeSettings,
     observer: &dyn Observer,
-    team: &dyn Team,
-    processes: u32,
-) -> Result<BakeOutput, BakeError> {
+    (team, processes): (&dyn Team, u32),
+    join: impl FnOnce() -> Result<(), E>,
+) -> Result<BakeOutput, E> {
     settings.check_shared()?;
     let device = Device::Cpu;
     let mut job = Job::new(settings, &device, observer);
     let unlit = job.prepare(scene, None)?;
     check_count(processes, &unlit, settings)?;
-    job.bake_on(team, unlit, None)
+    join()?;
+    Ok(job.bake_on(team, unlit, None)?)
 }
 
 /// Refuses more processes than there are tiles of elements.
@@ -247,13 +248,13 @@ mod tests {
     /// Bakes as a shard of three, from zero.
     fn bake_shard(folder: &Path, settings: &BakeSettings, shard: u32) -> Result<BakeOutput, BakeError> {
         let team = FolderTeam::new(folder, INPUTS, shard, 3);
-        run_on_team(cornell_box(), settings, &Unobserved, &team, 3)
+        run_on_team(cornell_box(), settings, &Unobserved, (&team, 3), || Ok::<_, BakeError>(()))
     }
 
     /// Joins three shards.
     fn merge(folders: &[&Path], settings: &BakeSettings) -> Result<BakeOutput, BakeError> {
         let team = FolderTeam::reader(folders.iter().map(|folder| folder.to_path_buf()).collect(), INPUTS, 3);
-        run_on_team(cornell_box(), settings, &Unobserved, &team, 3)
+        run_on_team(cornell_box(), settings, &Unobserved, (&team, 3), || Ok::<_, BakeError>(()))
     }
 
     const INPUTS: [u8; 32] = [5; 32];
@@ -332,7 +333,10 @@ mod tests {
         assert!(refusal(&flipped).contains("damaged"));
         fs::write(&part, &bytes).unwrap();
         let team = FolderTeam::new(folder.path(), [6; 32], 0, 3);
-        let other = run_on_team(cornell_box(), &settings, &Unobserved, &team, 3).map(drop).unwrap_err().to_string();
+        let other = run_on_team(cornell_box(), &settings, &Unobserved, (&team, 3), || Ok::<_, BakeError>(()))
+            .map(drop)
+            .unwrap_err()
+            .to_string();
         assert!(other.contains("another bake"), "{other}");
     }
 }

@@ -349,13 +349,14 @@ fn run_shard(arguments: &Arguments, Shard { index, count }: Shard) -> Result<(),
     let opened = arguments.scene.open()?;
     interrupt::listen()?;
     let folder = arguments.folder();
-    let inputs = Manifest::new(&opened.scene, &settings, count)?.join(&folder)?;
-    let team = FolderTeam::new(&folder, inputs, index - 1, count);
-    let baked = bake::run_on_team(opened.scene, &settings, &display, &team, count);
+    let manifest = Manifest::new(&opened.scene, &settings, count)?;
+    manifest.check(&folder)?;
+    let team = FolderTeam::new(&folder, manifest.inputs, index - 1, count);
+    let baked = bake::run_on_team(opened.scene, &settings, &display, (&team, count), || manifest.join(&folder));
     display.finish();
-    let bake = baked.map_err(|error| match error {
-        BakeError::Cancelled(_) => "stopped; repeat the command to go on".into(),
-        error => Failure::from(error),
+    let bake = baked.map_err(|error: Failure| match error.downcast_ref() {
+        Some(BakeError::Cancelled(_)) => "stopped; repeat the command to go on".into(),
+        _ => error,
     })?;
     if arguments.json {
         say(serde_json::to_string(&bake.report)?);
@@ -377,7 +378,8 @@ pub fn merge(manifest: &Manifest, folders: Vec<PathBuf>, output: PathBuf, json: 
     let Prepared { settings, opened, folder, .. } = Prepared::new(&arguments, false)?;
     let inputs = manifest.inputs_of(&opened.scene, &settings)?;
     let team = FolderTeam::reader(folders, inputs, manifest.shards);
-    let baked = bake::run_on_team(opened.scene, &settings, &display, &team, manifest.shards);
+    let baked =
+        bake::run_on_team(opened.scene, &settings, &display, (&team, manifest.shards), || Ok::<_, BakeError>(()));
     display.finish();
     let mut bake = baked?;
     bake.report.warnings.splice(0..0, opened.warnings);

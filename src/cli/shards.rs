@@ -21,7 +21,7 @@ pub struct Manifest {
     /// Version of this program.
     version: String,
     /// Digest of all that the parts depend on.
-    inputs: [u8; 32],
+    pub inputs: [u8; 32],
     /// Number of shards.
     pub shards: u32,
     /// Arguments of the first shard's command, and the directory that it ran in.
@@ -67,19 +67,22 @@ impl Manifest {
         Ok(Some(manifest))
     }
 
-    /// Makes the folder, and writes the manifest unless another shard of the same bake has done so. Returns the digest of
-    /// the parts' inputs.
-    pub fn join(&self, folder: &Path) -> Result<[u8; 32], Failure> {
+    /// Makes the folder, and writes the manifest unless another shard of the same bake has done so.
+    pub fn join(&self, folder: &Path) -> Result<(), Failure> {
         fs::create_dir_all(folder).map_err(|fault| format!("cannot make the folder {}: {fault}", folder.display()))?;
-        match Self::read(folder)? {
-            Some(other) => self.check_same(&other, folder)?,
-            None => {
-                let path = folder.join(Self::FILE);
-                check_place(&path)?;
-                write_atomic(&path, serde_json::to_string_pretty(self)?.as_bytes())?;
-            }
+        if !self.check(folder)? {
+            let path = folder.join(Self::FILE);
+            check_place(&path)?;
+            write_atomic(&path, serde_json::to_string_pretty(self)?.as_bytes())?;
         }
-        Ok(self.inputs)
+        Ok(())
+    }
+
+    /// Returns true if the folder has parts of this bake. Refuses a folder with parts of another one.
+    pub fn check(&self, folder: &Path) -> Result<bool, Failure> {
+        let other = Self::read(folder)?;
+        other.as_ref().map_or(Ok(()), |other| self.check_same(other, folder))?;
+        Ok(other.is_some())
     }
 
     /// Refuses the manifest of another bake in a folder.

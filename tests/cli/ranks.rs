@@ -143,6 +143,7 @@ fn shards_of_bakes_that_make_no_sense_are_refused() {
     refused(&["-o", "x", "--shard", "1/2", "--method", "counted"], "the method counted");
     refused(&["-o", "x", "--shard", "1/2", "--backend", "gpu"], "--backend cpu");
     refused(&["-o", "y", "--shard", "1/9999"], "9999 processes");
+    assert!(files(folder.path()).is_empty(), "nothing is written");
     bake(&folder, &["-o", "parts", "--shard", "1/2"]);
     refused(&["--method", "stochastic", "-o", "parts", "--shard", "1/3"], "number of shards");
     refused(&["--method", "stochastic", "-o", "parts", "--shard", "1/2", "--seed", "1"], "other settings");
