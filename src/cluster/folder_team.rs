@@ -21,6 +21,9 @@ use crate::progress::{Cancelled, Monitor, Part};
 
 const MAGIC: &[u8; 8] = b"RADPART1";
 
+/// Largest part that is read, in bytes. A part has some 200 bytes for each texel of its range.
+const MAX_BYTES: u64 = 2 << 30;
+
 /// Number of rays of a work that one process traces before files are read and written. Work with fewer is not shared.
 const MIN_RAYS: u64 = 1 << 17;
 
@@ -59,7 +62,7 @@ impl FolderTeam {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, TeamError> {
         for folder in &self.folders {
             let path = folder.join(name);
-            match input::read(&path, u64::MAX) {
+            match input::read(&path, MAX_BYTES) {
                 Ok(bytes) => return self.decode(&path, &bytes).map(Some),
                 Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
                 Err(fault) => return Err(TeamError::Failed(format!("cannot read {}: {fault}", path.display()))),
