@@ -196,7 +196,7 @@ pub(super) struct Probe<'a> {
     /// Radiosity of each element, in lm/m2.
     pub radiosity: &'a [Vec3],
     /// Visible fraction of each element, if exact. Points of fully visible elements are then not tested for lying
-    /// inside geometry.
+    /// inside geometry. Otherwise all points of an element are tested if one of them lies inside.
     pub visible: Option<&'a [f32]>,
     pub stage: Stage,
 }
@@ -204,11 +204,20 @@ pub(super) struct Probe<'a> {
 impl Probe<'_> {
     /// Traces `rays` gather rays of an element.
     pub fn gathered(&self, half: usize, element: usize, rays: u32) -> Gathered {
+        let traced = |may_be_inside| self.traced(half, element, rays, may_be_inside);
+        let may_be_inside = self.visible.is_some_and(|visible| visible[element] < 1.0);
+        // A point inside geometry counts as visible if its ray hits a front face first, so all are tested then.
+        let gathered = traced(may_be_inside).or_else(|| traced(true));
+        gathered.unwrap_or(Gathered { light: None, rays: 0 })
+    }
+
+    /// Traces the rays. Returns `None` if the visible fraction is unknown and an untested point lies inside geometry.
+    /// Without `may_be_inside` a point is tested only if its ray hits an absorbing back face.
+    fn traced(&self, half: usize, element: usize, rays: u32, may_be_inside: bool) -> Option<Gathered> {
         let Self { transport, radiosity, visible, stage } = *self;
         let id = ElementId::from_index(element);
         let sampler = transport.elements.sampler(transport.scene, id);
         let seed = transport.seed_of(half, stage, element);
-        let may_be_inside = visible.is_none_or(|visible| visible[element] < 1.0);
         let source =
             Source { element, may_be_inside, light_pmf: LightPmf::All(0).into(), until: Until::Element, bright: &[] };
         let numbers = OwenSobol::new(seed);
@@ -222,11 +231,12 @@ impl Probe<'_> {
             match arrival.end {
                 End::Element(hit) => sum += arrival.tint * radiosity[hit.index()],
                 End::Lost => {}
-                End::Inside => continue,
+                End::Inside if may_be_inside || visible.is_some() => continue,
+                End::Inside => return None,
             }
             sum += arrival.continuation;
             count += 1;
         }
-        Gathered { light: (count > 0).then(|| sum / count as f32), rays: traced }
+        Some(Gathered { light: (count > 0).then(|| sum / count as f32), rays: traced })
     }
 }
