@@ -22,8 +22,11 @@ from pathlib import Path
 METHODS = ["gather", "stochastic", "progressive", "path"]
 # Texels per meter: so few that processors which are emulated are done within an hour.
 DENSITY = {"armadillo": 1, "armadillos": 1, "shining_things": 1, "glass_and_mirrors": 1, "salon": 0.2, "estudio": 0.2}
-DENSITY |= {"habitacion": 0.2, "habitacion_grande": 0.1, "edificio": 0.05}
+DENSITY |= {"habitacion": 0.2, "habitacion_grande": 0.1, "edificio": 0.02}
 USUAL_DENSITY = 2
+# For the same reason.
+ERROR, VOLUME = {"edificio": 2}, {"edificio": ["--volume", 4]}
+USUAL_ERROR = 0.5
 # Elsewhere counted rays take minutes, or meet surfaces that are not opaque.
 COUNTED = ["cornell_box", "cornell_empty", "furnace", "ceil", "unit_cube", "sphere", "two_rooms", "doorless_rooms", "armadillo", "armadillos"]
 PROGRESSIVE = [["--faithful"], ["--subscenes", 4], ["--subscenes", 8, "--partition", "hybrid"], ["--subscenes", 4, "--partition", "balanced"]]
@@ -48,15 +51,17 @@ def write_inputs(folder):
 def cases(scenes):
     """Names, and the arguments that each gives the command line but for `-o`."""
     for scene in scenes:
-        density = DENSITY.get(scene, USUAL_DENSITY)
+        density, error = DENSITY.get(scene, USUAL_DENSITY), ERROR.get(scene, USUAL_ERROR)
+        quality = ["--density", density, "--error", error, *VOLUME.get(scene, [])]
         for method in METHODS + ["counted"] * (scene in COUNTED):
-            yield f"{scene} {method}", ["bake", f"builtin:{scene}", "--method", method, "--density", density, "--error", 0.5]
+            yield f"{scene} {method}", ["bake", f"builtin:{scene}", "--method", method, *quality]
     for more in PROGRESSIVE:
         words = ["two_rooms", "progressive", *map(str, more)]
         yield " ".join(words), ["bake", "builtin:two_rooms", "--method", "progressive", "--density", 1, "--error", 0.5, *more]
-    level, sky = str(ASSETS / "level.glb"), ["--sky", "3000,4200,6500"]
-    yield "level.glb gather", ["bake", level, *sky, "--density", 0.5, "--error", 0.5]
-    yield "level.glb gather, --relight", ["bake", level, *sky, "--density", 0.5, "--error", 0.5, "--relight", 200]
+    level = ["bake", str(ASSETS / "level.glb"), "--sky", "3000,4200,6500", "--density", 0.5, "--error", 0.5, "--volume", 3]
+    for method in METHODS:
+        yield f"level.glb {method}", [*level, "--method", method]
+    yield "two_rooms gather, --relight", ["bake", "builtin:two_rooms", "--density", 2, "--error", 0.5, "--relight", 200]
     for angle in ["0,10", "47,33.3", "211,60", "303.7,81"]:
         yield f"floor.obj gather, --sun {angle}", ["bake", "floor.obj", "--density", 8, "--error", 0.3, "--sun", f"{angle},50000"]
     yield "floor.obj path, .hdr", ["bake", "floor.obj", "--density", 8, "--error", 0.3, "--method", "path", "--sky", "sky.hdr,2000,77"]
