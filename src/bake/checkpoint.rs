@@ -23,6 +23,11 @@ const DIGEST_START: u64 = 8 + 32;
 pub struct InputsHash([u8; 32]);
 
 impl InputsHash {
+    /// Returns the bytes of the hash.
+    pub fn bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     /// Digests a bake's inputs: the scene's content hash and the settings. The time limit and the device do not count.
     pub fn new(scene: scene::Hash, settings: &BakeSettings) -> Self {
         let mut settings = *settings;

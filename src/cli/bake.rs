@@ -286,7 +286,8 @@ impl Prepared {
     /// Returns a digest of all that ranks must have in common.
     fn digest(&self) -> [u8; 32] {
         let inputs = InputsHash::new(scene::hash(&self.opened.scene), &self.settings);
-        *blake3::hash(format!("{inputs:?} {:?}", self.strategy).as_bytes()).as_bytes()
+        let strategy = format!("{:?}", self.strategy);
+        *blake3::Hasher::new().update(&inputs.bytes()).update(strategy.as_bytes()).finalize().as_bytes()
     }
 }
 

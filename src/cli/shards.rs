@@ -39,7 +39,7 @@ impl Manifest {
         let arguments = arguments.map_err(|name| format!("{} is no Unicode text: rename it", name.display()))?;
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            inputs: digest(scene, settings),
+            inputs: InputsHash::new(scene::hash(scene), settings).bytes(),
             shards,
             arguments,
             directory: std::env::current_dir()?,
@@ -109,15 +109,9 @@ impl Manifest {
 
     /// Returns the digest of the parts' inputs. Refuses a scene that has changed since.
     pub fn inputs_of(&self, scene: &Scene, settings: &BakeSettings) -> Result<[u8; 32], Failure> {
-        if digest(scene, settings) == self.inputs {
+        if InputsHash::new(scene::hash(scene), settings).bytes() == self.inputs {
             return Ok(self.inputs);
         }
         Err("the scene is not that of the parts any more: put the old file back, or bake the parts again".into())
     }
-}
-
-/// Returns a digest of all that parts depend on.
-fn digest(scene: &Scene, settings: &BakeSettings) -> [u8; 32] {
-    let inputs = InputsHash::new(scene::hash(scene), settings);
-    *blake3::hash(format!("{inputs:?}").as_bytes()).as_bytes()
 }

@@ -5,7 +5,6 @@
 //! work, no process waits for another, and a process that starts again goes on where it was.
 
 use std::cell::Cell;
-use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,19 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, io};
 
-use super::{DecodeError, Decoder, Encoder, Task, Team, TeamError, split_equally};
+use super::{DecodeError, Decoder, Encoder, Receive, Task, Team, TeamError, split_equally};
 use crate::clock::{self, Instant};
 use crate::input;
-use crate::output::{Patience, rename};
+use crate::output::write_unsynced;
 use crate::progress::{Cancelled, Monitor, Part};
 
 const MAGIC: &[u8; 8] = b"RADPART1";
 
 /// Largest part that is read, in bytes. A part has some 200 bytes for each texel of its range.
 const MAX_BYTES: u64 = 2 << 30;
-
-/// Number of rays of a work that one process traces before files are read and written. Work with fewer is not shared.
-const MIN_RAYS: u64 = 1 << 17;
 
 /// Pause between two looks for a file that another process may write.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -102,26 +98,20 @@ impl FolderTeam {
         };
         let content = Encoder::new().value(self.inputs).slice(&bytes).finish();
         let file = [MAGIC, &blake3::hash(&content).as_bytes()[..], &content].concat();
-        write_unsynced(&path, &file).map_err(|fault| {
-            TeamError::Failed(format!("cannot write {}: {fault}; choose another folder or make room", path.display()))
-        })?;
+        write_unsynced(&path, &file).map_err(|fault| TeamError::Failed(fault.to_string()))?;
         Ok(Some(bytes))
     }
 }
 
 impl Team for FolderTeam {
-    fn compute(
-        &self,
-        task: &dyn Task,
-        receive: &mut dyn FnMut(Range<u32>, Vec<u8>) -> Result<(), DecodeError>,
-        monitor: &dyn Monitor,
-    ) -> Result<(), TeamError> {
-        let units = task.units();
-        if task.rays() < MIN_RAYS {
-            return Ok(receive(0..units, task.compute(0..units, monitor)?)?);
-        }
+    /// Smaller works take less time than reading and writing files.
+    fn min_rays(&self) -> u64 {
+        1 << 17
+    }
+
+    fn share(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError> {
         let work = self.works.replace(self.works.get() + 1);
-        let ranges = split_equally(units, self.parts);
+        let ranges = split_equally(task.units(), self.parts);
         let first = self.own.unwrap_or_default();
         let mut left: Vec<u32> = (first..self.parts).chain(0..first).collect();
         left.retain(|&part| !ranges[part as usize].is_empty());
@@ -154,16 +144,6 @@ impl Team for FolderTeam {
         }
         Ok(())
     }
-}
-
-/// Writes a file in one step. A crash of the system may damage it, which its digest then tells.
-fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // The standard library gives the file the same permissions as any other.
-    let open = |path: &Path| fs::File::options().write(true).create_new(true).open(path);
-    let mut file = tempfile::Builder::new().prefix(".radiosity-part-").make_in(folder, open)?;
-    file.as_file_mut().write_all(bytes)?;
-    rename(file.into_temp_path(), path, &Patience::begin())
 }
 
 /// Monitor that also ends work once a file is there.

@@ -48,7 +48,7 @@ pub use queue::{Fragments, Queue, WorkerProgress};
 pub use report::ClusterReport;
 pub use simulation::Simulation;
 pub use split::{split_by_speed, split_equally};
-pub use team::{RankTeam, Task, Team, TeamError, WorkReader, serve};
+pub use team::{RankTeam, Receive, Task, Team, TeamError, WorkReader, serve};
 pub use termination::{IdleReport, TerminationTest};
 
 #[cfg(test)]

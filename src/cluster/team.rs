@@ -9,9 +9,6 @@ use crate::progress::{Cancelled, Monitor, Unmonitored};
 /// Inputs of the next work, or nothing once there is none left.
 const TASK: Tag = Tag(10);
 
-/// Number of rays of a work that takes longer than messages about it. Work with fewer is not shared.
-const MIN_RAYS: u64 = 1 << 12;
-
 /// Maximum length of a message. MPI counts bytes by 32 bits with a sign.
 const MAX_BYTES: usize = i32::MAX as usize;
 
@@ -52,17 +49,31 @@ impl From<ClusterError> for TeamError {
 
 /// Processes that compute one work after another together.
 pub trait Team {
-    /// Computes all units of a work. Passes each result to `receive` once, in any order.
+    /// Returns the number of rays of the smallest work that is worth sharing.
+    fn min_rays(&self) -> u64;
+
+    /// Shares a work among all processes, as [`compute`](Self::compute) says.
+    ///
+    /// # Errors
+    /// Those of [`compute`](Self::compute).
+    fn share(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError>;
+
+    /// Computes all units of a work, in this process alone if it is small. Passes each result to `receive` once, in any
+    /// order.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels, or the team fails. Some units have been received then.
-    fn compute(
-        &self,
-        task: &dyn Task,
-        receive: &mut dyn FnMut(Range<u32>, Vec<u8>) -> Result<(), DecodeError>,
-        monitor: &dyn Monitor,
-    ) -> Result<(), TeamError>;
+    fn compute(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError> {
+        if task.rays() >= self.min_rays() {
+            return self.share(task, receive, monitor);
+        }
+        let units = 0..task.units();
+        Ok(receive(units.clone(), task.compute(units, monitor)?)?)
+    }
 }
+
+/// Receiver of the results of some units.
+pub type Receive<'a> = dyn FnMut(Range<u32>, Vec<u8>) -> Result<(), DecodeError> + 'a;
 
 /// Ranks that help the master. All others [`serve`] meanwhile.
 pub struct RankTeam<'a> {
@@ -85,17 +96,13 @@ impl<'a> RankTeam<'a> {
 }
 
 impl Team for RankTeam<'_> {
-    fn compute(
-        &self,
-        task: &dyn Task,
-        receive: &mut dyn FnMut(Range<u32>, Vec<u8>) -> Result<(), DecodeError>,
-        monitor: &dyn Monitor,
-    ) -> Result<(), TeamError> {
+    /// Smaller works take less time than messages about them.
+    fn min_rays(&self) -> u64 {
+        1 << 12
+    }
+
+    fn share(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError> {
         let Self { communicator, strategy, speed, .. } = *self;
-        if task.rays() < MIN_RAYS {
-            let units = 0..task.units();
-            return Ok(receive(units.clone(), task.compute(units, monitor)?)?);
-        }
         let inputs = task.inputs();
         if inputs.len() > MAX_BYTES {
             let mib = inputs.len() >> 20;

@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::TempPath;
+
+use super::temporary::write_temporary_unsynced;
 use super::{InTheWay, Patience, held, rename, write_temporary};
 use crate::portable::check_name;
 
@@ -41,10 +44,22 @@ impl WriteError {
 /// # Errors
 /// Fails if the file cannot be written. An existing file at the path then remains unchanged.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), WriteError> {
+    write_by(path, |folder| write_temporary(folder, |file| file.write_all(content)))
+}
+
+/// Writes a file as [`write_atomic`] does, without waiting for the disk. A crash of the system may damage the file, so its
+/// reader must check it.
+///
+/// # Errors
+/// Those of [`write_atomic`].
+pub(crate) fn write_unsynced(path: &Path, content: &[u8]) -> Result<(), WriteError> {
+    write_by(path, |folder| write_temporary_unsynced(folder, |file| file.write_all(content)))
+}
+
+fn write_by(path: &Path, write: impl FnOnce(&Path) -> io::Result<TempPath>) -> Result<(), WriteError> {
     let write = || {
         check_name(path)?;
-        let temporary = write_temporary(parent(path), |file| file.write_all(content))?;
-        rename(temporary, path, &Patience::begin())
+        rename(write(parent(path))?, path, &Patience::begin())
     };
     write().map_err(WriteError::of(path))
 }

@@ -10,6 +10,7 @@ mod folder;
 mod held;
 mod temporary;
 
+pub(crate) use atomic_write::write_unsynced;
 pub use atomic_write::{WriteError, check_place, write_atomic};
 pub use folder::{InTheWay, Overwrite};
 pub(crate) use folder::{is_regular, sync_folder};

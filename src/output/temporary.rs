@@ -19,6 +19,17 @@ const DIGITS: usize = 16;
 
 /// Writes a file under a temporary name, syncs it to disk, and closes it. Dropping the path deletes the file.
 pub(crate) fn write_temporary(folder: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<TempPath> {
+    write_temporary_unsynced(folder, |file| {
+        write(file)?;
+        file.sync_all()
+    })
+}
+
+/// Writes a file under a temporary name, and closes it. Dropping the path deletes the file.
+pub(super) fn write_temporary_unsynced(
+    folder: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<TempPath> {
     // The system seeds the standard library's random state.
     let name = name_of(RandomState::new().hash_one(folder));
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -27,7 +38,6 @@ pub(crate) fn write_temporary(folder: &Path, write: impl FnOnce(&mut File) -> io
     let open = |path: &Path| File::options().write(true).create_new(true).open(path);
     let mut file = tempfile::Builder::new().prefix(&name).rand_bytes(0).make_in(folder, open)?;
     write(file.as_file_mut())?;
-    file.as_file().sync_all()?;
     Ok(file.into_temp_path())
 }
 

@@ -59,22 +59,19 @@ pub fn irradiance_at(
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
-    irradiance_from(0, scene, world, lights, receivers, samples, seed, monitor)
+    irradiance_from(0, ScatteringContext::new(scene, world, lights), receivers, samples, seed, monitor)
 }
 
 /// Computes the irradiance at some of many receivers, as [`irradiance_at`] does for all. They begin at index `first`.
-#[expect(clippy::too_many_arguments, reason = "those of `irradiance_at`")]
 pub(super) fn irradiance_from(
     first: usize,
-    scene: &Scene,
-    world: &dyn RayQuery,
-    lights: &LightSampler,
+    context: ScatteringContext,
     receivers: &[Receiver],
     samples: u32,
     seed: u32,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PointIrradiance>, Cancelled> {
-    let gatherer = Gatherer(ScatteringContext::new(scene, world, lights));
+    let gatherer = Gatherer(context);
     let samples_per_batch = samples_taken(samples) / BATCHES;
     let batches = receivers.len() * BATCHES as usize;
     let finished = PieceProgress::new(monitor, batches);

@@ -7,6 +7,7 @@ use core::ops::Range;
 use glam::{UVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
+use super::context::ScatteringContext;
 use super::gather::{irradiance_from, samples_taken};
 use super::{PointIrradiance, Receiver, irradiance_at};
 use crate::clock;
@@ -162,7 +163,8 @@ impl<'a> VolumeTask<'a> {
         let gather = |scene: &Scene| {
             let lights = LightSampler::new(scene);
             let Self { world, settings, seed, .. } = *self;
-            irradiance_from(first, scene, world, &lights, &receivers, settings.samples, seed, monitor)
+            let context = ScatteringContext::new(scene, world, &lights);
+            irradiance_from(first, context, &receivers, settings.samples, seed, monitor)
         };
         let all = gather(self.scene)?;
         let straight = gather(&self.lamps)?;

@@ -412,10 +412,14 @@ pub fn save_two_bakes() -> [tempfile::TempDir; 2] {
 pub fn brightest(app: &mut App) -> f32 {
     let baked = app.world_mut().query::<&Baked>().single(app.world()).unwrap().clone();
     let image = app.world().resource::<Assets<Image>>().get(&baked.image).unwrap();
-    let texels = image.data.as_ref().unwrap().as_chunks::<4>().0;
+    brightest_of(image.data.as_ref().unwrap())
+}
+
+/// Returns the largest value on a page of a level from files, in cd/m2.
+pub fn brightest_of(page: &[u8]) -> f32 {
     let of =
         |texel: &[u8; 4]| bevy_radiosity::lightmap::files::rgb9e5::decode(u32::from_le_bytes(*texel)).max_element();
-    texels.iter().map(of).fold(0.0, f32::max)
+    page.as_chunks::<4>().0.iter().map(of).fold(0.0, f32::max)
 }
 
 #[test]

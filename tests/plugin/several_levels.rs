@@ -8,7 +8,7 @@ use bevy_radiosity::plugin::{Baked, BakedLight};
 use bevy_radiosity::prelude::*;
 
 use crate::app::*;
-use crate::levels::save_bake;
+use crate::levels::{brightest_of, save_bake};
 
 /// Spawns a floor and a lamp below one entity. All floors and lamps have the same names.
 fn spawn_room(app: &mut App, x: f32, candela: f32) -> Entity {
@@ -18,18 +18,12 @@ fn spawn_room(app: &mut App, x: f32, candela: f32) -> Entity {
     root
 }
 
-/// Returns the largest value on a page of a level from files, in cd/m2.
-fn brightest(page: &[u8]) -> f32 {
-    let decode = |texel: &[u8; 4]| bevy_radiosity::lightmap::files::rgb9e5::decode(u32::from_le_bytes(*texel));
-    page.as_chunks::<4>().0.iter().map(|texel| decode(texel).max_element()).fold(0.0, f32::max)
-}
-
 /// Returns the largest value on the page of each lit surface, by level, in cd/m2.
 fn brightest_by_level(app: &mut App) -> HashMap<Entity, f32> {
     let mut surfaces = app.world_mut().query::<&Baked>();
     let images = app.world().resource::<Assets<Image>>();
     let page = |baked: &Baked| images.get(&baked.image).unwrap().data.as_ref().unwrap();
-    surfaces.iter(app.world()).map(|baked| (baked.level, brightest(page(baked)))).collect()
+    surfaces.iter(app.world()).map(|baked| (baked.level, brightest_of(page(baked)))).collect()
 }
 
 fn count<F: bevy::ecs::query::QueryFilter>(app: &mut App) -> usize {
@@ -154,7 +148,7 @@ fn each_level_is_relit_by_its_own_lamps() {
     rest(&mut app, updates);
     // Texels that no filter reaches keep their light.
     let page = page_of(&app, near).1;
-    let lit = page.chunks(4).filter(|texel| brightest(texel) > 1e-4).count();
+    let lit = page.chunks(4).filter(|texel| brightest_of(texel) > 1e-4).count();
     assert!(lit < page.len() / 4 / 20, "its only lamp is off, and {lit} texels are lit");
     assert_eq!(page_of(&app, far), pages[1], "the other lamp is on");
 

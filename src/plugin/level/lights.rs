@@ -18,7 +18,7 @@ use crate::plugin::write_back::{add_marks, remove_marks};
 use crate::scene::LightPlace;
 
 /// Maximum distance of places that count as equal: in meters, or of unit vectors.
-const NEAR: f32 = 0.01;
+pub const NEAR: f32 = 0.01;
 
 /// Warns about baked lights that were not found, and about lights of a level that were not baked. It waits until the
 /// level is there.

@@ -120,6 +120,7 @@ fn receive(
     mut decoding: Query<(Entity, &BakedLevel, &mut Decoding)>,
     mut shown: ResMut<Shown>,
     mut batches: ResMut<Batches>,
+    surfaces: Query<Entity, IsSurface>,
     assets: Res<AssetServer>,
 ) {
     for (entity, baked, mut task) in &mut decoding {
@@ -136,6 +137,7 @@ fn receive(
                 batches.drop_level(entity);
                 commands.entity(entity).insert(show(files, entity, baked, &mut batches, shown.count));
                 shown.count += 1;
+                shown.waiting = surfaces.iter().collect();
             }
             Err(error) => read::fail(&mut commands, entity, error),
         }
@@ -220,20 +222,8 @@ fn has_work(
 
 type NewSurface = (Or<(Added<Mesh3d>, Added<MeshMaterial3d<StandardMaterial>>)>, IsSurface);
 
-/// Queues new surfaces, and all surfaces for a new level.
-fn queue_surfaces(
-    mut shown: ResMut<Shown>,
-    mut levels: Query<&mut ShownLevel>,
-    surfaces: Query<Entity, IsSurface>,
-    added: Query<Entity, NewSurface>,
-) {
-    let mut has_new_level = false;
-    for mut level in &mut levels {
-        has_new_level |= core::mem::replace(&mut level.bypass_change_detection().is_new, false);
-    }
-    if has_new_level {
-        shown.waiting = surfaces.iter().collect();
-    } else if !added.is_empty() {
+fn queue_surfaces(mut shown: ResMut<Shown>, added: Query<Entity, NewSurface>) {
+    if !added.is_empty() {
         let known: std::collections::HashSet<Entity> = shown.waiting.iter().copied().collect();
         shown.waiting.extend(added.iter().filter(|entity| !known.contains(entity)));
     }

@@ -45,8 +45,6 @@ pub struct ShownLevel {
     /// True until the world knows the frame.
     pub has_new_frame: bool,
     pub has_warned: bool,
-    /// True until all surfaces wait for it.
-    pub is_new: bool,
     /// True once it has lit all its surfaces that are there.
     pub is_announced: bool,
     /// Later level that has taken a surface of this one.
@@ -74,7 +72,6 @@ impl ShownLevel {
             frame: None,
             has_new_frame: false,
             has_warned: false,
-            is_new: true,
             is_announced: false,
             taken_by: None,
         }

@@ -9,7 +9,7 @@ use bevy::math::Affine3A;
 use bevy::prelude::*;
 
 use super::files::Place;
-use super::lights;
+use super::lights::{self, NEAR};
 use super::shown::{Shown, ShownLevel};
 use crate::clock;
 use crate::lightmap::Unwrap;
@@ -22,9 +22,6 @@ use crate::scene::SurfaceKey;
 
 /// Main thread time per frame for matching surfaces.
 const MATCHING_BUDGET: Duration = Duration::from_micros(1000);
-
-/// Maximum distance of places that count as equal, in meters.
-const NEAR: f32 = 0.01;
 
 /// World state that the matching reads.
 #[derive(SystemParam)]
@@ -102,6 +99,7 @@ pub fn match_surfaces(
             level.count_vote(vote);
         }
     }
+    let mut has_new_frames = false;
     for (entity, mut level) in &mut levels {
         if let Some(targets) = targets.remove(&entity) {
             level.is_announced = false;
@@ -120,8 +118,11 @@ pub fn match_surfaces(
                     set_volume_frame(world, entity, of_bake);
                 }
             });
-            commands.run_system_cached(lights::mark);
+            has_new_frames = true;
         }
+    }
+    if has_new_frames {
+        commands.run_system_cached(lights::mark);
     }
 }
 
