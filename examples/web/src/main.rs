@@ -4,10 +4,12 @@
 
 mod page;
 
-use bevy::asset::{AssetLoadFailedEvent, AssetMetaCheck};
+use std::path::Path;
+
+use bevy::asset::{AssetMetaCheck, UntypedAssetLoadFailedEvent};
 use bevy::camera::{Exposure, Hdr};
 use bevy::core_pipeline::tonemapping::Tonemapping;
-use bevy::gltf::Gltf;
+use bevy::gltf::GltfLoaderSettings;
 use bevy::prelude::*;
 use bevy::window::WindowResolution;
 use bevy::world_serialization::WorldAssetRoot;
@@ -19,6 +21,13 @@ use page::Switch;
 const SCENE: &str = "level.glb";
 /// Folder of its bake, as an asset path.
 const BAKE: &str = "level.baked";
+/// Position of the file's camera `camera_hall`, and a point that it looks at, in world space.
+const EYE: Vec3 = Vec3::new(11.3, 1.75, 0.9);
+const TARGET: Vec3 = Vec3::new(4.4, 1.6, 5.6);
+/// Its vertical field of view, in degrees.
+const FOV: f32 = 62.0;
+/// Exposure of a room by day.
+const EV100: f32 = 9.0;
 
 fn main() {
     let window = Window {
@@ -33,7 +42,7 @@ fn main() {
         .add_plugins((DefaultPlugins.set(window).set(assets), RadiosityPlugins))
         .insert_resource(GlobalAmbientLight::NONE)
         .add_systems(Startup, spawn_level)
-        .add_systems(Update, (show_lightmaps, relight, switch_lamp, trace, report_failures))
+        .add_systems(Update, (cast_shadows, show_lightmaps, relight, switch_lamp, trace, report_failures))
         .add_observer(|shown: On<BakedLevelShown>| page::say(format!("{} surfaces are lit", shown.surfaces)))
         .add_observer(|failed: On<BakedLevelFailed>| page::say(format!("no baked light: {}", failed.error)))
         .run();
@@ -45,13 +54,24 @@ fn spawn_level(mut commands: Commands, assets: Res<AssetServer>) {
         Camera3d::default(),
         Hdr,
         Tonemapping::AcesFitted,
-        Exposure { ev100: 6.0 },
+        Exposure { ev100: EV100 },
         Camera { clear_color: ClearColorConfig::Custom(Color::BLACK), ..default() },
-        Projection::Perspective(PerspectiveProjection { fov: 1.0, near: 0.05, ..default() }),
-        Transform::from_xyz(0.0, 1.7, 0.0).looking_at(Vec3::new(0.0, 1.5, -1.0), Vec3::Y),
+        Projection::Perspective(PerspectiveProjection { fov: FOV.to_radians(), near: 0.05, ..default() }),
+        Transform::from_translation(EYE).looking_at(TARGET, Vec3::Y),
     ));
     let baked = BakedLevel::new(assets.load(format!("{BAKE}/level.ron"))).with_source(SCENE);
-    commands.spawn((WorldAssetRoot(assets.load(GltfAssetLabel::Scene(0).from_asset(SCENE))), baked));
+    // Each camera of the file would draw into the page too.
+    let scene = assets
+        .load_builder()
+        .with_settings(|settings: &mut GltfLoaderSettings| settings.load_cameras = false)
+        .load(GltfAssetLabel::Scene(0).from_asset(SCENE));
+    commands.spawn((WorldAssetRoot(scene), baked));
+}
+
+/// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
+/// shadows.
+fn cast_shadows(mut suns: Query<&mut DirectionalLight, Added<DirectionalLight>>) {
+    suns.iter_mut().for_each(|mut sun| sun.shadow_maps_enabled = true);
 }
 
 fn show_lightmaps(mut lightmaps: ResMut<Lightmaps>) {
@@ -71,26 +91,17 @@ fn relight(mut commands: Commands, relight: Option<ResMut<Relight>>) {
 }
 
 /// Switches the brightest lamp.
-fn switch_lamp(
-    mut lamps: Query<&mut PointLight>,
-    mut off: Local<Option<(Entity, f32)>>,
-    entities: Query<(Entity, &PointLight)>,
-) {
+fn switch_lamp(mut lamps: Query<(Entity, &mut PointLight)>, mut off: Local<Option<(Entity, f32)>>) {
     match (Switch::Lamp.is_on(), *off) {
         (true, Some((lamp, intensity))) => {
-            if let Ok(mut lamp) = lamps.get_mut(lamp) {
+            if let Ok((_, mut lamp)) = lamps.get_mut(lamp) {
                 lamp.intensity = intensity;
             }
             *off = None;
         }
         (false, None) => {
-            let brightest = entities.iter().max_by(|(_, one), (_, other)| one.intensity.total_cmp(&other.intensity));
-            *off = brightest.map(|(entity, lamp)| (entity, lamp.intensity));
-            if let Some((lamp, _)) = *off
-                && let Ok(mut lamp) = lamps.get_mut(lamp)
-            {
-                lamp.intensity = 0.0;
-            }
+            let brightest = lamps.iter_mut().max_by(|(_, one), (_, other)| one.intensity.total_cmp(&other.intensity));
+            *off = brightest.map(|(lamp, mut light)| (lamp, core::mem::take(&mut light.intensity)));
         }
         _ => {}
     }
@@ -109,9 +120,9 @@ fn trace(mut commands: Commands, cameras: Query<(Entity, Has<LiveView>, Option<&
     }
 }
 
-/// Says which file is missing or damaged.
-fn report_failures(mut failed: MessageReader<AssetLoadFailedEvent<Gltf>>) {
-    for failure in failed.read() {
+/// Says why there is no level: its file is missing or damaged.
+fn report_failures(mut failed: MessageReader<UntypedAssetLoadFailedEvent>) {
+    for failure in failed.read().filter(|failure| failure.path.path() == Path::new(SCENE)) {
         page::say(format!("no level: {}", failure.error));
     }
 }
