@@ -12,6 +12,7 @@
 #[path = "../src/cli/viewer/mod.rs"]
 mod viewer;
 
+use bevy::light::CascadeShadowConfigBuilder;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
@@ -65,9 +66,13 @@ fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServe
 }
 
 /// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
-/// shadows.
-fn cast_shadows(mut suns: Query<&mut DirectionalLight, Added<DirectionalLight>>) {
-    suns.iter_mut().for_each(|mut sun| sun.shadow_maps_enabled = true);
+/// shadows. One cascade is what WebGL2 allows, so the pictures of `examples/web` are the same.
+fn cast_shadows(mut commands: Commands, mut suns: Query<(Entity, &mut DirectionalLight), Added<DirectionalLight>>) {
+    for (entity, mut sun) in &mut suns {
+        sun.shadow_maps_enabled = true;
+        let cascade = CascadeShadowConfigBuilder { num_cascades: 1, maximum_distance: 30.0, ..default() };
+        commands.entity(entity).insert(cascade.build());
+    }
 }
 
 /// Takes the screenshot. The lightmaps may be ready before surfaces are spawned; then no surface shows them yet.

@@ -3,10 +3,10 @@
 browser.py WWW NATIVE.png [--backend webgl2|webgpu] [--pictures FOLDER], or browser.py WWW --faults. Python 3 and
 Chromium; CHROMIUM names another binary.
 
-WWW is the folder that `examples/web/build.py` wrote; NATIVE.png is the picture of `radiosity view` for the same files,
-camera and exposure. It waits until the level is lit, takes a screenshot, clicks the switches, and reads the console. With
---faults it serves missing and damaged files, and takes WebGL2 away. Prints a table. The exit code is 1 where a limit is
-exceeded, the app stops, or the console has an error that it should not have."""
+WWW is the folder that `examples/web/build.py` wrote; NATIVE.png is the picture of the example
+`walk_baked_level` for the same files. It waits until the level is lit, takes a screenshot, clicks the switches, and reads
+the console. With --faults it serves missing and damaged files, and takes WebGL2 away. Prints a table. The exit code is 1
+where a limit is exceeded, the app stops, or the console has an error that it should not have."""
 import argparse, base64, contextlib, importlib.util, json, os, pathlib, re, select, struct, subprocess, sys, tempfile
 import threading, time, zlib
 
@@ -52,7 +52,7 @@ class Browser:
                 return None
             read = os.read(self.back, 1 << 20)
             if not read:
-                sys.exit("Chromium has ended")
+                sys.exit("Chromium has ended; it may not start on this machine")
             self.rest += read
         text, self.rest = self.rest.split(b"\0", 1)
         return json.loads(text)
@@ -67,7 +67,8 @@ class Browser:
             parts = [str(part.get("value", part.get("description"))) for part in values["args"]]
             # Arguments after the text are the style of each %c.
             said = re.sub("%c", " ", parts[0]).strip() if "%c" in parts[0] else " ".join(parts)
-            self.console.append((values["type"], said))
+            # Bevy logs errors as text.
+            self.console.append(("error" if said.startswith("ERROR") else values["type"], said))
         elif method == "Runtime.exceptionThrown":
             details = values["exceptionDetails"]
             self.console.append(("error", details.get("exception", {}).get("description", details["text"])))
@@ -107,6 +108,9 @@ class Browser:
     def end(self):
         self.process.terminate()
         self.process.wait()
+        # Some shells know files by one digit alone, so numbers must not grow.
+        os.close(self.to)
+        os.close(self.back)
 
 
 def pixels(png):
@@ -208,6 +212,7 @@ def page(www, backend, flags=()):
         finally:
             browser.end()
             server.shutdown()
+            server.server_close()
 
 
 def wait_for_text(browser, words, seconds):

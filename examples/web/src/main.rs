@@ -10,6 +10,7 @@ use bevy::asset::{AssetMetaCheck, UntypedAssetLoadFailedEvent};
 use bevy::camera::{Exposure, Hdr};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::gltf::GltfLoaderSettings;
+use bevy::light::CascadeShadowConfigBuilder;
 use bevy::prelude::*;
 use bevy::window::WindowResolution;
 use bevy::world_serialization::WorldAssetRoot;
@@ -43,7 +44,7 @@ fn main() {
         .insert_resource(GlobalAmbientLight::NONE)
         .add_systems(Startup, spawn_level)
         .add_systems(Update, (cast_shadows, show_lightmaps, relight, switch_lamp, trace, report_failures))
-        .add_observer(|shown: On<BakedLevelShown>| page::say(format!("{} surfaces are lit", shown.surfaces)))
+        .add_observer(say_lit)
         .add_observer(|failed: On<BakedLevelFailed>| page::say(format!("no baked light: {}", failed.error)))
         .run();
 }
@@ -69,9 +70,13 @@ fn spawn_level(mut commands: Commands, assets: Res<AssetServer>) {
 }
 
 /// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
-/// shadows.
-fn cast_shadows(mut suns: Query<&mut DirectionalLight, Added<DirectionalLight>>) {
-    suns.iter_mut().for_each(|mut sun| sun.shadow_maps_enabled = true);
+/// shadows. WebGL2 allows one cascade, which is coarse unless it is short.
+fn cast_shadows(mut commands: Commands, mut suns: Query<(Entity, &mut DirectionalLight), Added<DirectionalLight>>) {
+    for (entity, mut sun) in &mut suns {
+        sun.shadow_maps_enabled = true;
+        let cascade = CascadeShadowConfigBuilder { num_cascades: 1, maximum_distance: 30.0, ..default() };
+        commands.entity(entity).insert(cascade.build());
+    }
 }
 
 fn show_lightmaps(mut lightmaps: ResMut<Lightmaps>) {
@@ -120,9 +125,16 @@ fn trace(mut commands: Commands, cameras: Query<(Entity, Has<LiveView>, Option<&
     }
 }
 
+/// Says how many surfaces are lit. There are none before the scene has been spawned.
+fn say_lit(shown: On<BakedLevelShown>) {
+    if shown.surfaces > 0 {
+        page::say(format!("{} surfaces are lit", shown.surfaces));
+    }
+}
+
 /// Says why there is no level: its file is missing or damaged.
 fn report_failures(mut failed: MessageReader<UntypedAssetLoadFailedEvent>) {
     for failure in failed.read().filter(|failure| failure.path.path() == Path::new(SCENE)) {
-        page::say(format!("no level: {}", failure.error));
+        page::say(format!("no level: {}", failure.error.to_string().trim_end()));
     }
 }
