@@ -7,11 +7,12 @@
 //! cargo run --release --features gltf --example walk_baked_level -- level.glb level.baked --screenshot level.png
 //! ```
 //!
-//! The file and the folder are asset paths.
+//! The file and the folder are asset paths. The camera starts in the hall of that level.
 
 #[path = "../src/cli/viewer/mod.rs"]
 mod viewer;
 
+use bevy::light::CascadeShadowConfigBuilder;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
@@ -36,9 +37,10 @@ fn main() -> AppExit {
         return AppExit::from_code(2);
     };
     let viewer = ViewerPlugin {
-        eye: Vec3::new(0.0, 1.7, 0.0),
-        target: Vec3::new(0.0, 1.5, -1.0),
-        ev100: 6.0,
+        eye: Vec3::new(11.3, 1.75, 0.9),
+        target: Vec3::new(4.4, 1.6, 5.6),
+        vertical_fov: 62.0_f32.to_radians(),
+        ev100: 9.0,
         screenshot,
         ..default()
     };
@@ -48,6 +50,7 @@ fn main() -> AppExit {
         .add_plugins(viewer)
         .insert_resource(Level { file: file.clone(), folder: folder.clone() })
         .add_systems(Startup, spawn_level)
+        .add_systems(Update, cast_shadows)
         .add_observer(take_screenshot_when_lit)
         .add_observer(|loaded: On<BakedLevelLoaded>| {
             info!("read light for {} surfaces in {:.0} ms", loaded.surfaces, loaded.seconds * 1000.0);
@@ -60,6 +63,16 @@ fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServe
     let scene = assets.load(GltfAssetLabel::Scene(0).from_asset(level.file.clone()));
     let baked = assets.load(format!("{}/level.ron", level.folder));
     commands.spawn((WorldAssetRoot(scene), BakedLevel::new(baked)));
+}
+
+/// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
+/// shadows. One cascade is what WebGL2 allows, so the pictures of `examples/web` are the same.
+fn cast_shadows(mut commands: Commands, mut suns: Query<(Entity, &mut DirectionalLight), Added<DirectionalLight>>) {
+    for (entity, mut sun) in &mut suns {
+        sun.shadow_maps_enabled = true;
+        let cascade = CascadeShadowConfigBuilder { num_cascades: 1, maximum_distance: 30.0, ..default() };
+        commands.entity(entity).insert(cascade.build());
+    }
 }
 
 /// Takes the screenshot. The lightmaps may be ready before surfaces are spawned; then no surface shows them yet.

@@ -29,6 +29,7 @@ fn a_damaged_file_is_named_and_nothing_of_the_level_is_shown() {
         tick_app_until(&mut app, "a refusal", |app| app.world().contains_resource::<Refusal>());
         let said = &app.world().resource::<Refusal>().0;
         assert!(said.contains(name) && said.contains("damaged"), "{said}");
+        assert!(!said.contains("loader") && !said.contains('\n'), "{said}");
         fs::write(&path, good).unwrap();
     }
 }

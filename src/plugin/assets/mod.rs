@@ -13,6 +13,7 @@ mod level;
 mod read;
 mod scene;
 
+use bevy::asset::AssetLoadError;
 use bevy::prelude::*;
 
 pub use folder::AssetFolder;
@@ -32,4 +33,13 @@ pub fn add(app: &mut App) {
         .init_asset_loader::<LevelLoader<BakedLevelAsset>>()
         .init_asset_loader::<LevelLoader<RelightFiles>>()
         .init_asset_loader::<SceneLoader>();
+}
+
+/// Returns the reason of a failed load, without Bevy's name of the loader.
+pub fn reason(error: &AssetLoadError) -> String {
+    match error {
+        // This text ends with a line feed.
+        AssetLoadError::AssetLoaderError(of_loader) => of_loader.error().to_string().trim_end().to_owned(),
+        _ => error.to_string(),
+    }
 }

@@ -7,7 +7,7 @@ use bevy::prelude::*;
 
 use super::files::{Files, decode};
 use crate::lightmap::files::LevelError;
-use crate::plugin::assets::{BakedLevelAsset, ReadLevel};
+use crate::plugin::assets::{BakedLevelAsset, ReadLevel, reason};
 use crate::plugin::background::{Fault, RadiosityThreads, Task};
 use crate::plugin::components::BakedLevel;
 
@@ -25,7 +25,7 @@ pub struct BakedLevelFailed {
 #[derive(Debug, TypePath, thiserror::Error)]
 pub enum BakedLevelError {
     /// A file cannot be read, or is damaged.
-    #[error(transparent)]
+    #[error("{}", reason(.0))]
     Load(#[from] Arc<AssetLoadError>),
     /// A file has invalid content.
     #[error(transparent)]

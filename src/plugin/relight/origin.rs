@@ -13,7 +13,7 @@ use crate::geometry::SurfaceId;
 use crate::lightmap::files::{LevelError, LevelFiles};
 use crate::lightmap::{Layout, PageFormat, Rectangle};
 use crate::low_rank::{Precomputed, PrecomputedError};
-use crate::plugin::assets::{ReadLevel, RelightFiles, SceneFile, load_scene};
+use crate::plugin::assets::{ReadLevel, RelightFiles, SceneFile, load_scene, reason};
 use crate::plugin::components::BakedLevel;
 use crate::plugin::state::RelightLevel;
 use crate::plugin::write_back::uv_rect;
@@ -37,7 +37,7 @@ pub enum OriginError {
         "{0} is not in the asset folder: give a path in it, or allow others by `AssetPlugin::unapproved_path_mode`"
     )]
     Refused(AssetPath<'static>),
-    #[error(transparent)]
+    #[error("{}", reason(.0))]
     Load(#[from] Arc<AssetLoadError>),
     #[error("{path}: {source}")]
     Precomputed { path: PathBuf, source: PrecomputedError },
