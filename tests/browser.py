@@ -324,7 +324,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print the errors on the console too")
     parser.add_argument("--backend", choices=sorted(FLAGS), default="webgl2")
     parser.add_argument("--pictures", type=pathlib.Path, help="folder for the screenshots")
-    parser.add_argument("--wait", type=float, default=300.0, help="longest time until the level is lit, in seconds")
+    parser.add_argument("--wait", type=float, default=600.0, help="longest time until the level is lit, in seconds")
     options = parser.parse_args()
     if options.faults:
         show_faults(options)
