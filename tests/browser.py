@@ -307,7 +307,8 @@ def show_faults(options):
                 browser.wait(5)
                 text = browser.value('document.getElementById("text").textContent')
                 errors = [said for kind, said in browser.console if kind == "error"]
-        is_good = words in text and any(words in said or path and path in said for said in errors)
+        # Bevy names files within its asset folder.
+        is_good = words in text and any(words in said or path and path.removeprefix("assets/") in said for said in errors)
         stopped = any("panicked" in said or "stopped" in said for said in errors)
         table.row(name, text, len(errors), is_good=is_good and not stopped)
         if options.verbose or not is_good or stopped:
@@ -323,7 +324,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print the errors on the console too")
     parser.add_argument("--backend", choices=sorted(FLAGS), default="webgl2")
     parser.add_argument("--pictures", type=pathlib.Path, help="folder for the screenshots")
-    parser.add_argument("--wait", type=float, default=300.0, help="longest time until the level is lit, in seconds")
+    parser.add_argument("--wait", type=float, default=600.0, help="longest time until the level is lit, in seconds")
     options = parser.parse_args()
     if options.faults:
         show_faults(options)
