@@ -9,19 +9,80 @@ pub type Pixels = (u32, u32, Vec<[u8; 4]>);
 /// Largest width or height, texels. Larger textures take over a gigabyte and count as damaged.
 const MAX_SIZE: u32 = 1 << 14;
 
+/// Number of texels along a block, and most bytes of a block.
+const BLOCK: u32 = 4;
+const BLOCK_BYTES: u64 = 16;
+
+/// Header, in words of four bytes: that of the file, the index of its parts, and the place of the largest mip level.
+struct Header([u32; 26]);
+
+impl Header {
+    /// Reads the header of a file. Returns `None` if it is cut off.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks();
+        let words: &[[u8; 4]; 26] = words.first_chunk()?;
+        Some(Self(words.map(u32::from_le_bytes)))
+    }
+
+    fn long(&self, index: usize) -> u64 {
+        u64::from(self.0[index + 1]) << 32 | u64::from(self.0[index])
+    }
+}
+
 /// Returns width and height from the header.
 ///
 /// # Errors
-/// When the header is cut off, or its size is zero or too large.
+/// When the file is cut off, the size is zero or too large, there are several pictures, or the header has values for
+/// which the decoder would panic or allocate too much.
 pub fn size(bytes: &[u8]) -> Result<[u32; 2], String> {
-    let word = |offset: usize| Some(u32::from_le_bytes(bytes.get(offset..offset + 4)?.try_into().ok()?));
-    let (Some(width), Some(height)) = (word(20), word(24)) else {
-        return Err("its header is cut off".to_owned());
-    };
+    let header = Header::read(bytes).ok_or("its header is cut off")?;
+    let [width, height, depth, layers, faces] = core::array::from_fn(|index| header.0[5 + index]);
     if width == 0 || height == 0 || width.max(height) > MAX_SIZE {
         return Err(format!("it is {width} x {height} pixels large"));
     }
+    if depth > 1 || layers > 1 || faces != 1 {
+        return Err("it is a volume, an array or a cube map".to_owned());
+    }
+    let [begin, length, claimed] = [20, 22, 24].map(|index| header.long(index));
+    if begin.checked_add(length).is_none_or(|end| end > bytes.len() as u64) {
+        return Err("its data is cut off".to_owned());
+    }
+    let blocks = [width, height].map(|size| u64::from(size.div_ceil(BLOCK)));
+    if claimed > BLOCK_BYTES * blocks[0] * blocks[1] {
+        return Err(format!("it claims {claimed} bytes for {width} x {height} pixels"));
+    }
+    let end_of_keys = u64::from(header.0[14]) + u64::from(header.0[15]);
+    if !end_of_keys.is_multiple_of(4) {
+        return Err("its keys and values do not end at a multiple of four bytes".to_owned());
+    }
     Ok([width, height])
+}
+
+/// Returns the window of the largest mip level, in bytes, if Zstandard compresses it: memory that its decoder allocates.
+/// The window is that of RFC 8878, section 3.1.1.1.
+pub fn window_bytes(bytes: &[u8]) -> u64 {
+    const ZSTANDARD: u32 = 2;
+    // The decoder allocates no more.
+    const MAX_WINDOW: u64 = 100 << 20;
+    let number = |from: &[u8], offset: usize, length: usize| {
+        let field = from.get(offset..offset.checked_add(length)?)?;
+        Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    };
+    let window = |header: &Header| {
+        let frame = bytes.get(usize::try_from(header.long(20)).ok()?..)?;
+        let descriptor = number(frame, 4, 1)?;
+        if descriptor & 0x20 == 0 {
+            let window = number(frame, 5, 1)?;
+            let base = 1 << (10 + (window >> 3));
+            return Some(base + base / 8 * (window & 7));
+        }
+        // A frame of one segment has no window but its size, behind the id of a dictionary.
+        let offset = 5 + [0, 1, 2, 4][descriptor as usize & 3];
+        let length = 1 << (descriptor >> 6);
+        number(frame, offset, length).map(|size| if length == 2 { size + 256 } else { size })
+    };
+    let header = Header::read(bytes).filter(|header| header.0[11] == ZSTANDARD);
+    header.and_then(|header| window(&header)).unwrap_or(0).min(MAX_WINDOW)
 }
 
 /// Decodes the largest mip level of a texture.
@@ -34,15 +95,28 @@ pub fn decode(bytes: &[u8]) -> Result<Pixels, String> {
 
     let decode = || {
         let [width, height] = size(bytes)?;
-        let image = Transcoder::new(bytes).map_err(|error| error.to_string())?;
+        let image = Transcoder::new(bytes).map_err(fault)?;
         if image.base_dimensions() != (width, height) {
             return Err("its header contradicts its data".to_owned());
         }
-        let pixels = image.transcode(0, TargetFormat::Rgba32, DecodeFlags::NONE).map_err(|error| error.to_string())?;
+        let pixels = image.transcode(0, TargetFormat::Rgba32, DecodeFlags::NONE).map_err(fault)?;
         Ok((width, height, pixels.as_chunks().0.to_vec()))
     };
     // The crate is young. A panic on a damaged texture must not end a bake.
     std::panic::catch_unwind(decode).unwrap_or_else(|_| Err("its data is damaged".to_owned()))
+}
+
+/// Returns the reason why a texture cannot be read, as a sentence.
+#[cfg(feature = "basis")]
+fn fault(error: basisu::Error) -> String {
+    use basisu::Error;
+
+    match error {
+        Error::Unsupported { .. } => "its texels cannot be converted to RGBA".to_owned(),
+        Error::UnsupportedFeature(feature) => format!("it cannot be decoded: {feature}"),
+        Error::VideoRequiresState => "it is a video".to_owned(),
+        _ => "its data is damaged".to_owned(),
+    }
 }
 
 /// Returns the error that tells how to enable such textures.
@@ -97,6 +171,45 @@ mod tests {
             assert!(decode(&solid([0; 4])[..100]).is_err());
         } else {
             assert!(decoded.unwrap_err().contains("--features basis"));
+        }
+    }
+    #[test]
+    fn the_window_of_a_frame_is_counted() {
+        let whole = include_bytes!("../../tests/hostile_files/basis/uastc_zstd.ktx2");
+        let frame = u64::from_le_bytes(whole[80..88].try_into().unwrap()) as usize;
+        let [single, window] = [0x20, 0x00].map(|descriptor| {
+            let mut bytes = whole.to_vec();
+            bytes[frame + 4] = descriptor;
+            bytes[frame + 5] = 64;
+            window_bytes(&bytes)
+        });
+        // One segment of 64 bytes; 2^(10 + 8) bytes.
+        assert_eq!([single, window], [64, 1 << 18]);
+        assert_eq!(window_bytes(include_bytes!("../../tests/hostile_files/basis/uastc.ktx2")), 0);
+        assert_eq!(window_bytes(&whole[..100]), 0);
+    }
+
+    #[cfg(feature = "basis")]
+    #[test]
+    fn pictures_by_the_encoder_of_basis_universal_have_its_colors() {
+        // Each picture is this gradient, with the loss of its format.
+        let gradient = |index: usize| {
+            let [x, y] = [index % 8, index / 8];
+            [x * 30, y * 30, (x ^ y) * 20, if x < 4 { 255 } else { 100 }]
+        };
+        for (bytes, max_error) in [
+            (&include_bytes!("../../tests/hostile_files/basis/etc1s.ktx2")[..], 40.0),
+            (include_bytes!("../../tests/hostile_files/basis/uastc.ktx2"), 12.0),
+            (include_bytes!("../../tests/hostile_files/basis/uastc_zstd.ktx2"), 12.0),
+        ] {
+            let (width, height, pixels) = decode(bytes).unwrap();
+            assert_eq!((width, height, pixels.len()), (8, 8, 64));
+            let squared = pixels.iter().enumerate().flat_map(|(index, pixel)| {
+                let expected = gradient(index);
+                (0..4).map(move |channel| (f32::from(pixel[channel]) - expected[channel] as f32).powi(2))
+            });
+            let error = (squared.sum::<f32>() / 256.0).sqrt();
+            assert!(error < max_error, "RMS {error}");
         }
     }
 }

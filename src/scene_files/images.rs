@@ -39,8 +39,8 @@ pub fn size(name: &str, bytes: &[u8]) -> Result<Size, String> {
     if bytes.starts_with(&basis::MAGIC) {
         let [width, height] = basis::size(bytes)?;
         let kept = 4 * u64::from(width) * u64::from(height);
-        // The crate's pixels, and its intermediate data.
-        return Ok(Size { kept, meanwhile: 2 * kept });
+        // The crate's pixels, its intermediate data, and the window of its decompression.
+        return Ok(Size { kept, meanwhile: 2 * kept + basis::window_bytes(bytes) });
     }
     decoded_size(&decoder(name, bytes)?, bytes)
 }

@@ -160,6 +160,23 @@ fn tiff_pictures_are_read_or_refused() {
     reader.run(|bytes| is_picture(&file, bytes, ALLOWED));
 }
 
+#[cfg(feature = "basis")]
+#[test]
+fn basis_universal_pictures_are_read_or_refused() {
+    // The encoder of Basis Universal made these (npm's `ktx2-encoder` 0.6.0): 8 x 8 pixels, one mip level.
+    let corpus = [
+        &include_bytes!("basis/etc1s.ktx2")[..],
+        include_bytes!("basis/uastc.ktx2"),
+        include_bytes!("basis/uastc_zstd.ktx2"),
+    ];
+    let _alone = alone();
+    let folder = folder();
+    let (file, corpus) = (folder.path().join("sky.ktx2"), corpus.map(<[u8]>::to_vec).to_vec());
+    let (name, make, max_memory) = ("Basis Universal", Make::Bytes, MAX_MEMORY);
+    let reader = Reader { name, make, corpus, mend: None, max_memory, count: 4_000 };
+    reader.run(|bytes| is_picture(&file, bytes, ALLOWED));
+}
+
 #[test]
 fn a_color_profile_of_zeros_takes_little_memory() {
     let _alone = alone();

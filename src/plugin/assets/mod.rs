@@ -38,8 +38,10 @@ pub fn add(app: &mut App) {
 /// Returns the reason of a failed load, without Bevy's name of the loader.
 pub fn reason(error: &AssetLoadError) -> String {
     match error {
-        // This text ends with a line feed.
-        AssetLoadError::AssetLoaderError(of_loader) => of_loader.error().to_string().trim_end().to_owned(),
+        // The lines after the first are a backtrace.
+        AssetLoadError::AssetLoaderError(of_loader) => {
+            of_loader.error().to_string().lines().next().unwrap_or_default().to_owned()
+        }
         _ => error.to_string(),
     }
 }
