@@ -13,19 +13,34 @@ const MAX_SIZE: u32 = 1 << 14;
 const BLOCK: u32 = 4;
 const BLOCK_BYTES: u64 = 16;
 
-/// Header, in words of four bytes: that of the file, the index of its parts, and the place of the largest mip level.
-struct Header([u32; 26]);
+/// Fields of a file's header.
+struct Header {
+    /// Width, height and depth of the largest mip level, texels.
+    size: [u32; 3],
+    layers: u32,
+    faces: u32,
+    supercompression: u32,
+    /// Offset of the end of the keys and their values, bytes.
+    end_of_keys: u64,
+    /// Offset, length and decompressed length of the largest mip level, bytes.
+    level: [u64; 3],
+}
 
 impl Header {
     /// Reads the header of a file. Returns `None` if it is cut off.
     fn read(bytes: &[u8]) -> Option<Self> {
         let (words, _) = bytes.as_chunks();
         let words: &[[u8; 4]; 26] = words.first_chunk()?;
-        Some(Self(words.map(u32::from_le_bytes)))
-    }
-
-    fn long(&self, index: usize) -> u64 {
-        u64::from(self.0[index + 1]) << 32 | u64::from(self.0[index])
+        let word = |index: usize| u32::from_le_bytes(words[index]);
+        let long = |index: usize| u64::from(word(index + 1)) << 32 | u64::from(word(index));
+        Some(Self {
+            size: [5, 6, 7].map(word),
+            layers: word(8),
+            faces: word(9),
+            supercompression: word(11),
+            end_of_keys: u64::from(word(14)) + u64::from(word(15)),
+            level: [20, 22, 24].map(long),
+        })
     }
 }
 
@@ -35,15 +50,14 @@ impl Header {
 /// When the file is cut off, the size is zero or too large, there are several pictures, or the header has values for
 /// which the decoder would panic or allocate too much.
 pub fn size(bytes: &[u8]) -> Result<[u32; 2], String> {
-    let header = Header::read(bytes).ok_or("its header is cut off")?;
-    let [width, height, depth, layers, faces] = core::array::from_fn(|index| header.0[5 + index]);
+    let Header { size: [width, height, depth], layers, faces, end_of_keys, level: [begin, length, claimed], .. } =
+        Header::read(bytes).ok_or("its header is cut off")?;
     if width == 0 || height == 0 || width.max(height) > MAX_SIZE {
         return Err(format!("it is {width} x {height} pixels large"));
     }
     if depth > 1 || layers > 1 || faces != 1 {
         return Err("it is a volume, an array or a cube map".to_owned());
     }
-    let [begin, length, claimed] = [20, 22, 24].map(|index| header.long(index));
     if begin.checked_add(length).is_none_or(|end| end > bytes.len() as u64) {
         return Err("its data is cut off".to_owned());
     }
@@ -51,7 +65,6 @@ pub fn size(bytes: &[u8]) -> Result<[u32; 2], String> {
     if claimed > BLOCK_BYTES * blocks[0] * blocks[1] {
         return Err(format!("it claims {claimed} bytes for {width} x {height} pixels"));
     }
-    let end_of_keys = u64::from(header.0[14]) + u64::from(header.0[15]);
     if !end_of_keys.is_multiple_of(4) {
         return Err("its keys and values do not end at a multiple of four bytes".to_owned());
     }
@@ -64,25 +77,25 @@ pub fn window_bytes(bytes: &[u8]) -> u64 {
     const ZSTANDARD: u32 = 2;
     // The decoder allocates no more.
     const MAX_WINDOW: u64 = 100 << 20;
-    let number = |from: &[u8], offset: usize, length: usize| {
-        let field = from.get(offset..offset.checked_add(length)?)?;
-        Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-    };
-    let window = |header: &Header| {
-        let frame = bytes.get(usize::try_from(header.long(20)).ok()?..)?;
-        let descriptor = number(frame, 4, 1)?;
+    let window = || {
+        let header = Header::read(bytes).filter(|header| header.supercompression == ZSTANDARD)?;
+        let frame = bytes.get(usize::try_from(header.level[0]).ok()?..)?;
+        let number = |offset: usize, length: usize| {
+            let field = frame.get(offset..offset + length)?;
+            Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+        };
+        let descriptor = number(4, 1)?;
         if descriptor & 0x20 == 0 {
-            let window = number(frame, 5, 1)?;
+            let window = number(5, 1)?;
             let base = 1 << (10 + (window >> 3));
             return Some(base + base / 8 * (window & 7));
         }
         // A frame of one segment has no window but its size, behind the id of a dictionary.
         let offset = 5 + [0, 1, 2, 4][descriptor as usize & 3];
         let length = 1 << (descriptor >> 6);
-        number(frame, offset, length).map(|size| if length == 2 { size + 256 } else { size })
+        number(offset, length).map(|size| if length == 2 { size + 256 } else { size })
     };
-    let header = Header::read(bytes).filter(|header| header.0[11] == ZSTANDARD);
-    header.and_then(|header| window(&header)).unwrap_or(0).min(MAX_WINDOW)
+    window().unwrap_or(0).min(MAX_WINDOW)
 }
 
 /// Decodes the largest mip level of a texture.
@@ -173,6 +186,7 @@ mod tests {
             assert!(decoded.unwrap_err().contains("--features basis"));
         }
     }
+
     #[test]
     fn the_window_of_a_frame_is_counted() {
         let whole = include_bytes!("../../tests/hostile_files/basis/uastc_zstd.ktx2");
