@@ -7,7 +7,8 @@
 //! cargo run --release --features gltf --example walk_baked_level -- level.glb level.baked --screenshot level.png
 //! ```
 //!
-//! The file and the folder are asset paths. The camera starts in the hall of that level.
+//! The file and the folder are asset paths. The camera starts in the hall of that level. With `--material-movers`,
+//! materials light what is not baked, as in browsers.
 
 #[path = "../src/cli/viewer/mod.rs"]
 mod viewer;
@@ -32,8 +33,13 @@ fn main() -> AppExit {
         arguments.drain(flag..(flag + 2).min(arguments.len()));
         path.into()
     });
+    let by_material = arguments.iter().position(|argument| argument == "--material-movers");
+    let mover_lighting = match by_material.map(|flag| arguments.remove(flag)) {
+        Some(_) => MoverLighting::Material,
+        None => MoverLighting::default(),
+    };
     let [file, folder] = arguments.as_slice() else {
-        eprintln!("usage: walk_baked_level FILE.glb FOLDER [--screenshot FILE.png]");
+        eprintln!("usage: walk_baked_level FILE.glb FOLDER [--material-movers] [--screenshot FILE.png]");
         return AppExit::from_code(2);
     };
     let viewer = ViewerPlugin {
@@ -49,6 +55,7 @@ fn main() -> AppExit {
         .add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
         .insert_resource(Level { file: file.clone(), folder: folder.clone() })
+        .insert_resource(mover_lighting)
         .add_systems(Startup, spawn_level)
         .add_systems(Update, cast_shadows)
         .add_observer(take_screenshot_when_lit)

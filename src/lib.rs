@@ -118,9 +118,9 @@ pub mod prelude {
         BakePhase, BakeProgress, BakeResolution, BakeRole, BakeTint, Baked, BakedLevel, BakedLevelAsset,
         BakedLevelFailed, BakedLevelLoaded, BakedLevelShown, CancelBake, EmissiveUnits, LIGHTMAPS_MAIN_THREAD,
         LIVE_VIEW_GPU, LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
-        LiveViewStatus, RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE,
-        RadiosityPlugins, RadiositySystems, RadiosityThreads, Relight, RelightDoor, RelightExclude, RelightStatus,
-        RemoveLightmaps, SceneSettings, SceneStatus, bake_running, live_view_enabled, relighting,
+        LiveViewStatus, MoverLighting, RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR,
+        RELIGHT_UPDATE, RadiosityPlugins, RadiositySystems, RadiosityThreads, Relight, RelightDoor, RelightExclude,
+        RelightStatus, RemoveLightmaps, SceneSettings, SceneStatus, bake_running, live_view_enabled, relighting,
     };
     pub use crate::radiosity::{Content, Method, SolverSettings};
     pub use crate::scene::Sky;
@@ -140,4 +140,6 @@ mod shown {
     struct Panel;
     #[doc = include_str!("../docs/guide/relighting.md")]
     struct Relighting;
+    #[doc = include_str!("../docs/guide/web.md")]
+    struct Web;
 }

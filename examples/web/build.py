@@ -64,8 +64,8 @@ def main():
     assets.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "assets/level.glb", assets)
     if not (assets / "level.baked/level.ron").exists():
-        # The light of each lamp is kept, for relighting. Bevy has no volumes in browsers.
-        arguments = ["assets/level.glb", "--no-volume", "--relight", "1000", "-o", assets / "level.baked"]
+        # The light of each lamp is kept, for relighting.
+        arguments = ["assets/level.glb", "--relight", "1000", "-o", assets / "level.baked"]
         run([*options.bake.split(), *arguments], cwd=ROOT)
     # The versions that the crate is tested with.
     shutil.copy(ROOT / "Cargo.lock", HERE)

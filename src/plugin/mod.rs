@@ -94,7 +94,7 @@ pub use skybox::skybox;
 pub use state::{Baked, BakedLight, BakedVolume};
 pub use sync::{LiveMove, LiveRebuild, SceneCounts, SceneRead, SceneStatus, SceneSyncPlugin, WorldScene, read_scene};
 pub use tree_cells::TreeCells;
-pub use write_back::{BatchTimes, LIGHTMAPS_MAIN_THREAD, Lightmaps, RemoveLightmaps, WriteBackPlugin};
+pub use write_back::{BatchTimes, LIGHTMAPS_MAIN_THREAD, Lightmaps, MoverLighting, RemoveLightmaps, WriteBackPlugin};
 
 /// Plugins for baking in an app, relighting and live views.
 pub struct RadiosityPlugins;

@@ -9,9 +9,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bevy::ecs::query::QueryData;
 use bevy::ecs::system::SystemParam;
 use bevy::math::Affine3A;
-use bevy::pbr::StandardMaterial;
+use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::prelude::*;
 
 use super::assets::ReadLevel;
@@ -30,9 +31,6 @@ pub struct Baked {
     pub original: Handle<Mesh>,
     /// Our copy of it, with lightmap coordinates.
     pub mesh: Handle<Mesh>,
-    /// Stand-in for the app's material, if any. It culls back faces if each side has its own triangles, and reads UV_0
-    /// if the lightmap needs UV_1.
-    pub(super) material: Option<StandInMaterial>,
     /// Image of its page.
     pub image: Handle<Image>,
     /// UV rectangle on the page, in 0..1.
@@ -41,23 +39,37 @@ pub struct Baked {
     pub allows_bicubic: bool,
 }
 
-impl Baked {
-    /// Returns the app's material of an entity that shows `shown`.
-    pub(super) fn original_material<'a>(&'a self, shown: &'a Handle<StandardMaterial>) -> &'a Handle<StandardMaterial> {
-        match &self.material {
-            Some(stand_in) if stand_in.shown == *shown => &stand_in.original,
-            _ => shown,
-        }
-    }
-}
-
-/// Stand-in on an entity, and the app's material.
-#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
+/// Copy of the app's material on an entity whose baked light requires a change.
+#[derive(Component, Clone, Debug, PartialEq, Eq)]
 pub struct StandInMaterial {
     /// The app's material.
     pub original: Handle<StandardMaterial>,
     /// The stand-in.
     pub shown: Handle<StandardMaterial>,
+}
+
+/// Material that an entity shows.
+#[derive(QueryData)]
+pub struct ShownMaterial {
+    shown: &'static MeshMaterial3d<StandardMaterial>,
+    stand_in: Option<&'static StandInMaterial>,
+}
+
+impl ShownMaterialItem<'_, '_> {
+    /// Returns the material that is drawn.
+    pub fn shown(&self) -> &Handle<StandardMaterial> {
+        &self.shown.0
+    }
+
+    /// Returns the stand-in, unless the app has replaced it.
+    pub fn stand_in(&self) -> Option<&StandInMaterial> {
+        self.stand_in.filter(|stand_in| stand_in.shown == self.shown.0)
+    }
+
+    /// Returns the app's material.
+    pub fn original(&self) -> &Handle<StandardMaterial> {
+        self.stand_in().map_or(&self.shown.0, |stand_in| &stand_in.original)
+    }
 }
 
 /// Marks a light with direct light in the lightmaps. It does not light lightmapped meshes while they are shown.

@@ -259,7 +259,17 @@ fn the_light_so_far_is_drawn_before_a_bake_is_done() {
 
 #[test]
 fn what_moves_is_lit_by_the_volume() {
+    assert_mover_is_lit(MoverLighting::Volume);
+}
+
+#[test]
+fn where_bevy_draws_no_volume_materials_light_what_moves() {
+    assert_mover_is_lit(MoverLighting::Material);
+}
+
+fn assert_mover_is_lit(lighting: MoverLighting) {
     let Some(mut app) = create_drawing_app() else { return };
+    app.insert_resource(lighting);
     // In a large box that emits 100 cd/m2, every surface has an irradiance of 100 pi lx.
     let glowing = StandardMaterial {
         base_color: Color::BLACK,
@@ -298,6 +308,58 @@ fn what_moves_is_lit_by_the_volume() {
     assert_shows(&mut app, &picture, "baked light is gone", |seen| seen.x == 0.0);
     spawn_baked_level(&mut app, folder.path());
     assert_red(&mut app, &picture, lit, 0.05);
+}
+
+/// Returns the sum of red over the picture of a ball at five places of the Cornell box, each seen along another axis.
+fn red_of_ball(app: &mut App, picture: &Handle<Image>, ball: Entity) -> [f32; 5] {
+    let spots = [
+        (Vec3::new(0.0, 0.7, 0.0), Vec3::Z),
+        (Vec3::new(-0.7, 0.0, 0.0), Vec3::Z),
+        (Vec3::new(0.7, 0.2, 0.4), Vec3::NEG_X),
+        (Vec3::new(-0.3, -0.1, 0.6), Vec3::new(1.0, 1.0, 0.0).normalize()),
+        (Vec3::new(0.5, -0.8, 0.8), Vec3::new(-0.5, 0.8, 0.2).normalize()),
+    ];
+    let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
+    let camera = cameras.single(app.world()).unwrap();
+    spots.map(|(spot, direction)| {
+        *app.world_mut().get_mut::<Transform>(ball).unwrap() = Transform::from_translation(spot);
+        let seen_from = Transform::from_translation(spot + 0.5 * direction).looking_at(spot, Vec3::new(0.1, 0.2, 0.9));
+        *app.world_mut().get_mut::<Transform>(camera).unwrap() = seen_from;
+        tick_app_times(app, 6);
+        let image = picture_of(app, picture);
+        let pixels = (0..64).flat_map(|y| (0..64).map(move |x| UVec2::new(x, y)));
+        pixels.map(|pixel| color_at(&image, pixel).x).sum()
+    })
+}
+
+#[test]
+fn materials_light_a_ball_as_the_volume_does_on_five_spots_of_a_room() {
+    let Some(mut app) = create_drawing_app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let level = scene_files::load("builtin:cornell_box").unwrap().scene;
+    let settings = BakeSettings { volume: Some(VolumeSettings::default()), ..quick_bake().settings };
+    bake::run(level.clone(), &settings, &Unobserved).unwrap().write(folder.path()).unwrap();
+    let picture = spawn_camera(&mut app, Vec3::Y, Vec3::ZERO);
+    let room = spawn_scene(app.world_mut(), &level);
+    app.world_mut().entity_mut(room).insert(Visibility::Hidden);
+    let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(Sphere::new(0.15));
+    let gray = spawn_material(&mut app, Color::linear_rgb(0.5, 0.5, 0.5));
+    let ball = app.world_mut().spawn((Mesh3d(mesh), MeshMaterial3d(gray.clone()), BakeRole::Mover)).id();
+
+    let [by_volume, by_material] = [MoverLighting::Volume, MoverLighting::Material].map(|lighting| {
+        app.insert_resource(lighting);
+        let shown = spawn_baked_level(&mut app, folder.path());
+        assert_shows(&mut app, &picture, "the ball is lit", |seen| seen.x > 0.0);
+        let red = red_of_ball(&mut app, &picture, ball);
+        app.world_mut().despawn(shown);
+        assert_shows(&mut app, &picture, "the level is gone", |seen| seen.x == 0.0);
+        red
+    });
+    for (spot, (material, volume)) in by_material.into_iter().zip(by_volume).enumerate() {
+        assert!((material - volume).abs() < 0.1 * volume, "{material} instead of {volume} at spot {spot}");
+    }
+    let material = app.world().get::<MeshMaterial3d<StandardMaterial>>(ball).unwrap();
+    assert_eq!(material.0, gray, "the ball has its own material again");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn components_resources_and_events_are_reflected() {
     assert_all_reflected!(&create_world_app(),
         ReflectComponent: BakeRole, BakeTint, BakeResolution, BakeId, Baked, BakedLight, BakedVolume, BakedLevel, LiveView,
             LiveViewStatus, RelightDoor, RelightExclude, RelightStatus;
-        ReflectResource: BakeProgress, BakeConvergence, Lightmaps, LightmapOverlay, PartitionCells, RadiosityThreads, Relight,
+        ReflectResource: BakeProgress, BakeConvergence, Lightmaps, LightmapOverlay, MoverLighting, PartitionCells, RadiosityThreads, Relight,
             SceneSettings, SceneStatus, TreeCells;
         ReflectEvent: Bake, CancelBake, BakeFinished, BakeFailed, BakedLevelLoaded, BakedLevelShown, BakedLevelFailed,
             RemoveLightmaps;

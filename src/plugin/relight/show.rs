@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bevy::diagnostic::Diagnostics;
 use bevy::ecs::system::SystemParam;
-use bevy::pbr::{MeshMaterial3d, StandardMaterial};
+use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
 use super::doors::{DoorWorld, RelightDoor};
@@ -18,14 +18,14 @@ use super::watch::{HasChanges, LightReader};
 use crate::clock;
 use crate::plugin::components::SceneSettings;
 use crate::plugin::renderer::Renderer;
-use crate::plugin::state::{Baked, LevelFrame, Pages, RemovedFromLightmaps};
+use crate::plugin::state::{Baked, LevelFrame, Pages, RemovedFromLightmaps, ShownMaterial};
 use crate::plugin::write_back::apply_lights;
 
 /// World state that an update reads.
 #[derive(SystemParam)]
 pub struct RelightInput<'w, 's> {
     lights: LightReader<'w, 's>,
-    surfaces: Query<'w, 's, (&'static Baked, &'static MeshMaterial3d<StandardMaterial>)>,
+    surfaces: Query<'w, 's, (&'static Baked, ShownMaterial)>,
     materials: Res<'w, Assets<StandardMaterial>>,
     settings: Res<'w, SceneSettings>,
 }

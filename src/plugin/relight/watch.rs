@@ -10,7 +10,7 @@ use super::settings::RelightExclude;
 use crate::geometry::SurfaceId;
 use crate::plugin::components::{BakeRole, SceneSettings};
 use crate::plugin::convert::emission_of;
-use crate::plugin::state::{Baked, LevelFrame, LevelPlaces, Pages, RelightLevel};
+use crate::plugin::state::{Baked, LevelFrame, LevelPlaces, Pages, RelightLevel, ShownMaterial};
 use crate::plugin::sync::{LightChanges, SceneReader};
 use crate::plugin::ticks::any_changed;
 use crate::relight::{LiveLight, LivePanel, Paint, switched_off};
@@ -147,7 +147,7 @@ impl Surfaces {
     /// Returns all panels that emit light now or did at bake time, and all surfaces with another color than baked.
     pub fn read(
         &mut self,
-        entities: &Query<(&Baked, &MeshMaterial3d<StandardMaterial>)>,
+        entities: &Query<(&Baked, ShownMaterial)>,
         materials: &Assets<StandardMaterial>,
         settings: &SceneSettings,
         pages: &Pages,
@@ -160,7 +160,7 @@ impl Surfaces {
             let Some(&surface) = place.and_then(|place| self.surfaces.get(&place)) else {
                 continue;
             };
-            let Some(material) = materials.get(baked.original_material(&shown.0)) else {
+            let Some(material) = materials.get(shown.original()) else {
                 continue;
             };
             let (before, now) = self.in_baked_units(surface, MaterialState::of(material, settings));

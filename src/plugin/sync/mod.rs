@@ -36,7 +36,7 @@ use bevy::prelude::*;
 
 use super::components::*;
 use super::schedule::{RadiositySystems, order_sets};
-use super::state::{AppBake, Baked, Pages, SilencedLight};
+use super::state::{AppBake, Baked, Pages, ShownMaterial, SilencedLight};
 use super::ticks::{any_added, any_changed};
 pub use cache::AssetCache;
 pub use changes::SceneChanges;
@@ -172,8 +172,6 @@ fn watch_surfaces(
     }
 }
 
-type ShownMaterial = (Entity, &'static MeshMaterial3d<StandardMaterial>, Option<&'static Baked>);
-
 fn any_material_changed(
     shown: Query<Ref<MeshMaterial3d<StandardMaterial>>>,
     mut removed: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
@@ -185,14 +183,14 @@ fn any_material_changed(
 fn watch_materials(
     mut status: ResMut<SceneStatus>,
     mut known: Local<EntityHashMap<AssetId<StandardMaterial>>>,
-    shown: Query<ShownMaterial, Changed<MeshMaterial3d<StandardMaterial>>>,
+    shown: Query<(Entity, ShownMaterial), Changed<MeshMaterial3d<StandardMaterial>>>,
     roles: Roles,
     mut removed: RemovedComponents<MeshMaterial3d<StandardMaterial>>,
 ) {
     removed.read().for_each(|entity| _ = known.remove(&entity));
     let mut exchanged = Vec::new();
-    for (entity, material, baked) in &shown {
-        let original = baked.map_or(&material.0, |baked| baked.original_material(&material.0)).id();
+    for (entity, material) in &shown {
+        let original = material.original().id();
         let before = known.insert(entity, original);
         let is_exchanged = before.is_some_and(|before| before != original);
         if is_exchanged && roles.of(entity) != Some(BakeRole::Excluded) {

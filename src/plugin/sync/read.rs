@@ -24,7 +24,7 @@ use super::key::Names;
 use super::movers::{Moved, RestPose};
 use crate::plugin::components::*;
 use crate::plugin::convert;
-use crate::plugin::state::{Baked, LevelFrame, LevelPlaces, LitLights};
+use crate::plugin::state::{Baked, LevelFrame, LevelPlaces, LitLights, ShownMaterial};
 use crate::scene::{LightKind, Problem, Role, Scene, SurfaceKey};
 use crate::scene_files::{Overrides, Units};
 
@@ -57,7 +57,7 @@ pub enum Purpose {
 pub struct SurfaceEntity {
     entity: Entity,
     mesh: &'static Mesh3d,
-    material: &'static MeshMaterial3d<StandardMaterial>,
+    material: ShownMaterial,
     transform: &'static GlobalTransform,
     visibility: Option<&'static InheritedVisibility>,
     baked: Option<&'static Baked>,
@@ -79,7 +79,7 @@ impl SurfaceEntityItem<'_, '_> {
 
     /// Returns the app's material.
     fn source_material(&self) -> AssetId<StandardMaterial> {
-        self.baked.map_or(&self.material.0, |baked| baked.original_material(&self.material.0)).id()
+        self.material.original().id()
     }
 
     /// Returns the lightmap image and its UV rectangle, if the entity shows our lightmap on our mesh copy.
@@ -244,7 +244,7 @@ impl SceneReader<'_, '_> {
                 materials.insert(surface.source_material());
                 if let Some((page, _)) = surface.shown_light().filter(|_| shows_lightmaps) {
                     meshes.insert(surface.mesh.0.id());
-                    materials.insert(surface.material.0.id());
+                    materials.insert(surface.material.shown().id());
                     pages.insert(page);
                 }
             }

@@ -15,7 +15,7 @@ use super::page::{PagePixels, place};
 use super::removal::remove_level;
 use crate::clock;
 use crate::lightmap::{LayoutSettings, Unwrap};
-use crate::plugin::state::{AppBake, Baked, LevelFrame, LitLights, Pages};
+use crate::plugin::state::{AppBake, Baked, LevelFrame, LitLights, Pages, StandInMaterial};
 
 /// Main thread time per frame for staging.
 const STAGING_BUDGET: Duration = Duration::from_micros(1000);
@@ -333,12 +333,11 @@ fn attach_one(world: &mut World, target: &Target, copy: &StagedCopy, page: PageO
     if mesh.0 != copy.mesh {
         mesh.0 = copy.mesh.clone();
     }
-    let material = choose_material(&mut entity, target.unwrap.is_two_sided(), copy.uv1);
+    choose_material(&mut entity, target.unwrap.is_two_sided(), copy.uv1);
     entity.insert(Baked {
         level: page.level,
         original: target.original.clone(),
         mesh: copy.mesh.clone(),
-        material,
         image: page.image.clone(),
         uv_rect: target.uv_rect,
         allows_bicubic: page.allows_bicubic,
@@ -353,7 +352,8 @@ pub fn drop_unused_copies(world: &mut World) {
     let mut baked = world.query::<&Baked>();
     let mut meshes: HashSet<AssetId<Mesh>> = baked.iter(world).map(|baked| baked.mesh.id()).collect();
     meshes.extend(world.resource::<Batches>().staged_meshes());
-    let materials = baked.iter(world).filter_map(|baked| Some(baked.material.as_ref()?.original.id())).collect();
+    let mut stand_ins = world.query_filtered::<&StandInMaterial, With<Baked>>();
+    let materials = stand_ins.iter(world).map(|stand_in| stand_in.original.id()).collect();
     world.resource_mut::<MeshCopies>().keep_only(&meshes);
     world.resource_mut::<StandInMaterials>().keep_only(&materials);
 }

@@ -5,7 +5,7 @@ use bevy::prelude::*;
 use bevy::render::RenderApp;
 use bevy::render::batching::NoAutomaticBatching;
 
-use crate::plugin::state::Baked;
+use crate::plugin::state::{Baked, StandInMaterial};
 
 /// Frames until the renderer has seen a change. It may run one frame behind.
 pub const FRAMES_FOR_THE_RENDERER: u32 = 3;
@@ -81,7 +81,7 @@ pub fn release(entity: &mut EntityWorldMut<'_>) {
     {
         mesh.0 = baked.original;
     }
-    if let Some(stand_in) = baked.material
+    if let Some(stand_in) = entity.take::<StandInMaterial>()
         && let Some(mut material) = entity.get_mut::<MeshMaterial3d<StandardMaterial>>()
         && material.0 == stand_in.shown
     {

@@ -7,7 +7,7 @@ use super::batch::stage_copy;
 use super::copy::{MeshCopies, restore_lightmap_coordinates, unwrapped_copy};
 use super::entity::release;
 use super::material::choose_material;
-use crate::plugin::state::Baked;
+use crate::plugin::state::{Baked, ShownMaterial};
 use crate::plugin::sync::Names;
 use crate::plugin::ticks::any_changed;
 
@@ -81,12 +81,9 @@ pub fn any_material_changed(materials: Query<Ref<MeshMaterial3d<StandardMaterial
 /// Handles entities that got another material, which may need a stand-in.
 pub fn notice_materials(
     mut commands: Commands,
-    changed: Query<(Entity, &MeshMaterial3d<StandardMaterial>, &Baked), Changed<MeshMaterial3d<StandardMaterial>>>,
+    changed: Query<(Entity, ShownMaterial), (With<Baked>, Changed<MeshMaterial3d<StandardMaterial>>)>,
 ) {
-    let is_new = |shown: &Handle<StandardMaterial>, baked: &Baked| {
-        baked.material.as_ref().is_none_or(|stand_in| stand_in.shown != *shown)
-    };
-    for (entity, ..) in changed.iter().filter(|(_, material, baked)| is_new(&material.0, baked)) {
+    for (entity, _) in changed.iter().filter(|(_, material)| material.stand_in().is_none()) {
         commands.queue(move |world: &mut World| refit(world, entity));
     }
 }
@@ -106,14 +103,14 @@ fn refit(world: &mut World, entity: Entity) {
     let Some(copy) = copy else {
         return release(&mut entity);
     };
-    let material = choose_material(&mut entity, unwrap.is_two_sided(), copy.uv1);
+    choose_material(&mut entity, unwrap.is_two_sided(), copy.uv1);
     if let Some(mut mesh) = entity.get_mut::<Mesh3d>()
         && mesh.0 == baked.mesh
         && mesh.0 != copy.mesh
     {
         mesh.0 = copy.mesh.clone();
     }
-    if copy.mesh != baked.mesh || material != baked.material {
-        entity.insert(Baked { mesh: copy.mesh, material, ..baked });
+    if copy.mesh != baked.mesh {
+        entity.insert(Baked { mesh: copy.mesh, ..baked });
     }
 }

@@ -13,7 +13,7 @@ use bevy::render::render_resource::Face;
 use super::copy::keeps_uv1;
 use crate::lightmap::Unwrap;
 use crate::plugin::convert;
-use crate::plugin::state::{Baked, StandInMaterial};
+use crate::plugin::state::{ShownMaterial, StandInMaterial};
 use crate::scene::UvChannel;
 
 /// Change of a material to free UV_1.
@@ -116,20 +116,25 @@ impl StandInMaterials {
 
 /// Returns the app's material of an entity, whether or not a stand-in is shown.
 pub fn original_material(entity: EntityRef<'_>) -> Option<Handle<StandardMaterial>> {
-    let shown = &entity.get::<MeshMaterial3d<StandardMaterial>>()?.0;
-    Some(entity.get::<Baked>().map_or(shown, |baked| baked.original_material(shown)).clone())
+    let material = entity.get_components::<ShownMaterial>().ok()?;
+    Some(material.original().clone())
 }
 
-/// Puts a stand-in on an entity that needs one, and the app's material on any other. Returns the stand-in.
-pub fn choose_material(entity: &mut EntityWorldMut<'_>, is_one_sided: bool, uv1: Uv1Change) -> Option<StandInMaterial> {
-    let original = original_material(EntityRef::from(&*entity))?;
+/// Puts a stand-in on an entity that needs one, and the app's material on any other.
+pub fn choose_material(entity: &mut EntityWorldMut<'_>, is_one_sided: bool, uv1: Uv1Change) {
+    let Some(original) = original_material(EntityRef::from(&*entity)) else {
+        return;
+    };
     let is_different = is_one_sided || uv1 != Uv1Change::None;
     let stand_in = if is_different { stand_in_for(entity, &original, is_one_sided, uv1) } else { None };
     let wanted = stand_in.as_ref().map_or(&original, |stand_in| &stand_in.shown);
     if entity.get::<MeshMaterial3d<StandardMaterial>>().is_some_and(|shown| shown.0 != *wanted) {
         entity.insert(MeshMaterial3d(wanted.clone()));
     }
-    stand_in
+    match stand_in {
+        Some(stand_in) => entity.insert(stand_in),
+        None => entity.remove::<StandInMaterial>(),
+    };
 }
 
 fn stand_in_for(

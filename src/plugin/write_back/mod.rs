@@ -31,6 +31,7 @@
 //! | `removal` | removal of one level's light |
 //! | `toggle` | visibility and removal of all lightmaps |
 //! | `volume` | irradiance volume for movers |
+//! | `movers` | light of movers by their materials, where Bevy draws no volumes |
 //! | `guard` | reactions to later changes of meshes and materials |
 
 mod batch;
@@ -39,6 +40,7 @@ mod entity;
 mod guard;
 mod lights;
 mod material;
+mod movers;
 mod page;
 mod removal;
 mod toggle;
@@ -57,6 +59,7 @@ pub use lights::{add_marks, apply_lights, remove_marks};
 use material::StandInMaterials;
 
 use crate::clock;
+pub use movers::MoverLighting;
 pub use page::{PagePixels, half_floats, uv_rect};
 pub use removal::remove_level;
 pub use toggle::{Lightmaps, RemoveLightmaps};
@@ -75,8 +78,10 @@ impl Plugin for WriteBackPlugin {
             .register_type::<BakedLight>()
             .register_type::<BakedVolume>()
             .register_type::<Lightmaps>()
+            .register_type::<MoverLighting>()
             .register_type::<RemoveLightmaps>()
             .init_resource::<Lightmaps>()
+            .init_resource::<MoverLighting>()
             .init_resource::<IgnoresPages>()
             .init_resource::<Shown>()
             .init_resource::<Batches>()
@@ -94,7 +99,11 @@ impl Plugin for WriteBackPlugin {
                     .chain()
                     .in_set(RadiositySystems::Attach),
             )
-            .add_systems(PostUpdate, volume::turn_volume.in_set(RadiositySystems::Watch).run_if(volume::has_moved))
+            .add_systems(
+                PostUpdate,
+                (volume::turn_volume.run_if(volume::has_moved), movers::light_movers.run_if(movers::may_change))
+                    .in_set(RadiositySystems::Watch),
+            )
             .add_systems(
                 Last,
                 (

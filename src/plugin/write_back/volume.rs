@@ -10,6 +10,7 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 
 use super::entity::Shown;
+use super::movers::MoverLighting;
 use super::page::half_floats;
 use crate::geometry::Aabb;
 use crate::lightmap::Voxels;
@@ -25,6 +26,13 @@ pub struct VolumeVoxels {
     rotation: Quat,
 }
 
+impl VolumeVoxels {
+    /// Returns the voxels, in the space of the bake.
+    pub fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+}
+
 /// Smallest rotation for which the texture is made anew, in radians.
 const MIN_TURN: f32 = 0.02;
 
@@ -35,17 +43,19 @@ pub fn exchange_volume(world: &mut World, level: Entity, voxels: Option<&Arc<Vox
     let Some(voxels) = voxels else {
         return;
     };
-    let image = world.resource_mut::<Assets<Image>>().add(image(voxels, Quat::IDENTITY));
-    let intensity = intensity(world.resource::<Shown>().enabled);
     let volume = world
         .spawn((
             BakedVolume,
             Name::new("baked irradiance volume"),
-            IrradianceVolume { voxels: image, intensity, affects_lightmapped_meshes: false },
             VolumeVoxels { level, voxels: Arc::clone(voxels), rotation: Quat::IDENTITY },
             box_of(voxels, Affine3A::IDENTITY),
         ))
         .id();
+    if *world.resource::<MoverLighting>() == MoverLighting::Volume {
+        let voxels = world.resource_mut::<Assets<Image>>().add(image(voxels, Quat::IDENTITY));
+        let intensity = intensity(world.resource::<Shown>().enabled);
+        world.entity_mut(volume).insert(IrradianceVolume { voxels, intensity, affects_lightmapped_meshes: false });
+    }
     if let Some(frame) = frame {
         world.entity_mut(volume).insert(ChildOf(level));
         set_volume_frame(world, level, frame);

@@ -114,7 +114,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         }
         let lightmap = self.lightmap(surface);
         let (mesh, material) = match lightmap {
-            Some(_) => (surface.mesh.0.id(), surface.material.0.id()),
+            Some(_) => (surface.mesh.0.id(), surface.material.shown().id()),
             None => (surface.source_mesh().id(), surface.source_material()),
         };
         self.result.assets.insert(mesh.untyped());
@@ -159,7 +159,7 @@ impl<'r, 'w, 's> Assembly<'r, 'w, 's> {
         let (page, rect) = surface.shown_light().filter(|_| self.reader.shows_lightmaps(self.purpose))?;
         let is_read = matches!(self.cache.mesh(surface.mesh.0.id()), Some(Ok(_)))
             && matches!(self.cache.texture(page), Some(Ok(_)))
-            && self.reader.materials.contains(surface.material.0.id());
+            && self.reader.materials.contains(surface.material.shown().id());
         let page = if is_read { self.texture(page, "page", "a lightmap") } else { None }?;
         let lit = surface.baked.and_then(|baked| self.reader.lit_lights.get(baked.level).ok());
         let is_direct_too = lit.is_some_and(|lit| lit.is_direct);

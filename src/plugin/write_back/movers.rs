@@ -1,0 +1,220 @@
+//! Light of movers by their materials, where Bevy draws no irradiance volumes.
+//!
+//! A mover within a volume shows a copy of its material. The copy emits the light that the mover would reflect from the
+//! volume, taken at the center of its bounds.
+
+use bevy::asset::AssetId;
+use bevy::camera::primitives::Aabb;
+use bevy::ecs::system::SystemParam;
+use bevy::pbr::{MeshMaterial3d, StandardMaterial};
+use bevy::platform::collections::HashSet;
+use bevy::prelude::*;
+
+use super::entity::Shown;
+use super::volume::VolumeVoxels;
+use crate::lightmap::Voxels;
+use crate::plugin::state::{Baked, ShownMaterial, StandInMaterial};
+use crate::plugin::ticks::any_changed;
+
+/// Way in which irradiance volumes light movers, that is meshes without a lightmap. Set it before a level is shown.
+#[derive(Resource, Clone, Copy, Debug, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Resource, Default, Debug, Clone, PartialEq, Hash)]
+pub enum MoverLighting {
+    /// Bevy samples the volume for each pixel. The default, except in browsers, where Bevy 0.19 draws no volumes.
+    Volume,
+    /// The plugin samples the volume at the center of each mover, and exchanges its material for a copy that emits this
+    /// light. The default in browsers.
+    ///
+    /// All sides of a mover are equally bright: the light is the mean over the side that faces the first camera. Metal by a
+    /// texture counts as diffuse. Materials that emit light themselves and unlit ones stay as they are.
+    Material,
+}
+
+impl Default for MoverLighting {
+    fn default() -> Self {
+        if cfg!(target_arch = "wasm32") { Self::Material } else { Self::Volume }
+    }
+}
+
+/// Smallest change of a mover's light for which its material is written, as a part of it.
+const MIN_CHANGE: f32 = 0.004;
+
+/// Light of the volume that a mover's material emits, as irradiance / pi in cd/m2.
+#[derive(Component, Clone, Copy)]
+pub struct MoverLight(Vec3);
+
+type IsMover = (With<Mesh3d>, Without<Baked>);
+
+/// Changes that may change the light of movers.
+#[derive(SystemParam)]
+pub struct MoverChanges<'w, 's> {
+    places: Query<'w, 's, Ref<'static, GlobalTransform>, Or<(IsMover, With<Camera3d>, With<VolumeVoxels>)>>,
+    bounds: Query<'w, 's, Ref<'static, Aabb>, IsMover>,
+    materials: Query<'w, 's, Ref<'static, MeshMaterial3d<StandardMaterial>>, IsMover>,
+    assets: MessageReader<'w, 's, AssetEvent<StandardMaterial>>,
+    volumes: Query<'w, 's, Ref<'static, VolumeVoxels>>,
+    removed: RemovedComponents<'w, 's, VolumeVoxels>,
+    shown: Res<'w, Shown>,
+}
+
+/// Run condition: materials light movers, and their light may have changed.
+pub fn may_change(lighting: Res<MoverLighting>, mut changes: MoverChanges) -> bool {
+    if *lighting == MoverLighting::Volume {
+        return false;
+    }
+    let messages = changes.assets.read().count() + changes.removed.read().count();
+    messages > 0
+        || any_changed(&changes.places)
+        || any_changed(&changes.bounds)
+        || any_changed(&changes.materials)
+        || any_changed(&changes.volumes)
+        || changes.shown.is_changed()
+}
+
+/// Volumes, and the camera that looks at movers.
+#[derive(SystemParam)]
+pub struct MoverSurroundings<'w, 's> {
+    volumes: Query<'w, 's, (&'static VolumeVoxels, &'static GlobalTransform)>,
+    cameras: Query<'w, 's, (&'static Camera, &'static GlobalTransform), With<Camera3d>>,
+    shown: Res<'w, Shown>,
+}
+
+impl MoverSurroundings<'_, '_> {
+    /// Returns the position of the first active camera.
+    fn camera(&self) -> Option<Vec3> {
+        let active = self.cameras.iter().filter(|(camera, _)| camera.is_active);
+        active.min_by_key(|(camera, _)| camera.order).map(|(_, place)| place.translation())
+    }
+
+    /// Returns the light at a point in world space. `None` outside of volumes.
+    fn light_at(&self, point: Vec3, camera: Vec3) -> Option<Vec3> {
+        let volumes = self.shown.enabled.then_some(&self.volumes)?;
+        volumes.iter().find_map(|(volume, place)| {
+            let to_box = place.affine().inverse();
+            let bounds = volume.voxels().bounds;
+            let in_bake = bounds.min + (to_box.transform_point3(point) + 0.5) * (bounds.max - bounds.min);
+            let direction = place.rotation().inverse() * (camera - point).normalize_or_zero();
+            seen_from(volume.voxels(), in_bake, direction)
+        })
+    }
+}
+
+/// Returns irradiance / pi of a sphere at a point of a volume: the mean over the disk that an eye sees in a direction.
+/// `None` outside of the volume.
+///
+/// A voxel's value for an axis `a` counts by `dot(n, a)^2` at a normal `n`, if that is on its side. The mean of this over
+/// the disk of a sphere seen from a direction `d` is `(1 + dot(d, a))^2 / 8`.
+fn seen_from(voxels: &Voxels, point: Vec3, direction: Vec3) -> Option<Vec3> {
+    Voxels::DIRECTIONS
+        .into_iter()
+        .map(|axis| {
+            let irradiance = voxels.irradiance_at(point, axis)?;
+            Some(irradiance * (1.0 + direction.dot(axis)).powi(2) / 8.0 / core::f32::consts::PI)
+        })
+        .sum()
+}
+
+/// Returns a material that emits the light which it reflects, or `None` if it cannot.
+fn lit(material: &StandardMaterial, light: Vec3) -> Option<StandardMaterial> {
+    if material.unlit || material.emissive.to_vec3() != Vec3::ZERO {
+        return None;
+    }
+    let metallic = if material.metallic_roughness_texture.is_some() { 0.0 } else { material.metallic };
+    let diffuse = (1.0 - metallic) * (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
+    let emissive = material.base_color.to_linear().to_vec3() * diffuse * light;
+    Some(StandardMaterial {
+        emissive: LinearRgba::from_vec3(emissive),
+        emissive_exposure_weight: 1.0,
+        emissive_texture: material.base_color_texture.clone(),
+        emissive_channel: material.base_color_channel.clone(),
+        ..material.clone()
+    })
+}
+
+type Mover = (Entity, ShownMaterial, &'static GlobalTransform, &'static Aabb, Option<&'static MoverLight>);
+
+/// Lets the materials of movers emit the light of volumes.
+pub fn light_movers(
+    mut commands: Commands,
+    movers: Query<Mover, IsMover>,
+    surroundings: MoverSurroundings,
+    mut materials: ResMut<Assets<StandardMaterial>>,
+    mut events: MessageReader<AssetEvent<StandardMaterial>>,
+) {
+    let modified: HashSet<AssetId<StandardMaterial>> = events
+        .read()
+        .filter_map(|event| if let AssetEvent::Modified { id } = event { Some(*id) } else { None })
+        .collect();
+    let Some(camera) = surroundings.camera() else {
+        return;
+    };
+    for (entity, material, place, bounds, before) in &movers {
+        let original = material.original();
+        let light = surroundings.light_at(place.affine().transform_point3(bounds.center.into()), camera);
+        let is_same = |light: Vec3| before.is_some_and(|&MoverLight(old)| is_near(old, light));
+        if light.is_some_and(is_same) && material.stand_in().is_some() && !modified.contains(&original.id()) {
+            continue;
+        }
+        let copy = light.and_then(|light| Some((MoverLight(light), lit(materials.get(original)?, light)?)));
+        match (copy, material.stand_in()) {
+            (Some((light, copy)), Some(stand_in)) => {
+                // The copy lives as long as the component that names it.
+                _ = materials.insert(stand_in.shown.id(), copy);
+                commands.entity(entity).insert(light);
+            }
+            (Some((light, copy)), None) => {
+                let stand_in = StandInMaterial { original: original.clone(), shown: materials.add(copy) };
+                let shown = MeshMaterial3d(stand_in.shown.clone());
+                commands.entity(entity).insert((shown, stand_in, light));
+            }
+            (None, Some(stand_in)) => {
+                let shown = MeshMaterial3d(stand_in.original.clone());
+                commands.entity(entity).insert(shown).remove::<(StandInMaterial, MoverLight)>();
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+/// Returns true if two values of light look alike.
+fn is_near(a: Vec3, b: Vec3) -> bool {
+    a.abs_diff_eq(b, MIN_CHANGE * a.max_element().max(b.max_element()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry;
+
+    #[test]
+    fn an_eye_sees_the_mean_of_the_disk_that_faces_it() {
+        let bounds = geometry::Aabb { min: Vec3::ZERO, max: Vec3::ONE };
+        let mut values = [Vec3::ZERO; 6];
+        values[0] = Vec3::ONE;
+        let voxels = Voxels { bounds, count: UVec3::ONE, values: vec![values] };
+        let seen = |direction: Vec3| seen_from(&voxels, Vec3::splat(0.5), direction.normalize()).unwrap().x;
+        // Light from one side alone: the mean of the squared cosine over a disk is a half, over a half disk a quarter.
+        for (direction, expected) in [(Vec3::X, 0.5), (Vec3::NEG_X, 0.0), (Vec3::Y, 0.125), (Vec3::Z, 0.125)] {
+            assert!((seen(direction) - expected).abs() < 1e-6, "{direction}: {}", seen(direction));
+        }
+        // By sums over the points of a disk.
+        let direction = Vec3::new(0.6, 0.0, 0.8);
+        let across = Vec3::new(0.8, 0.0, -0.6);
+        let points = (0..200).flat_map(|x| (0..200).map(move |y| (Vec2::new(x as f32, y as f32) + 0.5) / 100.0 - 1.0));
+        let disk: Vec<Vec2> = points.filter(|point| point.length() < 1.0).collect();
+        let normals = disk.iter().map(|p| direction * (1.0 - p.length_squared()).sqrt() + across * p.x + Vec3::Y * p.y);
+        let mean = normals.map(|normal| normal.x.max(0.0).powi(2)).sum::<f32>() / disk.len() as f32;
+        assert!((seen(direction) - mean).abs() < 1e-3, "{} against {mean}", seen(direction));
+        assert_eq!(seen_from(&voxels, Vec3::splat(1.5), Vec3::X), None);
+    }
+
+    #[test]
+    fn a_lit_material_emits_the_part_of_the_light_that_it_reflects() {
+        let gray = StandardMaterial { base_color: Color::linear_rgb(0.5, 0.2, 0.1), metallic: 0.5, ..default() };
+        let lit = |material: &StandardMaterial| lit(material, Vec3::splat(100.0));
+        assert!(lit(&gray).unwrap().emissive.to_vec3().abs_diff_eq(Vec3::new(25.0, 10.0, 5.0), 1e-4));
+        let lamp = StandardMaterial { emissive: LinearRgba::RED, ..default() };
+        assert!(lit(&lamp).is_none());
+        assert!(lit(&StandardMaterial { unlit: true, ..default() }).is_none());
+    }
+}
