@@ -13,10 +13,12 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::brightest_senders::BrightestSenders;
+use super::lights::Shape;
 use super::pages::Pages;
-use super::response::{LightResponse, Received, Receiving};
+use super::receiving::Receiving;
+use super::response::{LightResponse, Received};
+use super::tracked_light::{ResponseKind, TrackedLight};
 use super::unmapped_light::{UnmappedLight, UnmappedPoints};
-use crate::lights::OneLight;
 use crate::scene::luminance;
 
 /// Minimum number of elements per thread.
@@ -33,6 +35,26 @@ pub struct SweepContext<'a> {
     pub bounces: u32,
     /// Ray budget of one update.
     pub budget: u64,
+}
+
+/// Added or removed light to refine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Index of the tracked light.
+    pub light: usize,
+    pub kind: ResponseKind,
+    pub shape: Shape,
+    pub strength: Vec3,
+}
+
+/// Result of one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RefinementStep {
+    pub rays: u64,
+    /// True when the refined indirect light has changed.
+    pub is_news: bool,
+    /// True when the adaptive direct light has changed.
+    pub has_sampled: bool,
 }
 
 /// Refinement state of one light, or of several together.
@@ -87,10 +109,6 @@ impl Stage {
 }
 
 impl ElementRefinement {
-    pub fn stage(&self) -> Stage {
-        self.stage
-    }
-
     /// Returns the next stage, or `None` when complete.
     ///
     /// Removed light was baked from stored hits, noise included. So rays to bright elements are for added light only.
@@ -104,38 +122,48 @@ impl ElementRefinement {
         self.stage > Stage::First
     }
 
-    /// Marks adaptive sampling as complete.
-    pub fn set_sampled(&mut self) {
-        self.stage = Stage::Second;
-    }
-
-    /// Continues the refinement of some changes, each a strength and a response. Returns the number of rays, and
-    /// whether the result has changed.
-    pub fn step(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> (u64, bool) {
-        if self.stage == Stage::BrightestSenders {
-            self.trace_senders(changes, context)
-        } else {
-            (0, self.sweep(changes, context))
+    /// Continues the refinement of some parts of lights, by one sweep or within the ray budget.
+    pub fn step(&mut self, parts: &[Part], lights: &mut [TrackedLight], context: &SweepContext) -> RefinementStep {
+        if self.stage == Stage::AdaptiveSamples {
+            return RefinementStep { rays: self.sample(parts, lights, context), has_sampled: true, is_news: false };
         }
+        let response = |part: &Part| Some((part.strength, lights[part.light].response(part.kind)?));
+        let changes: Vec<(Vec3, &LightResponse)> = parts.iter().filter_map(response).collect();
+        let (rays, is_news) = match self.stage {
+            Stage::UnmappedLight => self.trace_unmapped(parts, context),
+            Stage::BrightestSenders => self.trace_senders(&changes, context),
+            _ => (0, self.sweep(&changes, context)),
+        };
+        RefinementStep { rays, is_news, has_sampled: false }
     }
 
-    /// Traces rays to unmapped surfaces. `changes` returns the lights with their strengths, for the first step. Returns
-    /// the number of rays, and whether light was added.
-    pub fn trace_unmapped<'a>(
-        &mut self,
-        changes: impl FnOnce() -> Vec<(Vec3, OneLight<'a>)>,
-        context: &SweepContext,
-    ) -> (u64, bool) {
+    /// Samples the direct light of lights adaptively. Returns the number of rays.
+    fn sample(&mut self, parts: &[Part], lights: &mut [TrackedLight], context: &SweepContext) -> u64 {
+        let (mut rays, mut is_fine) = (0, true);
+        for part in parts {
+            if let Some(response) = lights[part.light].response_mut(part.kind) {
+                rays += response.refine(&context.receiving, context.budget.saturating_sub(rays));
+                is_fine &= response.is_fine();
+            }
+        }
+        if is_fine {
+            self.stage = Stage::Second;
+        }
+        rays
+    }
+
+    /// Traces rays to unmapped surfaces. Returns the number of rays, and whether light was added.
+    fn trace_unmapped(&mut self, parts: &[Part], context: &SweepContext) -> (u64, bool) {
         let SweepContext { receiving, unmapped_points, budget, .. } = context;
         let mut rays = 0;
         let mut unmapped = self.unmapped.take().unwrap_or_else(|| {
-            let (light, traced) = UnmappedLight::new(unmapped_points, &changes(), receiving);
+            let light = |part: &Part| Some((part.strength, part.shape.sampler(receiving.lit)?));
+            let lights: Vec<_> = parts.iter().filter_map(light).collect();
+            let (light, traced) = UnmappedLight::new(unmapped_points, &lights, receiving);
             rays = traced;
             light
         });
-        while rays < *budget && !unmapped.is_done() {
-            rays += unmapped.step(receiving);
-        }
+        rays += unmapped.step(receiving, budget.saturating_sub(rays));
         if !unmapped.is_done() {
             self.unmapped = Some(unmapped);
             return (rays, false);
@@ -178,10 +206,7 @@ impl ElementRefinement {
             let radiosity = hits.radiosity(&direct(&added, hits.len(), true), &vec![Vec3::ZERO; hits.len()]);
             BrightestSenders::of(&radiosity, receiving)
         });
-        let mut rays = 0;
-        while rays < *budget && !senders.is_done() {
-            rays += senders.step(receiving);
-        }
+        let rays = senders.step(receiving, *budget);
         let Some(senders) = self.senders.take_if(|senders| senders.is_done()) else {
             return (rays, false);
         };
@@ -238,10 +263,7 @@ fn direct(changes: &[(Vec3, &LightResponse)], rows: usize, is_fine: bool) -> Vec
     let mut direct = vec![Vec3::ZERO; rows];
     for (strength, response) in changes {
         let receivers = if is_fine { response.receivers() } else { response.first_known() };
-        receivers
-            .unwrap_or_default()
-            .iter()
-            .for_each(|&Received { row, light }| direct[row as usize] += strength * light);
+        receivers.iter().for_each(|&Received { row, light }| direct[row as usize] += strength * light);
     }
     direct
 }
