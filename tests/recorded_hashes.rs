@@ -47,9 +47,8 @@ fn relit() -> String {
     settings.solver.error = 0.3;
     let scene = builtin_scenes::build("cornell_box").unwrap();
     let baked = run_on(&Device::Cpu, repair(scene).0, &settings, &Unobserved).unwrap();
-    let (pages, precomputed) = ((baked.pages, settings.solver.content), Arc::new(baked.relight.unwrap()));
-    let world: Arc<dyn bevy_radiosity::geometry::RayQuery + Send + Sync> = baked.world;
-    let level = RelightInput::new(baked.scene, world, &baked.layout, precomputed, pages, &Unmonitored).unwrap();
+    let (pages, precomputed) = ((baked.pages, settings.solver.content), baked.relight.unwrap());
+    let level = RelightInput::new(baked.scene, baked.world, &baked.layout, precomputed, pages, &Unmonitored).unwrap();
     let panel = |surface| LivePanel { surface, emission: 0.5 * level.scene.material_of(surface).emission };
     let panels: Vec<LivePanel> = level.scene.surface_ids().map(panel).collect();
     let position = Vec3::new(-0.4, 0.3, 0.6);

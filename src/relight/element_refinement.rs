@@ -61,9 +61,7 @@ pub struct RefinementStep {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ElementRefinement {
     stage: Stage,
-    solve: Option<JacobiSolve>,
-    unmapped: Option<UnmappedLight>,
-    senders: Option<BrightestSenders>,
+    work: Work,
     /// Latest known indirect irradiance minus the patch solution, in lux by row, without `carried`. Empty before.
     beside: Vec<Vec3>,
     /// Irradiance by way of unmapped surfaces, before further bounces, in lux by row. Empty for none.
@@ -89,6 +87,16 @@ pub enum Stage {
     BrightestSenders,
     /// Complete.
     Done,
+}
+
+/// Unfinished work of the stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Work {
+    #[default]
+    None,
+    Solve(JacobiSolve),
+    Unmapped(UnmappedLight),
+    Senders(BrightestSenders),
 }
 
 /// Jacobi solve in progress, in lux by row.
@@ -156,16 +164,19 @@ impl ElementRefinement {
     fn trace_unmapped(&mut self, parts: &[Part], context: &SweepContext) -> (u64, bool) {
         let SweepContext { receiving, unmapped_points, budget, .. } = context;
         let mut rays = 0;
-        let mut unmapped = self.unmapped.take().unwrap_or_else(|| {
-            let light = |part: &Part| Some((part.strength, part.shape.sampler(receiving.lit)?));
-            let lights: Vec<_> = parts.iter().filter_map(light).collect();
-            let (light, traced) = UnmappedLight::new(unmapped_points, &lights, receiving);
-            rays = traced;
-            light
-        });
+        let mut unmapped = match core::mem::take(&mut self.work) {
+            Work::Unmapped(unmapped) => unmapped,
+            _ => {
+                let light = |part: &Part| Some((part.strength, part.shape.sampler(receiving.lit)?));
+                let lights: Vec<_> = parts.iter().filter_map(light).collect();
+                let (unmapped, traced) = UnmappedLight::new(unmapped_points, &lights, receiving);
+                rays = traced;
+                unmapped
+            }
+        };
         rays += unmapped.step(receiving, budget.saturating_sub(rays));
         if !unmapped.is_done() {
-            self.unmapped = Some(unmapped);
+            self.work = Work::Unmapped(unmapped);
             return (rays, false);
         }
         self.carried = unmapped.into_light();
@@ -175,22 +186,25 @@ impl ElementRefinement {
 
     /// Does one sweep. Returns true when that was the last.
     fn sweep(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> bool {
-        let Self { stage, solve, beside, carried, .. } = self;
-        let is_second = *stage == Stage::Second;
-        let JacobiSolve { direct, spread, light, swept } = solve.get_or_insert_with(|| {
-            let spread = spread(changes, context);
-            let mut light = spread.clone();
-            add(&mut light, beside, Vec3::ONE);
-            let mut direct = direct(changes, spread.len(), is_second);
-            add(&mut direct, carried, Vec3::ONE);
-            JacobiSolve { direct, spread, light, swept: 0 }
-        });
-        context.receiving.level.precomputed.hits.sweep(direct, light);
-        *swept += 1;
-        let is_last = *swept >= context.bounces + u32::from(is_second);
+        let is_second = self.stage == Stage::Second;
+        let mut solve = match core::mem::take(&mut self.work) {
+            Work::Solve(solve) => solve,
+            _ => {
+                let spread = spread(changes, context);
+                let (mut light, mut direct) = (spread.clone(), direct(changes, spread.len(), is_second));
+                add(&mut light, &self.beside, Vec3::ONE);
+                add(&mut direct, &self.carried, Vec3::ONE);
+                JacobiSolve { direct, spread, light, swept: 0 }
+            }
+        };
+        context.receiving.level.precomputed.hits.sweep(&solve.direct, &mut solve.light);
+        solve.swept += 1;
+        let is_last = solve.swept >= context.bounces + u32::from(is_second);
         if is_last {
-            *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
-            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::UnmappedLight }, None);
+            self.beside = solve.light.iter().zip(&solve.spread).map(|(light, spread)| light - spread).collect();
+            self.stage = if is_second { Stage::BrightestSenders } else { Stage::UnmappedLight };
+        } else {
+            self.work = Work::Solve(solve);
         }
         is_last
     }
@@ -200,16 +214,19 @@ impl ElementRefinement {
     fn trace_senders(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> (u64, bool) {
         let SweepContext { receiving, budget, .. } = context;
         let hits = &receiving.level.precomputed.hits;
-        let senders = self.senders.get_or_insert_with(|| {
-            let added: Vec<(Vec3, &LightResponse)> =
-                changes.iter().copied().filter(|(strength, _)| is_added(*strength)).collect();
-            let radiosity = hits.radiosity(&direct(&added, hits.len(), true), &vec![Vec3::ZERO; hits.len()]);
-            BrightestSenders::of(&radiosity, receiving)
-        });
-        let rays = senders.step(receiving, *budget);
-        let Some(senders) = self.senders.take_if(|senders| senders.is_done()) else {
-            return (rays, false);
+        let mut senders = match core::mem::take(&mut self.work) {
+            Work::Senders(senders) => senders,
+            _ => {
+                let added = changes.iter().copied().filter(|(strength, _)| is_added(*strength));
+                let direct = direct(&added.collect::<Vec<_>>(), hits.len(), true);
+                BrightestSenders::of(&hits.radiosity(&direct, &vec![Vec3::ZERO; hits.len()]), receiving)
+            }
         };
+        let rays = senders.step(receiving, *budget);
+        if !senders.is_done() {
+            self.work = Work::Senders(senders);
+            return (rays, false);
+        }
         self.more = self.smoothed(&senders, changes, context);
         self.stage = Stage::Done;
         (rays, true)

@@ -1,15 +1,17 @@
 //! Live relighting: updates the lightmaps of a baked level when its lights change at run time, on any machine.
 //!
 //! ```text
-//! live lights --> 1 match --> tracked lights --> 2 trace ---> responses --> 3 refine ---> refined light, by element
-//!                 (matching)  (by LightState)    (trace)      by patch      (refinement_queue)       |
-//!                                                               |                                    |
-//!                                                               +----> 4 sum up <--------------------+
-//!                                                                      (light, contributions)
-//!                                                                          |  difference from the bake, smoothed
-//!                                                                          v
-//!                                                                      5 draw: low rank, all bounces --> texels:
-//!                                                                      (pages)       bake + difference, never below zero
+//! live lights --> 1 match ---> tracked lights --> 2 trace ---> responses --> 3 refine --> refined light
+//!                 (matching)   by LightState      (trace)      by patch      (queue)      by element
+//!                                                                 |                           |
+//!                                                                 +-------> 4 sum up <--------+
+//!                                                                           (light, contributions)
+//!                                                                              |
+//!                                                    difference from the bake, smoothed over time
+//!                                                                              |
+//!                                                                              v
+//!                 texels: bake + difference, never below zero  <-------------- 5 draw: low rank, all bounces
+//!                                                                           (pages)
 //! ```
 //!
 //! Start from [`Relighter`]. It takes the result of a bake ([`RelightInput`]) and, at each update, the current lights
@@ -47,10 +49,12 @@
 //! **States.** Each tracked light has one state. An update finds it anew from the lights and from the samples so far:
 //!
 //! ```text
-//!            strength, shape or place differs            first samples           all receivers sampled
-//! Baked --------------------------------> Unsampled -----------------> Tracing ---------------------> Settled
-//! Excluded                                    ^                                                         |
-//!                                             +----------------- another place -------------------------+
+//! Excluded
+//!    ^
+//!    v     strength, shape or place differs             first samples           all receivers sampled
+//! Baked ----------------------------------> Unsampled ----------------> Tracing ----------------------> Settled
+//!                                               ^                          |                               |
+//!                                               +------ another place -----+-------------------------------+
 //! ```
 //!
 //! Any state goes back to `Baked` with the baked state of its light. Samples stay known: a light that comes back to the
