@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::process::Command;
-use std::sync::Arc;
 
 use bevy_radiosity::Device;
 use bevy_radiosity::bake::{BakeSettings, RelightPatches, Unobserved, run_on};
